@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+
+struct vs_arena_block {
+    struct vs_arena_block *next;
+    max_align_t data[];
+};
+
+#define BLOCK_BYTES 2048
+
+static void fail(struct vs_arena *arena, int code)
+{
+    if (!arena->failure)
+        arena->failure = code;
+}
+
+void *vs_arena_alloc(struct vs_arena *arena, size_t size)
+{
+    size_t align = _Alignof(max_align_t);
+    if (size > SIZE_MAX / 2) {
+        fail(arena, -ENOMEM);
+        return NULL;
+    }
+    size = (size ? size + align - 1 : align) / align * align;
+    if (size > arena->left) {
+        size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        struct vs_arena_block *block = calloc(1, sizeof *block + room);
+        if (!block) {
+            fail(arena, -ENOMEM);
+            return NULL;
+        }
+        block->next = arena->blocks;
+        arena->blocks = block;
+        arena->bytes += sizeof *block + room;
+        if (room - size < arena->left)
+            return block->data; /* the older block has more to give */
+        arena->next = (char *)block->data;
+        arena->left = room;
+    }
+    void *memory = arena->next;
+    arena->next += size;
+    arena->left -= size;
+    return memory;
+}
+
+void *vs_arena_array(struct vs_arena *arena, int64_t count, size_t size)
+{
+    size_t bytes;
+    if (count < 0 || __builtin_mul_overflow((uint64_t)count, size, &bytes)) {
+        fail(arena, -ENOMEM);
+        return NULL;
+    }
+    return vs_arena_alloc(arena, bytes);
+}
+
+char *vs_arena_text(struct vs_arena *arena, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = vs_arena_alloc(arena, size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+void vs_arena_free(struct vs_arena *arena)
+{
+    while (arena->blocks) {
+        struct vs_arena_block *block = arena->blocks;
+        arena->blocks = block->next;
+        free(block);
+    }
+    *arena = (struct vs_arena){0};
+}
+
+int64_t vs_add(struct vs_arena *arena, int64_t a, int64_t b)
+{
+    int64_t result;
+    if (!__builtin_add_overflow(a, b, &result))
+        return result;
+    fail(arena, -EOVERFLOW);
+    return 0;
+}
+
+int64_t vs_sub(struct vs_arena *arena, int64_t a, int64_t b)
+{
+    int64_t result;
+    if (!__builtin_sub_overflow(a, b, &result))
+        return result;
+    fail(arena, -EOVERFLOW);
+    return 0;
+}
+
+int64_t vs_mul(struct vs_arena *arena, int64_t a, int64_t b)
+{
+    int64_t result;
+    if (!__builtin_mul_overflow(a, b, &result))
+        return result;
+    fail(arena, -EOVERFLOW);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_BASIC_H
+#define VS_BASIC_H
+
+/* Private to viewspec/: the basic types of MPI 3.1, table 13.2. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum vs_basic_kind {
+    VS_BYTES, /* never converted: byte, packed */
+    VS_CHAR,
+    VS_INTEGER,
+    VS_UNSIGNED,
+    VS_LOGICAL,
+    VS_FLOAT, /* IEEE binary of the size; of 16 native bytes see extended */
+};
+
+struct vs_basic {
+    const char *name; /* lower case, without MPI_ */
+    enum vs_basic_kind kind;
+    uint8_t size;     /* native bytes, x86-64 Linux C ABI */
+    uint8_t external; /* bytes in external32 */
+    uint8_t align;    /* native alignment: what a struct is padded to */
+    uint8_t parts;    /* numbers in it: 2 for the complex types */
+    uint8_t extended; /* 1: a native part is the 80-bit x87 format in 16 bytes */
+};
+
+/* The type of that name, with or without "MPI_", in any case; NULL where there is none. */
+const struct vs_basic *vs_basic_find(const char *name);
+
+/* Type number index in the order of the table; NULL behind the last. */
+const struct vs_basic *vs_basic_at(size_t index);
+
+#endif

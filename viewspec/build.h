@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_BUILD_H
+#define VS_BUILD_H
+
+/* Private to viewspec/: from the JSON of a TYPE to a vs_type. */
+
+#include <jansson.h>
+
+#include "place.h"
+#include "scope.h"
+#include "type.h"
+
+struct vs_named; /* the named types built so far */
+
+/*
+ * Builds the types of one view for one rank. Errors are noted in scope->error; then, and when
+ * arena->failure is set, what was returned must not be used.
+ */
+struct vs_builder {
+    struct vs_arena *arena;
+    struct vs_scope *scope;
+    const struct vs_text *text;
+    json_t *types; /* the spec's "types", or NULL; borrowed */
+    enum vs_datarep datarep;
+
+    /* In a filetype: the etype as one unit, and how the spec writes it (never a named type's
+       name). NULL while the etype itself is built. */
+    const struct vs_type *etype;
+    json_t *etype_json;
+    bool any_leaf; /* leaves other than the etype are accepted */
+
+    struct vs_named *named;
+    int nesting, naming;          /* objects, and names, around the type under way */
+    const struct vs_place *blame; /* the first type whose displacements decrease */
+};
+
+/* A TYPE anywhere. */
+struct vs_type vs_build_type(struct vs_builder *builder, json_t *json,
+                             const struct vs_place *place);
+
+/* What a TYPE stands for once names of named types are followed. */
+json_t *vs_build_definition(const struct vs_builder *builder, json_t *json);
+
+/* Notes an error of the value at place and returns its code. */
+#define vs_build_fail(builder, place, ...)                                                         \
+    vs_fail((builder)->scope->error, (builder)->text, (place), false, __VA_ARGS__)
+
+/*
+ * Checks that object is one and has none but the given keys (a list that ends with NULL).
+ * Returns 0 or a negative errno.
+ */
+int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
+                  json_t *object, const char *const *keys);
+
+/* Notes what went wrong in arena, if anything. Returns 0 or a negative errno. */
+int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct vs_text *text,
+                   const struct vs_place *place);
+
+#endif

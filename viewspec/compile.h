@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_COMPILE_H
+#define VS_COMPILE_H
+
+/* Private to viewspec/: what a spec hands down to have one rank's view compiled. */
+
+#include <jansson.h>
+
+#include "place.h"
+#include "scope.h"
+#include "spec.h"
+#include "type.h"
+
+/* Builds the map of a tiled type in arena. 0, -ENOMEM, -EOVERFLOW, or -E2BIG: too deep. */
+int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent,
+                 const struct vs_node *tile, const struct vs_map **map);
+
+/*
+ * The etype and filetype of a view, shared by all ranks whose JSON for them is the same and does
+ * not depend on the rank. Reference-counted.
+ */
+struct vs_types;
+struct vs_types *vs_types_ref(struct vs_types *types);
+void vs_types_unref(struct vs_types *types); /* NULL is allowed */
+
+/* What vs_view_compile works from; all borrowed. */
+struct vs_source {
+    struct vs_scope *scope; /* settled for the rank */
+    const struct vs_text *text;
+    json_t *types;                /* "types" or NULL */
+    json_t *view;                 /* the VIEW object */
+    const struct vs_place *place; /* where it stands */
+    struct vs_types *shared;      /* types that an earlier rank left to be shared, or NULL */
+};
+
+/*
+ * Compiles the view. *types, if not NULL, is set to a new reference to types that other ranks may
+ * share, or to NULL. Returns 0 or a negative errno, noted in scope->error.
+ */
+int vs_view_compile(const struct vs_source *source, struct vs_view **view, struct vs_types **types);
+
+/* Checks the keys of a VIEW and of its per_rank entries, of which there must be `ranks`. */
+int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error);
+
+/* Checks all named types as parts of a filetype of bytes. */
+int vs_types_check(const struct vs_source *source);
+
+#endif

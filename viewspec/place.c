@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "place.h"
+
+/* The text is valid JSON: only strings, and the nesting of brackets, need care. */
+static const char *skip_space(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
+        at++;
+    return at;
+}
+
+static const char *skip_string(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        if (*at == '\\')
+            at++;
+    return at < end ? at + 1 : end;
+}
+
+static const char *skip_value(const char *at, const char *end)
+{
+    size_t open = 0;
+    while (at < end) {
+        if (*at == '"') {
+            at = skip_string(at, end);
+        } else if (*at == '{' || *at == '[') {
+            open++;
+            at++;
+        } else if (*at == '}' || *at == ']') {
+            if (!open)
+                return at;
+            open--;
+            at++;
+        } else if (!open && *at == ',') {
+            return at;
+        } else {
+            at++;
+            continue;
+        }
+        if (!open)
+            return at;
+    }
+    return end;
+}
+
+/* Whether the JSON string at `at` spells key, whatever escapes it is written with. */
+static bool spells(const char *at, const char *behind, const char *key)
+{
+    json_t *string = json_loadb(at, (size_t)(behind - at), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    bool same = string && strcmp(json_string_value(string), key) == 0;
+    json_decref(string);
+    return same;
+}
+
+/* The value of one member or element inside the container at `at`; NULL where it is not found. */
+static const char *find_part(const char *at, const char *end, const struct vs_place *place,
+                             bool at_key)
+{
+    size_t index = 0;
+    at = skip_space(at + 1, end);
+    while (at < end && *at != '}' && *at != ']') {
+        const char *start = at;
+        bool found = !place->key && index == place->index;
+        if (place->key) {
+            at = skip_string(at, end);
+            found = spells(start, at, place->key);
+            at = skip_space(at, end);
+            at = skip_space(at + (at < end), end); /* the colon */
+        }
+        if (found)
+            return at_key ? start : at;
+        at = skip_space(skip_value(at, end), end);
+        at = skip_space(at + (at < end && *at == ','), end);
+        index++;
+    }
+    return NULL;
+}
+
+static const char *find_place(const struct vs_text *text, const struct vs_place *place, bool at_key)
+{
+    const char *end = text->bytes + text->length;
+    if (!place)
+        return skip_space(text->bytes, end);
+    const char *container = find_place(text, place->up, false);
+    return container && container < end ? find_part(container, end, place, at_key) : NULL;
+}
+
+static void write_pointer(struct vs_error *error, const struct vs_place *place)
+{
+    if (!place)
+        return;
+    write_pointer(error, place->up);
+    size_t used = strlen(error->pointer), size = sizeof error->pointer;
+    if (!place->key) {
+        snprintf(error->pointer + used, size - used, "/%zu", place->index);
+        return;
+    }
+    char *out = error->pointer + used, *last = error->pointer + size - 3;
+    if (out < last)
+        *out++ = '/';
+    for (const char *in = place->key; *in && out < last; in++) {
+        if (*in == '~' || *in == '/')
+            *out++ = '~';
+        *out++ = *in == '~' ? '0' : *in == '/' ? '1' : *in;
+    }
+    *out = '\0';
+}
+
+static void write_line_and_column(struct vs_error *error, const struct vs_text *text,
+                                  const char *at)
+{
+    error->line = error->column = 1;
+    for (const char *c = text->bytes; c < at; c++) {
+        if (*c == '\n') {
+            error->line++;
+            error->column = 1;
+        } else if (((unsigned char)*c & 0xc0) != 0x80) {
+            error->column++;
+        }
+    }
+}
+
+int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
+            bool at_key, const char *format, ...)
+{
+    if (error->code)
+        return error->code;
+    error->code = -EINVAL;
+    snprintf(error->source, sizeof error->source, "%s", text->source);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->reason, sizeof error->reason, format, arguments);
+    va_end(arguments);
+    write_pointer(error, place);
+    const char *at = text->length ? find_place(text, place, at_key) : NULL;
+    if (at)
+        write_line_and_column(error, text, at);
+    return error->code;
+}
+
+int vs_fail_memory(struct vs_error *error, const struct vs_text *text)
+{
+    if (error->code)
+        return error->code;
+    snprintf(error->source, sizeof error->source, "%s", text->source);
+    snprintf(error->reason, sizeof error->reason, "out of memory");
+    return error->code = -ENOMEM;
+}
+
+const struct vs_place *vs_place_keep(struct vs_arena *arena, const struct vs_place *place)
+{
+    if (!place)
+        return NULL;
+    struct vs_place *kept = vs_arena_alloc(arena, sizeof *kept);
+    if (!kept)
+        return NULL;
+    *kept = *place;
+    if (place->key)
+        kept->key = vs_arena_text(arena, place->key);
+    kept->up = vs_place_keep(arena, place->up);
+    return kept;
+}

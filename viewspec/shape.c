@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
+    hash *= 0xff51afd7ed558ccdULL;
+    return hash ^ (hash >> 32);
+}
+
+static uint64_t hash_of(const struct vs_shape *shape)
+{
+    uint64_t hash = mix((uint64_t)shape->kind + 1, (uint64_t)shape->size);
+
+    hash = mix(hash, (uint64_t)shape->count);
+    hash = mix(hash, (uint64_t)shape->stride);
+    hash = mix(hash, (uint64_t)(uintptr_t)shape->child);
+    if (shape->kind == VS_SHAPE_LIST) {
+        for (int64_t i = 0; i < shape->count; i++) {
+            hash = mix(hash, (uint64_t)shape->parts[i].offset);
+            hash = mix(hash, (uint64_t)(uintptr_t)shape->parts[i].shape);
+        }
+    }
+    return hash;
+}
+
+static bool same_parts(const struct vs_shape *a, const struct vs_shape *b)
+{
+    for (int64_t i = 0; i < a->count; i++)
+        if (a->parts[i].offset != b->parts[i].offset || a->parts[i].shape != b->parts[i].shape)
+            return false;
+    return true;
+}
+
+/* Children are interned already, so comparing their addresses compares them. */
+static bool same(const struct vs_shape *a, const struct vs_shape *b)
+{
+    return a->hash == b->hash && a->kind == b->kind && a->size == b->size && a->count == b->count &&
+           a->stride == b->stride && a->child == b->child && a->disjoint == b->disjoint &&
+           (a->kind != VS_SHAPE_LIST || same_parts(a, b));
+}
+
+static bool grow(struct vs_shapes *shapes)
+{
+    uint64_t count = shapes->bucket_count ? shapes->bucket_count * 4 : 256;
+    struct vs_shape **buckets = calloc(count, sizeof(struct vs_shape *));
+
+    if (!buckets)
+        return false;
+    for (uint64_t i = 0; i < shapes->bucket_count; i++) {
+        for (struct vs_shape *shape = shapes->buckets[i], *next; shape; shape = next) {
+            next = shape->next;
+            shape->next = buckets[shape->hash & (count - 1)];
+            buckets[shape->hash & (count - 1)] = shape;
+        }
+    }
+    free(shapes->buckets);
+    shapes->buckets = buckets;
+    shapes->bucket_count = count;
+    return true;
+}
+
+/* The table's own shape that equals draft; draft's parts are copied when it is new. */
+static const struct vs_shape *intern(struct vs_shapes *shapes, struct vs_shape *draft)
+{
+    struct vs_shape *shape;
+
+    draft->hash = hash_of(draft);
+    if (shapes->shape_count >= shapes->bucket_count && !grow(shapes))
+        return NULL;
+    uint64_t bucket = draft->hash & (shapes->bucket_count - 1);
+    for (shape = shapes->buckets[bucket]; shape; shape = shape->next)
+        if (same(shape, draft))
+            return shape;
+    shape = vs_arena_alloc(&shapes->arena, sizeof *shape);
+    if (!shape)
+        return NULL;
+    *shape = *draft;
+    if (draft->kind == VS_SHAPE_LIST) {
+        struct vs_shape_part *parts =
+            vs_arena_array(&shapes->arena, draft->count, sizeof(struct vs_shape_part));
+        if (!parts)
+            return NULL;
+        memcpy(parts, draft->parts, (size_t)draft->count * sizeof *parts);
+        shape->parts = parts;
+    }
+    shape->next = shapes->buckets[bucket];
+    shapes->buckets[bucket] = shape;
+    shapes->shape_count++;
+    return shape;
+}
+
+const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, int64_t stride,
+                                     const struct vs_shape *child)
+{
+    if (!child || count == 1)
+        return child;
+    struct vs_shape draft = {
+        .kind = VS_SHAPE_LOOP,
+        .disjoint = child->disjoint && child->span <= stride,
+        .size = count * child->size,
+        .span = (count - 1) * stride + child->span,
+        .count = count,
+        .stride = stride,
+        .child = child,
+    };
+    return intern(shapes, &draft);
+}
+
+/* A set has no order: a loop that runs downwards is one that runs upwards. */
+static const struct vs_shape *loop_upwards(struct vs_shapes *shapes, int64_t count, int64_t stride,
+                                           const struct vs_shape *child)
+{
+    return vs_shape_loop(shapes, count, stride < 0 ? -stride : stride, child);
+}
+
+/* Where instance or block data begins that runs from start on, count times stride. */
+static int64_t lowest(int64_t start, int64_t count, int64_t stride)
+{
+    return stride < 0 ? start + (count - 1) * stride : start;
+}
+
+static bool fill_blocks(struct vs_shapes *shapes, const struct vs_node *node,
+                        struct vs_shape_part *parts)
+{
+    const struct vs_shape *child = vs_shape_of_node(shapes, node->child);
+
+    for (int64_t i = 0; i < node->count; i++) {
+        int64_t length = node->before[i + 1] - node->before[i];
+        int64_t start = node->base + node->displacements[i] + node->child->lo - node->lo;
+
+        parts[i].offset = lowest(start, length, node->stride);
+        parts[i].shape = loop_upwards(shapes, length, node->stride, child);
+        if (!parts[i].shape)
+            return false;
+    }
+    return true;
+}
+
+static bool fill_sequence(struct vs_shapes *shapes, const struct vs_node *node,
+                          struct vs_shape_part *parts)
+{
+    for (int64_t i = 0; i < node->count; i++) {
+        parts[i].offset = node->base + node->children[i]->lo - node->lo;
+        parts[i].shape = vs_shape_of_node(shapes, node->children[i]);
+        if (!parts[i].shape)
+            return false;
+    }
+    return true;
+}
+
+static const struct vs_shape *shape_of_list(struct vs_shapes *shapes, const struct vs_node *node)
+{
+    const struct vs_shape *shape = NULL;
+    struct vs_shape_part *parts = calloc((size_t)node->count, sizeof *parts);
+    int64_t before = 0;
+
+    if (!parts)
+        return NULL;
+    if (!(node->kind == VS_BLOCKS ? fill_blocks : fill_sequence)(shapes, node, parts))
+        goto out;
+    struct vs_shape draft = {
+        .kind = VS_SHAPE_LIST,
+        .disjoint = node->disjoint,
+        .size = node->size,
+        .span = node->hi - node->lo,
+        .count = node->count,
+        .parts = parts,
+    };
+    for (int64_t i = 0; i < node->count; i++) {
+        parts[i].before = before;
+        before += parts[i].shape->size;
+        draft.disjoint = draft.disjoint && (i == 0 || parts[i].offset >= parts[i - 1].offset);
+    }
+    shape = intern(shapes, &draft);
+out:
+    free(parts);
+    return shape;
+}
+
+const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct vs_node *node)
+{
+    if (node->kind == VS_RUN) {
+        struct vs_shape draft = {
+            .kind = VS_SHAPE_RUN, .disjoint = true, .size = node->size, .span = node->size};
+        return intern(shapes, &draft);
+    }
+    if (node->kind == VS_LOOP) {
+        return loop_upwards(shapes, node->count, node->stride,
+                            vs_shape_of_node(shapes, node->child));
+    }
+    return shape_of_list(shapes, node);
+}
+
+static int64_t below_list(const struct vs_shape *shape, int64_t offset)
+{
+    int64_t low = 0, high = shape->count; /* parts[low] begins below offset, parts[high] does not */
+
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (shape->parts[middle].offset < offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return shape->parts[low].before +
+           vs_shape_below(shape->parts[low].shape, offset - shape->parts[low].offset);
+}
+
+int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset)
+{
+    if (offset <= 0)
+        return 0;
+    if (offset >= shape->span)
+        return shape->size;
+    switch (shape->kind) {
+    case VS_SHAPE_LOOP:
+        return offset / shape->stride * shape->child->size +
+               vs_shape_below(shape->child, offset % shape->stride);
+    case VS_SHAPE_LIST:
+        return below_list(shape, offset);
+    default:
+        return offset;
+    }
+}
+
+void vs_shapes_free(struct vs_shapes *shapes)
+{
+    vs_arena_free(&shapes->arena);
+    free(shapes->buckets);
+    memset(shapes, 0, sizeof *shapes);
+}

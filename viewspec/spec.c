@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build.h"
+#include "compile.h"
+
+#define MAX_RANKS INT32_MAX
+
+struct named_view {
+    const char *name; /* NULL: the single "view" */
+    json_t *json;
+    struct vs_place *place;
+    struct vs_view *common;  /* where it is the same for every rank */
+    struct vs_types *shared; /* where at least the types are */
+};
+
+struct vs_spec {
+    struct vs_arena arena;
+    struct vs_text text;
+    char *bytes;
+    json_t *root;
+    json_t *defines; /* name -> string, from -D */
+    char *file;
+    int64_t ranks;
+    struct vs_scope scope; /* with no rank: what is common to all */
+    struct named_view *views;
+    size_t view_count;
+};
+
+static int note(struct vs_error *error, int code, const char *source, const char *reason)
+{
+    if (!error->code) {
+        error->code = code;
+        snprintf(error->source, sizeof error->source, "%s", source);
+        snprintf(error->reason, sizeof error->reason, "%s", reason);
+    }
+    return error->code;
+}
+
+static int no_memory(const struct vs_spec *spec, struct vs_error *error)
+{
+    return vs_fail_memory(error, &spec->text);
+}
+
+#define fail_at(spec, error, name, ...)                                                            \
+    vs_fail((error), &(spec)->text, &(struct vs_place){.key = (name)}, false, __VA_ARGS__)
+
+/* Characters of the token that jansson quotes as "near '...'", less one; 0 where it quotes none. */
+static int token_tail(const char *reason)
+{
+    const char *token = strstr(reason, " near '"), *end = strrchr(reason, '\'');
+    int characters = 0;
+    for (const char *c = token ? token + 7 : end; c && c < end; c++)
+        characters += ((unsigned char)*c & 0xc0) != 0x80;
+    return characters ? characters - 1 : 0;
+}
+
+/* jansson's text as one line, placed where the token begins: jansson's column is its end. */
+static int note_syntax(const struct vs_spec *spec, const json_error_t *json, struct vs_error *error)
+{
+    if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
+        return no_memory(spec, error);
+    note(error, -EINVAL, spec->text.source, json->text);
+    for (char *c = error->reason; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    error->line = json->line < 1 ? 1 : json->line;
+    int column = json->column - token_tail(error->reason);
+    error->column = column < 1 ? 1 : column;
+    return error->code;
+}
+
+/* The -D options, as strings by name. */
+static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrides,
+                        struct vs_error *error)
+{
+    json_t *let = json_object_get(spec->root, "let");
+    if (!(spec->defines = json_object()))
+        return no_memory(spec, error);
+    for (size_t i = 0; i < overrides->define_count; i++) {
+        const char *define = overrides->defines[i], *equals = strchr(define, '=');
+        char source[200];
+        snprintf(source, sizeof source, "-D %s", define);
+        if (!equals || equals == define)
+            return note(error, -EINVAL, source, "expected NAME=VALUE");
+        char *name = vs_arena_text(&spec->arena, define);
+        if (!name)
+            return no_memory(spec, error);
+        name[equals - define] = '\0';
+        if (!json_object_get(let, name))
+            return note(error, -EINVAL, source, "the spec's \"let\" has no such name");
+        if (json_object_set_new(spec->defines, name, json_string(equals + 1)))
+            return note(error, -EINVAL, source, "the value is not valid UTF-8");
+    }
+    return 0;
+}
+
+static int bind_names(struct vs_spec *spec, struct vs_error *error)
+{
+    json_t *let = json_object_get(spec->root, "let"), *value;
+    struct vs_scope *scope = &spec->scope;
+    size_t count = json_object_size(let);
+    struct vs_binding *bindings = vs_arena_array(&spec->arena, (int64_t)count, sizeof *bindings);
+    scope->values = vs_arena_array(&spec->arena, (int64_t)count, sizeof *scope->values);
+    scope->states = vs_arena_array(&spec->arena, (int64_t)count, sizeof *scope->states);
+    scope->indexes = json_object();
+    if (!bindings || !scope->values || !scope->states || !scope->indexes)
+        return no_memory(spec, error);
+    struct vs_place *up = vs_arena_alloc(&spec->arena, sizeof *up);
+    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count, sizeof *places);
+    if (!up || !places)
+        return no_memory(spec, error);
+    up->key = "let";
+    scope->bindings = bindings;
+    const char *name;
+    json_object_foreach(let, name, value)
+    {
+        size_t i = scope->count++;
+        places[i] = (struct vs_place){.up = up, .key = name};
+        if (!vs_scope_name_ok(name))
+            return vs_fail(error, &spec->text, &places[i], true,
+                           "a name is a letter or _, then letters, digits and _, and not rank, "
+                           "ranks, min or max");
+        bindings[i] = (struct vs_binding){name, value, &spec->text, &places[i]};
+        if (json_object_set_new(scope->indexes, name, json_integer((json_int_t)i)))
+            return no_memory(spec, error);
+        json_t *define = json_object_get(spec->defines, name);
+        if (!define)
+            continue;
+        struct vs_text *text = vs_arena_alloc(&spec->arena, sizeof *text);
+        size_t size = strlen(name) + strlen(json_string_value(define)) + 5;
+        char *source = vs_arena_alloc(&spec->arena, size);
+        if (!text || !source)
+            return no_memory(spec, error);
+        snprintf(source, size, "-D %s=%s", name, json_string_value(define));
+        text->source = source;
+        bindings[i] = (struct vs_binding){name, define, text, NULL};
+    }
+    return 0;
+}
+
+/* The number of per_rank entries of the first view that has them, or 1. */
+static int64_t default_ranks(const struct vs_spec *spec)
+{
+    for (size_t i = 0; i < spec->view_count; i++) {
+        json_t *list = json_object_get(spec->views[i].json, "per_rank");
+        if (json_array_size(list))
+            return (int64_t)json_array_size(list);
+    }
+    return 1;
+}
+
+static int read_ranks(struct vs_spec *spec, const struct vs_overrides *overrides,
+                      struct vs_error *error)
+{
+    json_t *value = json_object_get(spec->root, "ranks");
+    struct vs_place place = {.key = "ranks"};
+    spec->scope.rank = -1;
+    spec->scope.error = error;
+    if (vs_scope_settle(&spec->scope, false))
+        return error->code;
+    if (overrides->ranks)
+        spec->ranks = overrides->ranks;
+    else if (!value)
+        spec->ranks = default_ranks(spec);
+    else if (vs_scope_integer(&spec->scope, &spec->text, &place, value, &spec->ranks))
+        return error->code;
+    if (spec->ranks < 1 || spec->ranks > MAX_RANKS) {
+        char reason[100];
+        snprintf(reason, sizeof reason, "%lld ranks: must be 1 to %lld", (long long)spec->ranks,
+                 (long long)MAX_RANKS);
+        return overrides->ranks ? note(error, -EINVAL, "-n", reason)
+                                : vs_fail(error, &spec->text, &place, false, "%s", reason);
+    }
+    spec->scope.ranks = spec->ranks;
+    return vs_scope_settle(&spec->scope, false);
+}
+
+static bool view_name_ok(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_-.";
+    size_t length = strlen(name);
+    if (!length || length > 255 || name[0] == '.' || strspn(name, letters) != length)
+        return false;
+    bool rank_form =
+        strncmp(name, "rank", 4) == 0 && name[4] && strspn(name + 4, "0123456789") == length - 4;
+    return strcmp(name, "self") != 0 && !rank_form;
+}
+
+static int list_views(struct vs_spec *spec, struct vs_error *error)
+{
+    json_t *one = json_object_get(spec->root, "view");
+    json_t *many = json_object_get(spec->root, "views"), *value;
+    if (one && many)
+        return fail_at(spec, error, "views", "\"view\" is there too: only one of them can be");
+    if (!one && !many)
+        return vs_fail(error, &spec->text, NULL, false, "\"view\" (or \"views\") is missing");
+    if (many && !json_is_object(many))
+        return fail_at(spec, error, "views", "expected an object, got %s", vs_kind_name(many));
+    if (many && !json_object_size(many))
+        return fail_at(spec, error, "views", "expected at least one view");
+    size_t count = many ? json_object_size(many) : 1;
+    spec->views = vs_arena_array(&spec->arena, (int64_t)count, sizeof *spec->views);
+    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof *places);
+    if (!spec->views || !places)
+        return no_memory(spec, error);
+    places[count].key = many ? "views" : "view";
+    spec->view_count = count;
+    if (one) {
+        spec->views[0].json = one;
+        spec->views[0].place = &places[count];
+        return 0;
+    }
+    size_t i = 0;
+    const char *name;
+    json_object_foreach(many, name, value)
+    {
+        places[i] = (struct vs_place){.up = &places[count], .key = name};
+        spec->views[i] = (struct named_view){.name = name, .json = value, .place = &places[i]};
+        if (!view_name_ok(name))
+            return vs_fail(error, &spec->text, &places[i], true,
+                           "a view's name is letters, digits, _, - and ., begins with no ., and "
+                           "is neither self nor of the form rankN");
+        i++;
+    }
+    return 0;
+}
+
+/* The absolute path of name, which a relative one takes from folder. A new string. */
+static char *absolute_path(const char *folder, const char *name)
+{
+    char *base = name[0] == '/' ? NULL : realpath(folder, NULL);
+    char *path = NULL;
+    int length = base ? asprintf(&path, "%s/%s", strcmp(base, "/") ? base : "", name)
+                      : asprintf(&path, "%s%s%s", name[0] == '/' ? "" : folder,
+                                 name[0] == '/' ? "" : "/", name);
+    free(base);
+    return length < 0 ? NULL : path;
+}
+
+static int read_file_name(struct vs_spec *spec, const char *folder,
+                          const struct vs_overrides *overrides, struct vs_error *error)
+{
+    json_t *value = json_object_get(spec->root, "file");
+    const char *name = json_string_value(value);
+    if (value && !name)
+        return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
+    if (value && !name[0])
+        return fail_at(spec, error, "file", "the file's name is empty");
+    if (overrides->file)
+        spec->file = absolute_path(".", overrides->file);
+    else if (!name)
+        return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing");
+    else
+        spec->file = absolute_path(folder, name);
+    return spec->file ? 0 : no_memory(spec, error);
+}
+
+static int check_rest(const struct vs_spec *spec, struct vs_error *error)
+{
+    static const char *const objects[] = {"let", "types", "hints"};
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+        json_t *object = json_object_get(spec->root, objects[i]);
+        if (object && !json_is_object(object))
+            return fail_at(spec, error, objects[i], "expected an object, got %s",
+                           vs_kind_name(object));
+    }
+    const char *key;
+    json_t *value;
+    struct vs_place hints = {.key = "hints"}, place = {.up = &hints};
+    json_object_foreach(json_object_get(spec->root, "hints"), key, value)
+    {
+        place.key = key;
+        if (!json_is_string(value))
+            return vs_fail(error, &spec->text, &place, false, "expected a string, got %s",
+                           vs_kind_name(value));
+    }
+    json_t *atomic = json_object_get(spec->root, "atomic");
+    if (atomic && !json_is_boolean(atomic))
+        return fail_at(spec, error, "atomic", "expected true or false, got %s",
+                       vs_kind_name(atomic));
+    return 0;
+}
+
+static int check_head(const struct vs_spec *spec, struct vs_error *error)
+{
+    static const char *const keys[] = {"viewspec", "file",  "ranks", "let",    "types",
+                                       "view",     "views", "hints", "atomic", NULL};
+    if (vs_check_keys(error, &spec->text, NULL, spec->root, keys))
+        return error->code;
+    json_t *version = json_object_get(spec->root, "viewspec");
+    if (!version)
+        return vs_fail(error, &spec->text, NULL, false, "\"viewspec\" is missing");
+    if (!json_is_integer(version))
+        return fail_at(spec, error, "viewspec", "expected 1, got %s", vs_kind_name(version));
+    if (json_integer_value(version) != 1)
+        return fail_at(spec, error, "viewspec", "version %lld is not known: expected 1",
+                       (long long)json_integer_value(version));
+    return check_rest(spec, error);
+}
+
+/* What a view's compilation needs. The scope is set up by settle_rank. */
+static struct vs_source source_of(const struct vs_spec *spec, size_t index, struct vs_scope *scope)
+{
+    const struct named_view *view = &spec->views[index];
+    return (struct vs_source){
+        .scope = scope,
+        .text = &spec->text,
+        .types = json_object_get(spec->root, "types"),
+        .view = view->json,
+        .place = view->place,
+        .shared = view->shared,
+    };
+}
+
+/* A scope of the rank's own, in arena, with what is common to all ranks already computed. */
+static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena *arena,
+                       struct vs_scope *scope, struct vs_error *error)
+{
+    *scope = spec->scope;
+    scope->rank = rank;
+    scope->error = error;
+    if (!scope->count)
+        return 0;
+    scope->values = vs_arena_array(arena, (int64_t)scope->count, sizeof *scope->values);
+    scope->states = vs_arena_array(arena, (int64_t)scope->count, sizeof *scope->states);
+    if (!scope->values || !scope->states)
+        return no_memory(spec, error);
+    memcpy(scope->values, spec->scope.values, scope->count * sizeof *scope->values);
+    memcpy(scope->states, spec->scope.states, scope->count * sizeof *scope->states);
+    return vs_scope_settle(scope, true);
+}
+
+/* Names the rank in an error that may be that rank's only. */
+static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
+                     struct vs_error *error)
+{
+    size_t used = strlen(error->reason);
+    if (error->code == -EINVAL && scope->uses_rank && spec->ranks > 1)
+        snprintf(error->reason + used, sizeof error->reason - used, " (rank %lld)",
+                 (long long)scope->rank);
+    return error->code;
+}
+
+static int compile(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
+                   struct vs_types **shared, bool *uses_rank, struct vs_error *error)
+{
+    struct vs_arena arena = {0};
+    struct vs_scope scope;
+    if (!settle_rank(spec, rank, &arena, &scope, error)) {
+        struct vs_source source = source_of(spec, index, &scope);
+        vs_view_compile(&source, view, shared);
+    }
+    *uses_rank = scope.uses_rank;
+    vs_arena_free(&arena);
+    return name_rank(spec, &scope, error);
+}
+
+/* Compiles every view for rank 0 and keeps what the other ranks can use. */
+static int compile_common(struct vs_spec *spec, struct vs_error *error)
+{
+    struct vs_arena arena = {0};
+    struct vs_scope scope;
+    int result = settle_rank(spec, 0, &arena, &scope, error);
+    for (size_t i = 0; i < spec->view_count && !result; i++) {
+        struct vs_source source = source_of(spec, i, &scope);
+        result = vs_view_check_keys(&source, spec->ranks, error);
+    }
+    if (!result && json_object_size(json_object_get(spec->root, "types"))) {
+        struct vs_source source = source_of(spec, 0, &scope);
+        result = vs_types_check(&source);
+    }
+    if (result)
+        name_rank(spec, &scope, error);
+    vs_arena_free(&arena);
+    for (size_t i = 0; i < spec->view_count && !result; i++) {
+        struct named_view *view = &spec->views[i];
+        struct vs_view *first = NULL;
+        bool uses_rank;
+        result = compile(spec, i, 0, &first, &view->shared, &uses_rank, error);
+        if (!uses_rank && !json_object_get(view->json, "per_rank"))
+            view->common = first;
+        else
+            vs_view_unref(first);
+    }
+    return result;
+}
+
+static int resolve(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
+                   struct vs_error *error)
+{
+    static const struct vs_overrides none = {0};
+    overrides = overrides ? overrides : &none;
+    int result;
+    if ((result = check_head(spec, error)) || (result = list_views(spec, error)) ||
+        (result = read_defines(spec, overrides, error)) || (result = bind_names(spec, error)) ||
+        (result = read_ranks(spec, overrides, error)) ||
+        (result = read_file_name(spec, folder, overrides, error)))
+        return result;
+    return compile_common(spec, error);
+}
+
+int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
+                  const struct vs_overrides *overrides, struct vs_spec **result,
+                  struct vs_error *error)
+{
+    if (length > VS_SPEC_MAX_BYTES)
+        return note(error, -EFBIG, source, "a spec is at most 64 MiB");
+    struct vs_spec *spec = calloc(1, sizeof *spec);
+    char *bytes = malloc(length + 1);
+    if (!spec || !bytes) {
+        free(spec);
+        free(bytes);
+        return note(error, -ENOMEM, source, "out of memory");
+    }
+    memcpy(bytes, text, length);
+    bytes[length] = '\0';
+    spec->bytes = bytes;
+    spec->text = (struct vs_text){source, bytes, length};
+    spec->text.source = vs_arena_text(&spec->arena, source);
+    json_error_t json;
+    if (!spec->text.source)
+        note(error, -ENOMEM, source, "out of memory");
+    else if (!(spec->root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &json)))
+        note_syntax(spec, &json, error);
+    else
+        resolve(spec, folder, overrides, error);
+    if (error->code)
+        vs_spec_free(spec);
+    else
+        *result = spec;
+    return error->code;
+}
+
+/* Reads a whole file or pipe, up to the longest spec and a byte more. */
+static int read_all(const char *path, char **text, size_t *length)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -errno;
+    size_t size = 0, room = 1 << 16;
+    char *bytes = NULL;
+    int result = 0;
+    do {
+        char *larger = realloc(bytes, room);
+        if (!larger) {
+            result = -ENOMEM;
+            break;
+        }
+        bytes = larger;
+        size += fread(bytes + size, 1, room - size, file);
+        if (size < room)
+            break;
+        room *= 2;
+    } while (size <= VS_SPEC_MAX_BYTES);
+    if (!result && ferror(file))
+        result = -errno;
+    fclose(file);
+    if (result)
+        free(bytes);
+    *text = result ? NULL : bytes;
+    *length = size;
+    return result;
+}
+
+int vs_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
+                 struct vs_error *error)
+{
+    char *text = NULL, *folder = strdup(path);
+    size_t length = 0;
+    int result = folder ? read_all(path, &text, &length) : -ENOMEM;
+    if (result) {
+        free(folder);
+        return note(error, result, path, strerror(-result));
+    }
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    vs_spec_parse(text, length, path, slash ? folder : ".", overrides, spec, error);
+    free(text);
+    free(folder);
+    return error->code;
+}
+
+void vs_spec_free(struct vs_spec *spec)
+{
+    if (!spec)
+        return;
+    for (size_t i = 0; i < spec->view_count; i++) {
+        vs_view_unref(spec->views[i].common);
+        vs_types_unref(spec->views[i].shared);
+    }
+    json_decref(spec->root);
+    json_decref(spec->defines);
+    json_decref(spec->scope.indexes);
+    free(spec->file);
+    free(spec->bytes);
+    vs_arena_free(&spec->arena);
+    free(spec);
+}
+
+const char *vs_spec_file(const struct vs_spec *spec)
+{
+    return spec->file;
+}
+
+int64_t vs_spec_ranks(const struct vs_spec *spec)
+{
+    return spec->ranks;
+}
+
+bool vs_spec_atomic(const struct vs_spec *spec)
+{
+    return json_is_true(json_object_get(spec->root, "atomic"));
+}
+
+size_t vs_spec_view_count(const struct vs_spec *spec)
+{
+    return spec->view_count;
+}
+
+const char *vs_spec_view_name(const struct vs_spec *spec, size_t index)
+{
+    return spec->views[index].name;
+}
+
+long vs_spec_find_view(const struct vs_spec *spec, const char *name)
+{
+    for (size_t i = 0; i < spec->view_count; i++)
+        if (spec->views[i].name && strcmp(spec->views[i].name, name) == 0)
+            return (long)i;
+    return -1;
+}
+
+bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, const char **value)
+{
+    json_t *hints = json_object_get(spec->root, "hints"), *hint;
+    json_object_foreach(hints, *key, hint)
+    {
+        *value = json_string_value(hint);
+        if (!index--)
+            return true;
+    }
+    return false;
+}
+
+char *vs_spec_resolved(const struct vs_spec *spec)
+{
+    json_t *root = json_copy(spec->root);
+    json_t *let = json_copy(json_object_get(root, "let"));
+    int error = json_object_set_new(root, "file", json_string(spec->file));
+    error |= json_object_set_new(root, "ranks", json_integer(spec->ranks));
+    for (size_t i = 0; i < spec->scope.count; i++) {
+        json_t *value = spec->scope.states[i] == VS_COMMON
+                            ? json_integer(spec->scope.values[i])
+                            : json_incref(spec->scope.bindings[i].value);
+        error |= json_object_set_new(let, spec->scope.bindings[i].name, value);
+    }
+    if (let)
+        error |= json_object_set(root, "let", let);
+    json_decref(let);
+    char *text = error ? NULL : json_dumps(root, JSON_INDENT(2));
+    json_decref(root);
+    return text;
+}
+
+bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)
+{
+    return spec->views[index].common != NULL;
+}
+
+int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
+                 struct vs_error *error)
+{
+    if (spec->views[index].common) {
+        *view = vs_view_ref(spec->views[index].common);
+        return 0;
+    }
+    bool uses_rank;
+    return compile(spec, index, rank, view, NULL, &uses_rank, error);
+}

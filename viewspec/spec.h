@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_SPEC_H
+#define VS_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "map.h"
+
+/*
+ * A viewspec: the JSON text that describes how the ranks of an MPI program see a file
+ * (viewspec(5)), and the views compiled from it (MPI 3.1, 13.3).
+ *
+ * Functions that can fail return 0 or a negative errno and fill error (which must not be NULL).
+ * A spec is immutable once loaded; all functions on a loaded spec are local and thread-safe,
+ * vs_spec_view included.
+ */
+struct vs_spec;
+
+/* What the command line lays over the text. Strings are borrowed for the call only. */
+struct vs_overrides {
+    const char *file;           /* -f FILE, relative to the working folder; NULL: the text's */
+    int64_t ranks;              /* -n RANKS, 1 .. 2^31-1; 0: the text's */
+    const char *const *defines; /* -D NAME=VALUE, each as "NAME=VALUE" */
+    size_t define_count;
+};
+
+/* The longest text that is read. */
+#define VS_SPEC_MAX_BYTES (64 << 20)
+
+/*
+ * Reads, checks and resolves the spec in the file named path. overrides may be NULL. Every view is
+ * checked here as rank 0 has it; what depends on the rank is checked again by vs_spec_view.
+ * The new spec is the caller's: vs_spec_free.
+ */
+int vs_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
+                 struct vs_error *error);
+
+/*
+ * The same from length bytes of text. source is the name that errors carry; a relative "file" is
+ * taken from folder.
+ */
+int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
+                  const struct vs_overrides *overrides, struct vs_spec **spec,
+                  struct vs_error *error);
+
+/* Frees a spec; views compiled from it stay valid. NULL is allowed. */
+void vs_spec_free(struct vs_spec *spec);
+
+/* The path of the shared file: the spec's own folder is put before a relative one. Borrowed. */
+const char *vs_spec_file(const struct vs_spec *spec);
+
+/* Number of ranks, 1 .. 2^31-1. */
+int64_t vs_spec_ranks(const struct vs_spec *spec);
+
+/* The spec's "atomic". */
+bool vs_spec_atomic(const struct vs_spec *spec);
+
+/* Number of views, at least 1, in the order of the text. */
+size_t vs_spec_view_count(const struct vs_spec *spec);
+
+/* Name of view number index, borrowed; NULL where the spec has the single "view". */
+const char *vs_spec_view_name(const struct vs_spec *spec, size_t index);
+
+/* Number of the view of that name, or -1. */
+long vs_spec_find_view(const struct vs_spec *spec, const char *name);
+
+/* Hint number index of "hints" (borrowed, valid as long as the spec); false behind the last. */
+bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, const char **value);
+
+/*
+ * The spec as it was resolved, as JSON text that can be read again: overrides applied, "let"
+ * evaluated where it does not depend on the rank, "file" absolute. A new string, the caller's to
+ * free(); NULL without memory.
+ */
+char *vs_spec_resolved(const struct vs_spec *spec);
+
+/* True where the view is the same for every rank. */
+bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index);
+
+/* One rank's view, compiled. */
+struct vs_view;
+
+/*
+ * Compiles view number index for one rank (0 <= rank < ranks) and checks it by the rules of
+ * MPI 3.1, 13.3. The view is immutable and reference-counted; the new reference is the caller's.
+ * A view with overlaps inside one filetype is legal here (facts->disjoint tells): only writing
+ * through it is not. Errors: -EINVAL with place and reason, -ENOMEM.
+ */
+int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
+                 struct vs_error *error);
+
+struct vs_view *vs_view_ref(struct vs_view *view);
+void vs_view_unref(struct vs_view *view); /* NULL is allowed */
+
+enum vs_datarep {
+    VS_NATIVE,
+    VS_EXTERNAL32, /* "internal" is the same */
+    VS_BIG_ENDIAN,
+    VS_LITTLE_ENDIAN,
+};
+
+/* Facts of a view beside its map's; sizes in bytes, text borrowed from the view. */
+struct vs_view_facts {
+    enum vs_datarep datarep;
+    const char *datarep_name; /* as in the spec */
+    int64_t etype_size;       /* native data in one etype: slices hold whole etypes */
+    int64_t etype_file_size;  /* the same in the file's representation */
+    int64_t etype_extent;     /* in the file (MPI_File_get_type_extent) */
+    bool identical;           /* the file's bytes are the native ones: nothing to convert */
+};
+
+/* Both are borrowed from the view. Local, thread-safe. */
+const struct vs_view_facts *vs_view_facts(const struct vs_view *view);
+const struct vs_map *vs_view_map(const struct vs_view *view);
+
+/*
+ * The etype and the filetype as the spec writes them: a name, or JSON text. A new string, the
+ * caller's to free(); NULL without memory. Local, thread-safe.
+ */
+char *vs_view_etype_text(const struct vs_view *view);
+char *vs_view_filetype_text(const struct vs_view *view);
+
+/*
+ * How many positions the view shows of a file of file_size bytes: all whole etypes up to the first
+ * that does not lie inside the file. In bytes of the file's representation, a multiple of
+ * etype_file_size. O(depth). Local, thread-safe.
+ */
+int64_t vs_view_positions(const struct vs_view *view, int64_t file_size);
+
+/*
+ * The same in native bytes: the slice's length. -EFBIG (negative) where it would exceed 2^63-1.
+ */
+int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "type.h"
+
+int64_t vs_type_extent(struct vs_arena *arena, const struct vs_type *type)
+{
+    return vs_sub(arena, type->ub, type->lb);
+}
+
+static bool needs_no_swap(const struct vs_basic *basic, enum vs_datarep datarep)
+{
+    switch (datarep) {
+    case VS_NATIVE:
+    case VS_LITTLE_ENDIAN:
+        return true;
+    case VS_BIG_ENDIAN:
+    case VS_EXTERNAL32:
+        return basic->size == 1;
+    }
+    return false;
+}
+
+struct vs_type vs_type_basic(struct vs_arena *arena, const struct vs_basic *basic,
+                             enum vs_datarep datarep)
+{
+    bool external = datarep == VS_EXTERNAL32;
+    int64_t size = external ? basic->external : basic->size;
+    return (struct vs_type){
+        .node = vs_node_run(arena, size),
+        .ub = size,
+        .align = external ? 1 : basic->align,
+        .native = basic->size,
+        .identical = needs_no_swap(basic, datarep),
+    };
+}
+
+struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype)
+{
+    struct vs_type unit = *etype;
+    unit.node = vs_node_unit(arena, etype->node);
+    return unit;
+}
+
+/* Bounds of the parts that a type is put together from (MPI 3.1, 4.1.7). */
+struct bounds {
+    int64_t lb, ub;
+    bool any, bounded;
+};
+
+/* Adds count instances of type, stride apart, from displacement on. Markers outrank data. */
+static void add_bounds(struct vs_arena *arena, struct bounds *bounds, int64_t displacement,
+                       int64_t count, int64_t stride, const struct vs_type *type)
+{
+    if (count < 1 || type->empty || (bounds->bounded && !type->bounded))
+        return;
+    int64_t reach = vs_mul(arena, count - 1, stride);
+    int64_t lb = vs_add(arena, displacement, vs_add(arena, type->lb, reach < 0 ? reach : 0));
+    int64_t ub = vs_add(arena, displacement, vs_add(arena, type->ub, reach > 0 ? reach : 0));
+    bool replace = !bounds->any || (type->bounded && !bounds->bounded);
+    if (replace || lb < bounds->lb)
+        bounds->lb = lb;
+    if (replace || ub > bounds->ub)
+        bounds->ub = ub;
+    bounds->any = true;
+    bounds->bounded = type->bounded;
+}
+
+static struct vs_type with_bounds(const struct vs_type *old, const struct vs_node *node,
+                                  const struct bounds *bounds)
+{
+    return (struct vs_type){
+        .node = node,
+        .lb = bounds->lb,
+        .ub = bounds->ub,
+        .bounded = bounds->bounded,
+        .empty = !bounds->any,
+        .align = bounds->any ? old->align : 1,
+        .native = node ? old->native : 0,
+        .identical = old->identical,
+    };
+}
+
+struct vs_type vs_type_vector(struct vs_arena *arena, int64_t count, int64_t length, int64_t stride,
+                              const struct vs_type *old)
+{
+    int64_t extent = vs_type_extent(arena, old);
+    struct bounds block = {0}, bounds = {0};
+    add_bounds(arena, &block, 0, length, extent, old);
+    const struct vs_node *node =
+        vs_node_loop(arena, count, stride, vs_node_loop(arena, length, extent, old->node));
+    struct vs_type row = with_bounds(old, node, &block);
+    add_bounds(arena, &bounds, 0, count, stride, &row);
+    struct vs_type type = with_bounds(old, node, &bounds);
+    if (node)
+        type.native = vs_mul(arena, vs_mul(arena, count, length), old->native);
+    return type;
+}
+
+struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int64_t *lengths,
+                               int64_t length, const int64_t *displacements, int64_t unit,
+                               const struct vs_type *old)
+{
+    int64_t extent = vs_type_extent(arena, old), instances = 0;
+    struct bounds bounds = {0};
+    for (int64_t b = 0; b < count && !arena->failure; b++) {
+        int64_t n = lengths ? lengths[b] : length;
+        add_bounds(arena, &bounds, vs_mul(arena, displacements[b], unit), n, extent, old);
+        instances = vs_add(arena, instances, n);
+    }
+    const struct vs_node *node =
+        vs_node_blocks(arena, count, lengths, length, displacements, unit, extent, old->node);
+    struct vs_type type = with_bounds(old, node, &bounds);
+    if (node)
+        type.native = vs_mul(arena, instances, old->native);
+    return type;
+}
+
+/* MPI 3.1, 4.1.6: epsilon rounds the extent up, unless a marker sets the bound. */
+static void pad(struct vs_arena *arena, struct vs_type *type)
+{
+    int64_t over = vs_type_extent(arena, type) % type->align;
+    if (!type->bounded && over)
+        type->ub = vs_add(arena, type->ub, type->align - over);
+}
+
+struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64_t *lengths,
+                              const int64_t *displacements, const struct vs_type *types,
+                              bool padded)
+{
+    const struct vs_node **nodes = vs_arena_array(arena, count, sizeof *nodes);
+    struct vs_type type = {.align = 1, .identical = true};
+    struct bounds bounds = {0};
+    for (int64_t i = 0; i < count && !arena->failure; i++) {
+        const struct vs_type *old = &types[i];
+        int64_t extent = vs_type_extent(arena, old);
+        nodes[i] = vs_node_shift(arena, vs_node_loop(arena, lengths[i], extent, old->node),
+                                 displacements[i]);
+        add_bounds(arena, &bounds, displacements[i], lengths[i], extent, old);
+        if (!nodes[i])
+            continue;
+        type.native = vs_add(arena, type.native, vs_mul(arena, lengths[i], old->native));
+        type.identical = type.identical && old->identical;
+        if (old->align > type.align)
+            type.align = old->align;
+    }
+    if (arena->failure)
+        return type;
+    type.node = vs_node_seq(arena, count, nodes);
+    type.lb = bounds.lb;
+    type.ub = bounds.ub;
+    type.bounded = bounds.bounded;
+    type.empty = !bounds.any;
+    if (padded)
+        pad(arena, &type);
+    return type;
+}
+
+struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t extent,
+                               const struct vs_type *old)
+{
+    struct vs_type type = *old;
+    type.lb = lb;
+    type.ub = vs_add(arena, lb, extent);
+    type.bounded = true;
+    type.empty = false;
+    return type;
+}
+
+/* The blocks of one dimension: whole ones, then the one that the array's edge cuts. */
+static const struct vs_node *part_node(struct vs_arena *arena, const struct vs_part *part,
+                                       int64_t extent, const struct vs_node *inner)
+{
+    int64_t stride = vs_mul(arena, part->stride, extent);
+    int64_t start = vs_mul(arena, part->start, extent);
+    const struct vs_node *blocks[2] = {
+        vs_node_loop(arena, part->count, stride, vs_node_loop(arena, part->length, extent, inner)),
+        vs_node_shift(arena, vs_node_loop(arena, part->rest, extent, inner),
+                      vs_mul(arena, part->count, stride)),
+    };
+    return vs_node_shift(arena, vs_node_seq(arena, 2, blocks), start);
+}
+
+struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
+                             const struct vs_part *parts, const struct vs_type *old)
+{
+    const struct vs_node *node = old->node;
+    int64_t extent = vs_type_extent(arena, old), native = old->native;
+    for (int64_t d = 0; d < dimensions && !arena->failure; d++) {
+        const struct vs_part *part = &parts[d];
+        node = part_node(arena, part, extent, node);
+        extent = vs_mul(arena, extent, part->size);
+        int64_t owned = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
+        native = vs_mul(arena, native, owned);
+    }
+    struct vs_type type = *old;
+    type.node = node;
+    type.native = node ? native : 0;
+    return vs_type_resized(arena, 0, extent, &type);
+}
+
+struct vs_part vs_part_cyclic(struct vs_arena *arena, int64_t size, int64_t length, int64_t place,
+                              int64_t places)
+{
+    struct vs_part part = {.size = size, .length = length};
+    int64_t whole = size / length, rest = size % length;
+    part.start = vs_mul(arena, place, length);
+    part.stride = vs_mul(arena, places, length);
+    part.count = whole > place ? (whole - place - 1) / places + 1 : 0;
+    if (whole % places == place)
+        part.rest = rest;
+    return part;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "build.h"
+#include "compile.h"
+
+struct vs_types {
+    atomic_int references;
+    struct vs_arena arena;
+    enum vs_datarep datarep;
+    struct vs_type etype, filetype;
+    json_t *etype_json, *filetype_json, *datarep_json; /* what they were built from; owned */
+    const char *datarep_name;
+};
+
+struct vs_view {
+    atomic_int references;
+    struct vs_arena arena;
+    struct vs_types *types;
+    const struct vs_map *map;
+    struct vs_view_facts facts;
+};
+
+struct vs_types *vs_types_ref(struct vs_types *types)
+{
+    atomic_fetch_add_explicit(&types->references, 1, memory_order_relaxed);
+    return types;
+}
+
+void vs_types_unref(struct vs_types *types)
+{
+    if (!types || atomic_fetch_sub_explicit(&types->references, 1, memory_order_acq_rel) != 1)
+        return;
+    vs_arena_free(&types->arena);
+    json_decref(types->etype_json);
+    json_decref(types->filetype_json);
+    json_decref(types->datarep_json);
+    free(types);
+}
+
+struct vs_view *vs_view_ref(struct vs_view *view)
+{
+    atomic_fetch_add_explicit(&view->references, 1, memory_order_relaxed);
+    return view;
+}
+
+void vs_view_unref(struct vs_view *view)
+{
+    if (!view || atomic_fetch_sub_explicit(&view->references, 1, memory_order_acq_rel) != 1)
+        return;
+    vs_types_unref(view->types);
+    vs_arena_free(&view->arena);
+    free(view);
+}
+
+const struct vs_view_facts *vs_view_facts(const struct vs_view *view)
+{
+    return &view->facts;
+}
+
+const struct vs_map *vs_view_map(const struct vs_view *view)
+{
+    return view->map;
+}
+
+/* A member of the view for the scope's rank: per_rank's entry goes before the common one. */
+struct member {
+    json_t *value;         /* NULL: neither has it */
+    struct vs_place place; /* of the value, or of the view */
+    struct vs_place list, entry;
+};
+
+static void find_member(const struct vs_source *source, const char *key, struct member *member)
+{
+    json_t *list = json_object_get(source->view, "per_rank");
+    size_t rank = (size_t)source->scope->rank;
+    json_t *value = json_object_get(json_array_get(list, rank), key);
+    member->place = (struct vs_place){.up = source->place, .key = key};
+    if (value) {
+        member->list = (struct vs_place){.up = source->place, .key = "per_rank"};
+        member->entry = (struct vs_place){.up = &member->list, .index = rank};
+        member->place.up = &member->entry;
+    } else {
+        value = json_object_get(source->view, key);
+    }
+    if (!value && source->place)
+        member->place = *source->place;
+    member->value = value;
+}
+
+static const struct {
+    const char *name;
+    enum vs_datarep datarep;
+} datareps[] = {
+    {"native", VS_NATIVE},
+    {"internal", VS_EXTERNAL32},
+    {"external32", VS_EXTERNAL32},
+    {"big-endian", VS_BIG_ENDIAN},
+    {"little-endian", VS_LITTLE_ENDIAN},
+};
+
+static int read_datarep(const struct vs_source *source, const struct member *member,
+                        struct vs_types *types)
+{
+    const char *name = member->value ? json_string_value(member->value) : "native";
+    if (json_is_object(member->value))
+        return vs_fail(source->scope->error, source->text, &member->place, false,
+                       "user-defined data representations are not supported");
+    if (!name)
+        return vs_fail(source->scope->error, source->text, &member->place, false,
+                       "expected the name of a data representation, got %s",
+                       vs_kind_name(member->value));
+    for (size_t i = 0; i < sizeof datareps / sizeof datareps[0]; i++)
+        if (strcmp(datareps[i].name, name) == 0) {
+            types->datarep = datareps[i].datarep;
+            types->datarep_name = datareps[i].name;
+            return 0;
+        }
+    return vs_fail(source->scope->error, source->text, &member->place, false,
+                   "unknown data representation \"%.100s\"", name);
+}
+
+static int check_etype(struct vs_builder *b, const struct vs_place *place,
+                       const struct vs_type *type)
+{
+    int64_t extent = vs_type_extent(b->arena, type);
+    if (vs_check_arena(b->arena, b->scope->error, b->text, place))
+        return b->scope->error->code;
+    if (!type->node)
+        return vs_build_fail(b, place, "the etype holds no data");
+    if (type->node->lo < 0)
+        return vs_build_fail(b, place,
+                             "the etype has data at displacement %lld: none may be "
+                             "negative",
+                             (long long)type->node->lo);
+    if (!type->node->monotonic)
+        return vs_build_fail(b, b->blame, "displacements must not decrease");
+    if (extent < 1)
+        return vs_build_fail(b, place, "the etype's extent is %lld: it must be positive",
+                             (long long)extent);
+    return 0;
+}
+
+/* MPI 3.1, 13.1.1 and 13.3. */
+static int check_filetype(struct vs_builder *b, const struct vs_place *place,
+                          const struct vs_type *type, const struct vs_type *etype)
+{
+    int64_t extent = vs_type_extent(b->arena, type);
+    if (vs_check_arena(b->arena, b->scope->error, b->text, place))
+        return b->scope->error->code;
+    if (!type->node)
+        return 0;
+    if (type->node->lo < 0)
+        return vs_build_fail(b, place,
+                             "the filetype has data at displacement %lld: none may be "
+                             "negative",
+                             (long long)type->node->lo);
+    if (!type->node->monotonic)
+        return vs_build_fail(b, b->blame ? b->blame : place, "displacements must not decrease");
+    if (extent < 1)
+        return vs_build_fail(b, place, "the filetype's extent is %lld: it must be positive",
+                             (long long)extent);
+    const struct vs_starts *starts = &type->node->starts;
+    int64_t etype_extent = etype->ub - etype->lb;
+    int64_t front = starts->first + etype->lb - type->lb; /* the hole before the first etype */
+    if (starts->grain % etype_extent || front % etype_extent || extent % etype_extent)
+        return vs_build_fail(b, place, "a hole is not a multiple of the etype's extent, %lld",
+                             (long long)etype_extent);
+    return 0;
+}
+
+static int build_types(const struct vs_source *source, const struct member *etype,
+                       const struct member *filetype, struct vs_types *types)
+{
+    struct vs_builder b = {
+        .arena = &types->arena,
+        .scope = source->scope,
+        .text = source->text,
+        .types = source->types,
+        .datarep = types->datarep,
+    };
+    if (etype->value)
+        types->etype = vs_build_type(&b, etype->value, &etype->place);
+    else
+        types->etype = vs_type_basic(b.arena, vs_basic_find("byte"), types->datarep);
+    int error = source->scope->error->code;
+    if (error || (error = check_etype(&b, &etype->place, &types->etype)))
+        return error;
+    struct vs_type unit = vs_type_unit(b.arena, &types->etype);
+    json_t *byte = json_string("byte");
+    b.etype = &unit;
+    b.etype_json = etype->value ? vs_build_definition(&b, etype->value) : byte;
+    b.blame = NULL;
+    types->filetype = filetype->value ? vs_build_type(&b, filetype->value, &filetype->place) : unit;
+    json_decref(byte);
+    if ((error = source->scope->error->code))
+        return error;
+    if (!byte)
+        b.arena->failure = -ENOMEM;
+    return check_filetype(&b, &filetype->place, &types->filetype, &types->etype);
+}
+
+/*
+ * The types of the view: the shared ones where they were built from the same JSON. *shareable
+ * tells whether other ranks may use them.
+ */
+static struct vs_types *find_types(const struct vs_source *source, bool *shareable)
+{
+    struct vs_scope *scope = source->scope;
+    struct member etype, filetype, datarep;
+    find_member(source, "etype", &etype);
+    find_member(source, "filetype", &filetype);
+    find_member(source, "datarep", &datarep);
+    struct vs_types *types = source->shared;
+    if (types && types->etype_json == etype.value && types->filetype_json == filetype.value &&
+        types->datarep_json == datarep.value) {
+        *shareable = true;
+        return vs_types_ref(types);
+    }
+    types = calloc(1, sizeof *types);
+    if (!types) {
+        vs_fail_memory(scope->error, source->text);
+        return NULL;
+    }
+    types->references = 1;
+    types->etype_json = json_incref(etype.value);
+    types->filetype_json = json_incref(filetype.value);
+    types->datarep_json = json_incref(datarep.value);
+    bool before = scope->uses_rank;
+    scope->uses_rank = false;
+    if (read_datarep(source, &datarep, types) || build_types(source, &etype, &filetype, types)) {
+        scope->uses_rank |= before;
+        vs_types_unref(types);
+        return NULL;
+    }
+    *shareable = !scope->uses_rank;
+    scope->uses_rank |= before;
+    return types;
+}
+
+static int build_map(const struct vs_source *source, struct vs_view *view)
+{
+    struct vs_error *error = source->scope->error;
+    struct member disp;
+    int64_t displacement = 0;
+    find_member(source, "disp", &disp);
+    if (disp.value &&
+        vs_scope_integer(source->scope, source->text, &disp.place, disp.value, &displacement))
+        return error->code;
+    if (displacement < 0)
+        return vs_fail(error, source->text, &disp.place, false,
+                       "the displacement is %lld: it must not be negative",
+                       (long long)displacement);
+    const struct vs_type *filetype = &view->types->filetype;
+    int result = vs_map_build(&view->arena, displacement, filetype->ub - filetype->lb,
+                              filetype->node, &view->map);
+    if (result == -E2BIG)
+        return vs_fail(error, source->text, source->place, false, "the filetype nests too deep");
+    if (result == -EOVERFLOW)
+        return vs_fail(error, source->text, source->place, false,
+                       "the first tile exceeds displacement 2^63-1");
+    return result ? vs_fail_memory(error, source->text) : 0;
+}
+
+static void fill_facts(struct vs_view *view)
+{
+    const struct vs_types *types = view->types;
+    view->facts = (struct vs_view_facts){
+        .datarep = types->datarep,
+        .datarep_name = types->datarep_name,
+        .etype_size = types->etype.native,
+        .etype_file_size = types->etype.node->size,
+        .etype_extent = types->etype.ub - types->etype.lb,
+        .identical = types->etype.identical,
+    };
+}
+
+static char *type_text(const json_t *json)
+{
+    const char *name = json_string_value(json);
+    return name ? strdup(name) : json_dumps(json, JSON_COMPACT);
+}
+
+char *vs_view_etype_text(const struct vs_view *view)
+{
+    const json_t *json = view->types->etype_json;
+    return json ? type_text(json) : strdup("byte");
+}
+
+char *vs_view_filetype_text(const struct vs_view *view)
+{
+    const json_t *json = view->types->filetype_json;
+    return json ? type_text(json) : vs_view_etype_text(view);
+}
+
+int vs_view_compile(const struct vs_source *source, struct vs_view **result,
+                    struct vs_types **shared)
+{
+    bool shareable = false;
+    if (shared)
+        *shared = NULL;
+    struct vs_types *types = find_types(source, &shareable);
+    if (!types)
+        return source->scope->error->code;
+    struct vs_view *view = calloc(1, sizeof *view);
+    if (!view) {
+        vs_types_unref(types);
+        return vs_fail_memory(source->scope->error, source->text);
+    }
+    view->references = 1;
+    view->types = types;
+    int error = build_map(source, view);
+    if (error) {
+        vs_view_unref(view);
+        return error;
+    }
+    fill_facts(view);
+    *result = view;
+    if (shared && shareable)
+        *shared = vs_types_ref(types);
+    return 0;
+}
+
+int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
+{
+    static const char *const keys[] = {"disp", "etype", "filetype", "datarep", "per_rank", NULL};
+    static const char *const rank_keys[] = {"disp", "etype", "filetype", "datarep", NULL};
+    if (vs_check_keys(error, source->text, source->place, source->view, keys))
+        return error->code;
+    json_t *list = json_object_get(source->view, "per_rank");
+    if (!list)
+        return 0;
+    struct vs_place place = {.up = source->place, .key = "per_rank"};
+    if (!json_is_array(list))
+        return vs_fail(error, source->text, &place, false, "expected an array, got %s",
+                       vs_kind_name(list));
+    if ((int64_t)json_array_size(list) != ranks)
+        return vs_fail(error, source->text, &place, false, "%zu entries for %lld ranks",
+                       json_array_size(list), (long long)ranks);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct vs_place entry = {.up = &place, .index = i};
+        if (vs_check_keys(error, source->text, &entry, json_array_get(list, i), rank_keys))
+            return error->code;
+    }
+    return 0;
+}
+
+int vs_types_check(const struct vs_source *source)
+{
+    struct vs_arena arena = {0};
+    struct vs_type byte = vs_type_basic(&arena, vs_basic_find("byte"), VS_NATIVE);
+    struct vs_type unit = vs_type_unit(&arena, &byte);
+    struct vs_builder b = {
+        .arena = &arena,
+        .scope = source->scope,
+        .text = source->text,
+        .types = source->types,
+        .etype = &unit,
+        .any_leaf = true,
+    };
+    struct vs_place place = {.key = "types"}, here = {.up = &place};
+    struct vs_error *error = source->scope->error;
+    const char *name;
+    json_t *value;
+    json_object_foreach(source->types, name, value)
+    {
+        here.key = name;
+        if (vs_basic_find(name) || strcmp(name, "etype") == 0)
+            vs_fail(error, source->text, &here, true, "the name is taken");
+        json_t *reference = json_string(name);
+        if (!reference)
+            vs_fail_memory(error, source->text);
+        if (!error->code)
+            vs_build_type(&b, reference, &here);
+        json_decref(reference);
+        if (error->code)
+            break;
+    }
+    if (!error->code)
+        vs_check_arena(&arena, error, source->text, &place);
+    vs_arena_free(&arena);
+    return error->code;
+}
+
+/* How many positions of one tile belong to the etypes before the first that ends behind room. */
+static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_node *etype,
+                                 int64_t room)
+{
+    int64_t late = room - etype->hi + vs_node_seek(etype, 0) + 1;
+    if (tile->disjoint) {
+        int64_t position = vs_node_lower_bound(tile, late);
+        return (position + etype->size - 1) / etype->size * etype->size;
+    }
+    int64_t low = 0, high = tile->size / etype->size;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (vs_node_seek(tile, middle * etype->size) >= late)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low * etype->size;
+}
+
+int64_t vs_view_positions(const struct vs_view *view, int64_t file_size)
+{
+    const struct vs_map_facts *facts = vs_map_facts(view->map);
+    const struct vs_node *tile = vs_map_tile(view->map);
+    if (!tile || file_size < facts->first)
+        return 0;
+    int64_t room = file_size - facts->displacement;
+    int64_t tiles = room < tile->hi ? 0 : (room - tile->hi) / facts->tile_extent + 1;
+    if (tiles >= facts->limit / facts->tile_size)
+        return facts->limit;
+    int64_t rest = room - tiles * facts->tile_extent;
+    return tiles * facts->tile_size + positions_in_tile(tile, view->types->etype.node, rest);
+}
+
+int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size)
+{
+    int64_t etypes = vs_view_positions(view, file_size) / view->facts.etype_file_size;
+    int64_t size;
+    return __builtin_mul_overflow(etypes, view->facts.etype_size, &size) ? -EFBIG : size;
+}
