@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_GATHER_H
+#define MPIIO_GATHER_H
+
+#include <stddef.h>
+
+/*
+ * Kernels that move runs of a file's bytes into packed memory, and back.
+ *
+ * They use plain vector moves of fixed size, in line, rather than memcpy: a call per run costs
+ * more than a short run's bytes, and the "rep movsb" of C libraries (and of the Linux kernel)
+ * is on some processors five times slower than moves where source and destination differ in
+ * their place within a cache line, which is the rule when strided runs are packed.
+ * All are local and thread-safe.
+ */
+
+/*
+ * Packs count runs of length bytes each: run i is read at source + i * stride and written at
+ * destination + i * length. length and count may be 0; stride, in bytes, may be anything, also
+ * negative or less than length. Source and destination must not overlap.
+ */
+void mpiio_gather(void *destination, const void *source, size_t length, size_t count,
+                  ptrdiff_t stride);
+
+/*
+ * Unpacks: run i is read at source + i * length and written at destination + i * stride. No byte
+ * of the destination between the runs is read or written. Else as mpiio_gather.
+ */
+void mpiio_scatter(void *destination, const void *source, size_t length, size_t count,
+                   ptrdiff_t stride);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "pieces.h"
+
+#include "guard.h"
+
+struct mpiio_piece mpiio_piece_of(const struct vs_batch *batch, char *buffer, int64_t position)
+{
+    return (struct mpiio_piece){.memory = buffer + (batch->position - position),
+                                .displacement = batch->displacement,
+                                .length = batch->length,
+                                .count = batch->count,
+                                .stride = batch->stride};
+}
+
+void mpiio_piece_advance(struct mpiio_piece *piece, int64_t runs)
+{
+    piece->count -= runs;
+    if (piece->count > 0) {
+        piece->displacement += runs * piece->stride;
+        piece->memory += runs * piece->length;
+    }
+}
+
+int64_t mpiio_piece_runs_inside(const struct mpiio_piece *piece, int64_t start, int64_t size)
+{
+    int64_t behind = piece->displacement - start;
+    int64_t room = size - behind - piece->length;
+    int64_t runs;
+
+    if (behind < 0 || room < 0) {
+        return 0;
+    }
+    if (piece->count == 1 || piece->stride <= 0) {
+        return 1;
+    }
+    runs = room / piece->stride + 1;
+    return runs < piece->count ? runs : piece->count;
+}
+
+void mpiio_pieces_start(struct mpiio_pieces *pieces, struct mpiio_windows *windows,
+                        void (*move)(struct mpiio_pieces *pieces))
+{
+    pieces->windows = windows;
+    pieces->window = NULL;
+    pieces->window_start = -1;
+    pieces->stopped = false;
+    pieces->move = move;
+    pieces->count = 0;
+}
+
+void mpiio_pieces_flush(struct mpiio_pieces *pieces)
+{
+    if (pieces->count > 0 && !pieces->stopped) {
+        pieces->move(pieces);
+    }
+    pieces->count = 0;
+}
+
+void mpiio_pieces_finish(struct mpiio_pieces *pieces)
+{
+    mpiio_pieces_flush(pieces);
+    if (pieces->windows != NULL) {
+        mpiio_windows_release(pieces->windows, pieces->window);
+        pieces->window = NULL;
+    }
+}
+
+/* Adds a part of piece, which lies inside the present window. */
+static void add(struct mpiio_pieces *pieces, const struct mpiio_piece *piece, int64_t runs)
+{
+    if (pieces->count == MPIIO_PIECES_MAX) {
+        mpiio_pieces_flush(pieces);
+    }
+    pieces->piece[pieces->count] = *piece;
+    pieces->piece[pieces->count++].count = runs;
+}
+
+static void enter_window(struct mpiio_pieces *pieces, int64_t displacement)
+{
+    int64_t start = displacement - displacement % MPIIO_WINDOW_SIZE;
+
+    if (start != pieces->window_start) {
+        mpiio_pieces_flush(pieces);
+        pieces->window_start = start;
+        if (pieces->windows != NULL) {
+            mpiio_windows_release(pieces->windows, pieces->window);
+            pieces->window = mpiio_windows_acquire(pieces->windows, displacement);
+        }
+    }
+}
+
+/* Adds one run that reaches over the edge of a window. */
+static void add_long_run(struct mpiio_pieces *pieces, struct mpiio_piece piece)
+{
+    int64_t left = piece.length;
+
+    piece.count = 1;
+    while (left > 0) {
+        int64_t room = MPIIO_WINDOW_SIZE - piece.displacement % MPIIO_WINDOW_SIZE;
+
+        piece.length = left < room ? left : room;
+        enter_window(pieces, piece.displacement);
+        add(pieces, &piece, 1);
+        piece.memory += piece.length;
+        piece.displacement += piece.length;
+        left -= piece.length;
+    }
+}
+
+void mpiio_pieces_add(struct mpiio_pieces *pieces, struct mpiio_piece piece)
+{
+    while (piece.count > 0 && !pieces->stopped) {
+        int64_t runs;
+
+        enter_window(pieces, piece.displacement);
+        runs = mpiio_piece_runs_inside(&piece, pieces->window_start, MPIIO_WINDOW_SIZE);
+        if (runs > 0) {
+            add(pieces, &piece, runs);
+        } else {
+            runs = 1;
+            add_long_run(pieces, piece);
+        }
+        mpiio_piece_advance(&piece, runs);
+    }
+}
+
+struct map_work {
+    const struct mpiio_pieces *pieces;
+    mpiio_kernel *kernel;
+};
+
+static void map_pieces(void *argument)
+{
+    const struct map_work *work = argument;
+    const struct mpiio_pieces *pieces = work->pieces;
+
+    for (int i = 0; i < pieces->count; i++) {
+        const struct mpiio_piece *piece = &pieces->piece[i];
+
+        work->kernel(piece->memory,
+                     pieces->window->base + (piece->displacement - pieces->window_start),
+                     (size_t)piece->length, (size_t)piece->count, (ptrdiff_t)piece->stride);
+    }
+}
+
+int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_kernel *kernel)
+{
+    struct map_work work = {.pieces = pieces, .kernel = kernel};
+    int64_t bytes = 0;
+
+    if (pieces->window == NULL ||
+        !mpiio_guard_call(map_pieces, &work, pieces->window->base, (size_t)MPIIO_WINDOW_SIZE)) {
+        return -1;
+    }
+    for (int i = 0; i < pieces->count; i++) {
+        bytes += pieces->piece[i].length * pieces->piece[i].count;
+    }
+    return bytes;
+}
+
+void mpiio_pieces_bounds(const struct mpiio_pieces *pieces, int64_t *start, int64_t *end)
+{
+    *start = INT64_MAX;
+    *end = 0;
+    for (int i = 0; i < pieces->count; i++) {
+        const struct mpiio_piece *piece = &pieces->piece[i];
+        int64_t first = piece->displacement;
+        int64_t last = first + (piece->count - 1) * piece->stride;
+
+        if (last < first) {
+            first = last;
+            last = piece->displacement;
+        }
+        *start = first < *start ? first : *start;
+        *end = last + piece->length > *end ? last + piece->length : *end;
+    }
+}

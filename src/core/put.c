@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "put.h"
+
+#include <stdbool.h>
+
+#include "gather.h"
+#include "pieces.h"
+#include "store_private.h"
+
+#define LONG_RUN   (4 << 10)   /* bytes from which a run is written directly */
+#define FAR_APART  (4 << 10)   /* distance in bytes beyond which short runs are */
+#define FEW_RUNS   8           /* runs for which a mapping does not pay */
+#define LARGE_SPAN (128 << 10) /* bytes of the file from which large pages are asked for */
+
+struct put {
+    struct mpiio_pieces pieces; /* the first member */
+    struct mpiio_store *store;
+    struct mpiio_counters *done;
+    const char *buffer;
+    int64_t size;             /* the file had at least this at some time during the call */
+    int64_t previous_end;     /* displacement behind the run before; -1: there is none */
+    int64_t typical_distance; /* from run to run, by the view's facts */
+    bool few;
+    size_t bytes; /* what was written when it stopped */
+    int error;
+};
+
+static void write_run(struct put *put, const char *from, int64_t displacement, int64_t length)
+{
+    int64_t did = mpiio_store_pwrite(put->store, from, (size_t)length, displacement, put->done);
+
+    if (did < length) {
+        put->pieces.stopped = true;
+        put->error = did < 0 ? (int)did : 0;
+        put->bytes = (size_t)(from - put->buffer) + (size_t)(did < 0 ? 0 : did);
+    } else if (displacement + length > put->size) {
+        put->size = displacement + length;
+    }
+}
+
+static void write_runs(struct put *put, struct mpiio_piece piece)
+{
+    while (piece.count > 0 && !put->pieces.stopped) {
+        write_run(put, piece.memory, piece.displacement, piece.length);
+        mpiio_piece_advance(&piece, 1);
+    }
+}
+
+/*
+ * Makes the file hold the bytes of all pieces. The whole range behind its end is allocated, not
+ * just its last byte: a disk that is too full is then met before the size has moved far beyond
+ * what can be stored, and an O_APPEND writer can go on where its short count ends. It costs no
+ * more.
+ */
+static bool grow(struct put *put)
+{
+    int64_t start, end;
+
+    mpiio_pieces_bounds(&put->pieces, &start, &end);
+    if (end <= put->size) {
+        return true;
+    }
+    if (start < put->size) {
+        start = put->size;
+    }
+    if (mpiio_store_allocate(put->store, start, end - start) != 0) {
+        return false;
+    }
+    put->size = end;
+    return true;
+}
+
+static void scatter(char *memory, char *mapped, size_t length, size_t count, ptrdiff_t stride)
+{
+    mpiio_scatter(mapped, memory, length, count, stride);
+}
+
+static void move(struct mpiio_pieces *pieces)
+{
+    struct put *put = (struct put *)pieces;
+    int64_t bytes = -1;
+
+    if (pieces->window != NULL && grow(put)) {
+        bytes = mpiio_pieces_map(pieces, scatter);
+    }
+    if (bytes >= 0) {
+        put->done->store_map_write_bytes += (uint64_t)bytes;
+        return;
+    }
+    for (int i = 0; i < pieces->count && !pieces->stopped; i++) {
+        write_runs(put, pieces->piece[i]);
+    }
+}
+
+/* From run to run: a batch knows; a single run is compared with the one before it. */
+static int64_t distance(const struct put *put, const struct mpiio_piece *piece)
+{
+    int64_t gap = piece->displacement - put->previous_end;
+
+    if (piece->count > 1) {
+        return piece->stride < 0 ? -piece->stride : piece->stride;
+    }
+    if (put->previous_end < 0) {
+        return put->typical_distance;
+    }
+    return gap < 0 ? -gap : gap;
+}
+
+/* Writes by calls, after what waits, so that nothing before it is missing when this one fails. */
+static void put_directly(struct put *put, struct mpiio_piece piece)
+{
+    mpiio_pieces_flush(&put->pieces);
+    write_runs(put, piece);
+}
+
+static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
+{
+    struct mpiio_piece last = piece;
+
+    if (put->few || piece.length >= LONG_RUN || distance(put, &piece) > FAR_APART) {
+        put_directly(put, piece);
+        return;
+    }
+    if (is_last) {
+        mpiio_piece_advance(&last, piece.count - 1);
+        piece.count--;
+    }
+    mpiio_pieces_add(&put->pieces, piece);
+    if (is_last) {
+        put_directly(put, last);
+    }
+}
+
+/* By the request's ends: a guess where the order is not the file's. */
+static bool is_large(const struct vs_map *map, int64_t position, size_t length)
+{
+    int64_t first = vs_map_displacement(map, position);
+    int64_t last = vs_map_displacement(map, position + (int64_t)length - 1);
+
+    return last - first >= LARGE_SPAN;
+}
+
+size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                 size_t length, const void *buffer, int *error, struct mpiio_counters *done)
+{
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
+    int64_t size = mpiio_store_size(store);
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+    struct put put;
+
+    *error = size < 0 ? (int)size : 0;
+    if (size < 0) {
+        return 0;
+    }
+    mpiio_pieces_start(&put.pieces,
+                       is_large(map, position, length) ? &store->large_windows : &store->windows,
+                       move);
+    put.store = store;
+    put.done = done;
+    put.buffer = buffer;
+    put.size = size;
+    put.previous_end = -1;
+    put.typical_distance =
+        facts->tile_runs > 0 ? facts->tile_extent / facts->tile_runs : facts->tile_extent;
+    put.few = (int64_t)length / FEW_RUNS < typical_run;
+    put.bytes = length;
+    put.error = 0;
+    vs_cursor_start(&cursor, map, position, (int64_t)length);
+    while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
+        put_piece(&put, mpiio_piece_of(&batch, (char *)buffer, position),
+                  cursor.position == position + (int64_t)length);
+        put.previous_end = batch.displacement + (batch.count - 1) * batch.stride + batch.length;
+    }
+    mpiio_pieces_finish(&put.pieces);
+    *error = put.error;
+    return put.bytes;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_PUT_H
+#define MPIIO_PUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "map.h"
+#include "store.h"
+
+/*
+ * The write plan: takes packed memory to positions of a map in the file, each run by the way that
+ * costs least. Nothing is ever read to be written back, so that only the bytes that were given
+ * change, whoever else writes beside them.
+ *
+ *   direct   a write call per run: long runs, short ones that lie far apart, and a few
+ *   mapped   scattered into a shared mapping of the file, guarded (guard.h): dense short runs.
+ *            Behind the end of the file space is allocated first. Where the file cannot be mapped,
+ *            or a page turns out not to be there (the disk is full, the file was truncated), each
+ *            run is written by a call, which grows the file or tells the true error.
+ *
+ * The last run is always written by a call, after all else: stores through a mapping move the
+ * file's times only when they are the first ones to a page, and others go by the times.
+ */
+
+/*
+ * Writes length bytes from buffer to the positions [position, position + length) of map and adds
+ * what was done to done, the caller's own counters. The range must lie below the map's limit, and
+ * the map be disjoint. Returns how many packed bytes are written from the first on without a gap;
+ * where that is less than length, error is the negative errno, or 0 where it is not known any
+ * more. After an error, bytes behind that count may be written or not.
+ *
+ * On return all that was written is in the page cache, and so in the file for every other process
+ * of this machine. Local, thread-safe, holds no lock during I/O.
+ */
+size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                 size_t length, const void *buffer, int *error, struct mpiio_counters *done);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fetch.h"
+#include "slice_private.h"
+#include "store_private.h"
+
+int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpiio_slice **slice)
+{
+    struct mpiio_slice *new = NULL;
+    int error = 0;
+
+    if (!vs_view_facts(view)->identical) {
+        error = -ENOTSUP;
+    } else if ((new = malloc(sizeof(*new))) == NULL) {
+        error = -ENOMEM;
+    }
+    if (error != 0) {
+        vs_view_unref(view);
+        return error;
+    }
+    *new = (struct mpiio_slice){.store = store, .view = view};
+    *slice = new;
+    return 0;
+}
+
+void mpiio_slice_free(struct mpiio_slice *slice)
+{
+    if (slice != NULL) {
+        vs_view_unref(slice->view);
+        free(slice);
+    }
+}
+
+const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice)
+{
+    return slice->view;
+}
+
+int64_t mpiio_slice_size(struct mpiio_slice *slice)
+{
+    int64_t size = mpiio_store_size(slice->store);
+
+    return size < 0 ? size : vs_view_slice_size(slice->view, size);
+}
+
+/*
+ * How many of the bytes fetched from offset on are there by the file's size now, and by the end
+ * that was met while fetching. Bytes gathered from a mapping are zeros behind the file's end, and
+ * so may be what pread(2) returns while another thread truncates: the kernel sets the new size,
+ * then clears the rest of the page. Bytes below a size that is seen afterwards were in the file,
+ * or were zeros in it when it had grown again.
+ */
+static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
+                   const struct mpiio_fetched *fetched)
+{
+    int64_t now = mpiio_store_size(slice->store);
+    int64_t bytes = (int64_t)fetched->bytes;
+    int64_t there;
+
+    if (now < 0) {
+        return now;
+    }
+    if (now > fetched->end) {
+        now = fetched->end;
+    }
+    if (now >= size) {
+        return bytes;
+    }
+    there = vs_view_slice_size(slice->view, now);
+    if (there < 0) {
+        return there;
+    }
+    there = there > offset ? there - offset : 0;
+    return there < bytes ? there : bytes;
+}
+
+static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset,
+                          struct mpiio_counters *done)
+{
+    int64_t size = mpiio_store_size(slice->store);
+    int64_t there = size < 0 ? size : vs_view_slice_size(slice->view, size);
+    struct mpiio_fetched fetched;
+    int64_t bytes;
+
+    if (there < 0) {
+        return there;
+    }
+    if (offset >= there || length == 0) {
+        return 0;
+    }
+    if (length > SSIZE_MAX) {
+        length = SSIZE_MAX;
+    }
+    if ((int64_t)length > there - offset) {
+        length = (size_t)(there - offset);
+    }
+    mpiio_fetch(slice->store, vs_view_map(slice->view), offset, length, buffer, &fetched, done);
+    bytes = cut(slice, offset, size, &fetched);
+    /* An error is told when nothing comes before it, as read(2) does. */
+    return bytes == 0 && fetched.error != 0 ? fetched.error : bytes;
+}
+
+ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset)
+{
+    struct mpiio_counters done = {.slice_reads = 1};
+    ssize_t bytes = offset < 0 ? -EINVAL : read_range(slice, buffer, length, offset, &done);
+
+    if (bytes > 0) {
+        done.slice_read_bytes = (uint64_t)bytes;
+    }
+    mpiio_store_count(slice->store, &done);
+    return bytes;
+}
+
+/* Holes. */
+
+/*
+ * lseek(2) for data or holes at displacement. A file that cannot tell is all data, with a hole at
+ * its end. The descriptor's own position moves: nothing depends on it.
+ */
+static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int whence, int64_t size)
+{
+    off_t found = lseek(mpiio_store_fd(slice->store), displacement, whence);
+
+    if (found < 0 && errno == EINVAL) {
+        return whence == SEEK_DATA ? displacement : size;
+    }
+    return found < 0 ? -errno : found;
+}
+
+/*
+ * The first slice offset from offset on, below end, whose byte lies in data or a hole as whence
+ * says; end where there is none, or a negative errno. Each step passes an extent of the file or a
+ * gap of the view, never single runs: the view's displacements ascend.
+ */
+static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence, int64_t size,
+                          int64_t end)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+
+    while (offset < end) {
+        int64_t displacement = vs_map_displacement(map, offset);
+        int64_t found = seek_file(slice, displacement, whence, size);
+
+        if (found == -ENXIO) {
+            return end;
+        }
+        if (found < 0 || found <= displacement) {
+            return found < 0 ? found : offset;
+        }
+        offset = vs_map_lower_bound(map, found);
+    }
+    return end;
+}
+
+/* The file's size, the slice's, and that offset lies inside it. */
+static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, int64_t *end)
+{
+    *size = mpiio_store_size(slice->store);
+    if (*size < 0) {
+        return (int)*size;
+    }
+    *end = vs_view_slice_size(slice->view, *size);
+    if (*end < 0) {
+        return (int)*end;
+    }
+    return offset < 0 || offset >= *end ? -ENXIO : 0;
+}
+
+/* Where the order in the slice is not the order in the file, all counts as data. */
+static bool can_seek(const struct mpiio_slice *slice)
+{
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
+
+    return facts->monotonic && facts->disjoint;
+}
+
+int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
+{
+    int64_t size = 0, end = 0, found;
+    int error = seek_start(slice, offset, &size, &end);
+
+    if (error != 0) {
+        return error;
+    }
+    if (!can_seek(slice)) {
+        return offset;
+    }
+    found = seek_slice(slice, offset, SEEK_DATA, size, end);
+    return found == end ? -ENXIO : found;
+}
+
+int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset)
+{
+    int64_t size = 0, end = 0;
+    int error = seek_start(slice, offset, &size, &end);
+
+    if (error != 0) {
+        return error;
+    }
+    return can_seek(slice) ? seek_slice(slice, offset, SEEK_HOLE, size, end) : end;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_SLICE_H
+#define MPIIO_SLICE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "spec.h"
+#include "store.h"
+
+/*
+ * A slice: what one rank's view selects of the shared file, as one contiguous run of bytes in
+ * native representation. Offsets and lengths are slice offsets, in bytes. All functions are local
+ * and thread-safe; none holds a lock during I/O but mpiio_slice_append. Errors are negative errno
+ * values.
+ */
+struct mpiio_slice;
+
+/*
+ * Makes the slice of view in store. Takes over the caller's reference to view (also on failure)
+ * and borrows store, which must outlive the slice. -ENOTSUP where the view's data representation
+ * needs a conversion that is not there.
+ */
+int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpiio_slice **slice);
+
+/* NULL is allowed. No other thread may use the slice any more. */
+void mpiio_slice_free(struct mpiio_slice *slice);
+
+/* The view, borrowed. */
+const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice);
+
+/* The slice's length by the file's present size, or a negative errno. */
+int64_t mpiio_slice_size(struct mpiio_slice *slice);
+
+/*
+ * Reads up to length bytes from offset into buffer. Returns how many were read: fewer than length
+ * only at the end of the slice, by the file's size at some moment during the call; 0 at or behind
+ * the end. A file that is truncated meanwhile gives a short count, never a signal and never bytes
+ * that the file does not hold.
+ */
+ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset);
+
+/*
+ * lseek(2)'s SEEK_DATA and SEEK_HOLE by the holes of the file: the first slice offset at or behind
+ * offset that is not (is) in a hole. -ENXIO as lseek says.
+ */
+int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset);
+int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
+
+/*
+ * Writing.
+ *
+ * Only the bytes that are given change in the file: nothing is read to be written back, so no
+ * other writer of other bytes, in any process, loses any. What is acknowledged is in the file (in
+ * the kernel's page cache; mpiio_store_sync for the device), is seen by every read that begins
+ * afterwards, and has moved the file's times. Where bytes are written behind the end the file
+ * grows, and is never made shorter; what nobody wrote reads as zeros. It grows to the end of the
+ * last etype written to, so that all that was written can be read back: the slice may then be
+ * longer than offset + length, by less than an etype.
+ *
+ * Common errors: -EBADF where the store was not opened for writing; -EINVAL for a negative offset;
+ * -EFBIG behind the last displacement below 2^63, or where the filesystem or RLIMIT_FSIZE says so.
+ * As write(2) does, a call beyond that limit raises SIGXFSZ: a program that is to live ignores it.
+ */
+
+/*
+ * Writes length bytes from buffer at offset. Returns how many were written, from the first on:
+ * fewer than length where an error came after some; the error (-ENOSPC, -EDQUOT, -EIO, ...) where
+ * none was. After an error, bytes behind the count may be stored or not: write them again.
+ * -EINVAL for a view that holds a byte of the file twice (facts->disjoint). A file that is
+ * truncated meanwhile is grown again, never a signal.
+ */
+ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
+                          int64_t offset);
+
+/*
+ * The same at the slice's end by the file's present size, which is put into offset (a negative
+ * errno where it cannot be told). Appends to all slices of a store exclude each other, by a lock
+ * that is held until the data is written; other writes of the store, and other programs, are not
+ * kept from moving the end meanwhile.
+ */
+ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t length,
+                           int64_t *offset);
+
+/*
+ * truncate(2): to more, the file grows until the slice has at least size bytes (whole etypes); to
+ * its present size, nothing; to less, -EPERM: other slices would lose bytes.
+ */
+int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size);
+
+/*
+ * fallocate(2) of mode 0: space for the slice's bytes [offset, offset + length), length > 0, is
+ * allocated in the file, so that writing them needs no more, and the slice has at least offset +
+ * length bytes. Errors as the filesystem says: -EOPNOTSUPP, -ENOSPC, ... Space that was allocated
+ * before an error stays so.
+ */
+int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_STORE_H
+#define MPIIO_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/stat.h>
+
+/*
+ * The shared file, through POSIX calls. Functions return 0 (or a count) or a negative errno.
+ * A store may be used by any number of threads at once.
+ */
+struct mpiio_store;
+
+/* What was done so far. Each counter only grows; a snapshot is not atomic over the counters. */
+struct mpiio_counters {
+    uint64_t slice_reads;           /* calls that read a slice */
+    uint64_t slice_read_bytes;      /* bytes handed out of slices */
+    uint64_t store_reads;           /* reads of the file by system call */
+    uint64_t store_read_bytes;      /* bytes moved by them */
+    uint64_t store_map_bytes;       /* bytes gathered from mappings of the file */
+    uint64_t slice_writes;          /* calls that write a slice */
+    uint64_t slice_write_bytes;     /* bytes that they took */
+    uint64_t store_writes;          /* writes of the file by system call */
+    uint64_t store_write_bytes;     /* bytes moved by them */
+    uint64_t store_map_write_bytes; /* bytes scattered into mappings of the file */
+};
+
+/*
+ * Opens the file at path with open(2) flags: O_RDONLY, or O_RDWR, with or without O_CREAT, which
+ * makes a file of mode 0666 less the umask (and O_EXCL). Only a regular file or a block
+ * device is accepted: -EISDIR for a folder, -EINVAL for the rest. The new store is the caller's.
+ */
+int mpiio_store_open(const char *path, int flags, struct mpiio_store **store);
+
+/* Closes and frees; no other thread may use the store any more. NULL is allowed. */
+void mpiio_store_close(struct mpiio_store *store);
+
+/*
+ * Waits until all data of the file that was written so far, through this store or otherwise, is on
+ * the storage device: fsync(2), or fdatasync(2) with data_only. An error is the file's, and the
+ * kernel tells it once a store. Thread-safe.
+ */
+int mpiio_store_sync(struct mpiio_store *store, bool data_only);
+
+/* fstat(2) of the file. st_size is the device's size for a block device. */
+int mpiio_store_stat(struct mpiio_store *store, struct stat *st);
+
+/* The open descriptor, borrowed, for fstatvfs(2), fsync(2) and the like. */
+int mpiio_store_fd(const struct mpiio_store *store);
+
+/* A snapshot of the counters. */
+void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_STORE_PRIVATE_H
+#define MPIIO_STORE_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store.h"
+#include "window.h"
+
+/* What is inside a store: for the other files of this folder only. */
+struct mpiio_store {
+    int fd;
+    bool writable;
+    struct mpiio_windows windows;       /* also for short writes where the store is writable */
+    struct mpiio_windows large_windows; /* for long writes; not used where it is not writable */
+    pthread_mutex_t append_lock;        /* held during an append, from its fstat to its end */
+    atomic_uint_fast64_t slice_reads;
+    atomic_uint_fast64_t slice_read_bytes;
+    atomic_uint_fast64_t store_reads;
+    atomic_uint_fast64_t store_read_bytes;
+    atomic_uint_fast64_t store_map_bytes;
+    atomic_uint_fast64_t slice_writes;
+    atomic_uint_fast64_t slice_write_bytes;
+    atomic_uint_fast64_t store_writes;
+    atomic_uint_fast64_t store_write_bytes;
+    atomic_uint_fast64_t store_map_write_bytes;
+};
+
+/* The file's present size in bytes, or a negative errno. Thread-safe. */
+int64_t mpiio_store_size(struct mpiio_store *store);
+
+/*
+ * Adds what one call did to the store's counters. A call counts for itself and adds once: the
+ * counters are shared by all threads.
+ */
+void mpiio_store_count(struct mpiio_store *store, const struct mpiio_counters *done);
+
+/*
+ * pread(2) of all length bytes at displacement: fewer only where the file ends. Negative errno;
+ * adds to the calls and bytes in done. Thread-safe as long as done is the caller's own.
+ */
+int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
+                          int64_t displacement, struct mpiio_counters *done);
+
+/*
+ * pwrite(2) of all length bytes at displacement. Returns how many were written: fewer than length
+ * where an error came after some; a negative errno where none was. Adds to the calls and bytes in
+ * done. Thread-safe as long as done is the caller's own.
+ */
+int64_t mpiio_store_pwrite(struct mpiio_store *store, const void *buffer, size_t length,
+                           int64_t displacement, struct mpiio_counters *done);
+
+/*
+ * fallocate(2), mode 0, of [displacement, displacement + length), length > 0: allocates what is
+ * missing, and the file reaches at least the end. 0 or a negative errno. Thread-safe.
+ */
+int mpiio_store_allocate(struct mpiio_store *store, int64_t displacement, int64_t length);
+
+/*
+ * Makes the file reach end (> 0) at least, never shorter: what another writer stored there
+ * meanwhile stays (but see store.c for filesystems without fallocate). 0 or a negative errno.
+ * Thread-safe.
+ */
+int mpiio_store_grow(struct mpiio_store *store, int64_t end);
+
+#endif

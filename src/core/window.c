@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+int mpiio_windows_init(struct mpiio_windows *windows, int fd, enum mpiio_window_use use)
+{
+    memset(windows, 0, sizeof(*windows));
+    windows->fd = fd;
+    windows->use = use;
+    atomic_init(&windows->refused, false);
+    return -pthread_mutex_init(&windows->lock, NULL);
+}
+
+static void unmap(struct mpiio_window *window)
+{
+    if (window != NULL) {
+        munmap(window->base, (size_t)MPIIO_WINDOW_SIZE);
+        free(window);
+    }
+}
+
+void mpiio_windows_destroy(struct mpiio_windows *windows)
+{
+    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++) {
+        unmap(windows->kept[i]);
+    }
+    pthread_mutex_destroy(&windows->lock);
+}
+
+static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
+{
+    struct mpiio_window *window = malloc(sizeof(*window));
+    int protection = windows->use == MPIIO_WINDOW_READ ? PROT_READ : PROT_READ | PROT_WRITE;
+    void *base;
+
+    if (window == NULL) {
+        return NULL;
+    }
+    base = mmap(NULL, (size_t)MPIIO_WINDOW_SIZE, protection, MAP_SHARED, windows->fd, start);
+    if (base == MAP_FAILED) {
+        if (errno == ENODEV || errno == EACCES || errno == EPERM) {
+            atomic_store_explicit(&windows->refused, true, memory_order_relaxed);
+        }
+        free(window);
+        return NULL;
+    }
+    if (windows->use == MPIIO_WINDOW_WRITE_LARGE) {
+        /* Only advice: a kernel that does not take it stores as well, if slower. */
+        madvise(base, (size_t)MPIIO_WINDOW_SIZE, MADV_HUGEPAGE);
+    }
+    *window = (struct mpiio_window){.start = start, .base = base, .users = 1};
+    return window;
+}
+
+/* Takes a use of the kept window at start; NULL if there is none. The lock is held. */
+static struct mpiio_window *find(struct mpiio_windows *windows, int64_t start)
+{
+    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++) {
+        struct mpiio_window *window = windows->kept[i];
+
+        if (window != NULL && window->start == start) {
+            window->users++;
+            window->used = ++windows->clock;
+            return window;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Keeps window in a free slot or in place of the one used longest ago, which is returned if its
+ * last user was the set: the caller unmaps it. The lock is held.
+ */
+static struct mpiio_window *keep(struct mpiio_windows *windows, struct mpiio_window *window)
+{
+    int slot = 0;
+    struct mpiio_window *old;
+
+    for (int i = 0; i < MPIIO_WINDOW_COUNT && windows->kept[slot] != NULL; i++) {
+        if (windows->kept[i] == NULL || windows->kept[i]->used < windows->kept[slot]->used) {
+            slot = i;
+        }
+    }
+    old = windows->kept[slot];
+    windows->kept[slot] = window;
+    window->users++;
+    window->used = ++windows->clock;
+    return old != NULL && --old->users == 0 ? old : NULL;
+}
+
+struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_t displacement)
+{
+    int64_t start = displacement - displacement % MPIIO_WINDOW_SIZE;
+    struct mpiio_window *window, *found, *spare;
+
+    if (atomic_load_explicit(&windows->refused, memory_order_relaxed)) {
+        return NULL;
+    }
+    pthread_mutex_lock(&windows->lock);
+    found = find(windows, start);
+    pthread_mutex_unlock(&windows->lock);
+    if (found != NULL) {
+        return found;
+    }
+    window = map(windows, start);
+    if (window == NULL) {
+        return NULL;
+    }
+    /* Another thread may have mapped it meanwhile: then that one is used and this is the spare. */
+    pthread_mutex_lock(&windows->lock);
+    found = find(windows, start);
+    spare = found != NULL ? window : keep(windows, window);
+    pthread_mutex_unlock(&windows->lock);
+    unmap(spare);
+    return found != NULL ? found : window;
+}
+
+void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *window)
+{
+    bool last;
+
+    if (window == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&windows->lock);
+    last = --window->users == 0;
+    pthread_mutex_unlock(&windows->lock);
+    if (last) {
+        unmap(window);
+    }
+}

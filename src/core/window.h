@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_WINDOW_H
+#define MPIIO_WINDOW_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Shared mappings of the file, in aligned windows of one size. A few are kept, the ones
+ * used last, so that memory for page tables, and what counts as resident, stay bounded however
+ * long the file is. A window may reach behind the end of the file: its pages there raise SIGBUS
+ * when touched (guard.h) and become valid once the file grows.
+ */
+#define MPIIO_WINDOW_SIZE  ((int64_t)32 << 20)
+#define MPIIO_WINDOW_COUNT 16
+
+struct mpiio_window {
+    int64_t start; /* displacement of its first byte, a multiple of MPIIO_WINDOW_SIZE */
+    char *base;    /* where it is mapped */
+    int users;     /* guarded by the set's lock; one is the set's own while it is kept */
+    uint64_t used; /* when it was last asked for; guarded by the set's lock */
+};
+
+enum mpiio_window_use {
+    MPIIO_WINDOW_READ,  /* for reading only */
+    MPIIO_WINDOW_WRITE, /* for reading and writing */
+    /*
+     * The same, and the kernel is asked to cache what is missing in large pages: what follows a
+     * store's first touch of a page (marking it dirty, with the filesystem's accounts) is done
+     * once for each. It also makes the kernel write back, and in a hole allocate, up to a whole
+     * large page (2 MiB) around a store: for long requests only.
+     */
+    MPIIO_WINDOW_WRITE_LARGE,
+};
+
+struct mpiio_windows {
+    int fd;
+    enum mpiio_window_use use;
+    atomic_bool refused;  /* the filesystem does not map files: no need to try again */
+    pthread_mutex_t lock; /* held to look up and to count, never during a system call */
+    uint64_t clock;       /* guarded by lock */
+    struct mpiio_window *kept[MPIIO_WINDOW_COUNT]; /* guarded by lock; NULL: free */
+};
+
+/*
+ * Starts an empty set over fd, which is borrowed and open for reading, and for writing where use
+ * says so. 0 or a negative errno.
+ */
+int mpiio_windows_init(struct mpiio_windows *windows, int fd, enum mpiio_window_use use);
+
+/* Unmaps all. No window may be in use, and no other thread may use the set any more. */
+void mpiio_windows_destroy(struct mpiio_windows *windows);
+
+/*
+ * The window that holds displacement (>= 0), for the caller to release; NULL where it cannot be
+ * mapped, whatever the reason: the file can still be read by system calls. Thread-safe.
+ */
+struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_t displacement);
+
+/* Ends the use of a window. NULL is allowed. Thread-safe. */
+void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *window);
+
+#endif

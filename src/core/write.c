@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "put.h"
+#include "slice_private.h"
+#include "store_private.h"
+
+/* Gaps of the file that are allocated with what lies around them: a call costs more. */
+#define SMALL_GAP (64 << 10)
+
+/*
+ * The least size of the file by which the slice has at least bytes > 0 bytes: it reaches the end
+ * of the etype that holds the last one. -EFBIG where there is none.
+ */
+static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    int64_t etype = vs_view_facts(slice->view)->etype_file_size;
+    int64_t low = 0, high = INT64_MAX;
+    int64_t last;
+
+    if (bytes > facts->limit) {
+        return -EFBIG;
+    }
+    /* The limit is a number of whole tiles, and so of whole etypes. */
+    last = (bytes - 1) / etype * etype + (etype - 1);
+    if (facts->monotonic) {
+        int64_t displacement = vs_map_displacement(map, last);
+
+        return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
+    }
+    /* What comes before the last byte may lie behind it: the size decides. */
+    if (vs_view_positions(slice->view, high) <= last) {
+        return -EFBIG;
+    }
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (vs_view_positions(slice->view, middle) > last) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return high;
+}
+
+/*
+ * Bytes of the slice are written up to end: makes the file reach the end of the last etype, so
+ * that they can be read back. Returns how many of the bytes from offset on can be, or a negative
+ * errno where none can.
+ */
+static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
+{
+    bool whole = end % vs_view_facts(slice->view)->etype_file_size == 0;
+    int64_t needed, size, shown;
+    int error;
+
+    if (whole && vs_map_facts(vs_view_map(slice->view))->monotonic) {
+        return end - offset;
+    }
+    needed = needed_size(slice, end);
+    size = mpiio_store_size(slice->store);
+    if (needed < 0 || size < 0) {
+        return needed < 0 ? needed : size;
+    }
+    if (size >= needed) {
+        return end - offset;
+    }
+    error = mpiio_store_grow(slice->store, needed);
+    if (error == 0) {
+        return end - offset;
+    }
+    shown = mpiio_slice_size(slice);
+    if (shown > end) {
+        shown = end;
+    }
+    return shown > offset ? shown - offset : error;
+}
+
+static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
+                           int64_t offset, struct mpiio_counters *done)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    size_t bytes;
+    int error;
+
+    if (!slice->store->writable) {
+        return -EBADF;
+    }
+    if (offset < 0 || !facts->disjoint) {
+        return -EINVAL;
+    }
+    if (length == 0) {
+        return 0;
+    }
+    if (offset >= facts->limit) {
+        return -EFBIG;
+    }
+    if (length > SSIZE_MAX) {
+        length = SSIZE_MAX;
+    }
+    if ((int64_t)length > facts->limit - offset) {
+        length = (size_t)(facts->limit - offset);
+    }
+    bytes = mpiio_put(slice->store, map, offset, length, buffer, &error, done);
+    return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
+}
+
+ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
+                          int64_t offset)
+{
+    struct mpiio_counters done = {.slice_writes = 1};
+    ssize_t bytes = write_range(slice, buffer, length, offset, &done);
+
+    if (bytes > 0) {
+        done.slice_write_bytes = (uint64_t)bytes;
+    }
+    mpiio_store_count(slice->store, &done);
+    return bytes;
+}
+
+ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t length,
+                           int64_t *offset)
+{
+    ssize_t bytes;
+
+    pthread_mutex_lock(&slice->store->append_lock);
+    *offset = mpiio_slice_size(slice);
+    bytes = *offset < 0 ? *offset : mpiio_slice_write(slice, buffer, length, *offset);
+    pthread_mutex_unlock(&slice->store->append_lock);
+    return bytes;
+}
+
+int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
+{
+    int64_t present, needed;
+
+    if (!slice->store->writable) {
+        return -EBADF;
+    }
+    present = mpiio_slice_size(slice);
+    if (present < 0 || size == present) {
+        return (int)present < 0 ? (int)present : 0;
+    }
+    if (size < present) {
+        return size < 0 ? -EINVAL : -EPERM;
+    }
+    needed = needed_size(slice, size);
+    return needed < 0 ? (int)needed : mpiio_store_grow(slice->store, needed);
+}
+
+/* A part of the file that is to be allocated, built up from runs that lie near each other. */
+struct span {
+    int64_t start;
+    int64_t end; /* 0: nothing yet */
+};
+
+static int allocate_span(struct mpiio_store *store, const struct span *span)
+{
+    return span->end == 0 ? 0 : mpiio_store_allocate(store, span->start, span->end - span->start);
+}
+
+/* Adds [start, end) to span where it is near, or allocates the span and begins a new one. */
+static int add_to_span(struct mpiio_store *store, struct span *span, int64_t start, int64_t end)
+{
+    int error;
+
+    if (span->end != 0 && start <= span->end + SMALL_GAP && end >= span->start - SMALL_GAP) {
+        span->start = start < span->start ? start : span->start;
+        span->end = end > span->end ? end : span->end;
+        return 0;
+    }
+    error = allocate_span(store, span);
+    *span = (struct span){.start = start, .end = end};
+    return error;
+}
+
+static int allocate_batch(struct mpiio_store *store, struct span *span,
+                          const struct vs_batch *batch)
+{
+    int64_t start = batch->displacement;
+    int error = 0;
+
+    if (batch->stride >= 0 && batch->stride - batch->length <= SMALL_GAP) {
+        return add_to_span(store, span, start,
+                           start + (batch->count - 1) * batch->stride + batch->length);
+    }
+    for (int64_t i = 0; i < batch->count && error == 0; i++) {
+        error = add_to_span(store, span, start + i * batch->stride,
+                            start + i * batch->stride + batch->length);
+    }
+    return error;
+}
+
+int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)
+{
+    struct span span = {0};
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+    int64_t end, needed, size;
+    int error = 0;
+
+    if (!slice->store->writable) {
+        return -EBADF;
+    }
+    if (offset < 0 || length <= 0) {
+        return -EINVAL;
+    }
+    if (__builtin_add_overflow(offset, length, &end)) {
+        return -EFBIG;
+    }
+    needed = needed_size(slice, end);
+    if (needed < 0) {
+        return (int)needed;
+    }
+    vs_cursor_start(&cursor, vs_view_map(slice->view), offset, length);
+    while (error == 0 && vs_cursor_batch(&cursor, &batch)) {
+        error = allocate_batch(slice->store, &span, &batch);
+    }
+    if (error == 0) {
+        error = allocate_span(slice->store, &span);
+    }
+    if (error != 0) {
+        return error;
+    }
+    size = mpiio_store_size(slice->store);
+    if (size < 0 || size >= needed) {
+        return size < 0 ? (int)size : 0;
+    }
+    return mpiio_store_grow(slice->store, needed);
+}
