@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "operations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* Names never change: s. */
+#define NAMES_TIMEOUT 1e7
+/* Owners of folders and links follow the file's that late, in s. */
+#define OWNER_TIMEOUT 1.0
+/* What programs that go by st_blksize read at once: a few runs ahead, and not a megabyte for each
+   number that is looked up. */
+#define BLOCK_SIZE 131072
+/* So many failing views are logged: a listing of a million ranks must not fill the disk. */
+#define LOGGED_VIEWS 100
+
+int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice)
+{
+    struct vs_error error = {0};
+    char text[1536];
+    int failed = fs_slices_get(&session->slices, node, slice, &error);
+
+    if (error.code == 0 || failed == -ENOMEM)
+        return failed;
+    if (atomic_fetch_add(&session->view_errors, 1) < LOGGED_VIEWS)
+        fs_log_error(&session->log, "rank %lld: %s", (long long)node.rank,
+                     vs_error_text(&error, text, sizeof(text)));
+    return -EIO;
+}
+
+/*
+ * 512-byte units that the slice's data takes: its share of those that the file takes, so that
+ * tools which look there see that a sparse file is sparse.
+ */
+static blkcnt_t share_of_blocks(int64_t size, const struct stat *file)
+{
+    int64_t full = size / 512 + (size % 512 != 0);
+    int64_t file_full = file->st_size / 512;
+
+    if (S_ISREG(file->st_mode) && file->st_blocks < file_full)
+        full = (int64_t)((double)full * ((double)file->st_blocks / (double)file_full));
+    return full == 0 && size > 0 ? 1 : full;
+}
+
+static int slice_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
+{
+    struct fs_slice *slice;
+    struct stat file;
+    int64_t size;
+    int failed = fs_slice_of(session, node, &slice);
+
+    if (failed != 0)
+        return failed;
+    failed = mpiio_store_stat(session->store, &file);
+    if (failed == 0) {
+        size = vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
+        failed = size < 0 ? (int)size : 0;
+    }
+    if (failed == 0) {
+        st->st_mode = S_IFREG | (file.st_mode & 0444);
+        st->st_nlink = 1;
+        st->st_uid = file.st_uid;
+        st->st_gid = file.st_gid;
+        st->st_size = size;
+        st->st_blksize = BLOCK_SIZE;
+        st->st_blocks = share_of_blocks(size, &file);
+        st->st_atim = file.st_atim;
+        st->st_mtim = file.st_mtim;
+        st->st_ctim = file.st_ctim;
+        atomic_store(&slice->known_size, size);
+    }
+    fs_slices_put(&session->slices, slice);
+    return failed;
+}
+
+static int stats_length(struct fs_session *session, off_t *length)
+{
+    char *text = fs_stats_text(session);
+
+    if (text == NULL)
+        return -ENOMEM;
+    *length = (off_t)strlen(text);
+    free(text);
+    return 0;
+}
+
+/* Attributes of what is not a slice: the file's owner, the times of the mount. */
+static int fixed_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
+{
+    struct stat file;
+    int failed = mpiio_store_stat(session->store, &file);
+
+    if (failed != 0)
+        return failed;
+    st->st_uid = file.st_uid;
+    st->st_gid = file.st_gid;
+    st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = session->mounted;
+    st->st_nlink = 1;
+    switch (node.kind) {
+    case FS_SPEC:
+        st->st_mode = S_IFREG | 0444;
+        st->st_size = (off_t)session->resolved_length;
+        return 0;
+    case FS_STATS:
+        st->st_mode = S_IFREG | 0444;
+        return stats_length(session, &st->st_size);
+    case FS_FILE:
+        st->st_size = (off_t)strlen(session->file);
+        /* fall through */
+    case FS_SELF:
+        st->st_mode = S_IFLNK | 0777;
+        return 0;
+    default:
+        st->st_mode = S_IFDIR | 0555;
+        st->st_nlink = 2;
+        if (node.kind == FS_ROOT)
+            st->st_nlink += 1 + (session->tree.folders ? session->tree.views : 0);
+        return 0;
+    }
+}
+
+static int attributes(struct fs_session *session, struct fs_node node, struct stat *st)
+{
+    *st = (struct stat){.st_ino = fs_tree_inode(node)};
+    if (node.kind == FS_NONE)
+        return -ENOENT;
+    return node.kind == FS_SLICE ? slice_attributes(session, node, st)
+                                 : fixed_attributes(session, node, st);
+}
+
+static double attributes_timeout(struct fs_node node)
+{
+    return node.kind == FS_SLICE || node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
+}
+
+static int do_lookup(struct fs_session *session, pid_t process, fuse_ino_t parent, const char *name,
+                     struct fuse_entry_param *entry)
+{
+    struct fs_node folder = fs_tree_node(&session->tree, parent);
+    struct fs_node node = fs_tree_find(&session->tree, folder, name);
+
+    *entry = (struct fuse_entry_param){.entry_timeout = NAMES_TIMEOUT};
+    if (node.kind == FS_NONE) /* inode 0: the kernel keeps in mind that there is none */
+        return 0;
+    if (node.kind == FS_SELF && fs_self_rank(session, process) < 0)
+        return -ENOENT;
+    entry->ino = fs_tree_inode(node);
+    entry->attr_timeout = attributes_timeout(node);
+    /* The kernel learns a new size from a lookup, but not from an open: with a lookup before each
+       open, calls that trust its size (sendfile) see what was appended before. And whether there
+       is a "self" depends on who asks. */
+    if (node.kind == FS_SLICE || node.kind == FS_SELF)
+        entry->entry_timeout = 0;
+    return attributes(session, node, &entry->attr);
+}
+
+void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fuse_entry_param entry;
+    int failed;
+
+    fs_count(session, FS_LOOKUP);
+    failed = do_lookup(session, fuse_req_ctx(request)->pid, parent, name, &entry);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
+    else
+        fuse_reply_entry(request, &entry);
+}
+
+void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct stat st;
+    int failed;
+
+    (void)info;
+    fs_count(session, FS_GETATTR);
+    failed = attributes(session, node, &st);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
+    else
+        fuse_reply_attr(request, &st, attributes_timeout(node));
+}
+
+/* Sizes and times are data, which is read-only; owners and modes are not ours to change. */
+static int refusal(const struct stat *st, const struct stat *wanted, int which)
+{
+    const mode_t bits = 07777;
+
+    if (which & (FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
+                 FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW))
+        return -EROFS;
+    if ((which & FUSE_SET_ATTR_MODE) && (wanted->st_mode & bits) != (st->st_mode & bits))
+        return -EPERM;
+    if ((which & FUSE_SET_ATTR_UID) && wanted->st_uid != st->st_uid)
+        return -EPERM;
+    if ((which & FUSE_SET_ATTR_GID) && wanted->st_gid != st->st_gid)
+        return -EPERM;
+    return 0;
+}
+
+void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int which,
+                struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct stat st;
+    int failed;
+
+    (void)info;
+    fs_count(session, FS_OTHER);
+    failed = attributes(session, node, &st);
+    if (failed == 0)
+        failed = refusal(&st, wanted, which);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
+    else
+        fuse_reply_attr(request, &st, attributes_timeout(node));
+}
+
+/* Comes only without default_permissions: then the kernel lets nobody in but the mounting user. */
+void fs_access(fuse_req_t request, fuse_ino_t inode, int mask)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    int error = 0;
+
+    fs_count(session, FS_OTHER);
+    if (mask & W_OK)
+        error = fs_tree_is_folder(node) ? EACCES : EROFS;
+    else if ((mask & X_OK) && !fs_tree_is_folder(node))
+        error = EACCES;
+    fuse_reply_err(request, error);
+}
+
+void fs_statfs(fuse_req_t request, fuse_ino_t inode)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct statvfs st;
+
+    (void)inode;
+    fs_count(session, FS_OTHER);
+    if (fstatvfs(mpiio_store_fd(session->store), &st) != 0) {
+        fuse_reply_err(request, errno);
+        return;
+    }
+    st.f_namemax = FS_NAME_SIZE - 1;
+    fuse_reply_statfs(request, &st);
+}

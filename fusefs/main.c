@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "session.h"
+
+#include <stdio.h>
+
+/* mpiio-fused(8): the daemon of a mount. */
+int main(int argc, char **argv)
+{
+    struct fs_options options;
+    struct fs_session session;
+    int status = 2;
+
+    if (fs_options_parse(&options, argc, argv) != 0)
+        goto out;
+    status = 0;
+    if (options.help) {
+        fs_options_help();
+        goto out;
+    }
+    if (options.version) {
+        printf("mpiio-fused %s\n", MPIIO_VERSION);
+        goto out;
+    }
+    status = fs_session_open(&session, &options);
+    if (status == 0)
+        status = fs_session_run(&session);
+    fs_session_close(&session);
+out:
+    fs_options_free(&options);
+    return status;
+}

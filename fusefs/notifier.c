@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "notifier.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct fs_notice {
+    struct fs_notice *next;
+    struct fs_slice *slice;    /* a reference */
+    fuse_req_t request;        /* to be answered, or NULL */
+    struct fs_version version; /* with a request */
+};
+
+static void carry_out(struct fs_notifier *notifier, struct fs_notice *notice)
+{
+    int failed = fuse_lowlevel_notify_inval_inode(notifier->fuse, notice->slice->inode, 0, 0);
+
+    if (failed == -ENOENT) /* the kernel holds nothing of it */
+        failed = 0;
+    if (notice->request != NULL) {
+        if (failed == 0)
+            fs_slices_set_filled(notifier->slices, notice->slice, &notice->version);
+        fuse_reply_err(notice->request, -failed);
+    }
+    fs_slices_put(notifier->slices, notice->slice);
+    free(notice);
+}
+
+static void *work(void *data)
+{
+    struct fs_notifier *notifier = data;
+    struct fs_notice *notice;
+
+    pthread_mutex_lock(&notifier->lock);
+    for (;;) {
+        while (notifier->first == NULL && !notifier->stop)
+            pthread_cond_wait(&notifier->wake, &notifier->lock);
+        notice = notifier->first;
+        if (notice == NULL)
+            break;
+        notifier->first = notice->next;
+        pthread_mutex_unlock(&notifier->lock);
+        carry_out(notifier, notice);
+        pthread_mutex_lock(&notifier->lock);
+        notifier->pending--;
+    }
+    pthread_mutex_unlock(&notifier->lock);
+    return NULL;
+}
+
+int fs_notifier_start(struct fs_notifier *notifier, struct fuse_session *fuse,
+                      struct fs_slices *slices)
+{
+    sigset_t all, before;
+    int failed;
+
+    *notifier = (struct fs_notifier){.fuse = fuse, .slices = slices};
+    pthread_mutex_init(&notifier->lock, NULL);
+    pthread_cond_init(&notifier->wake, NULL);
+    /* Signals are for the main thread, whose loop they end. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&notifier->thread, NULL, work, notifier);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    notifier->started = failed == 0;
+    return -failed;
+}
+
+void fs_notifier_stop(struct fs_notifier *notifier)
+{
+    if (!notifier->started)
+        return;
+    pthread_mutex_lock(&notifier->lock);
+    notifier->stop = true;
+    pthread_cond_signal(&notifier->wake);
+    pthread_mutex_unlock(&notifier->lock);
+    pthread_join(notifier->thread, NULL);
+    pthread_cond_destroy(&notifier->wake);
+    pthread_mutex_destroy(&notifier->lock);
+    notifier->started = false;
+}
+
+bool fs_notifier_busy(struct fs_notifier *notifier)
+{
+    bool busy;
+
+    pthread_mutex_lock(&notifier->lock);
+    busy = notifier->pending != 0;
+    pthread_mutex_unlock(&notifier->lock);
+    return busy;
+}
+
+int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_req_t request,
+                     const struct fs_version *version)
+{
+    struct fs_notice *notice = calloc(1, sizeof(*notice));
+
+    if (notice == NULL)
+        return -ENOMEM;
+    notice->slice = fs_slices_ref(notifier->slices, slice);
+    notice->request = request;
+    if (request != NULL)
+        notice->version = *version;
+    pthread_mutex_lock(&notifier->lock);
+    if (notifier->first == NULL)
+        notifier->first = notice;
+    else
+        notifier->last->next = notice;
+    notifier->last = notice;
+    notifier->pending++;
+    pthread_cond_signal(&notifier->wake);
+    pthread_mutex_unlock(&notifier->lock);
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_NOTIFIER_H
+#define FS_NOTIFIER_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "slices.h"
+
+/*
+ * The thread that tells the kernel to drop the pages of a slice. The kernel waits there for reads
+ * in flight, which other threads must be free to answer: so no request handler may do it, and
+ * none waits for it either. An fsync is handed over and answered from this thread.
+ */
+struct fs_notifier {
+    struct fuse_session *fuse; /* borrowed */
+    struct fs_slices *slices;  /* borrowed */
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct fs_notice *first, *last; /* what is to be done, in order; lock: lock */
+    size_t pending;                 /* what is not done yet; lock: lock */
+    bool stop;                      /* lock: lock */
+};
+
+/* Starts the thread (after any fork). Returns 0 or a negative errno. */
+int fs_notifier_start(struct fs_notifier *notifier, struct fuse_session *fuse,
+                      struct fs_slices *slices);
+
+/* Ends the thread once all is done; see fs_notifier_busy. */
+void fs_notifier_stop(struct fs_notifier *notifier);
+
+/* True while something is to be done: someone must go on answering requests. */
+bool fs_notifier_busy(struct fs_notifier *notifier);
+
+/*
+ * Has the pages of slice dropped; references the slice until then. With a request, it is answered
+ * thereafter, with success, and version (sampled before this call) becomes that of the slice's
+ * pages. Without one (NULL), version is not used. Returns 0, or a negative errno: then nothing
+ * was taken over. Thread-safe; does not wait.
+ */
+int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_req_t request,
+                     const struct fs_version *version);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_OPERATIONS_H
+#define FS_OPERATIONS_H
+
+#include "session.h"
+
+/*
+ * The request handlers, by the file that they are in. As libfuse's low-level API has it, each
+ * answers its request exactly once: a do_x makes the answer or returns a negative errno, and
+ * fs_x replies.
+ */
+
+/* attributes.c */
+void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name);
+void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
+void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int which,
+                struct fuse_file_info *info);
+void fs_access(fuse_req_t request, fuse_ino_t inode, int mask);
+void fs_statfs(fuse_req_t request, fuse_ino_t inode);
+
+/* folder.c */
+void fs_opendir(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
+void fs_readdir(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+                struct fuse_file_info *info);
+
+/* file.c */
+void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
+void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+             struct fuse_file_info *info);
+void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
+void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
+              struct fuse_file_info *info);
+void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info);
+
+/* link.c */
+void fs_readlink(fuse_req_t request, fuse_ino_t inode);
+
+/* xattr.c */
+void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size);
+void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size);
+void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const char *value,
+                 size_t size, int flags);
+void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name);
+
+/* What handlers share. */
+
+/*
+ * A reference to the slice of node. A view that does not compile gives -EIO and a line in the log.
+ * attributes.c; thread-safe.
+ */
+int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice);
+
+/*
+ * The rank of a process in MPI_COMM_WORLD, from its environment: -ENOENT without one, or where the
+ * mount has none such. link.c; thread-safe.
+ */
+int64_t fs_self_rank(struct fs_session *session, pid_t process);
+
+/* The present text of stats.json: new, the caller's to free(); NULL without memory. stats.c */
+char *fs_stats_text(struct fs_session *session);
+
+/*
+ * Has the kernel read ahead in requests of full size, where this process may say so. Call it when
+ * the mount serves: the answer to INIT sets the value back. Best effort. readahead.c
+ */
+void fs_readahead_raise(const char *mountpoint, unsigned bytes);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_DEFAULT 8
+#define THREADS_MAX     1024
+#define READ_MIN        4096
+#define RANKS_MAX       2147483647
+
+enum { OPTION_NAME = 256, OPTION_VERSION };
+
+/* Options that libfuse and the kernel take as they are; with '=' those that have a value. */
+static const char *const fuse_options[] = {
+    "allow_other", "allow_root",  "auto_unmount", "default_permissions",
+    "ro",          "suid",        "nosuid",       "dev",
+    "nodev",       "exec",        "noexec",       "atime",
+    "noatime",     "sync",        "async",        "dirsync",
+    "debug",       "fsname=",     "subtype=",     "context=",
+    "fscontext=",  "defcontext=", "rootcontext=",
+};
+
+/* Options of fstab(5) that speak to mount(8), and those that change nothing here. */
+static const char *const ignored_options[] = {
+    "rw",    "defaults", "auto",    "noauto",   "nofail",   "_netdev",    "user",       "nouser",
+    "users", "owner",    "nogroup", "relatime", "diratime", "norelatime", "nodiratime",
+};
+
+static const char help_text[] =
+    "Usage: mpiio-fused [OPTION]... SPEC MOUNTPOINT\n"
+    "Serves the views that SPEC describes as a filesystem: one node's daemon.\n"
+    "\n"
+    "  -n, --ranks=RANKS        number of ranks, instead of the spec's\n"
+    "  -f, --file=FILE          the shared file, instead of the spec's\n"
+    "  -D, --define=NAME=VALUE  value of a name of the spec's \"let\"\n"
+    "  -o, --options=OPTIONS    mount options, separated by commas (below)\n"
+    "  -F, --foreground         do not become a daemon\n"
+    "      --name=NAME          what messages begin with\n"
+    "  -h, --help               print this and exit\n"
+    "      --version            print the version and exit\n"
+    "\n"
+    "Mount options: ro, rw, threads=N (worker threads at most), log=FILE (else syslog, or\n"
+    "stderr in the foreground), max_read=N, and FUSE's own: allow_other (which implies\n"
+    "default_permissions), allow_root, auto_unmount, default_permissions, nosuid, nodev,\n"
+    "noexec, noatime, fsname=NAME, ...\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 usage or spec error. See mpiio-fused(8).\n";
+
+void fs_options_help(void)
+{
+    fputs(help_text, stdout);
+}
+
+void fs_complain(const struct fs_options *options, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%s: %s\n", options->name, text);
+}
+
+static int usage(const struct fs_options *options, const char *what, const char *text)
+{
+    fs_complain(options, "%s%s (see --help)", what, text);
+    return -EINVAL;
+}
+
+/* A decimal number in [low, high], or -1. */
+static long long number(const char *text, long long low, long long high)
+{
+    char *end;
+    long long value;
+
+    if (*text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    return errno == 0 && *end == '\0' && value >= low && value <= high ? value : -1;
+}
+
+/* The value of "key=value" where option has that key ("key="), else NULL. */
+static const char *value_of(const char *option, const char *key)
+{
+    size_t length = strlen(key);
+
+    return strncmp(option, key, length) == 0 ? option + length : NULL;
+}
+
+static bool listed(const char *option, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(list[i]);
+
+        if (list[i][length - 1] == '=' ? value_of(option, list[i]) != NULL
+                                       : strcmp(option, list[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int append(char **list, const char *option)
+{
+    char *joined;
+
+    if (asprintf(&joined, "%s%s%s", *list ? *list : "", *list ? "," : "", option) < 0)
+        return -ENOMEM;
+    free(*list);
+    *list = joined;
+    return 0;
+}
+
+static int pass_on(struct fs_options *options, const char *option)
+{
+    if (strcmp(option, "allow_other") == 0)
+        options->allow_other = true;
+    if (strcmp(option, "default_permissions") == 0)
+        options->default_permissions = true;
+    if (value_of(option, "fsname=") != NULL)
+        options->has_fsname = true;
+    if (value_of(option, "subtype=") != NULL)
+        options->has_subtype = true;
+    return append(&options->fuse, option);
+}
+
+static int mount_option(struct fs_options *options, const char *option)
+{
+    const char *value;
+    long long n;
+
+    if ((value = value_of(option, "threads=")) != NULL) {
+        n = number(value, 1, THREADS_MAX);
+        if (n < 0)
+            return usage(options, "threads= needs a number from 1 to 1024: ", value);
+        options->threads = (unsigned)n;
+        return 0;
+    }
+    if ((value = value_of(option, "max_read=")) != NULL) {
+        n = number(value, READ_MIN, FS_READ_MAX);
+        if (n < 0)
+            return usage(options, "max_read= needs a number from 4096 to 1048576: ", value);
+        options->max_read = (unsigned)n;
+        return 0;
+    }
+    if ((value = value_of(option, "log=")) != NULL) {
+        if (*value == '\0')
+            return usage(options, "log= needs the name of a file", "");
+        free(options->log);
+        options->log = strdup(value);
+        return options->log ? 0 : -ENOMEM;
+    }
+    if (listed(option, fuse_options, sizeof(fuse_options) / sizeof(*fuse_options)))
+        return pass_on(options, option);
+    if (listed(option, ignored_options, sizeof(ignored_options) / sizeof(*ignored_options)) ||
+        value_of(option, "x-") != NULL || value_of(option, "comment=") != NULL)
+        return 0;
+    return usage(options, "unknown mount option: ", option);
+}
+
+static int mount_options(struct fs_options *options, const char *text)
+{
+    char *copy = strdup(text);
+    char *rest = copy;
+    char *option;
+    int error = copy ? 0 : -ENOMEM;
+
+    while (error == 0 && (option = strsep(&rest, ",")) != NULL)
+        if (*option != '\0')
+            error = mount_option(options, option);
+    free(copy);
+    return error;
+}
+
+static int define(struct fs_options *options, const char *text)
+{
+    struct vs_overrides *overrides = &options->overrides;
+    const char **defines;
+
+    defines =
+        reallocarray((void *)overrides->defines, overrides->define_count + 1, sizeof(*defines));
+    if (defines == NULL)
+        return -ENOMEM;
+    defines[overrides->define_count++] = text;
+    overrides->defines = defines;
+    return 0;
+}
+
+static int command_option(struct fs_options *options, int key, char **argv)
+{
+    switch (key) {
+    case 'n':
+        options->overrides.ranks = number(optarg, 1, RANKS_MAX);
+        if (options->overrides.ranks < 0)
+            return usage(options, "-n needs a number from 1 to 2147483647: ", optarg);
+        return 0;
+    case 'f':
+        options->overrides.file = optarg;
+        return 0;
+    case 'D':
+        return define(options, optarg);
+    case 'o':
+        return mount_options(options, optarg);
+    case 'F':
+        options->foreground = true;
+        return 0;
+    case 'h':
+        options->help = true;
+        return 0;
+    case OPTION_NAME:
+        options->name = optarg;
+        return 0;
+    case OPTION_VERSION:
+        options->version = true;
+        return 0;
+    case ':':
+        return usage(options, "an argument is missing after ", argv[optind - 1]);
+    default:
+        if (optopt > 0 && optopt < OPTION_NAME)
+            return usage(options, "unknown option: -", (char[]){(char)optopt, '\0'});
+        return usage(options, "unknown option: ", argv[optind - 1]);
+    }
+}
+
+int fs_options_parse(struct fs_options *options, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"ranks", required_argument, NULL, 'n'},
+        {"file", required_argument, NULL, 'f'},
+        {"define", required_argument, NULL, 'D'},
+        {"options", required_argument, NULL, 'o'},
+        {"foreground", no_argument, NULL, 'F'},
+        {"name", required_argument, NULL, OPTION_NAME},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, OPTION_VERSION},
+        {NULL, 0, NULL, 0},
+    };
+    int key;
+    int error = 0;
+
+    *options = (struct fs_options){
+        .name = "mpiio-fused", .threads = THREADS_DEFAULT, .max_read = FS_READ_MAX};
+    while (error == 0 && (key = getopt_long(argc, argv, ":n:f:D:o:Fh", names, NULL)) != -1)
+        error = command_option(options, key, argv);
+    if (error == -ENOMEM)
+        fs_complain(options, "out of memory");
+    if (error != 0 || options->help || options->version)
+        return error;
+    if (argc - optind < 2)
+        return usage(options,
+                     argc == optind ? "SPEC and MOUNTPOINT are missing" : "MOUNTPOINT is missing",
+                     "");
+    if (argc - optind > 2)
+        return usage(options, "too many arguments: ", argv[optind + 2]);
+    options->spec = argv[optind];
+    options->mountpoint = argv[optind + 1];
+    return 0;
+}
+
+void fs_options_free(struct fs_options *options)
+{
+    free((void *)options->overrides.defines);
+    free(options->log);
+    free(options->fuse);
+}

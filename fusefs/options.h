@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_OPTIONS_H
+#define FS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../viewspec/spec.h"
+
+/* The largest READ that libfuse 3.14 and the kernel agree on, in bytes. */
+#define FS_READ_MAX (1u << 20)
+
+/* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
+struct fs_options {
+    const char *name; /* what messages begin with */
+    const char *spec;
+    const char *mountpoint;
+    struct vs_overrides overrides; /* its array of defines is owned */
+    bool foreground;
+    bool help, version;
+    bool allow_other, default_permissions; /* the latter is implied by the former */
+    bool has_fsname, has_subtype;
+    unsigned threads;  /* worker threads at most, >= 1 */
+    unsigned max_read; /* bytes in a READ request at most */
+    char *log;         /* log=FILE, owned; NULL: none */
+    char *fuse;        /* what libfuse is to get, separated by commas; owned; NULL: nothing */
+};
+
+/*
+ * Reads the command line into options and checks it. Returns 0, or a negative errno after one
+ * line on stderr: -EINVAL for wrong usage, -ENOMEM. fs_options_free is due in either case.
+ * Not thread-safe (getopt).
+ */
+int fs_options_parse(struct fs_options *options, int argc, char **argv);
+
+void fs_options_free(struct fs_options *options);
+
+/* Prints the text of --help to stdout. */
+void fs_options_help(void);
+
+/* One line on stderr: "NAME: " and the text. Local, thread-safe. */
+void fs_complain(const struct fs_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long the notifier is waited for between two looks at the device, in ms. */
+#define DRAIN_POLL 10
+
+static int add_option(char **list, const char *name, const char *value)
+{
+    char *option;
+    int failed;
+
+    if (asprintf(&option, "%s%s", name, value) < 0)
+        return -1;
+    failed = fuse_opt_add_opt_escaped(list, option);
+    free(option);
+    return failed;
+}
+
+/* The argument vector for libfuse: a name and, behind -o, all options. */
+static int fuse_arguments(const struct fs_session *session, struct fuse_args *arguments)
+{
+    const struct fs_options *options = session->options;
+    char number[16];
+    char *list = NULL;
+    int failed = 0;
+
+    snprintf(number, sizeof(number), "%u", options->max_read);
+    if (options->fuse != NULL)
+        failed = fuse_opt_add_opt(&list, options->fuse);
+    if (failed == 0 && options->allow_other && !options->default_permissions)
+        failed = fuse_opt_add_opt(&list, "default_permissions");
+    if (failed == 0 && !options->has_fsname)
+        failed = add_option(&list, "fsname=", session->spec_path);
+    if (failed == 0 && !options->has_subtype)
+        failed = fuse_opt_add_opt(&list, "subtype=mpiio");
+    if (failed == 0)
+        failed = add_option(&list, "max_read=", number);
+    if (failed == 0 &&
+        (fuse_opt_add_arg(arguments, options->name) != 0 ||
+         fuse_opt_add_arg(arguments, "-o") != 0 || fuse_opt_add_arg(arguments, list) != 0))
+        failed = -1;
+    free(list);
+    return failed;
+}
+
+static int mount_session(struct fs_session *session)
+{
+    struct fuse_args arguments = FUSE_ARGS_INIT(0, NULL);
+    int failed = fuse_arguments(session, &arguments);
+
+    if (failed == 0) {
+        session->fuse =
+            fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
+        failed = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
+    }
+    fuse_opt_free_args(&arguments);
+    return failed;
+}
+
+/* The first line of what was written to file, without the names of programs before it. */
+static void first_line(int file, char *line, size_t size)
+{
+    ssize_t length = pread(file, line, size - 1, 0);
+    static const char *const names[] = {"fuse: ", "fusermount3: ", "fusermount: "};
+
+    line[length > 0 ? length : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strncmp(line, names[i], strlen(names[i])) == 0)
+            memmove(line, line + strlen(names[i]), strlen(line + strlen(names[i])) + 1);
+}
+
+/*
+ * libfuse and fusermount3 speak to stderr in their own ways: what they say is caught and told in
+ * ours if the mount fails.
+ */
+static int mount_quietly(struct fs_session *session)
+{
+    int saved = dup(STDERR_FILENO);
+    int caught = memfd_create("stderr", MFD_CLOEXEC);
+    char line[512];
+    int failed;
+
+    if (saved >= 0 && caught >= 0)
+        dup2(caught, STDERR_FILENO);
+    failed = mount_session(session);
+    if (saved >= 0 && caught >= 0)
+        dup2(saved, STDERR_FILENO);
+    if (failed != 0) {
+        first_line(caught, line, sizeof(line));
+        fs_complain(session->options, "%s: cannot mount%s%s", session->options->mountpoint,
+                    *line ? ": " : "", line);
+    }
+    if (saved >= 0)
+        close(saved);
+    if (caught >= 0)
+        close(caught);
+    return failed;
+}
+
+/*
+ * The notifier may still wait for pages that the kernel has locked for a READ which nobody has
+ * taken up: answers requests until it is done.
+ */
+static void drain(struct fs_session *session)
+{
+    struct fuse_buf buffer = {.mem = NULL};
+    struct pollfd device = {.fd = fuse_session_fd(session->fuse), .events = POLLIN};
+
+    while (fs_notifier_busy(&session->notifier)) {
+        if (poll(&device, 1, DRAIN_POLL) <= 0)
+            continue;
+        if (device.revents & (POLLERR | POLLHUP | POLLNVAL))
+            break;
+        if (fuse_session_receive_buf(session->fuse, &buffer) > 0)
+            fuse_session_process_buf(session->fuse, &buffer);
+    }
+    free(buffer.mem);
+}
+
+/* Serves until a signal or an unmount; then nothing is mounted. Returns 0 or a negative errno. */
+static int serve(struct fs_session *session)
+{
+    struct fuse_loop_config *config = fuse_loop_cfg_create();
+    int result = -ENOMEM;
+
+    if (config == NULL || fuse_set_signal_handlers(session->fuse) != 0)
+        goto out;
+    result = fs_notifier_start(&session->notifier, session->fuse, &session->slices);
+    if (result == 0) {
+        fuse_loop_cfg_set_clone_fd(config, 0);
+        fuse_loop_cfg_set_max_threads(config, session->options->threads);
+        fuse_loop_cfg_set_idle_threads(config, session->options->threads);
+        result = fuse_session_loop_mt(session->fuse, config);
+        drain(session);
+        fs_notifier_stop(&session->notifier);
+    }
+    fuse_remove_signal_handlers(session->fuse);
+out:
+    if (config != NULL)
+        fuse_loop_cfg_destroy(config);
+    return result < 0 ? result : 0;
+}
+
+static int serve_and_unmount(struct fs_session *session)
+{
+    int failed = serve(session);
+
+    fuse_session_unmount(session->fuse);
+    if (failed != 0 && session->ready >= 0)
+        fs_complain(session->options, "cannot serve the mount: %s", strerror(-failed));
+    else if (failed != 0)
+        fs_log_error(&session->log, "the mount ended: %s", strerror(-failed));
+    return failed == 0 ? 0 : 1;
+}
+
+/* Waits for the child to serve, or to end. */
+static int await_child(struct fs_session *session, pid_t child, int ready)
+{
+    char byte;
+    int status;
+    ssize_t got;
+
+    while ((got = read(ready, &byte, 1)) < 0 && errno == EINTR)
+        continue;
+    if (got == 1)
+        return 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFSIGNALED(status))
+        fs_complain(session->options, "the daemon was killed by signal %d", WTERMSIG(status));
+    fuse_session_unmount(session->fuse);
+    return 1;
+}
+
+static int serve_in_child(struct fs_session *session)
+{
+    int ends[2];
+    int status;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0 || (child = fork()) < 0) {
+        fs_complain(session->options, "cannot start the daemon: %s", strerror(errno));
+        fuse_session_unmount(session->fuse);
+        return 1;
+    }
+    if (child == 0) {
+        close(ends[0]);
+        session->ready = ends[1];
+        setsid();
+        umask(0);
+        return chdir("/") == 0 ? serve_and_unmount(session) : 1;
+    }
+    close(ends[1]);
+    status = await_child(session, child, ends[0]);
+    close(ends[0]);
+    /* The mount is the child's now; libfuse has no way to let go of it but to unmount. */
+    if (status == 0)
+        _exit(0);
+    return status;
+}
+
+int fs_session_run(struct fs_session *session)
+{
+    int status = 1;
+
+    if (mount_quietly(session) == 0)
+        status =
+            session->options->foreground ? serve_and_unmount(session) : serve_in_child(session);
+    return status;
+}

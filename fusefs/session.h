@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_SESSION_H
+#define FS_SESSION_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "../src/core/store.h"
+#include "../viewspec/spec.h"
+#include "log.h"
+#include "notifier.h"
+#include "options.h"
+#include "slices.h"
+#include "tree.h"
+
+/* The requests that are counted in stats.json, in its order. */
+enum fs_request {
+    FS_LOOKUP,
+    FS_GETATTR,
+    FS_READLINK,
+    FS_OPEN,
+    FS_READ,
+    FS_RELEASE,
+    FS_LSEEK,
+    FS_FSYNC,
+    FS_READDIR,
+    FS_XATTR,
+    FS_OTHER,
+    FS_DROPPED, /* not a request: pages dropped by the notifier on our own account */
+    FS_REQUESTS
+};
+
+/*
+ * A mount: all that the request handlers share, as libfuse's userdata. Set up once by
+ * fs_session_open; thread-safe from then on.
+ */
+struct fs_session {
+    const struct fs_options *options; /* borrowed */
+    struct vs_spec *spec;
+    struct fs_tree tree;
+    struct vs_view **common; /* by view: the view of all ranks, or NULL where they differ */
+    struct mpiio_store *store;
+    char *file;       /* absolute path of the shared file */
+    char *spec_path;  /* absolute path of the spec */
+    char *mountpoint; /* absolute path, without symbolic links */
+    char *resolved;   /* contents of spec.json */
+    size_t resolved_length;
+    time_t mounted;
+
+    struct fs_log log;
+    struct fs_slices slices;
+    struct fs_notifier notifier;
+    struct fuse_session *fuse;
+    pthread_key_t buffer;   /* a thread's buffer for reads, FS_READ_MAX bytes */
+    bool has_slices;        /* slices and buffer are set up */
+    int ready;              /* where one byte says that the mount serves; -1: nobody waits */
+    atomic_bool readahead;  /* the kernel's readahead was seen to */
+    atomic_int view_errors; /* views that did not compile, as far as they were logged */
+    _Atomic uint64_t requests[FS_REQUESTS];
+};
+
+/*
+ * Loads the spec, checks its views, opens the shared file and looks at the mount point; nothing is
+ * mounted. Returns an exit status: 0, or 1 or 2 after one line on stderr. fs_session_close is due
+ * in either case.
+ */
+int fs_session_open(struct fs_session *session, const struct fs_options *options);
+
+void fs_session_close(struct fs_session *session);
+
+/*
+ * Mounts, and serves until the mount ends: in this process with -F, else in a child, and then this
+ * process returns as soon as the child serves. Returns an exit status, 1 after one line on stderr.
+ */
+int fs_session_run(struct fs_session *session);
+
+/* The operations for fuse_session_new. */
+extern const struct fuse_lowlevel_ops fs_operations;
+
+static inline struct fs_session *fs_session_of(fuse_req_t request)
+{
+    return fuse_req_userdata(request);
+}
+
+static inline void fs_count(struct fs_session *session, enum fs_request kind)
+{
+    atomic_fetch_add_explicit(&session->requests[kind], 1, memory_order_relaxed);
+}
+
+#endif

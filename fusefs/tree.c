@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define INODE_FOLDERS 16
+#define RANK_BITS     32
+
+struct fixed_entry {
+    const char *name;
+    enum fs_kind kind;
+};
+
+static const struct fixed_entry control_entries[] = {
+    {"spec.json", FS_SPEC},
+    {"stats.json", FS_STATS},
+    {"file", FS_FILE},
+};
+#define CONTROL_ENTRIES ((int64_t)(sizeof(control_entries) / sizeof(*control_entries)))
+
+void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec)
+{
+    int64_t largest;
+
+    *tree = (struct fs_tree){.spec = spec,
+                             .ranks = vs_spec_ranks(spec),
+                             .views = vs_spec_view_count(spec),
+                             .folders = vs_spec_view_name(spec, 0) != NULL,
+                             .width = 1};
+    for (largest = tree->ranks - 1; largest > 9; largest /= 10)
+        tree->width++;
+}
+
+uint64_t fs_tree_inode(struct fs_node node)
+{
+    switch (node.kind) {
+    case FS_FOLDER:
+        return INODE_FOLDERS + 2 * (uint64_t)node.view;
+    case FS_SELF:
+        return INODE_FOLDERS + 2 * (uint64_t)node.view + 1;
+    case FS_SLICE:
+        return ((uint64_t)node.view + 1) << RANK_BITS | (uint64_t)node.rank;
+    default:
+        return (uint64_t)node.kind;
+    }
+}
+
+struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
+{
+    struct fs_node none = {.kind = FS_NONE};
+    struct fs_node node = none;
+
+    if (inode >> RANK_BITS != 0) {
+        node.kind = FS_SLICE;
+        node.view = (size_t)(inode >> RANK_BITS) - 1;
+        node.rank = (int64_t)(inode & (((uint64_t)1 << RANK_BITS) - 1));
+        return node.view < tree->views && node.rank < tree->ranks ? node : none;
+    }
+    if (inode >= INODE_FOLDERS) {
+        node.kind = inode % 2 == 0 ? FS_FOLDER : FS_SELF;
+        node.view = (size_t)(inode - INODE_FOLDERS) / 2;
+        return node.view < tree->views ? node : none;
+    }
+    if (inode >= FS_ROOT && inode <= FS_FILE)
+        node.kind = (enum fs_kind)inode;
+    return node;
+}
+
+bool fs_tree_is_folder(struct fs_node node)
+{
+    return node.kind == FS_ROOT || node.kind == FS_CONTROL || node.kind == FS_FOLDER;
+}
+
+static bool holds_ranks(const struct fs_tree *tree, struct fs_node folder)
+{
+    return folder.kind == FS_FOLDER || (folder.kind == FS_ROOT && !tree->folders);
+}
+
+/* The rank that digits name, or -1. Leading zeros are right only in a number of full width. */
+static int64_t parse_rank(const struct fs_tree *tree, const char *digits)
+{
+    size_t length = strlen(digits);
+    int64_t rank = 0;
+
+    if (length == 0 || length > (size_t)tree->width)
+        return -1;
+    if (digits[0] == '0' && length != 1 && length != (size_t)tree->width)
+        return -1;
+    for (; *digits != '\0'; digits++) {
+        if (*digits < '0' || *digits > '9')
+            return -1;
+        rank = rank * 10 + (*digits - '0');
+    }
+    return rank < tree->ranks ? rank : -1;
+}
+
+static struct fs_node find_rank(const struct fs_tree *tree, struct fs_node folder, const char *name)
+{
+    struct fs_node node = {.kind = FS_NONE, .view = folder.view};
+
+    if (strcmp(name, "self") == 0) {
+        node.kind = FS_SELF;
+    } else if (strncmp(name, "rank", 4) == 0) {
+        node.rank = parse_rank(tree, name + 4);
+        if (node.rank >= 0)
+            node.kind = FS_SLICE;
+    }
+    return node;
+}
+
+struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, const char *name)
+{
+    struct fs_node node = {.kind = FS_NONE};
+    long view;
+
+    if (folder.kind == FS_CONTROL) {
+        for (int64_t i = 0; i < CONTROL_ENTRIES; i++)
+            if (strcmp(name, control_entries[i].name) == 0)
+                node.kind = control_entries[i].kind;
+        return node;
+    }
+    if (folder.kind == FS_ROOT && strcmp(name, ".mpiio") == 0) {
+        node.kind = FS_CONTROL;
+        return node;
+    }
+    if (holds_ranks(tree, folder))
+        return find_rank(tree, folder, name);
+    if (folder.kind == FS_ROOT && (view = vs_spec_find_view(tree->spec, name)) >= 0) {
+        node.kind = FS_FOLDER;
+        node.view = (size_t)view;
+    }
+    return node;
+}
+
+void fs_tree_rank_name(const struct fs_tree *tree, int64_t rank, char *name)
+{
+    snprintf(name, FS_NAME_SIZE, "rank%0*lld", tree->width, (long long)rank);
+}
+
+/* Entries of a folder of ranks, or of view folders, from 0. */
+static bool listed_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index,
+                         char *name, struct fs_node *node)
+{
+    node->view = folder.view;
+    if (holds_ranks(tree, folder)) {
+        if (index > tree->ranks)
+            return false;
+        if (index == tree->ranks) {
+            node->kind = FS_SELF;
+            strcpy(name, "self");
+        } else {
+            node->kind = FS_SLICE;
+            node->rank = index;
+            fs_tree_rank_name(tree, node->rank, name);
+        }
+        return true;
+    }
+    if (folder.kind != FS_ROOT || index >= (int64_t)tree->views)
+        return false;
+    node->kind = FS_FOLDER;
+    node->view = (size_t)index;
+    snprintf(name, FS_NAME_SIZE, "%s", vs_spec_view_name(tree->spec, node->view));
+    return true;
+}
+
+bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index, char *name,
+                   struct fs_node *node)
+{
+    *node = folder;
+    if (index < 2) {
+        strcpy(name, index == 0 ? "." : "..");
+        if (index == 1)
+            node->kind = FS_ROOT;
+        return true;
+    }
+    index -= 2;
+    if (folder.kind == FS_CONTROL) {
+        if (index >= CONTROL_ENTRIES)
+            return false;
+        node->kind = control_entries[index].kind;
+        strcpy(name, control_entries[index].name);
+        return true;
+    }
+    if (folder.kind == FS_ROOT && index-- == 0) {
+        node->kind = FS_CONTROL;
+        strcpy(name, ".mpiio");
+        return true;
+    }
+    return listed_entry(tree, folder, index, name, node);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_TREE_H
+#define FS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../viewspec/spec.h"
+
+/*
+ * The names of a mount and their inode numbers. All of it is computed from the spec's views and
+ * number of ranks: a folder of a million ranks costs no memory. Immutable after fs_tree_init, so
+ * every function is thread-safe.
+ *
+ * An inode number says all that there is to know: small ones are the fixed nodes; a slice's is
+ * (view + 1) * 2^32 + rank; the folder and the "self" of view v are 16 + 2v and 17 + 2v.
+ */
+enum fs_kind {
+    FS_NONE,
+    FS_ROOT,    /* the mount point; holds the ranks where the spec has a single view */
+    FS_CONTROL, /* .mpiio */
+    FS_SPEC,    /* .mpiio/spec.json */
+    FS_STATS,   /* .mpiio/stats.json */
+    FS_FILE,    /* .mpiio/file */
+    FS_FOLDER,  /* a view's folder */
+    FS_SELF,    /* self, beside the ranks of a view */
+    FS_SLICE,
+};
+
+struct fs_node {
+    enum fs_kind kind;
+    size_t view;  /* of a folder, self or slice */
+    int64_t rank; /* of a slice */
+};
+
+struct fs_tree {
+    const struct vs_spec *spec; /* borrowed */
+    int64_t ranks;
+    size_t views;
+    bool folders; /* the spec names its views: each has a folder */
+    int width;    /* digits of the largest rank */
+};
+
+/* NAME_MAX and a zero: a spec with a longer view name is not mounted. */
+#define FS_NAME_SIZE 256
+
+void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec);
+
+uint64_t fs_tree_inode(struct fs_node node);
+
+/* The node of an inode number; kind FS_NONE where the mount has no such node. */
+struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode);
+
+/* True for the nodes that fs_tree_entry can list. */
+bool fs_tree_is_folder(struct fs_node node);
+
+/*
+ * The node called name in folder; kind FS_NONE where there is none. Ranks are found by their
+ * padded and by their plain number.
+ */
+struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, const char *name);
+
+/*
+ * Entry number index (from 0: ".", "..", ...) of folder: fills name (FS_NAME_SIZE bytes) and node.
+ * "self" is the last one of a folder of ranks. Returns false behind the last. O(1).
+ */
+bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index, char *name,
+                   struct fs_node *node);
+
+/* Writes the listed (padded) name of rank into name. */
+void fs_tree_rank_name(const struct fs_tree *tree, int64_t rank, char *name);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "operations.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX     "user.mpiio."
+#define ATOMICITY  PREFIX "atomicity"
+#define NUMBER_MAX 24
+
+static const char slice_names[] =
+    PREFIX "view\0" PREFIX "rank\0" PREFIX "disp\0" PREFIX "etype\0" PREFIX "filetype\0" PREFIX
+           "datarep\0" PREFIX "extent\0" PREFIX "tile_size";
+static const char root_names[] = PREFIX "nodes\0" PREFIX "state\0" ATOMICITY "\0" PREFIX "epoch";
+
+/* A value: text, which number or made holds where it is not borrowed. */
+struct value {
+    const char *text;
+    char number[NUMBER_MAX];
+    char *made; /* freed by the user */
+};
+
+static void set_made(struct value *value, char *made)
+{
+    value->made = made;
+    value->text = made;
+}
+
+static void set_number(struct value *value, int64_t number)
+{
+    snprintf(value->number, sizeof(value->number), "%lld", (long long)number);
+    value->text = value->number;
+}
+
+/* The value called name (without its prefix) of a slice's view; text NULL where there is none. */
+static void view_value(struct fs_session *session, struct fs_node node, const struct vs_view *view,
+                       const char *name, struct value *value)
+{
+    const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
+    const char *view_name = vs_spec_view_name(session->spec, node.view);
+
+    *value = (struct value){.text = NULL};
+    if (strcmp(name, "view") == 0)
+        value->text = view_name ? view_name : "";
+    else if (strcmp(name, "rank") == 0)
+        set_number(value, node.rank);
+    else if (strcmp(name, "disp") == 0)
+        set_number(value, map->displacement);
+    else if (strcmp(name, "etype") == 0)
+        set_made(value, vs_view_etype_text(view));
+    else if (strcmp(name, "filetype") == 0)
+        set_made(value, vs_view_filetype_text(view));
+    else if (strcmp(name, "datarep") == 0)
+        value->text = vs_view_facts(view)->datarep_name;
+    else if (strcmp(name, "extent") == 0)
+        set_number(value, map->tile_extent);
+    else if (strcmp(name, "tile_size") == 0)
+        set_number(value, map->tile_size);
+}
+
+static const char *root_value(const char *name)
+{
+    if (strcmp(name, "nodes") == 0)
+        return "1";
+    if (strcmp(name, "state") == 0)
+        return "ok";
+    if (strcmp(name, "atomicity") == 0 || strcmp(name, "epoch") == 0)
+        return "0";
+    return NULL;
+}
+
+static void reply_value(fuse_req_t request, const char *text, size_t length, size_t size)
+{
+    if (length > XATTR_SIZE_MAX)
+        fuse_reply_err(request, E2BIG);
+    else if (size == 0)
+        fuse_reply_xattr(request, length);
+    else if (length > size)
+        fuse_reply_err(request, ERANGE);
+    else
+        fuse_reply_buf(request, text, length);
+}
+
+static void reply_text(fuse_req_t request, const char *text, size_t size)
+{
+    if (text == NULL)
+        fuse_reply_err(request, ENODATA);
+    else
+        reply_value(request, text, strlen(text), size);
+}
+
+void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct fs_slice *slice;
+    struct value value;
+    int failed;
+
+    fs_count(session, FS_XATTR);
+    /* Every ls and cp asks for names of security. and system., so those come first. */
+    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
+        fuse_reply_err(request, ENODATA);
+        return;
+    }
+    name += strlen(PREFIX);
+    if (node.kind != FS_SLICE) {
+        reply_text(request, node.kind == FS_ROOT ? root_value(name) : NULL, size);
+        return;
+    }
+    failed = fs_slice_of(session, node, &slice);
+    if (failed != 0) {
+        fuse_reply_err(request, -failed);
+        return;
+    }
+    view_value(session, node, mpiio_slice_view(slice->slice), name, &value);
+    reply_text(request, value.text, size);
+    free(value.made);
+    fs_slices_put(&session->slices, slice);
+}
+
+void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+
+    fs_count(session, FS_XATTR);
+    if (node.kind == FS_SLICE)
+        reply_value(request, slice_names, sizeof(slice_names), size);
+    else if (node.kind == FS_ROOT)
+        reply_value(request, root_names, sizeof(root_names), size);
+    else
+        reply_value(request, "", 0, size);
+}
+
+/* Atomic mode is not to be had; all other attributes are fixed as names are. */
+static int refusal(fuse_ino_t inode, const char *name)
+{
+    return inode == FUSE_ROOT_ID && strcmp(name, ATOMICITY) == 0 ? EOPNOTSUPP : EPERM;
+}
+
+void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const char *value,
+                 size_t size, int flags)
+{
+    (void)value;
+    (void)size;
+    (void)flags;
+    fs_count(fs_session_of(request), FS_XATTR);
+    fuse_reply_err(request, refusal(inode, name));
+}
+
+void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name)
+{
+    (void)inode;
+    (void)name;
+    fs_count(fs_session_of(request), FS_XATTR);
+    fuse_reply_err(request, EPERM);
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What scripts/quickstart and scripts/test share. Sourced; not installed.
+
+top=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+build=${MPIIO_BUILD:-$top/build}
+
+# Runs a command quietly; shows what it printed only if it fails.
+quietly() {
+    local log status=0
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 || status=$?
+    [ $status -eq 0 ] || cat "$log" >&2
+    rm -f "$log"
+    return $status
+}
+
+# Configures the build folder where that has not been done, and builds what has changed. A folder
+# that another user made (with sudo, say) is left alone and told about.
+build_all() {
+    if [ -e "$build" ] && [ ! -w "$build" ]; then
+        echo "${0##*/}: $build: not writable (built by another user?)" >&2
+        return 1
+    fi
+    if [ ! -f "$build/build.ninja" ]; then
+        quietly meson setup "$build" "$top" || return
+    fi
+    quietly meson compile -C "$build"
+}
+
+# Sets mpiexec to MPICH's, also where another MPI owns the plain name.
+find_mpiexec() {
+    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$mpiexec" >/dev/null; then
+            return
+        fi
+    done
+    echo "${0##*/}: mpiexec: program not found" >&2
+    return 1
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# bash completion of mpiio-mount, mpiio-umount and mpiio-view.
+
+# Offers those of the words (one string, parted by white space) that begin with the first argument.
+_mpiio_offer() {
+    mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
+}
+
+_mpiio_offer_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
+# Words of the spec on the command line: its views, ranks (the first thousand) or named integers.
+# None where jq is not installed or the number of ranks is an expression.
+_mpiio_from_spec() {
+    local word filter
+    case $1 in
+    views) filter='.views // {} | keys[]' ;;
+    ranks) filter='range([(.ranks // (.view.per_rank // [0] | length) | numbers), 1000] | min)' ;;
+    lets) filter='.let // {} | keys[] + "="' ;;
+    esac
+    for word in "${COMP_WORDS[@]:1}"; do
+        if [[ $word == *.json && -f $word ]]; then
+            jq -r "$filter" "$word" 2>/dev/null
+            return 0
+        fi
+    done
+    return 0
+}
+
+# Options that all commands which take a spec share; fails where $prev is none of them.
+_mpiio_common() {
+    local prev=$1 cur=$2
+    case $prev in
+    -f | --file) _mpiio_offer_files "$cur" ;;
+    -n | --ranks) COMPREPLY=() ;;
+    -D | --define)
+        compopt -o nospace 2>/dev/null
+        _mpiio_offer "$cur" "$(_mpiio_from_spec lets)"
+        ;;
+    *) return 1 ;;
+    esac
+}
+
+_mpiio_mount() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} before=''
+    COMPREPLY=()
+    _mpiio_common "$prev" "$cur" && return
+    case $prev in
+    -o | --options)
+        [[ $cur == *,* ]] && before=${cur%,*},
+        _mpiio_offer "${cur##*,}" "ro rw log= threads= max_read= fsname=
+            allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
+        COMPREPLY=("${COMPREPLY[@]/#/$before}")
+        return
+        ;;
+    esac
+    case $cur in
+    -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define -o --options -F --foreground
+        --help --version" ;;
+    *) _mpiio_offer_files "$cur" ;;
+    esac
+}
+
+_mpiio_umount() {
+    local cur=${COMP_WORDS[COMP_CWORD]} place
+    COMPREPLY=()
+    case $cur in
+    -*) _mpiio_offer "$cur" "-f --force --help --version" ;;
+    *)
+        compopt -o filenames 2>/dev/null
+        while read -r _ place _; do
+            printf -v place %b "$place"
+            [[ $place == "$cur"* ]] && COMPREPLY+=("$place")
+        done < <(grep ' fuse\.mpiio ' /proc/self/mounts 2>/dev/null)
+        ;;
+    esac
+}
+
+_mpiio_view() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own=
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        _mpiio_offer "$cur" "check map owner cat --help --version"
+        return
+    fi
+    _mpiio_common "$prev" "$cur" && return
+    case $prev in
+    -r | --rank) _mpiio_offer "$cur" "$(_mpiio_from_spec ranks)" && return ;;
+    -v | --view) _mpiio_offer "$cur" "$(_mpiio_from_spec views)" && return ;;
+    --offset | --length) return ;;
+    esac
+    case ${COMP_WORDS[1]} in
+    map | cat) own="-r --rank -v --view --offset --length" ;;
+    esac
+    case $cur in
+    -*) _mpiio_offer "$cur" "$own -n --ranks -f --file -D --define --help" ;;
+    *) _mpiio_offer_files "$cur" ;;
+    esac
+}
+
+complete -F _mpiio_mount mpiio-mount
+complete -F _mpiio_umount mpiio-umount
+complete -F _mpiio_view mpiio-view
