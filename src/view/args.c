@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+static const char common_help[] =
+    "\n"
+    "Options of every subcommand:\n"
+    "  -n, --ranks=RANKS        number of ranks, instead of the spec's\n"
+    "  -f, --file=FILE          the shared file, instead of the spec's\n"
+    "  -D, --define=NAME=VALUE  value of a name in the spec's \"let\"; may be repeated\n"
+    "  -h, --help               this text\n"
+    "  -V, --version            the version\n"
+    "\n"
+    "Offsets, lengths and displacements count bytes and take the suffixes k, M, G, T (powers of\n"
+    "1024).\n";
+
+static const struct option long_options[] = {
+    {"ranks", required_argument, NULL, 'n'},  {"file", required_argument, NULL, 'f'},
+    {"define", required_argument, NULL, 'D'}, {"rank", required_argument, NULL, 'r'},
+    {"view", required_argument, NULL, 'v'},   {"offset", required_argument, NULL, 'o'},
+    {"length", required_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+};
+
+/* Says what is wrong and where to read on. */
+static int usage(const struct view_command *command, const char *what, const char *why)
+{
+    view_message("%s: %s%s%s (see mpiio-view %s --help)", command->name, what, *why ? ": " : "",
+                 why, command->name);
+    return VIEW_USAGE;
+}
+
+static int parse_size(const struct view_command *command, const char *option, const char *text,
+                      int64_t *value)
+{
+    char what[256];
+    int result = mpiio_parse_size(text, value);
+
+    if (!result)
+        return VIEW_DONE;
+    snprintf(what, sizeof what, "%s %s", option, text);
+    return usage(command, what,
+                 result == -ERANGE ? "more than 2^63-1 bytes"
+                                   : "expected a number of bytes, such as 4096, 4k, 1M");
+}
+
+static int parse_count(const struct view_command *command, const char *option, const char *text,
+                       int64_t lowest, int64_t *value)
+{
+    char what[256], *end;
+
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= lowest && *value <= INT32_MAX)
+        return VIEW_DONE;
+    snprintf(what, sizeof what, "%s %s", option, text);
+    return usage(command, what,
+                 lowest ? "expected a number of ranks, 1 .. 2147483647"
+                        : "expected the number of a rank");
+}
+
+/* What stands for the option that getopt_long could not take. */
+static int bad_option(const struct view_command *command, char **argv, int kind)
+{
+    char what[256];
+
+    if (optopt && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
+        snprintf(what, sizeof what, "-%c", optopt);
+    else
+        snprintf(what, sizeof what, "%s", argv[optind - 1]);
+    return usage(command, what, kind == ':' ? "the value is missing" : "no such option");
+}
+
+static int take_option(const struct view_command *command, int option, struct view_args *args)
+{
+    switch (option) {
+    case 'n':
+        return parse_count(command, "-n", optarg, 1, &args->ranks);
+    case 'f':
+        args->file = optarg;
+        return VIEW_DONE;
+    case 'D':
+        args->defines[args->define_count++] = optarg;
+        return VIEW_DONE;
+    case 'r':
+        return parse_count(command, "-r", optarg, 0, &args->rank);
+    case 'v':
+        args->view = optarg;
+        return VIEW_DONE;
+    case 'o':
+        return parse_size(command, "--offset", optarg, &args->offset);
+    default:
+        return parse_size(command, "--length", optarg, &args->length);
+    }
+}
+
+static const char *option_name(int option)
+{
+    return option == 'r' ? "-r" : option == 'v' ? "-v" : option == 'o' ? "--offset" : "--length";
+}
+
+static bool takes(const struct view_command *command, int option)
+{
+    if (option == 'r' || option == 'v')
+        return command->options & VIEW_TAKES_RANK;
+    if (option == 'o' || option == 'l')
+        return command->options & VIEW_TAKES_RANGE;
+    return true;
+}
+
+/* What follows the options: SPEC, and DISP where the subcommand takes one. */
+static int take_operands(const struct view_command *command, int count, char **operands,
+                         struct view_args *args)
+{
+    int wanted = command->options & VIEW_TAKES_PLACE ? 2 : 1;
+
+    if (count < 1)
+        return usage(command, "SPEC is missing", "");
+    if (count < wanted)
+        return usage(command, "DISP is missing", "");
+    if (count > wanted)
+        return usage(command, operands[wanted], "one argument too many");
+    if (command->options & VIEW_TAKES_RANK && args->rank < 0)
+        return usage(command, "-r RANK is missing", "");
+    args->spec = operands[0];
+    return wanted == 2 ? parse_size(command, "DISP", operands[1], &args->place) : VIEW_DONE;
+}
+
+/* Returns -1 where all is there to go on, else the exit status. */
+static int parse_args(const struct view_command *command, int argc, char **argv,
+                      struct view_args *args)
+{
+    int option, status;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":n:f:D:r:v:hV", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            printf("%s%s", command->help, common_help);
+            return VIEW_DONE;
+        }
+        if (option == 'V') {
+            view_version();
+            return VIEW_DONE;
+        }
+        if (option == '?' || option == ':')
+            return bad_option(command, argv, option);
+        if (!takes(command, option))
+            return usage(command, option_name(option), "not an option of this subcommand");
+        status = take_option(command, option, args);
+        if (status)
+            return status;
+    }
+    status = take_operands(command, argc - optind, argv + optind, args);
+    return status ? status : -1;
+}
+
+int view_run(const struct view_command *command, int argc, char **argv)
+{
+    struct view_args args = {.rank = -1, .length = -1};
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    int status;
+
+    args.defines = calloc((size_t)argc + 1, sizeof *args.defines);
+    if (!args.defines) {
+        view_message("%s", strerror(ENOMEM));
+        return VIEW_FAILED;
+    }
+    status = parse_args(command, argc, argv, &args);
+    if (status >= 0)
+        goto out;
+    struct vs_overrides overrides = {.file = args.file,
+                                     .ranks = args.ranks,
+                                     .defines = args.defines,
+                                     .define_count = args.define_count};
+    if (vs_spec_load(args.spec, &overrides, &spec, &error))
+        status = view_spec_failed(&error);
+    else
+        status = command->run(&args, spec);
+out:
+    vs_spec_free(spec);
+    free(args.defines);
+    return status;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "slice.h"
+#include "progress.h"
+
+/*
+ * Gathering costs more than writing, so threads gather chunks ahead into a ring of buffers, and
+ * this thread writes them in order. A buffer stays in a core's cache until it is written.
+ */
+#define CHUNK       ((int64_t)1 << 20)
+#define SLOTS       6
+#define MAX_THREADS 4
+
+struct slot {
+    char *buffer;
+    bool ready;   /* guarded by lock */
+    int64_t size; /* bytes gathered, or a negative errno; guarded by lock */
+};
+
+/* Chunk number i lies in slot i % SLOTS. */
+struct ring {
+    struct mpiio_slice *slice;
+    int64_t begin, end; /* slice offsets, fixed */
+    pthread_mutex_t lock;
+    pthread_cond_t filled, freed;
+    int64_t next;    /* first chunk that no thread gathers yet; guarded by lock */
+    int64_t written; /* chunks before this one are written; guarded by lock */
+    bool stop;       /* nothing more is to be gathered; guarded by lock */
+    struct slot slots[SLOTS];
+};
+
+static int64_t chunk_length(const struct ring *ring, int64_t chunk)
+{
+    int64_t left = ring->end - ring->begin - chunk * CHUNK;
+
+    return left < CHUNK ? left : CHUNK;
+}
+
+static int64_t chunk_count(const struct ring *ring)
+{
+    int64_t length = ring->end - ring->begin;
+
+    return length / CHUNK + (length % CHUNK > 0);
+}
+
+/* The next chunk to gather, its slot free; -1: no more. */
+static int64_t claim(struct ring *ring)
+{
+    int64_t chunk = -1;
+
+    pthread_mutex_lock(&ring->lock);
+    while (!ring->stop && ring->next < chunk_count(ring) && ring->next >= ring->written + SLOTS)
+        pthread_cond_wait(&ring->freed, &ring->lock);
+    if (!ring->stop && ring->next < chunk_count(ring))
+        chunk = ring->next++;
+    pthread_mutex_unlock(&ring->lock);
+    return chunk;
+}
+
+static void *gather(void *argument)
+{
+    struct ring *ring = argument;
+    int64_t chunk;
+
+    while ((chunk = claim(ring)) >= 0) {
+        struct slot *slot = &ring->slots[chunk % SLOTS];
+        int64_t length = chunk_length(ring, chunk);
+        ssize_t size = mpiio_slice_read(ring->slice, slot->buffer, (size_t)length,
+                                        ring->begin + chunk * CHUNK);
+
+        pthread_mutex_lock(&ring->lock);
+        slot->size = size;
+        slot->ready = true;
+        /* Behind a short chunk nothing more is to come. */
+        ring->stop = ring->stop || size < length;
+        pthread_cond_signal(&ring->filled);
+        pthread_mutex_unlock(&ring->lock);
+    }
+    return NULL;
+}
+
+/* Waits for a chunk; its bytes or a negative errno. Chunks are claimed in order, so it comes. */
+static int64_t await_chunk(struct ring *ring, int64_t chunk)
+{
+    struct slot *slot = &ring->slots[chunk % SLOTS];
+
+    pthread_mutex_lock(&ring->lock);
+    while (!slot->ready)
+        pthread_cond_wait(&ring->filled, &ring->lock);
+    slot->ready = false;
+    pthread_mutex_unlock(&ring->lock);
+    return slot->size;
+}
+
+static void release_chunk(struct ring *ring, int64_t chunk)
+{
+    pthread_mutex_lock(&ring->lock);
+    ring->written = chunk + 1;
+    pthread_cond_broadcast(&ring->freed);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+/* Writes all of it to stdout. A reader that has gone is not worth a message. */
+static int write_out(const char *buffer, int64_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(STDOUT_FILENO, buffer, (size_t)size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            if (errno != EPIPE)
+                view_message("standard output: %s", strerror(errno));
+            return VIEW_FAILED;
+        }
+        buffer += n;
+        size -= n;
+    }
+    return VIEW_DONE;
+}
+
+/* One chunk after the other, until the slice ends. */
+static int write_chunks(struct ring *ring, const char *file)
+{
+    struct view_progress progress;
+    int64_t size = mpiio_slice_size(ring->slice), done = 0;
+    int status = VIEW_DONE;
+
+    size = size < ring->end ? size : ring->end;
+    view_progress_start(&progress, !isatty(STDOUT_FILENO), NULL,
+                        size > ring->begin ? size - ring->begin : 0);
+    for (int64_t chunk = 0; chunk < chunk_count(ring) && !status; chunk++) {
+        size = await_chunk(ring, chunk);
+        if (size < 0) {
+            view_progress_end(&progress);
+            view_message("%s: %s", file, strerror((int)-size));
+            status = VIEW_FAILED;
+            break;
+        }
+        status = write_out(ring->slots[chunk % SLOTS].buffer, size);
+        if (size < chunk_length(ring, chunk))
+            break;
+        done += size;
+        view_progress_step(&progress, done);
+        release_chunk(ring, chunk);
+    }
+    view_progress_end(&progress);
+    return status;
+}
+
+static int allocate_slots(struct ring *ring)
+{
+    /* No larger than what can come, so that a small slice is cheap. */
+    int64_t size = ring->end - ring->begin < CHUNK ? ring->end - ring->begin : CHUNK;
+
+    for (int64_t i = 0; i < SLOTS && i < chunk_count(ring); i++) {
+        ring->slots[i].buffer = malloc((size_t)size);
+        if (!ring->slots[i].buffer)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int start_threads(struct ring *ring, pthread_t *threads, int *count)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t wanted = processors < 2 ? 2 : processors > MAX_THREADS ? MAX_THREADS : processors;
+    int result = 0;
+
+    if (wanted > chunk_count(ring))
+        wanted = chunk_count(ring);
+    for (*count = 0; *count < wanted; ++*count) {
+        result = pthread_create(&threads[*count], NULL, gather, ring);
+        if (result)
+            break;
+    }
+    return *count || !wanted ? 0 : -result;
+}
+
+static int copy_slice(struct ring *ring, const char *file)
+{
+    pthread_t threads[MAX_THREADS];
+    int count = 0, status = VIEW_FAILED;
+    int result = allocate_slots(ring);
+
+    if (!result)
+        result = start_threads(ring, threads, &count);
+    if (result)
+        view_message("%s", strerror(-result));
+    else
+        status = write_chunks(ring, file);
+    pthread_mutex_lock(&ring->lock);
+    ring->stop = true;
+    pthread_cond_broadcast(&ring->freed);
+    pthread_mutex_unlock(&ring->lock);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SLOTS; i++)
+        free(ring->slots[i].buffer);
+    return status;
+}
+
+/*
+ * Where to stop. Without --length that is wherever the slice ends when it is reached, so that a
+ * file that grows meanwhile is followed; only a slice that fits into one chunk is cut to its
+ * present size, to save the threads' buffers.
+ */
+static int64_t choose_end(const struct view_args *args, struct mpiio_slice *slice)
+{
+    int64_t end = INT64_MAX - CHUNK, size = mpiio_slice_size(slice);
+
+    if (args->length >= 0 && args->length < end - args->offset)
+        end = args->offset + args->length;
+    if (size >= 0 && size - args->offset < CHUNK && size < end)
+        end = size > args->offset ? size : args->offset;
+    return end > args->offset ? end : args->offset;
+}
+
+static int run(const struct view_args *args, const struct vs_spec *spec)
+{
+    struct mpiio_store *store = NULL;
+    struct mpiio_slice *slice = NULL;
+    struct vs_view *view = NULL;
+    char datarep[64]; /* a slice takes its view over, also where it fails */
+    int status = view_compile(args, spec, &view), result;
+
+    if (status)
+        return status;
+    status = view_open_file(spec, &store);
+    if (status) {
+        vs_view_unref(view);
+        return status;
+    }
+    snprintf(datarep, sizeof datarep, "%s", vs_view_facts(view)->datarep_name);
+    result = mpiio_slice_new(store, view, &slice);
+    if (result) {
+        if (result == -ENOTSUP)
+            view_message("data representation %s: not supported", datarep);
+        else
+            view_message("%s", strerror(-result));
+        status = VIEW_FAILED;
+        goto out;
+    }
+    struct ring ring = {
+        .slice = slice,
+        .begin = args->offset,
+        .end = choose_end(args, slice),
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .filled = PTHREAD_COND_INITIALIZER,
+        .freed = PTHREAD_COND_INITIALIZER,
+    };
+    status = copy_slice(&ring, vs_spec_file(spec));
+out:
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    return status;
+}
+
+const struct view_command view_cat = {
+    .name = "cat",
+    .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE,
+    .run = run,
+    .summary = "the bytes of a slice, to standard output",
+    .help = "Usage: mpiio-view cat SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"
+            "Copies a slice to standard output, without a mount.\n"
+            "\n"
+            "  -r, --rank=RANK  whose slice\n"
+            "  -v, --view=VIEW  which view, where the spec has several\n"
+            "  --offset=O       begin at slice offset O (default 0)\n"
+            "  --length=L       copy L bytes at most (default: to the end of the slice)\n"
+            "\n"
+            "Examples:\n"
+            "  mpiio-view cat heat.json -r 2 | od -A d -t f8 | head\n"
+            "  mpiio-view cat heat.json -r 2 --offset 1M --length 64k > piece\n",
+};

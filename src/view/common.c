@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void view_version(void)
+{
+    printf("mpiio-view %s\n", MPIIO_VERSION);
+}
+
+void view_message(const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "mpiio-view: %s\n", text);
+}
+
+int view_spec_failed(const struct vs_error *error)
+{
+    char text[1536];
+
+    view_message("%s", vs_error_text(error, text, sizeof text));
+    return error->code == -ENOMEM || error->code == -ENOTSUP ? VIEW_FAILED : VIEW_USAGE;
+}
+
+const char *view_label(const struct vs_spec *spec, size_t index)
+{
+    const char *name = vs_spec_view_name(spec, index);
+
+    return name ? name : "-";
+}
+
+int view_open_file(const struct vs_spec *spec, struct mpiio_store **store)
+{
+    int result = mpiio_store_open(vs_spec_file(spec), O_RDONLY, store);
+
+    if (!result)
+        return VIEW_DONE;
+    view_message("%s: %s", vs_spec_file(spec), strerror(-result));
+    return VIEW_FAILED;
+}
+
+int64_t view_file_size(const struct vs_spec *spec)
+{
+    struct mpiio_store *store;
+    struct stat st;
+    int result = mpiio_store_open(vs_spec_file(spec), O_RDONLY, &store);
+
+    if (result)
+        return result;
+    result = mpiio_store_stat(store, &st);
+    mpiio_store_close(store);
+    return result ? result : (int64_t)st.st_size;
+}
+
+/* "a, b, c" of the spec's views. */
+static void list_views(const struct vs_spec *spec, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < vs_spec_view_count(spec) && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", view_label(spec, i));
+}
+
+static long choose_view(const struct view_args *args, const struct vs_spec *spec)
+{
+    char names[512];
+
+    if (args->view) {
+        long index = vs_spec_find_view(spec, args->view);
+        if (index >= 0)
+            return index;
+        if (!vs_spec_view_name(spec, 0)) {
+            view_message("-v %s: the spec has a single view, without a name", args->view);
+            return -1;
+        }
+    } else if (vs_spec_view_count(spec) == 1) {
+        return 0;
+    }
+    list_views(spec, names, sizeof names);
+    if (args->view)
+        view_message("-v %s: no such view (there are: %s)", args->view, names);
+    else
+        view_message("several views: choose one with -v (%s)", names);
+    return -1;
+}
+
+int view_compile(const struct view_args *args, const struct vs_spec *spec, struct vs_view **view)
+{
+    struct vs_error error = {0};
+    long index = choose_view(args, spec);
+
+    if (index < 0)
+        return VIEW_USAGE;
+    if (args->rank >= vs_spec_ranks(spec)) {
+        view_message("-r %" PRId64 ": the ranks are 0 .. %" PRId64, args->rank,
+                     vs_spec_ranks(spec) - 1);
+        return VIEW_USAGE;
+    }
+    return vs_spec_view(spec, (size_t)index, args->rank, view, &error) ? view_spec_failed(&error)
+                                                                       : VIEW_DONE;
+}
+
+bool view_has_positions(const struct vs_view *view)
+{
+    const struct vs_view_facts *facts = vs_view_facts(view);
+
+    if (facts->etype_size == facts->etype_file_size)
+        return true;
+    view_message(
+        "data representation %s: not supported (its elements have other sizes in the file)",
+        facts->datarep_name);
+    return false;
+}
+
+int view_close_output(int status)
+{
+    int lost = ferror(stdout) ? errno : 0;
+
+    if (fclose(stdout))
+        lost = errno;
+    if (!lost)
+        return status;
+    if (lost != EPIPE)
+        view_message("standard output: %s", strerror(lost));
+    return status == VIEW_DONE ? VIEW_FAILED : status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <string.h>
+
+static const struct view_command *const commands[] = {
+    &view_check,
+    &view_map,
+    &view_owner,
+    &view_cat,
+};
+
+static int help(void)
+{
+    printf("Usage: mpiio-view SUBCOMMAND [OPTION]... SPEC ...\n"
+           "Looks at the slices that MPI file views select of a shared file, without a mount.\n"
+           "\n"
+           "Subcommands:\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        printf("  %-7s%s\n", commands[i]->name, commands[i]->summary);
+    printf("\n"
+           "  -h, --help     this text; mpiio-view SUBCOMMAND --help says more\n"
+           "  -V, --version  the version\n"
+           "\n"
+           "Examples:\n"
+           "  mpiio-view check heat.json\n"
+           "  mpiio-view cat heat.json -r 2 | od -A d -t f8 | head\n"
+           "\n"
+           "Exit status: 0 done, 1 failed, 2 wrong usage or wrong spec.\n");
+    return VIEW_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        view_message("a subcommand is missing (see mpiio-view --help)");
+        return VIEW_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return help();
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        view_version();
+        return VIEW_DONE;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (!strcmp(argv[1], commands[i]->name))
+            return view_run(commands[i], argc - 1, argv + 1);
+    }
+    view_message("%s: no such subcommand (see mpiio-view --help)", argv[1]);
+    return VIEW_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    return view_close_output(run(argc, argv));
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "owner.h"
+#include "progress.h"
+
+/* Ranks are dealt to the threads in portions of so many. */
+#define PORTION     4096
+#define MAX_THREADS 16
+
+struct found {
+    struct vs_owner *list;
+    size_t count, room;
+};
+
+/* One view's search, shared by the threads. */
+struct search {
+    struct vs_owner_query query;
+    int64_t ranks;
+    _Atomic int64_t next; /* first rank that is not dealt yet */
+    atomic_bool stop;
+    pthread_mutex_t lock;
+    struct found found;    /* guarded by lock */
+    struct vs_error error; /* guarded by lock */
+};
+
+static int keep(struct search *search, const struct vs_owner *owner)
+{
+    struct found *found = &search->found;
+    int result = 0;
+
+    pthread_mutex_lock(&search->lock);
+    if (found->count == found->room) {
+        size_t room = found->room ? found->room * 2 : 64;
+        struct vs_owner *list = realloc(found->list, room * sizeof *list);
+        if (list) {
+            found->list = list;
+            found->room = room;
+        } else {
+            result = -ENOMEM;
+        }
+    }
+    if (!result)
+        found->list[found->count++] = *owner;
+    pthread_mutex_unlock(&search->lock);
+    return result;
+}
+
+static void fail(struct search *search, const struct vs_error *error, int code)
+{
+    pthread_mutex_lock(&search->lock);
+    if (!search->error.code) {
+        search->error = *error;
+        if (!error->code) {
+            search->error.code = code;
+            snprintf(search->error.reason, sizeof search->error.reason, "%s", strerror(-code));
+        }
+    }
+    pthread_mutex_unlock(&search->lock);
+    search->stop = true;
+}
+
+static void search_portion(struct search *search, int64_t from, int64_t to)
+{
+    struct vs_error error = {0};
+    struct vs_owner owner;
+    int result;
+
+    while ((result = vs_owner_next(&search->query, from, to, &owner, &error)) > 0) {
+        from = owner.rank + 1;
+        result = keep(search, &owner);
+        if (result)
+            break;
+    }
+    if (result < 0)
+        fail(search, &error, result);
+}
+
+static bool take_portion(struct search *search)
+{
+    int64_t from = atomic_fetch_add(&search->next, PORTION);
+
+    if (search->stop || from >= search->ranks)
+        return false;
+    search_portion(search, from, search->ranks - from < PORTION ? search->ranks : from + PORTION);
+    return true;
+}
+
+static void *worker(void *argument)
+{
+    while (take_portion(argument))
+        ;
+    return NULL;
+}
+
+/* This thread searches too, and more of them where there is enough to do. */
+static void search_ranks(struct search *search, int processors)
+{
+    pthread_t threads[MAX_THREADS];
+    struct view_progress progress;
+    int count = 0;
+
+    view_progress_start(&progress, true, "ranks", search->ranks);
+    while (count + 1 < processors && count < MAX_THREADS && search->ranks / PORTION > count + 1 &&
+           !pthread_create(&threads[count], NULL, worker, search))
+        count++;
+    while (take_portion(search))
+        view_progress_step(&progress, search->next);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    view_progress_end(&progress);
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct vs_owner *a = left, *b = right;
+
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static int print_owners(const struct vs_spec *spec, size_t index, const struct search *search)
+{
+    const char *label = view_label(spec, index);
+
+    for (size_t i = 0; i < search->found.count && !ferror(stdout); i++)
+        printf("%s\t%" PRId64 "\t%" PRId64 "\n", label, search->found.list[i].rank,
+               search->found.list[i].offset);
+    return VIEW_DONE;
+}
+
+/* A view that all ranks share is looked up once and printed for each of them. */
+static int common_view(const struct vs_spec *spec, size_t index, struct search *search)
+{
+    struct vs_error error = {0};
+    struct vs_owner owner;
+    int result = vs_owner_next(&search->query, 0, 1, &owner, &error);
+
+    if (result < 0)
+        return view_spec_failed(&error);
+    for (int64_t rank = 0; result && rank < search->ranks && !ferror(stdout); rank++)
+        printf("%s\t%" PRId64 "\t%" PRId64 "\n", view_label(spec, index), rank, owner.offset);
+    return VIEW_DONE;
+}
+
+static int search_view(const struct view_args *args, const struct vs_spec *spec, size_t index,
+                       int64_t file_size)
+{
+    struct search search = {
+        .query = {.spec = spec,
+                  .index = index,
+                  .displacement = args->place,
+                  .file_size = file_size},
+        .ranks = vs_spec_ranks(spec),
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    int status;
+
+    if (vs_spec_view_is_common(spec, index))
+        return common_view(spec, index, &search);
+    search_ranks(&search, (int)sysconf(_SC_NPROCESSORS_ONLN));
+    if (search.error.code) {
+        status = view_spec_failed(&search.error);
+    } else {
+        if (search.found.count > 1)
+            qsort(search.found.list, search.found.count, sizeof *search.found.list, by_rank);
+        status = print_owners(spec, index, &search);
+    }
+    free(search.found.list);
+    return status;
+}
+
+static int run(const struct view_args *args, const struct vs_spec *spec)
+{
+    int64_t file_size = view_file_size(spec);
+    int status = VIEW_DONE;
+
+    if (file_size == -ENOENT) {
+        file_size = -1;
+    } else if (file_size < 0) {
+        view_message("%s: %s", vs_spec_file(spec), strerror((int)-file_size));
+        return VIEW_FAILED;
+    } else if (args->place >= file_size) {
+        view_message("%s: displacement %" PRId64 " is behind the end of the file (%" PRId64
+                     " bytes)",
+                     vs_spec_file(spec), args->place, file_size);
+        return VIEW_DONE;
+    }
+    for (size_t i = 0; i < vs_spec_view_count(spec) && !status; i++)
+        status = search_view(args, spec, i, file_size);
+    return status;
+}
+
+const struct view_command view_owner = {
+    .name = "owner",
+    .options = VIEW_TAKES_PLACE,
+    .run = run,
+    .summary = "whose slices hold a byte of the file",
+    .help =
+        "Usage: mpiio-view owner SPEC DISP\n"
+        "Prints a line for each slice that holds the file's byte at displacement DISP: view,\n"
+        "rank and slice offset, separated by tabs. The view is - where it has no name. Nothing\n"
+        "is printed where no slice holds the byte. Where the file is not there, its end sets no\n"
+        "limit.\n"
+        "\n"
+        "Examples:\n"
+        "  mpiio-view owner heat.json 4096\n"
+        "  mpiio-view owner heat.json 1G\n",
+};

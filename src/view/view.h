@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VIEW_VIEW_H
+#define VIEW_VIEW_H
+
+/*
+ * Private to mpiio-view: what its subcommands share. They return exit statuses and print their
+ * own one-line messages on stderr; nothing here is used by several threads unless it says so.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "spec.h"
+#include "store.h"
+
+enum view_status {
+    VIEW_DONE = 0,
+    VIEW_FAILED = 1,
+    VIEW_USAGE = 2, /* wrong usage or a wrong spec */
+};
+
+/* Options that a subcommand takes beside -n, -f, -D and --help. */
+enum view_options {
+    VIEW_TAKES_RANK = 1,  /* -r RANK (required) and -v VIEW */
+    VIEW_TAKES_RANGE = 2, /* --offset and --length */
+    VIEW_TAKES_PLACE = 4, /* a displacement behind SPEC */
+};
+
+/* A subcommand's command line. Strings are borrowed from argv. */
+struct view_args {
+    const char *spec;
+    const char *file;     /* NULL: the spec's own */
+    const char **defines; /* owned */
+    size_t define_count;
+    int64_t ranks; /* 0: the spec's own */
+    int64_t rank;
+    const char *view; /* NULL: not named */
+    int64_t offset;   /* bytes; 0 without the option */
+    int64_t length;   /* bytes; -1 without the option */
+    int64_t place;    /* displacement, bytes */
+};
+
+struct view_command {
+    const char *name;
+    unsigned options; /* enum view_options */
+    int (*run)(const struct view_args *args, const struct vs_spec *spec);
+    const char *summary; /* one line */
+    const char *help;    /* usage, options of its own, examples */
+};
+
+extern const struct view_command view_check, view_map, view_owner, view_cat;
+
+/* Prints the command's name and version on stdout. */
+void view_version(void);
+
+/* "mpiio-view: TEXT" and a newline on stderr. */
+__attribute__((format(printf, 1, 2))) void view_message(const char *format, ...);
+
+/*
+ * The same for a spec's error. Returns VIEW_USAGE, or VIEW_FAILED where the spec is not to blame:
+ * no memory, not supported.
+ */
+int view_spec_failed(const struct vs_error *error);
+
+/* The name that people see of view number index: "-" where the spec's only view has none. */
+const char *view_label(const struct vs_spec *spec, size_t index);
+
+/*
+ * Opens the spec's file for reading: VIEW_DONE or, said on stderr, VIEW_FAILED. The new store is
+ * the caller's.
+ */
+int view_open_file(const struct vs_spec *spec, struct mpiio_store **store);
+
+/*
+ * The size of the spec's file, bytes; with a negative errno where it has none, and nothing is
+ * printed.
+ */
+int64_t view_file_size(const struct vs_spec *spec);
+
+/*
+ * Finds the view that args name, or the only one, and compiles it for the rank of args. VIEW_DONE,
+ * or what is wrong is said on stderr. The new reference is the caller's.
+ */
+int view_compile(const struct view_args *args, const struct vs_spec *spec, struct vs_view **view);
+
+/*
+ * Whether slice offsets of view are positions of its map, which is what map and owner need; says
+ * on stderr that it is not.
+ */
+bool view_has_positions(const struct vs_view *view);
+
+/*
+ * Closes stdout and says what it could not take, but for a reader that has gone. Returns status,
+ * or VIEW_FAILED.
+ */
+int view_close_output(int status);
+
+/* Parses a subcommand's arguments (argv[0] is its name), prints help, loads the spec, runs it. */
+int view_run(const struct view_command *command, int argc, char **argv);
+
+#endif
