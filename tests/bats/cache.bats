@@ -1,0 +1,345 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The shared file changes under a mount: whoever opens a slice afterwards, or fsyncs one that is
+# open, sees the file as it is. Pages are kept only while the file is unchanged.
+
+load helper
+
+# Four ranks take turns over blocks of 4 KiB: rank 1 of 1 MiB has 256 KiB, the first at 4096.
+blocks_spec() {
+    make_file b.dat "${1:-1048576}"
+    cat >b.json <<'EOF'
+{ "viewspec": 1, "file": "b.dat", "ranks": 4,
+  "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } }
+EOF
+}
+
+# expected RANK: what the slice of that rank holds by the file's present contents, on stdout.
+expected() {
+    /usr/bin/python3 - b.dat "$1" <<'EOF'
+import sys
+data = open(sys.argv[1], "rb").read()
+rank = int(sys.argv[2])
+sys.stdout.buffer.write(b"".join(data[i:i + 4096] for i in range(rank * 4096, len(data), 16384)))
+EOF
+}
+
+# patch OFFSET LENGTH BYTE: writes into the file, not through the mount.
+patch() {
+    /usr/bin/python3 - "$@" <<'EOF'
+import os, sys
+offset, length, byte = map(int, sys.argv[1:])
+fd = os.open("b.dat", os.O_WRONLY)
+assert os.pwrite(fd, bytes([byte]) * length, offset) == length
+os.close(fd)
+EOF
+}
+
+# Long enough for a file's times to count as settled.
+settle() {
+    sleep 0.1
+}
+
+requests() {
+    jq ".requests.$1" "$mnt/.mpiio/stats.json"
+}
+
+# How many reads of slices reached the daemon.
+slice_reads() {
+    jq .slice_reads "$mnt/.mpiio/stats.json"
+}
+
+@test "cache: pages of an unchanged file are kept across opens" {
+    local before
+    blocks_spec
+    settle
+    mount_spec b.json
+    cat "$mnt/rank1" >/dev/null
+    before=$(slice_reads)
+    cmp "$mnt/rank1" <(expected 1)
+    cmp "$mnt/rank1" <(expected 1)
+    [ "$(slice_reads)" -eq "$before" ]
+}
+
+@test "cache: a file rewritten in place is seen by the next open" {
+    local i
+    blocks_spec
+    mount_spec b.json
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        cmp "$mnt/rank1" <(expected 1)
+        patch $((4096 + i * 16384)) 100 "$i"
+        cmp "$mnt/rank1" <(expected 1)
+    done
+}
+
+@test "cache: changes a moment after an open are seen by the next one, too" {
+    blocks_spec
+    mount_spec b.json
+    # Two changes within one tick of the filesystem's clock leave the same times.
+    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
+import os, sys
+fd = os.open("b.dat", os.O_WRONLY)
+for i in range(2000):
+    os.pwrite(fd, bytes([i % 251]) * 8, 4096)
+    with open(sys.argv[1], "rb", 0) as slice:
+        got = slice.read(8)
+    assert got == bytes([i % 251]) * 8, (i, got)
+EOF
+}
+
+@test "cache: a file that grows shows its new end at once" {
+    blocks_spec 1050000
+    mount_spec b.json
+    cmp "$mnt/rank0" <(expected 0)
+    exec 5<"$mnt/rank0" # stays open
+    make_file more 300001
+    cat more >>b.dat
+    [ "$(stat -c %s "$mnt/rank0")" -eq "$(expected 0 | wc -c)" ]
+    [ "$(wc -c <"$mnt/rank0")" -eq "$(expected 0 | wc -c)" ]
+    cmp <(tail -c 5000 "$mnt/rank0") <(expected 0 | tail -c 5000)
+    cmp "$mnt/rank0" <(expected 0)
+    cmp <(cat <&5) <(expected 0)
+    exec 5<&-
+}
+
+@test "cache: a slice opened before the file grows is read on to the new end" {
+    blocks_spec 1050000
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt/rank0" <<'EOF'
+import os, sys
+def expected():
+    data = open("b.dat", "rb").read()
+    return b"".join(data[i:i + 4096] for i in range(0, len(data), 16384))
+fd = os.open(sys.argv[1], os.O_RDONLY)
+seen = b""
+while (part := os.read(fd, 100000)):
+    seen += part
+assert seen == expected()
+for i in range(20):
+    with open("b.dat", "ab") as out:
+        out.write(bytes([i + 1]) * 7777)
+    while (part := os.read(fd, 100000)):
+        seen += part
+    assert seen == expected(), i
+EOF
+}
+
+@test "cache: no stale zeros behind the old end of a file that grows" {
+    blocks_spec 1050000
+    mount_spec b.json
+    # The last page of the slice is in the cache, zeros behind its end.
+    tail -c 100 "$mnt/rank0" >/dev/null
+    exec 5<"$mnt/rank0"
+    cat <&5 >/dev/null
+    make_file more 200000
+    cat more >>b.dat
+    cmp "$mnt/rank0" <(expected 0)
+    cmp <(dd bs=4096 if=/dev/fd/5 status=none) <(expected 0)
+    exec 5<&-
+}
+
+@test "cache: a truncated file ends at its new end, for new and for open readers" {
+    blocks_spec
+    mount_spec b.json
+    exec 5<"$mnt/rank1"
+    cmp "$mnt/rank1" <(expected 1)
+    truncate -s 300000 b.dat
+    [ "$(stat -c %s "$mnt/rank1")" -eq "$(expected 1 | wc -c)" ]
+    cmp "$mnt/rank1" <(expected 1)
+    cmp <(cat <&5) <(expected 1)
+    truncate -s 0 b.dat
+    [ "$(stat -c %s "$mnt/rank1")" -eq 0 ]
+    [ "$(wc -c <"$mnt/rank1")" -eq 0 ]
+    exec 5<&-
+}
+
+@test "cache: truncated and grown again, never what was there before" {
+    local i
+    blocks_spec
+    mount_spec b.json
+    exec 5<"$mnt/rank1"
+    for i in 1 2 3 4 5; do
+        cmp "$mnt/rank1" <(expected 1)
+        truncate -s $((100000 * i + 10)) b.dat
+        [ "$i" -gt 2 ] || cat "$mnt/rank1" >/dev/null
+        truncate -s 1048576 b.dat
+        patch 800000 50000 "$i"
+        cmp "$mnt/rank1" <(expected 1)
+        cmp /proc/self/fd/5 <(expected 1)
+    done
+    exec 5<&-
+}
+
+@test "cache: fsync of an open reader shows what others have written" {
+    blocks_spec
+    settle
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
+import os, sys, time
+slice = os.open(sys.argv[1], os.O_RDONLY)
+file = os.open("b.dat", os.O_WRONLY)
+for i in range(50):
+    os.pread(slice, 262144, 0)
+    os.pwrite(file, bytes([i]) * 64, 4096 + 16384)
+    os.fsync(slice)
+    got = os.pread(slice, 64, 4096)
+    assert got == bytes([i]) * 64, (i, got)
+    if i % 10 == 0:
+        time.sleep(0.05)
+EOF
+}
+
+@test "cache: fsync shows a mapping of the slice what others have written" {
+    blocks_spec
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
+import mmap, os, sys
+slice = os.open(sys.argv[1], os.O_RDONLY)
+map = mmap.mmap(slice, 0, mmap.MAP_SHARED, mmap.PROT_READ)
+file = os.open("b.dat", os.O_WRONLY)
+for i in range(20):
+    sum(map[::512])
+    os.pwrite(file, bytes([i]) * 64, 4096 + 16384)
+    os.fsync(slice)
+    assert map[4096:4160] == bytes([i]) * 64, i
+EOF
+}
+
+@test "cache: fsyncs of many readers, more than there are threads, while others read" {
+    blocks_spec 16777216
+    mount_spec b.json -o threads=2
+    timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
+import os, sys, threading, time
+stop = time.time() + 3
+errors = []
+def run(work):
+    try:
+        while time.time() < stop:
+            work()
+    except BaseException as error:
+        errors.append(error)
+def sync():
+    fd = os.open(sys.argv[1] + "/rank1", os.O_RDONLY)
+    os.pread(fd, 8192, 0)
+    os.fsync(fd)
+    os.close(fd)
+def read():
+    with open(sys.argv[1] + "/rank1", "rb", 0) as slice:
+        while slice.read(1 << 20):
+            pass
+file = os.open("b.dat", os.O_WRONLY)
+def write():
+    os.pwrite(file, os.urandom(8), 4096)
+    time.sleep(0.001)
+threads = [threading.Thread(target=run, args=(work,)) for work in [sync] * 8 + [read] * 4 + [write]]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not errors, errors
+EOF
+    [ "$(requests fsync)" -gt 8 ]
+    cmp "$mnt/rank1" <(expected 1)
+}
+
+@test "cache: readers of a file that is truncated and grown all the time live on" {
+    local pid
+    blocks_spec
+    mount_spec b.json
+    pid=$(daemon_pid)
+    # What is read is never longer than the file was. (Bytes that are cut off and written again while
+    # they are read may be either, or zeros: no reader is promised more.)
+    timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
+import os, sys, threading, time
+stop = time.time() + 3
+errors = []
+with open("b.dat", "wb") as out:
+    out.write(b"x" * 1048576)
+def change():
+    fd = os.open("b.dat", os.O_RDWR)
+    while time.time() < stop:
+        os.ftruncate(fd, 70000)
+        os.pwrite(fd, b"x" * (1048576 - 70000), 70000)
+def read(rank):
+    while time.time() < stop:
+        with open("%s/rank%d" % (sys.argv[1], rank), "rb", 0) as slice:
+            total = 0
+            while part := slice.read(65536):
+                total += len(part)
+                if part.strip(b"x\0"):
+                    errors.append((rank, total))
+            if total > 262144:
+                errors.append((rank, total))
+threads = [threading.Thread(target=change)]
+threads += [threading.Thread(target=read, args=(rank,)) for rank in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not errors, (len(errors), errors[:10])
+EOF
+    [ "$(daemon_pid)" -eq "$pid" ]
+}
+
+@test "cache: a mapping of a slice whose file is truncated does not hurt the daemon" {
+    local pid
+    blocks_spec
+    mount_spec b.json
+    pid=$(daemon_pid)
+    # The reader itself may get SIGBUS behind the end, as on any file; here it stays before it.
+    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
+import mmap, os, sys
+slice = os.open(sys.argv[1], os.O_RDONLY)
+map = mmap.mmap(slice, 0, mmap.MAP_SHARED, mmap.PROT_READ)
+os.truncate("b.dat", 100000)
+assert map[:4096] == open("b.dat", "rb").read()[4096:8192]
+os.fsync(slice)
+assert os.fstat(slice).st_size == 6 * 4096
+assert map[:4096] == open("b.dat", "rb").read()[4096:8192]
+EOF
+    [ "$(daemon_pid)" -eq "$pid" ]
+    cmp "$mnt/rank1" <(expected 1)
+}
+
+@test "cache: sendfile after the file has grown sends all of it" {
+    blocks_spec
+    mount_spec b.json
+    cat "$mnt/rank1" >/dev/null
+    patch 1048576 500000 7
+    # No stat in between that would tell the kernel of the new size.
+    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
+import os, sys
+slice = os.open(sys.argv[1], os.O_RDONLY)
+out = os.open("out", os.O_WRONLY | os.O_CREAT)
+while os.sendfile(out, slice, None, 1 << 20):
+    pass
+EOF
+    cmp out <(expected 1)
+}
+
+@test "cache: a daemon is stopped while fsyncs are under way" {
+    local pid
+    blocks_spec 16777216
+    mount_spec b.json
+    pid=$(daemon_pid)
+    timeout 20 /usr/bin/python3 - "$mnt/rank1" 3>&- <<'EOF' &
+import os, sys, threading
+file = os.open("b.dat", os.O_WRONLY)
+def work():
+    fd = os.open(sys.argv[1], os.O_RDONLY)
+    try:
+        while True:
+            os.pwrite(file, os.urandom(8), 4096)
+            os.pread(fd, 1 << 20, 0)
+            os.fsync(fd)
+    except OSError:
+        pass
+for i in range(6):
+    threading.Thread(target=work).start()
+EOF
+    sleep 0.5
+    kill -TERM "$pid"
+    gone "$pid"
+    wait $!
+    run ! is_mounted "$mnt"
+}

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What all bats files share: `load helper` first. Each test begins in an empty folder of its own
+# on a real disk and with the installed commands on its PATH; whatever it leaves (mounts, daemons,
+# processes, files) is removed behind it, also when it fails.
+#
+#   $top             the source tree
+#   $tmp             the test's folder; the working folder at the start
+#   $mnt             $tmp/mnt, an empty folder to mount on
+#   $MPIIO_BUILD     the build folder
+#   $MPIIO_STAGE     where it was installed; $MPIIO_BIN, $MPIIO_SBIN: its bin and sbin
+#
+# A file that has a setup or teardown of its own calls begin_test and end_test in them.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    begin_test
+}
+
+teardown() {
+    end_test
+}
+
+begin_test() {
+    top=$(cd -P -- "$BATS_TEST_DIRNAME/../.." && pwd)
+    tmp=$(mktemp -d "${MPIIO_TEST_DIR:-/var/tmp}/mpiio-test.XXXXXX")
+    mnt=$tmp/mnt
+    chmod 755 "$tmp"
+    mkdir "$mnt"
+    PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
+    # Every process that the test starts carries this mark, daemons too.
+    export MPIIO_TEST=$tmp top tmp mnt PATH
+    export LC_ALL=C.UTF-8
+    cd "$tmp" || return
+}
+
+end_test() {
+    cd /
+    umount_all
+    reap
+    if ! grep -qF " $tmp/" /proc/self/mountinfo; then
+        rm -rf "$tmp" 2>/dev/null || as_root rm -rf "$tmp"
+    fi
+}
+
+# The commands, without the descriptor on which bats waits: a daemon would keep it open.
+mpiio-mount() {
+    command mpiio-mount "$@" 3>&-
+}
+
+mpiio-fused() {
+    command mpiio-fused "$@" 3>&-
+}
+
+# mount_spec SPEC [OPTION...]: mounts SPEC at $mnt with options of mpiio-mount.
+mount_spec() {
+    local spec=$1
+    shift
+    mpiio-mount "$@" "$spec" "$mnt"
+}
+
+# Takes away every mount below $tmp, in use or not, the newest first.
+umount_all() {
+    local place
+    while read -r place; do
+        printf -v place %b "$place"
+        as_root umount -l -- "$place" || true
+    done < <(awk -v dir="$tmp/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac)
+}
+
+# Ends every process that the test has left: those with its mark, found by number.
+reap() {
+    local round left
+    for ((round = 0; round < 20; round++)); do
+        mapfile -t left < <(marked)
+        [ ${#left[@]} -gt 0 ] || return 0
+        # A daemon whose mount has gone ends by itself: it gets a moment.
+        if [ "$round" -gt 10 ]; then
+            as_root kill -KILL "${left[@]}" 2>/dev/null || true
+        fi
+        sleep 0.1
+    done
+    echo "processes that do not end: ${left[*]}" >&2
+    return 1
+}
+
+# The numbers of the processes that were started with the test's mark in their environment. (The
+# test's own shell was not; zombies have no environment.)
+marked() {
+    local file
+    for file in $(as_root grep -lszxF -- "MPIIO_TEST=$tmp" /proc/[0-9]*/environ); do
+        file=${file#/proc/}
+        if [ -e "/proc/${file%/environ}" ]; then
+            echo "${file%/environ}"
+        fi
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo --preserve-env=MPIIO_TEST,PATH "$@"
+    fi
+}
+
+# Runs a command as a user who is not root: nobody, where the tests run as root. Every system with
+# udev lets its users open /dev/fuse; where there is none, this does so until the suite's end.
+as_user() {
+    if [ "$(stat -c %a /dev/fuse)" != 666 ]; then
+        as_root chmod 666 /dev/fuse
+    fi
+    if [ "$(id -u)" -eq 0 ]; then
+        HOME=$tmp setpriv --reuid nobody --regid nogroup --clear-groups "$@" 3>&-
+    else
+        "$@" 3>&-
+    fi
+}
+
+# user_folder NAME: makes a folder that belongs to the user of as_user.
+user_folder() {
+    mkdir -p "$1"
+    if [ "$(id -u)" -eq 0 ]; then
+        chown nobody:nogroup "$1"
+    fi
+}
+
+# make_file PATH BYTES: a file of that length whose 8-byte words all differ; always the same.
+make_file() {
+    /usr/bin/python3 - "$1" "$2" <<'END'
+import sys
+import numpy
+size = int(sys.argv[2])
+with open(sys.argv[1], "wb") as out:
+    step = 1 << 24
+    for start in range(0, size, step):
+        words = numpy.arange(start // 8, (min(start + step, size) + 7) // 8, dtype="<u8")
+        words *= numpy.uint64(0x9E3779B97F4A7C15)
+        out.write(words.tobytes()[: min(step, size - start)])
+END
+}
+
+# write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat, 2-D doubles in blocks behind 64
+# bytes, and rankN.expected; field.json is its spec. In the working folder.
+write_demo() {
+    local mpiexec psizes=([1]="1, 1" [2]="2, 1" [3]="3, 1" [4]="2, 2" [6]="3, 2")
+    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$mpiexec" >/dev/null; then
+            break
+        fi
+    done
+    "$mpiexec" -n "$3" "$MPIIO_BUILD/tests/mpi/write_demo" field.dat "$1" "$2" </dev/null 3>&-
+    cat >field.json <<END
+{ "viewspec": 1, "file": "field.dat", "ranks": $3,
+  "view": { "disp": 64, "etype": "double",
+            "filetype": { "type": "darray", "gsizes": [$1, $2], "psizes": [${psizes[$3]}],
+                          "distribs": ["block", "block"], "dargs": [null, null],
+                          "order": "C" } } }
+END
+}
+
+# scatter_spec: a file of 4096 bytes whose 512-byte blocks are dealt to 4 ranks: s.dat, s.json.
+scatter_spec() {
+    make_file s.dat 4096
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "s.dat", "ranks": 4,
+  "view": { "filetype": { "type": "scatter", "blocklength": 512 } } }
+END
+}
+
+# The number of the daemon behind $mnt, as it tells itself.
+daemon_pid() {
+    jq .pid "${1:-$mnt}/.mpiio/stats.json"
+}
+
+is_mounted() {
+    mountpoint -q "${1:-$mnt}"
+}
+
+# gone PID: true once the process has ended; waits five seconds at most.
+gone() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        if [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    return 1
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What meson install puts in place; the suite's setup has installed it into $MPIIO_STAGE.
+
+load helper
+
+setup() {
+    begin_test
+    prefix=${MPIIO_BIN%/bin}
+    export MANWIDTH=100
+}
+
+# in_stage PATTERN: what a path pattern below the prefix names, or a failure.
+in_stage() {
+    compgen -G "$prefix/$1" || {
+        echo "not installed: $1" >&2
+        return 1
+    }
+}
+
+@test "install: commands, daemon and mount helper" {
+    [ -x "$(in_stage bin/mpiio-mount)" ]
+    [ -x "$(in_stage bin/mpiio-umount)" ]
+    [ -x "$(in_stage bin/mpiio-view)" ]
+    [ -x "$(in_stage sbin/mpiio-fused)" ]
+    [ -x "$(in_stage sbin/mount.fuse.mpiio)" ]
+}
+
+@test "install: headers, library, pkg-config file" {
+    local header
+    for header in error map spec slice store; do
+        in_stage "include/mpiio/$header.h"
+    done
+    in_stage 'lib*/**/pkgconfig/mpiio.pc' || in_stage 'lib*/pkgconfig/mpiio.pc'
+    in_stage 'lib*/libmpiio.so.0' || in_stage 'lib*/*/libmpiio.so.0'
+}
+
+@test "install: man pages that man can show" {
+    local page
+    for page in man1/mpiio-mount.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-fused.8 \
+        man5/viewspec.5; do
+        in_stage "share/man/$page"
+        run -0 --separate-stderr man --warnings -l "$prefix/share/man/$page"
+        [[ $output == *NAME* ]]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "install: completions under each command's name" {
+    local command
+    for command in mpiio-mount mpiio-umount mpiio-view; do
+        in_stage "share/bash-completion/completions/$command"
+    done
+}
+
+@test "install: nothing of the tests" {
+    run find "$MPIIO_STAGE" -name '*test*' -o -name '*demo*' -o -name '*.a'
+    [ -z "$output" ]
+}
+
+@test "install: one version everywhere" {
+    local version command
+    version=$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)
+    for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused; do
+        run -0 "$command" --version
+        [ "$output" = "$command $version" ]
+    done
+    grep -q "^## $version" "$top/CHANGELOG.md"
+}
+
+@test "install: a program finds the library with pkg-config and reads a slice" {
+    local pc flags
+    scatter_spec
+    cat >reader.c <<'END'
+#include <mpiio/slice.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec;
+    struct vs_view *view;
+    struct mpiio_store *store;
+    struct mpiio_slice *slice;
+    char data[2048];
+
+    if (argc != 2 || vs_spec_load(argv[1], NULL, &spec, &error) < 0 ||
+        vs_spec_view(spec, 0, 1, &view, &error) < 0 ||
+        mpiio_store_open(vs_spec_file(spec), 0, &store) < 0 ||
+        mpiio_slice_new(store, view, &slice) < 0)
+        return 1;
+    fwrite(data, 1, (size_t)mpiio_slice_read(slice, data, sizeof(data), 0), stdout);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    vs_spec_free(spec);
+    return 0;
+}
+END
+    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
+    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" \
+        --cflags --libs mpiio)
+    # shellcheck disable=SC2086 # the flags are words
+    gcc -Wall -Wextra -Wpedantic -Werror -o reader reader.c $flags
+    LD_LIBRARY_PATH=${pc%/pkgconfig/*} ./reader s.json >slice
+    cmp slice <(dd if=s.dat bs=512 skip=1 count=1 status=none
+        dd if=s.dat bs=512 skip=5 count=1 status=none)
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The house: folders, layers, the shape of sources and scripts.
+
+load helper
+
+# The files of the source tree, with what is not committed yet, without what is ignored.
+tree() {
+    git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard -- "$@" |
+        while read -r file; do
+            if [ -e "$top/$file" ]; then
+                printf '%s\n' "$file"
+            fi
+        done
+}
+
+bash_files() {
+    cd "$top" && tree | xargs awk '
+        FNR == 1 && (/^#!.*bash/ || FILENAME ~ /\.(bash|bats)$/) { print FILENAME }
+        { nextfile }'
+}
+
+# includes FOLDER: every file that the compiler read for the objects of a folder, from the build.
+includes() {
+    ninja -C "$MPIIO_BUILD" -t deps | awk -v folder="$1/" '
+        /^[^ ]/ { ours = index($0, folder) == 1 && /VALID/ }
+        /^ / && ours { print $1 }' | sort -u
+}
+
+# Of those, the ones that belong to a layer, to MPI or to FUSE.
+foreign() {
+    includes "$1" | grep -E "/mpi\.h$|/mpich/|/fuse3?/|$2" || true
+}
+
+@test "layers: viewspec includes no MPI, no FUSE, nothing above it" {
+    [ -n "$(includes viewspec)" ]
+    [ -z "$(foreign viewspec '(^|/)(src|fusefs)/')" ]
+}
+
+@test "layers: src/core includes viewspec only" {
+    [ -n "$(includes src/core)" ]
+    [ -z "$(foreign src/core '(^|/)(src/(view|engine)|fusefs)/')" ]
+}
+
+@test "layers: src/view includes core and viewspec, no MPI, no FUSE" {
+    [ -n "$(includes src/view)" ]
+    [ -z "$(foreign src/view '(^|/)(src/engine|fusefs)/')" ]
+}
+
+@test "layers: fusefs includes core, viewspec and FUSE, no MPI" {
+    [ -n "$(includes fusefs)" ]
+    run grep -E '/mpi\.h$|/mpich/|(^|/)src/(view|engine)/' <(includes fusefs)
+    [ -z "$output" ]
+}
+
+@test "layers: private headers of viewspec stay in viewspec" {
+    [ -z "$(cd "$top" && grep -lE '#include ".*(node|arena)\.h"' src/*/*.[ch] fusefs/*.[ch])" ]
+}
+
+@test "layers: fusefs does no I/O on the shared file of its own" {
+    cd "$top"
+    run ! grep -nE '\b(read|write|pread|pwrite|readv|writev|preadv|pwritev|lseek|mmap|ftruncate)(64|2)?\(.*mpiio_store_fd' \
+        fusefs/*.c
+    run ! grep -nE '\b(mmap|pwrite|ftruncate)(64)?\(' fusefs/*.c
+}
+
+@test "layout: the folders are the architecture" {
+    local folders
+    folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
+    [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
+    folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
+    [ "$folders" = "core view" ]
+}
+
+@test "layout: each folder with C sources lists them in its meson.build" {
+    local file
+    tree '*.c' | while read -r file; do
+        case $file in
+        tests/*) ;;
+        *) grep -qF "'${file##*/}'" "$top/${file%/*}/meson.build" || echo "$file: not built" ;;
+        esac
+    done >unlisted
+    cat unlisted
+    [ ! -s unlisted ]
+}
+
+@test "sources: each names its license" {
+    {
+        tree '*.c' '*.h' '*meson.build' '*.py' meson_options.txt
+        tree scripts
+        bash_files
+    } | sort -u >all
+    cd "$top"
+    xargs grep -L 'SPDX-License-Identifier: MIT' <"$tmp/all" >"$tmp/bad" || true
+    cat "$tmp/bad"
+    [ ! -s "$tmp/bad" ]
+}
+
+@test "sources: formatted as .clang-format says" {
+    cd "$top"
+    tree '*.c' '*.h' | xargs clang-format --dry-run 2>&1 |
+        sed -n 's/^\([^ :]*\):.*clang-format-violations.*/\1: run clang-format -i/p' |
+        sort -u >"$tmp/bad"
+    cat "$tmp/bad"
+    [ ! -s "$tmp/bad" ]
+}
+
+@test "sources: no file of C is over 600 lines" {
+    cd "$top"
+    tree '*.c' '*.h' | xargs awk 'FNR == 601 { print FILENAME }' >"$tmp/long"
+    cat "$tmp/long"
+    [ ! -s "$tmp/long" ]
+}
+
+@test "sources: no function is over 80 lines" {
+    cd "$top"
+    tree '*.c' | xargs awk '
+        FNR == 1 { start = 0 }
+        /^{/ { start = FNR }
+        /^}/ && start { if (FNR - start - 1 > 80) print FILENAME ":" start; start = 0 }' \
+        >"$tmp/long"
+    cat "$tmp/long"
+    [ ! -s "$tmp/long" ]
+}
+
+@test "scripts: shellcheck has nothing to say" {
+    cd "$top"
+    bash_files | grep -v '\.bats$' | xargs shellcheck -x -P SCRIPTDIR
+    # Tests run in subshells (SC2030, SC2031) and use what helper.bash sets (SC2154); to divide
+    # before multiplying is how whole elements are counted (SC2017).
+    tree '*.bats' | xargs shellcheck -x -P SCRIPTDIR -e SC2017,SC2030,SC2031,SC2154
+}
+
+@test "scripts: executable, and strict" {
+    local file
+    bash_files | grep -E '^(scripts|\.ci)/' | while read -r file; do
+        if [[ $file != *.bash ]]; then
+            [ -x "$top/$file" ] || echo "$file: not executable"
+            grep -q '^set -euo pipefail$' "$top/$file" || echo "$file: not strict"
+        fi
+    done >bad
+    cat bad
+    [ ! -s bad ]
+}
+
+# options COMMAND...: the long options that its help names.
+options() {
+    "$@" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u
+}
+
+@test "man pages: every option of --help is described" {
+    local command page option section sub
+    for command in mpiio-mount mpiio-umount mpiio-fused mpiio-view; do
+        section=1
+        [ "$command" != mpiio-fused ] || section=8
+        page=$top/man/$command.$section.scd
+        if [ ! -f "$page" ]; then
+            echo "$command: no man page"
+            continue
+        fi
+        {
+            options "$command"
+            if [ "$command" = mpiio-view ]; then
+                for sub in check map owner cat; do
+                    options mpiio-view "$sub"
+                done
+            fi
+        } | sort -u | while read -r option; do
+            sed 's/\\//g' "$page" | grep -qF -- "$option" || echo "$command: $option: not in man page"
+        done
+    done >bad
+    cat bad
+    [ ! -s bad ]
+}

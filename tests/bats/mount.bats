@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The main job: what MPI ranks wrote is what the mount shows.
+
+load helper
+
+@test "mount: each rank's slice is what that rank wrote" {
+    local rank
+    write_demo 7 10 4
+    mount_spec field.json
+    [ "$(ls "$mnt")" = $'rank0\nrank1\nrank2\nrank3' ]
+    for rank in 0 1 2 3; do
+        cmp "$mnt/rank$rank" "rank$rank.expected"
+    done
+}
+
+@test "mount: large blocks, uneven edges, six ranks" {
+    local rank
+    write_demo 1201 997 6
+    mount_spec field.json
+    for rank in 0 1 2 3 4 5; do
+        cmp "$mnt/rank$rank" "rank$rank.expected"
+        [ "$(md5sum <"$mnt/rank$rank")" = "$(md5sum <"rank$rank.expected")" ]
+    done
+}
+
+@test "mount: a rank that owns nothing has an empty slice" {
+    local rank
+    write_demo 2 5 6
+    [ ! -s rank4.expected ]
+    mount_spec field.json
+    for rank in 0 1 2 3 4 5; do
+        cmp "$mnt/rank$rank" "rank$rank.expected"
+    done
+    [ "$(stat -c %s "$mnt/rank4")" -eq 0 ]
+}
+
+@test "mount: usable when mpiio-mount returns, twenty times over" {
+    local i
+    scatter_spec
+    for ((i = 0; i < 20; i++)); do
+        mount_spec s.json
+        cmp <(head -c 512 s.dat) <(head -c 512 "$mnt/rank0")
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "mount: a type of its own in the table of mounts, with the spec's name" {
+    scatter_spec
+    mount_spec s.json
+    [ "$(findmnt -n -o FSTYPE "$mnt")" = fuse.mpiio ]
+}
+
+@test "mount: a user who is not root mounts, reads and unmounts" {
+    user_folder own
+    cd own
+    (scatter_spec)
+    chmod 644 s.dat s.json
+    user_folder mnt
+    as_user mpiio-mount s.json mnt
+    [ "$(findmnt -n -o FSTYPE "$PWD/mnt")" = fuse.mpiio ]
+    as_user cmp -n 512 s.dat mnt/rank0
+    local pid
+    pid=$(as_user cat mnt/.mpiio/stats.json | jq .pid)
+    [ "$(stat -c %u "/proc/$pid")" -ne 0 ]
+    as_user mpiio-umount mnt
+    gone "$pid"
+    run ! is_mounted mnt
+}
+
+@test "mount: root takes away another user's mount and waits for the daemon" {
+    user_folder own
+    cd own
+    (scatter_spec)
+    user_folder mnt
+    as_user mpiio-mount s.json mnt
+    local pid
+    pid=$(as_user cat mnt/.mpiio/stats.json | jq .pid)
+    as_root "$(type -P mpiio-umount)" mnt
+    [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+}
+
+@test "mount: a user cannot read a file that he may not open, status 1" {
+    user_folder own
+    cd own
+    (scatter_spec)
+    user_folder mnt
+    as_root chown root s.dat
+    as_root chmod 600 s.dat
+    run -1 as_user mpiio-mount s.json mnt
+    [[ $output == "mpiio-mount: "*"s.dat: Permission denied" ]]
+    run ! is_mounted mnt
+}
+
+@test "mount: a slice opened for writing is EROFS" {
+    scatter_spec
+    mount_spec s.json
+    run -1 bash -c "echo x >'$mnt/rank0'"
+    [[ $output == *"Read-only file system"* ]]
+    run -1 bash -c "echo x >>'$mnt/rank0'"
+    [[ $output == *"Read-only file system"* ]]
+    make_file again.dat 4096
+    cmp s.dat again.dat
+}

@@ -1,0 +1,296 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The commands mpiio-mount and mpiio-umount, the mount helper, and the scripts of the source tree.
+
+load helper
+
+teardown() {
+    if [ -n "${helper:-}" ]; then
+        as_root rm -f "$helper"
+    fi
+    end_test
+}
+
+# Makes mount(8) find the helper, as an installation under /usr would.
+place_helper() {
+    [ ! -e /sbin/mount.fuse.mpiio ]
+    helper=/sbin/mount.fuse.mpiio
+    as_root ln -s "$MPIIO_SBIN/mount.fuse.mpiio" "$helper"
+}
+
+@test "mpiio-mount: without arguments is wrong usage" {
+    run -2 --separate-stderr mpiio-mount
+    [ -z "$output" ]
+    [ "$stderr" = "mpiio-mount: expected SPEC and MOUNTPOINT (see mpiio-mount --help)" ]
+}
+
+@test "mpiio-mount: a third argument or an unknown option is wrong usage" {
+    run -2 mpiio-mount a b c
+    run -2 --separate-stderr mpiio-mount --frob a b
+    [ "$stderr" = "mpiio-mount: unrecognized option '--frob'" ]
+    run -2 --separate-stderr mpiio-mount -n
+    [ "$stderr" = "mpiio-mount: option requires an argument -- 'n'" ]
+}
+
+@test "mpiio-mount: --help and --version" {
+    run -0 mpiio-mount --help
+    [[ $output == "Usage: mpiio-mount "* ]]
+    run -0 mpiio-mount --version
+    [[ $output == "mpiio-mount "[0-9]* ]]
+}
+
+@test "mpiio-mount: a spec that is missing, status 2, nothing mounted" {
+    run -2 --separate-stderr mpiio-mount none.json "$mnt"
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == "mpiio-mount: none.json: "*"No such file or directory" ]]
+    run ! is_mounted
+}
+
+@test "mpiio-mount: a wrong spec, status 2, with its place, nothing mounted" {
+    printf '{ "viewspec": 1, "file": "s.dat",\n  "view": { "disp": -1 } }\n' >bad.json
+    run -2 --separate-stderr mpiio-mount bad.json "$mnt"
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == "mpiio-mount: bad.json:2:"*": /view/disp: "* ]]
+    run ! is_mounted
+}
+
+@test "mpiio-mount: a mount point that is missing or no folder, status 1" {
+    scatter_spec
+    run -1 --separate-stderr mpiio-mount s.json none
+    [ "$stderr" = "mpiio-mount: none: No such file or directory" ]
+    run -1 --separate-stderr mpiio-mount s.json s.dat
+    [ "$stderr" = "mpiio-mount: s.dat: Not a directory" ]
+}
+
+@test "mpiio-mount: a shared file that is missing, status 1, nothing left behind" {
+    scatter_spec
+    rm s.dat
+    run -1 --separate-stderr mpiio-mount s.json "$mnt"
+    [[ $stderr == "mpiio-mount: "*"s.dat: No such file or directory" ]]
+    run ! is_mounted
+}
+
+@test "mpiio-mount: long options, -n, -f and -D reach the daemon" {
+    scatter_spec
+    mv s.dat other.dat
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "s.dat", "let": { "n": 512 },
+  "view": { "filetype": { "type": "scatter", "blocklength": "n" } } }
+END
+    mpiio-mount --ranks=2 --file=other.dat --define=n=1024 --options=ro s.json "$mnt"
+    [ "$(ls "$mnt")" = $'rank0\nrank1' ]
+    cmp "$mnt/rank1" <(dd if=other.dat bs=1024 skip=1 count=1 status=none
+        dd if=other.dat bs=1024 skip=3 count=1 status=none)
+    mpiio-umount "$mnt"
+    mpiio-mount -n 4 -f other.dat -D n=512 -o ro s.json "$mnt"
+    [ "$(stat -c %s "$mnt/rank3")" -eq 1024 ]
+}
+
+@test "mpiio-mount: relative paths, spaces, symlinks, any working folder" {
+    mkdir -p "a folder/on disk" elsewhere
+    (cd "a folder" && scatter_spec)
+    ln -s "a folder" link
+    cd elsewhere
+    mpiio-mount ../link/s.json "../a folder/on disk/"
+    cmp <(head -c 512 "../a folder/s.dat") <(head -c 512 "../a folder/on disk/rank0")
+    mpiio-umount "../link/on disk"
+    run ! is_mounted "../a folder/on disk"
+    [ -z "$(ls -A "../a folder/on disk")" ]
+}
+
+@test "mpiio-mount: -F stays in the foreground until unmounted" {
+    scatter_spec
+    "$MPIIO_BIN/mpiio-mount" -F s.json "$mnt" 3>&- &
+    local i pid=$!
+    for ((i = 0; i < 100; i++)); do
+        if is_mounted; then
+            break
+        fi
+        sleep 0.05
+    done
+    [ "$(stat -c %s "$mnt/rank0")" -eq 1024 ]
+    [ "$(daemon_pid)" -eq "$pid" ]
+    mpiio-umount "$mnt"
+    wait "$pid"
+}
+
+@test "mpiio-umount: wrong usage, --help, --version" {
+    run -2 --separate-stderr mpiio-umount
+    [ "$stderr" = "mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)" ]
+    run -2 mpiio-umount a b
+    run -2 mpiio-umount -x
+    run -0 mpiio-umount --help
+    [[ $output == "Usage: mpiio-umount "* ]]
+    run -0 mpiio-umount --version
+    [[ $output == "mpiio-umount "[0-9]* ]]
+}
+
+@test "mpiio-umount: returns when the daemon is gone" {
+    scatter_spec
+    mount_spec s.json
+    local pid
+    pid=$(daemon_pid)
+    [ -e "/proc/$pid" ]
+    mpiio-umount "$mnt"
+    [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+    run ! is_mounted
+}
+
+@test "mpiio-umount: twice, missing, not a mount, another's mount: status 1 and the reason" {
+    scatter_spec
+    mount_spec s.json
+    mpiio-umount mnt
+    run -1 --separate-stderr mpiio-umount mnt
+    [ "$stderr" = "mpiio-umount: mnt: not mounted" ]
+    run -1 --separate-stderr mpiio-umount none/here
+    [ "$stderr" = "mpiio-umount: none/here: No such file or directory" ]
+    run -1 --separate-stderr mpiio-umount s.dat
+    [ "$stderr" = "mpiio-umount: s.dat: not mounted" ]
+    run -1 --separate-stderr mpiio-umount /proc/
+    [ "$stderr" = "mpiio-umount: /proc/: a mount of type proc, not fuse.mpiio" ]
+}
+
+@test "mpiio-umount: a busy mount stays and its user is named; -f takes it away" {
+    scatter_spec
+    mount_spec s.json
+    local pid user
+    pid=$(daemon_pid)
+    tail -f "$mnt/rank0" >/dev/null 3>&- &
+    user=$!
+    sleep 0.2
+    run -1 --separate-stderr mpiio-umount "$mnt"
+    [ "$stderr" = "mpiio-umount: $mnt: busy: in use by tail ($user)" ]
+    [ "$(stat -c %s "$mnt/rank0")" -eq 1024 ]
+    mpiio-umount -f "$mnt"
+    run ! is_mounted
+    gone "$pid"
+    kill "$user"
+}
+
+@test "mpiio-umount: from inside the mount says that this shell uses it" {
+    scatter_spec
+    mount_spec s.json
+    cd "$mnt"
+    run -1 --separate-stderr mpiio-umount .
+    [[ $stderr == "mpiio-umount: .: busy: in use by "* ]]
+    cd "$tmp"
+    mpiio-umount "$mnt"
+}
+
+@test "mpiio-umount: a dead daemon's mount goes away" {
+    scatter_spec
+    mount_spec s.json
+    kill -KILL "$(daemon_pid)"
+    sleep 0.2
+    run ! ls "$mnt"
+    mpiio-umount mnt/
+    run ! is_mounted
+    [ -z "$(ls -A "$mnt")" ]
+}
+
+@test "mpiio-umount: -f ends a daemon that does not answer" {
+    scatter_spec
+    mount_spec s.json
+    local pid
+    pid=$(daemon_pid)
+    kill -STOP "$pid"
+    run -0 timeout 60 mpiio-umount -f "$mnt"
+    run ! is_mounted
+    gone "$pid"
+}
+
+@test "mpiio-umount: the upper of two mounts at one place" {
+    scatter_spec
+    mount_spec s.json
+    mpiio-mount -n 2 s.json "$mnt"
+    [ "$(ls "$mnt")" = $'rank0\nrank1' ]
+    mpiio-umount "$mnt"
+    [ "$(ls "$mnt")" = $'rank0\nrank1\nrank2\nrank3' ]
+    mpiio-umount "$mnt"
+    run ! is_mounted
+}
+
+@test "mount.fuse.mpiio: mount -t fuse.mpiio and umount" {
+    scatter_spec
+    place_helper
+    as_root mount -t fuse.mpiio s.json "$mnt" 3>&-
+    [ "$(stat -c %s "$mnt/rank3")" -eq 1024 ]
+    as_root umount "$mnt"
+    run ! is_mounted
+}
+
+@test "mount.fuse.mpiio: a line of fstab, with options of mount(8)" {
+    scatter_spec
+    place_helper
+    echo "$tmp/s.json $mnt fuse.mpiio ro,noauto,nofail,_netdev,x-systemd.automount,comment=a 0 0" \
+        >fstab
+    as_root mount -T fstab "$mnt" 3>&-
+    [ "$(stat -c %s "$mnt/rank3")" -eq 1024 ]
+    mpiio-umount "$mnt"
+}
+
+@test "mount.fuse.mpiio: which options reach mpiio-mount" {
+    mkdir bin
+    cp "$MPIIO_SBIN/mount.fuse.mpiio" bin
+    printf '#!/bin/sh\nprintf "[%%s]" "$@"\n' >bin/mpiio-mount
+    chmod +x bin/mpiio-mount
+    run -0 bin/mount.fuse.mpiio s.json m -o rw,noauto,fsname=a\\,b,nodev,x-a=b,users,allow_other
+    [ "$output" = '[-o][rw,fsname=a\,b,nodev,allow_other][--][s.json][m]' ]
+    run -0 bin/mount.fuse.mpiio s.json m -sv -n -t fuse.mpiio -o defaults
+    [ "$output" = '[--][s.json][m]' ]
+    run -0 bin/mount.fuse.mpiio s.json m -f -o ro
+    [ -z "$output" ]
+    run -2 bin/mount.fuse.mpiio s.json
+}
+
+@test "mount.fuse.mpiio: a failing mount says why and has a status" {
+    place_helper
+    run as_root mount -t fuse.mpiio "$tmp/none.json" "$mnt"
+    [ "$status" -ne 0 ]
+    [[ $output == *"none.json"*"No such file or directory"* ]]
+    run ! is_mounted
+}
+
+@test "deps: all there, quick and silent from another folder; unknown group" {
+    run -0 "$top/scripts/deps" build run mpi test
+    [ -z "$output" ]
+    run -2 "$top/scripts/deps" frob
+}
+
+@test "quickstart: from another folder, leaves nothing behind" {
+    mkdir place
+    TMPDIR=$tmp/place run -0 "$top/scripts/quickstart" 3>&-
+    [ "$(grep -c '^equal$' <<<"$output")" -eq 4 ]
+    [[ $output == *'$ mpiio-mount field.json mnt'* ]]
+    [ -z "$(ls -A place)" ]
+}
+
+@test "completion: options, subcommands, views and ranks of the spec" {
+    cat >v.json <<'END'
+{ "viewspec": 1, "ranks": 3, "views": { "even": {}, "odd": {} } }
+END
+    # shellcheck source=../../scripts/completion.bash
+    source "$top/scripts/completion.bash"
+    complete_line() {
+        COMP_WORDS=("$@")
+        COMP_CWORD=$(($# - 1))
+        "_${1/-/_}"
+        printf '%s\n' "${COMPREPLY[@]}"
+    }
+    run -0 complete_line mpiio-view ch
+    [ "$output" = check ]
+    run -0 complete_line mpiio-view map v.json -v ''
+    [ "$output" = $'even\nodd' ]
+    run -0 complete_line mpiio-view cat v.json -r ''
+    [ "$output" = $'0\n1\n2' ]
+    run -0 complete_line mpiio-mount --ra
+    [ "$output" = --ranks ]
+    run -0 complete_line mpiio-umount --
+    [[ $output == *--force* ]]
+    # Without a program that reads JSON nothing is offered, and nothing breaks.
+    jq() {
+        return 127
+    }
+    run -0 complete_line mpiio-view map v.json -v ''
+    [ -z "$output" ]
+}

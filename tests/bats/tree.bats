@@ -1,0 +1,452 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What a mount looks like: names, attributes, .mpiio, self, and what may not be changed.
+
+# shellcheck disable=SC2012 # what ls shows is what is tested
+load helper
+
+# spec RANKS: blocks of 8 bytes dealt to that many ranks.
+spec() {
+    make_file t.dat 65536
+    cat >t.json <<EOF
+{ "viewspec": 1, "file": "t.dat", "ranks": $1,
+  "view": { "disp": 16, "etype": "int", "filetype": { "type": "scatter", "blocklength": 2 } } }
+EOF
+}
+
+# Two views of the same file by three ranks.
+views_spec() {
+    make_file t.dat 65536
+    cat >t.json <<'EOF'
+{ "viewspec": 1, "file": "t.dat", "ranks": 3,
+  "views": {
+    "rows": { "filetype": { "type": "scatter", "blocklength": 8 } },
+    "all": { "etype": "double", "filetype": { "type": "broadcast" } } } }
+EOF
+}
+
+# errno_of CALL ARGUMENT...: the name of the error that a function of python's os gives, or "none".
+errno_of() {
+    /usr/bin/python3 - "$@" <<'EOF'
+import errno, os, sys
+call, *arguments = sys.argv[1:]
+arguments = [int(a, 0) if a.lstrip("-").isdigit() or a.startswith("0o") else a for a in arguments]
+try:
+    getattr(os, call)(*arguments)
+    print("none")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+EOF
+}
+
+# open_for PATH FLAG|FLAG...: the error of open(2) with those flags, or "none".
+open_for() {
+    /usr/bin/python3 - "$@" <<'EOF'
+import errno, os, sys
+flags = 0
+for name in sys.argv[2].split("|"):
+    flags |= getattr(os, name)
+try:
+    os.open(sys.argv[1], flags, 0o644)
+    print("none")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+EOF
+}
+
+@test "tree: the ranks and .mpiio are listed, and self for a process with a rank" {
+    spec 4
+    mount_spec t.json
+    [ "$(ls -A "$mnt")" = $'.mpiio\nrank0\nrank1\nrank2\nrank3' ]
+    [ "$(ls -A "$mnt/.mpiio")" = $'file\nspec.json\nstats.json' ]
+    [ "$(stat -c %F "$mnt/rank0")" = "regular file" ]
+    [ "$(PMI_RANK=1 ls "$mnt")" = $'rank0\nrank1\nrank2\nrank3\nself' ]
+    [ "$(PMI_RANK=1 stat -c %F "$mnt/self")" = "symbolic link" ]
+    [ "$(stat -c %F "$mnt/.mpiio")" = directory ]
+}
+
+@test "tree: numbers are padded to equal width, and both forms open" {
+    spec 11
+    mount_spec t.json
+    [ "$(ls "$mnt" | head -n 3 | tr '\n' ' ')" = "rank00 rank01 rank02 " ]
+    [ "$(stat -c %i "$mnt/rank7")" = "$(stat -c %i "$mnt/rank07")" ]
+    cmp "$mnt/rank7" "$mnt/rank07"
+    [ -e "$mnt/rank10" ]
+    for name in rank11 rank007 rank011 rank rank-1 rank+1 rank1x Rank1 rank00000000000000000001; do
+        [ ! -e "$mnt/$name" ]
+    done
+}
+
+@test "tree: ten ranks need no padding" {
+    spec 10
+    mount_spec t.json
+    [ "$(ls "$mnt" | tail -n 1)" = rank9 ]
+    [ ! -e "$mnt/rank00" ]
+}
+
+@test "tree: -n lays another number of ranks over the spec" {
+    spec 4
+    mount_spec t.json -n 101
+    [ -e "$mnt/rank100" ]
+    [ -e "$mnt/rank7" ]
+    [ -e "$mnt/rank007" ]
+    [ ! -e "$mnt/rank07" ]
+    [ "$(ls "$mnt" | head -n 1)" = rank000 ]
+    [ "$(jq .ranks "$mnt/.mpiio/stats.json")" -eq 101 ]
+}
+
+@test "tree: each view has a folder" {
+    views_spec
+    mount_spec t.json
+    [ "$(ls -A "$mnt" | sort | tr '\n' ' ')" = ".mpiio all rows " ]
+    [ "$(ls -A "$mnt/rows")" = $'rank0\nrank1\nrank2' ]
+    [ ! -e "$mnt/rank0" ]
+    [ ! -e "$mnt/rows/.mpiio" ]
+    cmp "$mnt/all/rank2" t.dat
+    cmp -n 8 "$mnt/rows/rank1" <(tail -c +9 t.dat)
+    [ "$(find "$mnt" -name 'rank*' | wc -l)" -eq 6 ]
+    [ "$(cd "$mnt/rows/.." && ls -A | wc -l)" -eq 3 ]
+    [ "$(find "$mnt" -printf '%i\n' | sort | uniq -d)" = "" ]
+}
+
+@test "tree: self leads to the slice of the caller's rank" {
+    spec 12
+    mount_spec t.json
+    local name
+    for name in PMI_RANK PMIX_RANK OMPI_COMM_WORLD_RANK SLURM_PROCID; do
+        [ "$(env "$name=2" readlink "$mnt/self")" = rank02 ]
+        env "$name=11" cmp "$mnt/self" "$mnt/rank11"
+    done
+    [ "$(PMI_RANK=1 PMIX_RANK=2 SLURM_PROCID=3 readlink "$mnt/self")" = rank01 ]
+    [ "$(SLURM_PROCID=3 OMPI_COMM_WORLD_RANK=4 readlink "$mnt/self")" = rank04 ]
+    # Another process, another answer: nothing is remembered.
+    [ "$(PMI_RANK=5 readlink "$mnt/self")" = rank05 ]
+}
+
+@test "tree: self leads nowhere without a rank, or with one that the mount has not" {
+    spec 4
+    mount_spec t.json
+    run ! cat "$mnt/self"
+    [[ $output == *"No such file or directory"* ]]
+    local value
+    for value in 4 99999999999999999999 -1 x ''; do
+        [ "$(PMI_RANK=$value errno_of readlink "$mnt/self")" = ENOENT ]
+    done
+    [ "$(errno_of readlink "$mnt/self")" = ENOENT ]
+}
+
+@test "tree: self in the folder of a view" {
+    views_spec
+    mount_spec t.json
+    [ "$(PMI_RANK=2 readlink "$mnt/rows/self")" = rank2 ]
+    PMI_RANK=1 cmp "$mnt/rows/self" "$mnt/rows/rank1"
+    [ ! -L "$mnt/self" ]
+}
+
+@test "tree: self under mpiexec" {
+    local mpiexec
+    spec 4
+    mount_spec t.json
+    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$mpiexec" >/dev/null; then
+            break
+        fi
+    done
+    "$mpiexec" -n 4 readlink "$mnt/self" </dev/null 3>&- | sort >names
+    [ "$(cat names)" = $'rank0\nrank1\nrank2\nrank3' ]
+}
+
+@test "tree: .mpiio/spec.json is the resolved spec, and mounts again" {
+    spec 4
+    mount_spec t.json -n 6
+    [ "$(jq .ranks "$mnt/.mpiio/spec.json")" -eq 6 ]
+    [ "$(jq -r .file "$mnt/.mpiio/spec.json")" = "$tmp/t.dat" ]
+    [ "$(stat -c %s "$mnt/.mpiio/spec.json")" -eq "$(wc -c <"$mnt/.mpiio/spec.json")" ]
+    cp "$mnt/.mpiio/spec.json" again.json
+    mkdir again
+    mpiio-mount again.json again
+    cmp again/rank5 "$mnt/rank5"
+}
+
+@test "tree: .mpiio/stats.json counts" {
+    spec 4
+    mount_spec t.json
+    jq -e '.version and .pid and .mounted and .requests' "$mnt/.mpiio/stats.json"
+    [ "$(jq .slice_read_bytes "$mnt/.mpiio/stats.json")" -eq 0 ]
+    cat "$mnt/rank1" >/dev/null
+    [ "$(jq .slice_read_bytes "$mnt/.mpiio/stats.json")" -eq "$(stat -c %s "$mnt/rank1")" ]
+    [ "$(jq .requests.read "$mnt/.mpiio/stats.json")" -gt 0 ]
+    [ -e "/proc/$(jq .pid "$mnt/.mpiio/stats.json")" ]
+    # Read in small pieces it is still one snapshot.
+    dd bs=7 if="$mnt/.mpiio/stats.json" status=none | jq -e .pid
+}
+
+@test "tree: .mpiio/file leads to the shared file" {
+    spec 4
+    mkdir elsewhere
+    cd elsewhere
+    mount_spec ../t.json
+    [ "$(readlink "$mnt/.mpiio/file")" = "$tmp/t.dat" ]
+    cmp "$mnt/.mpiio/file" "$tmp/t.dat"
+}
+
+@test "tree: mode, owner and times are the file's" {
+    spec 4
+    touch -d 2001-02-03T04:05:06.789 t.dat
+    chmod 750 t.dat
+    mount_spec t.json
+    [ "$(stat -c '%a %h' "$mnt/rank1")" = "440 1" ]
+    [ "$(stat -c '%u %g %Y %y' "$mnt/rank1")" = "$(stat -c '%u %g %Y %y' t.dat)" ]
+    chmod 604 t.dat
+    [ "$(stat -c %a "$mnt/rank1")" = 404 ]
+    [ "$(stat -c %s "$mnt/rank1")" -eq 16384 ]
+}
+
+@test "tree: statfs is that of the file's filesystem" {
+    spec 4
+    mount_spec t.json
+    [ "$(stat -f -c '%b %c %S' "$mnt")" = "$(stat -f -c '%b %c %S' t.dat)" ]
+}
+
+@test "tree: extended attributes of a slice" {
+    spec 4
+    mount_spec t.json
+    [ "$(getfattr -d --absolute-names "$mnt/rank3" | grep -c '^user.mpiio')" -eq 8 ]
+    value() {
+        getfattr --only-values --absolute-names -n "user.mpiio.$1" "$mnt/rank3"
+    }
+    [ "$(value rank)" = 3 ]
+    [ "$(value disp)" = 16 ]
+    [ "$(value etype)" = int ]
+    [ "$(value datarep)" = native ]
+    [ "$(value extent)" = 32 ]
+    [ "$(value tile_size)" = 8 ]
+    [ "$(value filetype | jq -r .type)" = scatter ]
+}
+
+@test "tree: extended attributes name the view" {
+    views_spec
+    mount_spec t.json
+    [ "$(getfattr --only-values --absolute-names -n user.mpiio.view "$mnt/rows/rank0")" = rows ]
+    run ! getfattr --absolute-names -n user.mpiio.nodes "$mnt/rows"
+}
+
+@test "tree: extended attributes of the mount point" {
+    spec 4
+    mount_spec t.json
+    getfattr -d --absolute-names "$mnt" | grep '^user' | sort >have
+    diff have - <<'EOF'
+user.mpiio.atomicity="0"
+user.mpiio.epoch="0"
+user.mpiio.nodes="1"
+user.mpiio.state="ok"
+EOF
+}
+
+@test "tree: the protocol of getxattr and listxattr" {
+    spec 4
+    mount_spec t.json
+    [ "$(errno_of getxattr "$mnt/rank0" user.mpiio.nodes)" = ENODATA ]
+    [ "$(errno_of getxattr "$mnt/rank0" user.other)" = ENODATA ]
+    [ "$(errno_of getxattr "$mnt/rank0" security.capability)" = ENODATA ]
+    [ "$(errno_of getxattr "$mnt" user.mpiio.rank)" = ENODATA ]
+    [ "$(errno_of getxattr "$mnt/.mpiio" user.mpiio.state)" = ENODATA ]
+    # Sizes: 0 asks, too little is ERANGE.
+    /usr/bin/python3 - "$mnt/rank0" <<'EOF'
+import ctypes, errno, sys
+libc = ctypes.CDLL(None, use_errno=True)
+path = sys.argv[1].encode()
+buffer = ctypes.create_string_buffer(4096)
+assert libc.getxattr(path, b"user.mpiio.extent", None, 0) == 2
+assert libc.getxattr(path, b"user.mpiio.extent", buffer, 1) == -1
+assert ctypes.get_errno() == errno.ERANGE
+assert libc.getxattr(path, b"user.mpiio.extent", buffer, 2) == 2 and buffer.raw[:2] == b"32"
+size = libc.listxattr(path, None, 0)
+assert size > 0
+assert libc.listxattr(path, buffer, size - 1) == -1
+assert ctypes.get_errno() == errno.ERANGE
+assert libc.listxattr(path, buffer, size) == size
+assert buffer.raw[:size].count(b"\0") == 8
+EOF
+}
+
+@test "tree: atomic mode cannot be set, other attributes are fixed" {
+    spec 4
+    mount_spec t.json
+    run ! setfattr -n user.mpiio.atomicity -v 1 "$mnt"
+    [[ $output == *"Operation not supported"* ]]
+    run ! setfattr -n user.mpiio.state -v x "$mnt"
+    [[ $output == *"Operation not permitted"* ]]
+    run ! setfattr -x user.mpiio.rank "$mnt/rank0"
+    [[ $output == *"Operation not permitted"* ]]
+}
+
+@test "tree: names are fixed: EPERM" {
+    spec 4
+    mount_spec t.json
+    [ "$(open_for "$mnt/new" 'O_WRONLY|O_CREAT')" = EPERM ]
+    [ "$(open_for "$mnt/rank4" 'O_WRONLY|O_CREAT')" = EPERM ]
+    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_CREAT|O_EXCL')" = EEXIST ]
+    [ "$(errno_of mkfifo "$mnt/new")" = EPERM ]
+    [ "$(errno_of unlink "$mnt/rank0")" = EPERM ]
+    [ "$(PMI_RANK=1 errno_of unlink "$mnt/self")" = EPERM ]
+    [ "$(errno_of rename "$mnt/rank0" "$mnt/rank1")" = EPERM ]
+    [ "$(errno_of rename "$mnt/rank0" "$mnt/new")" = EPERM ]
+    [ "$(errno_of mkdir "$mnt/new")" = EPERM ]
+    [ "$(errno_of rmdir "$mnt/.mpiio")" = EPERM ]
+    [ "$(errno_of link "$mnt/rank0" "$mnt/new")" = EPERM ]
+    [ "$(errno_of symlink rank0 "$mnt/new")" = EPERM ]
+    [ "$(ls "$mnt" | wc -l)" -eq 4 ]
+}
+
+@test "tree: slices are read-only: EROFS" {
+    local before
+    spec 4
+    before=$(md5sum t.dat)
+    mount_spec t.json
+    [ "$(open_for "$mnt/rank0" O_WRONLY)" = EROFS ]
+    [ "$(open_for "$mnt/rank0" O_RDWR)" = EROFS ]
+    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_APPEND')" = EROFS ]
+    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_TRUNC')" = EROFS ]
+    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_CREAT')" = EROFS ]
+    [ "$(open_for "$mnt/.mpiio/spec.json" O_WRONLY)" = EROFS ]
+    [ "$(errno_of truncate "$mnt/rank0" 5)" = EROFS ]
+    [ "$(errno_of utime "$mnt/rank0")" = EROFS ]
+    run ! touch "$mnt/rank0"
+    [ "$(md5sum t.dat)" = "$before" ]
+}
+
+@test "tree: chmod and chown that change nothing succeed, others give EPERM" {
+    spec 4
+    chmod 644 t.dat
+    mount_spec t.json
+    [ "$(errno_of chmod "$mnt/rank0" 0o444)" = none ]
+    [ "$(errno_of chmod "$mnt/rank0" 0o644)" = EPERM ]
+    [ "$(errno_of chown "$mnt/rank0" "$(id -u)" "$(id -g)")" = none ]
+    [ "$(errno_of chown "$mnt/rank0" -1 -1)" = none ]
+    [ "$(errno_of chown "$mnt/rank0" 12345 -1)" = EPERM ]
+    [ "$(errno_of chown "$mnt/rank0" -1 12345)" = EPERM ]
+    [ "$(stat -c %a t.dat)" = 644 ]
+}
+
+@test "tree: -o ro makes all of it EROFS" {
+    spec 4
+    mount_spec t.json -o ro
+    [ "$(open_for "$mnt/rank0" O_WRONLY)" = EROFS ]
+    [ "$(errno_of mkdir "$mnt/new")" = EROFS ]
+    cmp -n 8 "$mnt/rank0" <(tail -c +17 t.dat)
+}
+
+@test "tree: a million ranks are listed, and cost the daemon nothing" {
+    local pid
+    spec 1000000
+    mount_spec t.json
+    pid=$(daemon_pid)
+    ls -f "$mnt" >names
+    [ "$(wc -l <names)" -eq 1000003 ]
+    [ "$(sort -u names | wc -l)" -eq 1000003 ]
+    grep -qx rank000000 names
+    grep -qx rank999999 names
+    [ -e "$mnt/rank999999" ]
+    [ ! -e "$mnt/rank1000000" ]
+    [ "$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status")" -lt 32768 ]
+}
+
+@test "tree: a folder is read on from where it was left" {
+    spec 5000
+    mount_spec t.json
+    /usr/bin/python3 - "$mnt" <<'EOF'
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.opendir.restype = ctypes.c_void_p
+libc.readdir.restype = ctypes.c_void_p
+for call in (libc.readdir, libc.telldir, libc.seekdir):
+    call.argtypes = [ctypes.c_void_p]
+libc.seekdir.argtypes = [ctypes.c_void_p, ctypes.c_long]
+libc.telldir.restype = ctypes.c_long
+folder = libc.opendir(sys.argv[1].encode())
+def read():
+    entry = libc.readdir(folder)
+    return ctypes.string_at(entry + 19) if entry else None
+places = []
+while True:
+    place = libc.telldir(folder)
+    name = read()
+    if name is None:
+        break
+    places.append((place, name))
+assert len(places) == 5003, len(places)
+for place, name in places[::-1][::97] + places[::101]:
+    libc.seekdir(folder, place)
+    assert read() == name
+EOF
+}
+
+@test "tree: a rank whose view does not compile gives EIO and a line in the log" {
+    make_file t.dat 4096
+    # Only rank 1 of very many has a negative displacement: the check before the mount skips it.
+    cat >t.json <<'EOF'
+{ "viewspec": 1, "file": "t.dat", "ranks": 1000000,
+  "view": { "disp": "0 - max(0, 1 - max(rank - 1, 1 - rank))" } }
+EOF
+    mpiio-fused -o "log=$tmp/log" t.json "$mnt"
+    [ "$(errno_of stat "$mnt/rank000001")" = EIO ]
+    [ "$(errno_of stat "$mnt/rank1")" = EIO ]
+    [ "$(errno_of stat "$mnt/rank000000")" = none ]
+    grep -q 'rank 1: .*t.json:.*disp' log
+}
+
+@test "tree: mpiio-fused: nothing is mounted for a wrong spec, option or mount point" {
+    spec 4
+    run -2 mpiio-fused t.json
+    run -2 mpiio-fused -o threads=0 t.json "$mnt"
+    run -2 mpiio-fused -o frob t.json "$mnt"
+    [[ $output == *"mpiio-fused: unknown mount option: frob"* ]]
+    run -2 mpiio-fused -o atomic t.json "$mnt"
+    run -1 mpiio-fused t.json nowhere
+    [ "$output" = "mpiio-fused: nowhere: No such file or directory" ]
+    run -1 mpiio-fused t.json t.dat
+    [ "$output" = "mpiio-fused: t.dat: Not a directory" ]
+    run -1 mpiio-fused --name=mpiio-mount -f gone t.json "$mnt"
+    [[ $output == "mpiio-mount: "*"gone: No such file or directory" ]]
+    run -1 mpiio-fused -f /dev/null t.json "$mnt"
+    echo '{' >wrong.json
+    run -2 mpiio-fused wrong.json "$mnt"
+    [[ $output == "mpiio-fused: wrong.json:"* ]]
+    run ! is_mounted "$mnt"
+}
+
+@test "tree: mpiio-fused: --help and --version" {
+    run -0 mpiio-fused --help
+    [[ ${lines[0]} == "Usage: mpiio-fused"* ]]
+    run -0 mpiio-fused --version
+    [[ $output =~ ^mpiio-fused\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "tree: mpiio-fused: a signal unmounts" {
+    local signal pid
+    spec 4
+    for signal in TERM INT HUP; do
+        mpiio-fused t.json "$mnt"
+        pid=$(daemon_pid)
+        kill -"$signal" "$pid"
+        gone "$pid"
+        run ! is_mounted "$mnt"
+    done
+}
+
+@test "tree: mpiio-fused: -F stays in the foreground and ends with the mount" {
+    local pid i
+    spec 4
+    mpiio-fused -F t.json "$mnt" &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do
+        if is_mounted "$mnt"; then
+            break
+        fi
+        sleep 0.05
+    done
+    cmp -n 8 "$mnt/rank0" <(tail -c +17 t.dat)
+    as_root umount "$mnt"
+    wait "$pid"
+}

@@ -1,0 +1,334 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-view: check, map, owner, cat.
+# shellcheck disable=SC2154 # stderr, stderr_lines and top come from bats and the helper
+
+load helper
+
+# Four ranks own 8 bytes of 32 each, behind a header of 16 bytes; the last etype is cut.
+strided_spec() {
+    make_file f.dat 3220
+    cat >f.json <<'END'
+{ "viewspec": 1, "file": "f.dat", "ranks": 4, "let": { "header": 16 },
+  "view": { "disp": "header + 8 * rank", "etype": "double",
+            "filetype": { "type": "resized", "lb": 0, "extent": "8 * ranks" } } }
+END
+}
+
+# Two views of a file of 24 bytes, one of them the same for both ranks.
+two_views() {
+    printf 'abcdefghijklmnopqrstuvwx' >t.dat
+    cat >t.json <<'END'
+{ "viewspec": 1, "file": "t.dat", "ranks": 2,
+  "views": {
+    "all": {},
+    "half": { "disp": "3 * rank", "etype": { "type": "contiguous", "oldtype": "byte", "count": 3 },
+              "filetype": { "type": "resized", "lb": 0, "extent": 6 } } } }
+END
+}
+
+# slice FILE DISP RANK: the slice of strided_spec, cut out by python.
+slice() {
+    /usr/bin/python3 - "$@" <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+start = int(sys.argv[2]) + 8 * int(sys.argv[3])
+for at in range(start, len(data) - 7, 32):
+    sys.stdout.buffer.write(data[at : at + 8])
+END
+}
+
+# fails STATUS MESSAGE COMMAND...: what the command says and how it ends.
+fails() {
+    local status=$1 message=$2
+    shift 2
+    run -"$status" --separate-stderr "$@"
+    echo "$stderr"
+    [ "$stderr" = "mpiio-view: $message" ]
+    [ -z "$output" ]
+}
+
+@test "view: help and version" {
+    local command
+    [[ $(mpiio-view --version) =~ ^mpiio-view\ [0-9]+\.[0-9]+ ]]
+    mpiio-view --help | grep -q '^Usage: mpiio-view'
+    for command in check map owner cat; do
+        mpiio-view --help | grep -q "^  $command "
+        mpiio-view "$command" --help | grep -q "^Usage: mpiio-view $command SPEC"
+        mpiio-view "$command" --help | grep -q '^Examples:$'
+        [ "$(mpiio-view "$command" --version)" = "$(mpiio-view --version)" ]
+    done
+}
+
+@test "view: wrong usage is one line and exit status 2" {
+    strided_spec
+    fails 2 "a subcommand is missing (see mpiio-view --help)" mpiio-view
+    fails 2 "chek: no such subcommand (see mpiio-view --help)" mpiio-view chek f.json
+    fails 2 "map: SPEC is missing (see mpiio-view map --help)" mpiio-view map -r 0
+    fails 2 "map: -r RANK is missing (see mpiio-view map --help)" mpiio-view map f.json
+    fails 2 "owner: DISP is missing (see mpiio-view owner --help)" mpiio-view owner f.json
+    fails 2 "check: x: one argument too many (see mpiio-view check --help)" \
+        mpiio-view check f.json x
+    fails 2 "cat: -x: no such option (see mpiio-view cat --help)" mpiio-view cat -x f.json
+    fails 2 "cat: --frob=1: no such option (see mpiio-view cat --help)" \
+        mpiio-view cat --frob=1 f.json
+    fails 2 "cat: -r: the value is missing (see mpiio-view cat --help)" mpiio-view cat f.json -r
+    fails 2 "check: -r: not an option of this subcommand (see mpiio-view check --help)" \
+        mpiio-view check f.json -r 0
+    fails 2 "cat: -r two: expected the number of a rank (see mpiio-view cat --help)" \
+        mpiio-view cat f.json -r two
+    fails 2 "-r 4: the ranks are 0 .. 3" mpiio-view cat f.json -r 4
+    fails 2 "cat: -n 0: expected a number of ranks, 1 .. 2147483647 (see mpiio-view cat --help)" \
+        mpiio-view cat f.json -r 0 -n 0
+    fails 2 "map: --offset 5q: expected a number of bytes, such as 4096, 4k, 1M (see mpiio-view map --help)" \
+        mpiio-view map f.json -r 0 --offset 5q
+    fails 2 "map: --length 9000000T: more than 2^63-1 bytes (see mpiio-view map --help)" \
+        mpiio-view map f.json -r 0 --length 9000000T
+}
+
+@test "view: a wrong spec is exit status 2, with its place" {
+    printf '{ "viewspec": 1, "file": "f.dat",\n  "view": { "etype": "dubble" } }\n' >bad.json
+    run -2 --separate-stderr mpiio-view cat bad.json -r 0
+    [[ $stderr == "mpiio-view: bad.json:2:22: /view/etype: "* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    run -2 --separate-stderr mpiio-view check none.json
+    [[ $stderr == "mpiio-view: none.json: "*"No such file or directory" ]]
+}
+
+@test "view: -n, -f and -D override the spec" {
+    strided_spec
+    mv f.dat g.dat
+    cmp <(slice g.dat 0 1) <(mpiio-view cat f.json -f g.dat -D header=0 -r 1)
+    [ "$(mpiio-view map f.json -n 8 -f g.dat -r 7 | head -n 2)" = $'0\t72\t8\n8\t136\t8' ]
+}
+
+@test "view: map prints offset, displacement and length to the end of the slice" {
+    strided_spec
+    mpiio-view map f.json -r 3 >runs
+    [ "$(head -n 2 runs)" = $'0\t40\t8\n8\t72\t8' ]
+    [ "$(tail -n 1 runs)" = $'792\t3208\t8' ]
+    [ "$(wc -l <runs)" -eq 100 ]
+    # What it prints is where the bytes are.
+    while read -r _ place length; do
+        tail -c +$((place + 1)) f.dat | head -c "$length"
+    done <runs >bytes
+    cmp bytes <(mpiio-view cat f.json -r 3)
+}
+
+@test "view: map of a range, cut inside runs, adjacent runs merged" {
+    strided_spec
+    two_views
+    [ "$(mpiio-view map f.json -r 0 --offset 4 --length 10)" = $'4\t20\t4\n8\t48\t6' ]
+    [ "$(mpiio-view map f.json -r 0 --offset 1k --length 8)" = $'1024\t4112\t8' ]
+    [ "$(mpiio-view map t.json -v all -r 1)" = $'0\t0\t24' ]
+    [ -z "$(mpiio-view map f.json -r 0 --offset 1M)" ]
+    [ -z "$(mpiio-view map f.json -r 0 --length 0)" ]
+}
+
+@test "view: map without a file shows one tile, or what --length says" {
+    strided_spec
+    rm f.dat
+    run -0 --separate-stderr mpiio-view map f.json -r 1
+    [ "$output" = $'0\t24\t8' ]
+    [[ $stderr == "mpiio-view: "*"f.dat: No such file or directory: showing one tile"* ]]
+    run -0 --separate-stderr mpiio-view map f.json -r 1 --length 12
+    [ "$output" = $'0\t24\t8\n8\t56\t4' ]
+    [ -z "$stderr" ]
+}
+
+@test "view: owner is the inverse of map, for every byte" {
+    local place rank
+    two_views
+    for rank in 0 1; do
+        mpiio-view map t.json -v half -r "$rank" |
+            awk -v rank="$rank" '{ for (i = 0; i < $3; i++)
+                                       printf "%d\thalf\t%d\t%d\n", $2 + i, rank, $1 + i }'
+    done | sort -n >expected
+    for ((place = 0; place < 24; place++)); do
+        mpiio-view owner t.json "$place" | sed "s/^/$place\t/"
+    done >got
+    [ "$(grep -c all got)" -eq 48 ]
+    diff expected <(grep half got)
+}
+
+@test "view: owner names a view without a name -, and nothing where no slice holds the byte" {
+    strided_spec
+    [ "$(mpiio-view owner f.json 48)" = $'-\t0\t8' ]
+    [ -z "$(mpiio-view owner f.json 3)" ]
+    [ "$(mpiio-view owner f.json 3k)" = $'-\t2\t760' ]
+    # The last etype is not whole: no slice shows it.
+    [ -z "$(mpiio-view owner f.json 3217)" ]
+    run -0 --separate-stderr mpiio-view owner f.json 5000
+    [ -z "$output" ]
+    [[ $stderr == "mpiio-view: "*"f.dat: displacement 5000 is behind the end of the file (3220 bytes)" ]]
+    rm f.dat
+    [ "$(mpiio-view owner f.json 3217)" = $'-\t0\t801' ]
+}
+
+@test "view: owner among a hundred thousand ranks" {
+    strided_spec
+    [ "$(mpiio-view owner f.json -n 100000 -D header=0 3000)" = $'-\t375\t0' ]
+}
+
+@test "view: cat writes the slice" {
+    local rank
+    strided_spec
+    for rank in 0 1 2 3; do
+        cmp <(slice f.dat 16 "$rank") <(mpiio-view cat f.json -r "$rank")
+    done
+    cmp <(slice f.dat 16 2 | tail -c +101 | head -c 50) \
+        <(mpiio-view cat f.json -r 2 --offset 100 --length 50)
+    [ -z "$(mpiio-view cat f.json -r 2 --offset 1G)" ]
+    [ -z "$(mpiio-view cat f.json -r 2 --length 0)" ]
+}
+
+@test "view: cat of many megabytes, any offset" {
+    strided_spec
+    make_file f.dat 100000007
+    slice f.dat 16 1 >expected
+    cmp expected <(mpiio-view cat f.json -r 1)
+    cmp <(tail -c +3000002 expected | head -c 9000001) \
+        <(mpiio-view cat f.json -r 1 --offset 3000001 --length 9000001)
+    cmp <(tail -c +1048577 expected) <(mpiio-view cat f.json -r 1 --offset 1M --length 1T)
+}
+
+@test "view: cat needs a view where there are several" {
+    two_views
+    [ "$(mpiio-view cat t.json -v half -r 1)" = defjklpqrvwx ]
+    fails 2 "several views: choose one with -v (all, half)" mpiio-view cat t.json -r 1
+    fails 2 "-v none: no such view (there are: all, half)" mpiio-view cat t.json -v none -r 1
+}
+
+@test "view: cat without a file fails" {
+    strided_spec
+    rm f.dat
+    run -1 --separate-stderr mpiio-view cat f.json -r 0
+    [[ $stderr == "mpiio-view: "*"f.dat: No such file or directory" ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "view: a reader that goes away ends it quietly" {
+    strided_spec
+    make_file f.dat 50000000
+    set +o pipefail
+    [ "$(mpiio-view cat f.json -r 0 2>err | head -c 3 | wc -c)" -eq 3 ]
+    [ "$(mpiio-view map f.json -r 0 2>>err | head -n 1)" = $'0\t16\t8' ]
+    (trap '' PIPE && mpiio-view cat f.json -r 0 2>>err | head -c 3 >/dev/null)
+    (trap '' PIPE && mpiio-view map f.json -r 0 2>>err | head -n 1 >/dev/null)
+    [ ! -s err ]
+}
+
+@test "view: a full disk is said" {
+    strided_spec
+    two_views
+    run -1 --separate-stderr bash -c 'mpiio-view cat f.json -r 0 >/dev/full'
+    [ "$stderr" = "mpiio-view: standard output: No space left on device" ]
+    run -1 --separate-stderr bash -c 'mpiio-view map f.json -r 0 >/dev/full'
+    [ "$stderr" = "mpiio-view: standard output: No space left on device" ]
+    run -1 --separate-stderr bash -c 'mpiio-view --help >/dev/full'
+    [ "$stderr" = "mpiio-view: standard output: No space left on device" ]
+}
+
+@test "view: progress appears on a terminal, and only there" {
+    strided_spec
+    make_file f.dat 64000000
+    # A slow reader: the copy takes longer than the second before the line appears.
+    cat >slow <<'END'
+mpiio-view cat f.json -r 0 | (sleep 1.5; cat >copy)
+END
+    script -qec "bash slow" /dev/null </dev/null >screen 3>&-
+    grep -qE 'mpiio-view: [0-9.]+ [KM]iB, [0-9]+ %, [0-9.]+ [A-Za-z]+/s' screen
+    bash slow >log 2>&1
+    [ ! -s log ]
+    cmp copy <(slice f.dat 16 0)
+}
+
+@test "view: check says what is covered, and how it found out" {
+    strided_spec
+    run -0 --separate-stderr mpiio-view check f.json
+    [[ ${lines[0]} == *"f.dat: 3220 bytes, 4 ranks, 1 view" ]]
+    [ "${lines[1]}" = "view: ranks 4, tile 8, extent 32, coverage 100 %, overlaps 0, holes 0 of 32 bytes (closed form), file tail 4, slices 3200 bytes" ]
+    [[ $stderr == "mpiio-view: warning: view: the file ends inside an etype: its last 4 bytes"* ]]
+    run -0 --separate-stderr mpiio-view check f.json -n 3 -D header=0
+    [[ ${lines[1]} == *", extent 24, coverage 100 %, overlaps 0, holes 0 of 24 bytes"* ]]
+}
+
+@test "view: check says a line a view; overlaps and holes" {
+    two_views
+    mpiio-view check t.json >out
+    [ "$(wc -l <out)" -eq 3 ]
+    grep -q '^view all: ranks 2, .*coverage 100 %, overlaps 1, holes 0 of 1 bytes' out
+    grep -q '^view half: ranks 2, tile 3, extent 6, coverage 100 %, overlaps 0, holes 0 of 6' out
+    cat >holes.json <<'END'
+{ "viewspec": 1, "file": "t.dat", "ranks": 3,
+  "view": { "disp": "4 * rank", "filetype": { "type": "resized", "lb": 0, "extent": 16,
+            "oldtype": { "type": "contiguous", "count": 6 } } } }
+END
+    mpiio-view check holes.json | grep -q 'coverage 87.50 %, overlaps 4, holes 2 of 16 bytes (closed form)'
+    cat >odd.json <<'END'
+{ "viewspec": 1, "file": "t.dat", "ranks": 2,
+  "view": { "filetype": { "type": "resized", "lb": 0, "extent": "7 + 4 * rank" } } }
+END
+    mpiio-view check odd.json | grep -q 'overlaps 1, holes 60 of 77 bytes (walked one period)'
+}
+
+@test "view: check of 10^12 elements over thousands of ranks is in closed form" {
+    strided_spec
+    cat >big.json <<'END'
+{ "viewspec": 1, "file": "f.dat", "ranks": 4096,
+  "view": { "etype": "double",
+            "filetype": { "type": "darray", "gsizes": [1000003, 1000001], "psizes": [64, 64],
+                          "distribs": ["cyclic", "block"], "dargs": [3, null], "order": "C" } } }
+END
+    timeout 60 mpiio-view check big.json >out
+    grep -q 'coverage 100 %, overlaps 0, holes 0 of 8000032000024 bytes (closed form)' out
+}
+
+@test "view: check fails where the spec cannot be used" {
+    strided_spec
+    run -1 --separate-stderr mpiio-view check f.json -f none.dat
+    [[ $stderr == "mpiio-view: "*"none.dat: No such file or directory" ]]
+    [[ $output == "view: ranks 4, tile 8, extent 32, coverage 100 %"* ]]
+    sed 's/header + /header - /' f.json >negative.json
+    run -1 --separate-stderr mpiio-view check negative.json
+    [[ $stderr == "mpiio-view: negative.json:"*": /view/disp: "* ]]
+    sed 's/"double",/"double", "datarep": "big-endian",/' f.json >swapped.json
+    run -1 --separate-stderr mpiio-view check swapped.json
+    [[ $stderr == *"mpiio-view: view: data representation big-endian: not supported"* ]]
+    fails 1 "data representation big-endian: not supported" mpiio-view cat swapped.json -r 0
+    # Positions do not change where sizes do not.
+    [ "$(mpiio-view map swapped.json -r 0 --length 8)" = $'0\t16\t8' ]
+    sed 's/"double",/"long", "datarep": "external32",/; s/8 \*/4 */g' f.json >narrow.json
+    fails 1 "data representation external32: not supported (its elements have other sizes in the file)" \
+        mpiio-view map narrow.json -r 0
+    fails 1 "data representation external32: not supported (its elements have other sizes in the file)" \
+        mpiio-view owner narrow.json 40
+}
+
+# Each block of JSON in viewspec(5) is a spec; the commands behind it print what stands there.
+@test "view: the examples of viewspec(5) are true" {
+    /usr/bin/python3 - "$top/man/viewspec.5.scd" <<'END'
+import json, re, subprocess, sys
+text = open(sys.argv[1]).read()
+blocks = re.findall(r"^```\n(.*?)^```$", text, re.M | re.S)
+examples = outputs = 0
+spec = None
+for block in blocks:
+    if block.startswith("{"):
+        json.loads(block)
+        spec = f"example{examples}.json"
+        open(spec, "w").write(block)
+        subprocess.run(["mpiio-view", "map", spec, "-r", "0", "--length", "1"], check=True,
+                       stdout=subprocess.DEVNULL)
+        examples += 1
+        continue
+    for command, expected in re.findall(r"^\$ mpiio-view (.*)\n((?:(?!\$).*\n)*)", block, re.M):
+        words = [spec if word == "SPEC" else word for word in command.split()]
+        got = subprocess.run(["mpiio-view"] + words, check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+        want = [line.split() for line in expected.splitlines()]
+        outputs += 1
+        assert [line.split() for line in got.splitlines()] == want, (spec, command, got)
+assert examples >= 18 and outputs >= examples, (examples, outputs)
+END
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdint.h>
+#include <time.h>
+
+/*
+ * What the benchmark programs share with scripts/bench, which makes the file: 64-bit word number
+ * index of the file holds index * BENCH_FACTOR modulo 2^64, so a word tells where it came from.
+ */
+#define BENCH_FACTOR UINT64_C(0x9E3779B97F4A7C15)
+
+static inline uint64_t bench_word(uint64_t index)
+{
+    return index * BENCH_FACTOR;
+}
+
+/* Seconds of a clock that only goes forward. */
+static inline double bench_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The next of a fixed series of numbers that look random (splitmix64); state starts anywhere. */
+static inline uint64_t bench_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/*
+ * A sum over a slice that depends on the place of each word; position is the number in the slice
+ * of the first of the count words.
+ */
+static inline uint64_t bench_sum(const uint64_t *words, uint64_t count, uint64_t position)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++)
+        sum += words[i] * (2 * (position + i) + 1);
+    return sum;
+}
+
+#endif

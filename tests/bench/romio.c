@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The peer of scripts/bench: what an MPI program does to read the slices that mpiio-viewfs shows,
+ * in process, through the file views of its MPI library. One process; the rank is an argument.
+ *
+ *   romio read FILE RUN RANKS RANK BYTES CALL   reads BYTES of rank RANK's slice, CALL bytes a
+ *                                               call: runs of RUN bytes, tile of RANKS * RUN
+ *   romio sum  FILE RUN RANKS RANK BYTES CALL   the same; prints bench_sum instead of the time
+ *   romio seek FILE RUNS COUNT                  COUNT reads of 8 bytes each at random places of a
+ *                                               view of RUNS runs, 8 of 16, all in one tile
+ *
+ * Prints the seconds that the reads took, or the sum. Every size is in bytes and a multiple of 8.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <mpi.h>
+
+#include "bench.h"
+
+struct pattern {
+    const char *path;
+    long long run, ranks, rank, bytes, call;
+};
+
+static void fail(const char *what, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    if (code != MPI_SUCCESS)
+        MPI_Error_string(code, text, &length);
+    fprintf(stderr, "romio: %s%s%s\n", what, *text ? ": " : "", text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+static void check(const char *what, int code)
+{
+    if (code != MPI_SUCCESS)
+        fail(what, code);
+}
+
+static MPI_File open_view(const char *path, MPI_Offset displacement, MPI_Datatype filetype)
+{
+    MPI_File file;
+    char datarep[] = "native";
+    check("open",
+          MPI_File_open(MPI_COMM_SELF, (char *)path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+    check("set_view",
+          MPI_File_set_view(file, displacement, MPI_DOUBLE, filetype, datarep, MPI_INFO_NULL));
+    return file;
+}
+
+static void read_words(MPI_File file, uint64_t *words, int count)
+{
+    MPI_Status status;
+    int got = 0;
+    check("read", MPI_File_read(file, words, count, MPI_DOUBLE, &status));
+    check("count", MPI_Get_count(&status, MPI_DOUBLE, &got));
+    if (got != count)
+        fail("short read", MPI_SUCCESS);
+}
+
+static void read_slice(const struct pattern *p, bool sum)
+{
+    MPI_Datatype run, tile;
+    check("contiguous", MPI_Type_contiguous((int)(p->run / 8), MPI_DOUBLE, &run));
+    check("resized", MPI_Type_create_resized(run, 0, p->run * p->ranks, &tile));
+    check("commit", MPI_Type_commit(&tile));
+    MPI_File file = open_view(p->path, p->rank * p->run, tile);
+    uint64_t *words = malloc((size_t)p->call);
+    if (!words)
+        fail("out of memory", MPI_SUCCESS);
+    memset(words, 0, (size_t)p->call); /* page faults are not what is measured */
+
+    uint64_t total = 0;
+    double start = bench_now();
+    for (long long done = 0; done < p->bytes; done += p->call) {
+        long long length = p->bytes - done < p->call ? p->bytes - done : p->call;
+        read_words(file, words, (int)(length / 8));
+        if (sum)
+            total += bench_sum(words, (uint64_t)length / 8, (uint64_t)done / 8);
+    }
+    double seconds = bench_now() - start;
+    if (sum)
+        printf("%" PRIu64 "\n", total);
+    else
+        printf("%.9f\n", seconds);
+
+    free(words);
+    check("close", MPI_File_close(&file));
+    check("free", MPI_Type_free(&tile));
+    check("free", MPI_Type_free(&run));
+}
+
+static void read_random(const char *path, long long runs, long long count)
+{
+    MPI_Datatype filetype;
+    check("vector", MPI_Type_vector((int)runs, 1, 2, MPI_DOUBLE, &filetype));
+    check("commit", MPI_Type_commit(&filetype));
+    MPI_File file = open_view(path, 0, filetype);
+
+    uint64_t state = 1;
+    double start = bench_now();
+    for (long long i = 0; i < count; i++) {
+        uint64_t element = bench_random(&state) % (uint64_t)runs, word = 0;
+        MPI_Status status;
+        check("read_at",
+              MPI_File_read_at(file, (MPI_Offset)element, &word, 1, MPI_DOUBLE, &status));
+        if (word != bench_word(2 * element))
+            fail("wrong data", MPI_SUCCESS);
+    }
+    printf("%.9f\n", bench_now() - start);
+
+    check("close", MPI_File_close(&file));
+    check("free", MPI_Type_free(&filetype));
+}
+
+/* A size or count from the command line: decimal, at least least. */
+static long long number(const char *text, long long least)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || value < least)
+        fail("wrong number", MPI_SUCCESS);
+    return value;
+}
+
+int main(int argc, char **argv)
+{
+    check("init", MPI_Init(&argc, &argv));
+    if (argc == 8 && (!strcmp(argv[1], "read") || !strcmp(argv[1], "sum"))) {
+        struct pattern p = {.path = argv[2],
+                            .run = number(argv[3], 8),
+                            .ranks = number(argv[4], 1),
+                            .rank = number(argv[5], 0),
+                            .bytes = number(argv[6], 8),
+                            .call = number(argv[7], 8)};
+        read_slice(&p, !strcmp(argv[1], "sum"));
+    } else if (argc == 5 && !strcmp(argv[1], "seek")) {
+        read_random(argv[2], number(argv[3], 1), number(argv[4], 1));
+    } else {
+        fail("usage: romio read|sum FILE RUN RANKS RANK BYTES CALL, romio seek FILE RUNS COUNT",
+             MPI_SUCCESS);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer harness: any text is either refused with a place and a reason, or gives views whose
+ * maps are sound: positions and displacements are each other's inverse, runs are where the map
+ * says, and sizes grow with the file.
+ *
+ * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            abort();                                                                               \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_position(const struct vs_map *map, int64_t position)
+{
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    int64_t displacement = vs_map_displacement(map, position);
+
+    if (position < 0 || position >= facts->limit) {
+        CHECK(displacement == -1);
+        return;
+    }
+    CHECK(displacement >= facts->displacement);
+    int64_t found = vs_map_find(map, displacement);
+    int64_t bound = vs_map_lower_bound(map, displacement);
+    CHECK(found >= 0 && found <= position && bound <= position);
+    CHECK(vs_map_displacement(map, found) == displacement);
+    CHECK(vs_map_displacement(map, bound) >= displacement);
+    if (facts->disjoint)
+        CHECK(found == position);
+    if (facts->disjoint && facts->monotonic)
+        CHECK(bound == position);
+}
+
+static void check_runs(const struct vs_map *map, int64_t position, int64_t length)
+{
+    struct vs_runs runs;
+    struct vs_run run;
+    int64_t at = position;
+
+    vs_runs_start(&runs, map, position, length);
+    for (int i = 0; i < 50 && vs_runs_next(&runs, &run); i++) {
+        CHECK(run.position == at && run.length > 0);
+        CHECK(run.displacement == vs_map_displacement(map, run.position));
+        CHECK(run.displacement + run.length - 1 ==
+              vs_map_displacement(map, run.position + run.length - 1));
+        at += run.length;
+    }
+    CHECK(at <= position + length);
+}
+
+static void check_view(const struct vs_view *view)
+{
+    static const int64_t sizes[] = {0, 1, 7, 100, 4096, 1 << 20, INT64_C(1) << 40, INT64_MAX};
+    const struct vs_map *map = vs_view_map(view);
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    int64_t last = 0;
+
+    CHECK(facts->limit >= 0 && facts->tile_size >= 0);
+    check_position(map, -1);
+    check_position(map, facts->limit);
+    check_position(map, INT64_MAX);
+    for (int i = 0; i < 40; i++)
+        check_position(map, i);
+    for (int shift = 6; shift < 63; shift++)
+        check_position(map, INT64_C(1) << shift);
+    if (facts->limit > 0)
+        check_position(map, facts->limit - 1);
+    check_runs(map, 0, 1000);
+    check_runs(map, facts->tile_size / 2, 1000);
+    if (facts->limit > 100)
+        check_runs(map, facts->limit - 100, 100);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        int64_t shown = vs_view_positions(view, sizes[i]);
+        CHECK(shown >= last && shown <= facts->limit);
+        CHECK(shown % vs_view_facts(view)->etype_file_size == 0);
+        last = shown;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    int rc = vs_spec_parse((const char *)data, size, "fuzz", "/", NULL, &spec, &error);
+
+    if (rc) {
+        CHECK(error.code == rc && error.reason[0] && !spec);
+        return 0;
+    }
+    for (size_t v = 0; v < vs_spec_view_count(spec); v++) {
+        int64_t ranks = vs_spec_ranks(spec);
+        const int64_t tried[] = {0, 1, ranks / 2, ranks - 1};
+        for (int i = 0; i < 4; i++) {
+            struct vs_error problem = {0};
+            struct vs_view *view = NULL;
+            if (tried[i] >= ranks)
+                continue;
+            rc = vs_spec_view(spec, v, tried[i], &view, &problem);
+            CHECK(rc ? problem.code == rc && problem.reason[0] : view != NULL);
+            if (!rc)
+                check_view(view);
+            vs_view_unref(view);
+        }
+    }
+    free(vs_spec_resolved(spec));
+    vs_spec_free(spec);
+    return 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SLICE_FIXTURE_H
+#define SLICE_FIXTURE_H
+
+/* What the tests of slices share: files without a name, views from text, stores over both. */
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "guard.h"
+#include "slice.h"
+#include "store_private.h"
+
+/* An unlinked file in $TMPDIR or /tmp. */
+static inline int make_file(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char name[4096];
+    int fd;
+
+    snprintf(name, sizeof(name), "%s/mpiio-test-XXXXXX", folder != NULL ? folder : "/tmp");
+    fd = mkstemp(name);
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(name), 0);
+    return fd;
+}
+
+static inline void write_file(int fd, const void *bytes, size_t length, int64_t displacement)
+{
+    assert_int_equal(pwrite(fd, bytes, length, displacement), length);
+}
+
+static inline struct mpiio_store *open_store(int fd)
+{
+    struct mpiio_store *store = NULL;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    assert_int_equal(mpiio_store_open(path, O_RDONLY, &store), 0);
+    return store;
+}
+
+/* A view from the JSON text of its filetype (or of more keys of the view), over bytes. */
+__attribute__((format(printf, 1, 2))) static inline struct vs_view *make_view(const char *format,
+                                                                              ...)
+{
+    char keys[8192];
+    char text[8400];
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(keys, sizeof(keys), format, arguments);
+    va_end(arguments);
+    snprintf(text, sizeof(text), "{\"viewspec\": 1, \"file\": \"f\", \"view\": {%s}}", keys);
+    if (vs_spec_parse(text, strlen(text), "test", ".", NULL, &spec, &error) != 0 ||
+        vs_spec_view(spec, 0, 0, &view, &error) != 0) {
+        fail_msg("%s: %s: %s", text, error.pointer, error.reason);
+    }
+    vs_spec_free(spec);
+    return view;
+}
+
+static inline struct mpiio_slice *make_slice(struct mpiio_store *store, struct vs_view *view)
+{
+    struct mpiio_slice *slice = NULL;
+
+    assert_int_equal(mpiio_slice_new(store, view, &slice), 0);
+    return slice;
+}
+
+/* Runs of length bytes, stride apart, for ever. */
+static inline struct vs_view *make_vector(int64_t disp, int64_t length, int64_t stride)
+{
+    return make_view("\"disp\": %" PRId64 ", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
+                     "\"extent\": %" PRId64 ", \"oldtype\": {\"type\": \"contiguous\", "
+                     "\"count\": %" PRId64 "}}",
+                     disp, stride, length);
+}
+
+/*
+ * cmocka puts a handler of SIGBUS in place for each test and takes it away again: what the guard
+ * installed is kept, and put back by the tests whose files are truncated.
+ */
+static struct sigaction of_guard;
+
+static inline void no_work(void *argument)
+{
+    (void)argument;
+}
+
+static inline void keep_guard(void)
+{
+    mpiio_guard_call(no_work, NULL, NULL, 0);
+    sigaction(SIGBUS, NULL, &of_guard);
+}
+
+static inline void restore_guard(void)
+{
+    assert_int_equal(sigaction(SIGBUS, &of_guard, NULL), 0);
+}
+
+#endif

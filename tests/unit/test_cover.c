@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cover.h"
+#include "spec.h"
+
+#define MAX_PERIOD 200000
+#define MAX_TEXT   16384
+
+/* A text that grows; what does not fit makes the spec unreadable, and the test fails. */
+struct text {
+    size_t used;
+    char bytes[MAX_TEXT];
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    text->used += (size_t)vsnprintf(text->bytes + text->used, MAX_TEXT - text->used, format, args);
+    va_end(args);
+    assert_true(text->used < MAX_TEXT);
+}
+
+static int below(int limit)
+{
+    return rand() % limit;
+}
+
+/* A list of n numbers that rise by step and up to slack more. */
+static void put_rising(struct text *text, int n, int step, int slack)
+{
+    int value = below(slack + 1);
+
+    for (int i = 0; i < n; i++) {
+        put(text, "%s%d", i ? "," : "", value);
+        value += step + below(slack + 1);
+    }
+}
+
+/* A random type of at most depth levels over "etype". */
+static void put_type(struct text *text, int depth)
+{
+    int count = 1 + below(5), length = 1 + below(3);
+
+    if (depth == 0) {
+        put(text, "\"etype\"");
+        return;
+    }
+    switch (below(7)) {
+    case 0:
+        put(text, "{\"type\":\"contiguous\",\"count\":%d,\"oldtype\":", count);
+        break;
+    case 1:
+        put(text, "{\"type\":\"vector\",\"count\":%d,\"blocklength\":%d,\"stride\":%d,\"oldtype\":",
+            below(4) ? count : 40, length, length + below(3));
+        break;
+    case 2:
+        put(text, "{\"type\":\"indexed_block\",\"blocklength\":%d,\"displacements\":[", length);
+        put_rising(text, count, length, 3);
+        put(text, "],\"oldtype\":");
+        break;
+    case 3:
+        put(text, "{\"type\":\"indexed\",\"blocklengths\":[");
+        put_rising(text, 3, 0, 1);
+        put(text, "],\"displacements\":[");
+        put_rising(text, 3, 3, 2);
+        put(text, "],\"oldtype\":");
+        break;
+    case 4:
+        put(text,
+            "{\"type\":\"subarray\",\"sizes\":[%d,%d],\"subsizes\":[%d,%d],\"starts\":"
+            "[\"rank %% 2\",%d],\"order\":\"%s\",\"oldtype\":",
+            count + 1, length + 2, count, length, below(2), below(2) ? "C" : "Fortran");
+        break;
+    case 5:
+        put(text, "{\"type\":\"scatter\",\"blocklength\":%d,\"oldtype\":", length);
+        break;
+    default:
+        put(text,
+            "{\"type\":\"struct\",\"blocklengths\":[%d,1],\"displacements\":[%d,4000],"
+            "\"types\":[",
+            length, 4 * below(4));
+        put_type(text, depth - 1);
+        put(text, ",");
+        put_type(text, depth - 1);
+        put(text, "]}");
+        return;
+    }
+    put_type(text, depth - 1);
+    put(text, "}");
+}
+
+static void put_view(struct text *text)
+{
+    static const char *const etypes[] = {
+        "\"byte\"", "\"int\"", "{\"type\":\"resized\",\"lb\":0,\"extent\":6,\"oldtype\":\"int\"}",
+        "{\"type\":\"vector\",\"count\":2,\"blocklength\":1,\"stride\":2,\"oldtype\":\"short\"}"};
+
+    put(text, "{\"disp\":%d,\"etype\":%s,\"filetype\":", 6 * below(5), etypes[below(4)]);
+    put_type(text, below(4));
+    put(text, "}");
+}
+
+/* A darray or one of the 1995 constructors: all ranks together. */
+static void put_shared_view(struct text *text, int ranks)
+{
+    static const char *const distributions[] = {"block", "cyclic"};
+    int columns = ranks % 2 ? 1 : 2;
+
+    switch (below(3)) {
+    case 0:
+        put(text, "{\"filetype\":{\"type\":\"hpf_cyclic\",\"size\":%d,\"blocklength\":%d}}",
+            1 + below(50), 1 + below(4));
+        break;
+    case 1:
+        put(text, "{\"etype\":\"int\",\"filetype\":{\"type\":\"hpf_block\",\"size\":%d}}",
+            1 + below(50));
+        break;
+    default:
+        put(text,
+            "{\"disp\":%d,\"etype\":\"int\",\"filetype\":{\"type\":\"darray\","
+            "\"gsizes\":[%d,%d],\"distribs\":[\"%s\",\"%s\"],\"dargs\":[null,null],"
+            "\"psizes\":[%d,%d],\"order\":\"%s\"}}",
+            below(40), 1 + below(20), 1 + below(20), distributions[below(2)],
+            distributions[below(2)], ranks / columns, columns, below(2) ? "C" : "Fortran");
+    }
+}
+
+static void put_spec(struct text *text)
+{
+    int ranks = 1 + below(6), kind = below(3);
+
+    text->used = 0;
+    put(text, "{\"viewspec\":1,\"file\":\"f\",\"ranks\":%d,\"view\":", ranks);
+    if (kind == 0) {
+        put(text, "{\"per_rank\":[");
+        for (int i = 0; i < ranks; i++) {
+            put(text, i ? "," : "");
+            put_view(text);
+        }
+        put(text, "]}");
+    } else if (kind == 1) {
+        put_shared_view(text, ranks);
+    } else {
+        put_view(text);
+    }
+    put(text, "}");
+}
+
+/* Marks the bytes of [begin, begin + period) that the rank holds, tile by tile. */
+static void mark(const struct vs_map *map, int64_t begin, int64_t period, unsigned char *held)
+{
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    int64_t tile = (begin - facts->end) / facts->tile_extent - 1;
+
+    for (tile = tile < 0 ? 0 : tile; facts->first + tile * facts->tile_extent < begin + period;
+         tile++) {
+        for (int64_t i = 0; i < facts->tile_size; i++) {
+            int64_t place = vs_map_displacement(map, tile * facts->tile_size + i) - begin;
+            if (place >= 0 && place < period && held[place] < 2)
+                held[place]++;
+        }
+    }
+}
+
+static void compare(struct vs_view *const *views, int64_t ranks, const struct text *text,
+                    const struct vs_cover_result *result)
+{
+    unsigned char *held = calloc(1, (size_t)result->period);
+    int64_t begin = 0, tally[3] = {0};
+
+    assert_non_null(held);
+    for (int64_t i = 0; i < ranks; i++) {
+        int64_t end = vs_map_facts(vs_view_map(views[i]))->end;
+        begin = end > begin ? end : begin;
+    }
+    for (int64_t i = 0; i < ranks; i++) {
+        if (vs_map_facts(vs_view_map(views[i]))->tile_size)
+            mark(vs_view_map(views[i]), begin, result->period, held);
+    }
+    for (int64_t i = 0; i < result->period; i++)
+        tally[held[i]]++;
+    free(held);
+    if (tally[0] != result->none || tally[1] != result->once || tally[2] != result->many)
+        fail_msg("%s: none %ld, once %ld, many %ld of %ld expected; got %ld, %ld, %ld", text->bytes,
+                 (long)tally[0], (long)tally[1], (long)tally[2], (long)result->period,
+                 (long)result->none, (long)result->once, (long)result->many);
+}
+
+/* Returns whether the random spec could be compared. */
+static bool check_spec(const struct text *text, int *closed)
+{
+    struct vs_spec *spec = NULL;
+    struct vs_error error = {0};
+    struct vs_view *views[6] = {0};
+    struct vs_cover *cover = vs_cover_new();
+    struct vs_cover_result result;
+    bool usable = false;
+
+    assert_non_null(cover);
+    if (vs_spec_parse(text->bytes, text->used, "spec", ".", NULL, &spec, &error))
+        goto out;
+    for (int64_t i = 0; i < vs_spec_ranks(spec); i++) {
+        if (vs_spec_view(spec, 0, i, &views[i], &error))
+            goto out;
+        assert_int_equal(vs_cover_add(cover, vs_view_map(views[i]), 1), 0);
+    }
+    usable = !vs_cover_compute(cover, 300000, &result) && result.period <= MAX_PERIOD;
+    if (usable && result.period) {
+        compare(views, vs_spec_ranks(spec), text, &result);
+        *closed += result.method == VS_COVER_CLOSED;
+    }
+out:
+    for (int i = 0; i < 6; i++)
+        vs_view_unref(views[i]);
+    vs_cover_free(cover);
+    vs_spec_free(spec);
+    return usable;
+}
+
+static void random_views(void **state)
+{
+    const char *seed = getenv("MPIIO_TEST_SEED");
+    unsigned number = seed ? (unsigned)strtoul(seed, NULL, 10) : 20;
+    struct text *text = malloc(sizeof *text);
+    int usable = 0, closed = 0;
+
+    (void)state;
+    assert_non_null(text);
+    print_message("# seed %u (MPIIO_TEST_SEED)\n", number);
+    srand(number);
+    for (int i = 0; i < 1000; i++) {
+        put_spec(text);
+        usable += check_spec(text, &closed);
+    }
+    free(text);
+    print_message("# %d compared, %d of them in closed form\n", usable, closed);
+    assert_true(usable > 500);
+    assert_true(closed > usable / 2);
+}
+
+/* The coverage of one spec; -E2BIG and the like are failures. */
+static struct vs_cover_result cover_of(const char *text)
+{
+    struct vs_spec *spec = NULL;
+    struct vs_error error = {0};
+    struct vs_cover *cover = vs_cover_new();
+    struct vs_cover_result result;
+
+    assert_non_null(cover);
+    if (vs_spec_parse(text, strlen(text), "spec", ".", NULL, &spec, &error))
+        fail_msg("%s: %s", error.pointer, error.reason);
+    for (int64_t i = 0; i < vs_spec_ranks(spec); i++) {
+        struct vs_view *view;
+        assert_int_equal(vs_spec_view(spec, 0, i, &view, &error), 0);
+        assert_int_equal(vs_cover_add(cover, vs_view_map(view), 1), 0);
+        vs_view_unref(view);
+    }
+    assert_int_equal(vs_cover_compute(cover, VS_COVER_STEPS, &result), 0);
+    vs_cover_free(cover);
+    vs_spec_free(spec);
+    return result;
+}
+
+/* A matrix of 10^12 doubles over 1024 ranks costs some steps a rank, in both orders. */
+static void large_array_in_closed_form(void **state)
+{
+    static const char *const orders[] = {"C", "Fortran"};
+    char text[512];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        snprintf(text, sizeof text,
+                 "{\"viewspec\":1,\"file\":\"f\",\"ranks\":1024,\"view\":{\"etype\":\"double\","
+                 "\"filetype\":{\"type\":\"darray\",\"gsizes\":[1000003,1000001],"
+                 "\"distribs\":[\"%s\",\"cyclic\"],\"dargs\":[null,3],\"psizes\":[32,32],"
+                 "\"order\":\"%s\"}}}",
+                 i < 2 ? "block" : "cyclic", orders[i % 2]);
+        struct vs_cover_result result = cover_of(text);
+        assert_int_equal(result.period, INT64_C(1000003) * 1000001 * 8);
+        assert_int_equal(result.once, result.period);
+        assert_int_equal(result.method, VS_COVER_CLOSED);
+        assert_true(result.steps < 200000);
+    }
+}
+
+static void overlaps_and_holes(void **state)
+{
+    (void)state;
+    struct vs_cover_result result =
+        cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":3,\"view\":{\"disp\":\"4*rank\","
+                 "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":16,\"oldtype\":"
+                 "{\"type\":\"contiguous\",\"count\":6}}}}");
+    assert_int_equal(result.period, 16);
+    assert_int_equal(result.once, 10);
+    assert_int_equal(result.many, 4);
+    assert_int_equal(result.none, 2);
+}
+
+/* Runs of 1 in 7 and 1 in 11 meet once in 77 bytes. */
+static void strides_that_do_not_fit(void **state)
+{
+    (void)state;
+    struct vs_cover_result result =
+        cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":2,\"view\":{"
+                 "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":\"7+4*rank\"}}}");
+    assert_int_equal(result.period, 77);
+    assert_int_equal(result.many, 1);
+    assert_int_equal(result.once, 11 + 7 - 2);
+    assert_int_equal(result.none, 77 - 17);
+}
+
+static void nothing_at_all(void **state)
+{
+    (void)state;
+    struct vs_cover_result result =
+        cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":1,\"view\":{"
+                 "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":8,\"oldtype\":"
+                 "{\"type\":\"contiguous\",\"count\":0}}}}");
+    assert_int_equal(result.period, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_views),       cmocka_unit_test(large_array_in_closed_form),
+        cmocka_unit_test(overlaps_and_holes), cmocka_unit_test(strides_that_do_not_fit),
+        cmocka_unit_test(nothing_at_all),
+    };
+
+    return cmocka_run_group_tests_name("cover", tests, NULL, NULL);
+}

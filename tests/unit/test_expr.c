@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Expressions, as a spec uses them: fixed ones, and random ones against 128-bit arithmetic. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "spec.h"
+
+__extension__ typedef __int128 wide;
+
+#define RANK  3
+#define RANKS 7
+
+/* What "let" holds beside the expression. */
+#define LET "\"n\": 100, \"big\": 9223372036854775807, \"less\": \"n - 200\""
+
+static int64_t disp_of(const struct vs_spec *spec, size_t index)
+{
+    struct vs_error error = {0};
+    struct vs_view *view = NULL;
+
+    assert_int_equal(vs_spec_view(spec, index, RANK, &view, &error), 0);
+    int64_t displacement = vs_map_facts(vs_view_map(view))->displacement;
+    vs_view_unref(view);
+    return displacement;
+}
+
+/* Evaluates text for RANK of RANKS. A displacement is never negative, so it comes in two halves. */
+static int evaluate(const char *text, int64_t *value, struct vs_error *error)
+{
+    char *json = NULL;
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+
+    assert_true(asprintf(&json,
+                         "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"let\": {" LET
+                         ", \"value\": \"%s\"}, \"views\": {"
+                         "\"high\": {\"disp\": \"value / 4294967296 + 2147483648\"}, "
+                         "\"low\": {\"disp\": \"value %% 4294967296\"}}}",
+                         RANKS, text) > 0);
+    int rc = vs_spec_parse(json, strlen(json), "text", "/", NULL, &spec, error);
+    if (!rc)
+        rc = vs_spec_view(spec, 0, RANK, &view, error);
+    if (!rc) {
+        int64_t high = disp_of(spec, 0) - 2147483648;
+        *value = high * 4294967296 + disp_of(spec, 1);
+    }
+    vs_view_unref(view);
+    vs_spec_free(spec);
+    free(json);
+    return rc;
+}
+
+static void values(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+    } cases[] = {
+        {"0", 0},
+        {"9223372036854775807", INT64_MAX},
+        {"0 - 9223372036854775807 - 1", INT64_MIN},
+        {"-9223372036854775807 - 1", INT64_MIN},
+        {"2+3*4", 14},
+        {"(2+3)*4", 20},
+        {"2*3+4", 10},
+        {"10-3-2", 5},
+        {"10-(3-2)", 9},
+        {"100/10/2", 5},
+        {"100/10*2", 20},
+        {"100%7*2", 4},
+        {"7/2", 3},
+        {"(0-7)/2", -4},
+        {"7/(0-2)", -4},
+        {"(0-7)/(0-2)", 3},
+        {"7%2", 1},
+        {"(0-7)%2", 1},
+        {"7%(0-2)", -1},
+        {"(0-7)%(0-2)", -1},
+        {"(0-8)/2", -4},
+        {"(0-8)%2", 0},
+        {"min(3,5)", 3},
+        {"max(3,5)", 5},
+        {"min(max(1,2),max(4,3))*2", 4},
+        {"max( rank , ranks )", RANKS},
+        {"rank", RANK},
+        {"rank*n+ranks", RANK * 100 + RANKS},
+        {"n/ranks", 14},
+        {"less", -100},
+        {"big", INT64_MAX},
+        {"((((((((1))))))))", 1},
+        {" \\t1 +\\n2 ", 3},
+        {"007", 7},
+        {"- 5", -5},
+        {"2 - -3", 5},
+        {"-(2+3)*2", -10},
+        {"big - big", 0},
+        {"big / (0-1)", -INT64_MAX},
+        {"(0 - big - 1) % (0 - 1)", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vs_error error = {0};
+        int64_t value = 0;
+        if (evaluate(cases[i].text, &value, &error))
+            fail_msg("%s: %s", cases[i].text, error.reason);
+        if (value != cases[i].value)
+            fail_msg("%s is %" PRId64 ", expected %" PRId64, cases[i].text, value, cases[i].value);
+    }
+}
+
+static void refused(void **state)
+{
+    static const char *const cases[] = {
+        "",
+        "+",
+        "2+",
+        "*2",
+        "(1",
+        "1)",
+        "()",
+        "1 2",
+        "1,2",
+        "min",
+        "min(1)",
+        "min(1,2,3)",
+        "min 1,2",
+        "min(,2)",
+        "x",
+        "x$",
+        "$",
+        "1.0",
+        "1e3",
+        "0x10",
+        "2^3",
+        "2**3",
+        "1/0",
+        "1%0",
+        "n/(rank-3)",
+        "9223372036854775808",
+        "99999999999999999999999999",
+        "big+1",
+        "0-big-2",
+        "big*2",
+        "(0-big-1)/(0-1)",
+        "(0-big-1)*(0-1)",
+        "-(0-big-1)",
+        "4294967296*4294967296",
+        "rank rank",
+        "Rank",
+        "ranks2",
+        "value",
+        "\\u0000",
+        "1\\u00a02",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vs_error error = {0};
+        int64_t value = 0;
+        int rc = evaluate(cases[i], &value, &error);
+        if (rc != -EINVAL)
+            fail_msg("%s gives %d and %" PRId64 ", expected an error", cases[i], rc, value);
+        assert_true(error.reason[0] != '\0');
+    }
+}
+
+/* Random expressions: text and value are made together. */
+struct maker {
+    uint64_t random;
+    char text[4096];
+    size_t length;
+    int64_t rank;
+    bool wrong; /* overflow or division by zero somewhere */
+};
+
+static unsigned below(struct maker *maker, unsigned bound)
+{
+    maker->random = maker->random * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(maker->random >> 33) % bound;
+}
+
+static void put(struct maker *maker, const char *text)
+{
+    size_t length = strlen(text);
+
+    assert_true(maker->length + length < sizeof(maker->text));
+    memcpy(maker->text + maker->length, text, length + 1);
+    maker->length += length;
+}
+
+static int64_t settle(struct maker *maker, wide value)
+{
+    if (value < INT64_MIN || value > INT64_MAX) {
+        maker->wrong = true;
+        return 1;
+    }
+    return (int64_t)value;
+}
+
+static int64_t number(struct maker *maker)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } names[] = {
+        {"rank", maker->rank}, {"ranks", RANKS}, {"n", 100}, {"big", INT64_MAX}, {"less", -100}};
+    char text[32];
+    int64_t value = below(maker, 12);
+
+    if (below(maker, 4) == 0) {
+        unsigned i = below(maker, sizeof(names) / sizeof(names[0]));
+        put(maker, names[i].name);
+        return names[i].value;
+    }
+    if (below(maker, 5) == 0)
+        value = (int64_t)(maker->random >> (1 + below(maker, 60)));
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    put(maker, text);
+    return value;
+}
+
+static int64_t apply(struct maker *maker, char operator, int64_t a, int64_t b)
+{
+    wide quotient;
+
+    switch (operator) {
+    case '+':
+        return settle(maker, (wide)a + b);
+    case '-':
+        return settle(maker, (wide)a - b);
+    case '*':
+        return settle(maker, (wide)a * b);
+    default:
+        if (b == 0) {
+            maker->wrong = true;
+            return 1;
+        }
+        quotient = (wide)a / b;
+        if ((wide)a % b != 0 && (a < 0) != (b < 0))
+            quotient--;
+        return operator== '/' ? settle(maker, quotient) : settle(maker, (wide)a - quotient * b);
+    }
+}
+
+static int64_t factor(struct maker *maker, int depth);
+
+/* operators of one level of precedence, from left to right */
+static int64_t chain(struct maker *maker, int depth, bool products)
+{
+    int64_t value = products ? factor(maker, depth) : chain(maker, depth, true);
+
+    while (below(maker, 3) == 0) {
+        char text[4] = {' ', products ? "*/%"[below(maker, 3)] : "+-"[below(maker, 2)], ' ', 0};
+        put(maker, below(maker, 2) ? text : (char[2]){text[1], 0});
+        value = apply(maker, text[1], value,
+                      products ? factor(maker, depth) : chain(maker, depth, true));
+    }
+    return value;
+}
+
+static int64_t factor(struct maker *maker, int depth)
+{
+    unsigned choice = depth == 0 ? 9 : below(maker, 8);
+    int64_t a, b;
+
+    if (choice > 2)
+        return number(maker);
+    if (choice == 0) {
+        put(maker, "(");
+        a = chain(maker, depth - 1, false);
+        put(maker, ")");
+        return a;
+    }
+    put(maker, choice == 1 ? "min(" : "max(");
+    a = chain(maker, depth - 1, false);
+    put(maker, ",");
+    b = chain(maker, depth - 1, false);
+    put(maker, ")");
+    return (a < b) == (choice == 1) ? a : b;
+}
+
+/* Makes the same expression as the last call with that random state, with rank's value in it. */
+static int64_t make(struct maker *maker, uint64_t random, int64_t rank)
+{
+    maker->random = random;
+    maker->length = 0;
+    maker->wrong = false;
+    maker->rank = rank;
+    return chain(maker, 5, false);
+}
+
+static void random_expressions(void **state)
+{
+    struct maker maker = {.random = 20250131};
+    int wrong = 0;
+
+    (void)state;
+    for (int i = 0; i < 4000; i++) {
+        struct vs_error error = {0};
+        uint64_t random = maker.random;
+        int64_t value = 0, expected;
+        /* Loading a spec compiles its rank 0, so what is wrong there is found first. */
+        make(&maker, random, 0);
+        bool bad = maker.wrong;
+        expected = make(&maker, random, RANK);
+        bad = bad || maker.wrong;
+        int rc = evaluate(maker.text, &value, &error);
+        if (rc != (bad ? -EINVAL : 0))
+            fail_msg("%d, %s: %s", rc, error.reason, maker.text);
+        if (!rc && value != expected)
+            fail_msg("%s is %" PRId64 ", expected %" PRId64, maker.text, value, expected);
+        wrong += bad;
+    }
+    assert_in_range(wrong, 100, 3900);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(random_expressions),
+    };
+
+    return cmocka_run_group_tests_name("expr", tests, NULL, NULL);
+}

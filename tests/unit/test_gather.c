@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gather.h"
+
+#define SPACE (64 << 10)
+#define FENCE 0x5a
+
+static unsigned char source[SPACE];
+static unsigned char packed[SPACE + 128];
+
+static int fill(void **state)
+{
+    (void)state;
+    srand(1);
+    for (size_t i = 0; i < sizeof(source); i++) {
+        source[i] = (unsigned char)rand();
+    }
+    return 0;
+}
+
+/* Gathers to a place at skew within a cache line and compares byte by byte, fences included. */
+static void check(size_t first, size_t length, size_t count, ptrdiff_t stride, size_t skew)
+{
+    unsigned char *to = packed + 64 + skew % 16;
+
+    memset(packed, FENCE, sizeof(packed));
+    mpiio_gather(to, source + first, length, count, stride);
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *run = source + first + (ptrdiff_t)i * stride;
+
+        assert_memory_equal(to + i * length, run, length);
+    }
+    assert_int_equal(to[-1], FENCE);
+    assert_int_equal(to[count * length], FENCE);
+}
+
+static void test_every_short_length(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length <= 200; length++) {
+        for (size_t count = 0; count <= 9; count++) {
+            check(count, length, count, (ptrdiff_t)length + 7, length);
+            check(0, length, count, (ptrdiff_t)length, count);
+            check(3, length, count, 4 * (ptrdiff_t)length, 1);
+        }
+    }
+}
+
+static void test_long_lengths(void **state)
+{
+    static const size_t lengths[] = {255, 256, 1000, 4095, 4096, 4097, 10000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        check(5, lengths[i], 3, (ptrdiff_t)lengths[i] * 2, i);
+        check(0, lengths[i], 1, 0, i);
+    }
+}
+
+static void test_runs_that_overlap_or_go_back(void **state)
+{
+    (void)state;
+    check(100, 8, 50, 0, 0);
+    check(100, 8, 50, 3, 0);
+    check(100, 100, 50, 1, 0);
+    check(9000, 16, 50, -32, 0);
+    check(9000, 300, 20, -301, 5);
+    check(9000, 7, 20, -7, 5);
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        size_t length = 1 + (size_t)rand() % 300;
+        size_t count = 1 + (size_t)rand() % 60;
+        ptrdiff_t stride = rand() % 1000;
+
+        check((size_t)rand() % 1000, length, count, stride, (size_t)rand());
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_short_length),
+        cmocka_unit_test(test_long_lengths),
+        cmocka_unit_test(test_runs_that_overlap_or_go_back),
+        cmocka_unit_test(test_random),
+    };
+
+    return cmocka_run_group_tests(tests, fill, NULL);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "guard.h"
+
+#define SIZE ((size_t)64 << 10)
+
+/* A mapping of an empty file: every touch is a SIGBUS. */
+static volatile const char *absent;
+static volatile const char *present;
+
+struct touch {
+    volatile const char *place;
+    int sum;
+    int rounds;
+};
+
+static void touch(void *argument)
+{
+    struct touch *work = argument;
+
+    work->sum = work->place[0] + work->place[SIZE - 1];
+    work->rounds++;
+}
+
+static bool guarded(struct touch *work, volatile const char *base)
+{
+    return mpiio_guard_call(touch, work, (const void *)base, SIZE);
+}
+
+/*
+ * cmocka puts a handler of its own in place for each test and takes it away again: what the guard
+ * installed is kept here, and each test that means to fault starts by putting it back.
+ */
+static struct sigaction of_guard;
+
+static void restore_guard(void)
+{
+    assert_int_equal(sigaction(SIGBUS, &of_guard, NULL), 0);
+}
+
+static int map_files(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char name[4096];
+    int fd;
+
+    snprintf(name, sizeof(name), "%s/mpiio-guard-XXXXXX", folder != NULL ? folder : "/tmp");
+    fd = mkstemp(name);
+    if (fd < 0 || unlink(name) != 0) {
+        return -1;
+    }
+    absent = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+    present = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    close(fd);
+    return absent == MAP_FAILED || present == MAP_FAILED ? -1 : 0;
+}
+
+/* How a child ended that faults outside while the handler before the guard's is the default. */
+static int status_of_child;
+
+static void fault_in_child(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct rlimit no_core = {0, 0};
+        struct touch work = {.place = present};
+
+        setrlimit(RLIMIT_CORE, &no_core);
+        if (!guarded(&work, present) || freopen("/dev/null", "w", stderr) == NULL) {
+            _exit(0);
+        }
+        work.place = absent;
+        touch(&work);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status_of_child, 0) != child) {
+        abort();
+    }
+}
+
+static void test_a_fault_outside_still_kills(void **state)
+{
+    int status = status_of_child;
+
+    (void)state;
+    /* A sanitizer's handler ends the process in a way of its own. */
+    assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGBUS : WEXITSTATUS(status) != 0);
+}
+
+static sigjmp_buf escape;
+static volatile sig_atomic_t handed_on;
+
+static void own_handler(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)info;
+    (void)context;
+    handed_on++;
+    siglongjmp(escape, 1);
+}
+
+/* The guard's handler with another one behind it. */
+static void install_both(void)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO};
+    struct touch work = {.place = present};
+
+    action.sa_sigaction = own_handler;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGBUS, &action, NULL) != 0 || !guarded(&work, present) ||
+        sigaction(SIGBUS, NULL, &of_guard) != 0) {
+        abort();
+    }
+}
+
+static void test_other_faults_are_handed_on(void **state)
+{
+    struct touch work = {.place = absent};
+
+    (void)state;
+    restore_guard();
+    if (sigsetjmp(escape, 1) == 0) {
+        touch(&work);
+    }
+    assert_int_equal(handed_on, 1);
+    /* In a guarded call, but not in its memory. */
+    if (sigsetjmp(escape, 1) == 0) {
+        guarded(&work, present);
+    }
+    assert_int_equal(handed_on, 2);
+    /* A signal that somebody sent is no fault at all. */
+    if (sigsetjmp(escape, 1) == 0) {
+        raise(SIGBUS);
+    }
+    assert_int_equal(handed_on, 3);
+}
+
+static void test_work_is_done(void **state)
+{
+    struct touch work = {.place = present};
+
+    (void)state;
+    assert_true(guarded(&work, present));
+    assert_int_equal(work.rounds, 1);
+}
+
+static void test_a_missing_page_ends_the_work(void **state)
+{
+    sigset_t mask;
+
+    (void)state;
+    restore_guard();
+    for (int i = 0; i < 1000; i++) {
+        struct touch work = {.place = absent};
+
+        assert_false(guarded(&work, absent));
+        assert_int_equal(work.rounds, 0);
+        work.place = present;
+        assert_true(guarded(&work, present));
+    }
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+    assert_int_equal(sigismember(&mask, SIGBUS), 0);
+}
+
+static void *touch_often(void *argument)
+{
+    intptr_t wrong = 0;
+
+    for (int i = 0; i < 500; i++) {
+        volatile const char *place = (i + *(int *)argument) % 3 == 0 ? present : absent;
+        struct touch work = {.place = place};
+
+        wrong += guarded(&work, place) != (place == present);
+    }
+    return (void *)wrong;
+}
+
+static void test_threads_fault_at_once(void **state)
+{
+    pthread_t threads[4];
+    int numbers[4];
+
+    (void)state;
+    restore_guard();
+    for (int i = 0; i < 4; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, touch_often, &numbers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *wrong = NULL;
+
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_fault_outside_still_kills),
+        cmocka_unit_test(test_other_faults_are_handed_on),
+        cmocka_unit_test(test_work_is_done),
+        cmocka_unit_test(test_a_missing_page_ends_the_work),
+        cmocka_unit_test(test_threads_fault_at_once),
+    };
+
+    if (map_files() != 0) {
+        return 1;
+    }
+    fault_in_child();
+    install_both();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Maps at their edges: what random small types do not reach. */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "spec.h"
+
+static struct vs_view *view_of(int64_t rank, const char *body)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    char *text = NULL;
+
+    assert_true(asprintf(&text, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 4, \"view\": %s}",
+                         body) > 0);
+    if (vs_spec_parse(text, strlen(text), "text", "/", NULL, &spec, &error) ||
+        vs_spec_view(spec, 0, rank, &view, &error))
+        fail_msg("%s: %s: %s", body, error.pointer, error.reason);
+    vs_spec_free(spec);
+    free(text);
+    return view;
+}
+
+#define PAIRS                                                                                      \
+    "{\"etype\": \"int\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 16, "       \
+    "\"oldtype\": {\"type\": \"contiguous\", \"count\": 2}}}"
+
+/* A strided view is one batch, not a batch a tile. */
+static void strided_batch(void **state)
+{
+    struct vs_view *view = view_of(0, PAIRS);
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+
+    (void)state;
+    vs_cursor_start(&cursor, vs_view_map(view), 0, 8000);
+    assert_true(vs_cursor_batch(&cursor, &batch));
+    assert_int_equal(batch.count, 1000);
+    assert_int_equal(batch.length, 8);
+    assert_int_equal(batch.stride, 16);
+    assert_false(vs_cursor_batch(&cursor, &batch));
+    /* A range that cuts its first and last run. */
+    vs_cursor_start(&cursor, vs_view_map(view), 3, 8000);
+    int64_t at = 3, batches = 0;
+    for (; vs_cursor_batch(&cursor, &batch); batches++) {
+        assert_int_equal(batch.position, at);
+        at += batch.count * batch.length;
+    }
+    assert_int_equal(at, 8003);
+    assert_in_range(batches, 1, 3);
+    vs_view_unref(view);
+}
+
+/* A plain file is one run, however many tiles it has. */
+static void contiguous_run(void **state)
+{
+    struct vs_view *view = view_of(0, "{\"disp\": 100, \"etype\": \"double\"}");
+    struct vs_runs runs;
+    struct vs_run run;
+
+    (void)state;
+    vs_runs_start(&runs, vs_view_map(view), 5, INT64_C(1) << 50);
+    assert_true(vs_runs_next(&runs, &run));
+    assert_int_equal(run.position, 5);
+    assert_int_equal(run.displacement, 105);
+    assert_int_equal(run.length, INT64_C(1) << 50);
+    assert_false(vs_runs_next(&runs, &run));
+    vs_view_unref(view);
+}
+
+static void ranges_are_cut(void **state)
+{
+    struct vs_view *view = view_of(0, PAIRS);
+    const struct vs_map *map = vs_view_map(view);
+    int64_t limit = vs_map_facts(map)->limit;
+    struct vs_runs runs;
+    struct vs_run run;
+
+    (void)state;
+    vs_runs_start(&runs, map, 0, 0);
+    assert_false(vs_runs_next(&runs, &run));
+    vs_runs_start(&runs, map, limit, 10);
+    assert_false(vs_runs_next(&runs, &run));
+    vs_runs_start(&runs, map, limit - 4, INT64_MAX);
+    assert_true(vs_runs_next(&runs, &run));
+    assert_int_equal(run.length, 4);
+    assert_false(vs_runs_next(&runs, &run));
+    vs_view_unref(view);
+}
+
+/* A file has at most 2^63 - 1 bytes; positions behind them do not exist. */
+static void limit(void **state)
+{
+    static const char *const bodies[] = {
+        "{}",
+        PAIRS,
+        "{\"disp\": 9223372036854775800}",
+        "{\"disp\": 9223372036854775806}",
+        "{\"etype\": \"double\", \"filetype\": {\"type\": \"scatter\"}}",
+        "{\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 9223372036854775807}}",
+        "{\"disp\": 5, \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": "
+        "9223372036854775000}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        struct vs_view *view = view_of(1, bodies[i]);
+        const struct vs_map *map = vs_view_map(view);
+        int64_t end = vs_map_facts(map)->limit;
+        assert_true(end > 0);
+        int64_t last = vs_map_displacement(map, end - 1);
+        assert_true(last >= 0);
+        assert_int_equal(vs_map_displacement(map, end), -1);
+        assert_int_equal(vs_map_displacement(map, INT64_MAX), -1);
+        assert_int_equal(vs_map_find(map, last), end - 1);
+        assert_true(vs_view_positions(view, INT64_MAX) <= end);
+        vs_view_unref(view);
+    }
+}
+
+static void limits_exactly(void **state)
+{
+    struct vs_view *view = view_of(0, "{\"disp\": 9223372036854775800}");
+
+    (void)state;
+    assert_int_equal(vs_map_facts(vs_view_map(view))->limit, 7);
+    assert_int_equal(vs_view_slice_size(view, INT64_MAX), 7);
+    vs_view_unref(view);
+    view = view_of(0, "{\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": "
+                      "9223372036854775807}}");
+    assert_int_equal(vs_map_facts(vs_view_map(view))->limit, 1);
+    assert_int_equal(vs_view_slice_size(view, INT64_MAX), 1);
+    vs_view_unref(view);
+}
+
+/* A slice in memory is longer than the file where external32 is shorter. */
+static void slice_too_long(void **state)
+{
+    struct vs_view *view = view_of(0, "{\"etype\": \"long\", \"datarep\": \"external32\"}");
+
+    (void)state;
+    assert_int_equal(vs_view_slice_size(view, 11), 16);
+    assert_true(vs_view_slice_size(view, INT64_MAX) < 0);
+    vs_view_unref(view);
+}
+
+/* Tiles that interleave: slice order is not file order, and the first one that is missing ends it.
+ */
+static void interleaved_tiles(void **state)
+{
+    struct vs_view *view = view_of(
+        0, "{\"etype\": \"int\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 4, "
+           "\"oldtype\": {\"type\": \"indexed\", \"blocklengths\": [1, 1], \"displacements\": "
+           "[0, 100]}}}");
+    const struct vs_map *map = vs_view_map(view);
+
+    (void)state;
+    assert_false(vs_map_facts(map)->monotonic && vs_map_facts(map)->disjoint);
+    assert_int_equal(vs_map_displacement(map, 4), 400);
+    assert_int_equal(vs_map_displacement(map, 8), 4);
+    assert_int_equal(vs_map_find(map, 400), 4);
+    assert_int_equal(vs_map_find(map, 404), 12);
+    assert_int_equal(vs_map_lower_bound(map, 300), 4);
+    assert_int_equal(vs_view_positions(view, 400), 4);
+    assert_int_equal(vs_view_positions(view, 404), 12);
+    vs_view_unref(view);
+}
+
+/* A long list of blocks: every one is found, both ways. */
+static void long_list(void **state)
+{
+    enum { BLOCKS = 20000 };
+    char *body = malloc(BLOCKS * 16 + 200), *end = body;
+    int64_t displacement = 0;
+
+    (void)state;
+    assert_non_null(body);
+    end += sprintf(end, "{\"filetype\": {\"type\": \"hindexed_block\", \"blocklength\": 3, "
+                        "\"displacements\": [");
+    for (int i = 0; i < BLOCKS; i++) {
+        end += sprintf(end, "%s%ld", i ? "," : "", (long)displacement);
+        displacement += 3 + i % 7;
+    }
+    strcpy(end, "]}}");
+    struct vs_view *view = view_of(0, body);
+    const struct vs_map *map = vs_view_map(view);
+    displacement = 0;
+    for (int i = 0; i < BLOCKS; i++) {
+        assert_int_equal(vs_map_displacement(map, 3 * i + 2), displacement + 2);
+        assert_int_equal(vs_map_find(map, displacement + 1), 3 * i + 1);
+        assert_int_equal(vs_map_find(map, displacement + 3), i % 7 ? -1 : 3 * i + 3);
+        displacement += 3 + i % 7;
+    }
+    vs_view_unref(view);
+    free(body);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strided_batch),     cmocka_unit_test(contiguous_run),
+        cmocka_unit_test(ranges_are_cut),    cmocka_unit_test(limit),
+        cmocka_unit_test(limits_exactly),    cmocka_unit_test(slice_too_long),
+        cmocka_unit_test(interleaved_tiles), cmocka_unit_test(long_list),
+    };
+
+    return cmocka_run_group_tests_name("map", tests, NULL, NULL);
+}

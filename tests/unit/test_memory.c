@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that runs out: every allocation that loading and compiling a rich spec makes, jansson's
+ * included, fails in turn. The program is linked with --wrap for malloc, calloc, realloc and
+ * strdup. That nothing leaks is for the sanitizers' builds to tell.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "spec.h"
+
+/* Allocations until one fails; negative: none does. */
+static long countdown = -1;
+static bool spare_json; /* jansson's allocations are not counted down */
+
+static int fails(void)
+{
+    if (countdown < 0)
+        return 0;
+    return countdown-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+char *__wrap_strdup(const char *text);
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    return fails() ? NULL : __real_realloc(block, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = fails() ? NULL : __real_malloc(size);
+
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static void *json_allocate(size_t size)
+{
+    return !spare_json && fails() ? NULL : __real_malloc(size);
+}
+
+static int load(const char *name)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    char path[256];
+
+    snprintf(path, sizeof(path), "../specs/valid/%s.json", name);
+    int rc = vs_spec_load(path, NULL, &spec, &error);
+    for (size_t v = 0; !rc && v < vs_spec_view_count(spec); v++) {
+        for (int64_t rank = 0; !rc && rank < vs_spec_ranks(spec); rank++) {
+            struct vs_view *view = NULL;
+            rc = vs_spec_view(spec, v, rank, &view, &error);
+            vs_view_unref(view);
+        }
+    }
+    if (rc)
+        assert_int_equal(error.code, rc);
+    if (rc)
+        assert_true(error.reason[0] != '\0');
+    else
+        free(vs_spec_resolved(spec)); /* NULL where memory ran out in it */
+    vs_spec_free(spec);
+    return rc;
+}
+
+/* Fails the first allocation of a load, the second and so on; returns how many there are. */
+static long fail_each(const char *name)
+{
+    for (long n = 0;; n++) {
+        countdown = n;
+        int rc = load(name);
+        bool done = countdown >= 0; /* none was left to fail */
+        countdown = -1;
+        /* jansson takes a token that it cannot store for a wrong one. */
+        if (rc != 0 && rc != -ENOMEM && (spare_json || rc != -EINVAL))
+            fail_msg("%s: allocation %ld: error %d", name, n, rc);
+        if (done)
+            return n;
+    }
+}
+
+static const char *const names[] = {"several-views",       "struct-etype",
+                                    "constructor-darray",  "constructor-struct",
+                                    "constructor-indexed", "per-rank"};
+
+static void own_allocations(void **state)
+{
+    (void)state;
+    spare_json = true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_true(fail_each(names[i]) > 2);
+}
+
+static void all_allocations(void **state)
+{
+    (void)state;
+    spare_json = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_true(fail_each(names[i]) > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_allocations),
+        cmocka_unit_test(all_allocations),
+    };
+
+    json_set_alloc_funcs(json_allocate, free);
+    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}

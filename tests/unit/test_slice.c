@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+#include "slice_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+#define FILE_BYTES (300 << 10)
+
+static unsigned char content[FILE_BYTES];
+
+static int make_content_file(void)
+{
+    int fd = make_file();
+
+    write_file(fd, content, sizeof(content), 0);
+    return fd;
+}
+
+/* Every byte by vs_map_displacement. */
+static void check_read(struct mpiio_slice *slice, int64_t offset, size_t length, size_t skew)
+{
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+    int64_t size = mpiio_slice_size(slice);
+    int64_t want = size - offset < (int64_t)length ? size - offset : (int64_t)length;
+    unsigned char *buffer = malloc(length + skew + 1);
+    ssize_t got;
+
+    assert_non_null(buffer);
+    buffer[skew + length] = 0x5a;
+    got = mpiio_slice_read(slice, buffer + skew, length, offset);
+    assert_int_equal(got, want > 0 ? want : 0);
+    for (int64_t i = 0; i < want; i++) {
+        int64_t displacement = vs_map_displacement(map, offset + i);
+
+        if (buffer[skew + i] != content[displacement]) {
+            fail_msg("offset %" PRId64 " + %" PRId64, offset, i);
+        }
+    }
+    assert_int_equal(buffer[skew + length], 0x5a);
+    free(buffer);
+}
+
+static int below(int limit)
+{
+    return rand() % limit;
+}
+
+static struct vs_view *random_vector(void)
+{
+    int length = 1 + below(below(2) ? 20 : 3000);
+    int count = 1 + below(20);
+
+    return make_view("\"disp\": %d, \"filetype\": {\"type\": \"vector\", \"count\": %d, "
+                     "\"blocklength\": %d, \"stride\": %d}",
+                     below(5000), count, length, length + below(3 * length));
+}
+
+static struct vs_view *random_blocks(void)
+{
+    char lengths[1024] = "";
+    char places[1024] = "";
+    size_t l = 0, p = 0;
+    int place = 0;
+
+    for (int i = 0; i < 12; i++) {
+        int length = 1 + below(50);
+
+        place += below(4) == 0 ? below(30000) : below(100);
+        l += (size_t)snprintf(lengths + l, sizeof(lengths) - l, "%s%d", i ? "," : "", length);
+        p += (size_t)snprintf(places + p, sizeof(places) - p, "%s%d", i ? "," : "", place);
+        place += length;
+    }
+    return make_view("\"filetype\": {\"type\": \"hindexed\", \"blocklengths\": [%s], "
+                     "\"displacements\": [%s]}",
+                     lengths, places);
+}
+
+static struct vs_view *random_subarray(void)
+{
+    int sizes[3], parts[3], starts[3];
+
+    for (int i = 0; i < 3; i++) {
+        sizes[i] = 1 + below(30);
+        parts[i] = 1 + below(sizes[i]);
+        starts[i] = below(sizes[i] - parts[i] + 1);
+    }
+    return make_view("\"etype\": \"int\", \"filetype\": {\"type\": \"subarray\", "
+                     "\"sizes\": [%d,%d,%d], \"subsizes\": [%d,%d,%d], \"starts\": [%d,%d,%d], "
+                     "\"order\": \"%s\"}",
+                     sizes[0], sizes[1], sizes[2], parts[0], parts[1], parts[2], starts[0],
+                     starts[1], starts[2], below(2) ? "C" : "Fortran");
+}
+
+/* Runs that count as long, at places that agree and do not agree with the buffer's. */
+static struct vs_view *random_long(void)
+{
+    int length = (16 << 10) + 64 * below(100) + (below(2) ? below(64) : 0);
+
+    return make_vector(64 * below(10), length, length + 64 * below(1000));
+}
+
+/* Short runs that lie far apart. */
+static struct vs_view *random_sparse(void)
+{
+    return make_vector(below(100), 1 + below(100), (17 << 10) + below(5000));
+}
+
+static void check_random_views(bool refuse_mapping)
+{
+    static struct vs_view *(*const kinds[])(void) = {random_vector, random_blocks, random_subarray,
+                                                     random_long, random_sparse};
+    int fd = make_content_file();
+
+    for (int i = 0; i < 200; i++) {
+        struct mpiio_store *store = open_store(fd);
+        struct mpiio_slice *slice = make_slice(store, kinds[i % 5]());
+        int size = (int)mpiio_slice_size(slice);
+
+        atomic_store(&store->windows.refused, refuse_mapping);
+        check_read(slice, 0, (size_t)size + 10, 0);
+        for (int j = 0; j < 10; j++) {
+            check_read(slice, below(size + 2), (size_t)below(below(2) ? 100 : size + 2),
+                       (size_t)below(64));
+        }
+        mpiio_slice_free(slice);
+        mpiio_store_close(store);
+    }
+    close(fd);
+}
+
+static void test_random_views(void **state)
+{
+    (void)state;
+    check_random_views(false);
+}
+
+static void test_random_views_without_mapping(void **state)
+{
+    (void)state;
+    check_random_views(true);
+}
+
+/* sysfs has regular files with a size and without mmap. */
+static void test_filesystem_without_mapping(void **state)
+{
+    struct mpiio_store *store = NULL;
+    struct mpiio_counters counters;
+    struct mpiio_slice *slice;
+    unsigned char whole[4096], packed[4096];
+    ssize_t size, got;
+
+    (void)state;
+    if (mpiio_store_open("/sys/kernel/notes", O_RDONLY, &store) != 0 ||
+        mpiio_store_size(store) < 16) {
+        print_message("# no /sys/kernel/notes here\n");
+        mpiio_store_close(store);
+        skip();
+    }
+    size = pread(mpiio_store_fd(store), whole, sizeof(whole), 0);
+    slice = make_slice(store, make_vector(0, 2, 6));
+    got = mpiio_slice_read(slice, packed, sizeof(packed), 0);
+    assert_true(got >= size / 6 * 2);
+    for (ssize_t i = 0; i < got && i / 2 * 6 + i % 2 < size; i++) {
+        assert_int_equal(packed[i], whole[i / 2 * 6 + i % 2]);
+    }
+    mpiio_store_counters(store, &counters);
+    assert_true(counters.store_reads <= 2);
+    assert_int_equal(counters.store_map_bytes, 0);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+}
+
+static void test_end_of_slice(void **state)
+{
+    int fd = make_content_file();
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(store, make_vector(3, 8, 32));
+    int64_t size = mpiio_slice_size(slice);
+    unsigned char *buffer = malloc((size_t)size);
+
+    (void)state;
+    assert_int_equal(size, (FILE_BYTES - 3) / 32 * 8 + 8);
+    assert_int_equal(mpiio_slice_read(slice, buffer, SIZE_MAX, size - 5), 5);
+    assert_int_equal(mpiio_slice_read(slice, buffer, SIZE_MAX, 0), size);
+    assert_int_equal(mpiio_slice_read(slice, buffer, 10, size), 0);
+    assert_int_equal(mpiio_slice_read(slice, buffer, 10, INT64_MAX), 0);
+    assert_int_equal(mpiio_slice_read(slice, buffer, 0, 0), 0);
+    assert_int_equal(mpiio_slice_read(slice, buffer, 10, -1), -EINVAL);
+    free(buffer);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+static void test_file_grows_and_shrinks(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
+
+    (void)state;
+    restore_guard();
+    check_read(slice, 0, 100, 0);
+    for (size_t size = 1000; size < FILE_BYTES; size += 17777) {
+        write_file(fd, content, size, 0);
+        check_read(slice, 0, FILE_BYTES, 1);
+    }
+    write_file(fd, content, FILE_BYTES, 0);
+    for (int size = FILE_BYTES; size > 0; size -= 7777) {
+        assert_int_equal(ftruncate(fd, size), 0);
+        check_read(slice, 0, FILE_BYTES, 1);
+    }
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+/* A run over the edge of a window, more windows than are kept, and the end of the file in one. */
+static void test_windows(void **state)
+{
+    const int windows = MPIIO_WINDOW_COUNT + 5;
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 1000, 1024));
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+    unsigned char buffer[5000];
+
+    (void)state;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 1; i <= windows; i++) {
+            int64_t edge = i * MPIIO_WINDOW_SIZE - 300;
+
+            write_file(fd, content + i, 5000, edge - 2000);
+        }
+        for (int i = 1; i <= windows; i++) {
+            int64_t first = i * MPIIO_WINDOW_SIZE - 2300;
+            int64_t offset = vs_map_lower_bound(map, first);
+            ssize_t got = mpiio_slice_read(slice, buffer + pass, 4000, offset);
+
+            assert_true(got >= 3000);
+            for (ssize_t k = 0; k < got; k++) {
+                int64_t place = vs_map_displacement(map, offset + k) - first;
+
+                assert_int_equal(buffer[pass + k], place < 5000 ? content[i + place] : 0);
+            }
+        }
+    }
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+/* One run that spans windows, to a place that makes it go through them. */
+static void test_run_longer_than_a_window(void **state)
+{
+    const size_t length = (size_t)MPIIO_WINDOW_SIZE + 100000;
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(store, make_view("\"disp\": 0"));
+    struct mpiio_counters counters;
+    unsigned char *buffer = calloc(1, length + 1);
+
+    (void)state;
+    write_file(fd, content, FILE_BYTES, MPIIO_WINDOW_SIZE - FILE_BYTES / 2);
+    assert_int_equal(mpiio_slice_read(slice, buffer + 1, length, 0), length);
+    assert_memory_equal(buffer + 1 + MPIIO_WINDOW_SIZE - FILE_BYTES / 2, content,
+                        FILE_BYTES / 2 + 100000);
+    mpiio_store_counters(store, &counters);
+    assert_int_equal(counters.store_map_bytes, length);
+    free(buffer);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+static struct mpiio_counters count_read(int fd, struct vs_view *view, int64_t skew, bool refuse)
+{
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(store, view);
+    struct mpiio_counters counters;
+    char *buffer = aligned_alloc(4096, 512 << 10);
+    ssize_t size = mpiio_slice_size(slice);
+
+    atomic_store(&store->windows.refused, refuse);
+    assert_int_equal(mpiio_slice_read(slice, buffer + skew, 256 << 10, 0), size);
+    mpiio_store_counters(store, &counters);
+    assert_int_equal(counters.slice_reads, 1);
+    assert_int_equal(counters.slice_read_bytes, size);
+    assert_int_equal(counters.store_read_bytes + (refuse ? 0 : counters.store_map_bytes),
+                     refuse ? counters.store_read_bytes : (uint64_t)size);
+    free(buffer);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    return counters;
+}
+
+static void test_counters_show_the_plan(void **state)
+{
+    int fd = make_content_file();
+
+    (void)state;
+    /* Dense: all from a mapping, no read. */
+    assert_int_equal(count_read(fd, make_vector(0, 8, 32), 0, false).store_reads, 0);
+    /* Sparse: a read per run. */
+    assert_int_equal(count_read(fd, make_vector(0, 8, 30 << 10), 0, false).store_reads, 10);
+    /* Long: a read per run where the places agree, else from the mapping. */
+    assert_int_equal(count_read(fd, make_vector(0, 20 << 10, 30 << 10), 0, false).store_reads, 10);
+    assert_int_equal(count_read(fd, make_vector(0, 20 << 10, 30 << 10), 8, false).store_reads, 0);
+    /* No mapping: blocks of 256 KiB. */
+    assert_int_equal(count_read(fd, make_vector(0, 8, 32), 0, true).store_reads, 2);
+    assert_in_range(count_read(fd, make_vector(0, 8, 32), 0, true).store_read_bytes,
+                    FILE_BYTES - 64, FILE_BYTES);
+    close(fd);
+}
+
+/* Truncation by another thread. */
+
+#define RACE_BYTES (4 << 20)
+
+struct race {
+    int fd;
+    unsigned int seed;
+    atomic_bool over;
+};
+
+static void *shrink(void *argument)
+{
+    struct race *race = argument;
+    int64_t size = RACE_BYTES;
+
+    while (size > 0) {
+        size -= rand_r(&race->seed) % 100000;
+        if (ftruncate(race->fd, size > 0 ? size : 0) != 0) {
+            abort();
+        }
+        usleep(20);
+    }
+    atomic_store(&race->over, true);
+    return NULL;
+}
+
+/* The file only shrinks and holds no zeros: a zero that is read was never there. */
+static void race_round(struct mpiio_slice *slice, int fd, unsigned char *buffer, unsigned int seed)
+{
+    struct race race = {.fd = fd, .seed = seed};
+    unsigned char *full = malloc(RACE_BYTES);
+    pthread_t thread;
+    size_t skew = seed % 2;
+
+    memset(full, 0xa5, RACE_BYTES);
+    write_file(fd, full, RACE_BYTES, 0);
+    free(full);
+    atomic_init(&race.over, false);
+    assert_int_equal(pthread_create(&thread, NULL, shrink, &race), 0);
+    while (!atomic_load(&race.over)) {
+        int64_t before = mpiio_slice_size(slice);
+        ssize_t got = mpiio_slice_read(slice, buffer + skew, RACE_BYTES, 0);
+
+        assert_in_range(got, 0, before);
+        for (ssize_t i = 0; i < got; i++) {
+            if (buffer[skew + i] != 0xa5) {
+                fail_msg("byte %zd of %zd is %d", i, got, buffer[skew + i]);
+            }
+        }
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(mpiio_slice_read(slice, buffer, RACE_BYTES, 0), 0);
+}
+
+static void test_truncated_while_read(void **state)
+{
+    unsigned char *buffer = aligned_alloc(4096, RACE_BYTES + 4096);
+    struct vs_view *views[] = {make_vector(0, 8, 32),     make_vector(0, 700, 900),
+                               make_vector(5, 40, 20000), make_vector(0, 20000, 24000),
+                               make_vector(0, 64, 64),    make_vector(3, 3, 4)};
+
+    (void)state;
+    restore_guard();
+    for (unsigned int i = 0; i < 30; i++) {
+        int fd = make_file();
+        struct mpiio_store *store = open_store(fd);
+        struct mpiio_slice *slice = make_slice(store, vs_view_ref(views[i % 6]));
+
+        race_round(slice, fd, buffer, i);
+        mpiio_slice_free(slice);
+        mpiio_store_close(store);
+        close(fd);
+    }
+    for (int i = 0; i < 6; i++) {
+        vs_view_unref(views[i]);
+    }
+    free(buffer);
+}
+
+/* Threads share the windows and the counters. */
+struct reader {
+    struct mpiio_slice *slice;
+    int number;
+    bool wrong;
+};
+
+static void *read_much(void *argument)
+{
+    struct reader *reader = argument;
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(reader->slice));
+    unsigned int seed = (unsigned int)reader->number;
+
+    for (int i = 0; i < 300; i++) {
+        int64_t mark = 1 + rand_r(&seed) % (2 * MPIIO_WINDOW_COUNT);
+        unsigned char byte = 0;
+        int64_t offset = vs_map_lower_bound(map, mark * MPIIO_WINDOW_SIZE / 2);
+
+        if (mpiio_slice_read(reader->slice, &byte, 1, offset) != 1 || byte != mark) {
+            reader->wrong = true;
+        }
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
+    struct mpiio_counters counters;
+    struct reader readers[4];
+    pthread_t threads[4];
+
+    (void)state;
+    for (int i = 1; i <= 2 * MPIIO_WINDOW_COUNT; i++) {
+        unsigned char mark[32] = {(unsigned char)i};
+
+        write_file(fd, mark, sizeof(mark), i * MPIIO_WINDOW_SIZE / 2);
+    }
+    for (int i = 0; i < 4; i++) {
+        readers[i] = (struct reader){.slice = slice, .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_much, &readers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_false(readers[i].wrong);
+    }
+    mpiio_store_counters(store, &counters);
+    assert_int_equal(counters.slice_reads, 1200);
+    assert_int_equal(counters.slice_read_bytes, 1200);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+static void test_open(void **state)
+{
+    struct mpiio_store *store = NULL;
+    char fifo[] = "/tmp/mpiio-fifo-XXXXXX";
+
+    (void)state;
+    assert_int_equal(mpiio_store_open("/", O_RDONLY, &store), -EISDIR);
+    assert_int_equal(mpiio_store_open("/dev/null", O_RDONLY, &store), -EINVAL);
+    assert_int_equal(mpiio_store_open("/no/such", O_RDONLY, &store), -ENOENT);
+    assert_non_null(mkdtemp(fifo));
+    assert_int_equal(rmdir(fifo), 0);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(mpiio_store_open(fifo, O_RDONLY, &store), -EINVAL);
+    assert_int_equal(unlink(fifo), 0);
+    assert_null(store);
+    mpiio_store_close(NULL);
+    mpiio_slice_free(NULL);
+}
+
+static void test_conversion_is_refused(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = NULL;
+    struct vs_view *view = make_view("\"etype\": \"double\", \"datarep\": \"external32\"");
+
+    (void)state;
+    assert_int_equal(mpiio_slice_new(store, view, &slice), -ENOTSUP);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_views),
+        cmocka_unit_test(test_random_views_without_mapping),
+        cmocka_unit_test(test_filesystem_without_mapping),
+        cmocka_unit_test(test_end_of_slice),
+        cmocka_unit_test(test_file_grows_and_shrinks),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_run_longer_than_a_window),
+        cmocka_unit_test(test_counters_show_the_plan),
+        cmocka_unit_test(test_truncated_while_read),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_conversion_is_refused),
+    };
+
+    srand(2);
+    for (size_t i = 0; i < sizeof(content); i++) {
+        content[i] = (unsigned char)rand();
+    }
+    keep_guard();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/specs: every spec under invalid/ is refused with the message in its file "error", every
+ * one under valid/ compiles for all ranks; and what the functions of spec.h say of a spec.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "spec.h"
+
+#define FIXTURES "../specs"
+
+/* Loads the spec at path and compiles all its views, as every user of a spec does. */
+static int load_all(const char *path, struct vs_spec **spec, struct vs_error *error)
+{
+    int rc = vs_spec_load(path, NULL, spec, error);
+
+    for (size_t v = 0; !rc && v < vs_spec_view_count(*spec); v++) {
+        for (int64_t rank = 0; !rc && rank < vs_spec_ranks(*spec); rank++) {
+            struct vs_view *view = NULL;
+            rc = vs_spec_view(*spec, v, rank, &view, error);
+            vs_view_unref(view);
+        }
+    }
+    return rc;
+}
+
+static void read_line(const char *path, char *text, int size)
+{
+    FILE *file = fopen(path, "r");
+
+    if (!file)
+        fail_msg("no file %s", path);
+    assert_non_null(fgets(text, size, file));
+    text[strcspn(text, "\n")] = '\0';
+    assert_int_equal(fgetc(file), EOF);
+    fclose(file);
+}
+
+static void check_invalid(const char *name, int *wrong)
+{
+    char expected[1400], text[1400] = "accepted";
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    int rc;
+
+    assert_int_equal(chdir(name), 0);
+    read_line("error", expected, sizeof(expected));
+    rc = load_all("spec.json", &spec, &error);
+    vs_spec_free(spec);
+    if (rc)
+        vs_error_text(&error, text, sizeof(text));
+    if (rc != -EINVAL || error.code != rc || strcmp(text, expected) != 0) {
+        print_message("# %s: %s (%d)\n#   expected: %s\n", name, text, rc, expected);
+        ++*wrong;
+    }
+    assert_int_equal(chdir(".."), 0);
+}
+
+static void invalid_specs(void **state)
+{
+    char home[PATH_MAX];
+    struct dirent *entry;
+    int seen = 0, wrong = 0;
+
+    (void)state;
+    assert_non_null(getcwd(home, sizeof(home)));
+    assert_int_equal(chdir(FIXTURES "/invalid"), 0);
+    DIR *folder = opendir(".");
+    assert_non_null(folder);
+    while ((entry = readdir(folder))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        check_invalid(entry->d_name, &wrong);
+        seen++;
+    }
+    closedir(folder);
+    assert_int_equal(chdir(home), 0);
+    assert_int_equal(wrong, 0);
+    assert_true(seen >= 60);
+}
+
+/* The resolved text of a spec is a spec, and describes the same views. */
+static void check_resolved(const char *path, const struct vs_spec *spec)
+{
+    struct vs_error error = {0};
+    struct vs_spec *again = NULL;
+    char *text = vs_spec_resolved(spec);
+
+    assert_non_null(text);
+    if (vs_spec_parse(text, strlen(text), "resolved", "/", NULL, &again, &error))
+        fail_msg("%s: resolved: %s: %s", path, error.pointer, error.reason);
+    assert_string_equal(vs_spec_file(again), vs_spec_file(spec));
+    assert_int_equal(vs_spec_ranks(again), vs_spec_ranks(spec));
+    assert_int_equal(vs_spec_view_count(again), vs_spec_view_count(spec));
+    for (size_t v = 0; v < vs_spec_view_count(spec); v++) {
+        for (int64_t rank = 0; rank < vs_spec_ranks(spec); rank++) {
+            struct vs_view *a = NULL, *b = NULL;
+            assert_int_equal(vs_spec_view(spec, v, rank, &a, &error), 0);
+            assert_int_equal(vs_spec_view(again, v, rank, &b, &error), 0);
+            for (int64_t p = 0; p < 300; p++)
+                assert_int_equal(vs_map_displacement(vs_view_map(a), p),
+                                 vs_map_displacement(vs_view_map(b), p));
+            vs_view_unref(a);
+            vs_view_unref(b);
+        }
+    }
+    free(text);
+    vs_spec_free(again);
+}
+
+static void valid_specs(void **state)
+{
+    DIR *folder = opendir(FIXTURES "/valid");
+    struct dirent *entry;
+    char path[PATH_MAX], text[1400];
+
+    (void)state;
+    assert_non_null(folder);
+    while ((entry = readdir(folder))) {
+        struct vs_error error = {0};
+        struct vs_spec *spec = NULL;
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), FIXTURES "/valid/%s", entry->d_name);
+        if (load_all(path, &spec, &error))
+            fail_msg("%s", vs_error_text(&error, text, sizeof(text)));
+        check_resolved(path, spec);
+        vs_spec_free(spec);
+    }
+    closedir(folder);
+}
+
+/* Displacement of byte number position of a rank's slice of tests/specs/valid/NAME.json. */
+static int64_t place(const char *name, const char *view_name, int64_t rank, int64_t position)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), FIXTURES "/valid/%s.json", name);
+    assert_int_equal(vs_spec_load(path, NULL, &spec, &error), 0);
+    long index = view_name ? vs_spec_find_view(spec, view_name) : 0;
+    assert_true(index >= 0);
+    assert_int_equal(vs_spec_view(spec, (size_t)index, rank, &view, &error), 0);
+    vs_spec_free(spec);
+    int64_t displacement = vs_map_displacement(vs_view_map(view), position);
+    vs_view_unref(view);
+    return displacement;
+}
+
+/* The worked examples of the literature, item by item. */
+static void examples(void **state)
+{
+    (void)state;
+    for (int64_t rank = 0; rank < 4; rank++) {
+        for (int64_t item = 0; item < 12; item++) {
+            /* The tutorial: item i of the file belongs to process i % 4. */
+            assert_int_equal(place("tutorial-darray", NULL, rank, 4 * item), 4 * (4 * item + rank));
+            assert_int_equal(place("tutorial-items", NULL, rank, 4 * item), 4 * (4 * item + rank));
+        }
+        for (int64_t row = 0; row < 2; row++) {
+            /* The 1995 overview: rows of 8 dealt to the processes one by one. */
+            for (int64_t column = 0; column < 8; column++)
+                assert_int_equal(place("overview-row-cyclic", NULL, rank, 8 * (8 * row + column)),
+                                 8 * (8 * (4 * row + rank) + column));
+        }
+        assert_int_equal(place("overview-column-block", NULL, rank, 8 * 3), 8 * (8 + 2 * rank + 1));
+        assert_int_equal(place("several-views", "columns", rank, 8 * 5), 8 * (16 + 4 * rank + 1));
+        assert_int_equal(place("struct-etype", NULL, rank, 12), 16 * rank + 64 + 2);
+    }
+    assert_int_equal(place("owns-nothing", NULL, 3, 0), -1);
+}
+
+static struct vs_spec *parse(const char *text, const struct vs_overrides *overrides)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+
+    if (vs_spec_parse(text, strlen(text), "text", "/folder", overrides, &spec, &error))
+        fail_msg("%s: %s", error.pointer, error.reason);
+    return spec;
+}
+
+/* The file's path is absolute and ends so. */
+static void assert_file(const struct vs_spec *spec, const char *end)
+{
+    const char *path = vs_spec_file(spec);
+
+    assert_int_equal(path[0], '/');
+    assert_true(strlen(path) > strlen(end));
+    assert_string_equal(path + strlen(path) - strlen(end), end);
+}
+
+static void accessors(void **state)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    const char *key, *value;
+
+    (void)state;
+    assert_int_equal(vs_spec_load(FIXTURES "/valid/several-views.json", NULL, &spec, &error), 0);
+    assert_int_equal(vs_spec_ranks(spec), 4);
+    assert_true(vs_spec_atomic(spec));
+    assert_int_equal(vs_spec_view_count(spec), 3);
+    assert_string_equal(vs_spec_view_name(spec, 0), "rows");
+    assert_string_equal(vs_spec_view_name(spec, 1), "columns");
+    assert_string_equal(vs_spec_view_name(spec, 2), "by-item.1");
+    assert_int_equal(vs_spec_find_view(spec, "columns"), 1);
+    assert_int_equal(vs_spec_find_view(spec, "column"), -1);
+    assert_true(vs_spec_hint(spec, 0, &key, &value));
+    assert_string_equal(key, "cb_nodes");
+    assert_string_equal(value, "2");
+    assert_true(vs_spec_hint(spec, 1, &key, &value));
+    assert_false(vs_spec_hint(spec, 2, &key, &value));
+    assert_false(vs_spec_view_is_common(spec, 0));
+    assert_file(spec, "/specs/valid/data.bin");
+    vs_spec_free(spec);
+    spec = parse("{\"viewspec\": 1, \"file\": \"data.bin\", \"view\": {}}", NULL);
+    assert_null(vs_spec_view_name(spec, 0));
+    assert_int_equal(vs_spec_ranks(spec), 1);
+    assert_false(vs_spec_atomic(spec));
+    assert_true(vs_spec_view_is_common(spec, 0));
+    assert_string_equal(vs_spec_file(spec), "/folder/data.bin");
+    vs_spec_free(spec);
+    vs_spec_free(NULL);
+}
+
+static int64_t disp_of(const struct vs_spec *spec, int64_t rank)
+{
+    struct vs_error error = {0};
+    struct vs_view *view = NULL;
+
+    assert_int_equal(vs_spec_view(spec, 0, rank, &view, &error), 0);
+    int64_t displacement = vs_map_facts(vs_view_map(view))->displacement;
+    vs_view_unref(view);
+    return displacement;
+}
+
+static void overrides(void **state)
+{
+    static const char text[] = "{\"viewspec\": 1, \"file\": \"data.bin\", \"ranks\": \"n / 10\", "
+                               "\"let\": {\"n\": 40, \"rows\": \"n / ranks\"}, "
+                               "\"view\": {\"disp\": \"rank * rows\"}}";
+    const char *defines[] = {"n=80"}, *wrong[] = {"m=80"}, *syntax[] = {"n=8 8"};
+    struct vs_overrides over = {.file = "other.bin", .ranks = 5, .defines = defines};
+    struct vs_error error = {0};
+
+    (void)state;
+    struct vs_spec *spec = parse(text, NULL);
+    assert_int_equal(vs_spec_ranks(spec), 4);
+    assert_int_equal(disp_of(spec, 3), 30);
+    vs_spec_free(spec);
+    spec = parse(text, &over);
+    assert_file(spec, "/other.bin");
+    assert_int_equal(vs_spec_ranks(spec), 5);
+    assert_int_equal(disp_of(spec, 4), 32);
+    vs_spec_free(spec);
+    over.define_count = 1;
+    spec = parse(text, &over);
+    assert_int_equal(disp_of(spec, 4), 64);
+    vs_spec_free(spec);
+    over.defines = wrong;
+    spec = NULL;
+    assert_int_equal(vs_spec_parse(text, strlen(text), "text", "/folder", &over, &spec, &error),
+                     -EINVAL);
+    assert_string_equal(error.source, "-D m=80");
+    error = (struct vs_error){0};
+    over.defines = syntax;
+    assert_int_equal(vs_spec_parse(text, strlen(text), "text", "/folder", &over, &spec, &error),
+                     -EINVAL);
+    assert_string_equal(error.source, "-D n=8 8");
+}
+
+static void missing_file(void **state)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+
+    (void)state;
+    assert_int_equal(vs_spec_load(FIXTURES "/no-such.json", NULL, &spec, &error), -ENOENT);
+    assert_int_equal(error.code, -ENOENT);
+    assert_null(spec);
+    error = (struct vs_error){0};
+    assert_int_equal(vs_spec_load(FIXTURES, NULL, &spec, &error), -EISDIR);
+}
+
+/* Views outlive their spec, and any number of ranks costs nothing before it is asked for. */
+static void many_ranks(void **state)
+{
+    struct vs_spec *spec =
+        parse("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 2147483647, \"view\": {\"etype\": "
+              "\"double\", \"filetype\": {\"type\": \"scatter\"}}}",
+              NULL);
+    struct vs_error error = {0};
+    struct vs_view *view = NULL;
+
+    (void)state;
+    assert_int_equal(vs_spec_view(spec, 0, 2147483646, &view, &error), 0);
+    vs_spec_free(spec);
+    assert_int_equal(vs_map_displacement(vs_view_map(view), 8), 8 * (2147483647LL + 2147483646LL));
+    vs_view_unref(vs_view_ref(view));
+    vs_view_unref(view);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(invalid_specs), cmocka_unit_test(valid_specs),
+        cmocka_unit_test(examples),      cmocka_unit_test(accessors),
+        cmocka_unit_test(overrides),     cmocka_unit_test(missing_file),
+        cmocka_unit_test(many_ranks),
+    };
+
+    return cmocka_run_group_tests_name("spec", tests, NULL, NULL);
+}
