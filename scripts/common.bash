@@ -15,16 +15,24 @@ quietly() {
     return $status
 }
 
-# Configures the build folder where that has not been done, and builds what has changed. A folder
-# that another user made (with sudo, say) is left alone and told about.
+# Configures the build folder where that has not been done, or not with the given options
+# (NAME=VALUE, as meson takes them), and builds what has changed. A folder that another user made
+# (with sudo, say) is left alone and told about.
 build_all() {
+    local option
     if [ -e "$build" ] && [ ! -w "$build" ]; then
         echo "${0##*/}: $build: not writable (built by another user?)" >&2
         return 1
     fi
     if [ ! -f "$build/build.ninja" ]; then
-        quietly meson setup "$build" "$top" || return
+        quietly meson setup "$build" "$top" "${@/#/-D}" || return
     fi
+    for option in "$@"; do
+        if ! grep -qxF "${option/=/ = }" "$build/meson-private/cmd_line.txt"; then
+            quietly meson configure "$build" "${@/#/-D}" || return
+            break
+        fi
+    done
     quietly meson compile -C "$build"
 }
 
