@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The vectors, whose slices were made element by element, through the command and through mounts.
+# Slices that are known beforehand: the vectors, made element by element, and the examples of the
+# literature, through the command and through mounts.
 
 load helper
 
@@ -42,4 +43,49 @@ END
         done
         umount "$mnt"
     done
+}
+
+# classic NAME [OPTION...]: mounts tests/specs/valid/NAME.json over data.bin.
+classic() {
+    mount_spec "$top/tests/specs/valid/$1.json" -f data.bin "${@:2}"
+}
+
+# numbers FORMAT BYTES FILE: the numbers in FILE, on one line.
+numbers() {
+    od -An -v -t "$1" -w"$2" "$3" | tr -d ' ' | paste -sd ' '
+}
+
+@test "vectors: the tutorial's items, dealt to four processes in turn" {
+    local name
+    /usr/bin/python3 -c 'import numpy; numpy.arange(16, dtype="<i4").tofile("data.bin")'
+    for name in tutorial-darray tutorial-items; do
+        classic $name
+        [ "$(numbers d4 4 "$mnt/rank0")" = "0 4 8 12" ]
+        [ "$(numbers d4 4 "$mnt/rank1")" = "1 5 9 13" ]
+        [ "$(numbers d4 4 "$mnt/rank3")" = "3 7 11 15" ]
+        umount "$mnt"
+    done
+}
+
+@test "vectors: the overview's matrix, its rows dealt to three processes in turn" {
+    /usr/bin/python3 -c 'import numpy; numpy.arange(25.0).tofile("data.bin")'
+    classic overview-row-cyclic -n 3 -D n=5
+    [ "$(numbers fD 8 "$mnt/rank0")" = "0 1 2 3 4 15 16 17 18 19" ]
+    [ "$(numbers fD 8 "$mnt/rank1")" = "5 6 7 8 9 20 21 22 23 24" ]
+    [ "$(numbers fD 8 "$mnt/rank2")" = "10 11 12 13 14" ]
+}
+
+@test "vectors: 64 M runs in one tile cost a small daemon" {
+    truncate -s 1G data.bin
+    printf 12345678 | dd of=data.bin bs=8 seek=$((2 * 67108863 + 1)) conv=notrunc status=none
+    cat >runs.json <<'END'
+{ "viewspec": 1, "file": "data.bin", "ranks": 2,
+  "view": { "disp": "8 * rank", "etype": "double",
+            "filetype": { "type": "vector", "count": 67108864, "blocklength": 1, "stride": 2 } } }
+END
+    mount_spec runs.json
+    [ "$(stat -c %s "$mnt/rank1")" -eq $((512 << 20)) ]
+    [ "$(tail -c 8 "$mnt/rank1")" = 12345678 ]
+    [ "$(head -c 1 "$mnt/rank0" | od -An -tu1)" = "   0" ]
+    [ "$(awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_pid)/status")" -lt 32768 ]
 }
