@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../src/core/load.h"
+
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
 #define CHECKED_RANKS 1024
 
@@ -16,8 +18,8 @@ static int load_spec(struct fs_session *session)
     struct vs_error error = {0};
     char text[1536];
 
-    if (vs_spec_load(session->options->spec, &session->options->overrides, &session->spec,
-                     &error) == 0)
+    if (mpiio_spec_load(session->options->spec, &session->options->overrides, &session->spec,
+                        &error) == 0)
         return 0;
     fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
     return 2;

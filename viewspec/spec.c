@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "build.h"
 #include "compile.h"
@@ -231,16 +230,13 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
     return 0;
 }
 
-/* The absolute path of name, which a relative one takes from folder. A new string. */
-static char *absolute_path(const char *folder, const char *name)
+/* name, with folder before it where it is relative. A new string. */
+static char *path_from(const char *folder, const char *name)
 {
-    char *base = name[0] == '/' ? NULL : realpath(folder, NULL);
     char *path = NULL;
-    int length = base ? asprintf(&path, "%s/%s", strcmp(base, "/") ? base : "", name)
-                      : asprintf(&path, "%s%s%s", name[0] == '/' ? "" : folder,
-                                 name[0] == '/' ? "" : "/", name);
-    free(base);
-    return length < 0 ? NULL : path;
+    if (name[0] == '/')
+        return strdup(name);
+    return asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", name) < 0 ? NULL : path;
 }
 
 static int read_file_name(struct vs_spec *spec, const char *folder,
@@ -253,11 +249,11 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
     if (value && !name[0])
         return fail_at(spec, error, "file", "the file's name is empty");
     if (overrides->file)
-        spec->file = absolute_path(".", overrides->file);
+        spec->file = strdup(overrides->file);
     else if (!name)
         return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing");
     else
-        spec->file = absolute_path(folder, name);
+        spec->file = path_from(folder, name);
     return spec->file ? 0 : no_memory(spec, error);
 }
 
@@ -434,56 +430,6 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
         vs_spec_free(spec);
     else
         *result = spec;
-    return error->code;
-}
-
-/* Reads a whole file or pipe, up to the longest spec and a byte more. */
-static int read_all(const char *path, char **text, size_t *length)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return -errno;
-    size_t size = 0, room = 1 << 16;
-    char *bytes = NULL;
-    int result = 0;
-    do {
-        char *larger = realloc(bytes, room);
-        if (!larger) {
-            result = -ENOMEM;
-            break;
-        }
-        bytes = larger;
-        size += fread(bytes + size, 1, room - size, file);
-        if (size < room)
-            break;
-        room *= 2;
-    } while (size <= VS_SPEC_MAX_BYTES);
-    if (!result && ferror(file))
-        result = -errno;
-    fclose(file);
-    if (result)
-        free(bytes);
-    *text = result ? NULL : bytes;
-    *length = size;
-    return result;
-}
-
-int vs_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
-                 struct vs_error *error)
-{
-    char *text = NULL, *folder = strdup(path);
-    size_t length = 0;
-    int result = folder ? read_all(path, &text, &length) : -ENOMEM;
-    if (result) {
-        free(folder);
-        return note(error, result, path, strerror(-result));
-    }
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    vs_spec_parse(text, length, path, slash ? folder : ".", overrides, spec, error);
-    free(text);
-    free(folder);
     return error->code;
 }
 

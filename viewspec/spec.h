@@ -21,7 +21,7 @@ struct vs_spec;
 
 /* What the command line lays over the text. Strings are borrowed for the call only. */
 struct vs_overrides {
-    const char *file;           /* -f FILE, relative to the working folder; NULL: the text's */
+    const char *file;           /* -f FILE, taken as it is; NULL: the text's */
     int64_t ranks;              /* -n RANKS, 1 .. 2^31-1; 0: the text's */
     const char *const *defines; /* -D NAME=VALUE, each as "NAME=VALUE" */
     size_t define_count;
@@ -31,16 +31,10 @@ struct vs_overrides {
 #define VS_SPEC_MAX_BYTES (64 << 20)
 
 /*
- * Reads, checks and resolves the spec in the file named path. overrides may be NULL. Every view is
- * checked here as rank 0 has it; what depends on the rank is checked again by vs_spec_view.
- * The new spec is the caller's: vs_spec_free.
- */
-int vs_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
-                 struct vs_error *error);
-
-/*
- * The same from length bytes of text. source is the name that errors carry; a relative "file" is
- * taken from folder.
+ * Checks and resolves the spec in length bytes of text. source is the name that errors carry; a
+ * relative "file" is taken from folder. overrides may be NULL. Every view is checked here as rank 0
+ * has it; what depends on the rank is checked again by vs_spec_view. The new spec is the caller's:
+ * vs_spec_free.
  */
 int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
                   const struct vs_overrides *overrides, struct vs_spec **spec,
@@ -49,7 +43,7 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
 /* Frees a spec; views compiled from it stay valid. NULL is allowed. */
 void vs_spec_free(struct vs_spec *spec);
 
-/* The path of the shared file: the spec's own folder is put before a relative one. Borrowed. */
+/* The path of the shared file: the folder is put before a relative one. Borrowed. */
 const char *vs_spec_file(const struct vs_spec *spec);
 
 /* Number of ranks, 1 .. 2^31-1. */
@@ -72,8 +66,8 @@ bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, co
 
 /*
  * The spec as it was resolved, as JSON text that can be read again: overrides applied, "let"
- * evaluated where it does not depend on the rank, "file" absolute. A new string, the caller's to
- * free(); NULL without memory.
+ * evaluated where it does not depend on the rank, "file" as vs_spec_file. A new string, the
+ * caller's to free(); NULL without memory.
  */
 char *vs_spec_resolved(const struct vs_spec *spec);
 

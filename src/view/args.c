@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "load.h"
 #include "units.h"
 
 static const char common_help[] =
@@ -179,7 +180,7 @@ int view_run(const struct view_command *command, int argc, char **argv)
                                      .ranks = args.ranks,
                                      .defines = args.defines,
                                      .define_count = args.define_count};
-    if (vs_spec_load(args.spec, &overrides, &spec, &error))
+    if (mpiio_spec_load(args.spec, &overrides, &spec, &error))
         status = view_spec_failed(&error);
     else
         status = command->run(&args, spec);

@@ -72,6 +72,7 @@ in_stage() {
     local pc flags
     scatter_spec
     cat >reader.c <<'END'
+#include <mpiio/load.h>
 #include <mpiio/slice.h>
 #include <stdio.h>
 
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
     struct mpiio_slice *slice;
     char data[2048];
 
-    if (argc != 2 || vs_spec_load(argv[1], NULL, &spec, &error) < 0 ||
+    if (argc != 2 || mpiio_spec_load(argv[1], NULL, &spec, &error) < 0 ||
         vs_spec_view(spec, 0, 1, &view, &error) < 0 ||
         mpiio_store_open(vs_spec_file(spec), 0, &store) < 0 ||
         mpiio_slice_new(store, view, &slice) < 0)

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "spec.h"
+#include "load.h"
 
 /* Allocations until one fails; negative: none does. */
 static long countdown = -1;
@@ -72,7 +72,7 @@ static int load(const char *name)
     char path[256];
 
     snprintf(path, sizeof(path), "../specs/valid/%s.json", name);
-    int rc = vs_spec_load(path, NULL, &spec, &error);
+    int rc = mpiio_spec_load(path, NULL, &spec, &error);
     for (size_t v = 0; !rc && v < vs_spec_view_count(spec); v++) {
         for (int64_t rank = 0; !rc && rank < vs_spec_ranks(spec); rank++) {
             struct vs_view *view = NULL;

@@ -16,14 +16,14 @@
 
 #include <cmocka.h>
 
-#include "spec.h"
+#include "load.h"
 
 #define FIXTURES "../specs"
 
 /* Loads the spec at path and compiles all its views, as every user of a spec does. */
 static int load_all(const char *path, struct vs_spec **spec, struct vs_error *error)
 {
-    int rc = vs_spec_load(path, NULL, spec, error);
+    int rc = mpiio_spec_load(path, NULL, spec, error);
 
     for (size_t v = 0; !rc && v < vs_spec_view_count(*spec); v++) {
         for (int64_t rank = 0; !rc && rank < vs_spec_ranks(*spec); rank++) {
@@ -150,7 +150,7 @@ static int64_t place(const char *name, const char *view_name, int64_t rank, int6
     char path[PATH_MAX];
 
     snprintf(path, sizeof(path), FIXTURES "/valid/%s.json", name);
-    assert_int_equal(vs_spec_load(path, NULL, &spec, &error), 0);
+    assert_int_equal(mpiio_spec_load(path, NULL, &spec, &error), 0);
     long index = view_name ? vs_spec_find_view(spec, view_name) : 0;
     assert_true(index >= 0);
     assert_int_equal(vs_spec_view(spec, (size_t)index, rank, &view, &error), 0);
@@ -210,7 +210,7 @@ static void accessors(void **state)
     const char *key, *value;
 
     (void)state;
-    assert_int_equal(vs_spec_load(FIXTURES "/valid/several-views.json", NULL, &spec, &error), 0);
+    assert_int_equal(mpiio_spec_load(FIXTURES "/valid/several-views.json", NULL, &spec, &error), 0);
     assert_int_equal(vs_spec_ranks(spec), 4);
     assert_true(vs_spec_atomic(spec));
     assert_int_equal(vs_spec_view_count(spec), 3);
@@ -226,6 +226,11 @@ static void accessors(void **state)
     assert_false(vs_spec_hint(spec, 2, &key, &value));
     assert_false(vs_spec_view_is_common(spec, 0));
     assert_file(spec, "/specs/valid/data.bin");
+    vs_spec_free(spec);
+    struct vs_overrides over = {.file = "other.bin"};
+    assert_int_equal(mpiio_spec_load(FIXTURES "/valid/several-views.json", &over, &spec, &error),
+                     0);
+    assert_file(spec, "/other.bin");
     vs_spec_free(spec);
     spec = parse("{\"viewspec\": 1, \"file\": \"data.bin\", \"view\": {}}", NULL);
     assert_null(vs_spec_view_name(spec, 0));
@@ -263,7 +268,7 @@ static void overrides(void **state)
     assert_int_equal(disp_of(spec, 3), 30);
     vs_spec_free(spec);
     spec = parse(text, &over);
-    assert_file(spec, "/other.bin");
+    assert_string_equal(vs_spec_file(spec), "other.bin");
     assert_int_equal(vs_spec_ranks(spec), 5);
     assert_int_equal(disp_of(spec, 4), 32);
     vs_spec_free(spec);
@@ -289,11 +294,11 @@ static void missing_file(void **state)
     struct vs_spec *spec = NULL;
 
     (void)state;
-    assert_int_equal(vs_spec_load(FIXTURES "/no-such.json", NULL, &spec, &error), -ENOENT);
+    assert_int_equal(mpiio_spec_load(FIXTURES "/no-such.json", NULL, &spec, &error), -ENOENT);
     assert_int_equal(error.code, -ENOENT);
     assert_null(spec);
     error = (struct vs_error){0};
-    assert_int_equal(vs_spec_load(FIXTURES, NULL, &spec, &error), -EISDIR);
+    assert_int_equal(mpiio_spec_load(FIXTURES, NULL, &spec, &error), -EISDIR);
 }
 
 /* Views outlive their spec, and any number of ranks costs nothing before it is asked for. */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(struct vs_error *error, int code, const char *path)
+{
+    *error = (struct vs_error){.code = code};
+    snprintf(error->source, sizeof error->source, "%s", path);
+    snprintf(error->reason, sizeof error->reason, "%s", strerror(-code));
+    return code;
+}
+
+/* Reads a whole file or pipe, up to the longest spec and some more. */
+static int read_all(const char *path, char **text, size_t *length)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -errno;
+    size_t size = 0, room = 1 << 16;
+    char *bytes = NULL;
+    int result = 0;
+    do {
+        char *larger = realloc(bytes, room);
+        if (!larger) {
+            result = -ENOMEM;
+            break;
+        }
+        bytes = larger;
+        size += fread(bytes + size, 1, room - size, file);
+        if (size < room)
+            break;
+        room *= 2;
+    } while (size <= VS_SPEC_MAX_BYTES);
+    if (!result && ferror(file))
+        result = -errno;
+    fclose(file);
+    if (result) {
+        free(bytes);
+        bytes = NULL;
+    }
+    *text = bytes;
+    *length = size;
+    return result;
+}
+
+/* The absolute path of a folder; as it was given where it cannot be resolved. A new string. */
+static char *absolute(const char *folder)
+{
+    char *path = realpath(folder, NULL);
+    return path ? path : strdup(folder);
+}
+
+/* The folder that path is in. A new string. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return absolute(".");
+    char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    char *result = folder ? absolute(folder) : NULL;
+    free(folder);
+    return result;
+}
+
+/* The absolute path of a file that may not exist yet. A new string. */
+static char *absolute_file(const char *file)
+{
+    char *folder = file[0] == '/' ? NULL : absolute("."), *path = NULL;
+    if (file[0] == '/')
+        path = strdup(file);
+    else if (folder && asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", file) < 0)
+        path = NULL;
+    free(folder);
+    return path;
+}
+
+int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
+                    struct vs_error *error)
+{
+    struct vs_overrides resolved = {0};
+    char *text = NULL, *file = NULL, *folder = folder_of(path);
+    size_t length = 0;
+    int result = folder ? read_all(path, &text, &length) : -ENOMEM;
+    if (overrides)
+        resolved = *overrides;
+    if (resolved.file) {
+        resolved.file = file = absolute_file(resolved.file);
+        if (!file && !result)
+            result = -ENOMEM;
+    }
+    if (result)
+        fail(error, result, path);
+    else
+        result = vs_spec_parse(text, length, path, folder, &resolved, spec, error);
+    free(text);
+    free(file);
+    free(folder);
+    return result;
+}
