@@ -26,9 +26,9 @@
 /*
  * Writes length bytes from buffer to the positions [position, position + length) of map and adds
  * what was done to done, the caller's own counters. The range must lie below the map's limit, and
- * the map be disjoint. Returns how many packed bytes are written from the first on without a gap;
- * where that is less than length, error is the negative errno, or 0 where it is not known any
- * more. After an error, bytes behind that count may be written or not.
+ * the map hold no byte of the file twice. Returns how many packed bytes are written from the first
+ * on without a gap; where that is less than length, error is the negative errno, or 0 where it is
+ * not known any more. After an error, bytes behind that count may be written or not.
  *
  * On return all that was written is in the page cache, and so in the file for every other process
  * of this machine. Local, thread-safe, holds no lock during I/O.

@@ -5,9 +5,40 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cover.h"
 #include "fetch.h"
 #include "slice_private.h"
 #include "store_private.h"
+
+/* Pieces looked at, some tens of milliseconds: what needs more counts as overlapping. */
+#define COVER_STEPS 1000000
+
+/*
+ * A map says at once that it is disjoint where its runs come in the file's order. Where they do
+ * not (tiles that lie within each other's holes), the bytes are counted.
+ */
+static int find_disjoint(const struct vs_map *map, bool *disjoint)
+{
+    struct vs_cover *cover;
+    struct vs_cover_result result;
+    int error;
+
+    *disjoint = vs_map_facts(map)->disjoint;
+    if (*disjoint) {
+        return 0;
+    }
+    cover = vs_cover_new();
+    if (cover == NULL) {
+        return -ENOMEM;
+    }
+    error = vs_cover_add(cover, map, 1);
+    if (error == 0) {
+        error = vs_cover_compute(cover, COVER_STEPS, &result);
+        *disjoint = error == 0 && result.many == 0;
+    }
+    vs_cover_free(cover);
+    return error == -ENOMEM ? error : 0;
+}
 
 int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpiio_slice **slice)
 {
@@ -18,12 +49,17 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpii
         error = -ENOTSUP;
     } else if ((new = malloc(sizeof(*new))) == NULL) {
         error = -ENOMEM;
+    } else {
+        *new = (struct mpiio_slice){.store = store, .view = view};
+        if (store->writable) {
+            error = find_disjoint(vs_view_map(view), &new->disjoint);
+        }
     }
     if (error != 0) {
+        free(new);
         vs_view_unref(view);
         return error;
     }
-    *new = (struct mpiio_slice){.store = store, .view = view};
     *slice = new;
     return 0;
 }
@@ -39,6 +75,11 @@ void mpiio_slice_free(struct mpiio_slice *slice)
 const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice)
 {
     return slice->view;
+}
+
+bool mpiio_slice_is_writable(const struct mpiio_slice *slice)
+{
+    return slice->store->writable && slice->disjoint;
 }
 
 int64_t mpiio_slice_size(struct mpiio_slice *slice)

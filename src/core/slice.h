@@ -2,6 +2,7 @@
 #ifndef MPIIO_SLICE_H
 #define MPIIO_SLICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,6 +29,12 @@ void mpiio_slice_free(struct mpiio_slice *slice);
 
 /* The view, borrowed. */
 const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice);
+
+/*
+ * True where the store was opened for writing and the view holds no byte of the file twice: only
+ * then may the slice be written to.
+ */
+bool mpiio_slice_is_writable(const struct mpiio_slice *slice);
 
 /* The slice's length by the file's present size, or a negative errno. */
 int64_t mpiio_slice_size(struct mpiio_slice *slice);
@@ -67,8 +74,8 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  * Writes length bytes from buffer at offset. Returns how many were written, from the first on:
  * fewer than length where an error came after some; the error (-ENOSPC, -EDQUOT, -EIO, ...) where
  * none was. After an error, bytes behind the count may be stored or not: write them again.
- * -EINVAL for a view that holds a byte of the file twice (facts->disjoint). A file that is
- * truncated meanwhile is grown again, never a signal.
+ * -EINVAL for a view that holds a byte of the file twice. A file that is truncated meanwhile is
+ * grown again, never a signal.
  */
 ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
                           int64_t offset);

@@ -2,6 +2,8 @@
 #ifndef MPIIO_SLICE_PRIVATE_H
 #define MPIIO_SLICE_PRIVATE_H
 
+#include <stdbool.h>
+
 #include "slice.h"
 
 /*
@@ -11,6 +13,7 @@
 struct mpiio_slice {
     struct mpiio_store *store; /* borrowed */
     struct vs_view *view;      /* one reference */
+    bool disjoint;             /* no byte of the file is held twice: it may be written */
 };
 
 #endif

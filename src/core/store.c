@@ -24,28 +24,19 @@ static int check_kind(int fd)
 
 static int init(struct mpiio_store *store, int fd, bool writable)
 {
-    int error =
-        mpiio_windows_init(&store->windows, fd, writable ? MPIIO_WINDOW_WRITE : MPIIO_WINDOW_READ);
+    int error = mpiio_windows_init(&store->windows, fd, writable);
 
     if (error != 0) {
         return error;
     }
-    error = mpiio_windows_init(&store->large_windows, fd, MPIIO_WINDOW_WRITE_LARGE);
-    if (error != 0) {
-        goto out_windows;
-    }
     error = -pthread_mutex_init(&store->append_lock, NULL);
     if (error != 0) {
-        goto out_large;
+        mpiio_windows_destroy(&store->windows);
+        return error;
     }
     store->fd = fd;
     store->writable = writable;
     return 0;
-out_large:
-    mpiio_windows_destroy(&store->large_windows);
-out_windows:
-    mpiio_windows_destroy(&store->windows);
-    return error;
 }
 
 int mpiio_store_open(const char *path, int flags, struct mpiio_store **store)
@@ -83,7 +74,6 @@ void mpiio_store_close(struct mpiio_store *store)
 {
     if (store != NULL) {
         pthread_mutex_destroy(&store->append_lock);
-        mpiio_windows_destroy(&store->large_windows);
         mpiio_windows_destroy(&store->windows);
         close(store->fd);
         free(store);

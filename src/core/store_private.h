@@ -15,9 +15,8 @@
 struct mpiio_store {
     int fd;
     bool writable;
-    struct mpiio_windows windows;       /* also for short writes where the store is writable */
-    struct mpiio_windows large_windows; /* for long writes; not used where it is not writable */
-    pthread_mutex_t append_lock;        /* held during an append, from its fstat to its end */
+    struct mpiio_windows windows; /* for writing too where the store is writable */
+    pthread_mutex_t append_lock;  /* held during an append, from its fstat to its end */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
     atomic_uint_fast64_t store_reads;

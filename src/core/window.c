@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-int mpiio_windows_init(struct mpiio_windows *windows, int fd, enum mpiio_window_use use)
+int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
 {
     memset(windows, 0, sizeof(*windows));
     windows->fd = fd;
-    windows->use = use;
+    windows->writable = writable;
     atomic_init(&windows->refused, false);
     return -pthread_mutex_init(&windows->lock, NULL);
 }
@@ -34,7 +34,7 @@ void mpiio_windows_destroy(struct mpiio_windows *windows)
 static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
 {
     struct mpiio_window *window = malloc(sizeof(*window));
-    int protection = windows->use == MPIIO_WINDOW_READ ? PROT_READ : PROT_READ | PROT_WRITE;
+    int protection = windows->writable ? PROT_READ | PROT_WRITE : PROT_READ;
     void *base;
 
     if (window == NULL) {
@@ -47,10 +47,6 @@ static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
         }
         free(window);
         return NULL;
-    }
-    if (windows->use == MPIIO_WINDOW_WRITE_LARGE) {
-        /* Only advice: a kernel that does not take it stores as well, if slower. */
-        madvise(base, (size_t)MPIIO_WINDOW_SIZE, MADV_HUGEPAGE);
     }
     *window = (struct mpiio_window){.start = start, .base = base, .users = 1};
     return window;

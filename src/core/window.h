@@ -23,21 +23,9 @@ struct mpiio_window {
     uint64_t used; /* when it was last asked for; guarded by the set's lock */
 };
 
-enum mpiio_window_use {
-    MPIIO_WINDOW_READ,  /* for reading only */
-    MPIIO_WINDOW_WRITE, /* for reading and writing */
-    /*
-     * The same, and the kernel is asked to cache what is missing in large pages: what follows a
-     * store's first touch of a page (marking it dirty, with the filesystem's accounts) is done
-     * once for each. It also makes the kernel write back, and in a hole allocate, up to a whole
-     * large page (2 MiB) around a store: for long requests only.
-     */
-    MPIIO_WINDOW_WRITE_LARGE,
-};
-
 struct mpiio_windows {
     int fd;
-    enum mpiio_window_use use;
+    bool writable;        /* windows are mapped for writing too */
     atomic_bool refused;  /* the filesystem does not map files: no need to try again */
     pthread_mutex_t lock; /* held to look up and to count, never during a system call */
     uint64_t clock;       /* guarded by lock */
@@ -45,10 +33,10 @@ struct mpiio_windows {
 };
 
 /*
- * Starts an empty set over fd, which is borrowed and open for reading, and for writing where use
- * says so. 0 or a negative errno.
+ * Starts an empty set over fd, which is borrowed and open for reading, and for writing too where
+ * writable says so. 0 or a negative errno.
  */
-int mpiio_windows_init(struct mpiio_windows *windows, int fd, enum mpiio_window_use use);
+int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable);
 
 /* Unmaps all. No window may be in use, and no other thread may use the set any more. */
 void mpiio_windows_destroy(struct mpiio_windows *windows);

@@ -27,7 +27,7 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
     }
     /* The limit is a number of whole tiles, and so of whole etypes. */
     last = (bytes - 1) / etype * etype + (etype - 1);
-    if (facts->monotonic) {
+    if (facts->disjoint) {
         int64_t displacement = vs_map_displacement(map, last);
 
         return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
@@ -59,7 +59,7 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
     int64_t needed, size, shown;
     int error;
 
-    if (whole && vs_map_facts(vs_view_map(slice->view))->monotonic) {
+    if (whole && vs_map_facts(vs_view_map(slice->view))->disjoint) {
         return end - offset;
     }
     needed = needed_size(slice, end);
@@ -92,7 +92,7 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
     if (!slice->store->writable) {
         return -EBADF;
     }
-    if (offset < 0 || !facts->disjoint) {
+    if (offset < 0 || !slice->disjoint) {
         return -EINVAL;
     }
     if (length == 0) {

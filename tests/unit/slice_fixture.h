@@ -42,14 +42,19 @@ static inline void write_file(int fd, const void *bytes, size_t length, int64_t 
     assert_int_equal(pwrite(fd, bytes, length, displacement), length);
 }
 
-static inline struct mpiio_store *open_store(int fd)
+static inline struct mpiio_store *open_store_for(int fd, int flags)
 {
     struct mpiio_store *store = NULL;
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    assert_int_equal(mpiio_store_open(path, O_RDONLY, &store), 0);
+    assert_int_equal(mpiio_store_open(path, flags, &store), 0);
     return store;
+}
+
+static inline struct mpiio_store *open_store(int fd)
+{
+    return open_store_for(fd, O_RDONLY);
 }
 
 /* A view from the JSON text of its filetype (or of more keys of the view), over bytes. */

@@ -15,6 +15,7 @@
 
 static unsigned char source[SPACE];
 static unsigned char packed[SPACE + 128];
+static unsigned char spread[SPACE], wanted[SPACE];
 
 static int fill(void **state)
 {
@@ -40,6 +41,43 @@ static void check(size_t first, size_t length, size_t count, ptrdiff_t stride, s
     }
     assert_int_equal(to[-1], FENCE);
     assert_int_equal(to[count * length], FENCE);
+}
+
+/*
+ * Scatters back what was gathered, from an unaligned place: the runs are the source's again, and
+ * nothing beside them is touched. Runs must not overlap.
+ */
+static void check_back(size_t first, size_t length, size_t count, ptrdiff_t stride, size_t skew)
+{
+    unsigned char *from = packed + 64 + skew % 16;
+    size_t last = 0;
+
+    mpiio_gather(from, source + first, length, count, stride);
+    memset(spread, FENCE, sizeof(spread));
+    memset(wanted, FENCE, sizeof(wanted));
+    for (size_t i = 0; i < count; i++) {
+        size_t place = (size_t)((ptrdiff_t)first + (ptrdiff_t)i * stride);
+
+        memcpy(wanted + place, source + place, length);
+        last = place + length > last ? place + length : last;
+    }
+    mpiio_scatter(spread + first, from, length, count, stride);
+    assert_memory_equal(spread, wanted, last + first + 100);
+}
+
+static void test_scatter(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length <= 200; length++) {
+        for (size_t count = 0; count <= 9; count++) {
+            check_back(count, length, count, (ptrdiff_t)length + 1 + (ptrdiff_t)count, length);
+            check_back(100, length, count, (ptrdiff_t)length, count);
+        }
+        check_back(9000, length, 9, -(ptrdiff_t)length - 1, 3);
+    }
+    for (size_t length = 201; length < 10000; length = length * 3 / 2 + length % 7) {
+        check_back(length % 64, length, 3, (ptrdiff_t)length + 3, length);
+    }
 }
 
 static void test_every_short_length(void **state)
@@ -95,6 +133,7 @@ int main(void)
         cmocka_unit_test(test_long_lengths),
         cmocka_unit_test(test_runs_that_overlap_or_go_back),
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_scatter),
     };
 
     return cmocka_run_group_tests(tests, fill, NULL);

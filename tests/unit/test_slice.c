@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "slice_fixture.h"
+#include "random_views.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -42,80 +42,13 @@ static void check_read(struct mpiio_slice *slice, int64_t offset, size_t length,
     free(buffer);
 }
 
-static int below(int limit)
-{
-    return rand() % limit;
-}
-
-static struct vs_view *random_vector(void)
-{
-    int length = 1 + below(below(2) ? 20 : 3000);
-    int count = 1 + below(20);
-
-    return make_view("\"disp\": %d, \"filetype\": {\"type\": \"vector\", \"count\": %d, "
-                     "\"blocklength\": %d, \"stride\": %d}",
-                     below(5000), count, length, length + below(3 * length));
-}
-
-static struct vs_view *random_blocks(void)
-{
-    char lengths[1024] = "";
-    char places[1024] = "";
-    size_t l = 0, p = 0;
-    int place = 0;
-
-    for (int i = 0; i < 12; i++) {
-        int length = 1 + below(50);
-
-        place += below(4) == 0 ? below(30000) : below(100);
-        l += (size_t)snprintf(lengths + l, sizeof(lengths) - l, "%s%d", i ? "," : "", length);
-        p += (size_t)snprintf(places + p, sizeof(places) - p, "%s%d", i ? "," : "", place);
-        place += length;
-    }
-    return make_view("\"filetype\": {\"type\": \"hindexed\", \"blocklengths\": [%s], "
-                     "\"displacements\": [%s]}",
-                     lengths, places);
-}
-
-static struct vs_view *random_subarray(void)
-{
-    int sizes[3], parts[3], starts[3];
-
-    for (int i = 0; i < 3; i++) {
-        sizes[i] = 1 + below(30);
-        parts[i] = 1 + below(sizes[i]);
-        starts[i] = below(sizes[i] - parts[i] + 1);
-    }
-    return make_view("\"etype\": \"int\", \"filetype\": {\"type\": \"subarray\", "
-                     "\"sizes\": [%d,%d,%d], \"subsizes\": [%d,%d,%d], \"starts\": [%d,%d,%d], "
-                     "\"order\": \"%s\"}",
-                     sizes[0], sizes[1], sizes[2], parts[0], parts[1], parts[2], starts[0],
-                     starts[1], starts[2], below(2) ? "C" : "Fortran");
-}
-
-/* Runs that count as long, at places that agree and do not agree with the buffer's. */
-static struct vs_view *random_long(void)
-{
-    int length = (16 << 10) + 64 * below(100) + (below(2) ? below(64) : 0);
-
-    return make_vector(64 * below(10), length, length + 64 * below(1000));
-}
-
-/* Short runs that lie far apart. */
-static struct vs_view *random_sparse(void)
-{
-    return make_vector(below(100), 1 + below(100), (17 << 10) + below(5000));
-}
-
 static void check_random_views(bool refuse_mapping)
 {
-    static struct vs_view *(*const kinds[])(void) = {random_vector, random_blocks, random_subarray,
-                                                     random_long, random_sparse};
     int fd = make_content_file();
 
     for (int i = 0; i < 200; i++) {
         struct mpiio_store *store = open_store(fd);
-        struct mpiio_slice *slice = make_slice(store, kinds[i % 5]());
+        struct mpiio_slice *slice = make_slice(store, random_view(i));
         int size = (int)mpiio_slice_size(slice);
 
         atomic_store(&store->windows.refused, refuse_mapping);

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+#include "random_views.h"
+#include "write_model.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static void check_one_view(struct vs_view *view, bool refuse, int64_t fill)
+{
+    struct model *model = model_start(view, 512 << 10);
+    int positions = (int)model->positions;
+
+    atomic_store(&model->store->windows.refused, refuse);
+    model_fill(model, fill);
+    for (int i = 0; i < 12; i++) {
+        int offset = below(positions);
+        int most = below(3) == 0 ? positions : 300;
+        int length = below(positions - offset < most ? positions - offset : most);
+
+        model_write(model, i == 11 ? 0 : offset, (size_t)(i == 11 ? positions : length),
+                    (size_t)below(64));
+        if (i % 4 == 3) {
+            model_check(model);
+        }
+    }
+    model_end(model);
+}
+
+static void check_random_views(int views, bool refuse)
+{
+    for (int i = 0; i < views; i++) {
+        check_one_view(random_view(i), refuse, below(3) == 0 ? 0 : below(600 << 10));
+    }
+}
+
+static void test_random_writes(void **state)
+{
+    (void)state;
+    check_random_views(100, false);
+}
+
+static void test_random_writes_without_mapping(void **state)
+{
+    (void)state;
+    check_random_views(30, true);
+}
+
+static void test_random_writes_without_fallocate(void **state)
+{
+    static const int errors[] = {EOPNOTSUPP, ENOSYS};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fallocate_error = errors[i];
+        check_random_views(30, false);
+    }
+    fallocate_error = 0;
+}
+
+/* Etypes with gaps, and tiles that lie within each other: the slice's order is not the file's. */
+static struct vs_view *etype_view(int number)
+{
+    static const char *const views[] = {
+        "\"etype\": \"double\"",
+        "\"disp\": 5, \"etype\": {\"type\": \"struct\", \"blocklengths\": [1, 1], "
+        "\"displacements\": [0, 8], \"types\": [\"char\", \"double\"]}",
+        "\"etype\": \"double\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 32, "
+        "\"oldtype\": \"etype\"}",
+        "\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, \"oldtype\": "
+        "{\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, \"stride\": 5}}",
+        "\"etype\": \"int\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 8, "
+        "\"oldtype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, \"stride\": 1001}}",
+    };
+
+    return make_view("%s", views[number]);
+}
+
+static void test_etypes_and_interleaved_tiles(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        check_one_view(etype_view(i % 5), i % 3 == 0, below(2) ? 0 : below(100000));
+        fallocate_error = EOPNOTSUPP;
+        check_one_view(etype_view(i % 5), i % 3 == 0, below(2) ? 0 : below(100000));
+        fallocate_error = 0;
+    }
+}
+
+static void test_partial_etype_at_the_end(void **state)
+{
+    struct model *model = model_start(make_vector(3, 8, 32), 1 << 20);
+    struct model *wide = model_start(etype_view(2), 1 << 20);
+
+    (void)state;
+    /* Of bytes: exactly what is written. */
+    model_write(model, 0, 3, 0);
+    assert_int_equal(model->size, 6);
+    assert_int_equal(mpiio_slice_size(model->slice), 3);
+    /* Of doubles: the whole element. */
+    model_write(wide, 17, 3, 0);
+    assert_int_equal(wide->size, 64 + 8);
+    assert_int_equal(mpiio_slice_size(wide->slice), 24);
+    model_write(wide, 24, 1, 0);
+    assert_int_equal(wide->size, 96 + 8);
+    model_check(model);
+    model_check(wide);
+    model_end(model);
+    model_end(wide);
+}
+
+static void test_windows_edges_and_far_ends(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 1000, 1024));
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+    static unsigned char bytes[300000], back[300000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (unsigned char)rand();
+    }
+    for (int i = MPIIO_WINDOW_COUNT + 3; i > 0; i--) {
+        int64_t offset = vs_map_lower_bound(map, i * MPIIO_WINDOW_SIZE - 150000) + i;
+        size_t length = i % 2 == 1 ? sizeof(bytes) : 20000;
+
+        assert_int_equal(mpiio_slice_write(slice, bytes + i, length - 100, offset), length - 100);
+        assert_int_equal(mpiio_slice_read(slice, back, length - 100, offset), length - 100);
+        assert_memory_equal(back, bytes + i, length - 100);
+        /* The gaps stay as they were. */
+        assert_int_equal(pread(fd, back, 24, i * MPIIO_WINDOW_SIZE - 24), 24);
+        for (int k = 0; k < 24; k++) {
+            assert_int_equal(back[k], 0);
+        }
+    }
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+static void test_what_may_not_be_written(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
+    int64_t offset = -1;
+
+    (void)state;
+    assert_int_equal(mpiio_slice_write(slice, "x", 1, 0), -EBADF);
+    assert_int_equal(mpiio_slice_append(slice, "x", 1, &offset), -EBADF);
+    assert_int_equal(mpiio_slice_resize(slice, 100), -EBADF);
+    assert_int_equal(mpiio_slice_reserve(slice, 0, 100), -EBADF);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    store = open_store_for(fd, O_RDWR);
+    slice = make_slice(store, make_view("\"filetype\": {\"type\": \"resized\", \"lb\": 0, "
+                                        "\"extent\": 4, \"oldtype\": {\"type\": \"contiguous\", "
+                                        "\"count\": 8}}"));
+    assert_int_equal(mpiio_slice_write(slice, "x", 1, 0), -EINVAL);
+    mpiio_slice_free(slice);
+    slice = make_slice(store, make_vector(0, 8, 32));
+    assert_int_equal(mpiio_slice_write(slice, "x", 1, -1), -EINVAL);
+    assert_int_equal(mpiio_slice_write(slice, "x", 0, 5), 0);
+    assert_int_equal(mpiio_slice_size(slice), 0);
+    assert_int_equal(mpiio_slice_reserve(slice, 0, 0), -EINVAL);
+    assert_int_equal(mpiio_slice_reserve(slice, 10, INT64_MAX), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(slice, -1), -EINVAL);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+static void test_limits(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
+    int64_t limit = vs_map_facts(vs_view_map(mpiio_slice_view(slice)))->limit;
+    struct mpiio_slice *empty;
+
+    (void)state;
+    assert_int_equal(mpiio_slice_write(slice, "xy", 2, limit), -EFBIG);
+    assert_int_equal(mpiio_slice_write(slice, "xy", 2, INT64_MAX), -EFBIG);
+    /* Legal in the view, too much for a filesystem. */
+    assert_int_equal(mpiio_slice_write(slice, "xy", 2, limit - 1), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(slice, limit + 1), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(slice, INT64_MAX), -EFBIG);
+    assert_int_equal(mpiio_slice_reserve(slice, limit, 1), -EFBIG);
+    assert_int_equal(mpiio_slice_size(slice), 0);
+    mpiio_slice_free(slice);
+    empty = make_slice(store, make_view("\"filetype\": {\"type\": \"contiguous\", \"count\": 0}"));
+    assert_int_equal(mpiio_slice_write(empty, "xy", 2, 0), -EFBIG);
+    assert_int_equal(mpiio_slice_size(empty), 0);
+    mpiio_slice_free(empty);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+static void test_file_size_limit(void **state)
+{
+    struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
+    struct rlimit before, limit;
+    unsigned char bytes[4096] = {1};
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 16 * 32 + 4, .rlim_max = before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), 16 * 8 + 4);
+    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 16 * 8 + 4), -EFBIG);
+    assert_int_equal(mpiio_slice_write(model->slice, bytes, 1, 4096), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(model->slice, 4096), -EFBIG);
+    assert_int_equal(mpiio_slice_reserve(model->slice, 0, 4096), -EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    model_end(model);
+}
+
+static void test_error_in_the_middle(void **state)
+{
+    struct model *model = model_start(make_vector(0, 100, 20000), 1 << 20);
+    unsigned char bytes[2000];
+    static unsigned char long_bytes[20080];
+
+    (void)state;
+    memset(bytes, 7, sizeof(bytes));
+    pwrite_error = EIO;
+    pwrites_left = 0;
+    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), -EIO);
+    for (int i = 1; i < 20; i++) {
+        pwrites_left = i;
+        assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 50), 100 * i - 50);
+    }
+    pwrite_error = 0;
+    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    model_end(model);
+    /* Runs that wait for the mapping come before a long one that fails. */
+    model = model_start(make_view("\"filetype\": {\"type\": \"hindexed\", \"blocklengths\": "
+                                  "[8,8,8,8,8,8,8,8,8,8,20000], \"displacements\": "
+                                  "[0,16,32,48,64,80,96,112,128,144,160]}"),
+                        1 << 20);
+    model_fill(model, 100000);
+    pwrite_error = ENOSPC;
+    pwrites_left = 0;
+    assert_int_equal(mpiio_slice_write(model->slice, long_bytes, sizeof(long_bytes), 0), 80);
+    pwrite_error = 0;
+    model_end(model);
+}
+
+static void test_resize(void **state)
+{
+    struct model *model = model_start(etype_view(2), 1 << 20);
+
+    (void)state;
+    assert_int_equal(mpiio_slice_resize(model->slice, 0), 0);
+    assert_int_equal(mpiio_slice_resize(model->slice, 100), 0);
+    assert_int_equal(mpiio_slice_size(model->slice), 104);
+    model->size = 12 * 32 + 8;
+    model_check(model);
+    assert_int_equal(mpiio_slice_resize(model->slice, 104), 0);
+    assert_int_equal(mpiio_slice_resize(model->slice, 103), -EPERM);
+    assert_int_equal(mpiio_slice_resize(model->slice, 0), -EPERM);
+    model_check(model);
+    fallocate_error = EOPNOTSUPP;
+    assert_int_equal(mpiio_slice_resize(model->slice, 112), 0);
+    model->size += 32;
+    model_check(model);
+    fallocate_error = ENOSPC;
+    assert_int_equal(mpiio_slice_resize(model->slice, 1000), -ENOSPC);
+    fallocate_error = 0;
+    model_check(model);
+    model_end(model);
+}
+
+static int64_t allocated(int fd)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(fd, &st), 0);
+    return st.st_blocks * 512;
+}
+
+static void test_reserve(void **state)
+{
+    struct model *dense = model_start(make_vector(0, 8, 32), 1 << 20);
+    struct model *sparse = model_start(make_vector(0, 8, 100000), 1 << 20);
+
+    (void)state;
+    assert_int_equal(mpiio_slice_reserve(dense->slice, 64, 64 << 10), 0);
+    dense->size = (64 + (64 << 10)) / 8 * 32 - 24;
+    model_check(dense);
+    assert_in_range(allocated(dense->fd), 256 << 10, 300 << 10);
+    model_fill(dense, 1000);
+    dense->size = (64 + (64 << 10)) / 8 * 32 - 24;
+    assert_int_equal(mpiio_slice_reserve(dense->slice, 0, 16), 0);
+    model_check(dense);
+    assert_int_equal(mpiio_slice_reserve(sparse->slice, 0, 80), 0);
+    sparse->size = 900008;
+    model_check(sparse);
+    assert_in_range(allocated(sparse->fd), 10 * 4096, 20 * 4096);
+    fallocate_error = EOPNOTSUPP;
+    assert_int_equal(mpiio_slice_reserve(dense->slice, 0, 16), -EOPNOTSUPP);
+    fallocate_error = 0;
+    model_end(dense);
+    model_end(sparse);
+}
+
+/* What nobody writes to stays a hole. */
+static void test_holes_stay(void **state)
+{
+    struct model *model = model_start(make_vector(0, 8, 32), MODEL_BYTES);
+
+    (void)state;
+    model_write(model, (MODEL_BYTES - 40000) / 4, 8000, 0);
+    model_check(model);
+    assert_in_range(allocated(model->fd), 1, 128 << 10);
+    model_end(model);
+}
+
+/* Whatever is done with a size that is no longer true, the file is not cut. */
+static void test_growing_never_cuts(void **state)
+{
+    static unsigned char bytes[4096];
+
+    (void)state;
+    for (int step = 0; step < 8; step++) {
+        struct vs_view *views[] = {make_vector(0, 8, 32), etype_view(2), make_vector(0, 8, 30000)};
+        struct model *model = model_start(views[step % 3], 512 << 10);
+        char byte = 0;
+
+        vs_view_unref(views[(step + 1) % 3]);
+        vs_view_unref(views[(step + 2) % 3]);
+        fallocate_error = step / 3 == 1 ? EOPNOTSUPP : 0;
+        other_writes_at = 3 << 20;
+        if (step < 6) {
+            assert_int_equal(mpiio_slice_write(model->slice, bytes, 100 + 3, 0), 103);
+        } else if (step == 6) {
+            assert_int_equal(mpiio_slice_resize(model->slice, 1000), 0);
+        } else {
+            assert_int_equal(mpiio_slice_reserve(model->slice, 0, 1000), 0);
+        }
+        assert_int_equal(other_writes_at, 0);
+        assert_int_equal(pread(model->fd, &byte, 1, 3 << 20), 1);
+        assert_int_equal(byte, 'o');
+        fallocate_error = 0;
+        model_end(model);
+    }
+}
+
+static void test_append(void **state)
+{
+    struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
+    unsigned char bytes[100], back[100];
+    int64_t offset = -1;
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        memset(bytes, i, sizeof(bytes));
+        assert_int_equal(mpiio_slice_append(model->slice, bytes, 77, &offset), 77);
+        assert_int_equal(offset, i * 77);
+        assert_int_equal(mpiio_slice_read(model->slice, back, 100, offset), 77);
+        assert_memory_equal(back, bytes, 77);
+    }
+    model_end(model);
+}
+
+/* Four ranks write all of a file: nothing is read, each byte is stored once. */
+static void test_full_tiles_need_no_read(void **state)
+{
+    static const int runs[] = {8, 512, 64 << 10};
+    struct mpiio_counters counters;
+    size_t length = 1 << 20;
+    char *bytes = aligned_alloc(4096, length);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        int fd = make_file();
+        struct mpiio_store *store = open_store_for(fd, O_RDWR);
+
+        for (int rank = 0; rank < 4; rank++) {
+            struct mpiio_slice *slice =
+                make_slice(store, make_vector(rank * runs[i], runs[i], 4 * runs[i]));
+
+            memset(bytes, 'a' + rank, length);
+            assert_int_equal(mpiio_slice_write(slice, bytes, length, 0), length);
+            mpiio_slice_free(slice);
+        }
+        mpiio_store_counters(store, &counters);
+        assert_int_equal(counters.store_reads, 0);
+        assert_int_equal(counters.store_map_bytes, 0);
+        assert_int_equal(counters.slice_writes, 4);
+        assert_int_equal(counters.slice_write_bytes, 4 * length);
+        assert_int_equal(counters.store_write_bytes + counters.store_map_write_bytes, 4 * length);
+        assert_int_equal(counters.store_writes, runs[i] < 4096 ? 4 : 4 * length / (64 << 10));
+        for (int64_t k = 0; k < 4 * (int64_t)length; k += 997) {
+            assert_int_equal(pread(fd, bytes, 1, k), 1);
+            assert_int_equal(bytes[0], 'a' + k / runs[i] % 4);
+        }
+        mpiio_store_close(store);
+        close(fd);
+    }
+    free(bytes);
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+/* Also where every page is dirty already, and for every way of writing. */
+static void test_every_write_moves_the_times(void **state)
+{
+    static const int runs[] = {8, 700, 20000};
+    static unsigned char bytes[100000];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct model *model = model_start(make_vector(0, runs[i], 2 * runs[i]), 1 << 20);
+        struct stat before, after;
+
+        assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+        for (int k = 0; k < 200; k++) {
+            assert_int_equal(fstat(model->fd, &before), 0);
+            assert_int_equal(
+                mpiio_slice_write(model->slice, bytes, 1 + (size_t)below(sizeof(bytes)), 0) > 0, 1);
+            assert_int_equal(fstat(model->fd, &after), 0);
+            assert_true(is_later(after.st_ctim, before.st_ctim));
+            if (k % 50 == 49) {
+                assert_int_equal(mpiio_store_sync(model->store, k == 49), 0);
+            }
+        }
+        model_end(model);
+    }
+}
+
+static void test_open_to_create(void **state)
+{
+    char name[] = "/tmp/mpiio-create-XXXXXX";
+    char path[64];
+    struct mpiio_store *store = NULL;
+    struct stat st;
+    mode_t mask = umask(022);
+
+    (void)state;
+    assert_non_null(mkdtemp(name));
+    snprintf(path, sizeof(path), "%s/file", name);
+    assert_int_equal(mpiio_store_open(path, O_RDWR, &store), -ENOENT);
+    assert_int_equal(mpiio_store_open(path, O_RDWR | O_CREAT, &store), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0644);
+    assert_int_equal(mpiio_store_open(path, O_RDWR | O_CREAT | O_EXCL, &store), -EEXIST);
+    mpiio_store_close(store);
+    umask(mask);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(name), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_writes),
+        cmocka_unit_test(test_random_writes_without_mapping),
+        cmocka_unit_test(test_random_writes_without_fallocate),
+        cmocka_unit_test(test_etypes_and_interleaved_tiles),
+        cmocka_unit_test(test_partial_etype_at_the_end),
+        cmocka_unit_test(test_windows_edges_and_far_ends),
+        cmocka_unit_test(test_what_may_not_be_written),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_file_size_limit),
+        cmocka_unit_test(test_error_in_the_middle),
+        cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_holes_stay),
+        cmocka_unit_test(test_growing_never_cuts),
+        cmocka_unit_test(test_append),
+        cmocka_unit_test(test_full_tiles_need_no_read),
+        cmocka_unit_test(test_every_write_moves_the_times),
+        cmocka_unit_test(test_open_to_create),
+    };
+
+    srand(3);
+    keep_guard();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

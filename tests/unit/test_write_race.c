@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include "slice_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+/* Writers at the same time: threads of this process, and plain pwrite(2) as other programs do. */
+
+#define RUN 8
+
+struct writer {
+    int number;
+    int fd;                    /* of plain writers */
+    struct mpiio_slice *slice; /* NULL: a plain writer */
+    unsigned int seed;
+    bool wrong;
+};
+
+static void start_all(struct writer *writers, pthread_t *threads, int count,
+                      void *(*work)(void *argument))
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &writers[i]), 0);
+    }
+}
+
+static void join_all(struct writer *writers, pthread_t *threads, int count)
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_false(writers[i].wrong);
+    }
+}
+
+/*
+ * Runs of 8 bytes dealt to four writers, who write theirs round by round, near each other, and look
+ * before each round that the last one's are still there: a loss does not stay hidden.
+ */
+
+#define UPDATE_RUNS   5000 /* of each writer */
+#define UPDATE_ROUNDS 50
+
+struct runs {
+    uint64_t value[UPDATE_RUNS];
+};
+
+static struct runs of_writer[4], seen_by[4];
+static uint64_t file_seen_by[4][4 * UPDATE_RUNS];
+
+static uint64_t value_of(int number, int round, int run)
+{
+    return ((uint64_t)(unsigned int)number << 56) | ((uint64_t)(unsigned int)round << 32) |
+           (uint64_t)(unsigned int)run;
+}
+
+/* In pieces of random length, so that scattering and single calls both occur. */
+static bool update_slice(struct writer *writer, const uint64_t *values)
+{
+    int run = 0;
+
+    while (run < UPDATE_RUNS) {
+        int runs = 1 + rand_r(&writer->seed) % (rand_r(&writer->seed) % 2 == 0 ? 4 : 3000);
+        ssize_t length;
+
+        runs = runs < UPDATE_RUNS - run ? runs : UPDATE_RUNS - run;
+        length = (ssize_t)runs * RUN;
+        if (mpiio_slice_write(writer->slice, values + run, (size_t)length, (int64_t)run * RUN) !=
+            length) {
+            return false;
+        }
+        run += runs;
+    }
+    return true;
+}
+
+static bool update_plainly(const struct writer *writer, const uint64_t *values)
+{
+    for (int run = 0; run < UPDATE_RUNS; run++) {
+        if (pwrite(writer->fd, &values[run], RUN, (run * 4 + writer->number) * RUN) != RUN) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the file holds of a writer's own runs. */
+static bool look(const struct writer *writer, uint64_t *values)
+{
+    uint64_t *file = file_seen_by[writer->number];
+    ssize_t got;
+
+    if (writer->slice != NULL) {
+        got = mpiio_slice_read(writer->slice, values, sizeof(struct runs), 0);
+        return got == sizeof(struct runs);
+    }
+    got = pread(writer->fd, file, sizeof(file_seen_by[0]), 0);
+    for (int run = 0; run < UPDATE_RUNS; run++) {
+        values[run] = file[run * 4 + writer->number];
+    }
+    return got >= (ssize_t)(sizeof(file_seen_by[0]) - 4 * RUN);
+}
+
+static void *update(void *argument)
+{
+    struct writer *writer = argument;
+    uint64_t *values = of_writer[writer->number].value;
+    uint64_t *seen = seen_by[writer->number].value;
+
+    for (int round = 1; round <= UPDATE_ROUNDS && !writer->wrong; round++) {
+        for (int run = 0; run < UPDATE_RUNS; run++) {
+            values[run] = value_of(writer->number, round, run);
+        }
+        if (!(writer->slice != NULL ? update_slice(writer, values)
+                                    : update_plainly(writer, values)) ||
+            !look(writer, seen) || memcmp(seen, values, sizeof(struct runs)) != 0) {
+            writer->wrong = true;
+        }
+    }
+    return NULL;
+}
+
+/* A million updates in all; the file is made by them, so growing races too. */
+static void test_no_update_is_lost(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct writer writers[4];
+    pthread_t threads[4];
+    static uint64_t file[4 * UPDATE_RUNS];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        writers[i] = (struct writer){.number = i, .fd = fd, .seed = (unsigned int)i};
+        if (i % 2 == 1) {
+            writers[i].slice = make_slice(store, make_vector((int64_t)i * RUN, RUN, 4 * RUN));
+        }
+    }
+    start_all(writers, threads, 4, update);
+    join_all(writers, threads, 4);
+    assert_int_equal(pread(fd, file, sizeof(file), 0), sizeof(file));
+    for (int i = 0; i < 4 * UPDATE_RUNS; i++) {
+        if (file[i] != value_of(i % 4, UPDATE_ROUNDS, i / 4)) {
+            fail_msg("update %d of writer %d is lost", i / 4, i % 4);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        mpiio_slice_free(writers[i].slice);
+    }
+    mpiio_store_close(store);
+    close(fd);
+}
+
+/* Growth. */
+
+#define GROW_BYTES (3 << 20) /* of each writer */
+
+static void *grow(void *argument)
+{
+    struct writer *writer = argument;
+    static _Thread_local unsigned char bytes[200000];
+    int64_t offset = 0;
+
+    memset(bytes, 'a' + writer->number, sizeof(bytes));
+    while (offset < GROW_BYTES) {
+        ssize_t length = 1 + rand_r(&writer->seed) % (ssize_t)sizeof(bytes);
+
+        length = length < GROW_BYTES - offset ? length : GROW_BYTES - offset;
+        if (mpiio_slice_write(writer->slice, bytes, (size_t)length, offset) != length) {
+            writer->wrong = true;
+        }
+        offset += length;
+    }
+    return NULL;
+}
+
+static void check_grown(int fd, int64_t run)
+{
+    unsigned char *file = malloc((size_t)2 * GROW_BYTES + 1);
+
+    assert_int_equal(pread(fd, file, (size_t)2 * GROW_BYTES + 1, 0), 2 * GROW_BYTES);
+    for (int64_t i = 0; i < (int64_t)2 * GROW_BYTES; i++) {
+        if (file[i] != 'a' + i / run % 2) {
+            fail_msg("displacement %" PRId64 " is %d", i, file[i]);
+        }
+    }
+    free(file);
+}
+
+/* Two stores, as two mounts have; and one. */
+static void test_growing_at_once(void **state)
+{
+    static const int runs[] = {4, 64, 512, 1 << 13, 1 << 15};
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        int fd = make_file();
+        struct mpiio_store *stores[2] = {open_store_for(fd, O_RDWR), open_store_for(fd, O_RDWR)};
+        struct writer writers[2];
+        pthread_t threads[2];
+
+        for (int k = 0; k < 2; k++) {
+            writers[k] = (struct writer){.number = k, .seed = (unsigned int)(10 * i + k)};
+            writers[k].slice = make_slice(
+                stores[i < 5 ? k : 0], make_vector(k * runs[i % 5], runs[i % 5], 2 * runs[i % 5]));
+        }
+        start_all(writers, threads, 2, grow);
+        join_all(writers, threads, 2);
+        check_grown(fd, runs[i % 5]);
+        for (int k = 0; k < 2; k++) {
+            mpiio_slice_free(writers[k].slice);
+        }
+        mpiio_store_close(stores[0]);
+        mpiio_store_close(stores[1]);
+        close(fd);
+    }
+}
+
+#define APPENDS 2000
+
+/* Records of random length that begin with a mark, their writer and their length. */
+static void *append(void *argument)
+{
+    struct writer *writer = argument;
+    unsigned char record[100];
+
+    for (int i = 0; i < APPENDS; i++) {
+        int64_t offset = -1;
+        int length = 4 + rand_r(&writer->seed) % 97;
+
+        memset(record, 0x80 + writer->number, sizeof(record));
+        record[0] = 1;
+        record[1] = (unsigned char)length;
+        if (mpiio_slice_append(writer->slice, record, (size_t)length, &offset) != length ||
+            offset < 0) {
+            writer->wrong = true;
+        }
+    }
+    return NULL;
+}
+
+static void test_appends_do_not_overlap(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 16, 48));
+    static unsigned char bytes[4 * APPENDS * 100];
+    struct writer writers[4];
+    pthread_t threads[4];
+    ssize_t got, place = 0;
+    int records = 0;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        writers[i] = (struct writer){.number = i, .slice = slice, .seed = (unsigned int)i};
+    }
+    start_all(writers, threads, 4, append);
+    join_all(writers, threads, 4);
+    got = mpiio_slice_read(slice, bytes, sizeof(bytes), 0);
+    assert_int_equal(got, mpiio_slice_size(slice));
+    for (; place < got; records++) {
+        int length = bytes[place + 1];
+
+        assert_int_equal(bytes[place], 1);
+        assert_in_range(length, 4, 100);
+        for (int i = 3; i < length; i++) {
+            assert_int_equal(bytes[place + i], bytes[place + 2]);
+        }
+        place += length;
+    }
+    assert_int_equal(place, got);
+    assert_int_equal(records, 4 * APPENDS);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+/* Truncation by another program. */
+
+struct cutter {
+    int fd;
+    atomic_bool over;
+};
+
+static void *cut_often(void *argument)
+{
+    struct cutter *cutter = argument;
+    unsigned int seed = 1;
+
+    while (!atomic_load(&cutter->over)) {
+        if (ftruncate(cutter->fd, rand_r(&seed) % (2 << 20)) != 0) {
+            abort();
+        }
+        usleep(50);
+    }
+    return NULL;
+}
+
+static void write_while_cut(struct mpiio_slice *slice, int fd)
+{
+    static unsigned char bytes[500000];
+    struct cutter cutter = {.fd = fd};
+    unsigned int seed = 2;
+    pthread_t thread;
+
+    atomic_init(&cutter.over, false);
+    assert_int_equal(pthread_create(&thread, NULL, cut_often, &cutter), 0);
+    for (int i = 0; i < 300; i++) {
+        size_t length = 1 + (size_t)rand_r(&seed) % sizeof(bytes);
+
+        assert_int_equal(mpiio_slice_write(slice, bytes, length, rand_r(&seed) % 100000), length);
+    }
+    atomic_store(&cutter.over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void test_truncated_while_written(void **state)
+{
+    static const int runs[] = {4, 300, 20000};
+
+    (void)state;
+    restore_guard();
+    for (int i = 0; i < 3; i++) {
+        int fd = make_file();
+        struct mpiio_store *store = open_store_for(fd, O_RDWR);
+        struct mpiio_slice *slice = make_slice(store, make_vector(0, runs[i], 2 * runs[i]));
+        static unsigned char bytes[500000], back[500000];
+
+        write_while_cut(slice, fd);
+        memset(bytes, i + 1, sizeof(bytes));
+        assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+        assert_int_equal(mpiio_slice_read(slice, back, sizeof(back), 0), sizeof(back));
+        assert_memory_equal(back, bytes, sizeof(bytes));
+        mpiio_slice_free(slice);
+        mpiio_store_close(store);
+        close(fd);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_update_is_lost),
+        cmocka_unit_test(test_growing_at_once),
+        cmocka_unit_test(test_appends_do_not_overlap),
+        cmocka_unit_test(test_truncated_while_written),
+    };
+
+    keep_guard();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WRITE_MODEL_H
+#define WRITE_MODEL_H
+
+/*
+ * A model of a file that is written through a slice, and faults in the calls that change it. The
+ * program is linked with --wrap for fallocate64, fstat64 and pwrite64.
+ */
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "slice_fixture.h"
+
+/* Faults that the tests put into the two calls that change the file. */
+static int fallocate_error; /* 0: none */
+static int pwrite_error;
+static int pwrites_left; /* that succeed before pwrite_error */
+
+int __real_fallocate64(int fd, int mode, off_t displacement, off_t length);
+int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length);
+ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+
+int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length)
+{
+    if (fallocate_error != 0) {
+        errno = fallocate_error;
+        return -1;
+    }
+    return __real_fallocate64(fd, mode, displacement, length);
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
+{
+    if (pwrite_error != 0 && pwrites_left-- <= 0) {
+        errno = pwrite_error;
+        return -1;
+    }
+    return __real_pwrite64(fd, buffer, length, displacement);
+}
+
+/* Another writer that appends a byte far behind the end, just after the size was looked at. */
+static int64_t other_writes_at; /* 0: it does not */
+
+int __real_fstat64(int fd, struct stat *st);
+int __wrap_fstat64(int fd, struct stat *st);
+
+int __wrap_fstat64(int fd, struct stat *st)
+{
+    int result = __real_fstat64(fd, st);
+
+    if (other_writes_at != 0 && __real_pwrite64(fd, "o", 1, other_writes_at) != 1) {
+        return -1;
+    }
+    other_writes_at = 0;
+    return result;
+}
+
+/* The model: what the file must hold, byte for byte, and how long it must be. */
+
+#define MODEL_BYTES (4 << 20)
+
+struct model {
+    int fd;
+    struct mpiio_store *store;
+    struct mpiio_slice *slice;
+    int64_t positions; /* that the tests use */
+    int64_t *reach;    /* by position: the file's size that shows it and all before it */
+    int64_t size;
+    unsigned char bytes[MODEL_BYTES];
+};
+
+static unsigned char seen[MODEL_BYTES];
+
+static inline struct model *model_start(struct vs_view *view, int64_t span)
+{
+    const struct vs_map *map = vs_view_map(view);
+    struct model *model = calloc(1, sizeof(*model));
+    int64_t reach = 0;
+
+    assert_non_null(model);
+    model->fd = make_file();
+    model->store = open_store_for(model->fd, O_RDWR);
+    model->positions = vs_view_positions(view, span);
+    model->reach = calloc((size_t)model->positions + 1, sizeof(int64_t));
+    assert_non_null(model->reach);
+    for (int64_t i = 0; i < model->positions; i++) {
+        int64_t displacement = vs_map_displacement(map, i);
+
+        reach = displacement >= reach ? displacement + 1 : reach;
+        model->reach[i] = reach;
+    }
+    model->slice = make_slice(model->store, view);
+    return model;
+}
+
+static inline void model_fill(struct model *model, int64_t size)
+{
+    for (int64_t i = 0; i < size; i++) {
+        model->bytes[i] = (unsigned char)rand();
+    }
+    write_file(model->fd, model->bytes, (size_t)size, 0);
+    model->size = size;
+}
+
+static inline void model_end(struct model *model)
+{
+    mpiio_slice_free(model->slice);
+    mpiio_store_close(model->store);
+    close(model->fd);
+    free(model->reach);
+    free(model);
+}
+
+static inline void model_check(const struct model *model)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(model->fd, &st), 0);
+    assert_int_equal(st.st_size, model->size);
+    assert_int_equal(pread(model->fd, seen, MODEL_BYTES, 0), model->size);
+    if (memcmp(seen, model->bytes, (size_t)model->size) != 0) {
+        int64_t i = 0;
+
+        while (seen[i] == model->bytes[i]) {
+            i++;
+        }
+        fail_msg("displacement %" PRId64 " of %" PRId64 " is %d and should be %d", i, model->size,
+                 seen[i], model->bytes[i]);
+    }
+}
+
+/* Writes random bytes, reads them back through the slice, and keeps the model up to date. */
+static inline void model_write(struct model *model, int64_t offset, size_t length, size_t skew)
+{
+    const struct vs_view *view = mpiio_slice_view(model->slice);
+    int64_t etype = vs_view_facts(view)->etype_file_size;
+    unsigned char *buffer = malloc(length + skew + 1);
+    unsigned char *back = malloc(length + 1);
+    int64_t last;
+
+    assert_true(buffer != NULL && back != NULL);
+    for (size_t i = 0; i < length; i++) {
+        int64_t displacement = vs_map_displacement(vs_view_map(view), offset + (int64_t)i);
+
+        buffer[skew + i] = (unsigned char)rand();
+        model->bytes[displacement] = buffer[skew + i];
+    }
+    assert_int_equal(mpiio_slice_write(model->slice, buffer + skew, length, offset), length);
+    if (length > 0) {
+        last = (offset + (int64_t)length - 1) / etype * etype + etype - 1;
+        model->size = model->reach[last] > model->size ? model->reach[last] : model->size;
+    }
+    assert_int_equal(mpiio_slice_read(model->slice, back, length, offset), length);
+    assert_memory_equal(back, buffer + skew, length);
+    free(back);
+    free(buffer);
+}
+
+#endif
