@@ -214,6 +214,11 @@ int mpiio_store_sync(struct mpiio_store *store, bool data_only)
     return result < 0 ? -errno : 0;
 }
 
+int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times[2])
+{
+    return futimens(store->fd, times) < 0 ? -errno : 0;
+}
+
 static void add(atomic_uint_fast64_t *counter, uint64_t value)
 {
     if (value != 0) {

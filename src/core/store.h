@@ -44,6 +44,12 @@ void mpiio_store_close(struct mpiio_store *store);
  */
 int mpiio_store_sync(struct mpiio_store *store, bool data_only);
 
+/*
+ * futimens(2) of the file: times[0] is the access, times[1] the modification time, with UTIME_NOW
+ * and UTIME_OMIT. Thread-safe.
+ */
+int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times[2]);
+
 /* fstat(2) of the file. st_size is the device's size for a block device. */
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st);
 
