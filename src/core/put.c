@@ -119,14 +119,11 @@ static void put_directly(struct put *put, struct mpiio_piece piece)
     write_runs(put, piece);
 }
 
-static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
+/* Leaves the runs to be scattered, but for the last one of the request. */
+static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_last)
 {
     struct mpiio_piece last = piece;
 
-    if (put->few || piece.length >= LONG_RUN || distance(put, &piece) > FAR_APART) {
-        put_directly(put, piece);
-        return;
-    }
     if (is_last) {
         mpiio_piece_advance(&last, piece.count - 1);
         piece.count--;
@@ -134,6 +131,27 @@ static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
     mpiio_pieces_add(&put->pieces, piece);
     if (is_last) {
         put_directly(put, last);
+    }
+}
+
+/*
+ * The first and the last run of a request are written by calls even where the others are scattered.
+ * The last one, as stores through a mapping need not move the file's times. The first one, as it
+ * waits for whoever makes the file longer: a filesystem (ext4) may show the new size first and
+ * clear the rest of the old last block then, and would clear what was stored there meanwhile.
+ */
+static void put_piece(struct put *put, struct mpiio_piece piece, bool is_first, bool is_last)
+{
+    if (put->few || piece.length >= LONG_RUN || distance(put, &piece) > FAR_APART) {
+        put_directly(put, piece);
+        return;
+    }
+    if (is_first) {
+        write_run(put, piece.memory, piece.displacement, piece.length);
+        mpiio_piece_advance(&piece, 1);
+    }
+    if (piece.count > 0 && !put->pieces.stopped) {
+        scatter_later(put, piece, is_last);
     }
 }
 
@@ -165,7 +183,7 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
         put_piece(&put, mpiio_piece_of(&batch, (char *)buffer, position),
-                  cursor.position == position + (int64_t)length);
+                  batch.position == position, cursor.position == position + (int64_t)length);
         put.previous_end = batch.displacement + (batch.count - 1) * batch.stride + batch.length;
     }
     mpiio_pieces_finish(&put.pieces);

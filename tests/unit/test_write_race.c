@@ -338,6 +338,67 @@ static void test_truncated_while_written(void **state)
     }
 }
 
+/*
+ * A plain writer makes the file longer, step by step with gaps between; a slice's writer fills the
+ * gaps as soon as the size shows them. ext4 clears the rest of the old last block after it has
+ * shown the new size: what is stored through a mapping in between would be lost.
+ */
+
+#define STEP     64 /* runs that the file grows by at once: less than a block */
+#define STEPS    20000
+#define GAP_RUNS (STEP * STEPS)
+
+static void *grow_with_gaps(void *argument)
+{
+    struct writer *writer = argument;
+    uint64_t value = 1;
+
+    for (int64_t end = STEP; end <= GAP_RUNS && !writer->wrong; end += STEP) {
+        writer->wrong = pwrite(writer->fd, &value, RUN, end * 4 * RUN - RUN) != RUN;
+    }
+    return NULL;
+}
+
+static void test_gaps_filled_while_growing(void **state)
+{
+    static uint64_t ours[GAP_RUNS];
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_slice *slice =
+        make_slice(store, make_view("\"disp\": 8, \"etype\": \"double\", \"filetype\": "
+                                    "{\"type\": \"resized\", \"lb\": 0, \"extent\": 32}"));
+    struct writer writer = {.fd = fd};
+    int64_t done = 0, lost = 0;
+    pthread_t thread;
+
+    (void)state;
+    for (int i = 0; i < GAP_RUNS; i++) {
+        ours[i] = (uint64_t)i + 2;
+    }
+    start_all(&writer, &thread, 1, grow_with_gaps);
+    while (done < GAP_RUNS * RUN) {
+        int64_t size = mpiio_slice_size(slice);
+
+        if (size > done) {
+            assert_int_equal(
+                mpiio_slice_write(slice, (char *)ours + done, (size_t)(size - done), done),
+                size - done);
+            done = size;
+        }
+    }
+    join_all(&writer, &thread, 1);
+    for (int i = 0; i < GAP_RUNS; i++) {
+        uint64_t value = 0;
+
+        assert_int_equal(pread(fd, &value, RUN, (int64_t)i * 4 * RUN + RUN), RUN);
+        lost += value != ours[i];
+    }
+    assert_int_equal(lost, 0);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_growing_at_once),
         cmocka_unit_test(test_appends_do_not_overlap),
         cmocka_unit_test(test_truncated_while_written),
+        cmocka_unit_test(test_gaps_filled_while_growing),
     };
 
     keep_guard();
