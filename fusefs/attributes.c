@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "handle.h"
 #include "operations.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -45,6 +47,11 @@ static blkcnt_t share_of_blocks(int64_t size, const struct stat *file)
     return full == 0 && size > 0 ? 1 : full;
 }
 
+static bool is_writable(const struct fs_session *session, const struct fs_slice *slice)
+{
+    return session->read_only == 0 && mpiio_slice_is_writable(slice->slice);
+}
+
 static int slice_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
 {
     struct fs_slice *slice;
@@ -60,7 +67,7 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         failed = size < 0 ? (int)size : 0;
     }
     if (failed == 0) {
-        st->st_mode = S_IFREG | (file.st_mode & 0444);
+        st->st_mode = S_IFREG | (file.st_mode & (is_writable(session, slice) ? 0666 : 0444));
         st->st_nlink = 1;
         st->st_uid = file.st_uid;
         st->st_gid = file.st_gid;
@@ -131,30 +138,57 @@ static int attributes(struct fs_session *session, struct fs_node node, struct st
                                  : fixed_attributes(session, node, st);
 }
 
-static double attributes_timeout(struct fs_node node)
+static double attributes_timeout(const struct fs_session *session, struct fs_node node)
 {
+    /* A kernel that holds writes back goes by its own size and times, and would ask for the rest
+       before each write; by name it asks all the same. */
+    if (node.kind == FS_SLICE && session->writeback)
+        return OWNER_TIMEOUT;
     return node.kind == FS_SLICE || node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
 }
 
-static int do_lookup(struct fs_session *session, pid_t process, fuse_ino_t parent, const char *name,
+/* What the kernel is told of a slice that it has looked up by name. */
+static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_node node,
+                         struct fuse_entry_param *entry)
+{
+    struct fs_version version = {0};
+    struct fs_slice *slice;
+    int failed = fs_slice_of(session, node, &slice);
+
+    if (failed != 0)
+        return failed;
+    fs_handle_looked_up(session, slice, thread);
+    if (session->writeback) {
+        fs_handle_await_release(session, slice);
+        failed = fs_version_now(session, &version);
+    }
+    entry->ino = fs_slices_number(&session->slices, slice, &version);
+    fs_slices_put(&session->slices, slice);
+    return failed;
+}
+
+static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent, const char *name,
                      struct fuse_entry_param *entry)
 {
     struct fs_node folder = fs_tree_node(&session->tree, parent);
     struct fs_node node = fs_tree_find(&session->tree, folder, name);
+    int failed = 0;
 
     *entry = (struct fuse_entry_param){.entry_timeout = NAMES_TIMEOUT};
     if (node.kind == FS_NONE) /* inode 0: the kernel keeps in mind that there is none */
         return 0;
-    if (node.kind == FS_SELF && fs_self_rank(session, process) < 0)
+    if (node.kind == FS_SELF && fs_self_rank(session, thread) < 0)
         return -ENOENT;
     entry->ino = fs_tree_inode(node);
-    entry->attr_timeout = attributes_timeout(node);
+    entry->attr_timeout = attributes_timeout(session, node);
     /* The kernel learns a new size from a lookup, but not from an open: with a lookup before each
        open, calls that trust its size (sendfile) see what was appended before. And whether there
        is a "self" depends on who asks. */
     if (node.kind == FS_SLICE || node.kind == FS_SELF)
         entry->entry_timeout = 0;
-    return attributes(session, node, &entry->attr);
+    if (node.kind == FS_SLICE)
+        failed = look_up_slice(session, thread, node, entry);
+    return failed != 0 ? failed : attributes(session, node, &entry->attr);
 }
 
 void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
@@ -184,17 +218,14 @@ void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *inf
     if (failed != 0)
         fuse_reply_err(request, -failed);
     else
-        fuse_reply_attr(request, &st, attributes_timeout(node));
+        fuse_reply_attr(request, &st, attributes_timeout(session, node));
 }
 
-/* Sizes and times are data, which is read-only; owners and modes are not ours to change. */
+/* Owners and modes are not ours to change. */
 static int refusal(const struct stat *st, const struct stat *wanted, int which)
 {
     const mode_t bits = 07777;
 
-    if (which & (FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
-                 FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW))
-        return -EROFS;
     if ((which & FUSE_SET_ATTR_MODE) && (wanted->st_mode & bits) != (st->st_mode & bits))
         return -EPERM;
     if ((which & FUSE_SET_ATTR_UID) && wanted->st_uid != st->st_uid)
@@ -202,6 +233,65 @@ static int refusal(const struct stat *st, const struct stat *wanted, int which)
     if ((which & FUSE_SET_ATTR_GID) && wanted->st_gid != st->st_gid)
         return -EPERM;
     return 0;
+}
+
+/* Truncation. An open's, with O_TRUNC, does nothing. */
+static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
+                    const struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_slice *slice;
+    int failed;
+
+    if (node.kind != FS_SLICE)
+        return -EPERM;
+    if (session->read_only != 0)
+        return session->read_only;
+    failed = fs_slice_of(session, node, &slice);
+    if (failed != 0)
+        return failed;
+    if (!mpiio_slice_is_writable(slice->slice))
+        failed = -EROFS;
+    else if (info != NULL || size != 0 ||
+             !fs_handle_truncates(session, slice, fuse_req_ctx(request)->pid))
+        failed = mpiio_slice_resize(slice->slice, size);
+    fs_slices_put(&session->slices, slice);
+    return failed;
+}
+
+static struct timespec time_to_set(int which, int set, int set_now, struct timespec time)
+{
+    if (which & set_now)
+        return (struct timespec){.tv_nsec = UTIME_NOW};
+    return which & set ? time : (struct timespec){.tv_nsec = UTIME_OMIT};
+}
+
+static int set_times(struct fs_session *session, struct fs_node node, const struct stat *wanted,
+                     int which)
+{
+    struct timespec times[] = {
+        time_to_set(which, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, wanted->st_atim),
+        time_to_set(which, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW, wanted->st_mtim),
+    };
+
+    return node.kind == FS_SLICE ? mpiio_store_set_times(session->store, times) : -EPERM;
+}
+
+static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat *wanted, int which,
+                      const struct fuse_file_info *info, struct stat *st)
+{
+    const int times = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW |
+                      FUSE_SET_ATTR_MTIME_NOW;
+    struct fs_session *session = fs_session_of(request);
+    int failed = attributes(session, node, st);
+
+    if (failed == 0)
+        failed = refusal(st, wanted, which);
+    if (failed == 0 && (which & FUSE_SET_ATTR_SIZE))
+        failed = set_size(request, node, wanted->st_size, info);
+    else if (failed == 0 && (which & times))
+        failed = set_times(session, node, wanted, which);
+    return failed != 0 ? failed : attributes(session, node, st);
 }
 
 void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int which,
@@ -212,15 +302,12 @@ void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int w
     struct stat st;
     int failed;
 
-    (void)info;
     fs_count(session, FS_OTHER);
-    failed = attributes(session, node, &st);
-    if (failed == 0)
-        failed = refusal(&st, wanted, which);
+    failed = do_setattr(request, node, wanted, which, info, &st);
     if (failed != 0)
         fuse_reply_err(request, -failed);
     else
-        fuse_reply_attr(request, &st, attributes_timeout(node));
+        fuse_reply_attr(request, &st, attributes_timeout(session, node));
 }
 
 /* Comes only without default_permissions: then the kernel lets nobody in but the mounting user. */
@@ -231,8 +318,10 @@ void fs_access(fuse_req_t request, fuse_ino_t inode, int mask)
     int error = 0;
 
     fs_count(session, FS_OTHER);
-    if (mask & W_OK)
-        error = fs_tree_is_folder(node) ? EACCES : EROFS;
+    if ((mask & W_OK) && node.kind == FS_SLICE)
+        error = -session->read_only;
+    else if (mask & W_OK)
+        error = EACCES;
     else if ((mask & X_OK) && !fs_tree_is_folder(node))
         error = EACCES;
     fuse_reply_err(request, error);

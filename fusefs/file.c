@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "handle.h"
 #include "operations.h"
 
 #include <errno.h>
@@ -7,66 +8,44 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
-struct handle {
-    struct fs_slice *slice; /* a reference, or NULL */
-
-    /*
-     * The file's version before this open. If the open had the kernel drop the slice's pages, then
-     * those that it holds afterwards are of this version or later; that it has dropped them is
-     * sure when the first read comes through this handle, which ends pending.
-     */
-    struct fs_version version;
-    atomic_bool pending;
-
-    char *text;
-    size_t length;
-};
-
-static struct handle *handle_of(const struct fuse_file_info *info)
+/* Whether a slice may be opened with those flags. */
+static int check_access(struct fs_session *session, const struct fs_slice *slice, int flags)
 {
-    return (struct handle *)(uintptr_t)info->fh;
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return 0;
+    if (session->read_only != 0)
+        return session->read_only;
+    return mpiio_slice_is_writable(slice->slice) ? 0 : -EROFS;
 }
 
-static void free_handle(struct fs_session *session, struct handle *handle)
-{
-    if (handle->slice != NULL)
-        fs_slices_put(&session->slices, handle->slice);
-    free(handle->text);
-    free(handle);
-}
-
-static int sample_version(struct fs_session *session, struct fs_version *version)
-{
-    struct timespec before;
-    struct stat st;
-    int failed;
-
-    clock_gettime(CLOCK_REALTIME, &before);
-    failed = mpiio_store_stat(session->store, &st);
-    if (failed == 0)
-        *version = fs_version_of(&st, before);
-    return failed;
-}
-
-static int open_slice(struct fs_session *session, struct fs_node node, struct handle *handle,
-                      struct fuse_file_info *info)
+static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                      struct fs_handle *handle, struct fuse_file_info *info)
 {
     struct fs_version filled;
-    int failed = fs_slice_of(session, node, &handle->slice);
+    int failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
 
+    handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
     if (failed == 0)
-        failed = sample_version(session, &handle->version);
+        failed = check_access(session, handle->slice, info->flags);
+    if (failed == 0)
+        failed = fs_version_now(session, &handle->version);
+    if (failed == 0)
+        failed = fs_handle_join(session, handle, inode, thread);
     if (failed != 0)
         return failed;
     filled = fs_slices_filled(&session->slices, handle->slice);
-    info->keep_cache = fs_version_same(&filled, &handle->version);
+    /* A kernel that holds writes back is the only one to change the slice. */
+    info->keep_cache = session->writeback || fs_version_same(&filled, &handle->version);
     atomic_init(&handle->pending, !info->keep_cache);
-    info->noflush = 1;
+    /* Where an append ends up is known when it is done: the kernel's pages would hold it where it
+       believes the end to be. */
+    info->direct_io = handle->writes && (info->flags & O_APPEND) && !session->writeback;
+    handle->direct = info->direct_io;
+    info->noflush = !handle->writes;
     return 0;
 }
 
-static int open_text(struct fs_session *session, struct fs_node node, struct handle *handle,
+static int open_text(struct fs_session *session, struct fs_node node, struct fs_handle *handle,
                      struct fuse_file_info *info)
 {
     handle->text = node.kind == FS_STATS ? fs_stats_text(session) : strdup(session->resolved);
@@ -78,23 +57,25 @@ static int open_text(struct fs_session *session, struct fs_node node, struct han
     return 0;
 }
 
-static int do_open(struct fs_session *session, fuse_ino_t inode, struct fuse_file_info *info)
+static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
+    struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
-    struct handle *handle;
+    struct fs_handle *handle;
     int failed;
 
     if (node.kind == FS_NONE)
         return -ENOENT;
-    if ((info->flags & O_ACCMODE) != O_RDONLY || (info->flags & O_TRUNC))
-        return -EROFS;
+    if (node.kind != FS_SLICE && (info->flags & O_ACCMODE) != O_RDONLY)
+        return -EACCES;
     handle = calloc(1, sizeof(*handle));
     if (handle == NULL)
         return -ENOMEM;
-    failed = node.kind == FS_SLICE ? open_slice(session, node, handle, info)
-                                   : open_text(session, node, handle, info);
+    failed = node.kind == FS_SLICE
+                 ? open_slice(session, inode, fuse_req_ctx(request)->pid, handle, info)
+                 : open_text(session, node, handle, info);
     if (failed != 0)
-        free_handle(session, handle);
+        fs_handle_free(session, handle);
     else
         info->fh = (uintptr_t)handle;
     return failed;
@@ -109,11 +90,26 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     /* The mount serves by now, and a file takes over the readahead that is set when it opens. */
     if (!atomic_exchange(&session->readahead, true))
         fs_readahead_raise(session->mountpoint, session->options->max_read);
-    failed = do_open(session, inode, info);
+    failed = do_open(request, inode, info);
     if (failed != 0)
         fuse_reply_err(request, -failed);
     else if (fuse_reply_open(request, info) == -ENOENT) /* the open was given up meanwhile */
-        free_handle(session, handle_of(info));
+        fs_handle_free(session, fs_handle_of(info));
+}
+
+/*
+ * close(2). The kernel has sent what it held back of the slice before, and tells of errors itself:
+ * nothing is left to do. Where it holds nothing back it need not ask again.
+ */
+void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+
+    (void)inode;
+    fs_count(session, FS_OTHER);
+    if (session->writeback)
+        fs_handle_flushed(session, fs_handle_of(info));
+    fuse_reply_err(request, session->writeback ? 0 : ENOSYS);
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
@@ -122,7 +118,7 @@ void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *inf
 
     (void)inode;
     fs_count(session, FS_RELEASE);
-    free_handle(session, handle_of(info));
+    fs_handle_free(session, fs_handle_of(info));
     fuse_reply_err(request, 0);
 }
 
@@ -144,20 +140,21 @@ static void *read_buffer(struct fs_session *session)
  * After a read that ended at end: if the kernel knows of a larger slice, the file was truncated,
  * and pages behind the end may be filled with zeros. They must go before the file grows again.
  */
-static void notice_end(struct fs_session *session, struct fs_slice *slice, int64_t wanted,
-                       int64_t end)
+static void notice_end(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                       int64_t wanted, int64_t end)
 {
     int64_t known = atomic_load(&slice->known_size);
 
-    if (end >= wanted || end >= known ||
+    /* A kernel that holds writes back knows better. */
+    if (session->writeback || end >= wanted || end >= known ||
         !atomic_compare_exchange_strong(&slice->known_size, &known, end))
         return;
     /* Without memory for it the pages stay until the next open, which drops them. */
-    if (fs_notifier_drop(&session->notifier, slice, NULL, NULL) == 0)
+    if (fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
         fs_count(session, FS_DROPPED);
 }
 
-static size_t read_text(const struct handle *handle, char *buffer, size_t size, off_t offset)
+static size_t read_text(const struct fs_handle *handle, char *buffer, size_t size, off_t offset)
 {
     size_t start = (size_t)offset < handle->length ? (size_t)offset : handle->length;
 
@@ -169,8 +166,8 @@ static size_t read_text(const struct handle *handle, char *buffer, size_t size, 
 
 /* Reads into buffer, which is this thread's own: the answer outlives the handle if the reader
    closes it as soon as it has the bytes. */
-static ssize_t do_read(struct fs_session *session, struct handle *handle, char *buffer, size_t size,
-                       off_t offset)
+static ssize_t do_read(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
+                       char *buffer, size_t size, off_t offset)
 {
     ssize_t got;
 
@@ -185,7 +182,7 @@ static ssize_t do_read(struct fs_session *session, struct handle *handle, char *
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
     got = mpiio_slice_read(handle->slice->slice, buffer, size, offset);
     if (got >= 0)
-        notice_end(session, handle->slice, offset + (off_t)size, offset + got);
+        notice_end(session, handle->slice, inode, offset + (off_t)size, offset + got);
     return got;
 }
 
@@ -196,16 +193,15 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     char *buffer = read_buffer(session);
     ssize_t got;
 
-    (void)inode;
     fs_count(session, FS_READ);
-    got = do_read(session, handle_of(info), buffer, size, offset);
+    got = do_read(session, inode, fs_handle_of(info), buffer, size, offset);
     if (got < 0)
         fuse_reply_err(request, (int)-got);
     else
         fuse_reply_buf(request, buffer, (size_t)got);
 }
 
-static int64_t do_lseek(struct handle *handle, off_t offset, int whence)
+static int64_t do_lseek(struct fs_handle *handle, off_t offset, int whence)
 {
     if (handle->slice == NULL || offset < 0)
         return -EINVAL;
@@ -223,43 +219,9 @@ void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
 
     (void)inode;
     fs_count(fs_session_of(request), FS_LSEEK);
-    found = do_lseek(handle_of(info), offset, whence);
+    found = do_lseek(fs_handle_of(info), offset, whence);
     if (found < 0)
         fuse_reply_err(request, (int)-found);
     else
         fuse_reply_lseek(request, found);
-}
-
-/*
- * After an fsync a reader sees what others have stored (MPI_File_sync): pages that may be older
- * are dropped before the answer, which is then the notifier's. Returns 1 where it is.
- */
-static int do_fsync(struct fs_session *session, fuse_req_t request, struct handle *handle)
-{
-    struct fs_version filled, version;
-    int failed;
-
-    if (handle->slice == NULL)
-        return 0;
-    failed = sample_version(session, &version);
-    if (failed != 0)
-        return failed;
-    filled = fs_slices_filled(&session->slices, handle->slice);
-    if (fs_version_same(&filled, &version))
-        return 0;
-    failed = fs_notifier_drop(&session->notifier, handle->slice, request, &version);
-    return failed != 0 ? failed : 1;
-}
-
-void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
-{
-    struct fs_session *session = fs_session_of(request);
-    int result;
-
-    (void)inode;
-    (void)datasync;
-    fs_count(session, FS_FSYNC);
-    result = do_fsync(session, request, handle_of(info));
-    if (result <= 0)
-        fuse_reply_err(request, -result);
 }

@@ -1,29 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "notifier.h"
 
+#include "session.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
 struct fs_notice {
     struct fs_notice *next;
-    struct fs_slice *slice;    /* a reference */
+    struct fs_slice *slice;    /* a reference; NULL: fs_sync_all */
+    fuse_ino_t inode;          /* of the slice */
     fuse_req_t request;        /* to be answered, or NULL */
     struct fs_version version; /* with a request */
 };
 
-static void carry_out(struct fs_notifier *notifier, struct fs_notice *notice)
+static void drop(struct fs_session *session, const struct fs_notice *notice)
 {
-    int failed = fuse_lowlevel_notify_inval_inode(notifier->fuse, notice->slice->inode, 0, 0);
+    int failed = fuse_lowlevel_notify_inval_inode(session->fuse, notice->inode, 0, 0);
 
     if (failed == -ENOENT) /* the kernel holds nothing of it */
         failed = 0;
     if (notice->request != NULL) {
         if (failed == 0)
-            fs_slices_set_filled(notifier->slices, notice->slice, &notice->version);
+            fs_slices_set_filled(&session->slices, notice->slice, &notice->version);
         fuse_reply_err(notice->request, -failed);
     }
-    fs_slices_put(notifier->slices, notice->slice);
+    fs_slices_put(&session->slices, notice->slice);
+}
+
+static void carry_out(struct fs_notifier *notifier, struct fs_notice *notice)
+{
+    if (notice->slice != NULL)
+        drop(notifier->session, notice);
+    else
+        fuse_reply_err(notice->request, -fs_sync_all(notifier->session));
     free(notice);
 }
 
@@ -49,13 +60,12 @@ static void *work(void *data)
     return NULL;
 }
 
-int fs_notifier_start(struct fs_notifier *notifier, struct fuse_session *fuse,
-                      struct fs_slices *slices)
+int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session)
 {
     sigset_t all, before;
     int failed;
 
-    *notifier = (struct fs_notifier){.fuse = fuse, .slices = slices};
+    *notifier = (struct fs_notifier){.session = session};
     pthread_mutex_init(&notifier->lock, NULL);
     pthread_cond_init(&notifier->wake, NULL);
     /* Signals are for the main thread, whose loop they end. */
@@ -91,17 +101,8 @@ bool fs_notifier_busy(struct fs_notifier *notifier)
     return busy;
 }
 
-int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_req_t request,
-                     const struct fs_version *version)
+static void enqueue(struct fs_notifier *notifier, struct fs_notice *notice)
 {
-    struct fs_notice *notice = calloc(1, sizeof(*notice));
-
-    if (notice == NULL)
-        return -ENOMEM;
-    notice->slice = fs_slices_ref(notifier->slices, slice);
-    notice->request = request;
-    if (request != NULL)
-        notice->version = *version;
     pthread_mutex_lock(&notifier->lock);
     if (notifier->first == NULL)
         notifier->first = notice;
@@ -111,5 +112,31 @@ int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
     notifier->pending++;
     pthread_cond_signal(&notifier->wake);
     pthread_mutex_unlock(&notifier->lock);
+}
+
+int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                     fuse_req_t request, const struct fs_version *version)
+{
+    struct fs_notice *notice = calloc(1, sizeof(*notice));
+
+    if (notice == NULL)
+        return -ENOMEM;
+    notice->slice = fs_slices_ref(&notifier->session->slices, slice);
+    notice->inode = inode;
+    notice->request = request;
+    if (request != NULL)
+        notice->version = *version;
+    enqueue(notifier, notice);
+    return 0;
+}
+
+int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request)
+{
+    struct fs_notice *notice = calloc(1, sizeof(*notice));
+
+    if (notice == NULL)
+        return -ENOMEM;
+    notice->request = request;
+    enqueue(notifier, notice);
     return 0;
 }

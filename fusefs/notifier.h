@@ -9,14 +9,15 @@
 
 #include "slices.h"
 
+struct fs_session;
+
 /*
  * The thread that tells the kernel to drop the pages of a slice. The kernel waits there for reads
  * in flight, which other threads must be free to answer: so no request handler may do it, and
  * none waits for it either. An fsync is handed over and answered from this thread.
  */
 struct fs_notifier {
-    struct fuse_session *fuse; /* borrowed */
-    struct fs_slices *slices;  /* borrowed */
+    struct fs_session *session; /* borrowed */
     pthread_t thread;
     bool started;
 
@@ -28,8 +29,7 @@ struct fs_notifier {
 };
 
 /* Starts the thread (after any fork). Returns 0 or a negative errno. */
-int fs_notifier_start(struct fs_notifier *notifier, struct fuse_session *fuse,
-                      struct fs_slices *slices);
+int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session);
 
 /* Ends the thread once all is done; see fs_notifier_busy. */
 void fs_notifier_stop(struct fs_notifier *notifier);
@@ -38,12 +38,15 @@ void fs_notifier_stop(struct fs_notifier *notifier);
 bool fs_notifier_busy(struct fs_notifier *notifier);
 
 /*
- * Has the pages of slice dropped; references the slice until then. With a request, it is answered
- * thereafter, with success, and version (sampled before this call) becomes that of the slice's
- * pages. Without one (NULL), version is not used. Returns 0, or a negative errno: then nothing
- * was taken over. Thread-safe; does not wait.
+ * Has the pages of slice, which the kernel knows by the number inode, dropped; references the slice
+ * until then. With a request, it is answered thereafter, with success, and version (sampled before
+ * this call) becomes that of the slice's pages. Without one (NULL), version is not used. Returns 0,
+ * or a negative errno: then nothing was taken over. Thread-safe; does not wait.
  */
-int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_req_t request,
-                     const struct fs_version *version);
+int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                     fuse_req_t request, const struct fs_version *version);
+
+/* Has request answered with the result of fs_sync_all. Else as fs_notifier_drop. */
+int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request);
 
 #endif

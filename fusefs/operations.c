@@ -28,6 +28,15 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     /* With this the kernel would ask for attributes before every read. A page is right until the
        file's version changes, which open and fsync look at. */
     connection->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+    /* With this an open with O_TRUNC would have the kernel take the slice for empty, and forget
+       what is stored through mappings of it. */
+    connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
+    if (session->writeback && (connection->capable & FUSE_CAP_WRITEBACK_CACHE))
+        connection->want |= FUSE_CAP_WRITEBACK_CACHE;
+    else
+        session->writeback = false;
+    session->slices.renumbers = session->writeback;
+    connection->max_write = FS_WRITE_MAX;
     connection->max_read = session->options->max_read;
     connection->max_readahead = session->options->max_read;
     if (session->ready >= 0) {
@@ -102,9 +111,13 @@ const struct fuse_lowlevel_ops fs_operations = {
     .readdir = fs_readdir,
     .open = fs_open,
     .read = fs_read,
+    .flush = fs_flush,
     .release = fs_release,
     .lseek = fs_lseek,
+    .write = fs_write,
+    .fallocate = fs_fallocate,
     .fsync = fs_fsync,
+    .fsyncdir = fs_fsyncdir,
     .readlink = fs_readlink,
     .getxattr = fs_getxattr,
     .listxattr = fs_listxattr,

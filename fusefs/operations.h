@@ -27,10 +27,20 @@ void fs_readdir(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
              struct fuse_file_info *info);
+void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
               struct fuse_file_info *info);
+
+/* write.c */
+void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,
+              struct fuse_file_info *info);
+void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
+                  struct fuse_file_info *info);
 void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info);
+
+/* sync.c; on the mount point it is fs_sync_all */
+void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info);
 
 /* link.c */
 void fs_readlink(fuse_req_t request, fuse_ino_t inode);
@@ -55,6 +65,16 @@ int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice
  * mount has none such. link.c; thread-safe.
  */
 int64_t fs_self_rank(struct fs_session *session, pid_t process);
+
+/* The shared file's version now. 0 or a negative errno. sync.c; thread-safe. */
+int fs_version_now(struct fs_session *session, struct fs_version *version);
+
+/*
+ * Takes note that bytes which the kernel held back cannot be stored, for the reason error
+ * (negative): it has forgotten them. sync.c; thread-safe.
+ */
+void fs_lost(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+             size_t length, int error);
 
 /* The present text of stats.json: new, the caller's to free(); NULL without memory. stats.c */
 char *fs_stats_text(struct fs_session *session);

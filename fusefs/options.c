@@ -17,18 +17,18 @@ enum { OPTION_NAME = 256, OPTION_VERSION };
 
 /* Options that libfuse and the kernel take as they are; with '=' those that have a value. */
 static const char *const fuse_options[] = {
-    "allow_other", "allow_root",  "auto_unmount", "default_permissions",
-    "ro",          "suid",        "nosuid",       "dev",
-    "nodev",       "exec",        "noexec",       "atime",
-    "noatime",     "sync",        "async",        "dirsync",
-    "debug",       "fsname=",     "subtype=",     "context=",
-    "fscontext=",  "defcontext=", "rootcontext=",
+    "allow_other", "allow_root",   "auto_unmount", "default_permissions",
+    "suid",        "nosuid",       "dev",          "nodev",
+    "exec",        "noexec",       "atime",        "noatime",
+    "sync",        "async",        "dirsync",      "debug",
+    "fsname=",     "subtype=",     "context=",     "fscontext=",
+    "defcontext=", "rootcontext=",
 };
 
 /* Options of fstab(5) that speak to mount(8), and those that change nothing here. */
 static const char *const ignored_options[] = {
-    "rw",    "defaults", "auto",    "noauto",   "nofail",   "_netdev",    "user",       "nouser",
-    "users", "owner",    "nogroup", "relatime", "diratime", "norelatime", "nodiratime",
+    "defaults", "auto",  "noauto",  "nofail",   "_netdev",  "user",       "nouser",
+    "users",    "owner", "nogroup", "relatime", "diratime", "norelatime", "nodiratime",
 };
 
 static const char help_text[] =
@@ -44,10 +44,11 @@ static const char help_text[] =
     "  -h, --help               print this and exit\n"
     "      --version            print the version and exit\n"
     "\n"
-    "Mount options: ro, rw, threads=N (worker threads at most), log=FILE (else syslog, or\n"
-    "stderr in the foreground), max_read=N, and FUSE's own: allow_other (which implies\n"
-    "default_permissions), allow_root, auto_unmount, default_permissions, nosuid, nodev,\n"
-    "noexec, noatime, fsname=NAME, ...\n"
+    "Mount options: ro, rw (default: as the file can be opened), create (make the file if it is\n"
+    "missing), unique (nobody else has the file open: writes may be held back), threads=N\n"
+    "(worker threads at most), log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
+    "and FUSE's own: allow_other (which implies default_permissions), allow_root, auto_unmount,\n"
+    "default_permissions, nosuid, nodev, noexec, noatime, fsname=NAME, ...\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 usage or spec error. See mpiio-fused(8).\n";
 
@@ -135,6 +136,14 @@ static int mount_option(struct fs_options *options, const char *option)
     const char *value;
     long long n;
 
+    if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0) {
+        options->access = option[1] == 'o' ? FS_ACCESS_RO : FS_ACCESS_RW;
+        return 0;
+    }
+    if (strcmp(option, "create") == 0 || strcmp(option, "unique") == 0) {
+        *(option[0] == 'c' ? &options->create : &options->unique) = true;
+        return 0;
+    }
     if ((value = value_of(option, "threads=")) != NULL) {
         n = number(value, 1, THREADS_MAX);
         if (n < 0)
@@ -258,6 +267,8 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
                      "");
     if (argc - optind > 2)
         return usage(options, "too many arguments: ", argv[optind + 2]);
+    if (options->create && options->access == FS_ACCESS_RO)
+        return usage(options, "mount options ro and create exclude each other", "");
     options->spec = argv[optind];
     options->mountpoint = argv[optind + 1];
     return 0;

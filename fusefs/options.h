@@ -10,6 +10,15 @@
 /* The largest READ that libfuse 3.14 and the kernel agree on, in bytes. */
 #define FS_READ_MAX (1u << 20)
 
+/* The largest WRITE, likewise. */
+#define FS_WRITE_MAX (1u << 20)
+
+enum fs_access {
+    FS_ACCESS_BEST, /* as the file may be opened */
+    FS_ACCESS_RO,
+    FS_ACCESS_RW,
+};
+
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
 struct fs_options {
     const char *name; /* what messages begin with */
@@ -18,6 +27,9 @@ struct fs_options {
     struct vs_overrides overrides; /* its array of defines is owned */
     bool foreground;
     bool help, version;
+    enum fs_access access;
+    bool create;                           /* make the file if it is missing */
+    bool unique;                           /* nobody else has the file open */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
     unsigned threads;  /* worker threads at most, >= 1 */

@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device.h"
+#include "stop.h"
+
 /* How long the notifier is waited for between two looks at the device, in ms. */
 #define DRAIN_POLL 10
 
@@ -43,6 +46,8 @@ static int fuse_arguments(const struct fs_session *session, struct fuse_args *ar
         failed = add_option(&list, "fsname=", session->spec_path);
     if (failed == 0 && !options->has_subtype)
         failed = fuse_opt_add_opt(&list, "subtype=mpiio");
+    if (failed == 0 && options->access == FS_ACCESS_RO)
+        failed = fuse_opt_add_opt(&list, "ro");
     if (failed == 0)
         failed = add_option(&list, "max_read=", number);
     if (failed == 0 &&
@@ -62,6 +67,11 @@ static int mount_session(struct fs_session *session)
         session->fuse =
             fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
         failed = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
+        if (failed == 0) {
+            failed = fs_device_use(session);
+            if (failed != 0)
+                fuse_session_unmount(session->fuse);
+        }
     }
     fuse_opt_free_args(&arguments);
     return failed;
@@ -128,25 +138,32 @@ static void drain(struct fs_session *session)
     free(buffer.mem);
 }
 
+static int run_loop(struct fs_session *session, struct fuse_loop_config *config)
+{
+    int result = fs_notifier_start(&session->notifier, session);
+
+    if (result != 0)
+        return result;
+    fuse_loop_cfg_set_clone_fd(config, 0);
+    fuse_loop_cfg_set_max_threads(config, session->options->threads);
+    fuse_loop_cfg_set_idle_threads(config, session->options->threads);
+    result = fuse_session_loop_mt(session->fuse, config);
+    drain(session);
+    fs_notifier_stop(&session->notifier);
+    return result;
+}
+
 /* Serves until a signal or an unmount; then nothing is mounted. Returns 0 or a negative errno. */
 static int serve(struct fs_session *session)
 {
     struct fuse_loop_config *config = fuse_loop_cfg_create();
-    int result = -ENOMEM;
+    struct fs_stop stop;
+    int result = config != NULL ? fs_stop_start(&stop, session) : -ENOMEM;
 
-    if (config == NULL || fuse_set_signal_handlers(session->fuse) != 0)
-        goto out;
-    result = fs_notifier_start(&session->notifier, session->fuse, &session->slices);
     if (result == 0) {
-        fuse_loop_cfg_set_clone_fd(config, 0);
-        fuse_loop_cfg_set_max_threads(config, session->options->threads);
-        fuse_loop_cfg_set_idle_threads(config, session->options->threads);
-        result = fuse_session_loop_mt(session->fuse, config);
-        drain(session);
-        fs_notifier_stop(&session->notifier);
+        result = run_loop(session, config);
+        fs_stop_end(&stop);
     }
-    fuse_remove_signal_handlers(session->fuse);
-out:
     if (config != NULL)
         fuse_loop_cfg_destroy(config);
     return result < 0 ? result : 0;

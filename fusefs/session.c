@@ -10,8 +10,13 @@
 
 #include "../src/core/load.h"
 
+#include "../viewspec/cover.h"
+
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
 #define CHECKED_RANKS 1024
+/* Slices are compared with each other up to so many, and so many pieces: a fraction of a second. */
+#define UNIQUE_RANKS 16384
+#define COVER_STEPS  1000000
 
 static int load_spec(struct fs_session *session)
 {
@@ -25,6 +30,18 @@ static int load_spec(struct fs_session *session)
     return 2;
 }
 
+/* MPI 3.1, 13.3: the etypes of a filetype must not overlap where the file is written to. */
+static int refuse_overlap(const struct fs_session *session, struct fs_node node)
+{
+    const char *name = vs_spec_view_name(session->spec, node.view);
+
+    fs_complain(session->options,
+                "%s: view%s%s, rank %lld: the view holds bytes of the file twice, so that it can "
+                "only be mounted read-only (-o ro)",
+                session->options->spec, name ? " " : "", name ? name : "", (long long)node.rank);
+    return 2;
+}
+
 /* Compiles one rank's view and sees that slices can be made of it. */
 static int check_rank(struct fs_session *session, size_t view, int64_t rank)
 {
@@ -35,8 +52,10 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
     int failed = fs_slices_get(&session->slices, node, &slice, &error);
 
     if (failed == 0) {
+        bool overlaps = session->read_only == 0 && !mpiio_slice_is_writable(slice->slice);
+
         fs_slices_put(&session->slices, slice);
-        return 0;
+        return overlaps ? refuse_overlap(session, node) : 0;
     }
     if (error.code != 0)
         fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
@@ -103,14 +122,51 @@ static int check_views(struct fs_session *session)
     return status;
 }
 
+static bool is_no_permission(int failed)
+{
+    return failed == -EACCES || failed == -EPERM || failed == -EROFS || failed == -ETXTBSY;
+}
+
+/*
+ * Opens the shared file as the mount's options want it; without "rw", one that may not be written
+ * to is opened for reading. 0 or a negative errno.
+ */
+static int open_file(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    const char *path = vs_spec_file(session->spec);
+    int failed = -EROFS;
+
+    if (options->access != FS_ACCESS_RO)
+        failed = mpiio_store_open(path, O_RDWR | (options->create ? O_CREAT : 0), &session->store);
+    session->read_only = failed;
+    if (options->access == FS_ACCESS_RO ||
+        (options->access == FS_ACCESS_BEST && is_no_permission(failed))) {
+        int only = mpiio_store_open(path, O_RDONLY, &session->store);
+
+        /* A missing file that may not be made is told as such. */
+        failed = only == -ENOENT && options->create ? failed : only;
+    }
+    return failed;
+}
+
 static int open_store(struct fs_session *session)
 {
     const char *path = vs_spec_file(session->spec);
-    int failed = mpiio_store_open(path, O_RDONLY, &session->store);
+    bool readable = false;
+    int failed = open_file(session);
 
     if (failed != 0) {
-        fs_complain(session->options, "%s: %s", path,
-                    failed == -EINVAL ? "not a regular file or a block device" : strerror(-failed));
+        if (session->options->access == FS_ACCESS_RW && is_no_permission(failed)) {
+            struct mpiio_store *store;
+
+            readable = mpiio_store_open(path, O_RDONLY, &store) == 0;
+            if (readable)
+                mpiio_store_close(store);
+        }
+        fs_complain(session->options, "%s: %s%s", path,
+                    failed == -EINVAL ? "not a regular file or a block device" : strerror(-failed),
+                    readable ? " (it can only be mounted read-only: -o ro)" : "");
         return 1;
     }
     session->file = realpath(path, NULL);
@@ -154,17 +210,69 @@ static int open_log(struct fs_session *session)
     return 0;
 }
 
+/*
+ * Whether no two slices hold the same byte of the file, as far as that is found without much work.
+ */
+static int find_disjoint(struct fs_session *session, bool *disjoint)
+{
+    int64_t ranks = session->tree.ranks;
+    struct vs_cover *cover = vs_cover_new();
+    struct vs_cover_result result;
+    struct vs_error error = {0};
+    int failed = cover != NULL ? 0 : -ENOMEM;
+
+    for (int64_t rank = 0; rank < ranks && failed == 0; rank++) {
+        struct vs_view *view;
+
+        failed = vs_spec_view(session->spec, 0, rank, &view, &error);
+        if (failed == 0) {
+            failed = vs_cover_add(cover, vs_view_map(view), 1);
+            vs_view_unref(view);
+        }
+    }
+    if (failed == 0)
+        failed = vs_cover_compute(cover, COVER_STEPS, &result);
+    *disjoint = failed == 0 && result.many == 0;
+    vs_cover_free(cover);
+    return failed == -ENOMEM ? failed : 0;
+}
+
+/*
+ * A kernel that holds writes back takes what it knows of a slice for all that there is. Slices that
+ * share bytes would overwrite each other's with what they were: then it must not.
+ */
+static int choose_writeback(struct fs_session *session)
+{
+    bool disjoint = true;
+    int failed = 0;
+
+    if (!session->options->unique || session->read_only != 0 || session->tree.views > 1 ||
+        session->tree.ranks > UNIQUE_RANKS)
+        return 0;
+    if (session->tree.ranks > 1)
+        failed = find_disjoint(session, &disjoint);
+    if (failed != 0) {
+        fs_complain(session->options, "%s", strerror(-failed));
+        return 1;
+    }
+    session->writeback = disjoint;
+    return 0;
+}
+
 int fs_session_open(struct fs_session *session, const struct fs_options *options)
 {
     int status;
 
     *session = (struct fs_session){.options = options, .ready = -1, .log = {.fd = -1}};
     session->mounted = time(NULL);
+    fs_losses_init(&session->losses);
     status = load_spec(session);
     if (status == 0)
         status = open_store(session);
     if (status == 0)
         status = check_views(session);
+    if (status == 0)
+        status = choose_writeback(session);
     if (status == 0)
         status = check_mountpoint(session);
     if (status == 0)
@@ -181,6 +289,7 @@ void fs_session_close(struct fs_session *session)
         free(pthread_getspecific(session->buffer));
         pthread_key_delete(session->buffer);
     }
+    fs_losses_free(&session->losses);
     if (session->common != NULL)
         for (size_t view = 0; view < session->tree.views; view++)
             vs_view_unref(session->common[view]);

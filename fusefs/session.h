@@ -13,6 +13,7 @@
 #include "../src/core/store.h"
 #include "../viewspec/spec.h"
 #include "log.h"
+#include "losses.h"
 #include "notifier.h"
 #include "options.h"
 #include "slices.h"
@@ -25,6 +26,7 @@ enum fs_request {
     FS_READLINK,
     FS_OPEN,
     FS_READ,
+    FS_WRITE,
     FS_RELEASE,
     FS_LSEEK,
     FS_FSYNC,
@@ -45,6 +47,8 @@ struct fs_session {
     struct fs_tree tree;
     struct vs_view **common; /* by view: the view of all ranks, or NULL where they differ */
     struct mpiio_store *store;
+    int read_only;    /* 0, or what opening a slice for writing gives: a negative errno */
+    bool writeback;   /* the kernel holds writes back; set before the mount serves */
     char *file;       /* absolute path of the shared file */
     char *spec_path;  /* absolute path of the spec */
     char *mountpoint; /* absolute path, without symbolic links */
@@ -56,10 +60,13 @@ struct fs_session {
     struct fs_slices slices;
     struct fs_notifier notifier;
     struct fuse_session *fuse;
-    pthread_key_t buffer;   /* a thread's buffer for reads, FS_READ_MAX bytes */
-    bool has_slices;        /* slices and buffer are set up */
-    int ready;              /* where one byte says that the mount serves; -1: nobody waits */
-    atomic_bool readahead;  /* the kernel's readahead was seen to */
+    pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
+    bool has_slices;       /* slices and buffer are set up */
+    int ready;             /* where one byte says that the mount serves; -1: nobody waits */
+    atomic_bool greeted;   /* INIT is answered */
+    atomic_bool readahead; /* the kernel's readahead was seen to */
+    struct fs_losses losses;
+    atomic_int logged_losses;
     atomic_int view_errors; /* views that did not compile, as far as they were logged */
     _Atomic uint64_t requests[FS_REQUESTS];
 };
@@ -78,6 +85,13 @@ void fs_session_close(struct fs_session *session);
  * process returns as soon as the child serves. Returns an exit status, 1 after one line on stderr.
  */
 int fs_session_run(struct fs_session *session);
+
+/*
+ * Stores all: what the kernel holds back of slices, and the file on its device. 0 or a negative
+ * errno, also where something is lost (losses.h). Waits for requests
+ * that other threads must answer: not for a handler. sync.c; thread-safe.
+ */
+int fs_sync_all(struct fs_session *session);
 
 /* The operations for fuse_session_new. */
 extern const struct fuse_lowlevel_ops fs_operations;

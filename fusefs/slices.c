@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "slices.h"
 
+#include "handle.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -166,6 +168,69 @@ void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice)
     pthread_mutex_unlock(&slices->lock);
     if (victim != NULL)
         free_slice(victim);
+}
+
+uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice,
+                          const struct fs_version *version)
+{
+    uint64_t number = slice->inode;
+
+    if (!slices->renumbers)
+        return number;
+    pthread_mutex_lock(&slices->lock);
+    if (slice->handles != NULL) {
+        number = slice->inode_open;
+    } else {
+        if (!fs_version_same(version, &slices->numbered_file)) {
+            slices->numbered_file = *version;
+            slices->numbered++;
+        }
+        number = fs_tree_renumber(slice->inode, slices->numbered);
+    }
+    pthread_mutex_unlock(&slices->lock);
+    return number;
+}
+
+static bool is_written(const struct fs_slice *slice)
+{
+    const struct fs_handle *handle = slice->handles;
+
+    while (handle != NULL && !handle->writes)
+        handle = handle->next;
+    return handle != NULL;
+}
+
+/* Takes references to those of all slices that are written to, up to room; counts all. Lock held.
+ */
+static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t room)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < FS_BUCKETS; i++) {
+        for (struct fs_slice *slice = slices->buckets[i]; slice != NULL; slice = slice->next) {
+            if (!is_written(slice))
+                continue;
+            if (count < room) {
+                slice->references++; /* it has its handles' already: it is not idle */
+                list[count] = slice;
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list)
+{
+    size_t count;
+
+    pthread_mutex_lock(&slices->lock);
+    count = collect(slices, NULL, 0);
+    *list = calloc(count + 1, sizeof(struct fs_slice *));
+    if (*list != NULL)
+        collect(slices, *list, count);
+    pthread_mutex_unlock(&slices->lock);
+    return *list != NULL ? (int64_t)count : -ENOMEM;
 }
 
 struct fs_version fs_slices_filled(struct fs_slices *slices, const struct fs_slice *slice)

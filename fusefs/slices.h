@@ -4,12 +4,15 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../src/core/slice.h"
 #include "tree.h"
 #include "version.h"
+
+struct fs_handle;
 
 /*
  * The slices in use. One is made when a request first needs it, kept while it is referenced, and
@@ -25,6 +28,11 @@ struct fs_slice {
     /* Every page of the slice that the kernel holds was read after the file had this version
        (unsettled: nothing is known). Lock: the table's. */
     struct fs_version filled;
+
+    /* Those who have it open, and the inode number by which they do (fs_slices_number); lock: the
+       table's. */
+    struct fs_handle *handles;
+    uint64_t inode_open;
 
     unsigned references;    /* lock: the table's */
     struct fs_slice *next;  /* in its bucket; lock: the table's */
@@ -44,6 +52,10 @@ struct fs_slices {
     struct fs_slice *buckets[FS_BUCKETS]; /* lock: lock */
     struct fs_slice *oldest, *newest;     /* the unreferenced ones; lock: lock */
     size_t idle;                          /* how many those are; lock: lock */
+
+    bool renumbers;                  /* fs_slices_number; set before the mount serves */
+    uint64_t numbered;               /* how often new numbers were begun; lock: lock */
+    struct fs_version numbered_file; /* the file's version then; lock: lock */
 };
 
 /*
@@ -64,6 +76,21 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
                   struct vs_error *error);
 struct fs_slice *fs_slices_ref(struct fs_slices *slices, struct fs_slice *slice);
 void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice);
+
+/*
+ * The inode number by which the kernel is to know a slice: the slice's own, or, where the table
+ * renumbers, one that is new after each change of the file, which has the version given, for
+ * slices that are not open. A kernel that holds writes back goes by its own idea of a file's size
+ * and times, but a new inode begins with ours.
+ */
+uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice,
+                          const struct fs_version *version);
+
+/*
+ * The slices that are open for writing: a new array, the caller's to free(), with a reference to
+ * each; their number, or -ENOMEM.
+ */
+int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list);
 
 /* Reads and sets slice->filled. */
 struct fs_version fs_slices_filled(struct fs_slices *slices, const struct fs_slice *slice);

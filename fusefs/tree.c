@@ -6,6 +6,8 @@
 
 #define INODE_FOLDERS 16
 #define RANK_BITS     32
+/* The slices of the first view have numbers of so many bits; above them is room for rounds. */
+#define SINGLE_BITS 33
 
 struct fixed_entry {
     const char *name;
@@ -46,11 +48,18 @@ uint64_t fs_tree_inode(struct fs_node node)
     }
 }
 
+uint64_t fs_tree_renumber(uint64_t inode, uint64_t round)
+{
+    return inode | round << SINGLE_BITS;
+}
+
 struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
 {
     struct fs_node none = {.kind = FS_NONE};
     struct fs_node node = none;
 
+    if (tree->views == 1)
+        inode &= ((uint64_t)1 << SINGLE_BITS) - 1;
     if (inode >> RANK_BITS != 0) {
         node.kind = FS_SLICE;
         node.view = (size_t)(inode >> RANK_BITS) - 1;

@@ -49,6 +49,12 @@ void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec);
 
 uint64_t fs_tree_inode(struct fs_node node);
 
+/*
+ * Another number for the slice of inode, in a mount of one view: each round from 1 to 2^31 - 1
+ * has its own.
+ */
+uint64_t fs_tree_renumber(uint64_t inode, uint64_t round);
+
 /* The node of an inode number; kind FS_NONE where the mount has no such node. */
 struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode);
 

@@ -51,7 +51,7 @@ _mpiio_mount() {
     case $prev in
     -o | --options)
         [[ $cur == *,* ]] && before=${cur%,*},
-        _mpiio_offer "${cur##*,}" "ro rw log= threads= max_read= fsname=
+        _mpiio_offer "${cur##*,}" "ro rw create unique log= threads= max_read= fsname=
             allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
         COMPREPLY=("${COMPREPLY[@]/#/$before}")
         return
@@ -83,7 +83,7 @@ _mpiio_view() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _mpiio_offer "$cur" "check map owner cat --help --version"
+        _mpiio_offer "$cur" "check map owner cat put --help --version"
         return
     fi
     _mpiio_common "$prev" "$cur" && return
@@ -94,6 +94,7 @@ _mpiio_view() {
     esac
     case ${COMP_WORDS[1]} in
     map | cat) own="-r --rank -v --view --offset --length" ;;
+    put) own="-r --rank -v --view --offset" ;;
     esac
     case $cur in
     -*) _mpiio_offer "$cur" "$own -n --ranks -f --file -D --define --help" ;;

@@ -110,7 +110,9 @@ static bool takes(const struct view_command *command, int option)
 {
     if (option == 'r' || option == 'v')
         return command->options & VIEW_TAKES_RANK;
-    if (option == 'o' || option == 'l')
+    if (option == 'o')
+        return command->options & (VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET);
+    if (option == 'l')
         return command->options & VIEW_TAKES_RANGE;
     return true;
 }

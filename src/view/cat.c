@@ -2,6 +2,7 @@
 #include "view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,29 +225,12 @@ static int64_t choose_end(const struct view_args *args, struct mpiio_slice *slic
 
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
-    struct mpiio_store *store = NULL;
-    struct mpiio_slice *slice = NULL;
-    struct vs_view *view = NULL;
-    char datarep[64]; /* a slice takes its view over, also where it fails */
-    int status = view_compile(args, spec, &view), result;
+    struct mpiio_store *store;
+    struct mpiio_slice *slice;
+    int status = view_open_slice(args, spec, O_RDONLY, &store, &slice);
 
     if (status)
         return status;
-    status = view_open_file(spec, &store);
-    if (status) {
-        vs_view_unref(view);
-        return status;
-    }
-    snprintf(datarep, sizeof datarep, "%s", vs_view_facts(view)->datarep_name);
-    result = mpiio_slice_new(store, view, &slice);
-    if (result) {
-        if (result == -ENOTSUP)
-            view_message("data representation %s: not supported", datarep);
-        else
-            view_message("%s", strerror(-result));
-        status = VIEW_FAILED;
-        goto out;
-    }
     struct ring ring = {
         .slice = slice,
         .begin = args->offset,
@@ -256,7 +240,6 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
         .freed = PTHREAD_COND_INITIALIZER,
     };
     status = copy_slice(&ring, vs_spec_file(spec));
-out:
     mpiio_slice_free(slice);
     mpiio_store_close(store);
     return status;

@@ -39,9 +39,9 @@ const char *view_label(const struct vs_spec *spec, size_t index)
     return name ? name : "-";
 }
 
-int view_open_file(const struct vs_spec *spec, struct mpiio_store **store)
+int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **store)
 {
-    int result = mpiio_store_open(vs_spec_file(spec), O_RDONLY, store);
+    int result = mpiio_store_open(vs_spec_file(spec), flags, store);
 
     if (!result)
         return VIEW_DONE;
@@ -110,6 +110,32 @@ int view_compile(const struct view_args *args, const struct vs_spec *spec, struc
     }
     return vs_spec_view(spec, (size_t)index, args->rank, view, &error) ? view_spec_failed(&error)
                                                                        : VIEW_DONE;
+}
+
+int view_open_slice(const struct view_args *args, const struct vs_spec *spec, int flags,
+                    struct mpiio_store **store, struct mpiio_slice **slice)
+{
+    struct vs_view *view = NULL;
+    char datarep[64]; /* a slice takes its view over, also where it fails */
+    int status = view_compile(args, spec, &view), result;
+
+    if (status)
+        return status;
+    status = view_open_file(spec, flags, store);
+    if (status) {
+        vs_view_unref(view);
+        return status;
+    }
+    snprintf(datarep, sizeof datarep, "%s", vs_view_facts(view)->datarep_name);
+    result = mpiio_slice_new(*store, view, slice);
+    if (!result)
+        return VIEW_DONE;
+    if (result == -ENOTSUP)
+        view_message("data representation %s: not supported", datarep);
+    else
+        view_message("%s", strerror(-result));
+    mpiio_store_close(*store);
+    return VIEW_FAILED;
 }
 
 bool view_has_positions(const struct vs_view *view)

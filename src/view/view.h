@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "slice.h"
 #include "spec.h"
 #include "store.h"
 
@@ -23,9 +24,10 @@ enum view_status {
 
 /* Options that a subcommand takes beside -n, -f, -D and --help. */
 enum view_options {
-    VIEW_TAKES_RANK = 1,  /* -r RANK (required) and -v VIEW */
-    VIEW_TAKES_RANGE = 2, /* --offset and --length */
-    VIEW_TAKES_PLACE = 4, /* a displacement behind SPEC */
+    VIEW_TAKES_RANK = 1,   /* -r RANK (required) and -v VIEW */
+    VIEW_TAKES_RANGE = 2,  /* --offset and --length */
+    VIEW_TAKES_PLACE = 4,  /* a displacement behind SPEC */
+    VIEW_TAKES_OFFSET = 8, /* --offset alone */
 };
 
 /* A subcommand's command line. Strings are borrowed from argv. */
@@ -50,7 +52,7 @@ struct view_command {
     const char *help;    /* usage, options of its own, examples */
 };
 
-extern const struct view_command view_check, view_map, view_owner, view_cat;
+extern const struct view_command view_check, view_map, view_owner, view_cat, view_put;
 
 /* Prints the command's name and version on stdout. */
 void view_version(void);
@@ -68,10 +70,17 @@ int view_spec_failed(const struct vs_error *error);
 const char *view_label(const struct vs_spec *spec, size_t index);
 
 /*
- * Opens the spec's file for reading: VIEW_DONE or, said on stderr, VIEW_FAILED. The new store is
- * the caller's.
+ * Opens the spec's file with flags as mpiio_store_open takes them: VIEW_DONE or, said on stderr,
+ * VIEW_FAILED. The new store is the caller's.
  */
-int view_open_file(const struct vs_spec *spec, struct mpiio_store **store);
+int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **store);
+
+/*
+ * Compiles the view of args, opens the file with flags, and makes the slice: VIEW_DONE, or what is
+ * wrong is said on stderr. Both are the caller's.
+ */
+int view_open_slice(const struct view_args *args, const struct vs_spec *spec, int flags,
+                    struct mpiio_store **store, struct mpiio_slice **slice);
 
 /*
  * The size of the spec's file, bytes; with a negative errno where it has none, and nothing is

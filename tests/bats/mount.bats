@@ -92,9 +92,9 @@ load helper
     run ! is_mounted mnt
 }
 
-@test "mount: a slice opened for writing is EROFS" {
+@test "mount: with -o ro a slice opened for writing is EROFS" {
     scatter_spec
-    mount_spec s.json
+    mount_spec s.json -o ro
     run -1 bash -c "echo x >'$mnt/rank0'"
     [[ $output == *"Read-only file system"* ]]
     run -1 bash -c "echo x >>'$mnt/rank0'"

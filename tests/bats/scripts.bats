@@ -235,7 +235,7 @@ END
     printf '#!/bin/sh\nprintf "[%%s]" "$@"\n' >bin/mpiio-mount
     chmod +x bin/mpiio-mount
     run -0 bin/mount.fuse.mpiio s.json m -o rw,noauto,fsname=a\\,b,nodev,x-a=b,users,allow_other
-    [ "$output" = '[-o][rw,fsname=a\,b,nodev,allow_other][--][s.json][m]' ]
+    [ "$output" = '[-o][fsname=a\,b,nodev,allow_other][--][s.json][m]' ]
     run -0 bin/mount.fuse.mpiio s.json m -sv -n -t fuse.mpiio -o defaults
     [ "$output" = '[--][s.json][m]' ]
     run -0 bin/mount.fuse.mpiio s.json m -f -o ro

@@ -195,10 +195,10 @@ EOF
     touch -d 2001-02-03T04:05:06.789 t.dat
     chmod 750 t.dat
     mount_spec t.json
-    [ "$(stat -c '%a %h' "$mnt/rank1")" = "440 1" ]
+    [ "$(stat -c '%a %h' "$mnt/rank1")" = "640 1" ]
     [ "$(stat -c '%u %g %Y %y' "$mnt/rank1")" = "$(stat -c '%u %g %Y %y' t.dat)" ]
     chmod 604 t.dat
-    [ "$(stat -c %a "$mnt/rank1")" = 404 ]
+    [ "$(stat -c %a "$mnt/rank1")" = 604 ]
     [ "$(stat -c %s "$mnt/rank1")" -eq 16384 ]
 }
 
@@ -299,11 +299,21 @@ EOF
     [ "$(ls "$mnt" | wc -l)" -eq 4 ]
 }
 
-@test "tree: slices are read-only: EROFS" {
+@test "tree: what is no slice cannot be written to" {
+    spec 4
+    mount_spec t.json
+    [ "$(errno_of truncate "$mnt/.mpiio/spec.json" 5)" = EPERM ]
+    [ "$(errno_of utime "$mnt/.mpiio/spec.json")" = EPERM ]
+    [ "$(errno_of utime "$mnt")" = EPERM ]
+    [ "$(open_for "$mnt/.mpiio/spec.json" O_WRONLY)" = EACCES ]
+    [ "$(open_for "$mnt/.mpiio/stats.json" 'O_RDWR|O_TRUNC')" = EACCES ]
+}
+
+@test "tree: -o ro makes slices read-only: EROFS" {
     local before
     spec 4
     before=$(md5sum t.dat)
-    mount_spec t.json
+    mount_spec t.json -o ro
     [ "$(open_for "$mnt/rank0" O_WRONLY)" = EROFS ]
     [ "$(open_for "$mnt/rank0" O_RDWR)" = EROFS ]
     [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_APPEND')" = EROFS ]
@@ -320,8 +330,8 @@ EOF
     spec 4
     chmod 644 t.dat
     mount_spec t.json
-    [ "$(errno_of chmod "$mnt/rank0" 0o444)" = none ]
-    [ "$(errno_of chmod "$mnt/rank0" 0o644)" = EPERM ]
+    [ "$(errno_of chmod "$mnt/rank0" 0o644)" = none ]
+    [ "$(errno_of chmod "$mnt/rank0" 0o444)" = EPERM ]
     [ "$(errno_of chown "$mnt/rank0" "$(id -u)" "$(id -g)")" = none ]
     [ "$(errno_of chown "$mnt/rank0" -1 -1)" = none ]
     [ "$(errno_of chown "$mnt/rank0" 12345 -1)" = EPERM ]

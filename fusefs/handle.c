@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "handle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* How long a release that may be under way is waited for, in ns: steps that double. */
+#define RELEASE_PAUSE     20000
+#define RELEASE_PAUSE_MAX 5000000
+
+/* Lock held. A handle that never joined is not found. */
+static void leave(struct fs_slice *slice, struct fs_handle *handle)
+{
+    struct fs_handle **link = &slice->handles;
+
+    while (*link != NULL && *link != handle)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = handle->next;
+}
+
+void fs_handle_free(struct fs_session *session, struct fs_handle *handle)
+{
+    if (handle->slice != NULL) {
+        pthread_mutex_lock(&session->slices.lock);
+        leave(handle->slice, handle);
+        pthread_mutex_unlock(&session->slices.lock);
+        fs_slices_put(&session->slices, handle->slice);
+    }
+    free(handle->text);
+    free(handle);
+}
+
+int fs_handle_join(struct fs_session *session, struct fs_handle *handle, fuse_ino_t inode,
+                   pid_t opener)
+{
+    struct fs_slice *slice = handle->slice;
+    int failed = 0;
+
+    pthread_mutex_lock(&session->slices.lock);
+    if (slice->handles == NULL)
+        slice->inode_open = inode;
+    if (slice->inode_open != inode) {
+        failed = -ESTALE;
+    } else {
+        handle->opener = opener;
+        handle->next = slice->handles;
+        slice->handles = handle;
+    }
+    pthread_mutex_unlock(&session->slices.lock);
+    return failed;
+}
+
+void fs_handle_flushed(struct fs_session *session, struct fs_handle *handle)
+{
+    pthread_mutex_lock(&session->slices.lock);
+    handle->flushed = true;
+    pthread_mutex_unlock(&session->slices.lock);
+}
+
+static bool may_be_released(struct fs_session *session, struct fs_slice *slice)
+{
+    struct fs_handle *handle;
+    bool open;
+
+    pthread_mutex_lock(&session->slices.lock);
+    handle = slice->handles;
+    open = handle != NULL;
+    while (handle != NULL && handle->flushed)
+        handle = handle->next;
+    pthread_mutex_unlock(&session->slices.lock);
+    return open && handle == NULL;
+}
+
+void fs_handle_await_release(struct fs_session *session, struct fs_slice *slice)
+{
+    struct timespec pause = {.tv_nsec = RELEASE_PAUSE};
+
+    while (pause.tv_nsec <= RELEASE_PAUSE_MAX && may_be_released(session, slice)) {
+        nanosleep(&pause, NULL);
+        pause.tv_nsec *= 2;
+    }
+}
+
+/* Forgets that thread has just opened slice; true where it had. */
+static bool clear_opener(struct fs_session *session, struct fs_slice *slice, pid_t thread)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&session->slices.lock);
+    for (struct fs_handle *handle = slice->handles; handle != NULL; handle = handle->next) {
+        if (handle->writes && handle->opener == thread) {
+            handle->opener = 0;
+            found = true;
+        }
+    }
+    pthread_mutex_unlock(&session->slices.lock);
+    return found;
+}
+
+void fs_handle_looked_up(struct fs_session *session, struct fs_slice *slice, pid_t thread)
+{
+    clear_opener(session, slice, thread);
+}
+
+bool fs_handle_truncates(struct fs_session *session, struct fs_slice *slice, pid_t thread)
+{
+    return clear_opener(session, slice, thread);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_HANDLE_H
+#define FS_HANDLE_H
+
+#include "session.h"
+
+/* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
+struct fs_handle {
+    struct fs_slice *slice; /* a reference, or NULL */
+
+    /*
+     * The file's version before this open. If the open had the kernel drop the slice's pages, then
+     * those that it holds afterwards are of this version or later; that it has dropped them is
+     * sure when the first read comes through this handle, which ends pending.
+     */
+    struct fs_version version;
+    atomic_bool pending;
+
+    bool writes;            /* opened for writing */
+    bool direct;            /* past the page cache */
+    pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
+    bool flushed;           /* one who has it open has closed it. Lock: the slices' */
+    struct fs_handle *next; /* of the slice's open ones; lock: the slices' */
+
+    char *text;
+    size_t length;
+};
+
+static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *info)
+{
+    return (struct fs_handle *)(uintptr_t)info->fh;
+}
+
+/* Closes and frees a handle with all that it holds. Thread-safe. */
+void fs_handle_free(struct fs_session *session, struct fs_handle *handle);
+
+/*
+ * Joins a handle, with its slice set, to the slice's open ones. inode is the number that the
+ * kernel opened: -ESTALE where the slice is open by another one, upon which the kernel looks the
+ * name up again. Thread-safe.
+ */
+int fs_handle_join(struct fs_session *session, struct fs_handle *handle, fuse_ino_t inode,
+                   pid_t opener);
+
+/* Notes that one who has the handle open has closed it: perhaps the last one. Thread-safe. */
+void fs_handle_flushed(struct fs_session *session, struct fs_handle *handle);
+
+/*
+ * The kernel does not wait for a release, so that one may still be under way, in another thread,
+ * when a close(2) has returned and the next request comes. Waits a moment if a slice is open by
+ * handles only that may have been closed for good. Thread-safe.
+ */
+void fs_handle_await_release(struct fs_session *session, struct fs_slice *slice);
+
+/*
+ * O_TRUNC reaches us as an open, and next, from the same thread, a truncation by name to 0. What
+ * truncate(2) sends is the same, but it looks up the name before that.
+ *
+ * fs_handle_looked_up notes that a thread looked up a slice; fs_handle_truncates tells whether the
+ * truncation is an open's. Both are thread-safe.
+ */
+void fs_handle_looked_up(struct fs_session *session, struct fs_slice *slice, pid_t thread);
+bool fs_handle_truncates(struct fs_session *session, struct fs_slice *slice, pid_t thread);
+
+#endif

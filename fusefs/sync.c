@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "handle.h"
+#include "operations.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many failures are logged: a full disk must not fill another with messages. */
+#define LOGGED_LOSSES 100
+
+int fs_version_now(struct fs_session *session, struct fs_version *version)
+{
+    struct timespec before;
+    struct stat st;
+    int failed;
+
+    clock_gettime(CLOCK_REALTIME, &before);
+    failed = mpiio_store_stat(session->store, &st);
+    if (failed == 0)
+        *version = fs_version_of(&st, before);
+    return failed;
+}
+
+void fs_lost(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+             size_t length, int error)
+{
+    struct fs_node node = fs_tree_node(&session->tree, slice->inode);
+
+    fs_losses_add(&session->losses, slice->inode, offset, offset + (int64_t)length, error);
+    if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
+        fs_log_error(&session->log, "rank %lld: %zu bytes at %" PRId64 " cannot be stored: %s",
+                     (long long)node.rank, length, offset, strerror(-error));
+}
+
+/* Has the kernel send what it holds back of the slices. Waits for it, and so for other threads. */
+static int send_pages(struct fs_session *session)
+{
+    struct fs_slice **list;
+    int64_t count = fs_slices_written(&session->slices, &list);
+
+    for (int64_t i = 0; i < count; i++) {
+        fuse_lowlevel_notify_inval_inode(session->fuse, list[i]->inode_open, 0, 0);
+        fs_slices_put(&session->slices, list[i]);
+    }
+    free(list);
+    return count < 0 ? (int)count : 0;
+}
+
+int fs_sync_all(struct fs_session *session)
+{
+    int failed = send_pages(session);
+    int synced = session->read_only == 0 ? mpiio_store_sync(session->store, false) : 0;
+    int error;
+
+    if (failed == 0)
+        failed = synced;
+    if (fs_losses_bytes(&session->losses, &error) != 0 && failed == 0)
+        failed = error;
+    return failed;
+}
+
+void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int failed = 0;
+
+    (void)datasync;
+    (void)info;
+    fs_count(session, FS_FSYNC);
+    if (inode == FUSE_ROOT_ID)
+        failed = fs_notifier_sync(&session->notifier, request);
+    if (inode != FUSE_ROOT_ID || failed != 0)
+        fuse_reply_err(request, -failed);
+}

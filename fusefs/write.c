@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "handle.h"
+#include "operations.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* The kernel takes the slice to reach end now. */
+static void note_end(struct fs_slice *slice, int64_t end)
+{
+    int64_t known = atomic_load(&slice->known_size);
+
+    while (known < end && !atomic_compare_exchange_weak(&slice->known_size, &known, end))
+        continue;
+}
+
+/* Bytes of the slice are stored. */
+static void note_stored(struct fs_session *session, struct fs_slice *slice, int64_t offset,
+                        int64_t length)
+{
+    note_end(slice, offset + length);
+    fs_losses_remove(&session->losses, slice->inode, offset, offset + length);
+}
+
+/*
+ * An append lands at the end by the file's size, wherever the kernel believes that to be. Handles
+ * that are opened with O_APPEND have no pages; one that got the flag later (fcntl) has them at the
+ * wrong place if the two differ.
+ */
+static ssize_t append(struct fs_session *session, fuse_ino_t inode, struct fs_slice *slice,
+                      const char *buffer, size_t size, int64_t offset)
+{
+    int64_t end;
+    ssize_t put = mpiio_slice_append(slice->slice, buffer, size, &end);
+
+    if (put > 0 && end != offset &&
+        fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+    if (put > 0)
+        note_stored(session, slice, end, put);
+    return put;
+}
+
+/*
+ * A page that was stored to through a mapping, or, where the kernel holds writes back, written to.
+ * The kernel takes a short count for all. Behind the end of the slice there is nothing to store,
+ * unless the kernel is the one who knows the end.
+ */
+static ssize_t store_page(struct fs_session *session, struct fs_slice *slice, const char *buffer,
+                          size_t size, int64_t offset)
+{
+    size_t wanted = size, done = 0;
+    ssize_t put = 0;
+
+    if (!session->writeback) {
+        int64_t end = mpiio_slice_size(slice->slice);
+
+        if (end < 0)
+            return end;
+        if (end - offset < (int64_t)wanted)
+            wanted = end > offset ? (size_t)(end - offset) : 0;
+    }
+    while (done < wanted) {
+        put = mpiio_slice_write(slice->slice, buffer + done, wanted - done, offset + (int64_t)done);
+        if (put <= 0)
+            break;
+        done += (size_t)put;
+    }
+    if (done > 0)
+        fs_losses_remove(&session->losses, slice->inode, offset, offset + (int64_t)done);
+    if (done == wanted)
+        return (ssize_t)size;
+    fs_lost(session, slice, offset + (int64_t)done, wanted - done, put < 0 ? (int)put : -EIO);
+    return put < 0 ? put : -EIO;
+}
+
+/* Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. */
+static int sync_direct(struct fs_session *session, const struct fs_handle *handle, int flags)
+{
+    if (!handle->direct || !(flags & (O_SYNC | O_DSYNC)))
+        return 0;
+    return mpiio_store_sync(session->store, (flags & O_SYNC) != O_SYNC);
+}
+
+static ssize_t do_write(struct fs_session *session, fuse_ino_t inode, const char *buffer,
+                        size_t size, off_t offset, const struct fuse_file_info *info)
+{
+    struct fs_handle *handle = fs_handle_of(info);
+    ssize_t put;
+
+    if (handle->slice == NULL)
+        return -EBADF;
+    if (info->writepage)
+        return store_page(session, handle->slice, buffer, size, offset);
+    if ((info->flags & O_APPEND) && !session->writeback) {
+        put = append(session, inode, handle->slice, buffer, size, offset);
+    } else {
+        put = mpiio_slice_write(handle->slice->slice, buffer, size, offset);
+        if (put > 0)
+            note_stored(session, handle->slice, offset, put);
+    }
+    if (put > 0) {
+        int failed = sync_direct(session, handle, info->flags);
+
+        return failed != 0 ? failed : put;
+    }
+    return put;
+}
+
+void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,
+              struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    ssize_t put;
+
+    fs_count(session, FS_WRITE);
+    put = do_write(session, inode, buffer, size, offset, info);
+    if (put < 0)
+        fuse_reply_err(request, (int)-put);
+    else
+        fuse_reply_write(request, (size_t)put);
+}
+
+void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
+                  struct fuse_file_info *info)
+{
+    struct fs_handle *handle = fs_handle_of(info);
+    int failed;
+
+    (void)inode;
+    fs_count(fs_session_of(request), FS_OTHER);
+    if (handle->slice == NULL)
+        failed = -EBADF;
+    else if (mode != 0)
+        failed = -EOPNOTSUPP;
+    else
+        failed = mpiio_slice_reserve(handle->slice->slice, offset, length);
+    if (failed == 0)
+        note_end(handle->slice, offset + length);
+    fuse_reply_err(request, -failed);
+}
+
+/*
+ * MPI_File_sync: what was written is on the device, and thereafter the reader sees what others
+ * have stored. Pages that may be older are dropped before the answer, which is then the
+ * notifier's. Returns 1 where it is.
+ */
+static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                    struct fs_handle *handle, bool data_only)
+{
+    struct fs_version filled, version;
+    int failed = 0;
+
+    if (handle->slice == NULL)
+        return 0;
+    if (session->read_only == 0)
+        failed = mpiio_store_sync(session->store, data_only);
+    if (failed != 0 || session->writeback)
+        return failed;
+    failed = fs_version_now(session, &version);
+    if (failed != 0)
+        return failed;
+    filled = fs_slices_filled(&session->slices, handle->slice);
+    if (fs_version_same(&filled, &version))
+        return 0;
+    failed = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
+    return failed != 0 ? failed : 1;
+}
+
+void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int result;
+
+    fs_count(session, FS_FSYNC);
+    result = do_fsync(session, request, inode, fs_handle_of(info), datasync != 0);
+    if (result <= 0)
+        fuse_reply_err(request, -result);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "progress.h"
+
+#define CHUNK ((size_t)1 << 20)
+
+struct copy {
+    struct mpiio_slice *slice;
+    const char *file;
+    int64_t offset; /* slice offset of what comes next */
+    char *buffer;   /* CHUNK bytes */
+    struct view_progress progress;
+};
+
+/* Reads from stdin until the buffer is full or the input ends: bytes, or a negative errno. */
+static ssize_t read_chunk(char *buffer)
+{
+    size_t have = 0;
+
+    while (have < CHUNK) {
+        ssize_t got = read(STDIN_FILENO, buffer + have, CHUNK - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    return (ssize_t)have;
+}
+
+/* Writes all of a chunk. How far it came is said: what is before that is in the file. */
+static int write_chunk(struct copy *copy, size_t length)
+{
+    size_t done = 0;
+
+    while (done < length) {
+        ssize_t put =
+            mpiio_slice_write(copy->slice, copy->buffer + done, length - done, copy->offset);
+        if (put <= 0) {
+            view_progress_end(&copy->progress);
+            view_message("%s: %s at slice offset %lld", copy->file,
+                         strerror(put < 0 ? (int)-put : EIO), (long long)copy->offset);
+            return VIEW_FAILED;
+        }
+        done += (size_t)put;
+        copy->offset += put;
+    }
+    return VIEW_DONE;
+}
+
+static int copy_input(struct copy *copy)
+{
+    int64_t begin = copy->offset;
+    struct stat st;
+    int status = VIEW_DONE;
+    ssize_t got;
+
+    view_progress_start(&copy->progress, !isatty(STDIN_FILENO), NULL,
+                        fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0);
+    while (!status && (got = read_chunk(copy->buffer)) != 0) {
+        if (got < 0) {
+            view_progress_end(&copy->progress);
+            view_message("standard input: %s", strerror((int)-got));
+            return VIEW_FAILED;
+        }
+        status = write_chunk(copy, (size_t)got);
+        view_progress_step(&copy->progress, copy->offset - begin);
+    }
+    view_progress_end(&copy->progress);
+    return status;
+}
+
+static int put(const struct view_args *args, const char *file, struct mpiio_store *store,
+               struct mpiio_slice *slice)
+{
+    struct copy copy = {.slice = slice, .file = file, .offset = args->offset};
+    int status, result;
+
+    if (!mpiio_slice_is_writable(slice)) {
+        view_message("-r %lld: the view holds bytes of the file twice: it can only be read",
+                     (long long)args->rank);
+        return VIEW_USAGE;
+    }
+    copy.buffer = malloc(CHUNK);
+    if (!copy.buffer) {
+        view_message("%s", strerror(ENOMEM));
+        return VIEW_FAILED;
+    }
+    status = copy_input(&copy);
+    free(copy.buffer);
+    result = mpiio_store_sync(store, false);
+    if (result && !status) {
+        view_message("%s: %s", file, strerror(-result));
+        status = VIEW_FAILED;
+    }
+    return status;
+}
+
+static int run(const struct view_args *args, const struct vs_spec *spec)
+{
+    struct mpiio_store *store;
+    struct mpiio_slice *slice;
+    int status = view_open_slice(args, spec, O_RDWR, &store, &slice);
+
+    if (status)
+        return status;
+    status = put(args, vs_spec_file(spec), store, slice);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    return status;
+}
+
+const struct view_command view_put = {
+    .name = "put",
+    .options = VIEW_TAKES_RANK | VIEW_TAKES_OFFSET,
+    .run = run,
+    .summary = "standard input into a slice",
+    .help = "Usage: mpiio-view put SPEC -r RANK [-v VIEW] [--offset O]\n"
+            "Writes standard input into a slice, without a mount. Only bytes of the slice change;\n"
+            "where it ends before the input does, the file grows. When it is done all is on the\n"
+            "storage device.\n"
+            "\n"
+            "  -r, --rank=RANK  whose slice\n"
+            "  -v, --view=VIEW  which view, where the spec has several\n"
+            "  --offset=O       begin at slice offset O (default 0)\n"
+            "\n"
+            "Examples:\n"
+            "  mpiio-view put heat.json -r 2 < piece\n"
+            "  mpiio-view cat old.json -r 0 | mpiio-view put new.json -r 0\n",
+};

@@ -1,0 +1,839 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Writing through slices on one node: exact, written through, honest about errors.
+
+# shellcheck disable=SC2154 # helper.bash sets mnt and top
+load helper
+
+# gaps_spec [BYTES]: blocks of 24 bytes in turn for three ranks and nobody, behind 100 bytes.
+gaps_spec() {
+    make_file g.dat "${1:-100100}"
+    cat >g.json <<'END'
+{ "viewspec": 1, "file": "g.dat", "ranks": 3,
+  "view": { "disp": 100, "etype": "double",
+            "filetype": { "type": "resized", "lb": 0, "extent": 96,
+                          "oldtype": { "type": "hindexed", "blocklengths": [3],
+                                       "displacements": ["rank * 24"] } } } }
+END
+}
+
+# blocks_spec [BYTES]: four ranks take turns over blocks of 4 KiB.
+blocks_spec() {
+    make_file b.dat "${1:-1048576}"
+    cat >b.json <<'END'
+{ "viewspec": 1, "file": "b.dat", "ranks": 4,
+  "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } }
+END
+}
+
+# error_of CODE...: runs python with os, sys, m (the mount) and prints the error's name, or "none".
+error_of() {
+    /usr/bin/python3 - "$mnt" "$@" <<'END'
+import errno, fcntl, mmap, os, sys
+m, *code = sys.argv[1:]
+try:
+    exec("\n".join(code))
+    print("none")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+END
+}
+
+stat_of() {
+    jq ".$1" "$mnt/.mpiio/stats.json"
+}
+
+# Kills the process for good and waits until it is gone.
+kill_daemon() {
+    kill "-$1" "$2"
+    gone "$2"
+}
+
+# random_writes SEED COUNT [COMMAND]: COMMAND runs before the file is looked at. Writes of all kinds through the three slices of g.json, with a model of
+# the file beside them: the file must be the model's bytes, those of no view included.
+random_writes() {
+    /usr/bin/python3 - "$mnt" "$@" <<'END'
+import mmap, os, random, sys
+m, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+random.seed(seed)
+model = bytearray(open("g.dat", "rb").read())
+def place(rank, offset):
+    return 100 + offset // 24 * 96 + rank * 24 + offset % 24
+def size(rank):
+    n = 0
+    while place(rank, n) + 8 <= len(model):
+        n += 8
+    return n
+def put(rank, offset, data):
+    end = offset + len(data)
+    if data:
+        need = place(rank, (end - 1) // 8 * 8) + 8
+        if need > len(model):
+            model.extend(bytes(need - len(model)))
+    for i, byte in enumerate(data):
+        model[place(rank, offset + i)] = byte
+def open_all():
+    return [os.open("%s/rank%d" % (m, rank), os.O_RDWR) for rank in range(3)]
+fds = open_all()
+for step in range(count):
+    if len(sys.argv) > 4: # a slice that is open does not follow what others do to the size
+        for fd in fds:
+            os.close(fd)
+        fds = open_all()
+    rank = random.randrange(3)
+    now = size(rank)
+    kind = random.randrange(6)
+    offset = random.randrange(now + 40)
+    data = random.randbytes(random.choice((1, 7, 8, 24, 25, 100, 5000)))
+    if len(sys.argv) > 4: # the kernel counts bytes, where we count whole etypes
+        offset -= offset % 8
+        data = data * 8
+    if kind == 0:
+        assert os.pwritev(fds[rank], [data[:3], data[3:9], data[9:]], offset) == len(data)
+    elif kind == 1:
+        with open("%s/rank%d" % (m, rank), "ab", 0) as out:
+            out.write(data)
+        offset = now
+    elif kind == 2:
+        data = data[: now - 1]
+        offset = random.randrange(now - len(data))
+        with mmap.mmap(fds[rank], now) as map:
+            map[offset:offset + len(data)] = data
+        os.fsync(fds[rank])
+    elif kind == 3:
+        with open("%s/rank%d" % (m, rank), "wb", 0) as out: # O_TRUNC changes nothing
+            out.seek(offset)
+            out.write(data)
+    else:
+        assert os.pwrite(fds[rank], data, offset) == len(data)
+    put(rank, offset, data)
+    if step % 50 == 0 or step == count - 1:
+        assert os.fstat(fds[rank]).st_size == size(rank), (step, kind, rank)
+        assert os.pread(fds[rank], len(data), offset) == data, (step, kind, rank)
+for fd in fds:
+    os.close(fd)
+if len(sys.argv) > 4:
+    os.system(sys.argv[4])
+data = open("g.dat", "rb").read()
+bad = next((i for i in range(min(len(data), len(model))) if data[i] != model[i]), None)
+assert data == bytes(model), (seed, len(data), len(model), bad)
+END
+}
+
+@test "write: only what was written changes in the file" {
+    gaps_spec
+    mount_spec g.json
+    random_writes 1 400
+    random_writes "$RANDOM" 400
+    [ "$(stat_of lost_bytes)" -eq 0 ]
+}
+
+@test "write: dd, cp, > and >> as on a plain file that never shrinks" {
+    blocks_spec 65536
+    mount_spec b.json
+    cp b.dat before.dat
+    cp "$mnt/rank2" plain
+    make_file new 9000
+    dd if=new of="$mnt/rank2" bs=1000 seek=3 conv=notrunc status=none
+    dd if=new of=plain bs=1000 seek=3 conv=notrunc status=none
+    cmp plain "$mnt/rank2"
+    printf overwritten >"$mnt/rank2"
+    printf overwritten | dd of=plain conv=notrunc status=none
+    cmp plain "$mnt/rank2"
+    [ "$(stat -c %s "$mnt/rank2")" -eq 16384 ]
+    cp new "$mnt/rank2"
+    dd if=new of=plain conv=notrunc status=none
+    cmp plain "$mnt/rank2"
+    printf appended >>"$mnt/rank2"
+    printf appended >>plain
+    cmp plain "$mnt/rank2"
+    # The others have what they had, in a file that has grown to what rank 2 needs.
+    for rank in 0 1 3; do
+        /usr/bin/python3 - "$rank" "$mnt/rank$rank" <<'END'
+import sys
+old = open("before.dat", "rb").read()
+rank = int(sys.argv[1])
+mine = b"".join(old[i:i + 4096] for i in range(rank * 4096, len(old), 16384))
+new = open(sys.argv[2], "rb").read()
+assert new == mine + bytes(len(new) - len(mine))
+END
+    done
+    [ "$(stat -c %s b.dat)" -eq $((65536 + 2 * 4096 + 8)) ]
+}
+
+@test "write: behind the end the file grows, and what nobody wrote is zeros" {
+    blocks_spec 10000
+    mount_spec b.json
+    [ "$(stat -c %s "$mnt/rank3")" -eq 0 ]
+    printf x | dd of="$mnt/rank3" bs=1 seek=5000 conv=notrunc status=none
+    [ "$(stat -c %s b.dat)" -eq $((7 * 4096 + 5001 - 4096)) ]
+    [ "$(stat -c %s "$mnt/rank3")" -eq 5001 ]
+    cmp <(head -c 5000 "$mnt/rank3") <(head -c 5000 /dev/zero)
+    [ "$(tail -c 1 "$mnt/rank3")" = x ]
+    # All others follow at once.
+    [ "$(stat -c %s "$mnt/rank0")" -eq 8192 ]
+    [ "$(stat -c %s "$mnt/rank2")" -eq 8192 ]
+    cmp -n 10000 b.dat <(make_file again 10000 && cat again)
+}
+
+@test "write: truncate, fallocate and O_TRUNC" {
+    blocks_spec 65536
+    mount_spec b.json
+    cp b.dat before.dat
+    [ "$(error_of 'os.truncate(m + "/rank1", 0)')" = EPERM ]
+    [ "$(error_of 'os.truncate(m + "/rank1", 16383)')" = EPERM ]
+    [ "$(error_of 'os.truncate(m + "/rank1", 16384)')" = none ]
+    [ "$(error_of 'os.ftruncate(os.open(m + "/rank1", os.O_RDWR), 0)')" = EPERM ]
+    # truncate(2) is not taken for an open's O_TRUNC, also by a thread that has just opened it.
+    [ "$(error_of 'fd = os.open(m + "/rank1", os.O_RDWR)' 'os.truncate(m + "/rank1", 0)')" = EPERM ]
+    [ "$(error_of 'os.open(m + "/rank1", os.O_RDWR | os.O_TRUNC)' \
+        'os.truncate(m + "/rank1", 0)')" = EPERM ]
+    [ "$(error_of 'fd = os.open(m + "/rank1", os.O_RDWR | os.O_TRUNC | os.O_CREAT)' \
+        'assert os.fstat(fd).st_size == 16384' 'assert len(os.read(fd, 20000)) == 16384')" = none ]
+    cmp b.dat before.dat
+    run -1 truncate -s 100 "$mnt/rank1"
+    truncate -s 20000 "$mnt/rank1"
+    [ "$(stat -c %s "$mnt/rank1")" -eq 20000 ]
+    [ "$(stat -c %s b.dat)" -eq $((65536 + 4096 + 20000 - 16384)) ]
+    fallocate -o 20000 -l 4480 "$mnt/rank1"
+    [ "$(stat -c %s "$mnt/rank1")" -eq 24480 ]
+    fallocate -o 0 -l 100 "$mnt/rank0"
+    run -1 fallocate -n -o 0 -l 100 "$mnt/rank0"
+    [[ $output == *" supported"* || $output == *unsupported* ]]
+    run -1 fallocate -p -o 0 -l 100 "$mnt/rank0"
+    [[ $output == *" supported"* || $output == *unsupported* ]]
+    cmp -n 65536 b.dat before.dat
+}
+
+@test "write: O_TRUNC of one does not hurt another's mapping" {
+    blocks_spec 65536
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt/rank1" <<'END'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+map = mmap.mmap(fd, 16384)
+map[5000:5004] = b"mine"
+other = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC | os.O_CREAT)
+assert map[5000:5004] == b"mine" and map[12000:12001]
+os.fsync(fd)
+assert os.pread(os.open("b.dat", os.O_RDONLY), 4, 4 * 4096 + 4096 + 5000 - 4096) == b"mine"
+END
+}
+
+@test "write: many append to one slice while others make the file grow" {
+    blocks_spec 0
+    mount_spec b.json
+    timeout 120 /usr/bin/python3 - "$mnt" <<'END'
+import os, sys
+m = sys.argv[1]
+def append(name, count, path):
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    for i in range(count):
+        assert os.write(fd, b"%c%06d\n" % (name, i)) == 8
+    os._exit(0)
+children = []
+for name in b"abcd":
+    child = os.fork()
+    if child == 0:
+        append(name, 500, m + "/rank2")
+    children.append(child)
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+lines = open(m + "/rank2", "rb").read().split(b"\n")
+assert lines.pop() == b"" and len(lines) == 2000, len(lines)
+for name in b"abcd":
+    mine = [line[1:] for line in lines if line[0] == name]
+    assert mine == [b"%06d" % i for i in range(500)], name
+END
+}
+
+@test "write: an append lands at the end that another writer has moved" {
+    gaps_spec 1060
+    mount_spec g.json
+    /usr/bin/python3 - "$mnt/rank1" "$mnt/rank0" <<'END'
+import fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)
+late = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(late, fcntl.F_SETFL, os.O_APPEND)
+def end(): # by the file: a look at the slice would tell the kernel
+    size, n = os.stat("g.dat").st_size, 0
+    while 100 + n // 24 * 96 + 24 + n % 24 + 8 <= size:
+        n += 8
+    return n
+for i in range(20):
+    with open("g.dat", "ab") as out: # not through the mount
+        out.write(b"f" * 960)
+    before = end()
+    assert os.write(fd if i % 2 else late, b"%08d" % i) == 8
+    assert os.fstat(fd).st_size == before + 8
+    got = os.pread(os.open(sys.argv[1], os.O_RDONLY), 100, before)
+    assert got[:8] == b"%08d" % i, (i, before, got)
+    # The same process sees it by a handle that it had before, too, and nothing else has changed.
+    assert os.pread(fd, 16, before - 8)[8:] == b"%08d" % i
+    if i % 2:
+        assert os.pread(late, 16, before - 8)[8:] == b"%08d" % i
+END
+}
+
+@test "write: touch reaches the file; chmod and chown do not" {
+    blocks_spec 65536
+    chmod 640 b.dat
+    mount_spec b.json
+    touch -d '2001-02-03 04:05:06' "$mnt/rank1"
+    [ "$(stat -c %Y b.dat)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
+    [ "$(stat -c %Y "$mnt/rank3")" -eq "$(stat -c %Y b.dat)" ]
+    touch "$mnt/rank1"
+    [ $(($(date +%s) - $(stat -c %Y b.dat))) -lt 10 ]
+    [ "$(stat -c %a "$mnt/rank0")" = 640 ]
+    [ "$(error_of 'os.chmod(m + "/rank0", 0o640)')" = none ]
+    [ "$(error_of 'os.chmod(m + "/rank0", 0o644)')" = EPERM ]
+    # A write moves the times of all slices.
+    touch -d '2001-02-03 04:05:06' b.dat
+    printf x | dd of="$mnt/rank1" conv=notrunc status=none
+    [ "$(stat -c %Y "$mnt/rank2")" -gt 1000000000 ]
+    [ "$(stat -c %Y "$mnt/rank2")" -eq "$(stat -c %Y b.dat)" ]
+}
+
+@test "write: a file that may not be written to is mounted read-only" {
+    user_folder own
+    cd own
+    (blocks_spec 65536)
+    chmod 444 b.dat
+    if [ "$(id -u)" -eq 0 ]; then chown nobody b.dat; fi
+    user_folder m
+    as_user mpiio-mount b.json m
+    [ "$(as_user stat -c %a m/rank0)" = 444 ]
+    run -1 as_user bash -c 'echo x >m/rank0'
+    [[ $output == *"Permission denied"* ]]
+    as_user cmp -n 4096 m/rank0 b.dat
+    as_user mpiio-umount m
+    run -1 as_user mpiio-mount -o rw b.json m
+    [[ $output == "mpiio-mount: "*"b.dat: Permission denied (it can only be mounted read-only: -o ro)" ]]
+    run ! is_mounted m
+}
+
+@test "write: basics as a user who is not root" {
+    user_folder own
+    cd own
+    (blocks_spec 65536)
+    if [ "$(id -u)" -eq 0 ]; then chown nobody b.dat; fi
+    user_folder m
+    as_user mpiio-mount b.json m
+    as_user bash -c 'echo hello >m/rank1; echo more >>m/rank1; truncate -s 20000 m/rank1; touch m/rank1'
+    [ "$(dd if=b.dat bs=1 skip=4096 count=5 status=none)" = hello ]
+    [ "$(as_user stat -c %s m/rank1)" -eq 20000 ]
+    as_user mpiio-umount m
+    as_user mpiio-mount -o unique b.json m
+    as_user bash -c 'seq 1 2000 | dd of=m/rank3 bs=7 conv=notrunc status=none'
+    as_user mpiio-umount m
+    mpiio-view cat b.json -r 3 | cmp -n 8000 - <(seq 1 2000)
+}
+
+@test "write: others are let in as the file's mode says" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    blocks_spec 65536
+    chmod 755 .
+    chmod 644 b.dat
+    mount_spec b.json -o allow_other
+    run -1 as_user bash -c "echo x >>'$mnt/rank0'"
+    [[ $output == *"Permission denied"* ]]
+    chmod 666 b.dat
+    as_user bash -c "printf yes >'$mnt/rank0'"
+    [ "$(head -c 3 b.dat)" = yes ]
+}
+
+@test "write: -o ro refuses all writing with EROFS" {
+    blocks_spec 65536
+    cp b.dat before.dat
+    mount_spec b.json -o ro
+    [ "$(stat -c %a "$mnt/rank0")" = 444 ]
+    [ "$(error_of 'os.open(m + "/rank0", os.O_WRONLY)')" = EROFS ]
+    [ "$(error_of 'os.open(m + "/rank0", os.O_RDWR | os.O_TRUNC)')" = EROFS ]
+    [ "$(error_of 'os.truncate(m + "/rank0", 70000)')" = EROFS ]
+    [ "$(error_of 'os.utime(m + "/rank0")')" = EROFS ]
+    cmp b.dat before.dat
+}
+
+@test "write: a view that holds bytes twice is only mounted read-only" {
+    make_file o.dat 4096
+    cat >o.json <<'END'
+{ "viewspec": 1, "file": "o.dat", "ranks": 2, "views": { "fine": {}, "twice": {
+  "filetype": { "type": "hindexed", "blocklengths": [1, 1], "displacements": [0, 0] } } } }
+END
+    run -2 mpiio-mount o.json "$mnt"
+    [[ $output == "mpiio-mount: o.json: view twice, rank 0: "*"(-o ro)" ]]
+    run ! is_mounted
+    mount_spec o.json -o ro
+    cat "$mnt/twice/rank0" >/dev/null
+    run -2 mpiio-view put o.json -r 0 -v twice </dev/null
+}
+
+@test "write: create makes the file, with the umask, and only if it is missing" {
+    blocks_spec 10
+    rm b.dat
+    run -1 mpiio-mount b.json "$mnt"
+    [[ $output == "mpiio-mount: "*"b.dat: No such file or directory" ]]
+    [ ! -e b.dat ]
+    run -2 mpiio-mount -o ro,create b.json "$mnt"
+    [ ! -e b.dat ]
+    (umask 027 && mount_spec b.json -o create)
+    [ "$(stat -c %a b.dat)" = 640 ]
+    make_file data 10000
+    cp data "$mnt/rank1"
+    mpiio-umount "$mnt"
+    mount_spec b.json -o create
+    cmp data "$mnt/rank1"
+}
+
+@test "write: a full disk is ENOSPC at the write, and room saves the rest" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    mkdir disk
+    mount -t tmpfs -o size=4m tmpfs disk
+    mountpoint -q disk
+    cat >f.json <<'END'
+{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    mount_spec f.json -o create
+    head -c 1m /dev/urandom >disk/ballast
+    /usr/bin/python3 - "$mnt/rank1" <<'END'
+import errno, os, sys
+data = os.urandom(2 << 20)
+fd = os.open(sys.argv[1], os.O_RDWR)
+done, failed = 0, None
+try:
+    while done < len(data):
+        done += os.write(fd, data[done:done + 65536])
+except OSError as error:
+    failed = error.errno
+assert failed == errno.ENOSPC, failed
+assert 1000000 < done < len(data), done
+assert os.pread(fd, done, 0) == data[:done]
+os.fsync(fd)
+try:
+    os.posix_fallocate(fd, 0, 3 << 20)
+    raise SystemExit("room")
+except OSError as error:
+    assert error.errno == errno.ENOSPC
+os.unlink("disk/ballast")
+while done < 1800000:
+    done += os.pwrite(fd, data[done:min(done + 65536, 1800000)], done)
+os.close(fd)
+assert open(sys.argv[1], "rb").read(1800000) == data[:1800000]
+END
+    mpiio-umount "$mnt"
+}
+
+@test "write: a limit of the daemon's is EFBIG, and it lives on" {
+    local pid
+    blocks_spec 65536
+    mount_spec b.json
+    pid=$(daemon_pid)
+    prlimit --pid "$pid" --fsize=70000
+    [ "$(error_of 'os.pwrite(os.open(m + "/rank3", os.O_RDWR), b"x" * 8000, 16384)')" = EFBIG ]
+    [ "$(error_of 'os.truncate(m + "/rank3", 80000)')" = EFBIG ]
+    [ "$(error_of 'os.pwrite(os.open(m + "/rank3", os.O_RDWR), b"x" * 8000, 2**62)')" = EFBIG ]
+    printf fine >"$mnt/rank3"
+    [ "$(head -c 4 "$mnt/rank3")" = fine ]
+    [ "$(daemon_pid)" -eq "$pid" ]
+}
+
+@test "write: what was acknowledged is in the file when the daemon is killed" {
+    local pid writer
+    gaps_spec 0
+    mount_spec g.json
+    pid=$(daemon_pid)
+    /usr/bin/python3 - "$mnt" 3>&- <<'END' &
+import os, sys
+fds = [os.open("%s/rank%d" % (sys.argv[1], rank), os.O_WRONLY) for rank in range(3)]
+done = open("done", "wb", 0)
+offset = 0
+try:
+    while True:
+        for rank, fd in enumerate(fds):
+            data = (b"%d:%06d" % (rank, offset)) * 50
+            if os.pwrite(fd, data, offset * 400) != 400:
+                break
+            done.write(b"%d %d\n" % (rank, offset))
+        offset += 1
+except OSError:
+    pass
+END
+    writer=$!
+    sleep 1
+    kill_daemon KILL "$pid"
+    wait "$writer"
+    [ "$(wc -l <"done")" -gt 100 ]
+    umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
+    mount_spec g.json -o ro
+    /usr/bin/python3 - "$mnt" <<'END'
+import sys
+slices = [open("%s/rank%d" % (sys.argv[1], rank), "rb").read() for rank in range(3)]
+for line in open("done"):
+    rank, offset = map(int, line.split())
+    assert slices[rank][offset * 400:(offset + 1) * 400] == (b"%d:%06d" % (rank, offset)) * 50
+END
+}
+
+# dirty HOW: leaves 200000 bytes in the kernel that the daemon has not got yet, in a slice that a
+# process has open: by a mapping, or by writes that the kernel holds back. Then the daemon gets HOW.
+dirty() {
+    /usr/bin/python3 - "$mnt" "$1" "$2" <<'END'
+import json, mmap, os, signal, sys, time
+m, how, kind = sys.argv[1:]
+fd = os.open(m + "/rank1", os.O_RDWR)
+data = b"".join(b"%07d\n" % i for i in range(25000))
+stats = json.load(open(m + "/.mpiio/stats.json"))
+if kind == "mapped":
+    map = mmap.mmap(fd, len(data))
+    map[:] = data
+else:
+    for i in range(0, len(data), 8):
+        os.write(fd, data[i:i + 8])
+    assert stats["writeback"]
+    now = json.load(open(m + "/.mpiio/stats.json"))
+    assert now["slice_write_bytes"] < len(data), now
+if how == "umount":
+    os.close(fd)
+    assert os.system("mpiio-umount " + m) == 0
+else:
+    os.kill(stats["pid"], signal.SIGTERM)
+    while os.path.exists("/proc/%d" % stats["pid"]):
+        time.sleep(0.01)
+END
+    run ! is_mounted
+    mpiio-view cat b.json -r 1 | cmp -n 200000 - <(seq -f %07.0f 0 24999)
+}
+
+@test "write: SIGTERM stores what is in mappings" {
+    blocks_spec
+    mount_spec b.json
+    dirty term mapped
+}
+
+@test "write: SIGTERM stores what the kernel holds back (unique)" {
+    blocks_spec 4096
+    mount_spec b.json -o unique
+    dirty term written
+}
+
+@test "write: unmounting stores what the kernel holds back (unique)" {
+    blocks_spec 4096
+    mount_spec b.json -o unique
+    dirty umount written
+}
+
+@test "write: unique: contents, sizes and times are right" {
+    gaps_spec
+    mount_spec g.json -o unique
+    [ "$(stat_of writeback)" = true ]
+    random_writes 7 300 "mpiio-umount $mnt"
+    mount_spec g.json -o unique
+    random_writes "$RANDOM" 300 "mpiio-umount $mnt"
+    rm g.dat
+    mount_spec g.json -o unique,create
+    ls -l "$mnt" >/dev/null
+    /usr/bin/python3 - "$mnt" <<'END'
+import os, sys
+m = sys.argv[1]
+assert [os.stat("%s/rank%d" % (m, r)).st_size for r in range(3)] == [0, 0, 0]
+with open(m + "/rank1", "wb") as out:
+    for i in range(3000):
+        out.write(b"%07d\n" % i)
+        out.flush()
+# A slice that nobody wrote follows.
+assert [os.stat("%s/rank%d" % (m, r)).st_size for r in range(3)] == [24000, 24000, 23976]
+assert open(m + "/rank0", "rb").read() == bytes(24000)
+assert open(m + "/rank1", "rb").read() == b"".join(b"%07d\n" % i for i in range(3000))
+fd = os.open(m + "/rank2", os.O_RDWR | os.O_APPEND)
+os.write(fd, b"appended")
+assert os.fstat(fd).st_size == 23984
+os.close(fd)
+with open(m + "/rank2", "wb") as out:
+    out.write(b"trunc")
+assert os.stat(m + "/rank2").st_size == 23984
+assert open(m + "/rank2", "rb").read(8) == b"trunc\0\0\0"
+assert os.stat(m + "/rank0").st_mtime == os.stat("g.dat").st_mtime
+END
+    # Far fewer requests than writes.
+    [ "$(stat_of requests.write)" -lt 100 ]
+    touch -d '2001-02-03 04:05:06' "$mnt/rank1"
+    [ "$(stat -c %Y g.dat)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
+}
+
+@test "write: unique is written through where slices share bytes" {
+    make_file o.dat 65536
+    echo '{ "viewspec": 1, "file": "o.dat", "ranks": 2, "view": {} }' >o.json
+    mount_spec o.json -o unique
+    [ "$(stat_of writeback)" = false ]
+    printf one >"$mnt/rank0"
+    [ "$(head -c 3 "$mnt/rank1")" = one ]
+    mpiio-umount "$mnt"
+    echo '{ "viewspec": 1, "file": "o.dat", "views": { "a": {}, "b": {} } }' >o.json
+    mount_spec o.json -o unique
+    [ "$(stat_of writeback)" = false ]
+}
+
+@test "write: unmounting says what the kernel could not store (unique), -f gives it up" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    mkdir disk
+    mount -t tmpfs -o size=1m tmpfs disk
+    mountpoint -q disk
+    cat >f.json <<'END'
+{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    mount_spec f.json -o create,unique
+    dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync 2>err || true
+    grep -q 'No space left' err
+    run -1 mpiio-umount "$mnt"
+    [[ $output =~ "cannot sync: No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
+    is_mounted
+    [ "$(stat_of lost_bytes)" -gt 500000 ]
+    # With room it can be written again, and then nothing is missing.
+    mount -o remount,size=8m disk
+    dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync status=none
+    [ "$(stat_of lost_bytes)" -eq 0 ]
+    mpiio-umount "$mnt"
+    rm disk/f.dat
+    mount -o remount,size=1m disk
+    mount_spec f.json -o create,unique
+    dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync 2>err || true
+    run -0 mpiio-umount -f "$mnt"
+    [[ $output =~ "given up: "[0-9]+" bytes could not be stored" ]]
+    run ! is_mounted
+}
+
+@test "write: an error of fsync is told, and unmounting stays" {
+    blocks_spec 65536
+    mount_spec b.json
+    printf x >"$mnt/rank0"
+    mpiio-umount "$mnt"
+    command -v strace >/dev/null || skip "strace is missing"
+    mount_spec b.json
+    strace -f -qq -o /dev/null -e trace=fsync -e inject=fsync:error=EIO -p "$(daemon_pid)" 3>&- &
+    sleep 1
+    [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'os.write(fd, b"x")' 'os.fsync(fd)')" = EIO ]
+    run -1 mpiio-umount "$mnt"
+    [[ $output == *"cannot sync: Input/output error; still mounted" ]]
+    is_mounted
+    kill %1
+    wait || true
+    mpiio-umount "$mnt"
+}
+
+@test "write: locks on a slice work between processes" {
+    blocks_spec 65536
+    mount_spec b.json
+    timeout 60 /usr/bin/python3 - "$mnt/rank1" <<'END'
+import fcntl, os, struct, sys
+path = sys.argv[1]
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+            os._exit(0)
+        except BlockingIOError:
+            os._exit(1)
+    return os.WEXITSTATUS(os.waitpid(pid, 0)[1])
+fd = os.open(path, os.O_RDWR)
+fcntl.flock(fd, fcntl.LOCK_EX)
+assert child(lambda: fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)) == 1
+fcntl.flock(fd, fcntl.LOCK_UN)
+assert child(lambda: fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)) == 0
+def lock(start):
+    fcntl.lockf(os.open(path, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB, 10, start)
+fcntl.lockf(fd, fcntl.LOCK_EX, 10, 100)
+assert child(lambda: lock(105)) == 1
+assert child(lambda: lock(110)) == 0
+# A counter under a lock: no update is lost.
+os.pwrite(fd, struct.pack("q", 0), 0)
+fcntl.lockf(fd, fcntl.LOCK_UN)
+children = []
+for i in range(4):
+    pid = os.fork()
+    if pid == 0:
+        own = os.open(path, os.O_RDWR)
+        for j in range(200):
+            fcntl.lockf(own, fcntl.LOCK_EX, 8, 0)
+            os.pwrite(own, struct.pack("q", struct.unpack("q", os.pread(own, 8, 0))[0] + 1), 0)
+            fcntl.lockf(own, fcntl.LOCK_UN, 8, 0)
+        os._exit(0)
+    children.append(pid)
+for pid in children:
+    assert os.waitpid(pid, 0)[1] == 0
+assert struct.unpack("q", os.pread(fd, 8, 0))[0] == 800
+END
+}
+
+@test "write: a full tile by all ranks is stored without a read, byte for byte" {
+    local rank
+    cat >c.json <<'END'
+{ "viewspec": 1, "file": "c.dat", "ranks": 4,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    make_file data 262144
+    mount_spec c.json -o create
+    for rank in 0 1 2 3; do
+        dd if=data of="$mnt/rank$rank" bs=64k conv=notrunc status=none
+    done
+    [ "$(stat_of slice_write_bytes)" -eq 1048576 ]
+    [ "$(stat_of store_reads)" -eq 0 ]
+    [ "$(stat_of store_map_bytes)" -eq 0 ]
+    [ $(($(stat_of store_write_bytes) + $(stat_of store_map_write_bytes))) -eq 1048576 ]
+    [ "$(stat_of slice_writes)" -eq "$(stat_of requests.write)" ]
+    for rank in 0 1 2 3; do
+        cmp data "$mnt/rank$rank"
+    done
+}
+
+@test "write: a write is one request" {
+    blocks_spec 65536
+    mount_spec b.json
+    dd if=b.dat of="$mnt/rank0" bs=8 count=1000 conv=notrunc status=none
+    [ "$(stat_of requests.write)" -eq 1000 ]
+    [ "$(stat_of requests.xattr)" -lt 20 ]
+    [ "$(stat_of requests.getattr)" -lt 20 ]
+}
+
+@test "write: posix writers and slice writers on interleaved bytes lose nothing" {
+    local count=${MPIIO_TEST_UPDATES:-20000}
+    make_file w.dat 262144
+    cat >w.json <<'END'
+{ "viewspec": 1, "file": "w.dat", "ranks": 4,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    mount_spec w.json
+    timeout 500 /usr/bin/python3 - "$mnt" "$count" <<'END'
+import os, random, struct, sys
+m, count = sys.argv[1], int(sys.argv[2])
+blocks = 262144 // 32
+def run(rank):
+    random.seed(rank)
+    last = {}
+    slice = rank < 2
+    fd = os.open("%s/rank%d" % (m, rank) if slice else "w.dat", os.O_WRONLY)
+    for i in range(count):
+        block = random.randrange(blocks)
+        last[block] = struct.pack("II", rank, i)
+        os.pwrite(fd, last[block], block * 8 if slice else block * 32 + rank * 8)
+    os.close(fd)
+    data = open("w.dat", "rb").read()
+    lost = sum(data[b * 32 + rank * 8:][:8] != value for b, value in last.items())
+    os._exit(lost != 0)
+children = []
+for rank in range(4):
+    pid = os.fork()
+    if pid == 0:
+        run(rank)
+    children.append(pid)
+assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
+END
+}
+
+@test "write: close-to-open between views, mounts and programs that use the file" {
+    mkdir second
+    make_file v.dat 65536
+    cat >v.json <<'END'
+{ "viewspec": 1, "file": "v.dat", "ranks": 2, "views": {
+  "all": { "filetype": { "type": "broadcast" } },
+  "words": { "filetype": { "type": "scatter", "blocklength": 8 } } } }
+END
+    mount_spec v.json
+    mpiio-mount v.json second
+    /usr/bin/python3 - "$mnt" second <<'END'
+import os, random, sys
+one, two = sys.argv[1:]
+paths = ["v.dat"] + [m + "/all/rank%d" % r for m in (one, two) for r in (0, 1)]
+words = [m + "/words/rank1" for m in (one, two)]
+for i in range(400):
+    for path in paths + words: # everybody has it in the cache
+        with open(path, "rb", 0) as file:
+            file.read(65536)
+    offset = random.randrange(4096) * 16 + 8
+    data = b"%08d" % i
+    writer, reader = random.choice(paths + words), random.choice(paths + words)
+    place = lambda path: offset // 16 * 8 if path in words else offset
+    fd = os.open(writer, os.O_WRONLY)
+    open_reader = os.open(reader, os.O_RDWR)
+    os.pwrite(fd, data, place(writer))
+    if i % 2:
+        os.close(fd)
+    else:
+        os.fsync(fd)
+    with open(reader, "rb", 0) as file:
+        got = os.pread(file.fileno(), 8, place(reader))
+    assert got == data, (i, writer, reader, got)
+    os.fsync(open_reader) # whoever has it open sees it after an fsync
+    for other in paths + words:
+        handle = os.open(other, os.O_RDONLY)
+        assert os.pread(handle, 8, place(other)) == data, (i, writer, other)
+        os.close(handle)
+    assert os.pread(open_reader, 8, place(reader)) == data
+    os.close(open_reader)
+    if not i % 2:
+        os.close(fd)
+END
+    mpiio-umount second
+}
+
+@test "write: a deleted file is read and written on, as by an open descriptor" {
+    blocks_spec 65536
+    mount_spec b.json
+    rm b.dat
+    printf still >"$mnt/rank1"
+    [ "$(head -c 5 "$mnt/rank1")" = still ]
+    sync "$mnt/rank1"
+    mpiio-umount "$mnt"
+    [ ! -e b.dat ]
+}
+
+@test "write: a file truncated under a mount is grown again by the next write" {
+    blocks_spec 1048576
+    mount_spec b.json
+    exec 5<>"$mnt/rank1"
+    cat <&5 >/dev/null
+    truncate -s 10000 b.dat
+    printf new | dd of="$mnt/rank1" bs=1 seek=100000 conv=notrunc status=none
+    cmp <(dd if="$mnt/rank1" bs=100000 count=1 status=none) \
+        <(tail -c +4097 b.dat | head -c 4096; head -c 95904 /dev/zero)
+    exec 5<&-
+}
+
+@test "write: a mapping does not make a truncated file grow" {
+    blocks_spec 1048576
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt/rank1" <<'END'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+map = mmap.mmap(fd, 20000)
+map[1000:1004] = b"here"
+map[12000:12004] = b"gone"
+os.truncate("b.dat", 6000)
+map.flush()
+os.fsync(fd)
+END
+    [ "$(stat -c %s b.dat)" -eq 6000 ]
+    [ "$(tail -c +5097 b.dat | head -c 4)" = here ]
+}
+
+@test "write: mpiio-view put writes what cat reads" {
+    gaps_spec
+    cp g.dat before.dat
+    make_file data 3000
+    mpiio-view put g.json -r 1 --offset 1k <data
+    mpiio-view cat g.json -r 1 --offset 1k --length 3000 | cmp - data
+    /usr/bin/python3 - <<'END'
+old, new = open("before.dat", "rb").read(), open("g.dat", "rb").read()
+assert len(old) == len(new)
+for i in range(len(old)):
+    if (i - 100) % 96 // 24 != 1 or i < 100:
+        assert old[i] == new[i], i
+END
+    mpiio-view cat g.json -r 2 | mpiio-view put g.json -r 0 --offset 100000
+    mpiio-view cat g.json -r 0 --offset 100000 | cmp -n 25000 - <(mpiio-view cat g.json -r 2)
+    run -2 mpiio-view put g.json -r 0 --length 5 </dev/null
+    run -1 mpiio-view put -f missing g.json -r 0 </dev/null
+    [[ $output == "mpiio-view: "*"missing: No such file or directory" ]]
+}
