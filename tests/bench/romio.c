@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of scripts/bench: what an MPI program does to read the slices that mpiio-viewfs shows,
- * in process, through the file views of its MPI library. One process; the rank is an argument.
+ * The peer of scripts/bench: what an MPI program does to read and write the slices that
+ * mpiio-viewfs shows, in process, through the file views of its MPI library. One process for
+ * reading, the rank is an argument; for writing, as many as the job has.
  *
  *   romio read FILE RUN RANKS RANK BYTES CALL   reads BYTES of rank RANK's slice, CALL bytes a
  *                                               call: runs of RUN bytes, tile of RANKS * RUN
  *   romio sum  FILE RUN RANKS RANK BYTES CALL   the same; prints bench_sum instead of the time
  *   romio seek FILE RUNS COUNT                  COUNT reads of 8 bytes each at random places of a
  *                                               view of RUNS runs, 8 of 16, all in one tile
+ *   romio write     FILE RUN BYTES CALL         each rank of the job writes BYTES of its slice, a
+ *   romio write_all FILE RUN BYTES CALL         tile has as many runs as there are ranks; then
+ *                                               MPI_File_sync. Words as bench.h says
  *
- * Prints the seconds that the reads took, or the sum. Every size is in bytes and a multiple of 8.
+ * Prints the seconds that the reads, or writes with the sync, took, or the sum. Every size is in
+ * bytes and a multiple of 8.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -63,12 +68,19 @@ static void read_words(MPI_File file, uint64_t *words, int count)
         fail("short read", MPI_SUCCESS);
 }
 
+static MPI_Datatype strided_type(long long run, long long ranks)
+{
+    MPI_Datatype block, tile;
+    check("contiguous", MPI_Type_contiguous((int)(run / 8), MPI_DOUBLE, &block));
+    check("resized", MPI_Type_create_resized(block, 0, run * ranks, &tile));
+    check("commit", MPI_Type_commit(&tile));
+    check("free", MPI_Type_free(&block));
+    return tile;
+}
+
 static void read_slice(const struct pattern *p, bool sum)
 {
-    MPI_Datatype run, tile;
-    check("contiguous", MPI_Type_contiguous((int)(p->run / 8), MPI_DOUBLE, &run));
-    check("resized", MPI_Type_create_resized(run, 0, p->run * p->ranks, &tile));
-    check("commit", MPI_Type_commit(&tile));
+    MPI_Datatype tile = strided_type(p->run, p->ranks);
     MPI_File file = open_view(p->path, p->rank * p->run, tile);
     uint64_t *words = malloc((size_t)p->call);
     if (!words)
@@ -92,7 +104,53 @@ static void read_slice(const struct pattern *p, bool sum)
     free(words);
     check("close", MPI_File_close(&file));
     check("free", MPI_Type_free(&tile));
-    check("free", MPI_Type_free(&run));
+}
+
+/* The words of this rank's slice, all made before the clock starts. */
+static uint64_t *slice_words(const struct pattern *p)
+{
+    uint64_t *words = malloc((size_t)p->bytes);
+    if (!words)
+        fail("out of memory", MPI_SUCCESS);
+    uint64_t in_run = (uint64_t)p->run / 8;
+    for (uint64_t i = 0; i < (uint64_t)p->bytes / 8; i++)
+        words[i] =
+            bench_word((i / in_run * (uint64_t)p->ranks + (uint64_t)p->rank) * in_run + i % in_run);
+    return words;
+}
+
+static void write_slices(struct pattern *p, bool collective)
+{
+    int rank, ranks;
+    check("rank", MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    check("size", MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    p->rank = rank;
+    p->ranks = ranks;
+    MPI_Datatype tile = strided_type(p->run, p->ranks);
+    uint64_t *words = slice_words(p);
+    MPI_File file;
+    char datarep[] = "native";
+    check("open", MPI_File_open(MPI_COMM_WORLD, p->path, MPI_MODE_RDWR | MPI_MODE_CREATE,
+                                MPI_INFO_NULL, &file));
+    check("set_view",
+          MPI_File_set_view(file, p->rank * p->run, MPI_DOUBLE, tile, datarep, MPI_INFO_NULL));
+
+    check("barrier", MPI_Barrier(MPI_COMM_WORLD));
+    double start = bench_now();
+    for (long long done = 0; done < p->bytes; done += p->call) {
+        int count = (int)((p->bytes - done < p->call ? p->bytes - done : p->call) / 8);
+        const uint64_t *from = words + done / 8;
+        check("write", collective
+                           ? MPI_File_write_all(file, from, count, MPI_DOUBLE, MPI_STATUS_IGNORE)
+                           : MPI_File_write(file, from, count, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    }
+    check("sync", MPI_File_sync(file));
+    check("barrier", MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0)
+        printf("%.9f\n", bench_now() - start);
+    check("close", MPI_File_close(&file));
+    check("free", MPI_Type_free(&tile));
+    free(words);
 }
 
 static void read_random(const char *path, long long runs, long long count)
@@ -139,10 +197,17 @@ int main(int argc, char **argv)
                             .bytes = number(argv[6], 8),
                             .call = number(argv[7], 8)};
         read_slice(&p, !strcmp(argv[1], "sum"));
+    } else if (argc == 6 && !strncmp(argv[1], "write", 5)) {
+        struct pattern p = {.path = argv[2],
+                            .run = number(argv[3], 8),
+                            .bytes = number(argv[4], 8),
+                            .call = number(argv[5], 8)};
+        write_slices(&p, !strcmp(argv[1], "write_all"));
     } else if (argc == 5 && !strcmp(argv[1], "seek")) {
         read_random(argv[2], number(argv[3], 1), number(argv[4], 1));
     } else {
-        fail("usage: romio read|sum FILE RUN RANKS RANK BYTES CALL, romio seek FILE RUNS COUNT",
+        fail("usage: romio read|sum FILE RUN RANKS RANK BYTES CALL, romio seek FILE RUNS COUNT, "
+             "romio write|write_all FILE RUN BYTES CALL",
              MPI_SUCCESS);
     }
     MPI_Finalize();

@@ -1,0 +1,405 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Programs that write at random, several at once, in all the ways that programs have; then the
+# file must be what a model says, byte for byte. MPIIO_EXERCISE_SECONDS makes each run longer (3),
+# MPIIO_EXERCISE_BATCH=1 gives each update of 8 bytes a call of its own (64).
+
+load helper
+
+seconds=${MPIIO_EXERCISE_SECONDS:-3}
+
+exercise() {
+    timeout -k 5 $((seconds + 120)) "$MPIIO_BUILD/tests/exercise/exercise" \
+        --seconds="$seconds" --ops=0 --slices "$@" 3>&-
+}
+
+interleave() {
+    timeout -k 5 600 "$MPIIO_BUILD/tests/exercise/interleave" "$@" 3>&-
+}
+
+# spec_of RANKS VIEW [BYTES]: x.json, a view of x.dat, which is made with that many bytes; a copy
+# of it is before.dat.
+spec_of() {
+    make_file x.dat "${3:-0}"
+    cp x.dat before.dat
+    printf '{ "viewspec": 1, "file": "x.dat", "ranks": %s, "view": %s }\n' "$1" "$2" >x.json
+}
+
+# slices_of RANKS [MOUNTPOINT]: the paths of all slices in the array slices.
+slices_of() {
+    local rank
+    slices=()
+    for ((rank = 0; rank < $1; rank++)); do
+        slices+=("${2:-$mnt}/rank$rank")
+    done
+}
+
+# file_is_model RANKS [SPEC [FILE]]: the file is before.dat with the dumped models (model0, ...)
+# laid over it by the view's map; bytes of no view are as they were, or zeros where it has grown.
+file_is_model() {
+    local rank spec=${2:-x.json} file=${3:-x.dat}
+    for ((rank = 0; rank < $1; rank++)); do
+        mpiio-view map "$spec" -r "$rank" >"map$rank"
+        cmp <(mpiio-view cat "$spec" -r "$rank") "model$rank"
+    done
+    /usr/bin/python3 - "$1" "$file" <<'EOF'
+import sys
+data = open(sys.argv[2], "rb").read()
+want = bytearray(open("before.dat", "rb").read())
+want += bytes(len(data) - len(want))
+for rank in range(int(sys.argv[1])):
+    model = open(f"model{rank}", "rb").read()
+    for line in open(f"map{rank}"):
+        fields = line.split()
+        if fields[0].isdigit():
+            offset, displacement, length = map(int, fields)
+            want[displacement:displacement + length] = model[offset:offset + length]
+if len(want) != len(data):
+    sys.exit(f"{len(data)} bytes, {len(want)} expected")
+bad = [i for i in range(len(data)) if data[i] != want[i]]
+if bad:
+    sys.exit(f"{len(bad)} bytes differ, first at {bad[0]}, last at {bad[-1]}")
+EOF
+}
+
+# A view with irregular runs: 3, 5 and 16 bytes at odd places of a tile of 64; bytes 40 to 63 of
+# each tile are nobody's.
+ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resized", "lb": 0,
+          "extent": 64, "oldtype": { "type": "indexed", "blocklengths": [3, 5, 1],
+          "displacements": [0, 7, 19] } } }'
+
+@test "exercise: four slices of short blocks grow from nothing" {
+    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }'
+    mount_spec x.json
+    slices_of 4
+    exercise --scatter=512 --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 4
+}
+
+@test "exercise: runs of 8 bytes of a file that is there" {
+    spec_of 4 '{ "etype": "double", "filetype": { "type": "scatter" } }' 300000
+    mount_spec x.json
+    slices_of 4
+    exercise --etype=8 --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 4
+}
+
+@test "exercise: ragged runs, and bytes that are nobody's" {
+    spec_of 2 "$ragged" 100001
+    mount_spec x.json
+    slices_of 2
+    exercise --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 2
+}
+
+@test "exercise: runs longer than a page" {
+    spec_of 3 '{ "disp": 100, "filetype": { "type": "scatter", "blocklength": 40000 } }' 200000
+    mount_spec x.json
+    slices_of 3
+    exercise --dump=model --size=3000000 "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 3
+}
+
+@test "exercise: named views over the same file" {
+    make_file x.dat 200000
+    cp x.dat before.dat
+    cat >x.json <<'EOF'
+{ "viewspec": 1, "file": "x.dat", "ranks": 1,
+  "views": { "a": { "filetype": { "type": "resized", "lb": 0, "extent": 96, "oldtype":
+                    { "type": "contiguous", "count": 32 } } },
+             "b": { "disp": 32, "filetype": { "type": "resized", "lb": 0, "extent": 96, "oldtype":
+                    { "type": "contiguous", "count": 24 } } } } }
+EOF
+    mount_spec x.json
+    exercise --dump=model "$mnt/a/rank0" "$mnt/b/rank0"
+    cmp "$mnt/a/rank0" model0
+    cmp "$mnt/b/rank0" model1
+    mpiio-umount "$mnt"
+    cmp <(mpiio-view cat x.json -v a -r 0) model0
+    cmp <(mpiio-view cat x.json -v b -r 0) model1
+}
+
+@test "exercise: four threads, each at a slice of its own" {
+    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 24 } }'
+    mount_spec x.json
+    slices_of 4
+    exercise --threads --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 4
+}
+
+@test "exercise: four threads at runs longer than a page" {
+    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 8192 } }' 100000
+    mount_spec x.json
+    slices_of 4
+    exercise --threads --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 4
+}
+
+@test "exercise: the kernel holds writes back (unique)" {
+    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' 50000
+    mount_spec x.json -o unique
+    slices_of 4
+    exercise --unique --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 4
+}
+
+@test "exercise: the kernel holds writes back, four threads" {
+    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 8 } }' 50000
+    mount_spec x.json -o unique
+    slices_of 4
+    exercise --unique --threads --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model 4
+}
+
+@test "exercise: two mounts of the same file, close and open" {
+    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' 50000
+    mkdir mnt2
+    mount_spec x.json
+    mpiio-mount x.json mnt2
+    exercise --dump=model "$mnt/rank0,mnt2/rank0" "mnt2/rank1,$mnt/rank1" \
+        "$mnt/rank2,mnt2/rank2" "mnt2/rank3,$mnt/rank3"
+    mpiio-umount "$mnt"
+    mpiio-umount mnt2
+    file_is_model 4
+}
+
+@test "exercise: two mounts of the same file, both open, fsync" {
+    spec_of 3 '{ "filetype": { "type": "scatter", "blocklength": 100 } }' 50000
+    mkdir mnt2
+    mount_spec x.json
+    mpiio-mount x.json mnt2
+    exercise --keep-open --dump=model "$mnt/rank0,mnt2/rank0" "mnt2/rank1,$mnt/rank1" \
+        "$mnt/rank2,mnt2/rank2"
+    mpiio-umount "$mnt"
+    mpiio-umount mnt2
+    file_is_model 3
+}
+
+# interleave's four writers: two of the file, two of slices.
+four_writers() {
+    spec_of 4 '{ "etype": "double", "filetype": { "type": "scatter" } }'
+    mount_spec x.json
+}
+
+@test "exercise: two plain writers and two slice writers, a million updates each" {
+    four_writers
+    interleave --batch="${MPIIO_EXERCISE_BATCH:-64}" x.dat "$mnt/rank2" "$mnt/rank3"
+    is_mounted
+}
+
+@test "exercise: each update of 8 bytes a call, plain and slice writers" {
+    four_writers
+    interleave --updates=50000 --runs=8192 x.dat "$mnt/rank2" "$mnt/rank3"
+}
+
+@test "exercise: plain and slice writers make the file grow together" {
+    local round
+    four_writers
+    interleave --grow --runs=30000 x.dat "$mnt/rank2" "$mnt/rank3"
+    # Where a page at the old end is stored to while another's write moves the end.
+    for ((round = 1; round <= 5; round++)); do
+        interleave --follow --runs=60000 --batch=$((round * 200)) --seed="$round" x.dat \
+            "$mnt/rank2" "$mnt/rank3"
+    done
+}
+
+@test "exercise: SIGKILL to the daemon: every acknowledged byte is in the file" {
+    local round writer
+    for round in 1 2 3; do
+        four_writers
+        interleave --until-killed --batch=$((round * round)) --seed="$round" x.dat \
+            "$mnt/rank2" "$mnt/rank3" >killed.log 2>&1 &
+        writer=$!
+        sleep "0.$((3 + round))"
+        kill -KILL "$(daemon_pid)"
+        wait "$writer" || {
+            cat killed.log
+            return 1
+        }
+        cat killed.log
+        # It wrote something before.
+        grep -Eq 'writer 2: [1-9][0-9]{2,} updates' killed.log
+        umount_all
+    done
+}
+
+# MPI programs
+
+roundtrip() {
+    local mpiexec
+    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$mpiexec" >/dev/null; then
+            break
+        fi
+    done
+    "$mpiexec" -n 4 "$MPIIO_BUILD/tests/mpi/roundtrip" "$@" </dev/null 3>&-
+}
+
+@test "exercise: what goes through the slices is what MPI reads, and the other way round" {
+    local kind rank size
+    for kind in darray vector; do
+        : >m.dat
+        roundtrip spec "$kind" m.dat >m.json
+        # A tile more than the views need, so that every slice has its full length.
+        truncate -s 200000 m.dat
+        mount_spec m.json
+        roundtrip read "$kind" m.dat # for the sizes
+        for rank in 0 1 2 3; do
+            size=$(stat -c %s "rank$rank.read")
+            head -c "$size" /dev/urandom >"rank$rank.slice"
+            dd if="rank$rank.slice" of="$mnt/rank$rank" bs=1000 conv=notrunc status=none
+        done
+        roundtrip read "$kind" m.dat
+        for rank in 0 1 2 3; do
+            cmp "rank$rank.read" "rank$rank.slice"
+            head -c "$(stat -c %s "rank$rank.read")" /dev/urandom >"rank$rank.write"
+        done
+        roundtrip write "$kind" m.dat
+        for rank in 0 1 2 3; do
+            cmp -n "$(stat -c %s "rank$rank.write")" "$mnt/rank$rank" "rank$rank.write"
+        done
+        mpiio-umount "$mnt"
+    done
+}
+
+# Tools
+
+# fio_verify ENGINE [OPTION]...: random writes to two slices at once, read back by their checksums.
+fio_verify() {
+    local engine=$1 neighbour
+    shift
+    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' $((16 << 20))
+    mount_spec x.json "${mount_options[@]}"
+    neighbour=$(cat "$mnt/rank0" "$mnt/rank3" | md5sum)
+    timeout -k 5 $((seconds * 20 + 60)) fio --output-format=terse --ioengine="$engine" --size=4m \
+        --io_size=$((seconds * 4))m --rw=randwrite --norandommap --bsrange=512-64k \
+        --bs_unaligned=0 --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 \
+        --allow_file_create=0 --overwrite=1 --fallocate=none --group_reporting "$@" \
+        --name=one --filename="$mnt/rank1" --name=two --filename="$mnt/rank2" \
+        >fio.log 2>&1 3>&- || {
+        cat fio.log
+        return 1
+    }
+    cat fio.log
+    [ "$(cat "$mnt/rank0" "$mnt/rank3" | md5sum)" = "$neighbour" ]
+    mpiio-umount "$mnt"
+    cmp <(mpiio-view cat x.json -r 0) <(mpiio-view cat x.json -f before.dat -r 0)
+}
+
+@test "exercise: fio --verify=crc32c, psync" {
+    mount_options=()
+    fio_verify psync
+}
+
+@test "exercise: fio --verify=crc32c, libaio" {
+    mount_options=()
+    fio_verify libaio --iodepth=8
+}
+
+@test "exercise: fio --verify=crc32c, mmap" {
+    mount_options=()
+    fio_verify mmap
+}
+
+@test "exercise: fio --verify=crc32c, io_uring" {
+    if [ "$(sysctl -n kernel.io_uring_disabled 2>/dev/null || echo 0)" -ne 0 ]; then
+        skip "kernel.io_uring_disabled is set"
+    fi
+    mount_options=()
+    fio_verify io_uring --iodepth=8
+}
+
+@test "exercise: fio --verify=crc32c, O_DIRECT" {
+    mount_options=()
+    fio_verify libaio --iodepth=8 --direct=1
+}
+
+@test "exercise: fio --verify=crc32c, psync, unique" {
+    mount_options=(-o unique)
+    fio_verify psync
+}
+
+# A file that is one slice: pages of 4 KiB, each behind 512 bytes of somebody else's.
+database_spec() {
+    : >x.dat
+    cat >x.json <<'EOF'
+{ "viewspec": 1, "file": "x.dat", "ranks": 1,
+  "view": { "disp": 512, "etype": "byte", "filetype": { "type": "resized", "lb": 0,
+            "extent": 4608, "oldtype": { "type": "contiguous", "count": 4096 } } } }
+EOF
+}
+
+# fill_database JOURNAL: some thousand rows in many transactions, one of them taken back.
+fill_database() {
+    {
+        echo "pragma journal_mode=$1; pragma synchronous=full;"
+        echo "create table t(id integer primary key, word text); create index w on t(word);"
+        awk 'BEGIN { for (i = 0; i < 300; i++) {
+            print "begin;";
+            for (j = 0; j < 10; j++)
+                printf "insert into t(word) values(hex(randomblob(%d)));\n", 20 + i % 200;
+            print "commit;" } }'
+        [ "$1" = off ] || echo "begin; update t set word = 'gone'; rollback;"
+        echo "delete from t where id % 7 = 0; pragma integrity_check; select count(*) from t;"
+    } | sqlite3 -bail "$mnt/rank0"
+}
+
+@test "exercise: an SQLite database is a slice, its journal in memory or none" {
+    local mode
+    for mode in memory off; do
+        database_spec
+        mount_spec x.json
+        run -0 fill_database "$mode"
+        [ "$output" = "$mode"$'\nok\n2572' ]
+        mpiio-umount "$mnt"
+        mount_spec x.json
+        [ "$(sqlite3 "$mnt/rank0" 'pragma integrity_check; select count(*) from t' </dev/null)" = \
+            $'ok\n2572' ]
+        mpiio-umount "$mnt"
+        mpiio-view cat x.json -r 0 >copy.db
+        [ "$(sqlite3 copy.db 'pragma integrity_check' </dev/null)" = ok ]
+    done
+}
+
+@test "exercise: two SQLite processes at one database exclude each other by its locks" {
+    local writers=() pid i
+    database_spec
+    mount_spec x.json
+    sqlite3 -cmd 'pragma journal_mode=memory' "$mnt/rank0" \
+        'create table t(id integer primary key, who int)' </dev/null
+    for i in 1 2; do
+        for ((j = 0; j < 200; j++)); do
+            echo "insert into t(who) values($i);"
+        done | sqlite3 -bail -cmd '.timeout 60000' -cmd 'pragma journal_mode=memory' \
+            "$mnt/rank0" 3>&- &
+        writers+=($!)
+    done
+    for pid in "${writers[@]}"; do
+        wait "$pid"
+    done
+    [ "$(sqlite3 "$mnt/rank0" 'pragma integrity_check; select count(*) from t' </dev/null)" = \
+        $'ok\n400' ]
+}
+
+@test "exercise: SQLite with a journal beside the database says that it cannot, nothing is lost" {
+    local mode
+    database_spec
+    mount_spec x.json
+    fill_database memory
+    for mode in delete truncate persist wal; do
+        run sqlite3 -bail -cmd "pragma journal_mode=$mode" "$mnt/rank0" \
+            "insert into t(word) values('x')" </dev/null
+        [ "$status" -ne 0 ]
+        [[ $output == *"unable to open database file"* ]]
+    done
+    [ "$(sqlite3 "$mnt/rank0" 'pragma integrity_check; select count(*) from t' </dev/null)" = \
+        $'ok\n2572' ]
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exercises files as programs do, at random, and compares them with a model in memory.
+ *
+ *   exercise [OPTION]... PATH[,PATH]...      a slice or any file a word; several paths of one word
+ *                                            are the same file in several mounts
+ *
+ *   --seed=N       of the random numbers; printed, and new at every start without
+ *   --ops=N        operations in all (20000); 0: no limit but --seconds
+ *   --seconds=S    end after that time, even if --ops are not done
+ *   --size=BYTES   no file is made longer than this by its own operations (1048576)
+ *   --etype=BYTES  a file grows by whole etypes of that size (1)
+ *   --scatter=B    the files are all slices of a file whose blocks of B bytes are dealt to them in
+ *                  turn: after each operation all sizes are what follows from that
+ *   --slices       the files are slices: O_TRUNC does nothing, shortening gives EPERM
+ *   --unique       mounted with -o unique: a slice that others made longer may seem shorter
+ *   --threads      a thread a file, all at once, instead of turns
+ *   --keep-open    where there are several paths: go over to another by fsync of both, the file
+ *                  open at both; else by close and open
+ *   --no-map       no mmap
+ *   --dump=PREFIX  at the end, write the models to PREFIX0, PREFIX1, ...
+ *
+ * Operations: read, write, writev, mapread, mapwrite, append, grow, reserve, sync, reopen. A file
+ * may grow meanwhile through another slice: what nobody wrote must be zeros. At a mismatch the last
+ * operations on that file are printed. Exit status: 0 equal, 1 not or a call failed, 2 usage.
+ */
+#include "exercise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* With --scatter: the length of slice number of a file of size bytes. */
+static int64_t scattered_size(const struct run *run, int number, int64_t size)
+{
+    int64_t block = run->options.scatter, tile = block * run->file_count;
+    int64_t left = size % tile - block * number;
+    return size / tile * block + (left < 0 ? 0 : left > block ? block : left);
+}
+
+/* How long the shared file must be for slice number to have size bytes. */
+static int64_t needed_size(const struct run *run, int number, int64_t size)
+{
+    int64_t block = run->options.scatter, last = size - 1;
+    return size == 0 ? 0 : (last / block * run->file_count + number) * block + last % block + 1;
+}
+
+/* The sizes of all slices follow from the longest need of one, at once. */
+static void check_sizes(struct run *run)
+{
+    int64_t size = 0;
+    for (int i = 0; i < run->file_count; i++) {
+        int64_t need = needed_size(run, i, run->files[i].size);
+        size = need > size ? need : size;
+    }
+    for (int i = 0; i < run->file_count; i++) {
+        int64_t want = scattered_size(run, i, size), got = exercise_size(&run->files[i]);
+        if (got != want)
+            exercise_wrong(&run->files[i],
+                           "size %" PRId64 " instead of %" PRId64 " (file %" PRId64 ")", got, want,
+                           size);
+    }
+}
+
+/* True while there is something to do; takes one operation. */
+static bool take(struct run *run)
+{
+    int64_t number = atomic_fetch_add(&run->taken, 1);
+    return (run->options.ops == 0 || number < run->options.ops) && now() < run->end;
+}
+
+static void *run_thread(void *data)
+{
+    struct file *file = data;
+    while (take(file->run))
+        exercise_operation(file);
+    return NULL;
+}
+
+static void run_threads(struct run *run)
+{
+    pthread_t threads[MAX_FILES];
+    for (int i = 0; i < run->file_count; i++)
+        if (pthread_create(&threads[i], NULL, run_thread, &run->files[i]) != 0)
+            exercise_failed(&run->files[i], "pthread_create");
+    for (int i = 0; i < run->file_count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void run_turns(struct run *run)
+{
+    uint64_t random = run->options.seed;
+    while (take(run)) {
+        exercise_operation(&run->files[exercise_random(&random) % (uint64_t)run->file_count]);
+        if (run->options.scatter > 0)
+            check_sizes(run);
+    }
+}
+
+static void start_file(struct run *run, int number, char *paths)
+{
+    struct file *file = &run->files[number];
+    file->run = run;
+    file->number = number;
+    file->random = run->options.seed + (uint64_t)number * 1000003 + 1;
+    for (char *rest = NULL, *path = strtok_r(paths, ",", &rest);
+         path && file->path_count < MAX_PATHS; path = strtok_r(NULL, ",", &rest))
+        file->paths[file->path_count++] = path;
+    file->buffer = malloc(MAX_LENGTH);
+    if (!file->buffer || file->path_count == 0)
+        exercise_failed(file, "start");
+    for (int i = file->path_count - 1; i >= 0; i--) {
+        file->fds[i] = -1;
+        file->current = i;
+        if (i == 0 || run->options.keep_open)
+            exercise_open(file, run->options.slices ? 0 : O_CREAT);
+    }
+
+    int64_t size = exercise_size(file);
+    exercise_extend(file, size);
+    for (int64_t at = 0; at < size;) {
+        ssize_t got = pread(exercise_fd(file), file->model + at, (size_t)(size - at), at);
+        if (got <= 0)
+            exercise_failed(file, "first read");
+        at += got;
+    }
+}
+
+/* Everything once more, freshly opened, at every path. */
+static void end_file(struct file *file)
+{
+    for (int i = 0; i < file->path_count; i++)
+        if (file->fds[i] >= 0 && close(file->fds[i]) != 0)
+            exercise_failed(file, "close");
+    for (int i = 0; i < file->path_count; i++) {
+        file->current = i;
+        exercise_open(file, 0);
+        exercise_note(file, "the end, path %d", i);
+        exercise_follow(file);
+        exercise_compare_all(file);
+        if (close(exercise_fd(file)) != 0)
+            exercise_failed(file, "close");
+    }
+    if (file->run->options.dump) {
+        char path[4096];
+        snprintf(path, sizeof(path), "%s%d", file->run->options.dump, file->number);
+        FILE *out = fopen(path, "wb");
+        if (!out || fwrite(file->model, 1, (size_t)file->size, out) != (size_t)file->size ||
+            fclose(out) != 0)
+            exercise_failed(file, path);
+    }
+    free(file->model);
+    free(file->buffer);
+}
+
+static int64_t number_of(const char *text)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 0);
+    if (errno != 0 || end == text || *end || value < 0) {
+        fprintf(stderr, "exercise: %s: not a number\n", text);
+        exit(2);
+    }
+    return value;
+}
+
+static void parse(struct options *options, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"seed", 1, NULL, 's'},      {"ops", 1, NULL, 'n'},    {"seconds", 1, NULL, 't'},
+        {"size", 1, NULL, 'm'},      {"etype", 1, NULL, 'e'},  {"scatter", 1, NULL, 'c'},
+        {"slices", 0, NULL, 'l'},    {"unique", 0, NULL, 'u'}, {"threads", 0, NULL, 'p'},
+        {"keep-open", 0, NULL, 'k'}, {"no-map", 0, NULL, 'M'}, {"dump", 1, NULL, 'd'},
+        {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+        switch (c) {
+        case 's':
+            options->seed = (uint64_t)number_of(optarg);
+            break;
+        case 'n':
+            options->ops = number_of(optarg);
+            break;
+        case 't':
+            options->seconds = (double)number_of(optarg);
+            break;
+        case 'm':
+            options->size = number_of(optarg);
+            break;
+        case 'e':
+            options->etype = number_of(optarg);
+            break;
+        case 'c':
+            options->scatter = number_of(optarg);
+            break;
+        case 'd':
+            options->dump = optarg;
+            break;
+        default:
+            options->slices |= c == 'l';
+            options->unique |= c == 'u';
+            options->threads |= c == 'p';
+            options->keep_open |= c == 'k';
+            options->no_map |= c == 'M';
+            if (c == '?')
+                exit(2);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct run run = {
+        .options = {.ops = 20000, .seconds = 3600, .size = 1048576, .etype = 1}};
+    run.options.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
+    parse(&run.options, argc, argv);
+    if (optind == argc || argc - optind > MAX_FILES || run.options.etype < 1 ||
+        run.options.size < 1) {
+        fprintf(stderr, "exercise: usage: exercise [OPTION]... PATH[,PATH]...\n");
+        return 2;
+    }
+    printf("exercise: --seed=%" PRIu64 "\n", run.options.seed);
+    fflush(stdout);
+    run.file_count = argc - optind;
+    run.end = now() + run.options.seconds;
+    for (int i = 0; i < run.file_count; i++)
+        start_file(&run, i, argv[optind + i]);
+    if (run.options.threads)
+        run_threads(&run);
+    else
+        run_turns(&run);
+
+    int64_t done = 0;
+    for (int i = 0; i < run.file_count; i++) {
+        done += run.files[i].done;
+        end_file(&run.files[i]);
+    }
+    printf("exercise: %" PRId64 " operations on %d files, all equal\n", done, run.file_count);
+    return 0;
+}

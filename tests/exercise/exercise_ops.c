@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "exercise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* A length from 1 to MAX_LENGTH: mostly short, sometimes whole pages. */
+static int64_t some_length(struct file *file)
+{
+    switch (exercise_below(file, 8)) {
+    case 0:
+        return 1 + exercise_below(file, MAX_LENGTH);
+    case 1:
+        return 4096 * (1 + exercise_below(file, 16));
+    default:
+        return 1 + exercise_below(file, 1 << (1 + exercise_below(file, 13)));
+    }
+}
+
+static void op_read(struct file *file)
+{
+    int64_t offset = exercise_below(file, file->size + 100), length = some_length(file);
+    exercise_note(file, "read %" PRId64 " +%" PRId64 " of %" PRId64, offset, length, file->size);
+    ssize_t got = pread(exercise_fd(file), file->buffer, (size_t)length, offset);
+    if (got < 0)
+        exercise_failed(file, "pread");
+    int64_t left = file->size > offset ? file->size - offset : 0;
+    if (got < (length < left ? length : left))
+        exercise_wrong(file, "a read of %" PRId64 " from %" PRId64 " gave %zd", length, offset,
+                       got);
+    if (got > left) {
+        if (!file->run->options.threads && file->path_count == 1)
+            exercise_wrong(file, "a read gave %zd bytes, %" PRId64 " past the end", got,
+                           got - left);
+        exercise_extend(file, offset + got);
+    }
+    exercise_compare(file, file->buffer, offset, got);
+}
+
+/* Somewhere up to the end or, now and then, behind it, so that a hole is left. */
+static int64_t place_to_write(struct file *file, int64_t *length)
+{
+    int64_t limit = file->run->options.size;
+    *length = some_length(file);
+    if (*length > limit)
+        *length = limit;
+    int64_t offset = exercise_below(file, file->size + (exercise_below(file, 32) == 0 ? 5000 : 1));
+    return offset + *length > limit ? exercise_below(file, limit - *length + 1) : offset;
+}
+
+static void op_write(struct file *file)
+{
+    int64_t length, offset = place_to_write(file, &length);
+    bool vector = exercise_below(file, 3) == 0;
+    exercise_note(file, "%s %" PRId64 " +%" PRId64 " of %" PRId64, vector ? "writev" : "write",
+                  offset, length, file->size);
+    exercise_fill(file, length);
+    ssize_t put;
+    if (vector) {
+        size_t middle = (size_t)exercise_below(file, length), rest = (size_t)length - middle;
+        struct iovec parts[2] = {{file->buffer, middle}, {file->buffer + middle, rest}};
+        put = pwritev(exercise_fd(file), parts, 2, offset);
+    } else {
+        put = pwrite(exercise_fd(file), file->buffer, (size_t)length, offset);
+    }
+    if (put < 0)
+        exercise_failed(file, "pwrite");
+    if (put != length)
+        exercise_wrong(file, "wrote %zd of %" PRId64, put, length);
+    exercise_grown(file, offset + length);
+    exercise_to_model(file, offset, length);
+}
+
+static void op_map(struct file *file)
+{
+    if (file->size == 0 || file->run->options.no_map)
+        return;
+    bool writing = exercise_below(file, 2) == 0;
+    int64_t offset = exercise_below(file, file->size), length = some_length(file);
+    if (length > file->size - offset)
+        length = file->size - offset;
+    int64_t start = offset & ~INT64_C(4095);
+    size_t mapped = (size_t)(offset + length - start);
+    exercise_note(file, "%s %" PRId64 " +%" PRId64 " of %" PRId64, writing ? "mapwrite" : "mapread",
+                  offset, length, file->size);
+    uint8_t *map = mmap(NULL, mapped, writing ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+                        exercise_fd(file), start);
+    if (map == MAP_FAILED)
+        exercise_failed(file, "mmap");
+    if (writing) {
+        exercise_fill(file, length);
+        memcpy(map + (offset - start), file->buffer, (size_t)length);
+        exercise_to_model(file, offset, length);
+        if (exercise_below(file, 2) == 0 && msync(map, mapped, MS_SYNC) != 0)
+            exercise_failed(file, "msync");
+    }
+    exercise_compare(file, map + (offset - start), offset, length);
+    if (munmap(map, mapped) != 0)
+        exercise_failed(file, "munmap");
+}
+
+/* Where another thread may have moved the end, the data must be behind zeros somewhere. */
+static void find_appended(struct file *file, int64_t length)
+{
+    int64_t old = file->size, at = old, size = exercise_size(file);
+    uint8_t byte = 0;
+    for (; at < size && byte == 0; at += byte == 0) {
+        if (pread(exercise_fd(file), &byte, 1, at) < 0)
+            exercise_failed(file, "pread");
+    }
+    if (at + length > size)
+        exercise_wrong(file, "what was appended to %" PRId64 " is not there (size %" PRId64 ")",
+                       old, size);
+    exercise_extend(file, size);
+    exercise_to_model(file, at, length);
+}
+
+static void op_append(struct file *file)
+{
+    int64_t length = 1 + exercise_below(file, 2000), end = file->size + length;
+    if (end > file->run->options.size)
+        return;
+    exercise_note(file, "append +%" PRId64 " of %" PRId64, length, file->size);
+    exercise_fill(file, length);
+    int fd = open(file->paths[file->current], O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0)
+        exercise_failed(file, "open for appending");
+    ssize_t put = write(fd, file->buffer, (size_t)length);
+    if (put < 0)
+        exercise_failed(file, "write with O_APPEND");
+    if (put != length)
+        exercise_wrong(file, "appended %zd of %" PRId64, put, length);
+    if (close(fd) != 0)
+        exercise_failed(file, "close");
+    if (file->run->options.threads) {
+        find_appended(file, length);
+    } else {
+        int64_t at = file->size;
+        exercise_grown(file, end);
+        exercise_to_model(file, at, length);
+    }
+}
+
+static void op_grow(struct file *file)
+{
+    int64_t limit = file->run->options.size;
+    if (file->size >= limit)
+        return;
+    int64_t size = file->size + 1 +
+                   exercise_below(file, limit - file->size < 2000 ? limit - file->size : 2000);
+    bool reserve = exercise_below(file, 2) == 0;
+    exercise_note(file, "%s to %" PRId64 " of %" PRId64, reserve ? "reserve" : "grow", size,
+                  file->size);
+    if (reserve) {
+        int64_t offset = exercise_below(file, size);
+        if (fallocate(exercise_fd(file), 0, offset, size - offset) != 0) {
+            if (errno != EOPNOTSUPP)
+                exercise_failed(file, "fallocate");
+            return;
+        }
+    } else if (ftruncate(exercise_fd(file), size) != 0) {
+        /* Another slice may have made this one longer than size already, seen or not. */
+        const struct options *options = &file->run->options;
+        if (errno != EPERM ||
+            !(options->unique || (options->threads && exercise_size(file) > size)))
+            exercise_failed(file, "ftruncate");
+        exercise_follow(file);
+        return;
+    }
+    exercise_grown(file, size);
+}
+
+static void op_shrink(struct file *file)
+{
+    if (!file->run->options.slices || file->size == 0)
+        return;
+    int64_t size = exercise_below(file, file->size);
+    exercise_note(file, "shrink to %" PRId64 " of %" PRId64, size, file->size);
+    /* What the kernel holds back and nobody has stored yet may be cut. */
+    if (file->run->options.unique && fsync(exercise_fd(file)) != 0)
+        exercise_failed(file, "fsync");
+    if (ftruncate(exercise_fd(file), size) == 0)
+        exercise_wrong(file, "a slice could be made shorter");
+    if (errno != EPERM)
+        exercise_failed(file, "ftruncate to less, not EPERM");
+}
+
+static void op_sync(struct file *file)
+{
+    bool data = exercise_below(file, 2) == 0;
+    exercise_note(file, data ? "fdatasync" : "fsync");
+    if ((data ? fdatasync(exercise_fd(file)) : fsync(exercise_fd(file))) != 0)
+        exercise_failed(file, "fsync");
+}
+
+/* Goes over to another of the paths, as close-to-open consistency wants it. */
+static void op_reopen(struct file *file)
+{
+    const struct options *options = &file->run->options;
+    int next = (int)exercise_below(file, file->path_count);
+    int flags = options->slices && exercise_below(file, 2) == 0 ? O_TRUNC : 0;
+    exercise_note(file, "reopen at path %d%s", next, flags ? ", O_TRUNC" : "");
+    if (options->keep_open && file->path_count > 1) {
+        if (fsync(exercise_fd(file)) != 0)
+            exercise_failed(file, "fsync");
+        file->current = next;
+        if (fsync(exercise_fd(file)) != 0)
+            exercise_failed(file, "fsync of the other path");
+    } else {
+        if (close(exercise_fd(file)) != 0)
+            exercise_failed(file, "close");
+        file->fds[file->current] = -1;
+        file->current = next;
+        exercise_open(file, flags);
+    }
+    exercise_follow(file);
+    if (exercise_below(file, 4) == 0)
+        exercise_compare_all(file);
+}
+
+void exercise_operation(struct file *file)
+{
+    exercise_follow(file);
+    switch (exercise_below(file, 16)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        op_read(file);
+        break;
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+        op_write(file);
+        break;
+    case 8:
+    case 9:
+    case 10:
+        op_map(file);
+        break;
+    case 11:
+        op_append(file);
+        break;
+    case 12:
+        op_grow(file);
+        break;
+    case 13:
+        op_shrink(file);
+        break;
+    case 14:
+        op_reopen(file);
+        break;
+    default:
+        if (exercise_below(file, 4) == 0)
+            op_sync(file);
+    }
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Four writers of one file at once, each of runs of its own: two write the file itself with
+ * pwrite, two write slices. A tile of the file is four runs of 8 bytes; run i of writer w stands
+ * at byte (4 i + w) * 8 of the file, and at byte 8 i of slice w. Writers 0 and 1 are the plain
+ * ones, 2 and 3 have the slices.
+ *
+ *   interleave [OPTION]... FILE SLICE2 SLICE3
+ *
+ *   --runs=N        of each writer (65536)
+ *   --updates=N     of each writer at least (1000000); a writer goes on until all have so many
+ *   --batch=N       a slice writer writes 1 to N neighbouring runs with a call (1)
+ *   --seed=N        of the random numbers
+ *   --grow          all begin with an empty file and write their runs one after the other, so that
+ *                   all make it grow
+ *   --follow        --grow, and a slice writer writes what lies inside the file already, just
+ * behind those who make it grow
+ *   --until-killed  go on until writing to a slice fails (its daemon was killed); what was
+ *                   acknowledged until then must be there. Without it such a failure is an error
+ *
+ * Afterwards each run of FILE must hold what its owner wrote last; with --until-killed, or what it
+ * was about to write when it failed. Prints a summary. Exit status: 0 all there, 1 not, 2 usage.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WRITERS   4
+#define RUN       ((int64_t)8)
+#define MAX_BATCH 4096
+
+struct options {
+    int64_t runs, updates, batch;
+    uint64_t seed;
+    bool grow, follow, until_killed;
+    const char *paths[WRITERS];
+};
+
+/* What the writers and the parent share; followed by WRITERS * runs of each struct run. */
+struct run {
+    uint64_t acknowledged; /* the word that the last successful call wrote; 0: none */
+    uint64_t tried;        /* the word of the last call */
+};
+
+struct shared {
+    atomic_int unfinished; /* writers that have fewer than --updates */
+    atomic_bool stop;
+    atomic_int failed[WRITERS]; /* errno */
+    atomic_llong updates[WRITERS];
+    atomic_llong calls[WRITERS];
+    struct run runs[];
+};
+
+struct writer {
+    const struct options *options;
+    struct shared *shared;
+    struct run *runs; /* its own */
+    int number, fd;
+    uint64_t random, count;
+};
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* Writes runs [first, first + count), neighbours in a slice. False at an error. */
+static bool write_runs(struct writer *writer, int64_t first, int64_t count)
+{
+    uint64_t words[MAX_BATCH];
+    bool plain = writer->number < 2;
+    int64_t offset = plain ? (first * WRITERS + writer->number) * RUN : first * RUN;
+    struct run *runs = writer->runs + first;
+    if (count < 1 || count > MAX_BATCH)
+        return false;
+    for (int64_t i = 0; i < count; i++) {
+        words[i] = (uint64_t)(writer->number + 1) << 56 | ++writer->count;
+        runs[i].tried = words[i];
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    ssize_t put = pwrite(writer->fd, words, (size_t)(count * RUN), offset);
+    if (put != count * RUN) {
+        atomic_store(&writer->shared->failed[writer->number], put < 0 ? errno : EIO);
+        return false;
+    }
+    for (int64_t i = 0; i < count; i++)
+        runs[i].acknowledged = words[i];
+    atomic_fetch_add(&writer->shared->updates[writer->number], count);
+    atomic_fetch_add(&writer->shared->calls[writer->number], 1);
+    return true;
+}
+
+/*
+ * With --follow: how many of the runs from first on are inside the file. Waits until they are some,
+ * or the plain writers have ended.
+ */
+static int64_t runs_inside(struct writer *writer, int64_t first)
+{
+    struct shared *shared = writer->shared;
+    int64_t runs = writer->options->runs;
+    for (;;) {
+        bool ended =
+            atomic_load(&shared->updates[0]) == runs && atomic_load(&shared->updates[1]) == runs;
+        struct stat st;
+        if (stat(writer->options->paths[0], &st) != 0 || ended || atomic_load(&shared->stop))
+            return runs - first;
+        int64_t inside = st.st_size / (WRITERS * RUN) - first;
+        if (inside >= 16 || (inside > 0 && inside == runs - first))
+            return inside;
+    }
+}
+
+/* With --follow plain writers write each 64 runs from the last one on: the file grows by leaps. */
+static int64_t leap(int64_t done, int64_t runs)
+{
+    int64_t start = done / 64 * 64, count = runs - start < 64 ? runs - start : 64;
+    return start + count - 1 - (done - start);
+}
+
+/* Where to write next: at random, or behind what was written last. */
+static int64_t next_run(struct writer *writer, int64_t done, int64_t *count)
+{
+    const struct options *options = writer->options;
+    int64_t first =
+        options->grow ? done : (int64_t)(next_random(&writer->random) % (uint64_t)options->runs);
+    *count = writer->number < 2
+                 ? 1
+                 : 1 + (int64_t)(next_random(&writer->random) % (uint64_t)options->batch);
+    if (options->follow && writer->number < 2)
+        first = leap(done, options->runs);
+    if (options->follow && writer->number >= 2) {
+        int64_t inside = runs_inside(writer, first);
+        if (*count > inside)
+            *count = inside;
+    }
+    if (*count > options->runs - first)
+        *count = options->runs - first;
+    return first;
+}
+
+static int write_all(struct writer *writer)
+{
+    const struct options *options = writer->options;
+    struct shared *shared = writer->shared;
+    bool finished = false;
+    for (int64_t done = 0; !atomic_load(&shared->stop);) {
+        if (!finished && done >= options->updates && !options->until_killed) {
+            finished = true;
+            if (atomic_fetch_sub(&shared->unfinished, 1) == 1)
+                atomic_store(&shared->stop, true);
+        }
+        if (options->grow && done == options->runs)
+            break;
+        int64_t count, first = next_run(writer, done, &count);
+        if (!write_runs(writer, first, count)) {
+            atomic_store(&shared->stop, true);
+            return 1;
+        }
+        done += count;
+    }
+    return close(writer->fd) != 0 && !options->until_killed;
+}
+
+static int run_writer(const struct options *options, struct shared *shared, int number)
+{
+    struct writer writer = {.options = options,
+                            .shared = shared,
+                            .runs = shared->runs + number * options->runs,
+                            .number = number,
+                            .random = options->seed * WRITERS + (uint64_t)number};
+    writer.fd = open(options->paths[number], O_WRONLY | O_CLOEXEC);
+    if (writer.fd < 0) {
+        atomic_store(&shared->failed[number], errno);
+        atomic_store(&shared->stop, true);
+        return 1;
+    }
+    return write_all(&writer);
+}
+
+/* Compares the file with what the writers know. Returns how many runs are wrong. */
+static int64_t check(const struct options *options, struct shared *shared)
+{
+    int64_t wrong = 0, size = options->runs * WRITERS * RUN;
+    uint64_t *words = calloc((size_t)size, 1);
+    int fd = open(options->paths[0], O_RDONLY | O_CLOEXEC);
+    if (!words || fd < 0) {
+        perror("interleave: the file");
+        exit(1);
+    }
+    for (int64_t at = 0, got = 1; at < size && got > 0; at += got)
+        got = pread(fd, (char *)words + at, (size_t)(size - at), at);
+    close(fd);
+    for (int64_t i = 0; i < options->runs * WRITERS; i++) {
+        const struct run *run = &shared->runs[i % WRITERS * options->runs + i / WRITERS];
+        if (words[i] == run->acknowledged || (options->until_killed && words[i] == run->tried))
+            continue;
+        if (wrong++ < 10)
+            fprintf(stderr,
+                    "interleave: run %" PRId64 " of writer %" PRId64 ": %016" PRIx64
+                    " instead of %016" PRIx64 "\n",
+                    i / WRITERS, i % WRITERS, words[i], run->acknowledged);
+    }
+    free(words);
+    return wrong;
+}
+
+/* Prints what each writer did. Returns true if one failed that should not. */
+static bool report(const struct options *options, struct shared *shared)
+{
+    bool bad = false, killed = false;
+    for (int i = 0; i < WRITERS; i++) {
+        int code = atomic_load(&shared->failed[i]);
+        printf("interleave: writer %d: %lld updates in %lld calls%s%s\n", i,
+               atomic_load(&shared->updates[i]), atomic_load(&shared->calls[i]),
+               code ? ", then " : "", code ? strerror(code) : "");
+        killed |= i >= 2 && code != 0;
+        bad |= code != 0 && (i < 2 || !options->until_killed);
+    }
+    return bad || (options->until_killed && !killed);
+}
+
+static int64_t number_of(const char *text, int64_t least, int64_t most)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 0);
+    if (errno != 0 || end == text || *end || value < least || value > most) {
+        fprintf(stderr, "interleave: %s: wrong number\n", text);
+        exit(2);
+    }
+    return value;
+}
+
+static void parse(struct options *options, int argc, char **argv)
+{
+    static const struct option names[] = {{"runs", 1, NULL, 'r'},         {"updates", 1, NULL, 'u'},
+                                          {"batch", 1, NULL, 'b'},        {"seed", 1, NULL, 's'},
+                                          {"grow", 0, NULL, 'g'},         {"follow", 0, NULL, 'f'},
+                                          {"until-killed", 0, NULL, 'k'}, {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+        switch (c) {
+        case 'r':
+            options->runs = number_of(optarg, 1, 1 << 24);
+            break;
+        case 'u':
+            options->updates = number_of(optarg, 0, INT64_C(1) << 40);
+            break;
+        case 'b':
+            options->batch = number_of(optarg, 1, MAX_BATCH);
+            break;
+        case 's':
+            options->seed = (uint64_t)number_of(optarg, 0, INT64_MAX);
+            break;
+        case 'g':
+            options->grow = true;
+            break;
+        case 'f':
+            options->grow = options->follow = true;
+            break;
+        case 'k':
+            options->until_killed = true;
+            break;
+        default:
+            exit(2);
+        }
+    }
+    if (argc - optind != 3) {
+        fprintf(stderr, "interleave: usage: interleave [OPTION]... FILE SLICE2 SLICE3\n");
+        exit(2);
+    }
+    for (int i = 0; i < WRITERS; i++)
+        options->paths[i] = argv[optind + (i < 2 ? 0 : i - 1)];
+    if (options->grow)
+        options->updates = options->runs;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.runs = 65536, .updates = 1000000, .batch = 1, .seed = 1};
+    parse(&options, argc, argv);
+    size_t size = sizeof(struct shared) + (size_t)(options.runs * WRITERS) * sizeof(struct run);
+    struct shared *shared =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int fd = open(options.paths[0], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int64_t length = options.grow ? 0 : options.runs * WRITERS * RUN;
+    if (shared == MAP_FAILED || fd < 0 || ftruncate(fd, length) != 0 || close(fd) != 0) {
+        perror("interleave: start");
+        return 1;
+    }
+    atomic_store(&shared->unfinished, WRITERS);
+    signal(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < WRITERS; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(run_writer(&options, shared, i));
+        if (pid < 0) {
+            perror("interleave: fork");
+            atomic_store(&shared->stop, true);
+        }
+    }
+    int status, bad = 0;
+    while (wait(&status) > 0)
+        bad |= !WIFEXITED(status) || (WEXITSTATUS(status) != 0 && !options.until_killed);
+    bad |= report(&options, shared);
+    int64_t lost = check(&options, shared);
+    printf("interleave: %" PRId64 " of %" PRId64 " runs wrong\n", lost, options.runs * WRITERS);
+    return lost > 0 || bad;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an MPI program reads and writes through its file views, for comparing with slices.
+ *
+ *   mpiexec -n RANKS roundtrip spec  KIND FILE    prints the spec whose views it sets
+ *   mpiexec -n RANKS roundtrip read  KIND FILE    MPI_File_read_all into rank<N>.read
+ *   mpiexec -n RANKS roundtrip write KIND FILE    MPI_File_write_all what is in rank<N>.write
+ *
+ * KIND: darray (2-D doubles of 37 x 53, blocks of rows and columns dealt cyclically, behind 24
+ * bytes) or vector (3 doubles of every 3 * RANKS, 1000 times a tile; behind 16 bytes). Each rank
+ * has as many bytes as its view selects in one tile.
+ */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS         37
+#define COLUMNS      53
+#define ROW_BLOCK    4
+#define COLUMN_BLOCK 5
+#define VECTOR_COUNT 1000
+#define VECTOR_BLOCK 3
+
+struct view {
+    MPI_Offset displacement;
+    MPI_Datatype filetype;
+    int bytes; /* in one tile */
+};
+
+static int rank, ranks;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "roundtrip: rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+static void check(int code, const char *call)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    if (code == MPI_SUCCESS)
+        return;
+    MPI_Error_string(code, text, &length);
+    fprintf(stderr, "roundtrip: %s: %s\n", call, text);
+    fail(call);
+}
+
+static void process_grid(int psizes[2])
+{
+    psizes[0] = psizes[1] = 0;
+    check(MPI_Dims_create(ranks, 2, psizes), "MPI_Dims_create");
+}
+
+static struct view darray_view(void)
+{
+    int gsizes[2] = {ROWS, COLUMNS}, dargs[2] = {ROW_BLOCK, COLUMN_BLOCK}, psizes[2];
+    int distribs[2] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC};
+    struct view view = {.displacement = 24};
+    process_grid(psizes);
+    check(MPI_Type_create_darray(ranks, rank, 2, gsizes, distribs, dargs, psizes, MPI_ORDER_C,
+                                 MPI_DOUBLE, &view.filetype),
+          "MPI_Type_create_darray");
+    return view;
+}
+
+static struct view vector_view(void)
+{
+    struct view view = {.displacement = 16 + rank * VECTOR_BLOCK * 8};
+    MPI_Datatype vector;
+    check(MPI_Type_vector(VECTOR_COUNT, VECTOR_BLOCK, VECTOR_BLOCK * ranks, MPI_DOUBLE, &vector),
+          "MPI_Type_vector");
+    check(MPI_Type_create_resized(vector, 0, (MPI_Aint)VECTOR_COUNT * VECTOR_BLOCK * ranks * 8,
+                                  &view.filetype),
+          "MPI_Type_create_resized");
+    check(MPI_Type_free(&vector), "MPI_Type_free");
+    return view;
+}
+
+static struct view make_view(const char *kind)
+{
+    struct view view = strcmp(kind, "darray") == 0 ? darray_view() : vector_view();
+    check(MPI_Type_commit(&view.filetype), "MPI_Type_commit");
+    check(MPI_Type_size(view.filetype, &view.bytes), "MPI_Type_size");
+    return view;
+}
+
+static void print_spec(const char *kind, const char *path)
+{
+    int psizes[2];
+    process_grid(psizes);
+    printf("{ \"viewspec\": 1, \"file\": \"%s\", \"ranks\": %d,\n", path, ranks);
+    if (strcmp(kind, "darray") == 0)
+        printf("  \"view\": { \"disp\": 24, \"etype\": \"double\",\n"
+               "            \"filetype\": { \"type\": \"darray\", \"gsizes\": [%d, %d],\n"
+               "                          \"distribs\": [\"cyclic\", \"cyclic\"],\n"
+               "                          \"dargs\": [%d, %d], \"psizes\": [%d, %d],\n"
+               "                          \"order\": \"C\" } } }\n",
+               ROWS, COLUMNS, ROW_BLOCK, COLUMN_BLOCK, psizes[0], psizes[1]);
+    else
+        printf("  \"view\": { \"disp\": \"16 + rank * %d\", \"etype\": \"double\",\n"
+               "            \"filetype\": { \"type\": \"resized\", \"lb\": 0,\n"
+               "                          \"extent\": \"%d * ranks\",\n"
+               "                          \"oldtype\": { \"type\": \"vector\", \"count\": %d,\n"
+               "                                       \"blocklength\": %d,\n"
+               "                                       \"stride\": \"%d * ranks\" } } } }\n",
+               VECTOR_BLOCK * 8, VECTOR_COUNT * VECTOR_BLOCK * 8, VECTOR_COUNT, VECTOR_BLOCK,
+               VECTOR_BLOCK);
+}
+
+/* Copies between data and rank<N>.<suffix>, which has exactly that many bytes. */
+static void local_file(const char *suffix, bool writing, void *data, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "rank%d.%s", rank, suffix);
+    FILE *file = fopen(path, writing ? "wb" : "rb");
+    if (!file)
+        fail(path);
+    size_t done = writing ? fwrite(data, 1, bytes, file) : fread(data, 1, bytes, file);
+    if (done != bytes || (!writing && fgetc(file) != EOF) || fclose(file) != 0)
+        fail(path);
+}
+
+static void transfer(const char *path, const struct view *view, bool writing)
+{
+    MPI_File file;
+    char datarep[] = "native";
+    int count = view->bytes / 8, got = 0;
+    double *data = calloc((size_t)count + 1, sizeof(*data));
+    MPI_Status status;
+    if (!data)
+        fail("out of memory");
+    if (writing)
+        local_file("write", false, data, (size_t)view->bytes);
+    check(MPI_File_open(MPI_COMM_WORLD, path, writing ? MPI_MODE_RDWR : MPI_MODE_RDONLY,
+                        MPI_INFO_NULL, &file),
+          "MPI_File_open");
+    check(MPI_File_set_view(file, view->displacement, MPI_DOUBLE, view->filetype, datarep,
+                            MPI_INFO_NULL),
+          "MPI_File_set_view");
+    if (writing)
+        check(MPI_File_write_all(file, data, count, MPI_DOUBLE, &status), "MPI_File_write_all");
+    else
+        check(MPI_File_read_all(file, data, count, MPI_DOUBLE, &status), "MPI_File_read_all");
+    check(MPI_Get_count(&status, MPI_DOUBLE, &got), "MPI_Get_count");
+    if (got != count)
+        fail("wrong count");
+    check(MPI_File_close(&file), "MPI_File_close");
+    if (!writing)
+        local_file("read", true, data, (size_t)view->bytes);
+    free(data);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 4 || (strcmp(argv[2], "darray") != 0 && strcmp(argv[2], "vector") != 0))
+        fail("usage: roundtrip spec|read|write darray|vector FILE");
+    if (strcmp(argv[1], "spec") == 0) {
+        if (rank == 0)
+            print_spec(argv[2], argv[3]);
+    } else {
+        struct view view = make_view(argv[2]);
+        transfer(argv[3], &view, strcmp(argv[1], "write") == 0);
+        check(MPI_Type_free(&view.filetype), "MPI_Type_free");
+    }
+    MPI_Finalize();
+    return 0;
+}
