@@ -98,8 +98,8 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 }
 
 /*
- * close(2). The kernel has sent what it held back of the slice before, and tells of errors itself:
- * nothing is left to do. Where it holds nothing back it need not ask again.
+ * close(2). The kernel has sent what it held back of the slice before, and tells of its errors
+ * itself; what is left to tell is that others could not have the file stored.
  */
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
@@ -109,7 +109,7 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     fs_count(session, FS_OTHER);
     if (session->writeback)
         fs_handle_flushed(session, fs_handle_of(info));
-    fuse_reply_err(request, session->writeback ? 0 : ENOSYS);
+    fuse_reply_err(request, -fs_sync_missed(session, fs_handle_of(info)));
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)

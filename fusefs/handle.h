@@ -16,6 +16,9 @@ struct fs_handle {
     struct fs_version version;
     atomic_bool pending;
 
+    atomic_bool unsynced;     /* something was written through it since its last good fsync */
+    atomic_uint failed_syncs; /* of the session's, those that were told here or were before that */
+
     bool writes;            /* opened for writing */
     bool direct;            /* past the page cache */
     pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */

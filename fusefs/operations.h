@@ -70,6 +70,17 @@ int64_t fs_self_rank(struct fs_session *session, pid_t process);
 int fs_version_now(struct fs_session *session, struct fs_version *version);
 
 /*
+ * The kernel tells that the file could not be stored to the first who asks, and only once; but
+ * everyone who has written must hear of it. fs_sync_handle is the fsync of one handle, and
+ * fs_sync_missed the error, if any, that an fsync for another one met and this one was not told;
+ * fs_sync_written notes that something was written. 0 or a negative errno. sync.c; thread-safe.
+ */
+struct fs_handle;
+int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only);
+int fs_sync_missed(struct fs_session *session, struct fs_handle *handle);
+void fs_sync_written(struct fs_session *session, struct fs_handle *handle);
+
+/*
  * Takes note that bytes which the kernel held back cannot be stored, for the reason error
  * (negative): it has forgotten them. sync.c; thread-safe.
  */

@@ -66,6 +66,8 @@ struct fs_session {
     atomic_bool greeted;   /* INIT is answered */
     atomic_bool readahead; /* the kernel's readahead was seen to */
     struct fs_losses losses;
+    atomic_uint failed_syncs; /* how often the file could not be stored on its device */
+    atomic_int sync_error;    /* why, the last time */
     atomic_int logged_losses;
     atomic_int view_errors; /* views that did not compile, as far as they were logged */
     _Atomic uint64_t requests[FS_REQUESTS];

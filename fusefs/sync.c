@@ -34,6 +34,47 @@ void fs_lost(struct fs_session *session, const struct fs_slice *slice, int64_t o
                      (long long)node.rank, length, offset, strerror(-error));
 }
 
+/* fsync(2) of the file; a failure is kept for those who have written and did not ask. */
+static int sync_file(struct fs_session *session, bool data_only)
+{
+    int failed = session->read_only == 0 ? mpiio_store_sync(session->store, data_only) : 0;
+
+    if (failed != 0) {
+        atomic_store(&session->sync_error, failed);
+        atomic_fetch_add(&session->failed_syncs, 1);
+    }
+    return failed;
+}
+
+int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
+{
+    unsigned failed = atomic_load(&session->failed_syncs);
+
+    if (atomic_exchange(&handle->failed_syncs, failed) == failed || !atomic_load(&handle->unsynced))
+        return 0;
+    return atomic_load(&session->sync_error);
+}
+
+int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
+{
+    int failed = sync_file(session, data_only);
+    int missed = fs_sync_missed(session, handle);
+
+    if (failed == 0)
+        failed = missed;
+    if (failed == 0)
+        atomic_store(&handle->unsynced, false);
+    return failed;
+}
+
+void fs_sync_written(struct fs_session *session, struct fs_handle *handle)
+{
+    if (atomic_load_explicit(&handle->unsynced, memory_order_relaxed))
+        return;
+    atomic_store(&handle->failed_syncs, atomic_load(&session->failed_syncs));
+    atomic_store(&handle->unsynced, true);
+}
+
 /* Has the kernel send what it holds back of the slices. Waits for it, and so for other threads. */
 static int send_pages(struct fs_session *session)
 {
@@ -51,7 +92,7 @@ static int send_pages(struct fs_session *session)
 int fs_sync_all(struct fs_session *session)
 {
     int failed = send_pages(session);
-    int synced = session->read_only == 0 ? mpiio_store_sync(session->store, false) : 0;
+    int synced = sync_file(session, false);
     int error;
 
     if (failed == 0)

@@ -75,11 +75,11 @@ static ssize_t store_page(struct fs_session *session, struct fs_slice *slice, co
 }
 
 /* Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. */
-static int sync_direct(struct fs_session *session, const struct fs_handle *handle, int flags)
+static int sync_direct(struct fs_session *session, struct fs_handle *handle, int flags)
 {
     if (!handle->direct || !(flags & (O_SYNC | O_DSYNC)))
         return 0;
-    return mpiio_store_sync(session->store, (flags & O_SYNC) != O_SYNC);
+    return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
 }
 
 static ssize_t do_write(struct fs_session *session, fuse_ino_t inode, const char *buffer,
@@ -90,6 +90,7 @@ static ssize_t do_write(struct fs_session *session, fuse_ino_t inode, const char
 
     if (handle->slice == NULL)
         return -EBADF;
+    fs_sync_written(session, handle);
     if (info->writepage)
         return store_page(session, handle->slice, buffer, size, offset);
     if ((info->flags & O_APPEND) && !session->writeback) {
@@ -149,12 +150,11 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
                     struct fs_handle *handle, bool data_only)
 {
     struct fs_version filled, version;
-    int failed = 0;
+    int failed;
 
     if (handle->slice == NULL)
         return 0;
-    if (session->read_only == 0)
-        failed = mpiio_store_sync(session->store, data_only);
+    failed = fs_sync_handle(session, handle, data_only);
     if (failed != 0 || session->writeback)
         return failed;
     failed = fs_version_now(session, &version);

@@ -261,6 +261,32 @@ stores=pwrite64,pwritev,pwritev2
     [ "$output" = "done - 300000" ]
 }
 
+# Writes through three handles, then asks: prints what each fsync and close answers.
+ask_in_turn() {
+    /usr/bin/python3 - "$mnt" <<'EOF'
+import errno, os, sys
+def ask(call, handle):
+    try:
+        call(handle)
+        return "0"
+    except OSError as error:
+        return errno.errorcode[error.errno]
+files = [os.open("%s/rank%d" % (sys.argv[1], rank), os.O_RDWR) for rank in (0, 1, 1, 0)]
+for file in files[:3]:
+    os.pwrite(file, b"new", 0)
+print(*[ask(os.fsync, file) for file in files[:2]], ask(os.close, files[2]),
+      *[ask(os.fsync, file) for file in files[:2]], ask(os.close, files[3]))
+EOF
+}
+
+@test "faults: EIO of the device is told to each who has written, by fsync or close" {
+    make_file x.dat 1000000
+    spec_of 512 x.dat
+    mount_spec x.json -o threads=1 # strace counts calls for each thread
+    run -0 inject fsync,fdatasync error=EIO:when=1 ask_in_turn
+    [ "$output" = "EIO EIO EIO 0 0 0" ]
+}
+
 # A part of a page is written that must be read from the disk first, which has gone.
 broken_disk() {
     small_disk 16
