@@ -46,20 +46,18 @@ static void stop(struct fetch *fetch, const char *to, int error, int64_t end)
     fetch->pieces.stopped = true;
     fetch->fetched->bytes = (size_t)(to - fetch->buffer);
     fetch->fetched->error = error;
-    if (end < fetch->fetched->end) {
+    if (end < fetch->fetched->end)
         fetch->fetched->end = end;
-    }
 }
 
 static void read_run(struct fetch *fetch, char *to, int64_t displacement, int64_t length)
 {
     int64_t got = mpiio_store_pread(fetch->store, to, (size_t)length, displacement, fetch->done);
 
-    if (got < 0) {
+    if (got < 0)
         stop(fetch, to, (int)got, INT64_MAX);
-    } else if (got < length) {
+    else if (got < length)
         stop(fetch, to + got, 0, displacement + got);
-    }
 }
 
 static void gather(const struct mpiio_piece *piece, const struct block *block, int64_t runs)
@@ -112,9 +110,8 @@ static void gather_from_blocks(struct fetch *fetch, struct mpiio_piece piece, st
         int64_t runs = mpiio_piece_runs_inside(&piece, block->start, block->size);
 
         if (runs == 0 && piece.length < BLOCK_BYTES / 4) {
-            if (!fill_block(fetch, block, piece.memory, piece.displacement, end)) {
+            if (!fill_block(fetch, block, piece.memory, piece.displacement, end))
                 return;
-            }
             runs = mpiio_piece_runs_inside(&piece, block->start, block->size);
         }
         if (runs > 0) {
@@ -134,9 +131,8 @@ static void gather_all_from_blocks(struct fetch *fetch)
     int64_t start, end;
 
     mpiio_pieces_bounds(&fetch->pieces, &start, &end);
-    for (int i = 0; i < fetch->pieces.count && !fetch->pieces.stopped; i++) {
+    for (int i = 0; i < fetch->pieces.count && !fetch->pieces.stopped; i++)
         gather_from_blocks(fetch, fetch->pieces.piece[i], &block, end);
-    }
 }
 
 /* Windows. */
@@ -151,11 +147,10 @@ static void move(struct mpiio_pieces *pieces)
     struct fetch *fetch = (struct fetch *)pieces;
     int64_t bytes = mpiio_pieces_map(pieces, gather_kernel);
 
-    if (bytes >= 0) {
+    if (bytes >= 0)
         fetch->done->store_map_bytes += (uint64_t)bytes;
-    } else {
+    else
         gather_all_from_blocks(fetch);
-    }
 }
 
 /* The plan. */
@@ -165,9 +160,8 @@ static bool is_aligned(const struct mpiio_piece *piece)
 {
     uint64_t skew = (uint64_t)(uintptr_t)piece->memory - (uint64_t)piece->displacement;
 
-    if (piece->count > 1) {
+    if (piece->count > 1)
         skew |= (uint64_t)piece->stride - (uint64_t)piece->length;
-    }
     return skew % CACHE_LINE == 0;
 }
 
@@ -176,20 +170,17 @@ static int64_t distance(const struct fetch *fetch, const struct mpiio_piece *pie
 {
     int64_t gap = piece->displacement - fetch->previous_end;
 
-    if (piece->count > 1) {
+    if (piece->count > 1)
         return piece->stride;
-    }
-    if (fetch->previous_end < 0) {
+    if (fetch->previous_end < 0)
         return fetch->typical_distance;
-    }
     return gap < 0 ? -gap : gap;
 }
 
 static bool is_direct(const struct fetch *fetch, const struct mpiio_piece *piece)
 {
-    if (piece->length >= LONG_RUN) {
+    if (piece->length >= LONG_RUN)
         return is_aligned(piece);
-    }
     return piece->length == fetch->length || distance(fetch, piece) > FAR_APART;
 }
 
@@ -215,9 +206,8 @@ static bool is_small(const struct vs_map *map, int64_t position, size_t length)
 {
     int64_t first, last;
 
-    if (length > SMALL_SPAN) {
+    if (length > SMALL_SPAN)
         return false;
-    }
     first = vs_map_displacement(map, position);
     last = vs_map_displacement(map, position + (int64_t)length - 1);
     return last - first < SMALL_SPAN;

@@ -66,11 +66,9 @@ static ALWAYS_INLINE void move_ahead(char *to, ptrdiff_t to_step, const char *fr
                                      ptrdiff_t from_step, size_t length, size_t count)
 {
     for (; count > 0; count--) {
-        if (count > 2) {
-            for (size_t i = 0; i < length; i += 64) {
+        if (count > 2)
+            for (size_t i = 0; i < length; i += 64)
                 __builtin_prefetch(from + 2 * from_step + i);
-            }
-        }
         copy_blocks(to, from, length);
         to += to_step;
         from += from_step;
@@ -90,17 +88,16 @@ static ALWAYS_INLINE void move_long(char *to, ptrdiff_t to_step, const char *fro
 static ALWAYS_INLINE void move_odd(char *to, ptrdiff_t to_step, const char *from,
                                    ptrdiff_t from_step, size_t length, size_t count)
 {
-    if (length > 32) {
+    if (length > 32)
         move_halves(to, to_step, from, from_step, length, 32, count);
-    } else if (length > 16) {
+    else if (length > 16)
         move_halves(to, to_step, from, from_step, length, 16, count);
-    } else if (length > 8) {
+    else if (length > 8)
         move_halves(to, to_step, from, from_step, length, 8, count);
-    } else if (length > 4) {
+    else if (length > 4)
         move_halves(to, to_step, from, from_step, length, 4, count);
-    } else {
+    else
         move_halves(to, to_step, from, from_step, length, 2, count);
-    }
 }
 
 /* Packs from the strided side, or unpacks to it: pack is a constant where this is called. */
@@ -111,9 +108,8 @@ static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t
     kernel(to, pack ? (ptrdiff_t)(bytes) : stride, from, pack ? stride : (ptrdiff_t)(bytes),       \
            bytes, count)
 
-    if (count == 0) {
+    if (count == 0)
         return;
-    }
     if (stride > 0 && (size_t)stride == length) {
         length *= count;
         count = 1;
@@ -143,13 +139,12 @@ static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t
         MOVE(move_fixed, 64);
         break;
     default:
-        if (length < 64) {
+        if (length < 64)
             MOVE(move_odd, length);
-        } else if (length < 4096) {
+        else if (length < 4096)
             MOVE(move_ahead, length);
-        } else {
+        else
             MOVE(move_long, length);
-        }
     }
 #undef MOVE
 }

@@ -27,12 +27,10 @@ int64_t mpiio_piece_runs_inside(const struct mpiio_piece *piece, int64_t start, 
     int64_t room = size - behind - piece->length;
     int64_t runs;
 
-    if (behind < 0 || room < 0) {
+    if (behind < 0 || room < 0)
         return 0;
-    }
-    if (piece->count == 1 || piece->stride <= 0) {
+    if (piece->count == 1 || piece->stride <= 0)
         return 1;
-    }
     runs = room / piece->stride + 1;
     return runs < piece->count ? runs : piece->count;
 }
@@ -50,9 +48,8 @@ void mpiio_pieces_start(struct mpiio_pieces *pieces, struct mpiio_windows *windo
 
 void mpiio_pieces_flush(struct mpiio_pieces *pieces)
 {
-    if (pieces->count > 0 && !pieces->stopped) {
+    if (pieces->count > 0 && !pieces->stopped)
         pieces->move(pieces);
-    }
     pieces->count = 0;
 }
 
@@ -68,9 +65,8 @@ void mpiio_pieces_finish(struct mpiio_pieces *pieces)
 /* Adds a part of piece, which lies inside the present window. */
 static void add(struct mpiio_pieces *pieces, const struct mpiio_piece *piece, int64_t runs)
 {
-    if (pieces->count == MPIIO_PIECES_MAX) {
+    if (pieces->count == MPIIO_PIECES_MAX)
         mpiio_pieces_flush(pieces);
-    }
     pieces->piece[pieces->count] = *piece;
     pieces->piece[pieces->count++].count = runs;
 }
@@ -149,12 +145,10 @@ int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_kernel *kernel)
     int64_t bytes = 0;
 
     if (pieces->window == NULL ||
-        !mpiio_guard_call(map_pieces, &work, pieces->window->base, (size_t)MPIIO_WINDOW_SIZE)) {
+        !mpiio_guard_call(map_pieces, &work, pieces->window->base, (size_t)MPIIO_WINDOW_SIZE))
         return -1;
-    }
-    for (int i = 0; i < pieces->count; i++) {
+    for (int i = 0; i < pieces->count; i++)
         bytes += pieces->piece[i].length * pieces->piece[i].count;
-    }
     return bytes;
 }
 

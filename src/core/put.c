@@ -63,15 +63,12 @@ static bool grow(struct put *put)
     int64_t start, end;
 
     mpiio_pieces_bounds(&put->pieces, &start, &end);
-    if (end <= put->size) {
+    if (end <= put->size)
         return true;
-    }
-    if (start < put->size) {
+    if (start < put->size)
         start = put->size;
-    }
-    if (mpiio_store_allocate(put->store, start, end - start) != 0) {
+    if (mpiio_store_allocate(put->store, start, end - start) != 0)
         return false;
-    }
     put->size = end;
     return true;
 }
@@ -86,16 +83,14 @@ static void move(struct mpiio_pieces *pieces)
     struct put *put = (struct put *)pieces;
     int64_t bytes = -1;
 
-    if (pieces->window != NULL && grow(put)) {
+    if (pieces->window != NULL && grow(put))
         bytes = mpiio_pieces_map(pieces, scatter);
-    }
     if (bytes >= 0) {
         put->done->store_map_write_bytes += (uint64_t)bytes;
         return;
     }
-    for (int i = 0; i < pieces->count && !pieces->stopped; i++) {
+    for (int i = 0; i < pieces->count && !pieces->stopped; i++)
         write_runs(put, pieces->piece[i]);
-    }
 }
 
 /* From run to run: a batch knows; a single run is compared with the one before it. */
@@ -103,12 +98,10 @@ static int64_t distance(const struct put *put, const struct mpiio_piece *piece)
 {
     int64_t gap = piece->displacement - put->previous_end;
 
-    if (piece->count > 1) {
+    if (piece->count > 1)
         return piece->stride < 0 ? -piece->stride : piece->stride;
-    }
-    if (put->previous_end < 0) {
+    if (put->previous_end < 0)
         return put->typical_distance;
-    }
     return gap < 0 ? -gap : gap;
 }
 
@@ -129,9 +122,8 @@ static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_las
         piece.count--;
     }
     mpiio_pieces_add(&put->pieces, piece);
-    if (is_last) {
+    if (is_last)
         put_directly(put, last);
-    }
 }
 
 /*
@@ -150,9 +142,8 @@ static void put_piece(struct put *put, struct mpiio_piece piece, bool is_first, 
         write_run(put, piece.memory, piece.displacement, piece.length);
         mpiio_piece_advance(&piece, 1);
     }
-    if (piece.count > 0 && !put->pieces.stopped) {
+    if (piece.count > 0 && !put->pieces.stopped)
         scatter_later(put, piece, is_last);
-    }
 }
 
 size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
@@ -166,9 +157,8 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     struct put put;
 
     *error = size < 0 ? (int)size : 0;
-    if (size < 0) {
+    if (size < 0)
         return 0;
-    }
     mpiio_pieces_start(&put.pieces, &store->windows, move);
     put.store = store;
     put.done = done;

@@ -24,13 +24,11 @@ static int find_disjoint(const struct vs_map *map, bool *disjoint)
     int error;
 
     *disjoint = vs_map_facts(map)->disjoint;
-    if (*disjoint) {
+    if (*disjoint)
         return 0;
-    }
     cover = vs_cover_new();
-    if (cover == NULL) {
+    if (cover == NULL)
         return -ENOMEM;
-    }
     error = vs_cover_add(cover, map, 1);
     if (error == 0) {
         error = vs_cover_compute(cover, COVER_STEPS, &result);
@@ -51,9 +49,8 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpii
         error = -ENOMEM;
     } else {
         *new = (struct mpiio_slice){.store = store, .view = view};
-        if (store->writable) {
+        if (store->writable)
             error = find_disjoint(vs_view_map(view), &new->disjoint);
-        }
     }
     if (error != 0) {
         free(new);
@@ -103,19 +100,15 @@ static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
     int64_t bytes = (int64_t)fetched->bytes;
     int64_t there;
 
-    if (now < 0) {
+    if (now < 0)
         return now;
-    }
-    if (now > fetched->end) {
+    if (now > fetched->end)
         now = fetched->end;
-    }
-    if (now >= size) {
+    if (now >= size)
         return bytes;
-    }
     there = vs_view_slice_size(slice->view, now);
-    if (there < 0) {
+    if (there < 0)
         return there;
-    }
     there = there > offset ? there - offset : 0;
     return there < bytes ? there : bytes;
 }
@@ -128,18 +121,14 @@ static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length
     struct mpiio_fetched fetched;
     int64_t bytes;
 
-    if (there < 0) {
+    if (there < 0)
         return there;
-    }
-    if (offset >= there || length == 0) {
+    if (offset >= there || length == 0)
         return 0;
-    }
-    if (length > SSIZE_MAX) {
+    if (length > SSIZE_MAX)
         length = SSIZE_MAX;
-    }
-    if ((int64_t)length > there - offset) {
+    if ((int64_t)length > there - offset)
         length = (size_t)(there - offset);
-    }
     mpiio_fetch(slice->store, vs_view_map(slice->view), offset, length, buffer, &fetched, done);
     bytes = cut(slice, offset, size, &fetched);
     /* An error is told when nothing comes before it, as read(2) does. */
@@ -151,9 +140,8 @@ ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length,
     struct mpiio_counters done = {.slice_reads = 1};
     ssize_t bytes = offset < 0 ? -EINVAL : read_range(slice, buffer, length, offset, &done);
 
-    if (bytes > 0) {
+    if (bytes > 0)
         done.slice_read_bytes = (uint64_t)bytes;
-    }
     mpiio_store_count(slice->store, &done);
     return bytes;
 }
@@ -168,9 +156,8 @@ static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int wh
 {
     off_t found = lseek(mpiio_store_fd(slice->store), displacement, whence);
 
-    if (found < 0 && errno == EINVAL) {
+    if (found < 0 && errno == EINVAL)
         return whence == SEEK_DATA ? displacement : size;
-    }
     return found < 0 ? -errno : found;
 }
 
@@ -188,12 +175,10 @@ static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence,
         int64_t displacement = vs_map_displacement(map, offset);
         int64_t found = seek_file(slice, displacement, whence, size);
 
-        if (found == -ENXIO) {
+        if (found == -ENXIO)
             return end;
-        }
-        if (found < 0 || found <= displacement) {
+        if (found < 0 || found <= displacement)
             return found < 0 ? found : offset;
-        }
         offset = vs_map_lower_bound(map, found);
     }
     return end;
@@ -203,13 +188,11 @@ static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence,
 static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, int64_t *end)
 {
     *size = mpiio_store_size(slice->store);
-    if (*size < 0) {
+    if (*size < 0)
         return (int)*size;
-    }
     *end = vs_view_slice_size(slice->view, *size);
-    if (*end < 0) {
+    if (*end < 0)
         return (int)*end;
-    }
     return offset < 0 || offset >= *end ? -ENXIO : 0;
 }
 
@@ -226,12 +209,10 @@ int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
     int64_t size = 0, end = 0, found;
     int error = seek_start(slice, offset, &size, &end);
 
-    if (error != 0) {
+    if (error != 0)
         return error;
-    }
-    if (!can_seek(slice)) {
+    if (!can_seek(slice))
         return offset;
-    }
     found = seek_slice(slice, offset, SEEK_DATA, size, end);
     return found == end ? -ENXIO : found;
 }
@@ -241,8 +222,7 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset)
     int64_t size = 0, end = 0;
     int error = seek_start(slice, offset, &size, &end);
 
-    if (error != 0) {
+    if (error != 0)
         return error;
-    }
     return can_seek(slice) ? seek_slice(slice, offset, SEEK_HOLE, size, end) : end;
 }

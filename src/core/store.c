@@ -13,12 +13,10 @@ static int check_kind(int fd)
 {
     struct stat st;
 
-    if (fstat(fd, &st) < 0) {
+    if (fstat(fd, &st) < 0)
         return -errno;
-    }
-    if (S_ISDIR(st.st_mode)) {
+    if (S_ISDIR(st.st_mode))
         return -EISDIR;
-    }
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
@@ -26,9 +24,8 @@ static int init(struct mpiio_store *store, int fd, bool writable)
 {
     int error = mpiio_windows_init(&store->windows, fd, writable);
 
-    if (error != 0) {
+    if (error != 0)
         return error;
-    }
     error = -pthread_mutex_init(&store->append_lock, NULL);
     if (error != 0) {
         mpiio_windows_destroy(&store->windows);
@@ -46,22 +43,19 @@ int mpiio_store_open(const char *path, int flags, struct mpiio_store **store)
     int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
     int error;
 
-    if (fd < 0) {
+    if (fd < 0)
         return -errno;
-    }
     error = check_kind(fd);
-    if (error != 0) {
+    if (error != 0)
         goto out;
-    }
     new = calloc(1, sizeof(*new));
     if (new == NULL) {
         error = -ENOMEM;
         goto out;
     }
     error = init(new, fd, (flags & O_ACCMODE) == O_RDWR);
-    if (error != 0) {
+    if (error != 0)
         goto out;
-    }
     *store = new;
     return 0;
 out:
@@ -84,14 +78,12 @@ int mpiio_store_stat(struct mpiio_store *store, struct stat *st)
 {
     off_t end;
 
-    if (fstat(store->fd, st) < 0) {
+    if (fstat(store->fd, st) < 0)
         return -errno;
-    }
     if (S_ISBLK(st->st_mode)) {
         end = lseek(store->fd, 0, SEEK_END);
-        if (end < 0) {
+        if (end < 0)
             return -errno;
-        }
         st->st_size = end;
     }
     return 0;
@@ -121,16 +113,13 @@ int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length
             pread(store->fd, (char *)buffer + have, rest < MAX_TRANSFER ? rest : MAX_TRANSFER,
                   displacement + (int64_t)have);
 
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
-        if (got < 0) {
+        if (got < 0)
             return -errno;
-        }
         done->store_reads++;
-        if (got == 0) {
+        if (got == 0)
             break;
-        }
         done->store_read_bytes += (uint64_t)got;
         have += (size_t)got;
     }
@@ -148,9 +137,8 @@ int64_t mpiio_store_pwrite(struct mpiio_store *store, const void *buffer, size_t
             pwrite(store->fd, (const char *)buffer + have,
                    rest < MAX_TRANSFER ? rest : MAX_TRANSFER, displacement + (int64_t)have);
 
-        if (put < 0 && errno == EINTR) {
+        if (put < 0 && errno == EINTR)
             continue;
-        }
         if (put <= 0) {
             /* Nothing written without an error is no answer that a write of bytes may have. */
             int error = put < 0 ? -errno : -EIO;
@@ -189,9 +177,8 @@ static int grow_by_writing(struct mpiio_store *store, int64_t end)
     int64_t size = mpiio_store_size(store);
     int64_t put;
 
-    if (size < 0 || size >= end) {
+    if (size < 0 || size >= end)
         return size < 0 ? (int)size : 0;
-    }
     put = mpiio_store_pwrite(store, "", 1, end - 1, &unused);
     return put < 0 ? (int)put : 0;
 }
@@ -221,9 +208,8 @@ int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times
 
 static void add(atomic_uint_fast64_t *counter, uint64_t value)
 {
-    if (value != 0) {
+    if (value != 0)
         atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
-    }
 }
 
 void mpiio_store_count(struct mpiio_store *store, const struct mpiio_counters *done)

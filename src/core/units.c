@@ -14,11 +14,10 @@ int mpiio_parse_size(const char *text, int64_t *value)
 
     if (!isdigit((unsigned char)*text))
         return -EINVAL;
-    for (; isdigit((unsigned char)*text); text++) {
+    for (; isdigit((unsigned char)*text); text++)
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, *text - '0', &number))
             return -ERANGE;
-    }
     if (*text) {
         suffix = strchr(suffixes, tolower((unsigned char)*text));
         if (!suffix || text[1])

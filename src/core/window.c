@@ -25,9 +25,8 @@ static void unmap(struct mpiio_window *window)
 
 void mpiio_windows_destroy(struct mpiio_windows *windows)
 {
-    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++) {
+    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
         unmap(windows->kept[i]);
-    }
     pthread_mutex_destroy(&windows->lock);
 }
 
@@ -37,14 +36,12 @@ static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
     int protection = windows->writable ? PROT_READ | PROT_WRITE : PROT_READ;
     void *base;
 
-    if (window == NULL) {
+    if (window == NULL)
         return NULL;
-    }
     base = mmap(NULL, (size_t)MPIIO_WINDOW_SIZE, protection, MAP_SHARED, windows->fd, start);
     if (base == MAP_FAILED) {
-        if (errno == ENODEV || errno == EACCES || errno == EPERM) {
+        if (errno == ENODEV || errno == EACCES || errno == EPERM)
             atomic_store_explicit(&windows->refused, true, memory_order_relaxed);
-        }
         free(window);
         return NULL;
     }
@@ -76,11 +73,9 @@ static struct mpiio_window *keep(struct mpiio_windows *windows, struct mpiio_win
     int slot = 0;
     struct mpiio_window *old;
 
-    for (int i = 0; i < MPIIO_WINDOW_COUNT && windows->kept[slot] != NULL; i++) {
-        if (windows->kept[i] == NULL || windows->kept[i]->used < windows->kept[slot]->used) {
+    for (int i = 0; i < MPIIO_WINDOW_COUNT && windows->kept[slot] != NULL; i++)
+        if (windows->kept[i] == NULL || windows->kept[i]->used < windows->kept[slot]->used)
             slot = i;
-        }
-    }
     old = windows->kept[slot];
     windows->kept[slot] = window;
     window->users++;
@@ -93,19 +88,16 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     int64_t start = displacement - displacement % MPIIO_WINDOW_SIZE;
     struct mpiio_window *window, *found, *spare;
 
-    if (atomic_load_explicit(&windows->refused, memory_order_relaxed)) {
+    if (atomic_load_explicit(&windows->refused, memory_order_relaxed))
         return NULL;
-    }
     pthread_mutex_lock(&windows->lock);
     found = find(windows, start);
     pthread_mutex_unlock(&windows->lock);
-    if (found != NULL) {
+    if (found != NULL)
         return found;
-    }
     window = map(windows, start);
-    if (window == NULL) {
+    if (window == NULL)
         return NULL;
-    }
     /* Another thread may have mapped it meanwhile: then that one is used and this is the spare. */
     pthread_mutex_lock(&windows->lock);
     found = find(windows, start);
@@ -119,13 +111,11 @@ void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *w
 {
     bool last;
 
-    if (window == NULL) {
+    if (window == NULL)
         return;
-    }
     pthread_mutex_lock(&windows->lock);
     last = --window->users == 0;
     pthread_mutex_unlock(&windows->lock);
-    if (last) {
+    if (last)
         unmap(window);
-    }
 }

@@ -22,9 +22,8 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
     int64_t low = 0, high = INT64_MAX;
     int64_t last;
 
-    if (bytes > facts->limit) {
+    if (bytes > facts->limit)
         return -EFBIG;
-    }
     /* The limit is a number of whole tiles, and so of whole etypes. */
     last = (bytes - 1) / etype * etype + (etype - 1);
     if (facts->disjoint) {
@@ -33,17 +32,15 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
         return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
     }
     /* What comes before the last byte may lie behind it: the size decides. */
-    if (vs_view_positions(slice->view, high) <= last) {
+    if (vs_view_positions(slice->view, high) <= last)
         return -EFBIG;
-    }
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
 
-        if (vs_view_positions(slice->view, middle) > last) {
+        if (vs_view_positions(slice->view, middle) > last)
             high = middle;
-        } else {
+        else
             low = middle + 1;
-        }
     }
     return high;
 }
@@ -59,25 +56,20 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
     int64_t needed, size, shown;
     int error;
 
-    if (whole && vs_map_facts(vs_view_map(slice->view))->disjoint) {
+    if (whole && vs_map_facts(vs_view_map(slice->view))->disjoint)
         return end - offset;
-    }
     needed = needed_size(slice, end);
     size = mpiio_store_size(slice->store);
-    if (needed < 0 || size < 0) {
+    if (needed < 0 || size < 0)
         return needed < 0 ? needed : size;
-    }
-    if (size >= needed) {
+    if (size >= needed)
         return end - offset;
-    }
     error = mpiio_store_grow(slice->store, needed);
-    if (error == 0) {
+    if (error == 0)
         return end - offset;
-    }
     shown = mpiio_slice_size(slice);
-    if (shown > end) {
+    if (shown > end)
         shown = end;
-    }
     return shown > offset ? shown - offset : error;
 }
 
@@ -89,24 +81,18 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
     size_t bytes;
     int error;
 
-    if (!slice->store->writable) {
+    if (!slice->store->writable)
         return -EBADF;
-    }
-    if (offset < 0 || !slice->disjoint) {
+    if (offset < 0 || !slice->disjoint)
         return -EINVAL;
-    }
-    if (length == 0) {
+    if (length == 0)
         return 0;
-    }
-    if (offset >= facts->limit) {
+    if (offset >= facts->limit)
         return -EFBIG;
-    }
-    if (length > SSIZE_MAX) {
+    if (length > SSIZE_MAX)
         length = SSIZE_MAX;
-    }
-    if ((int64_t)length > facts->limit - offset) {
+    if ((int64_t)length > facts->limit - offset)
         length = (size_t)(facts->limit - offset);
-    }
     bytes = mpiio_put(slice->store, map, offset, length, buffer, &error, done);
     return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
 }
@@ -117,9 +103,8 @@ ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t 
     struct mpiio_counters done = {.slice_writes = 1};
     ssize_t bytes = write_range(slice, buffer, length, offset, &done);
 
-    if (bytes > 0) {
+    if (bytes > 0)
         done.slice_write_bytes = (uint64_t)bytes;
-    }
     mpiio_store_count(slice->store, &done);
     return bytes;
 }
@@ -140,16 +125,13 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
 {
     int64_t present, needed;
 
-    if (!slice->store->writable) {
+    if (!slice->store->writable)
         return -EBADF;
-    }
     present = mpiio_slice_size(slice);
-    if (present < 0 || size == present) {
+    if (present < 0 || size == present)
         return (int)present < 0 ? (int)present : 0;
-    }
-    if (size < present) {
+    if (size < present)
         return size < 0 ? -EINVAL : -EPERM;
-    }
     needed = needed_size(slice, size);
     return needed < 0 ? (int)needed : mpiio_store_grow(slice->store, needed);
 }
@@ -205,32 +187,24 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     int64_t end, needed, size;
     int error = 0;
 
-    if (!slice->store->writable) {
+    if (!slice->store->writable)
         return -EBADF;
-    }
-    if (offset < 0 || length <= 0) {
+    if (offset < 0 || length <= 0)
         return -EINVAL;
-    }
-    if (__builtin_add_overflow(offset, length, &end)) {
+    if (__builtin_add_overflow(offset, length, &end))
         return -EFBIG;
-    }
     needed = needed_size(slice, end);
-    if (needed < 0) {
+    if (needed < 0)
         return (int)needed;
-    }
     vs_cursor_start(&cursor, vs_view_map(slice->view), offset, length);
-    while (error == 0 && vs_cursor_batch(&cursor, &batch)) {
+    while (error == 0 && vs_cursor_batch(&cursor, &batch))
         error = allocate_batch(slice->store, &span, &batch);
-    }
-    if (error == 0) {
+    if (error == 0)
         error = allocate_span(slice->store, &span);
-    }
-    if (error != 0) {
+    if (error != 0)
         return error;
-    }
     size = mpiio_store_size(slice->store);
-    if (size < 0 || size >= needed) {
+    if (size < 0 || size >= needed)
         return size < 0 ? (int)size : 0;
-    }
     return mpiio_store_grow(slice->store, needed);
 }

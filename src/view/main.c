@@ -39,10 +39,9 @@ static int run(int argc, char **argv)
         view_version();
         return VIEW_DONE;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(argv[1], commands[i]->name))
             return view_run(commands[i], argc - 1, argv + 1);
-    }
     view_message("%s: no such subcommand (see mpiio-view --help)", argv[1]);
     return VIEW_USAGE;
 }

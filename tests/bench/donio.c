@@ -167,12 +167,11 @@ static int wait_all(pid_t *pids, int count)
     for (pid_t pid; (pid = wait(&status)) > 0;) {
         bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
         bad += failed;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             if (pids[i] == pid)
                 pids[i] = 0;
             else if (failed && pids[i] != 0)
                 kill(pids[i], SIGKILL);
-        }
     }
     return bad;
 }

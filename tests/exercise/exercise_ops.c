@@ -109,10 +109,9 @@ static void find_appended(struct file *file, int64_t length)
 {
     int64_t old = file->size, at = old, size = exercise_size(file);
     uint8_t byte = 0;
-    for (; at < size && byte == 0; at += byte == 0) {
+    for (; at < size && byte == 0; at += byte == 0)
         if (pread(exercise_fd(file), &byte, 1, at) < 0)
             exercise_failed(file, "pread");
-    }
     if (at + length > size)
         exercise_wrong(file, "what was appended to %" PRId64 " is not there (size %" PRId64 ")",
                        old, size);

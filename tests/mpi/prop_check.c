@@ -55,10 +55,9 @@ bool prop_fits(const struct tt_spec *spec, uint64_t random)
 
 static bool increasing(const struct tt_model *model)
 {
-    for (int64_t p = 1; p < model->positions; p++) {
+    for (int64_t p = 1; p < model->positions; p++)
         if (model->displacements[p] <= model->displacements[p - 1])
             return false;
-    }
     return true;
 }
 
@@ -151,10 +150,9 @@ static bool run_holds(const struct tt_model *model, int64_t position, int64_t di
 {
     if (position < 0 || length < 1 || position + length > model->positions)
         return false;
-    for (int64_t i = 0; i < length; i++) {
+    for (int64_t i = 0; i < length; i++)
         if (model->displacements[position + i] != displacement + i)
             return false;
-    }
     return true;
 }
 
@@ -240,10 +238,9 @@ static void check_inverse(struct prop_state *state, const struct tt_model *model
 
     for (int64_t d = 0; d < model->file_size; d++)
         lowest[d] = -1;
-    for (int64_t p = model->positions - 1; p >= 0; p--) {
+    for (int64_t p = model->positions - 1; p >= 0; p--)
         if (model->displacements[p] < model->file_size)
             lowest[model->displacements[p]] = p;
-    }
     for (int64_t d = 0; d < model->file_size && !state->failed; d++) {
         int64_t found = vs_map_find(map, d), at = vs_map_lower_bound(map, d);
         while (model->displacements[bound] < d)
@@ -382,10 +379,9 @@ void prop_check_spec(struct prop_state *state, struct tt_spec *spec, uint64_t ra
         free(text);
         return;
     }
-    for (int v = 0; v < spec->view_count; v++) {
+    for (int v = 0; v < spec->view_count; v++)
         for (int rank = 0; rank < spec->ranks && !state->failed; rank++)
             check_view(state, spec, loaded, v, rank, &random);
-    }
     vs_spec_free(loaded);
     free(text);
 }

@@ -167,15 +167,13 @@ static void expand_dealt(struct tt_pool *pool, const struct tt_type *type, const
 {
     int64_t size = tt_value(type->size, env->rank), length = tt_value(type->length, env->rank);
 
-    if (type->kind == TT_SCATTER) {
+    if (type->kind == TT_SCATTER)
         size = length * env->ranks;
-    } else if (type->kind == TT_HPF_BLOCK) {
+    else if (type->kind == TT_HPF_BLOCK)
         length = (size + env->ranks - 1) / env->ranks;
-    }
-    for (int64_t i = 0; i < size; i++) {
+    for (int64_t i = 0; i < size; i++)
         if (i / length % env->ranks == env->rank)
             place(pool, map, child, i * tt_extent(child));
-    }
     mark(map, 0, size * tt_extent(child));
 }
 

@@ -58,10 +58,9 @@ static void judge_holes(struct tt_model *model)
 
     if (grain <= 0)
         return;
-    for (int i = 1; i < map->count; i++) {
+    for (int i = 1; i < map->count; i++)
         if ((map->entries[i].displ - map->entries[i - 1].displ) % grain)
             judge(model, "a hole is no multiple of the etype's extent");
-    }
     if (tt_extent(map) % grain)
         judge(model, "the extent is no multiple of the etype's");
     if ((map->entries[0].displ + model->etype.lb - map->lb) % grain)
@@ -227,10 +226,9 @@ int64_t tt_model_shown(const struct tt_model *model, int64_t file_size)
     int64_t size = model->etype_size;
 
     for (int64_t p = 0; p < model->positions; p += size) {
-        for (int64_t b = p; b < p + size; b++) {
+        for (int64_t b = p; b < p + size; b++)
             if (model->displacements[b] >= file_size)
                 return p;
-        }
     }
     return model->positions;
 }

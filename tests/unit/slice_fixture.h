@@ -73,9 +73,8 @@ __attribute__((format(printf, 1, 2))) static inline struct vs_view *make_view(co
     va_end(arguments);
     snprintf(text, sizeof(text), "{\"viewspec\": 1, \"file\": \"f\", \"view\": {%s}}", keys);
     if (vs_spec_parse(text, strlen(text), "test", ".", NULL, &spec, &error) != 0 ||
-        vs_spec_view(spec, 0, 0, &view, &error) != 0) {
+        vs_spec_view(spec, 0, 0, &view, &error) != 0)
         fail_msg("%s: %s: %s", text, error.pointer, error.reason);
-    }
     vs_spec_free(spec);
     return view;
 }

@@ -184,10 +184,9 @@ static void compare(struct vs_view *const *views, int64_t ranks, const struct te
         int64_t end = vs_map_facts(vs_view_map(views[i]))->end;
         begin = end > begin ? end : begin;
     }
-    for (int64_t i = 0; i < ranks; i++) {
+    for (int64_t i = 0; i < ranks; i++)
         if (vs_map_facts(vs_view_map(views[i]))->tile_size)
             mark(vs_view_map(views[i]), begin, result->period, held);
-    }
     for (int64_t i = 0; i < result->period; i++)
         tally[held[i]]++;
     free(held);

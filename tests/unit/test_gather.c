@@ -21,9 +21,8 @@ static int fill(void **state)
 {
     (void)state;
     srand(1);
-    for (size_t i = 0; i < sizeof(source); i++) {
+    for (size_t i = 0; i < sizeof(source); i++)
         source[i] = (unsigned char)rand();
-    }
     return 0;
 }
 
@@ -75,9 +74,8 @@ static void test_scatter(void **state)
         }
         check_back(9000, length, 9, -(ptrdiff_t)length - 1, 3);
     }
-    for (size_t length = 201; length < 10000; length = length * 3 / 2 + length % 7) {
+    for (size_t length = 201; length < 10000; length = length * 3 / 2 + length % 7)
         check_back(length % 64, length, 3, (ptrdiff_t)length + 3, length);
-    }
 }
 
 static void test_every_short_length(void **state)

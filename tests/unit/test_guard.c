@@ -60,9 +60,8 @@ static int map_files(void)
 
     snprintf(name, sizeof(name), "%s/mpiio-guard-XXXXXX", folder != NULL ? folder : "/tmp");
     fd = mkstemp(name);
-    if (fd < 0 || unlink(name) != 0) {
+    if (fd < 0 || unlink(name) != 0)
         return -1;
-    }
     absent = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
     present = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     close(fd);
@@ -81,16 +80,14 @@ static void fault_in_child(void)
         struct touch work = {.place = present};
 
         setrlimit(RLIMIT_CORE, &no_core);
-        if (!guarded(&work, present) || freopen("/dev/null", "w", stderr) == NULL) {
+        if (!guarded(&work, present) || freopen("/dev/null", "w", stderr) == NULL)
             _exit(0);
-        }
         work.place = absent;
         touch(&work);
         _exit(0);
     }
-    if (child < 0 || waitpid(child, &status_of_child, 0) != child) {
+    if (child < 0 || waitpid(child, &status_of_child, 0) != child)
         abort();
-    }
 }
 
 static void test_a_fault_outside_still_kills(void **state)
@@ -123,9 +120,8 @@ static void install_both(void)
     action.sa_sigaction = own_handler;
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGBUS, &action, NULL) != 0 || !guarded(&work, present) ||
-        sigaction(SIGBUS, NULL, &of_guard) != 0) {
+        sigaction(SIGBUS, NULL, &of_guard) != 0)
         abort();
-    }
 }
 
 static void test_other_faults_are_handed_on(void **state)
@@ -134,19 +130,16 @@ static void test_other_faults_are_handed_on(void **state)
 
     (void)state;
     restore_guard();
-    if (sigsetjmp(escape, 1) == 0) {
+    if (sigsetjmp(escape, 1) == 0)
         touch(&work);
-    }
     assert_int_equal(handed_on, 1);
     /* In a guarded call, but not in its memory. */
-    if (sigsetjmp(escape, 1) == 0) {
+    if (sigsetjmp(escape, 1) == 0)
         guarded(&work, present);
-    }
     assert_int_equal(handed_on, 2);
     /* A signal that somebody sent is no fault at all. */
-    if (sigsetjmp(escape, 1) == 0) {
+    if (sigsetjmp(escape, 1) == 0)
         raise(SIGBUS);
-    }
     assert_int_equal(handed_on, 3);
 }
 
@@ -219,9 +212,8 @@ int main(void)
         cmocka_unit_test(test_threads_fault_at_once),
     };
 
-    if (map_files() != 0) {
+    if (map_files() != 0)
         return 1;
-    }
     fault_in_child();
     install_both();
     return cmocka_run_group_tests(tests, NULL, NULL);

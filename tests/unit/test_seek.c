@@ -21,19 +21,16 @@ static int make_sparse_file(int64_t size)
     int fd = make_file();
 
     assert_int_equal(ftruncate(fd, size), 0);
-    for (int i = 0; i < PAGES; i++) {
+    for (int i = 0; i < PAGES; i++)
         is_data[i] = false;
-    }
     for (int i = 0; i < 20; i++) {
         int first = below(PAGES);
 
-        for (int k = first; k < PAGES && k < first + below(12) && (k + 1) * PAGE <= size; k++) {
+        for (int k = first; k < PAGES && k < first + below(12) && (k + 1) * PAGE <= size; k++)
             write_file(fd, page, sizeof(page), (int64_t)k * PAGE);
-        }
     }
-    for (int i = 0; i < PAGES && (int64_t)i * PAGE < size; i++) {
+    for (int i = 0; i < PAGES && (int64_t)i * PAGE < size; i++)
         is_data[i] = lseek(fd, (int64_t)i * PAGE, SEEK_DATA) == (int64_t)i * PAGE;
-    }
     return fd;
 }
 
@@ -42,12 +39,10 @@ static int64_t walk(struct mpiio_slice *slice, int64_t offset, bool data)
     const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
     int64_t size = mpiio_slice_size(slice);
 
-    if (offset < 0 || offset >= size) {
+    if (offset < 0 || offset >= size)
         return -ENXIO;
-    }
-    while (offset < size && is_data[vs_map_displacement(map, offset) / PAGE] != data) {
+    while (offset < size && is_data[vs_map_displacement(map, offset) / PAGE] != data)
         offset++;
-    }
     return offset < size || !data ? offset : -ENXIO;
 }
 

@@ -34,9 +34,8 @@ static void check_read(struct mpiio_slice *slice, int64_t offset, size_t length,
     for (int64_t i = 0; i < want; i++) {
         int64_t displacement = vs_map_displacement(map, offset + i);
 
-        if (buffer[skew + i] != content[displacement]) {
+        if (buffer[skew + i] != content[displacement])
             fail_msg("offset %" PRId64 " + %" PRId64, offset, i);
-        }
     }
     assert_int_equal(buffer[skew + length], 0x5a);
     free(buffer);
@@ -95,9 +94,8 @@ static void test_filesystem_without_mapping(void **state)
     slice = make_slice(store, make_vector(0, 2, 6));
     got = mpiio_slice_read(slice, packed, sizeof(packed), 0);
     assert_true(got >= size / 6 * 2);
-    for (ssize_t i = 0; i < got && i / 2 * 6 + i % 2 < size; i++) {
+    for (ssize_t i = 0; i < got && i / 2 * 6 + i % 2 < size; i++)
         assert_int_equal(packed[i], whole[i / 2 * 6 + i % 2]);
-    }
     mpiio_store_counters(store, &counters);
     assert_true(counters.store_reads <= 2);
     assert_int_equal(counters.store_map_bytes, 0);
@@ -265,9 +263,8 @@ static void *shrink(void *argument)
 
     while (size > 0) {
         size -= rand_r(&race->seed) % 100000;
-        if (ftruncate(race->fd, size > 0 ? size : 0) != 0) {
+        if (ftruncate(race->fd, size > 0 ? size : 0) != 0)
             abort();
-        }
         usleep(20);
     }
     atomic_store(&race->over, true);
@@ -292,11 +289,9 @@ static void race_round(struct mpiio_slice *slice, int fd, unsigned char *buffer,
         ssize_t got = mpiio_slice_read(slice, buffer + skew, RACE_BYTES, 0);
 
         assert_in_range(got, 0, before);
-        for (ssize_t i = 0; i < got; i++) {
-            if (buffer[skew + i] != 0xa5) {
+        for (ssize_t i = 0; i < got; i++)
+            if (buffer[skew + i] != 0xa5)
                 fail_msg("byte %zd of %zd is %d", i, got, buffer[skew + i]);
-            }
-        }
     }
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(mpiio_slice_read(slice, buffer, RACE_BYTES, 0), 0);
@@ -321,9 +316,8 @@ static void test_truncated_while_read(void **state)
         mpiio_store_close(store);
         close(fd);
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         vs_view_unref(views[i]);
-    }
     free(buffer);
 }
 
@@ -345,9 +339,8 @@ static void *read_much(void *argument)
         unsigned char byte = 0;
         int64_t offset = vs_map_lower_bound(map, mark * MPIIO_WINDOW_SIZE / 2);
 
-        if (mpiio_slice_read(reader->slice, &byte, 1, offset) != 1 || byte != mark) {
+        if (mpiio_slice_read(reader->slice, &byte, 1, offset) != 1 || byte != mark)
             reader->wrong = true;
-        }
     }
     return NULL;
 }
@@ -433,9 +426,8 @@ int main(void)
     };
 
     srand(2);
-    for (size_t i = 0; i < sizeof(content); i++) {
+    for (size_t i = 0; i < sizeof(content); i++)
         content[i] = (unsigned char)rand();
-    }
     keep_guard();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,18 +21,16 @@ static void check_one_view(struct vs_view *view, bool refuse, int64_t fill)
 
         model_write(model, i == 11 ? 0 : offset, (size_t)(i == 11 ? positions : length),
                     (size_t)below(64));
-        if (i % 4 == 3) {
+        if (i % 4 == 3)
             model_check(model);
-        }
     }
     model_end(model);
 }
 
 static void check_random_views(int views, bool refuse)
 {
-    for (int i = 0; i < views; i++) {
+    for (int i = 0; i < views; i++)
         check_one_view(random_view(i), refuse, below(3) == 0 ? 0 : below(600 << 10));
-    }
 }
 
 static void test_random_writes(void **state)
@@ -119,9 +117,8 @@ static void test_windows_edges_and_far_ends(void **state)
     static unsigned char bytes[300000], back[300000];
 
     (void)state;
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)rand();
-    }
     for (int i = MPIIO_WINDOW_COUNT + 3; i > 0; i--) {
         int64_t offset = vs_map_lower_bound(map, i * MPIIO_WINDOW_SIZE - 150000) + i;
         size_t length = i % 2 == 1 ? sizeof(bytes) : 20000;
@@ -131,9 +128,8 @@ static void test_windows_edges_and_far_ends(void **state)
         assert_memory_equal(back, bytes + i, length - 100);
         /* The gaps stay as they were. */
         assert_int_equal(pread(fd, back, 24, i * MPIIO_WINDOW_SIZE - 24), 24);
-        for (int k = 0; k < 24; k++) {
+        for (int k = 0; k < 24; k++)
             assert_int_equal(back[k], 0);
-        }
     }
     mpiio_slice_free(slice);
     mpiio_store_close(store);
@@ -335,13 +331,12 @@ static void test_growing_never_cuts(void **state)
         vs_view_unref(views[(step + 2) % 3]);
         fallocate_error = step / 3 == 1 ? EOPNOTSUPP : 0;
         other_writes_at = 3 << 20;
-        if (step < 6) {
+        if (step < 6)
             assert_int_equal(mpiio_slice_write(model->slice, bytes, 100 + 3, 0), 103);
-        } else if (step == 6) {
+        else if (step == 6)
             assert_int_equal(mpiio_slice_resize(model->slice, 1000), 0);
-        } else {
+        else
             assert_int_equal(mpiio_slice_reserve(model->slice, 0, 1000), 0);
-        }
         assert_int_equal(other_writes_at, 0);
         assert_int_equal(pread(model->fd, &byte, 1, 3 << 20), 1);
         assert_int_equal(byte, 'o');
@@ -428,9 +423,8 @@ static void test_every_write_moves_the_times(void **state)
                 mpiio_slice_write(model->slice, bytes, 1 + (size_t)below(sizeof(bytes)), 0) > 0, 1);
             assert_int_equal(fstat(model->fd, &after), 0);
             assert_true(is_later(after.st_ctim, before.st_ctim));
-            if (k % 50 == 49) {
+            if (k % 50 == 49)
                 assert_int_equal(mpiio_store_sync(model->store, k == 49), 0);
-            }
         }
         model_end(model);
     }

@@ -82,18 +82,15 @@ static void make_ext4(void)
 /* After each test, also one that failed. */
 static int remove_disk(void **state)
 {
-    if (disk.folder[0] == '\0') {
+    if (disk.folder[0] == '\0')
         return 0;
-    }
     (void)state;
     mpiio_store_close(disk.store);
     close(disk.fd);
-    if (umount2(disk.folder, MNT_DETACH) != 0 || rmdir(disk.folder) != 0) {
+    if (umount2(disk.folder, MNT_DETACH) != 0 || rmdir(disk.folder) != 0)
         return -1;
-    }
-    if (disk.image[0] != '\0') {
+    if (disk.image[0] != '\0')
         unlink(disk.image);
-    }
     disk.folder[0] = '\0';
     return 0;
 }
@@ -132,9 +129,8 @@ static void use_up(struct mpiio_slice *slice, int64_t offset)
 
     for (int i = 0; i < 20; i++) {
         did = mpiio_slice_write(slice, bytes, 400000, offset);
-        if (did < 0) {
+        if (did < 0)
             break;
-        }
         assert_in_range(did, 0, 8192);
         offset += did;
     }
@@ -240,9 +236,8 @@ int main(void)
         cmocka_unit_test_teardown(test_reserved_space, remove_disk),
     };
 
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(1 + rand() % 255);
-    }
     keep_guard();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ struct writer {
 static void start_all(struct writer *writers, pthread_t *threads, int count,
                       void *(*work)(void *argument))
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, &writers[i]), 0);
-    }
 }
 
 static void join_all(struct writer *writers, pthread_t *threads, int count)
@@ -67,9 +66,8 @@ static bool update_slice(struct writer *writer, const uint64_t *values)
         runs = runs < UPDATE_RUNS - run ? runs : UPDATE_RUNS - run;
         length = (ssize_t)runs * RUN;
         if (mpiio_slice_write(writer->slice, values + run, (size_t)length, (int64_t)run * RUN) !=
-            length) {
+            length)
             return false;
-        }
         run += runs;
     }
     return true;
@@ -77,11 +75,9 @@ static bool update_slice(struct writer *writer, const uint64_t *values)
 
 static bool update_plainly(const struct writer *writer, const uint64_t *values)
 {
-    for (int run = 0; run < UPDATE_RUNS; run++) {
-        if (pwrite(writer->fd, &values[run], RUN, (run * 4 + writer->number) * RUN) != RUN) {
+    for (int run = 0; run < UPDATE_RUNS; run++)
+        if (pwrite(writer->fd, &values[run], RUN, (run * 4 + writer->number) * RUN) != RUN)
             return false;
-        }
-    }
     return true;
 }
 
@@ -96,9 +92,8 @@ static bool look(const struct writer *writer, uint64_t *values)
         return got == sizeof(struct runs);
     }
     got = pread(writer->fd, file, sizeof(file_seen_by[0]), 0);
-    for (int run = 0; run < UPDATE_RUNS; run++) {
+    for (int run = 0; run < UPDATE_RUNS; run++)
         values[run] = file[run * 4 + writer->number];
-    }
     return got >= (ssize_t)(sizeof(file_seen_by[0]) - 4 * RUN);
 }
 
@@ -109,14 +104,12 @@ static void *update(void *argument)
     uint64_t *seen = seen_by[writer->number].value;
 
     for (int round = 1; round <= UPDATE_ROUNDS && !writer->wrong; round++) {
-        for (int run = 0; run < UPDATE_RUNS; run++) {
+        for (int run = 0; run < UPDATE_RUNS; run++)
             values[run] = value_of(writer->number, round, run);
-        }
         if (!(writer->slice != NULL ? update_slice(writer, values)
                                     : update_plainly(writer, values)) ||
-            !look(writer, seen) || memcmp(seen, values, sizeof(struct runs)) != 0) {
+            !look(writer, seen) || memcmp(seen, values, sizeof(struct runs)) != 0)
             writer->wrong = true;
-        }
     }
     return NULL;
 }
@@ -133,21 +126,17 @@ static void test_no_update_is_lost(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         writers[i] = (struct writer){.number = i, .fd = fd, .seed = (unsigned int)i};
-        if (i % 2 == 1) {
+        if (i % 2 == 1)
             writers[i].slice = make_slice(store, make_vector((int64_t)i * RUN, RUN, 4 * RUN));
-        }
     }
     start_all(writers, threads, 4, update);
     join_all(writers, threads, 4);
     assert_int_equal(pread(fd, file, sizeof(file), 0), sizeof(file));
-    for (int i = 0; i < 4 * UPDATE_RUNS; i++) {
-        if (file[i] != value_of(i % 4, UPDATE_ROUNDS, i / 4)) {
+    for (int i = 0; i < 4 * UPDATE_RUNS; i++)
+        if (file[i] != value_of(i % 4, UPDATE_ROUNDS, i / 4))
             fail_msg("update %d of writer %d is lost", i / 4, i % 4);
-        }
-    }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         mpiio_slice_free(writers[i].slice);
-    }
     mpiio_store_close(store);
     close(fd);
 }
@@ -167,9 +156,8 @@ static void *grow(void *argument)
         ssize_t length = 1 + rand_r(&writer->seed) % (ssize_t)sizeof(bytes);
 
         length = length < GROW_BYTES - offset ? length : GROW_BYTES - offset;
-        if (mpiio_slice_write(writer->slice, bytes, (size_t)length, offset) != length) {
+        if (mpiio_slice_write(writer->slice, bytes, (size_t)length, offset) != length)
             writer->wrong = true;
-        }
         offset += length;
     }
     return NULL;
@@ -180,11 +168,9 @@ static void check_grown(int fd, int64_t run)
     unsigned char *file = malloc((size_t)2 * GROW_BYTES + 1);
 
     assert_int_equal(pread(fd, file, (size_t)2 * GROW_BYTES + 1, 0), 2 * GROW_BYTES);
-    for (int64_t i = 0; i < (int64_t)2 * GROW_BYTES; i++) {
-        if (file[i] != 'a' + i / run % 2) {
+    for (int64_t i = 0; i < (int64_t)2 * GROW_BYTES; i++)
+        if (file[i] != 'a' + i / run % 2)
             fail_msg("displacement %" PRId64 " is %d", i, file[i]);
-        }
-    }
     free(file);
 }
 
@@ -208,9 +194,8 @@ static void test_growing_at_once(void **state)
         start_all(writers, threads, 2, grow);
         join_all(writers, threads, 2);
         check_grown(fd, runs[i % 5]);
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++)
             mpiio_slice_free(writers[k].slice);
-        }
         mpiio_store_close(stores[0]);
         mpiio_store_close(stores[1]);
         close(fd);
@@ -233,9 +218,8 @@ static void *append(void *argument)
         record[0] = 1;
         record[1] = (unsigned char)length;
         if (mpiio_slice_append(writer->slice, record, (size_t)length, &offset) != length ||
-            offset < 0) {
+            offset < 0)
             writer->wrong = true;
-        }
     }
     return NULL;
 }
@@ -252,9 +236,8 @@ static void test_appends_do_not_overlap(void **state)
     int records = 0;
 
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         writers[i] = (struct writer){.number = i, .slice = slice, .seed = (unsigned int)i};
-    }
     start_all(writers, threads, 4, append);
     join_all(writers, threads, 4);
     got = mpiio_slice_read(slice, bytes, sizeof(bytes), 0);
@@ -264,9 +247,8 @@ static void test_appends_do_not_overlap(void **state)
 
         assert_int_equal(bytes[place], 1);
         assert_in_range(length, 4, 100);
-        for (int i = 3; i < length; i++) {
+        for (int i = 3; i < length; i++)
             assert_int_equal(bytes[place + i], bytes[place + 2]);
-        }
         place += length;
     }
     assert_int_equal(place, got);
@@ -289,9 +271,8 @@ static void *cut_often(void *argument)
     unsigned int seed = 1;
 
     while (!atomic_load(&cutter->over)) {
-        if (ftruncate(cutter->fd, rand_r(&seed) % (2 << 20)) != 0) {
+        if (ftruncate(cutter->fd, rand_r(&seed) % (2 << 20)) != 0)
             abort();
-        }
         usleep(50);
     }
     return NULL;
@@ -353,9 +334,8 @@ static void *grow_with_gaps(void *argument)
     struct writer *writer = argument;
     uint64_t value = 1;
 
-    for (int64_t end = STEP; end <= GAP_RUNS && !writer->wrong; end += STEP) {
+    for (int64_t end = STEP; end <= GAP_RUNS && !writer->wrong; end += STEP)
         writer->wrong = pwrite(writer->fd, &value, RUN, end * 4 * RUN - RUN) != RUN;
-    }
     return NULL;
 }
 
@@ -372,9 +352,8 @@ static void test_gaps_filled_while_growing(void **state)
     pthread_t thread;
 
     (void)state;
-    for (int i = 0; i < GAP_RUNS; i++) {
+    for (int i = 0; i < GAP_RUNS; i++)
         ours[i] = (uint64_t)i + 2;
-    }
     start_all(&writer, &thread, 1, grow_with_gaps);
     while (done < GAP_RUNS * RUN) {
         int64_t size = mpiio_slice_size(slice);

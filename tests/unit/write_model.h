@@ -50,9 +50,8 @@ int __wrap_fstat64(int fd, struct stat *st)
 {
     int result = __real_fstat64(fd, st);
 
-    if (other_writes_at != 0 && __real_pwrite64(fd, "o", 1, other_writes_at) != 1) {
+    if (other_writes_at != 0 && __real_pwrite64(fd, "o", 1, other_writes_at) != 1)
         return -1;
-    }
     other_writes_at = 0;
     return result;
 }
@@ -97,9 +96,8 @@ static inline struct model *model_start(struct vs_view *view, int64_t span)
 
 static inline void model_fill(struct model *model, int64_t size)
 {
-    for (int64_t i = 0; i < size; i++) {
+    for (int64_t i = 0; i < size; i++)
         model->bytes[i] = (unsigned char)rand();
-    }
     write_file(model->fd, model->bytes, (size_t)size, 0);
     model->size = size;
 }
@@ -123,9 +121,8 @@ static inline void model_check(const struct model *model)
     if (memcmp(seen, model->bytes, (size_t)model->size) != 0) {
         int64_t i = 0;
 
-        while (seen[i] == model->bytes[i]) {
+        while (seen[i] == model->bytes[i])
             i++;
-        }
         fail_msg("displacement %" PRId64 " of %" PRId64 " is %d and should be %d", i, model->size,
                  seen[i], model->bytes[i]);
     }
