@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "../src/core/load.h"
-
 #include "../viewspec/cover.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
@@ -24,8 +23,13 @@ static int load_spec(struct fs_session *session)
     char text[1536];
 
     if (mpiio_spec_load(session->options->spec, &session->options->overrides, &session->spec,
-                        &error) == 0)
-        return 0;
+                        &error) == 0) {
+        if (!vs_spec_atomic(session->spec))
+            return 0;
+        fs_complain(session->options, "%s: /atomic: atomic mode is not supported",
+                    session->options->spec);
+        return 2;
+    }
     fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
     return 2;
 }

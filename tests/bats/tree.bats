@@ -270,6 +270,14 @@ assert buffer.raw[:size].count(b"\0") == 8
 EOF
 }
 
+@test "tree: a spec that asks for atomic mode is not mounted" {
+    spec 2
+    jq '.atomic = true' t.json >atomic.json
+    run -2 mount_spec atomic.json
+    [ "$output" = "mpiio-mount: atomic.json: /atomic: atomic mode is not supported" ]
+    ! is_mounted
+}
+
 @test "tree: atomic mode cannot be set, other attributes are fixed" {
     spec 4
     mount_spec t.json
