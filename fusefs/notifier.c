@@ -101,17 +101,30 @@ bool fs_notifier_busy(struct fs_notifier *notifier)
     return busy;
 }
 
-static void enqueue(struct fs_notifier *notifier, struct fs_notice *notice)
+void fs_notifier_close(struct fs_notifier *notifier)
 {
     pthread_mutex_lock(&notifier->lock);
-    if (notifier->first == NULL)
-        notifier->first = notice;
-    else
-        notifier->last->next = notice;
-    notifier->last = notice;
-    notifier->pending++;
-    pthread_cond_signal(&notifier->wake);
+    notifier->closed = true;
     pthread_mutex_unlock(&notifier->lock);
+}
+
+static bool enqueue(struct fs_notifier *notifier, struct fs_notice *notice)
+{
+    bool closed;
+
+    pthread_mutex_lock(&notifier->lock);
+    closed = notifier->closed;
+    if (!closed) {
+        if (notifier->first == NULL)
+            notifier->first = notice;
+        else
+            notifier->last->next = notice;
+        notifier->last = notice;
+        notifier->pending++;
+        pthread_cond_signal(&notifier->wake);
+    }
+    pthread_mutex_unlock(&notifier->lock);
+    return !closed;
 }
 
 int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
@@ -126,8 +139,11 @@ int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
     notice->request = request;
     if (request != NULL)
         notice->version = *version;
-    enqueue(notifier, notice);
-    return 0;
+    if (enqueue(notifier, notice))
+        return 0;
+    fs_slices_put(&notifier->session->slices, slice);
+    free(notice);
+    return -ENOTCONN;
 }
 
 int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request)
@@ -137,6 +153,8 @@ int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request)
     if (notice == NULL)
         return -ENOMEM;
     notice->request = request;
-    enqueue(notifier, notice);
-    return 0;
+    if (enqueue(notifier, notice))
+        return 0;
+    free(notice);
+    return -ENOTCONN;
 }

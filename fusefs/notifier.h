@@ -25,6 +25,7 @@ struct fs_notifier {
     pthread_cond_t wake;
     struct fs_notice *first, *last; /* what is to be done, in order; lock: lock */
     size_t pending;                 /* what is not done yet; lock: lock */
+    bool closed;                    /* takes nothing more; lock: lock */
     bool stop;                      /* lock: lock */
 };
 
@@ -34,6 +35,9 @@ int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session);
 /* Ends the thread once all is done; see fs_notifier_busy. */
 void fs_notifier_stop(struct fs_notifier *notifier);
 
+/* From now on nothing more is taken over. Thread-safe. */
+void fs_notifier_close(struct fs_notifier *notifier);
+
 /* True while something is to be done: someone must go on answering requests. */
 bool fs_notifier_busy(struct fs_notifier *notifier);
 
@@ -41,7 +45,7 @@ bool fs_notifier_busy(struct fs_notifier *notifier);
  * Has the pages of slice, which the kernel knows by the number inode, dropped; references the slice
  * until then. With a request, it is answered thereafter, with success, and version (sampled before
  * this call) becomes that of the slice's pages. Without one (NULL), version is not used. Returns 0,
- * or a negative errno: then nothing was taken over. Thread-safe; does not wait.
+ * or a negative errno: then nothing was taken over (-ENOTCONN: closed). Thread-safe; does not wait.
  */
 int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fs_version *version);

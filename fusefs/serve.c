@@ -120,13 +120,15 @@ static int mount_quietly(struct fs_session *session)
 
 /*
  * The notifier may still wait for pages that the kernel has locked for a READ which nobody has
- * taken up: answers requests until it is done.
+ * taken up: answers requests until it is done. It gets no more to do, or those who ask without end
+ * would be answered without end.
  */
 static void drain(struct fs_session *session)
 {
     struct fuse_buf buffer = {.mem = NULL};
     struct pollfd device = {.fd = fuse_session_fd(session->fuse), .events = POLLIN};
 
+    fs_notifier_close(&session->notifier);
     while (fs_notifier_busy(&session->notifier)) {
         if (poll(&device, 1, DRAIN_POLL) <= 0)
             continue;

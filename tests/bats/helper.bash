@@ -178,10 +178,10 @@ is_mounted() {
     mountpoint -q "${1:-$mnt}"
 }
 
-# gone PID: true once the process has ended; waits five seconds at most.
+# gone PID: true once the process has ended; waits half a minute at most.
 gone() {
     local i
-    for ((i = 0; i < 100; i++)); do
+    for ((i = 0; i < 600; i++)); do
         if [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; then
             return 0
         fi
