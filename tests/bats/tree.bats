@@ -275,7 +275,7 @@ EOF
     jq '.atomic = true' t.json >atomic.json
     run -2 mount_spec atomic.json
     [ "$output" = "mpiio-mount: atomic.json: /atomic: atomic mode is not supported" ]
-    ! is_mounted
+    run ! is_mounted
 }
 
 @test "tree: atomic mode cannot be set, other attributes are fixed" {
