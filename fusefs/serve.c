@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 
 /* How long the notifier is waited for between two looks at the device, in ms. */
 #define DRAIN_POLL 10
+/* So many of these waits without a request, and what the kernel waits for will not come. */
+#define DRAIN_QUIET 200
 
 static int add_option(char **list, const char *name, const char *value)
 {
@@ -121,17 +124,22 @@ static int mount_quietly(struct fs_session *session)
 /*
  * The notifier may still wait for pages that the kernel has locked for a READ which nobody has
  * taken up: answers requests until it is done. It gets no more to do, or those who ask without end
- * would be answered without end.
+ * would be answered without end. libfuse cancels its workers, one of which may just have taken a
+ * READ that is lost with it: where nothing moves any more the connection is aborted.
  */
 static void drain(struct fs_session *session)
 {
     struct fuse_buf buffer = {.mem = NULL};
     struct pollfd device = {.fd = fuse_session_fd(session->fuse), .events = POLLIN};
+    int quiet = 0;
 
     fs_notifier_close(&session->notifier);
     while (fs_notifier_busy(&session->notifier)) {
-        if (poll(&device, 1, DRAIN_POLL) <= 0)
+        if (poll(&device, 1, DRAIN_POLL) <= 0) {
+            if (++quiet == DRAIN_QUIET)
+                umount2(session->mountpoint, MNT_FORCE);
             continue;
+        }
         if (device.revents & (POLLERR | POLLHUP | POLLNVAL))
             break;
         if (fuse_session_receive_buf(session->fuse, &buffer) > 0)
