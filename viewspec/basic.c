@@ -65,9 +65,16 @@ static const struct vs_basic basics[] = {
 };
 /* clang-format on */
 
+_Static_assert(sizeof basics / sizeof basics[0] == VS_BASICS, "VS_BASICS counts the table");
+
 const struct vs_basic *vs_basic_at(size_t index)
 {
-    return index < sizeof basics / sizeof basics[0] ? &basics[index] : NULL;
+    return index < VS_BASICS ? &basics[index] : NULL;
+}
+
+size_t vs_basic_number(const struct vs_basic *basic)
+{
+    return (size_t)(basic - basics);
 }
 
 const struct vs_basic *vs_basic_find(const char *name)

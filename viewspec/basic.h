@@ -2,10 +2,16 @@
 #ifndef VS_BASIC_H
 #define VS_BASIC_H
 
-/* Private to viewspec/: the basic types of MPI 3.1, table 13.2. */
+/*
+ * The basic types of MPI 3.1, table 13.2. All functions are local and thread-safe; what they
+ * return is constant and never freed.
+ */
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* How many there are: they are numbered 0 .. VS_BASICS - 1 in the order of the table. */
+#define VS_BASICS 56
 
 enum vs_basic_kind {
     VS_BYTES, /* never converted: byte, packed */
@@ -29,7 +35,10 @@ struct vs_basic {
 /* The type of that name, with or without "MPI_", in any case; NULL where there is none. */
 const struct vs_basic *vs_basic_find(const char *name);
 
-/* Type number index in the order of the table; NULL behind the last. */
+/* Type number index; NULL from VS_BASICS on. */
 const struct vs_basic *vs_basic_at(size_t index);
+
+/* The number of a type that one of the functions above has returned. */
+size_t vs_basic_number(const struct vs_basic *basic);
 
 #endif

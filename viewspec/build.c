@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "build.h"
+#include "element.h"
 
 #define MAX_NESTING 64
+_Static_assert(MAX_NESTING <= VS_ELEMENT_DEPTH, "an element cursor reaches down all types");
 
 /* One TYPE object under construction. */
 struct site {
@@ -227,8 +230,7 @@ static struct vs_type make_struct(const struct site *site)
     }
     if (!types || failed(b))
         return (struct vs_type){0};
-    return vs_type_struct(b->arena, count, lengths, displacements, types,
-                          b->datarep != VS_EXTERNAL32);
+    return vs_type_struct(b->arena, count, lengths, displacements, types);
 }
 
 /* The lengths of an array's dimensions: at least one. */
@@ -490,6 +492,19 @@ static bool is_etype(const struct vs_builder *b, json_t *json)
     return json_equal(json, b->etype_json);
 }
 
+/* A representation of the user's need not have every basic type. */
+static void fail_size(struct vs_builder *b, const struct vs_basic *basic,
+                      const struct vs_place *place)
+{
+    char name[64];
+    size_t i = 0;
+    for (; basic->name[i] && i < sizeof name - 1; i++)
+        name[i] = (char)toupper((unsigned char)basic->name[i]);
+    name[i] = '\0';
+    vs_build_fail(b, place, "representation \"%.100s\" has no MPI_%s", b->representation->name,
+                  name);
+}
+
 static struct vs_type build_name(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
     const char *name = json_string_value(json);
@@ -509,7 +524,9 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
     else if (b->etype && !b->any_leaf)
         vs_build_fail(b, place, "the filetype must be built from the etype: \"%.100s\" is not it",
                       name);
-    return basic && !failed(b) ? vs_type_basic(b->arena, basic, b->datarep) : (struct vs_type){0};
+    else if (vs_representation_size(b->representation, basic) < 1)
+        fail_size(b, basic, place);
+    return failed(b) ? (struct vs_type){0} : vs_type_basic(b->arena, basic, b->representation);
 }
 
 struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs_place *place)

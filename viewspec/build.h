@@ -21,7 +21,7 @@ struct vs_builder {
     struct vs_scope *scope;
     const struct vs_text *text;
     json_t *types; /* the spec's "types", or NULL; borrowed */
-    enum vs_datarep datarep;
+    const struct vs_representation *representation;
 
     /* In a filetype: the etype as one unit, and how the spec writes it (never a named type's
        name). NULL while the etype itself is built. */

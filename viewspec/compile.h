@@ -7,9 +7,14 @@
 #include <jansson.h>
 
 #include "place.h"
+#include "record.h"
+#include "representation.h"
 #include "scope.h"
 #include "spec.h"
 #include "type.h"
+
+/* The basic types of one etype, and its sizes. Borrowed from the view. */
+const struct vs_repeat *vs_view_elements(const struct vs_view *view);
 
 /* Builds the map of a tiled type in arena. 0, -ENOMEM, -EOVERFLOW, or -E2BIG: too deep. */
 int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent,
@@ -27,10 +32,11 @@ void vs_types_unref(struct vs_types *types); /* NULL is allowed */
 struct vs_source {
     struct vs_scope *scope; /* settled for the rank */
     const struct vs_text *text;
-    json_t *types;                /* "types" or NULL */
-    json_t *view;                 /* the VIEW object */
-    const struct vs_place *place; /* where it stands */
-    struct vs_types *shared;      /* types that an earlier rank left to be shared, or NULL */
+    json_t *types;                             /* "types" or NULL */
+    json_t *view;                              /* the VIEW object */
+    const struct vs_place *place;              /* where it stands */
+    struct vs_representation *representations; /* the user's own: the spec's list */
+    struct vs_types *shared; /* types that an earlier rank left to be shared, or NULL */
 };
 
 /*
@@ -41,6 +47,9 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **view, struc
 
 /* Checks the keys of a VIEW and of its per_rank entries, of which there must be `ranks`. */
 int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error);
+
+/* name, with folder before it where it is relative. A new string; NULL without memory. */
+char *vs_path_from(const char *folder, const char *name);
 
 /* Checks all named types as parts of a filetype of bytes. */
 int vs_types_check(const struct vs_source *source);

@@ -28,6 +28,7 @@ struct vs_spec {
     struct vs_scope scope; /* with no rank: what is common to all */
     struct named_view *views;
     size_t view_count;
+    struct vs_representation *representations; /* the user's own */
 };
 
 static int note(struct vs_error *error, int code, const char *source, const char *reason)
@@ -230,8 +231,7 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
     return 0;
 }
 
-/* name, with folder before it where it is relative. A new string. */
-static char *path_from(const char *folder, const char *name)
+char *vs_path_from(const char *folder, const char *name)
 {
     char *path = NULL;
     if (name[0] == '/')
@@ -253,7 +253,7 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
     else if (!name)
         return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing");
     else
-        spec->file = path_from(folder, name);
+        spec->file = vs_path_from(folder, name);
     return spec->file ? 0 : no_memory(spec, error);
 }
 
@@ -311,6 +311,7 @@ static struct vs_source source_of(const struct vs_spec *spec, size_t index, stru
         .view = view->json,
         .place = view->place,
         .shared = view->shared,
+        .representations = spec->representations,
     };
 }
 
@@ -358,7 +359,8 @@ static int compile(const struct vs_spec *spec, size_t index, int64_t rank, struc
 }
 
 /* Compiles every view for rank 0 and keeps what the other ranks can use. */
-static int compile_common(struct vs_spec *spec, struct vs_error *error)
+static int compile_common(struct vs_spec *spec, const char *folder,
+                          const struct vs_overrides *overrides, struct vs_error *error)
 {
     struct vs_arena arena = {0};
     struct vs_scope scope;
@@ -366,6 +368,8 @@ static int compile_common(struct vs_spec *spec, struct vs_error *error)
     for (size_t i = 0; i < spec->view_count && !result; i++) {
         struct vs_source source = source_of(spec, i, &scope);
         result = vs_view_check_keys(&source, spec->ranks, error);
+        if (!result)
+            result = vs_representations_load(&source, folder, overrides, &spec->representations);
     }
     if (!result && json_object_size(json_object_get(spec->root, "types"))) {
         struct vs_source source = source_of(spec, 0, &scope);
@@ -398,7 +402,7 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
         (result = read_ranks(spec, overrides, error)) ||
         (result = read_file_name(spec, folder, overrides, error)))
         return result;
-    return compile_common(spec, error);
+    return compile_common(spec, folder, overrides, error);
 }
 
 int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
@@ -441,6 +445,7 @@ void vs_spec_free(struct vs_spec *spec)
         vs_view_unref(spec->views[i].common);
         vs_types_unref(spec->views[i].shared);
     }
+    vs_representations_free(spec->representations);
     json_decref(spec->root);
     json_decref(spec->defines);
     json_decref(spec->scope.indexes);

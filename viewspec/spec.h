@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "basic.h"
 #include "error.h"
 #include "map.h"
 
@@ -19,12 +20,35 @@
  */
 struct vs_spec;
 
-/* What the command line lays over the text. Strings are borrowed for the call only. */
+/* A user-defined data representation (MPI 3.1, 13.7.3), as its library has it. Immutable. */
+struct vs_user_datarep {
+    const char *name;             /* as in the spec */
+    int64_t file_size[VS_BASICS]; /* bytes of each basic type in the file, by vs_basic_number; 0: it
+                                     has no such type. packed and byte are never converted: theirs
+                                     do not count */
+    void *library;                /* the loader's own */
+};
+
+/*
+ * Loads the representation `name` from the library at an absolute path. Called during
+ * vs_spec_parse, once for each pair of name and library that the spec has; both are borrowed for
+ * the call. Returns 0 and what it loaded, or a negative errno and in `why` (of why_size bytes) one
+ * line that says what is wrong, for which the spec is then refused.
+ */
+typedef int vs_datarep_load(void *argument, const char *name, const char *library,
+                            struct vs_user_datarep **datarep, char *why, size_t why_size);
+
+/* What the user of a spec lays over its text. Strings are borrowed for the call only. */
 struct vs_overrides {
     const char *file;           /* -f FILE, taken as it is; NULL: the text's */
     int64_t ranks;              /* -n RANKS, 1 .. 2^31-1; 0: the text's */
     const char *const *defines; /* -D NAME=VALUE, each as "NAME=VALUE" */
     size_t define_count;
+    vs_datarep_load *load_datarep; /* NULL: user-defined representations are refused */
+    /* Frees what was loaded, when the spec and the last of its views are gone: in whatever thread
+       gives up the last reference. NULL: nothing to free. */
+    void (*unload_datarep)(struct vs_user_datarep *datarep);
+    void *datarep_argument; /* of load_datarep; used during vs_spec_parse only */
 };
 
 /* The longest text that is read. */
@@ -66,7 +90,8 @@ bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, co
 
 /*
  * The spec as it was resolved, as JSON text that can be read again: overrides applied, "let"
- * evaluated where it does not depend on the rank, "file" as vs_spec_file. A new string, the
+ * evaluated where it does not depend on the rank, "file" as vs_spec_file, libraries of data
+ * representations with absolute paths. A new string, the
  * caller's to free(); NULL without memory.
  */
 char *vs_spec_resolved(const struct vs_spec *spec);
@@ -94,6 +119,7 @@ enum vs_datarep {
     VS_EXTERNAL32, /* "internal" is the same */
     VS_BIG_ENDIAN,
     VS_LITTLE_ENDIAN,
+    VS_USER, /* facts->user */
 };
 
 /* Facts of a view beside its map's; sizes in bytes, text borrowed from the view. */
@@ -104,6 +130,8 @@ struct vs_view_facts {
     int64_t etype_file_size;  /* the same in the file's representation */
     int64_t etype_extent;     /* in the file (MPI_File_get_type_extent) */
     bool identical;           /* the file's bytes are the native ones: nothing to convert */
+    const struct vs_user_datarep *user; /* of VS_USER, borrowed from the view; else NULL */
+    const struct vs_basic *basic; /* of all elements (element.h); NULL: they are not of one type */
 };
 
 /* Both are borrowed from the view. Local, thread-safe. */

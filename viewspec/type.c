@@ -6,30 +6,16 @@ int64_t vs_type_extent(struct vs_arena *arena, const struct vs_type *type)
     return vs_sub(arena, type->ub, type->lb);
 }
 
-static bool needs_no_swap(const struct vs_basic *basic, enum vs_datarep datarep)
-{
-    switch (datarep) {
-    case VS_NATIVE:
-    case VS_LITTLE_ENDIAN:
-        return true;
-    case VS_BIG_ENDIAN:
-    case VS_EXTERNAL32:
-        return basic->size == 1;
-    }
-    return false;
-}
-
 struct vs_type vs_type_basic(struct vs_arena *arena, const struct vs_basic *basic,
-                             enum vs_datarep datarep)
+                             const struct vs_representation *representation)
 {
-    bool external = datarep == VS_EXTERNAL32;
-    int64_t size = external ? basic->external : basic->size;
+    int64_t size = vs_representation_size(representation, basic);
     return (struct vs_type){
         .node = vs_node_run(arena, size),
         .ub = size,
-        .align = external ? 1 : basic->align,
-        .native = basic->size,
-        .identical = needs_no_swap(basic, datarep),
+        .align = vs_representation_aligns(representation) ? basic->align : 1,
+        .elements = {.count = 1, .native = basic->size, .file = size, .basic = basic},
+        .identical = vs_representation_keeps(representation, basic),
     };
 }
 
@@ -37,6 +23,7 @@ struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype)
 {
     struct vs_type unit = *etype;
     unit.node = vs_node_unit(arena, etype->node);
+    unit.elements = (struct vs_repeat){0};
     return unit;
 }
 
@@ -74,7 +61,6 @@ static struct vs_type with_bounds(const struct vs_type *old, const struct vs_nod
         .bounded = bounds->bounded,
         .empty = !bounds->any,
         .align = bounds->any ? old->align : 1,
-        .native = node ? old->native : 0,
         .identical = old->identical,
     };
 }
@@ -91,7 +77,7 @@ struct vs_type vs_type_vector(struct vs_arena *arena, int64_t count, int64_t len
     add_bounds(arena, &bounds, 0, count, stride, &row);
     struct vs_type type = with_bounds(old, node, &bounds);
     if (node)
-        type.native = vs_mul(arena, vs_mul(arena, count, length), old->native);
+        type.elements = vs_repeat_times(arena, vs_mul(arena, count, length), &old->elements);
     return type;
 }
 
@@ -109,8 +95,7 @@ struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int6
     const struct vs_node *node =
         vs_node_blocks(arena, count, lengths, length, displacements, unit, extent, old->node);
     struct vs_type type = with_bounds(old, node, &bounds);
-    if (node)
-        type.native = vs_mul(arena, instances, old->native);
+    type.elements = vs_repeat_times(arena, instances, &old->elements);
     return type;
 }
 
@@ -123,10 +108,10 @@ static void pad(struct vs_arena *arena, struct vs_type *type)
 }
 
 struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64_t *lengths,
-                              const int64_t *displacements, const struct vs_type *types,
-                              bool padded)
+                              const int64_t *displacements, const struct vs_type *types)
 {
     const struct vs_node **nodes = vs_arena_array(arena, count, sizeof *nodes);
+    struct vs_repeat *elements = vs_arena_array(arena, count, sizeof *elements);
     struct vs_type type = {.align = 1, .identical = true};
     struct bounds bounds = {0};
     for (int64_t i = 0; i < count && !arena->failure; i++) {
@@ -137,7 +122,7 @@ struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64
         add_bounds(arena, &bounds, displacements[i], lengths[i], extent, old);
         if (!nodes[i])
             continue;
-        type.native = vs_add(arena, type.native, vs_mul(arena, lengths[i], old->native));
+        elements[i] = vs_repeat_times(arena, lengths[i], &old->elements);
         type.identical = type.identical && old->identical;
         if (old->align > type.align)
             type.align = old->align;
@@ -145,12 +130,12 @@ struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64
     if (arena->failure)
         return type;
     type.node = vs_node_seq(arena, count, nodes);
+    type.elements = vs_repeat_list(arena, count, elements);
     type.lb = bounds.lb;
     type.ub = bounds.ub;
     type.bounded = bounds.bounded;
     type.empty = !bounds.any;
-    if (padded)
-        pad(arena, &type);
+    pad(arena, &type);
     return type;
 }
 
@@ -183,17 +168,18 @@ struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
                              const struct vs_part *parts, const struct vs_type *old)
 {
     const struct vs_node *node = old->node;
-    int64_t extent = vs_type_extent(arena, old), native = old->native;
+    struct vs_repeat elements = old->elements;
+    int64_t extent = vs_type_extent(arena, old);
     for (int64_t d = 0; d < dimensions && !arena->failure; d++) {
         const struct vs_part *part = &parts[d];
         node = part_node(arena, part, extent, node);
         extent = vs_mul(arena, extent, part->size);
         int64_t owned = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
-        native = vs_mul(arena, native, owned);
+        elements = vs_repeat_times(arena, owned, &elements);
     }
     struct vs_type type = *old;
     type.node = node;
-    type.native = node ? native : 0;
+    type.elements = elements;
     return vs_type_resized(arena, 0, extent, &type);
 }
 

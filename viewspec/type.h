@@ -8,7 +8,8 @@
 
 #include "basic.h"
 #include "node.h"
-#include "spec.h"
+#include "record.h"
+#include "representation.h"
 
 /*
  * A type: its typemap as loops, and the bounds that MPI derives from it. All displacements and
@@ -20,15 +21,16 @@ struct vs_type {
     bool bounded;               /* lb and ub come from markers (resized, subarray, darray) */
     bool empty;                 /* an empty typemap: neither data nor markers, no bounds */
     int align;                  /* strictest alignment of its basic types */
-    int64_t native;             /* data bytes in native representation */
+    struct vs_repeat elements;  /* its basic types; none where it is made of etypes */
     bool identical;             /* the file's bytes are the native ones */
 };
 
 /* extent of type; overflow is noted in arena. */
 int64_t vs_type_extent(struct vs_arena *arena, const struct vs_type *type);
 
+/* Nothing is aligned in a representation that has sizes of its own. The size must not be 0. */
 struct vs_type vs_type_basic(struct vs_arena *arena, const struct vs_basic *basic,
-                             enum vs_datarep datarep);
+                             const struct vs_representation *representation);
 
 /* One etype as an element of a filetype. */
 struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype);
@@ -42,10 +44,9 @@ struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int6
                                int64_t length, const int64_t *displacements, int64_t unit,
                                const struct vs_type *old);
 
-/* padded: the extent is rounded up to the strictest alignment (not in external32). */
+/* The extent is rounded up to the strictest alignment. */
 struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64_t *lengths,
-                              const int64_t *displacements, const struct vs_type *types,
-                              bool padded);
+                              const int64_t *displacements, const struct vs_type *types);
 
 struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t extent,
                                const struct vs_type *old);

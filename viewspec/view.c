@@ -10,10 +10,9 @@
 struct vs_types {
     atomic_int references;
     struct vs_arena arena;
-    enum vs_datarep datarep;
+    struct vs_representation *representation; /* a reference */
     struct vs_type etype, filetype;
     json_t *etype_json, *filetype_json, *datarep_json; /* what they were built from; owned */
-    const char *datarep_name;
 };
 
 struct vs_view {
@@ -34,6 +33,7 @@ void vs_types_unref(struct vs_types *types)
 {
     if (!types || atomic_fetch_sub_explicit(&types->references, 1, memory_order_acq_rel) != 1)
         return;
+    vs_representation_unref(types->representation);
     vs_arena_free(&types->arena);
     json_decref(types->etype_json);
     json_decref(types->filetype_json);
@@ -66,6 +66,11 @@ const struct vs_map *vs_view_map(const struct vs_view *view)
     return view->map;
 }
 
+const struct vs_repeat *vs_view_elements(const struct vs_view *view)
+{
+    return &view->types->etype.elements;
+}
+
 /* A member of the view for the scope's rank: per_rank's entry goes before the common one. */
 struct member {
     json_t *value;         /* NULL: neither has it */
@@ -89,38 +94,6 @@ static void find_member(const struct vs_source *source, const char *key, struct 
     if (!value && source->place)
         member->place = *source->place;
     member->value = value;
-}
-
-static const struct {
-    const char *name;
-    enum vs_datarep datarep;
-} datareps[] = {
-    {"native", VS_NATIVE},
-    {"internal", VS_EXTERNAL32},
-    {"external32", VS_EXTERNAL32},
-    {"big-endian", VS_BIG_ENDIAN},
-    {"little-endian", VS_LITTLE_ENDIAN},
-};
-
-static int read_datarep(const struct vs_source *source, const struct member *member,
-                        struct vs_types *types)
-{
-    const char *name = member->value ? json_string_value(member->value) : "native";
-    if (json_is_object(member->value))
-        return vs_fail(source->scope->error, source->text, &member->place, false,
-                       "user-defined data representations are not supported");
-    if (!name)
-        return vs_fail(source->scope->error, source->text, &member->place, false,
-                       "expected the name of a data representation, got %s",
-                       vs_kind_name(member->value));
-    for (size_t i = 0; i < sizeof datareps / sizeof datareps[0]; i++)
-        if (strcmp(datareps[i].name, name) == 0) {
-            types->datarep = datareps[i].datarep;
-            types->datarep_name = datareps[i].name;
-            return 0;
-        }
-    return vs_fail(source->scope->error, source->text, &member->place, false,
-                   "unknown data representation \"%.100s\"", name);
 }
 
 static int check_etype(struct vs_builder *b, const struct vs_place *place,
@@ -180,12 +153,12 @@ static int build_types(const struct vs_source *source, const struct member *etyp
         .scope = source->scope,
         .text = source->text,
         .types = source->types,
-        .datarep = types->datarep,
+        .representation = types->representation,
     };
     if (etype->value)
         types->etype = vs_build_type(&b, etype->value, &etype->place);
     else
-        types->etype = vs_type_basic(b.arena, vs_basic_find("byte"), types->datarep);
+        types->etype = vs_type_basic(b.arena, vs_basic_find("byte"), b.representation);
     int error = source->scope->error->code;
     if (error || (error = check_etype(&b, &etype->place, &types->etype)))
         return error;
@@ -231,7 +204,8 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     types->datarep_json = json_incref(datarep.value);
     bool before = scope->uses_rank;
     scope->uses_rank = false;
-    if (read_datarep(source, &datarep, types) || build_types(source, &etype, &filetype, types)) {
+    types->representation = vs_representation_find(source, datarep.value, &datarep.place);
+    if (!types->representation || build_types(source, &etype, &filetype, types)) {
         scope->uses_rank |= before;
         vs_types_unref(types);
         return NULL;
@@ -268,13 +242,16 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
 static void fill_facts(struct vs_view *view)
 {
     const struct vs_types *types = view->types;
+    const struct vs_repeat *elements = &types->etype.elements;
     view->facts = (struct vs_view_facts){
-        .datarep = types->datarep,
-        .datarep_name = types->datarep_name,
-        .etype_size = types->etype.native,
+        .datarep = types->representation->datarep,
+        .datarep_name = types->representation->name,
+        .user = types->representation->user,
+        .etype_size = elements->count * elements->native,
         .etype_file_size = types->etype.node->size,
         .etype_extent = types->etype.ub - types->etype.lb,
         .identical = types->etype.identical,
+        .basic = elements->basic,
     };
 }
 
@@ -351,13 +328,14 @@ int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_
 int vs_types_check(const struct vs_source *source)
 {
     struct vs_arena arena = {0};
-    struct vs_type byte = vs_type_basic(&arena, vs_basic_find("byte"), VS_NATIVE);
+    struct vs_type byte = vs_type_basic(&arena, vs_basic_find("byte"), vs_representation_native());
     struct vs_type unit = vs_type_unit(&arena, &byte);
     struct vs_builder b = {
         .arena = &arena,
         .scope = source->scope,
         .text = source->text,
         .types = source->types,
+        .representation = vs_representation_native(),
         .etype = &unit,
         .any_leaf = true,
     };
