@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../viewspec/spec.h"
+#include "../../viewspec/element.h"
 #include "prop_oracle.h"
 
 const char *const prop_group_names[PROP_GROUPS] = {
     [PROP_VERDICT] = "legal specs are accepted, others refused",
     [PROP_FACTS] = "size, extent and the other facts of a map",
+    [PROP_ELEMENTS] = "elements of random ranges",
     [PROP_DISPLACEMENT] = "displacement of every byte",
     [PROP_BATCHES] = "batches of random ranges",
     [PROP_RUNS] = "runs of random ranges, each as long as it can be",
@@ -123,6 +124,55 @@ static void check_facts(struct prop_state *state, const struct tt_model *model,
     if (facts->disjoint && overlap)
         prop_fail(state, PROP_FACTS, "disjoint, but a byte is held twice");
     state->overlapping += overlap;
+}
+
+/* Walks the etype's own list of basic types, over and over, along the elements of a range. */
+static void check_elements(struct prop_state *state, const struct tt_model *model,
+                           const struct vs_view *view, int64_t from, int64_t length)
+{
+    const struct tt_map *etype = &model->etype;
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int64_t offset = 0, position = 0, i = 0;
+
+    state->done[PROP_ELEMENTS]++;
+    vs_elements_start(&cursor, view, from, length);
+    while (vs_elements_next(&cursor, &run)) {
+        for (bool first = true; run.count > 0; i++) {
+            const struct tt_basic *basic = &tt_basics[etype->entries[i % etype->count].basic];
+            int file = tt_basic_size(&model->etype_env, (int)(basic - tt_basics));
+            if (offset + basic->size > from) {
+                bool good = run.basic == vs_basic_find(basic->name) && run.native == basic->size &&
+                            run.file == file && offset < from + length;
+                if (!good || (first && (run.offset != offset || run.position != position))) {
+                    prop_fail(state, PROP_ELEMENTS,
+                              "range %" PRId64 "+%" PRId64 ": element %" PRId64 " is not %s", from,
+                              length, i, basic->name);
+                    return;
+                }
+                first = false;
+                run.count--;
+            }
+            offset += basic->size;
+            position += file;
+        }
+    }
+    if (offset < from + length)
+        prop_fail(state, PROP_ELEMENTS, "range %" PRId64 "+%" PRId64 " ends at %" PRId64, from,
+                  length, offset);
+}
+
+static void check_element_ranges(struct prop_state *state, const struct tt_model *model,
+                                 const struct vs_view *view, uint64_t *random)
+{
+    int64_t end = 3 * model->etype_native;
+
+    check_elements(state, model, view, 0, end);
+    for (int i = 0; i < 4 && !state->failed; i++) {
+        int64_t from = (int64_t)(tt_random(random) % (uint64_t)end);
+        check_elements(state, model, view, from,
+                       1 + (int64_t)(tt_random(random) % (uint64_t)(end - from)));
+    }
 }
 
 static void check_displacements(struct prop_state *state, const struct tt_model *model,
@@ -295,6 +345,8 @@ static void check_legal(struct prop_state *state, struct tt_model *model,
     const struct vs_map *map = vs_view_map(view);
 
     check_facts(state, model, view);
+    if (!state->failed)
+        check_element_ranges(state, model, view, random);
     if (!state->failed)
         check_sizes(state, model, view, random);
     if (model->tile_size == 0) {

@@ -9,6 +9,7 @@
 enum prop_group {
     PROP_VERDICT,
     PROP_FACTS,
+    PROP_ELEMENTS,
     PROP_DISPLACEMENT,
     PROP_BATCHES,
     PROP_RUNS,
