@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec.h"
+#include "element.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -58,6 +58,27 @@ static void check_runs(const struct vs_map *map, int64_t position, int64_t lengt
     CHECK(at <= position + length);
 }
 
+/* Elements follow each other from the one that holds offset on, at the same rate as etypes. */
+static void check_elements(const struct vs_view *view, int64_t offset, int64_t length)
+{
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int64_t at = -1, position = -1;
+
+    vs_elements_start(&cursor, view, offset, length);
+    for (int i = 0; i < 50 && vs_elements_next(&cursor, &run); i++) {
+        CHECK(run.count > 0 && run.native > 0 && run.file > 0);
+        CHECK(i == 0 ? run.offset <= offset && run.offset + run.native > offset
+                     : run.offset == at && run.position == position);
+        if (run.offset % facts->etype_size == 0)
+            CHECK(run.position == run.offset / facts->etype_size * facts->etype_file_size);
+        at = run.offset + run.count * run.native;
+        position = run.position + run.count * run.file;
+    }
+    CHECK(at < 0 || at > offset);
+}
+
 static void check_view(const struct vs_view *view)
 {
     static const int64_t sizes[] = {0, 1, 7, 100, 4096, 1 << 20, INT64_C(1) << 40, INT64_MAX};
@@ -80,6 +101,7 @@ static void check_view(const struct vs_view *view)
     if (facts->limit > 100)
         check_runs(map, facts->limit - 100, 100);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        check_elements(view, sizes[i], 1000);
         int64_t shown = vs_view_positions(view, sizes[i]);
         CHECK(shown >= last && shown <= facts->limit);
         CHECK(shown % vs_view_facts(view)->etype_file_size == 0);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "load.h"
+#include "made_up.h"
 
 /* Allocations until one fails; negative: none does. */
 static long countdown = -1;
@@ -65,6 +66,7 @@ static void *json_allocate(size_t size)
     return !spare_json && fails() ? NULL : __real_malloc(size);
 }
 
+/* A spec of tests/specs/valid, or the text of one. */
 static int load(const char *name)
 {
     struct vs_error error = {0};
@@ -72,7 +74,9 @@ static int load(const char *name)
     char path[256];
 
     snprintf(path, sizeof(path), "../specs/valid/%s.json", name);
-    int rc = mpiio_spec_load(path, NULL, &spec, &error);
+    int rc = name[0] == '{' ? vs_spec_parse(name, strlen(name), "text", "/folder", &with_made_up,
+                                            &spec, &error)
+                            : mpiio_spec_load(path, NULL, &spec, &error);
     for (size_t v = 0; !rc && v < vs_spec_view_count(spec); v++) {
         for (int64_t rank = 0; !rc && rank < vs_spec_ranks(spec); rank++) {
             struct vs_view *view = NULL;
@@ -106,9 +110,14 @@ static long fail_each(const char *name)
     }
 }
 
-static const char *const names[] = {"several-views",       "struct-etype",
-                                    "constructor-darray",  "constructor-struct",
-                                    "constructor-indexed", "per-rank"};
+static const char user_defined[] =
+    "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": \"long\", "
+    "\"datarep\": {\"name\": \"made-up\", \"library\": \"x.so\"}, \"per_rank\": [{}, "
+    "{\"datarep\": {\"name\": \"other\", \"library\": \"x.so\"}}]}}";
+
+static const char *const names[] = {
+    "several-views",       "struct-etype", "constructor-darray", "constructor-struct",
+    "constructor-indexed", "per-rank",     user_defined};
 
 static void own_allocations(void **state)
 {
