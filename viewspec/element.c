@@ -96,8 +96,9 @@ bool vs_elements_next(struct vs_element_cursor *cursor, struct vs_elements *run)
     *run = *next;
     run->count = 0;
     while (next->offset < cursor->end && next->basic == run->basic) {
-        int64_t wanted = (cursor->end - next->offset - 1) / next->native + 1;
-        int64_t count = wanted < next->count ? wanted : next->count;
+        int64_t count = next->count, wanted = cursor->end - next->offset;
+        if (count * next->native > wanted)
+            count = (wanted - 1) / next->native + 1;
         run->count += count;
         next->offset += count * next->native;
         next->position += count * next->file;

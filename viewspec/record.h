@@ -40,8 +40,7 @@ struct vs_record {
 struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count,
                                  const struct vs_repeat *old);
 
-/* What the count entries of list (only read) are in turn. */
-struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count,
-                                const struct vs_repeat *list);
+/* What the count entries of list are in turn. The list is in arena, and used up. */
+struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs_repeat *list);
 
 #endif

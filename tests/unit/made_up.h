@@ -45,7 +45,7 @@ static inline int load_made_up(void *argument, const char *name, const char *lib
         return -ENOMEM;
     made->library = argument;
     for (size_t i = 0; i < VS_BASICS; i++)
-        made->file_size[i] = made_up_size(i);
+        made->file_size[i] = vs_basic_at(i)->kind == VS_BYTES ? 0 : made_up_size(i);
     if (strcmp(name, "partial") == 0)
         made->file_size[vs_basic_number(vs_basic_find("long"))] = 0;
     *datarep = made;
