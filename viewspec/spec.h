@@ -56,9 +56,9 @@ struct vs_overrides {
 
 /*
  * Checks and resolves the spec in length bytes of text. source is the name that errors carry; a
- * relative "file" is taken from folder. overrides may be NULL. Every view is checked here as rank 0
- * has it; what depends on the rank is checked again by vs_spec_view. The new spec is the caller's:
- * vs_spec_free.
+ * relative "file" or "library" is taken from folder, an absolute path. overrides may be NULL. Every
+ * view is checked here as rank 0 has it; what depends on the rank is checked again by vs_spec_view.
+ * The new spec is the caller's: vs_spec_free.
  */
 int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
                   const struct vs_overrides *overrides, struct vs_spec **spec,
