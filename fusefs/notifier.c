@@ -54,7 +54,8 @@ static void *work(void *data)
         pthread_mutex_unlock(&notifier->lock);
         carry_out(notifier, notice);
         pthread_mutex_lock(&notifier->lock);
-        notifier->pending--;
+        if (--notifier->pending == 0)
+            pthread_cond_signal(&notifier->done);
     }
     pthread_mutex_unlock(&notifier->lock);
     return NULL;
@@ -68,6 +69,7 @@ int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session)
     *notifier = (struct fs_notifier){.session = session};
     pthread_mutex_init(&notifier->lock, NULL);
     pthread_cond_init(&notifier->wake, NULL);
+    pthread_cond_init(&notifier->done, NULL);
     /* Signals are for the main thread, whose loop they end. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -87,24 +89,17 @@ void fs_notifier_stop(struct fs_notifier *notifier)
     pthread_mutex_unlock(&notifier->lock);
     pthread_join(notifier->thread, NULL);
     pthread_cond_destroy(&notifier->wake);
+    pthread_cond_destroy(&notifier->done);
     pthread_mutex_destroy(&notifier->lock);
     notifier->started = false;
 }
 
-bool fs_notifier_busy(struct fs_notifier *notifier)
-{
-    bool busy;
-
-    pthread_mutex_lock(&notifier->lock);
-    busy = notifier->pending != 0;
-    pthread_mutex_unlock(&notifier->lock);
-    return busy;
-}
-
-void fs_notifier_close(struct fs_notifier *notifier)
+void fs_notifier_finish(struct fs_notifier *notifier)
 {
     pthread_mutex_lock(&notifier->lock);
     notifier->closed = true;
+    while (notifier->pending != 0)
+        pthread_cond_wait(&notifier->done, &notifier->lock);
     pthread_mutex_unlock(&notifier->lock);
 }
 

@@ -22,7 +22,7 @@ struct fs_notifier {
     bool started;
 
     pthread_mutex_t lock;
-    pthread_cond_t wake;
+    pthread_cond_t wake, done;
     struct fs_notice *first, *last; /* what is to be done, in order; lock: lock */
     size_t pending;                 /* what is not done yet; lock: lock */
     bool closed;                    /* takes nothing more; lock: lock */
@@ -32,14 +32,14 @@ struct fs_notifier {
 /* Starts the thread (after any fork). Returns 0 or a negative errno. */
 int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session);
 
-/* Ends the thread once all is done; see fs_notifier_busy. */
+/* Ends the thread once all is done, after the loop and whoever may call fs_notifier_finish. */
 void fs_notifier_stop(struct fs_notifier *notifier);
 
-/* From now on nothing more is taken over. Thread-safe. */
-void fs_notifier_close(struct fs_notifier *notifier);
-
-/* True while something is to be done: someone must go on answering requests. */
-bool fs_notifier_busy(struct fs_notifier *notifier);
+/*
+ * Takes nothing more over, and waits until what was is done: others must go on answering requests,
+ * or the mount be gone. Thread-safe.
+ */
+void fs_notifier_finish(struct fs_notifier *notifier);
 
 /*
  * Has the pages of slice, which the kernel knows by the number inode, dropped; references the slice

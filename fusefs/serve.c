@@ -3,22 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "device.h"
+#include "loop.h"
 #include "stop.h"
-
-/* How long the notifier is waited for between two looks at the device, in ms. */
-#define DRAIN_POLL 10
-/* So many of these waits without a request, and what the kernel waits for will not come. */
-#define DRAIN_QUIET 200
 
 static int add_option(char **list, const char *name, const char *value)
 {
@@ -121,62 +115,24 @@ static int mount_quietly(struct fs_session *session)
     return failed;
 }
 
-/*
- * The notifier may still wait for pages that the kernel has locked for a READ which nobody has
- * taken up: answers requests until it is done. It gets no more to do, or those who ask without end
- * would be answered without end. libfuse cancels its workers, one of which may just have taken a
- * READ that is lost with it: where nothing moves any more the connection is aborted.
- */
-static void drain(struct fs_session *session)
+/* Serves until a signal or an unmount; then nothing is mounted. Returns 0 or a negative errno. */
+static int serve(struct fs_session *session)
 {
-    struct fuse_buf buffer = {.mem = NULL};
-    struct pollfd device = {.fd = fuse_session_fd(session->fuse), .events = POLLIN};
-    int quiet = 0;
-
-    fs_notifier_close(&session->notifier);
-    while (fs_notifier_busy(&session->notifier)) {
-        if (poll(&device, 1, DRAIN_POLL) <= 0) {
-            if (++quiet == DRAIN_QUIET)
-                umount2(session->mountpoint, MNT_FORCE);
-            continue;
-        }
-        if (device.revents & (POLLERR | POLLHUP | POLLNVAL))
-            break;
-        if (fuse_session_receive_buf(session->fuse, &buffer) > 0)
-            fuse_session_process_buf(session->fuse, &buffer);
-    }
-    free(buffer.mem);
-}
-
-static int run_loop(struct fs_session *session, struct fuse_loop_config *config)
-{
+    struct fs_loop loop;
+    struct fs_stop stop;
     int result = fs_notifier_start(&session->notifier, session);
 
     if (result != 0)
         return result;
-    fuse_loop_cfg_set_clone_fd(config, 0);
-    fuse_loop_cfg_set_max_threads(config, session->options->threads);
-    fuse_loop_cfg_set_idle_threads(config, session->options->threads);
-    result = fuse_session_loop_mt(session->fuse, config);
-    drain(session);
-    fs_notifier_stop(&session->notifier);
-    return result;
-}
-
-/* Serves until a signal or an unmount; then nothing is mounted. Returns 0 or a negative errno. */
-static int serve(struct fs_session *session)
-{
-    struct fuse_loop_config *config = fuse_loop_cfg_create();
-    struct fs_stop stop;
-    int result = config != NULL ? fs_stop_start(&stop, session) : -ENOMEM;
-
+    fs_loop_init(&loop, session);
+    result = fs_stop_start(&stop, &loop);
     if (result == 0) {
-        result = run_loop(session, config);
+        result = fs_loop_run(&loop);
         fs_stop_end(&stop);
     }
-    if (config != NULL)
-        fuse_loop_cfg_destroy(config);
-    return result < 0 ? result : 0;
+    fs_loop_free(&loop);
+    fs_notifier_stop(&session->notifier);
+    return result;
 }
 
 static int serve_and_unmount(struct fs_session *session)

@@ -5,26 +5,26 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct fs_session;
+struct fs_loop;
 
 /*
  * The thread that waits for SIGTERM, SIGINT and SIGHUP. Upon one it has all that is written stored
  * while the mount still serves, and then ends the loop of the main thread.
  */
 struct fs_stop {
-    struct fs_session *session; /* borrowed */
-    pthread_t thread, main;
+    struct fs_loop *loop; /* borrowed */
+    pthread_t thread;
     atomic_bool ended; /* the loop has ended */
 };
 
 /*
- * Starts the thread, from the main thread before it begins its loop and any other thread: the
- * signals are blocked from here on, for good: a second one must not get between the end of the loop
- * and the unmount. 0 or a negative errno.
+ * Starts the thread, after the notifier and before the loop, from the thread that runs the loop:
+ * the signals are blocked from here on, for good: a second one must not get between the end of the
+ * loop and the unmount. 0 or a negative errno.
  */
-int fs_stop_start(struct fs_stop *stop, struct fs_session *session);
+int fs_stop_start(struct fs_stop *stop, struct fs_loop *loop);
 
-/* Ends the thread, after the loop. */
+/* Ends the thread, after the loop and before the notifier. */
 void fs_stop_end(struct fs_stop *stop);
 
 #endif

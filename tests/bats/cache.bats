@@ -317,29 +317,55 @@ EOF
     cmp out <(expected 1)
 }
 
-@test "cache: a daemon is stopped while fsyncs are under way" {
-    local pid
+# stop_under_load TIMES [COMMAND...]: mounts with that command before mpiio-mount, has six threads
+# write the file, read a slice and fsync it, and stops the daemon by SIGTERM, so many times.
+stop_under_load() {
+    local left=$1 pid load
+    shift
+    for (( ; left > 0; left--)); do
+        rm -f loaded
+        "$@" "$MPIIO_BIN/mpiio-mount" b.json "$mnt" 3>&-
+        pid=$("$@" jq .pid "$mnt/.mpiio/stats.json")
+        "$@" timeout 60 /usr/bin/python3 "$tmp/load.py" "$mnt/rank1" >loaded 3>&- &
+        load=$!
+        until [ -s loaded ] || ! kill -0 "$load"; do
+            sleep 0.01
+        done
+        "$@" kill -TERM "$pid"
+        gone "$pid"
+        wait "$load"
+        run ! is_mounted "$mnt"
+    done
+}
+
+# A slice to read, and the load on it.
+load_files() {
     blocks_spec 16777216
-    mount_spec b.json
-    pid=$(daemon_pid)
-    timeout 20 /usr/bin/python3 - "$mnt/rank1" 3>&- <<'EOF' &
+    cat >load.py <<'EOF'
 import os, sys, threading
 file = os.open("b.dat", os.O_WRONLY)
-def work():
-    fd = os.open(sys.argv[1], os.O_RDONLY)
+def work(fd):
     try:
         while True:
             os.pwrite(file, os.urandom(8), 4096)
             os.pread(fd, 1 << 20, 0)
             os.fsync(fd)
+            print("goes on", flush=True)
     except OSError:
         pass
-for i in range(6):
-    threading.Thread(target=work).start()
+for fd in [os.open(sys.argv[1], os.O_RDONLY) for i in range(6)]:
+    threading.Thread(target=work, args=(fd,)).start()
 EOF
-    sleep 0.5
-    kill -TERM "$pid"
-    gone "$pid"
-    wait $!
-    run ! is_mounted "$mnt"
+}
+
+@test "cache: a daemon is stopped while reads and fsyncs are under way" {
+    load_files
+    stop_under_load 10 env
+}
+
+@test "cache: a user's daemon is stopped while reads and fsyncs are under way" {
+    load_files
+    chmod 666 b.dat
+    user_folder "$mnt"
+    stop_under_load 10 as_user
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_LOOP_H
+#define FS_LOOP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct fs_session;
+struct fs_worker;
+
+/*
+ * The threads that take the kernel's requests and answer them. libfuse's own loop ends by
+ * cancelling its threads, and a request that one of them has just taken is lost with it: its page
+ * stays locked, and whoever waits for it waits for ever. Here a thread ends between two requests.
+ */
+struct fs_loop {
+    struct fs_session *session; /* borrowed */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct fs_worker *workers; /* those that were started; lock: lock */
+    unsigned count;            /* how many they are; lock: lock */
+    unsigned idle;             /* how many of them wait for a request; lock: lock */
+    unsigned running;          /* how many have not come to their end; lock: lock */
+    bool stop;                 /* no more requests are to be taken; lock: lock */
+    int failed;                /* a negative errno that a worker met; lock: lock */
+};
+
+/* Sets up a loop for a session that is mounted; fs_loop_free gives back what it takes. */
+void fs_loop_init(struct fs_loop *loop, struct fs_session *session);
+void fs_loop_free(struct fs_loop *loop);
+
+/*
+ * Serves until fs_loop_end or an unmount, with as many threads as are needed at once, up to the
+ * mount's option "threads". Each request that was taken is answered when this returns: 0, or a
+ * negative errno. Once only.
+ */
+int fs_loop_run(struct fs_loop *loop);
+
+/* Has fs_loop_run return. Does not wait for it; thread-safe, while the loop is set up. */
+void fs_loop_end(struct fs_loop *loop);
+
+#endif
