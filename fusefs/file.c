@@ -99,8 +99,19 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 
 /*
  * close(2). The kernel has sent what it held back of the slice before, and tells of its errors
- * itself; what is left to tell is that others could not have the file stored.
+ * itself; what is left to tell is that others could not have the file stored, and that something
+ * of the slice is not stored yet.
  */
+static int do_flush(struct fs_session *session, struct fs_handle *handle)
+{
+    int failed = fs_sync_missed(session, handle);
+
+    if (handle->slice == NULL)
+        return failed;
+    fs_store_lost(session);
+    return failed != 0 ? failed : fs_losses_error(&session->losses, handle->slice->inode);
+}
+
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
@@ -109,7 +120,7 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     fs_count(session, FS_OTHER);
     if (session->writeback)
         fs_handle_flushed(session, fs_handle_of(info));
-    fuse_reply_err(request, -fs_sync_missed(session, fs_handle_of(info)));
+    fuse_reply_err(request, -do_flush(session, fs_handle_of(info)));
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
@@ -164,6 +175,24 @@ static size_t read_text(const struct fs_handle *handle, char *buffer, size_t siz
     return size;
 }
 
+/* The file's bytes, and over them those that could not be stored in it. */
+static ssize_t read_slice(struct fs_session *session, const struct fs_slice *slice, char *buffer,
+                          size_t size, off_t offset)
+{
+    struct fs_losses *losses = &session->losses;
+    unsigned changes;
+    ssize_t got;
+
+    do {
+        changes = atomic_load(&losses->changes);
+        got = mpiio_slice_read(slice->slice, buffer, size, offset);
+        if (got >= 0)
+            got = (ssize_t)fs_losses_overlay(losses, slice->inode, buffer, (size_t)got, size,
+                                             offset, session->writeback);
+    } while (got >= 0 && atomic_load(&losses->changes) != changes);
+    return got;
+}
+
 /* Reads into buffer, which is this thread's own: the answer outlives the handle if the reader
    closes it as soon as it has the bytes. */
 static ssize_t do_read(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
@@ -180,7 +209,7 @@ static ssize_t do_read(struct fs_session *session, fuse_ino_t inode, struct fs_h
     if (atomic_load_explicit(&handle->pending, memory_order_relaxed) &&
         atomic_exchange(&handle->pending, false))
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
-    got = mpiio_slice_read(handle->slice->slice, buffer, size, offset);
+    got = read_slice(session, handle->slice, buffer, size, offset);
     if (got >= 0)
         notice_end(session, handle->slice, inode, offset + (off_t)size, offset + got);
     return got;

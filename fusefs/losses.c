@@ -2,48 +2,102 @@
 #include "losses.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Parts that are kept in mind: a few MiB. */
 #define LOSSES_MAX 65536
+/* Bytes of them that are kept. */
+#define LOSSES_KEPT ((size_t)64 << 20)
 
 struct fs_loss {
     struct fs_loss *next;
     uint64_t inode;
     int64_t start, end;
+    char *bytes; /* NULL: they are not kept */
 };
 
 void fs_losses_init(struct fs_losses *losses)
 {
+    pthread_rwlockattr_t attributes;
+
     *losses = (struct fs_losses){.lock = PTHREAD_MUTEX_INITIALIZER};
+    /* Writers that keep coming do not keep what is lost from being stored. */
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&losses->storing, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+}
+
+/* Takes the part that link points to out of the list, and leaves its bytes alone. Lock held. */
+static struct fs_loss take(struct fs_losses *losses, struct fs_loss **link)
+{
+    struct fs_loss *loss = *link;
+    struct fs_loss taken = *loss;
+
+    *link = loss->next;
+    if (loss->bytes != NULL)
+        losses->kept -= (size_t)(loss->end - loss->start);
+    free(loss);
+    atomic_fetch_sub(&losses->count, 1);
+    atomic_fetch_add(&losses->changes, 1);
+    return taken;
 }
 
 void fs_losses_free(struct fs_losses *losses)
 {
-    while (losses->first != NULL) {
-        struct fs_loss *loss = losses->first;
-
-        losses->first = loss->next;
-        free(loss);
-    }
+    while (losses->first != NULL)
+        free(take(losses, &losses->first).bytes);
     pthread_mutex_destroy(&losses->lock);
+    pthread_rwlock_destroy(&losses->storing);
 }
 
-/* Lock held. Without room the part is counted only, and for good. */
-static void insert(struct fs_losses *losses, uint64_t inode, int64_t start, int64_t end)
+bool fs_losses_begin_write(struct fs_losses *losses)
+{
+    return atomic_load(&losses->count) != 0 && pthread_rwlock_rdlock(&losses->storing) == 0;
+}
+
+void fs_losses_end_write(struct fs_losses *losses, bool begun)
+{
+    if (begun)
+        pthread_rwlock_unlock(&losses->storing);
+}
+
+/* A copy of bytes, or NULL if there is no room for it. Lock held. */
+static char *keep(const struct fs_losses *losses, const char *bytes, size_t length)
+{
+    char *copy = NULL;
+
+    if (bytes != NULL && length <= LOSSES_KEPT - losses->kept)
+        copy = malloc(length);
+    if (copy != NULL)
+        memcpy(copy, bytes, length);
+    return copy;
+}
+
+/* Lock held. Without room the bytes are not kept, or the part is counted only, and for good. */
+static void insert(struct fs_losses *losses, uint64_t inode, int64_t start, int64_t end,
+                   const char *bytes)
 {
     struct fs_loss *loss = losses->first;
+    char *copy = keep(losses, bytes, (size_t)(end - start));
 
-    if (loss != NULL && loss->inode == inode && loss->end == start) {
+    atomic_fetch_add(&losses->changes, 1);
+    if (copy == NULL && loss != NULL && loss->bytes == NULL && loss->inode == inode &&
+        loss->end == start) {
         loss->end = end;
         return;
     }
     loss = atomic_load(&losses->count) < LOSSES_MAX ? malloc(sizeof(*loss)) : NULL;
     if (loss == NULL) {
         losses->forgotten += (uint64_t)(end - start);
+        free(copy);
         return;
     }
-    *loss = (struct fs_loss){.next = losses->first, .inode = inode, .start = start, .end = end};
+    *loss = (struct fs_loss){
+        .next = losses->first, .inode = inode, .start = start, .end = end, .bytes = copy};
     losses->first = loss;
+    if (copy != NULL)
+        losses->kept += (size_t)(end - start);
     atomic_fetch_add(&losses->count, 1);
 }
 
@@ -53,29 +107,30 @@ static void subtract(struct fs_losses *losses, uint64_t inode, int64_t start, in
     struct fs_loss **link = &losses->first;
 
     while (*link != NULL) {
-        struct fs_loss *loss = *link;
-        struct fs_loss old = *loss;
+        const struct fs_loss *loss = *link;
+        struct fs_loss old;
 
-        if (old.inode != inode || old.end <= start || old.start >= end) {
-            link = &loss->next;
+        if (loss->inode != inode || loss->end <= start || loss->start >= end) {
+            link = &(*link)->next;
             continue;
         }
-        *link = old.next;
-        free(loss);
-        atomic_fetch_sub(&losses->count, 1);
+        old = take(losses, link);
         if (old.start < start)
-            insert(losses, inode, old.start, start);
+            insert(losses, inode, old.start, start, old.bytes);
         if (old.end > end)
-            insert(losses, inode, end, old.end);
+            insert(losses, inode, end, old.end,
+                   old.bytes != NULL ? old.bytes + (end - old.start) : NULL);
+        free(old.bytes);
         link = &losses->first; /* what is left lies outside: this ends */
     }
 }
 
-void fs_losses_add(struct fs_losses *losses, uint64_t inode, int64_t start, int64_t end, int error)
+void fs_losses_add(struct fs_losses *losses, uint64_t inode, const char *bytes, size_t length,
+                   int64_t offset, int error)
 {
     pthread_mutex_lock(&losses->lock);
-    subtract(losses, inode, start, end);
-    insert(losses, inode, start, end);
+    subtract(losses, inode, offset, offset + (int64_t)length);
+    insert(losses, inode, offset, offset + (int64_t)length, bytes);
     losses->error = error;
     pthread_mutex_unlock(&losses->lock);
 }
@@ -87,6 +142,73 @@ void fs_losses_remove(struct fs_losses *losses, uint64_t inode, int64_t start, i
     pthread_mutex_lock(&losses->lock);
     subtract(losses, inode, start, end);
     pthread_mutex_unlock(&losses->lock);
+}
+
+size_t fs_losses_overlay(struct fs_losses *losses, uint64_t inode, char *buffer, size_t got,
+                         size_t size, int64_t offset, bool grow)
+{
+    if (atomic_load(&losses->count) == 0)
+        return got;
+    if (grow)
+        memset(buffer + got, 0, size - got);
+    else
+        size = got;
+    pthread_mutex_lock(&losses->lock);
+    for (const struct fs_loss *loss = losses->first; loss != NULL; loss = loss->next) {
+        int64_t start = loss->start > offset ? loss->start : offset;
+        int64_t limit = offset + (int64_t)size;
+        int64_t end = loss->end < limit ? loss->end : limit;
+
+        if (loss->inode != inode || loss->bytes == NULL || start >= end)
+            continue;
+        memcpy(buffer + (start - offset), loss->bytes + (start - loss->start),
+               (size_t)(end - start));
+        if ((size_t)(end - offset) > got)
+            got = (size_t)(end - offset);
+    }
+    pthread_mutex_unlock(&losses->lock);
+    return got;
+}
+
+void fs_losses_retry(struct fs_losses *losses, fs_losses_store *store, void *data)
+{
+    struct fs_loss **link = &losses->first;
+
+    if (atomic_load(&losses->count) == 0)
+        return;
+    pthread_rwlock_wrlock(&losses->storing);
+    pthread_mutex_lock(&losses->lock);
+    while (*link != NULL) {
+        struct fs_loss *loss = *link;
+        size_t length = (size_t)(loss->end - loss->start), done = 0;
+
+        if (loss->bytes != NULL)
+            done = store(data, loss->inode, loss->bytes, length, loss->start, &losses->error);
+        if (done == length) {
+            free(take(losses, link).bytes);
+            continue;
+        }
+        /* A part of it may be stored: it is the same there. */
+        link = &loss->next;
+    }
+    pthread_mutex_unlock(&losses->lock);
+    pthread_rwlock_unlock(&losses->storing);
+}
+
+int fs_losses_error(struct fs_losses *losses, uint64_t inode)
+{
+    const struct fs_loss *loss;
+    int error;
+
+    if (atomic_load(&losses->count) == 0)
+        return 0;
+    pthread_mutex_lock(&losses->lock);
+    loss = losses->first;
+    while (loss != NULL && loss->inode != inode)
+        loss = loss->next;
+    error = loss != NULL ? losses->error : 0;
+    pthread_mutex_unlock(&losses->lock);
+    return error;
 }
 
 uint64_t fs_losses_bytes(struct fs_losses *losses, int *error)

@@ -84,8 +84,11 @@ void fs_sync_written(struct fs_session *session, struct fs_handle *handle);
  * Takes note that bytes which the kernel held back cannot be stored, for the reason error
  * (negative): it has forgotten them. sync.c; thread-safe.
  */
-void fs_lost(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
-             size_t length, int error);
+void fs_lost(struct fs_session *session, const struct fs_slice *slice, const char *bytes,
+             size_t length, int64_t offset, int error);
+
+/* Stores what was lost, as far as it is kept and can be stored now. write.c; thread-safe. */
+void fs_store_lost(struct fs_session *session);
 
 /* The present text of stats.json: new, the caller's to free(); NULL without memory. stats.c */
 char *fs_stats_text(struct fs_session *session);

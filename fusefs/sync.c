@@ -23,12 +23,12 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     return failed;
 }
 
-void fs_lost(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
-             size_t length, int error)
+void fs_lost(struct fs_session *session, const struct fs_slice *slice, const char *bytes,
+             size_t length, int64_t offset, int error)
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
 
-    fs_losses_add(&session->losses, slice->inode, offset, offset + (int64_t)length, error);
+    fs_losses_add(&session->losses, slice->inode, bytes, length, offset, error);
     if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
         fs_log_error(&session->log, "rank %lld: %zu bytes at %" PRId64 " cannot be stored: %s",
                      (long long)node.rank, length, offset, strerror(-error));
@@ -57,11 +57,16 @@ int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
 
 int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
 {
-    int failed = sync_file(session, data_only);
-    int missed = fs_sync_missed(session, handle);
+    int failed, missed, lost;
 
+    fs_store_lost(session);
+    failed = sync_file(session, data_only);
+    missed = fs_sync_missed(session, handle);
+    lost = fs_losses_error(&session->losses, handle->slice->inode);
     if (failed == 0)
         failed = missed;
+    if (failed == 0)
+        failed = lost;
     if (failed == 0)
         atomic_store(&handle->unsynced, false);
     return failed;
@@ -92,9 +97,10 @@ static int send_pages(struct fs_session *session)
 int fs_sync_all(struct fs_session *session)
 {
     int failed = send_pages(session);
-    int synced = sync_file(session, false);
-    int error;
+    int synced, error;
 
+    fs_store_lost(session);
+    synced = sync_file(session, false);
     if (failed == 0)
         failed = synced;
     if (fs_losses_bytes(&session->losses, &error) != 0 && failed == 0)

@@ -42,36 +42,76 @@ static ssize_t append(struct fs_session *session, fuse_ino_t inode, struct fs_sl
 }
 
 /*
- * A page that was stored to through a mapping, or, where the kernel holds writes back, written to.
- * The kernel takes a short count for all. Behind the end of the slice there is nothing to store,
- * unless the kernel is the one who knows the end.
+ * Stores bytes that the kernel held back: how many, from the first on; why not all is put into
+ * error. Behind the end of the slice there is nothing to store, and all counts as stored, unless
+ * the kernel is the one who knows the end.
  */
-static ssize_t store_page(struct fs_session *session, struct fs_slice *slice, const char *buffer,
-                          size_t size, int64_t offset)
+static size_t store_held(struct fs_session *session, struct fs_slice *slice, const char *bytes,
+                         size_t length, int64_t offset, int *error)
 {
-    size_t wanted = size, done = 0;
-    ssize_t put = 0;
+    size_t wanted = length, done = 0;
 
     if (!session->writeback) {
         int64_t end = mpiio_slice_size(slice->slice);
 
-        if (end < 0)
-            return end;
+        if (end < 0) {
+            *error = (int)end;
+            return 0;
+        }
         if (end - offset < (int64_t)wanted)
             wanted = end > offset ? (size_t)(end - offset) : 0;
     }
     while (done < wanted) {
-        put = mpiio_slice_write(slice->slice, buffer + done, wanted - done, offset + (int64_t)done);
-        if (put <= 0)
-            break;
+        ssize_t put =
+            mpiio_slice_write(slice->slice, bytes + done, wanted - done, offset + (int64_t)done);
+
+        if (put <= 0) {
+            *error = put < 0 ? (int)put : -EIO;
+            return done;
+        }
         done += (size_t)put;
     }
+    return length;
+}
+
+/*
+ * A page that was stored to through a mapping, or, where the kernel holds writes back, written to.
+ * The kernel takes a short count for all.
+ */
+static ssize_t store_page(struct fs_session *session, struct fs_slice *slice, const char *buffer,
+                          size_t size, int64_t offset)
+{
+    int error = 0;
+    size_t done = store_held(session, slice, buffer, size, offset, &error);
+
     if (done > 0)
         fs_losses_remove(&session->losses, slice->inode, offset, offset + (int64_t)done);
-    if (done == wanted)
+    if (done == size)
         return (ssize_t)size;
-    fs_lost(session, slice, offset + (int64_t)done, wanted - done, put < 0 ? (int)put : -EIO);
-    return put < 0 ? put : -EIO;
+    fs_lost(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
+    return error;
+}
+
+static size_t store_again(void *data, uint64_t inode, const char *bytes, size_t length,
+                          int64_t offset, int *error)
+{
+    struct fs_session *session = data;
+    struct fs_slice *slice;
+    size_t done;
+    int failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &slice);
+
+    if (failed != 0) {
+        *error = failed;
+        return 0;
+    }
+    done = store_held(session, slice, bytes, length, offset, error);
+    fs_slices_put(&session->slices, slice);
+    return done;
+}
+
+void fs_store_lost(struct fs_session *session)
+{
+    fs_losses_retry(&session->losses, store_again, session);
 }
 
 /* Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. */
@@ -82,30 +122,38 @@ static int sync_direct(struct fs_session *session, struct fs_handle *handle, int
     return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
 }
 
+static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const char *buffer,
+                         size_t size, off_t offset, const struct fuse_file_info *info)
+{
+    struct fs_slice *slice = fs_handle_of(info)->slice;
+    ssize_t put;
+
+    if (info->writepage)
+        return store_page(session, slice, buffer, size, offset);
+    if ((info->flags & O_APPEND) && !session->writeback)
+        return append(session, inode, slice, buffer, size, offset);
+    put = mpiio_slice_write(slice->slice, buffer, size, offset);
+    if (put > 0)
+        note_stored(session, slice, offset, put);
+    return put;
+}
+
 static ssize_t do_write(struct fs_session *session, fuse_ino_t inode, const char *buffer,
                         size_t size, off_t offset, const struct fuse_file_info *info)
 {
     struct fs_handle *handle = fs_handle_of(info);
     ssize_t put;
+    bool begun;
+    int failed;
 
     if (handle->slice == NULL)
         return -EBADF;
     fs_sync_written(session, handle);
-    if (info->writepage)
-        return store_page(session, handle->slice, buffer, size, offset);
-    if ((info->flags & O_APPEND) && !session->writeback) {
-        put = append(session, inode, handle->slice, buffer, size, offset);
-    } else {
-        put = mpiio_slice_write(handle->slice->slice, buffer, size, offset);
-        if (put > 0)
-            note_stored(session, handle->slice, offset, put);
-    }
-    if (put > 0) {
-        int failed = sync_direct(session, handle, info->flags);
-
-        return failed != 0 ? failed : put;
-    }
-    return put;
+    begun = fs_losses_begin_write(&session->losses);
+    put = put_bytes(session, inode, buffer, size, offset, info);
+    fs_losses_end_write(&session->losses, begun);
+    failed = put > 0 && !info->writepage ? sync_direct(session, handle, info->flags) : 0;
+    return failed != 0 ? failed : put;
 }
 
 void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,

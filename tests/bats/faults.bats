@@ -138,7 +138,7 @@ full_disk() {
     run -0 /usr/bin/python3 - "$mnt/rank0" <<'EOF'
 import errno, mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
-size = 4 << 20
+size = 1 << 20
 map = mmap.mmap(fd, size)
 map[:] = b"x" * size
 try:
@@ -171,6 +171,132 @@ EOF
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 0 >slice
     lines_there slice 3000000
+}
+
+# full_file SIZE: a sparse file of so many MiB on a disk that is full, and a spec of it.
+full_file() {
+    small_disk 8
+    truncate -s "${1}M" disk/x.dat
+    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    spec_of 512
+}
+
+# held HOW WHAT: writes lines by stores to a mapping or by write(2), as HOW says, where there is no
+# room for them, and prints what each step says. WHAT=fsync: then makes room and syncs again;
+# WHAT=over: writes over the first ones before that.
+held() {
+    /usr/bin/python3 - "$mnt" "$@" <<'EOF'
+import errno, json, mmap, os, sys
+mount, how, what = sys.argv[1:]
+size = 64 * 16384
+lines = b"".join(b"%063d\n" % i for i in range(size // 64))
+fd = os.open(mount + "/rank0", os.O_RDWR)
+def slice_reads():
+    return json.load(open(mount + "/.mpiio/stats.json"))["slice_reads"]
+def tell(call, *arguments):
+    try:
+        call(*arguments)
+        print("0", end=" ")
+    except OSError as error:
+        print(errno.errorcode[error.errno], end=" ")
+if how == "mapped":
+    map = mmap.mmap(fd, size)
+    map[:] = lines
+    tell(map.flush)
+    map.close()
+else:
+    os.pwrite(fd, lines, 0)
+tell(os.fsync, fd)
+tell(os.fsync, fd)
+other = os.open(mount + "/rank1", os.O_RDWR)
+tell(os.fsync, other)
+tell(os.close, other)
+tell(os.close, os.dup(fd))
+# The kernel forgets its pages; what was written is still there.
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+reads = slice_reads()
+assert os.pread(fd, size, 0) == lines
+assert os.pread(fd, 100, size - 100) == lines[-100:]
+assert slice_reads() > reads
+if what != "none":
+    os.remove("disk/ballast")
+if what == "over":
+    os.pwrite(fd, b"over" * 1600, 100)
+if what != "none":
+    tell(os.fsync, fd)
+tell(os.close, fd)
+EOF
+}
+
+lost() {
+    jq .lost_bytes "$mnt/.mpiio/stats.json"
+}
+
+@test "faults: stores to a mapped slice that found no room are stored by the next fsync" {
+    full_file 64
+    mount_spec x.json
+    run -0 held mapped fsync
+    [ "$output" = "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+    [ "$(lost)" -eq 0 ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice $((64 * 16384))
+}
+
+@test "faults: what was written (unique) and found no room is stored by the next fsync" {
+    full_file 0
+    mount_spec x.json -o unique
+    run -0 held written fsync
+    [ "$output" = "ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+    [ "$(lost)" -eq 0 ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice $((64 * 16384))
+}
+
+@test "faults: what found no room does not come back over a later write" {
+    full_file 64
+    mount_spec x.json
+    run -0 held mapped over
+    [ "$output" = "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    [ "$(tail -c +101 slice | head -c 6400 | tr -d over | wc -c)" -eq 0 ]
+    lines_there slice 100
+    run -1 lines_there slice $((64 * 16384))
+    [[ $output == "6"???" of 1048576 bytes are not there, first 100" ]]
+}
+
+# unsaved HOW [OPTION...]: nobody has the slice open any more; unmounting and SIGTERM save it.
+unsaved() {
+    local how=$1 size=$2 pid
+    shift 2
+    full_file "$size"
+    mount_spec x.json "$@"
+    run -0 held "$how" none
+    [[ $output == *"ENOSPC " ]]
+    [ "$(lost)" -gt 0 ]
+    run -1 mpiio-umount "$mnt"
+    [[ $output =~ "No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
+    pid=$(daemon_pid)
+    rm disk/ballast
+    if [ "$how" = mapped ]; then
+        mpiio-umount "$mnt"
+    else
+        kill -TERM "$pid"
+        gone "$pid"
+    fi
+    run ! is_mounted
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice $((64 * 16384))
+}
+
+@test "faults: unmounting stores what found no room before" {
+    unsaved mapped 64
+}
+
+@test "faults: SIGTERM stores what found no room before (unique)" {
+    unsaved written 0 -o unique
 }
 
 # inject CALLS WHAT COMMAND...: runs a command while the daemon's system calls of those names have

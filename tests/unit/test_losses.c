@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../fusefs/losses.h"
+
+#define SIZE   4096
+#define INODE  7
+#define ROUNDS 3000
+#define MIB    ((size_t)1 << 20)
+/* What losses.c keeps at most. */
+#define KEPT 64
+
+/* A slice that takes only what lies below room, and what should be in it. */
+struct model {
+    struct fs_losses losses;
+    char file[SIZE], want[SIZE];
+    bool lost[SIZE];
+    int64_t room;
+};
+
+static int setup(void **state)
+{
+    struct model *model = calloc(1, sizeof(*model));
+
+    if (model == NULL)
+        return -1;
+    fs_losses_init(&model->losses);
+    *state = model;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct model *model = *state;
+
+    fs_losses_free(&model->losses);
+    free(model);
+    return 0;
+}
+
+static size_t store(void *data, uint64_t inode, const char *bytes, size_t length, int64_t offset,
+                    int *error)
+{
+    struct model *model = data;
+    int64_t room = model->room > offset ? model->room - offset : 0;
+    size_t done = (int64_t)length < room ? length : (size_t)room;
+
+    assert_int_equal(inode, INODE);
+    memcpy(model->file + offset, bytes, done);
+    if (done < length)
+        *error = -ENOSPC;
+    return done;
+}
+
+static void check(struct model *model)
+{
+    char seen[SIZE];
+    uint64_t lost = 0;
+    int error;
+
+    memcpy(seen, model->file, SIZE);
+    assert_int_equal(fs_losses_overlay(&model->losses, INODE, seen, SIZE, SIZE, 0, false), SIZE);
+    assert_memory_equal(seen, model->want, SIZE);
+    for (size_t i = 0; i < SIZE; i++)
+        lost += model->lost[i];
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), lost);
+    assert_int_equal(fs_losses_error(&model->losses, INODE), lost > 0 ? -EIO : 0);
+    assert_int_equal(fs_losses_error(&model->losses, INODE + 1), 0);
+}
+
+/* Writes that fail and succeed, in any order: what is read is always what was written last. */
+static void test_random(void **state)
+{
+    struct model *model = *state;
+    int error;
+
+    srand(1);
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t start = (size_t)rand() % SIZE, length = (size_t)rand() % (SIZE - start) % 300 + 1;
+        bool fails = rand() % 2;
+
+        memset(model->want + start, i % 255 + 1, length);
+        memset(model->lost + start, fails, length);
+        if (fails) {
+            fs_losses_add(&model->losses, INODE, model->want + start, length, (int64_t)start, -EIO);
+        } else {
+            memcpy(model->file + start, model->want + start, length);
+            fs_losses_remove(&model->losses, INODE, (int64_t)start, (int64_t)(start + length));
+        }
+        check(model);
+    }
+    model->room = SIZE;
+    fs_losses_retry(&model->losses, store, model);
+    assert_memory_equal(model->file, model->want, SIZE);
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
+}
+
+static void test_retry_without_room(void **state)
+{
+    struct model *model = *state;
+    char bytes[100];
+    int error;
+
+    memset(bytes, 'x', sizeof(bytes));
+    fs_losses_add(&model->losses, INODE, bytes, 100, 0, -EIO);
+    fs_losses_add(&model->losses, INODE, bytes, 100, 100, -EIO);
+    model->room = 150;
+    fs_losses_retry(&model->losses, store, model);
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), 100);
+    assert_int_equal(error, -ENOSPC);
+    assert_int_equal(fs_losses_error(&model->losses, INODE), -ENOSPC);
+    model->room = SIZE;
+    fs_losses_retry(&model->losses, store, model);
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
+    assert_int_equal(model->file[199], 'x');
+}
+
+/* Behind the end of the file, where the kernel knows of more. */
+static void test_overlay_behind_the_end(void **state)
+{
+    struct model *model = *state;
+    struct fs_losses *losses = &model->losses;
+    char buffer[50];
+
+    memset(buffer, 'f', sizeof(buffer));
+    fs_losses_add(losses, INODE, "lost", 4, 30, -EIO);
+    assert_int_equal(fs_losses_overlay(losses, INODE, buffer, 10, 50, 0, false), 10);
+    assert_int_equal(buffer[20], 'f');
+    assert_int_equal(fs_losses_overlay(losses, INODE, buffer, 10, 50, 0, true), 34);
+    assert_memory_equal(buffer, "ffffffffff\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0lost", 34);
+    assert_int_equal(fs_losses_overlay(losses, INODE, buffer, 0, 2, 31, true), 2);
+    assert_memory_equal(buffer, "os", 2);
+    assert_int_equal(fs_losses_overlay(losses, INODE + 1, buffer, 3, 50, 0, true), 3);
+}
+
+static size_t count_bytes(void *data, uint64_t inode, const char *bytes, size_t length,
+                          int64_t offset, int *error)
+{
+    (void)inode, (void)bytes, (void)offset, (void)error;
+    *(size_t *)data += length;
+    return length;
+}
+
+/* What there is no room for is told until it is written again. */
+static void test_limit(void **state)
+{
+    struct model *model = *state;
+    char *bytes = calloc(1, MIB);
+    size_t stored = 0;
+    int error;
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < KEPT + 2; i++)
+        fs_losses_add(&model->losses, INODE, bytes, MIB, (int64_t)(i * MIB), -EIO);
+    free(bytes);
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), (KEPT + 2) * MIB);
+    fs_losses_retry(&model->losses, count_bytes, &stored);
+    assert_int_equal(stored, KEPT * MIB);
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), 2 * MIB);
+    assert_int_equal(fs_losses_error(&model->losses, INODE), -EIO);
+    fs_losses_remove(&model->losses, INODE, KEPT * (int64_t)MIB, (KEPT + 2) * (int64_t)MIB);
+    assert_int_equal(fs_losses_error(&model->losses, INODE), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_retry_without_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_overlay_behind_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
