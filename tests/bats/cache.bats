@@ -247,8 +247,9 @@ EOF
     blocks_spec
     mount_spec b.json
     pid=$(daemon_pid)
-    # What is read is never longer than the file was. (Bytes that are cut off and written again while
-    # they are read may be either, or zeros: no reader is promised more.)
+    # What is read is never longer than the file was. Bytes that are cut off and written again while
+    # they are read may come as zeros, as from a read(2) of the file: the kernel has nothing to tell
+    # that from by.
     timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
 import os, sys, threading, time
 stop = time.time() + 3
