@@ -29,6 +29,8 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         failed = check_access(session, handle->slice, info->flags);
     if (failed == 0)
         failed = fs_version_now(session, &handle->version);
+    handle->joins_writers = failed == 0 && session->writeback && handle->writes &&
+                            fs_slices_is_written(&session->slices, handle->slice);
     if (failed == 0)
         failed = fs_handle_join(session, handle, inode, thread);
     if (failed != 0)
@@ -81,6 +83,26 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
     return failed;
 }
 
+void fs_open_reply(struct fs_session *session, fuse_req_t request,
+                   const struct fuse_file_info *info)
+{
+    if (fuse_reply_open(request, info) == -ENOENT)
+        fs_handle_free(session, fs_handle_of(info));
+}
+
+/*
+ * What the kernel has not sent yet is cut off with O_TRUNC: of what others have written it sends
+ * all before the open is answered.
+ */
+static bool is_handed_over(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                           const struct fuse_file_info *info)
+{
+    const struct fs_handle *handle = fs_handle_of(info);
+
+    return handle->joins_writers &&
+           fs_notifier_open(&session->notifier, handle->slice, inode, request, info) == 0;
+}
+
 void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
@@ -93,8 +115,8 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     failed = do_open(request, inode, info);
     if (failed != 0)
         fuse_reply_err(request, -failed);
-    else if (fuse_reply_open(request, info) == -ENOENT) /* the open was given up meanwhile */
-        fs_handle_free(session, fs_handle_of(info));
+    else if (!is_handed_over(session, request, inode, info))
+        fs_open_reply(session, request, info);
 }
 
 /*

@@ -20,6 +20,7 @@ struct fs_handle {
     atomic_uint failed_syncs; /* of the session's, those that were told here or were before that */
 
     bool writes;            /* opened for writing */
+    bool joins_writers;     /* and others had it so, whose writes the kernel may hold back */
     bool direct;            /* past the page cache */
     pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
     bool flushed;           /* one who has it open has closed it. Lock: the slices' */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "notifier.h"
 
-#include "session.h"
+#include "operations.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,6 +13,8 @@ struct fs_notice {
     fuse_ino_t inode;          /* of the slice */
     fuse_req_t request;        /* to be answered, or NULL */
     struct fs_version version; /* with a request */
+    bool opens;                /* the request is an open of the slice, info its answer */
+    struct fuse_file_info info;
 };
 
 static void drop(struct fs_session *session, const struct fs_notice *notice)
@@ -21,7 +23,9 @@ static void drop(struct fs_session *session, const struct fs_notice *notice)
 
     if (failed == -ENOENT) /* the kernel holds nothing of it */
         failed = 0;
-    if (notice->request != NULL) {
+    if (notice->opens) {
+        fs_open_reply(session, notice->request, &notice->info);
+    } else if (notice->request != NULL) {
         if (failed == 0)
             fs_slices_set_filled(&session->slices, notice->slice, &notice->version);
         fuse_reply_err(notice->request, -failed);
@@ -122,23 +126,50 @@ static bool enqueue(struct fs_notifier *notifier, struct fs_notice *notice)
     return !closed;
 }
 
+/* Takes over a notice about a slice, the caller's to free() where it does not. */
+static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice, struct fs_notice *notice)
+{
+    notice->slice = fs_slices_ref(&notifier->session->slices, slice);
+    if (enqueue(notifier, notice))
+        return 0;
+    fs_slices_put(&notifier->session->slices, slice);
+    return -ENOTCONN;
+}
+
 int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fs_version *version)
 {
     struct fs_notice *notice = calloc(1, sizeof(*notice));
+    int failed;
 
     if (notice == NULL)
         return -ENOMEM;
-    notice->slice = fs_slices_ref(&notifier->session->slices, slice);
     notice->inode = inode;
     notice->request = request;
     if (request != NULL)
         notice->version = *version;
-    if (enqueue(notifier, notice))
-        return 0;
-    fs_slices_put(&notifier->session->slices, slice);
-    free(notice);
-    return -ENOTCONN;
+    failed = hand_over(notifier, slice, notice);
+    if (failed != 0)
+        free(notice);
+    return failed;
+}
+
+int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                     fuse_req_t request, const struct fuse_file_info *info)
+{
+    struct fs_notice *notice = calloc(1, sizeof(*notice));
+    int failed;
+
+    if (notice == NULL)
+        return -ENOMEM;
+    notice->inode = inode;
+    notice->request = request;
+    notice->opens = true;
+    notice->info = *info;
+    failed = hand_over(notifier, slice, notice);
+    if (failed != 0)
+        free(notice);
+    return failed;
 }
 
 int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request)

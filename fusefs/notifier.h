@@ -50,6 +50,13 @@ void fs_notifier_finish(struct fs_notifier *notifier);
 int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fs_version *version);
 
+/*
+ * The same for request, an open, which is answered with info after the kernel has sent what it
+ * holds back of the slice.
+ */
+int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                     fuse_req_t request, const struct fuse_file_info *info);
+
 /* Has request answered with the result of fs_sync_all. Else as fs_notifier_drop. */
 int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request);
 

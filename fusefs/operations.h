@@ -54,6 +54,10 @@ void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name);
 
 /* What handlers share. */
 
+/* Answers an open; the handle is freed where it was given up meanwhile. file.c; thread-safe. */
+void fs_open_reply(struct fs_session *session, fuse_req_t request,
+                   const struct fuse_file_info *info);
+
 /*
  * A reference to the slice of node. A view that does not compile gives -EIO and a line in the log.
  * attributes.c; thread-safe.

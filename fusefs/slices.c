@@ -200,6 +200,16 @@ static bool is_written(const struct fs_slice *slice)
     return handle != NULL;
 }
 
+bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    bool written;
+
+    pthread_mutex_lock(&slices->lock);
+    written = is_written(slice);
+    pthread_mutex_unlock(&slices->lock);
+    return written;
+}
+
 /* Takes references to those of all slices that are written to, up to room; counts all. Lock held.
  */
 static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t room)

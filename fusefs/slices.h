@@ -92,6 +92,9 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
  */
 int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list);
 
+/* True while the slice is open for writing. */
+bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice);
+
 /* Reads and sets slice->filled. */
 struct fs_version fs_slices_filled(struct fs_slices *slices, const struct fs_slice *slice);
 void fs_slices_set_filled(struct fs_slices *slices, struct fs_slice *slice,

@@ -561,6 +561,33 @@ END
     [ "$(stat -c %Y g.dat)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
 }
 
+@test "write: unique: O_TRUNC of one does not cut what another has written" {
+    gaps_spec
+    rm g.dat
+    mount_spec g.json -o unique,create,threads=1
+    timeout 60 /usr/bin/python3 - "$mnt" <<'END'
+import mmap, os, sys
+m = sys.argv[1]
+for i in range(20):
+    size = 24000 + 8000 * i
+    fd = os.open(m + "/rank1", os.O_RDWR)
+    os.write(fd, b"y" * size)
+    map = mmap.mmap(fd, size)
+    map[:1000] = b"m" * 1000
+    other = os.open(m + "/rank1", os.O_RDWR | os.O_TRUNC)
+    assert os.fstat(fd).st_size == size, os.fstat(fd)
+    os.pwrite(other, b"z", 0)
+    os.fsync(fd)
+    assert os.pread(fd, size + 1, 0) == b"z" + b"m" * 999 + b"y" * (size - 1000)
+    map.close()
+    os.close(fd)
+    os.close(other)
+END
+    mpiio-umount "$mnt"
+    mpiio-view cat g.json -r 1 | cmp -n 176000 - <(printf z; head -c 999 /dev/zero | tr '\0' m
+        head -c 175000 /dev/zero | tr '\0' y)
+}
+
 @test "write: unique is written through where slices share bytes" {
     make_file o.dat 65536
     echo '{ "viewspec": 1, "file": "o.dat", "ranks": 2, "view": {} }' >o.json
