@@ -299,6 +299,78 @@ unsaved() {
     unsaved written 0 -o unique
 }
 
+# Room comes and goes under writers that sync after each change: each reads what it wrote last, and
+# in the end that is in the file.
+room_comes_and_goes() {
+    small_disk 8
+    truncate -s 2M disk/x.dat
+    spec_of 512
+    mount_spec x.json "$@"
+    timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
+import mmap, os, random, sys, threading
+size, writers = 131072, 4
+errors, failed = [], [0]
+fd = os.open(sys.argv[1] + "/rank0", os.O_RDWR)
+def sync():
+    try:
+        os.fsync(fd)
+    except OSError:
+        failed[0] += 1
+def write(me):
+    chance = random.Random(me)
+    map = mmap.mmap(fd, size, offset=me * size)
+    want = bytearray(size)
+    while not done.is_set():
+        start = chance.randrange(size)
+        part = bytes([chance.randrange(1, 256)]) * chance.randrange(1, size - start + 1)
+        want[start:start + len(part)] = part
+        map[start:start + len(part)] = part
+        sync()
+        if chance.randrange(3) == 0:
+            os.posix_fadvise(fd, me * size, size, os.POSIX_FADV_DONTNEED)
+        if os.pread(fd, size, me * size) != want:
+            errors.append(me)
+    results[me] = bytes(want)
+results = [b""] * writers
+done = threading.Event()
+threads = [threading.Thread(target=write, args=(i,)) for i in range(writers)]
+for i in range(8):
+    with open("disk/ballast", "wb", 0) as out:
+        try:
+            while True:
+                out.write(bytes(65536))
+        except OSError:
+            pass
+    if i == 0:
+        for thread in threads:
+            thread.start()
+        while not failed[0]:
+            done.wait(0.01)
+    done.wait(0.2)
+    os.truncate("disk/ballast", i * 300000)
+    done.wait(0.05)
+os.remove("disk/ballast")
+done.set()
+for thread in threads:
+    thread.join()
+os.fsync(fd)
+assert not errors, errors
+assert failed[0]
+open("want", "wb").write(b"".join(results))
+EOF
+    [ "$(lost)" -eq 0 ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 | cmp - -n 524288 want
+}
+
+@test "faults: room that comes and goes loses nothing" {
+    room_comes_and_goes
+}
+
+@test "faults: room that comes and goes loses nothing (unique)" {
+    room_comes_and_goes -o unique
+}
+
 # inject CALLS WHAT COMMAND...: runs a command while the daemon's system calls of those names have
 # a fault, as strace -e inject=CALLS:WHAT says.
 inject() {
