@@ -34,10 +34,8 @@ struct fetch {
     struct mpiio_counters *done;
     char *buffer;
     struct mpiio_fetched *fetched;
-    int64_t previous_end;     /* displacement behind the run before; -1: there is none */
-    int64_t typical_distance; /* from run to run, by the view's facts */
-    int64_t length;           /* of the request */
-    char *block;              /* made when first needed */
+    int64_t length; /* of the request */
+    char *block;    /* made when first needed */
     size_t block_size;
 };
 
@@ -165,23 +163,12 @@ static bool is_aligned(const struct mpiio_piece *piece)
     return skew % CACHE_LINE == 0;
 }
 
-/* From run to run: a batch knows; a single run is compared with the one before it. */
-static int64_t distance(const struct fetch *fetch, const struct mpiio_piece *piece)
-{
-    int64_t gap = piece->displacement - fetch->previous_end;
-
-    if (piece->count > 1)
-        return piece->stride;
-    if (fetch->previous_end < 0)
-        return fetch->typical_distance;
-    return gap < 0 ? -gap : gap;
-}
-
 static bool is_direct(const struct fetch *fetch, const struct mpiio_piece *piece)
 {
     if (piece->length >= LONG_RUN)
         return is_aligned(piece);
-    return piece->length == fetch->length || distance(fetch, piece) > FAR_APART;
+    return piece->length == fetch->length ||
+           mpiio_pieces_distance(&fetch->pieces, piece) > FAR_APART;
 }
 
 static void fetch_piece(struct fetch *fetch, struct mpiio_piece piece)
@@ -217,28 +204,24 @@ void mpiio_fetch(struct mpiio_store *store, const struct vs_map *map, int64_t po
                  size_t length, void *buffer, struct mpiio_fetched *fetched,
                  struct mpiio_counters *done)
 {
-    const struct vs_map_facts *facts = vs_map_facts(map);
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct fetch fetch;
 
     *fetched = (struct mpiio_fetched){.bytes = length, .end = INT64_MAX};
-    mpiio_pieces_start(&fetch.pieces, is_small(map, position, length) ? NULL : &store->windows,
+    mpiio_pieces_start(&fetch.pieces, map, is_small(map, position, length) ? NULL : &store->windows,
                        move);
     fetch.store = store;
     fetch.done = done;
     fetch.buffer = buffer;
     fetch.fetched = fetched;
-    fetch.previous_end = -1;
-    fetch.typical_distance =
-        facts->tile_runs > 0 ? facts->tile_extent / facts->tile_runs : facts->tile_extent;
     fetch.length = (int64_t)length;
     fetch.block = NULL;
     fetch.block_size = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!fetch.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
         fetch_piece(&fetch, mpiio_piece_of(&batch, fetch.buffer, position));
-        fetch.previous_end = batch.displacement + (batch.count - 1) * batch.stride + batch.length;
+        mpiio_pieces_passed(&fetch.pieces, &batch);
     }
     mpiio_pieces_finish(&fetch.pieces);
     free(fetch.block);

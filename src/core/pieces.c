@@ -35,15 +35,36 @@ int64_t mpiio_piece_runs_inside(const struct mpiio_piece *piece, int64_t start, 
     return runs < piece->count ? runs : piece->count;
 }
 
-void mpiio_pieces_start(struct mpiio_pieces *pieces, struct mpiio_windows *windows,
-                        void (*move)(struct mpiio_pieces *pieces))
+void mpiio_pieces_start(struct mpiio_pieces *pieces, const struct vs_map *map,
+                        struct mpiio_windows *windows, void (*move)(struct mpiio_pieces *pieces))
 {
+    const struct vs_map_facts *facts = vs_map_facts(map);
+
     pieces->windows = windows;
     pieces->window = NULL;
     pieces->window_start = -1;
+    pieces->previous_end = -1;
+    pieces->typical_distance =
+        facts->tile_runs > 0 ? facts->tile_extent / facts->tile_runs : facts->tile_extent;
     pieces->stopped = false;
     pieces->move = move;
     pieces->count = 0;
+}
+
+int64_t mpiio_pieces_distance(const struct mpiio_pieces *pieces, const struct mpiio_piece *piece)
+{
+    int64_t gap = piece->displacement - pieces->previous_end;
+
+    if (piece->count > 1)
+        return piece->stride < 0 ? -piece->stride : piece->stride;
+    if (pieces->previous_end < 0)
+        return pieces->typical_distance;
+    return gap < 0 ? -gap : gap;
+}
+
+void mpiio_pieces_passed(struct mpiio_pieces *pieces, const struct vs_batch *batch)
+{
+    pieces->previous_end = batch->displacement + (batch->count - 1) * batch->stride + batch->length;
 }
 
 void mpiio_pieces_flush(struct mpiio_pieces *pieces)

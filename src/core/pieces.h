@@ -31,6 +31,8 @@ struct mpiio_pieces {
     struct mpiio_windows *windows; /* borrowed; NULL: nothing is mapped */
     struct mpiio_window *window;   /* of the pieces, held; NULL: none or not mapped */
     int64_t window_start;          /* of the pieces; -1: none yet */
+    int64_t previous_end;          /* displacement behind the run before; -1: there is none */
+    int64_t typical_distance;      /* from run to run, by the view's facts */
     bool stopped;                  /* by the owner: nothing more is to be moved */
     /* Moves all that waits; the set is emptied after it. */
     void (*move)(struct mpiio_pieces *pieces);
@@ -39,8 +41,17 @@ struct mpiio_pieces {
 };
 
 /* Starts an empty set. The pieces themselves are not initialised: there are many. */
-void mpiio_pieces_start(struct mpiio_pieces *pieces, struct mpiio_windows *windows,
-                        void (*move)(struct mpiio_pieces *pieces));
+void mpiio_pieces_start(struct mpiio_pieces *pieces, const struct vs_map *map,
+                        struct mpiio_windows *windows, void (*move)(struct mpiio_pieces *pieces));
+
+/*
+ * How far piece's runs lie from each other, in bytes: a batch knows; a single run is compared with
+ * the one before it, which mpiio_pieces_passed has noted.
+ */
+int64_t mpiio_pieces_distance(const struct mpiio_pieces *pieces, const struct mpiio_piece *piece);
+
+/* Notes that the runs of batch are dealt with, in whatever way. */
+void mpiio_pieces_passed(struct mpiio_pieces *pieces, const struct vs_batch *batch);
 
 /* Adds a piece, cut at the edges of windows, and moves what waits where the window changes. */
 void mpiio_pieces_add(struct mpiio_pieces *pieces, struct mpiio_piece piece);

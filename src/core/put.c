@@ -23,9 +23,7 @@ struct put {
     struct mpiio_store *store;
     struct mpiio_counters *done;
     const char *buffer;
-    int64_t size;             /* the file had at least this at some time during the call */
-    int64_t previous_end;     /* displacement behind the run before; -1: there is none */
-    int64_t typical_distance; /* from run to run, by the view's facts */
+    int64_t size; /* the file had at least this at some time during the call */
     bool few;
     size_t bytes; /* what was written when it stopped */
     int error;
@@ -93,18 +91,6 @@ static void move(struct mpiio_pieces *pieces)
         write_runs(put, pieces->piece[i]);
 }
 
-/* From run to run: a batch knows; a single run is compared with the one before it. */
-static int64_t distance(const struct put *put, const struct mpiio_piece *piece)
-{
-    int64_t gap = piece->displacement - put->previous_end;
-
-    if (piece->count > 1)
-        return piece->stride < 0 ? -piece->stride : piece->stride;
-    if (put->previous_end < 0)
-        return put->typical_distance;
-    return gap < 0 ? -gap : gap;
-}
-
 /* Writes by calls, after what waits, so that nothing before it is missing when this one fails. */
 static void put_directly(struct put *put, struct mpiio_piece piece)
 {
@@ -134,7 +120,8 @@ static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_las
  */
 static void put_piece(struct put *put, struct mpiio_piece piece, bool is_first, bool is_last)
 {
-    if (put->few || piece.length >= LONG_RUN || distance(put, &piece) > FAR_APART) {
+    if (put->few || piece.length >= LONG_RUN ||
+        mpiio_pieces_distance(&put->pieces, &piece) > FAR_APART) {
         put_directly(put, piece);
         return;
     }
@@ -159,14 +146,11 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     *error = size < 0 ? (int)size : 0;
     if (size < 0)
         return 0;
-    mpiio_pieces_start(&put.pieces, &store->windows, move);
+    mpiio_pieces_start(&put.pieces, map, &store->windows, move);
     put.store = store;
     put.done = done;
     put.buffer = buffer;
     put.size = size;
-    put.previous_end = -1;
-    put.typical_distance =
-        facts->tile_runs > 0 ? facts->tile_extent / facts->tile_runs : facts->tile_extent;
     put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.bytes = length;
     put.error = 0;
@@ -174,7 +158,7 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
         put_piece(&put, mpiio_piece_of(&batch, (char *)buffer, position),
                   batch.position == position, cursor.position == position + (int64_t)length);
-        put.previous_end = batch.displacement + (batch.count - 1) * batch.stride + batch.length;
+        mpiio_pieces_passed(&put.pieces, &batch);
     }
     mpiio_pieces_finish(&put.pieces);
     *error = put.error;
