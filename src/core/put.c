@@ -24,6 +24,7 @@ struct put {
     struct mpiio_counters *done;
     const char *buffer;
     int64_t size; /* the file had at least this at some time during the call */
+    bool settled; /* who makes the file longer was waited for */
     bool few;
     size_t bytes; /* what was written when it stopped */
     int error;
@@ -51,23 +52,50 @@ static void write_runs(struct put *put, struct mpiio_piece piece)
 }
 
 /*
+ * Allocates [start, end), and makes large pages for it: before the end of the file moves into a
+ * block, as the filesystem (ext4) then makes a small page for that one, and the kernel no large
+ * ones around it. Others wait, as their allocation would do the same.
+ */
+static bool prepare(struct put *put, int64_t start, int64_t end)
+{
+    int64_t whole = end - end % MPIIO_SMALL_PAGE;
+    int failed = 0;
+
+    pthread_mutex_lock(&put->store->grow_lock);
+    if (whole > start) {
+        failed = mpiio_store_allocate(put->store, start, whole - start);
+        if (failed == 0)
+            mpiio_window_make_pages(put->pieces.window, start, whole);
+        start = whole;
+    }
+    if (failed == 0 && end > start)
+        failed = mpiio_store_allocate(put->store, start, end - start);
+    pthread_mutex_unlock(&put->store->grow_lock);
+    return failed == 0;
+}
+
+/*
  * Makes the file hold the bytes of all pieces. The whole range behind its end is allocated, not
  * just its last byte: a disk that is too full is then met before the size has moved far beyond
  * what can be stored, and an O_APPEND writer can go on where its short count ends. It costs no
- * more.
+ * more. Where somebody else has just moved the end, a byte is allocated to wait for them.
  */
 static bool grow(struct put *put)
 {
     int64_t start, end;
 
     mpiio_pieces_bounds(&put->pieces, &start, &end);
-    if (end <= put->size)
+    if (end <= put->size && put->settled)
         return true;
-    if (start < put->size)
+    if (end <= put->size)
+        end = start + 1;
+    else if (start < put->size)
         start = put->size;
-    if (mpiio_store_allocate(put->store, start, end - start) != 0)
+    if (!prepare(put, start, end))
         return false;
-    put->size = end;
+    if (end > put->size)
+        put->size = end;
+    put->settled = true;
     return true;
 }
 
@@ -113,21 +141,26 @@ static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_las
 }
 
 /*
- * The first and the last run of a request are written by calls even where the others are scattered.
- * The last one, as stores through a mapping need not move the file's times. The first one, as it
- * waits for whoever makes the file longer: a filesystem (ext4) may show the new size first and
- * clear the rest of the old last block then, and would clear what was stored there meanwhile.
+ * Nothing is scattered before whoever makes the file longer was waited for: a filesystem (ext4) may
+ * show the new size first and clear the rest of the old last block then, and would clear what was
+ * stored there meanwhile. Calls that write or allocate wait. Far from the end the first run is
+ * written by one; near it grow() allocates, as a call that writes makes a small page, in whose
+ * neighbourhood the kernel then makes no large ones.
+ *
+ * The last run is always written by a call, as stores through a mapping need not move the file's
+ * times.
  */
-static void put_piece(struct put *put, struct mpiio_piece piece, bool is_first, bool is_last)
+static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
 {
     if (put->few || piece.length >= LONG_RUN ||
         mpiio_pieces_distance(&put->pieces, &piece) > FAR_APART) {
         put_directly(put, piece);
         return;
     }
-    if (is_first) {
+    if (!put->settled && put->size - piece.displacement > MPIIO_WINDOW_SIZE) {
         write_run(put, piece.memory, piece.displacement, piece.length);
         mpiio_piece_advance(&piece, 1);
+        put->settled = true;
     }
     if (piece.count > 0 && !put->pieces.stopped)
         scatter_later(put, piece, is_last);
@@ -152,12 +185,13 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     put.buffer = buffer;
     put.size = size;
     put.few = (int64_t)length / FEW_RUNS < typical_run;
+    put.settled = false;
     put.bytes = length;
     put.error = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
         put_piece(&put, mpiio_piece_of(&batch, (char *)buffer, position),
-                  batch.position == position, cursor.position == position + (int64_t)length);
+                  cursor.position == position + (int64_t)length);
         mpiio_pieces_passed(&put.pieces, &batch);
     }
     mpiio_pieces_finish(&put.pieces);

@@ -15,9 +15,10 @@
  *
  *   direct   a write call per run: long runs, short ones that lie far apart, and a few
  *   mapped   scattered into a shared mapping of the file, guarded (guard.h): dense short runs.
- *            Behind the end of the file space is allocated first. Where the file cannot be mapped,
- *            or a page turns out not to be there (the disk is full, the file was truncated), each
- *            run is written by a call, which grows the file or tells the true error.
+ *            Behind the end of the file space is allocated first, and large pages are made.
+ *            Where the file cannot be mapped, or a page turns out not to be there (the disk is
+ *            full, the file was truncated), each run is written by a call, which grows the file or
+ *            tells the true error.
  *
  * The last run is always written by a call, after all else: stores through a mapping move the
  * file's times only when they are the first ones to a page, and others go by the times.

@@ -22,18 +22,23 @@ static int check_kind(int fd)
 
 static int init(struct mpiio_store *store, int fd, bool writable)
 {
-    int error = mpiio_windows_init(&store->windows, fd, writable);
+    int error;
 
+    store->fd = fd;
+    store->writable = writable;
+    error = mpiio_windows_init(&store->windows, fd, writable);
     if (error != 0)
         return error;
     error = -pthread_mutex_init(&store->append_lock, NULL);
-    if (error != 0) {
-        mpiio_windows_destroy(&store->windows);
-        return error;
-    }
-    store->fd = fd;
-    store->writable = writable;
-    return 0;
+    if (error != 0)
+        goto windows;
+    error = -pthread_mutex_init(&store->grow_lock, NULL);
+    if (error == 0)
+        return 0;
+    pthread_mutex_destroy(&store->append_lock);
+windows:
+    mpiio_windows_destroy(&store->windows);
+    return error;
 }
 
 int mpiio_store_open(const char *path, int flags, struct mpiio_store **store)
@@ -67,6 +72,7 @@ out:
 void mpiio_store_close(struct mpiio_store *store)
 {
     if (store != NULL) {
+        pthread_mutex_destroy(&store->grow_lock);
         pthread_mutex_destroy(&store->append_lock);
         mpiio_windows_destroy(&store->windows);
         close(store->fd);

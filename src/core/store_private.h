@@ -17,6 +17,7 @@ struct mpiio_store {
     bool writable;
     struct mpiio_windows windows; /* for writing too where the store is writable */
     pthread_mutex_t append_lock;  /* held during an append, from its fstat to its end */
+    pthread_mutex_t grow_lock;    /* held while space behind the end is prepared for a scatter */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
     atomic_uint_fast64_t store_reads;

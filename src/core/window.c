@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define LARGE_PAGE (2 << 20) /* what the kernel makes at most, on x86-64 */
+
 int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
 {
     memset(windows, 0, sizeof(*windows));
@@ -105,6 +107,20 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     pthread_mutex_unlock(&windows->lock);
     unmap(spare);
     return found != NULL ? found : window;
+}
+
+/*
+ * All of this is advice: a kernel that does not take it makes small pages when they are stored to.
+ * A touch without a store makes each large page.
+ */
+void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t end)
+{
+    if (!atomic_load_explicit(&window->large, memory_order_relaxed) &&
+        !atomic_exchange(&window->large, true))
+        madvise(window->base, (size_t)MPIIO_WINDOW_SIZE, MADV_HUGEPAGE);
+    for (int64_t at = start - start % MPIIO_SMALL_PAGE; at < end;
+         at += LARGE_PAGE - at % LARGE_PAGE)
+        madvise(window->base + (at - window->start), MPIIO_SMALL_PAGE, MADV_POPULATE_WRITE);
 }
 
 void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *window)

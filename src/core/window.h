@@ -16,11 +16,15 @@
 #define MPIIO_WINDOW_SIZE  ((int64_t)32 << 20)
 #define MPIIO_WINDOW_COUNT 16
 
+/* The least unit of the page cache, in bytes: x86-64's. Elsewhere less is gained. */
+#define MPIIO_SMALL_PAGE 4096
+
 struct mpiio_window {
-    int64_t start; /* displacement of its first byte, a multiple of MPIIO_WINDOW_SIZE */
-    char *base;    /* where it is mapped */
-    int users;     /* guarded by the set's lock; one is the set's own while it is kept */
-    uint64_t used; /* when it was last asked for; guarded by the set's lock */
+    int64_t start;     /* displacement of its first byte, a multiple of MPIIO_WINDOW_SIZE */
+    char *base;        /* where it is mapped */
+    int users;         /* guarded by the set's lock; one is the set's own while it is kept */
+    uint64_t used;     /* when it was last asked for; guarded by the set's lock */
+    atomic_bool large; /* its new pages are made in large units */
 };
 
 struct mpiio_windows {
@@ -46,6 +50,14 @@ void mpiio_windows_destroy(struct mpiio_windows *windows);
  * mapped, whatever the reason: the file can still be read by system calls. Thread-safe.
  */
 struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_t displacement);
+
+/*
+ * Makes pages for [start, end) of the file, which lie in the window and in the file, in large units
+ * where the kernel can and they are not there yet: a dense stream of stores then has a page fault
+ * for each of those, and not for each 4 KiB. A sparse one would have more read and written back
+ * than it needs. Nothing in the file changes. The window is in use by the caller. Thread-safe.
+ */
+void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t end);
 
 /* Ends the use of a window. NULL is allowed. Thread-safe. */
 void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *window);

@@ -240,7 +240,7 @@ static void test_error_in_the_middle(void **state)
                         1 << 20);
     model_fill(model, 100000);
     pwrite_error = ENOSPC;
-    pwrites_left = 1; /* the first run's */
+    pwrites_left = 0;
     assert_int_equal(mpiio_slice_write(model->slice, long_bytes, sizeof(long_bytes), 0), 80);
     pwrite_error = 0;
     model_end(model);
@@ -362,22 +362,30 @@ static void test_append(void **state)
     model_end(model);
 }
 
-/* Four ranks write all of a file: nothing is read, each byte is stored once. */
+/*
+ * Four ranks write all of a file: nothing is read, each byte is stored once. Of runs that are
+ * scattered the last one is written by a call, and far from the end of the file the first one.
+ */
 static void test_full_tiles_need_no_read(void **state)
 {
-    static const int runs[] = {8, 512, 64 << 10};
+    static const struct {
+        int run;
+        int calls; /* of each rank */
+        off_t size;
+    } cases[] = {{8, 1, 0}, {512, 1, 0}, {64 << 10, 16, 0}, {8, 2, 64 << 20}, {8, 1, 5 << 20}};
     struct mpiio_counters counters;
     size_t length = 1 << 20;
     char *bytes = aligned_alloc(4096, length);
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int fd = make_file();
+        int run = cases[i].run;
         struct mpiio_store *store = open_store_for(fd, O_RDWR);
 
+        assert_int_equal(ftruncate(fd, cases[i].size), 0);
         for (int rank = 0; rank < 4; rank++) {
-            struct mpiio_slice *slice =
-                make_slice(store, make_vector(rank * runs[i], runs[i], 4 * runs[i]));
+            struct mpiio_slice *slice = make_slice(store, make_vector(rank * run, run, 4 * run));
 
             memset(bytes, 'a' + rank, length);
             assert_int_equal(mpiio_slice_write(slice, bytes, length, 0), length);
@@ -389,10 +397,10 @@ static void test_full_tiles_need_no_read(void **state)
         assert_int_equal(counters.slice_writes, 4);
         assert_int_equal(counters.slice_write_bytes, 4 * length);
         assert_int_equal(counters.store_write_bytes + counters.store_map_write_bytes, 4 * length);
-        assert_int_equal(counters.store_writes, runs[i] < 4096 ? 4 * 2 : 4 * length / (64 << 10));
+        assert_int_equal(counters.store_writes, 4 * cases[i].calls);
         for (int64_t k = 0; k < 4 * (int64_t)length; k += 997) {
             assert_int_equal(pread(fd, bytes, 1, k), 1);
-            assert_int_equal(bytes[0], 'a' + k / runs[i] % 4);
+            assert_int_equal(bytes[0], 'a' + k / run % 4);
         }
         mpiio_store_close(store);
         close(fd);
