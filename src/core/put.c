@@ -23,8 +23,9 @@ struct put {
     struct mpiio_store *store;
     struct mpiio_counters *done;
     const char *buffer;
-    int64_t size; /* the file had at least this at some time during the call */
-    bool settled; /* who makes the file longer was waited for */
+    int64_t size;   /* the file had at least this at some time during the call */
+    int64_t lowest; /* displacement of the first run: the lowest if they ascend */
+    bool settled;   /* who makes the file longer was waited for */
     bool few;
     size_t bytes; /* what was written when it stopped */
     int error;
@@ -109,8 +110,10 @@ static void move(struct mpiio_pieces *pieces)
     struct put *put = (struct put *)pieces;
     int64_t bytes = -1;
 
-    if (pieces->window != NULL && grow(put))
+    if (pieces->window != NULL && grow(put)) {
+        atomic_store_explicit(&pieces->window->stored, true, memory_order_relaxed);
         bytes = mpiio_pieces_map(pieces, scatter);
+    }
     if (bytes >= 0) {
         put->done->store_map_write_bytes += (uint64_t)bytes;
         return;
@@ -184,6 +187,7 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     put.done = done;
     put.buffer = buffer;
     put.size = size;
+    put.lowest = vs_map_displacement(map, position);
     put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.settled = false;
     put.bytes = length;
@@ -195,6 +199,8 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
         mpiio_pieces_passed(&put.pieces, &batch);
     }
     mpiio_pieces_finish(&put.pieces);
+    if (put.lowest < put.pieces.previous_end)
+        mpiio_behind_wrote(&store->behind, put.lowest, put.pieces.previous_end, (int64_t)put.bytes);
     *error = put.error;
     return put.bytes;
 }

@@ -29,13 +29,18 @@ static int init(struct mpiio_store *store, int fd, bool writable)
     error = mpiio_windows_init(&store->windows, fd, writable);
     if (error != 0)
         return error;
-    error = -pthread_mutex_init(&store->append_lock, NULL);
+    error = mpiio_behind_init(&store->behind, fd, &store->windows);
     if (error != 0)
         goto windows;
+    error = -pthread_mutex_init(&store->append_lock, NULL);
+    if (error != 0)
+        goto behind;
     error = -pthread_mutex_init(&store->grow_lock, NULL);
     if (error == 0)
         return 0;
     pthread_mutex_destroy(&store->append_lock);
+behind:
+    mpiio_behind_destroy(&store->behind);
 windows:
     mpiio_windows_destroy(&store->windows);
     return error;
@@ -74,6 +79,7 @@ void mpiio_store_close(struct mpiio_store *store)
     if (store != NULL) {
         pthread_mutex_destroy(&store->grow_lock);
         pthread_mutex_destroy(&store->append_lock);
+        mpiio_behind_destroy(&store->behind);
         mpiio_windows_destroy(&store->windows);
         close(store->fd);
         free(store);
@@ -201,6 +207,7 @@ int mpiio_store_sync(struct mpiio_store *store, bool data_only)
 {
     int result;
 
+    mpiio_windows_detach_pages(&store->windows, 0, INT64_MAX);
     do {
         result = data_only ? fdatasync(store->fd) : fsync(store->fd);
     } while (result < 0 && errno == EINTR);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "behind.h"
 #include "store.h"
 #include "window.h"
 
@@ -16,6 +17,7 @@ struct mpiio_store {
     int fd;
     bool writable;
     struct mpiio_windows windows; /* for writing too where the store is writable */
+    struct mpiio_behind behind;
     pthread_mutex_t append_lock;  /* held during an append, from its fstat to its end */
     pthread_mutex_t grow_lock;    /* held while space behind the end is prepared for a scatter */
     atomic_uint_fast64_t slice_reads;

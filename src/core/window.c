@@ -123,6 +123,39 @@ void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t
         madvise(window->base + (at - window->start), MPIIO_SMALL_PAGE, MADV_POPULATE_WRITE);
 }
 
+/* The window kept in slot, with a use for the caller, where it was stored to; else NULL. */
+static struct mpiio_window *stored_window(struct mpiio_windows *windows, int slot)
+{
+    struct mpiio_window *window;
+
+    pthread_mutex_lock(&windows->lock);
+    window = windows->kept[slot];
+    if (window != NULL && atomic_load(&window->stored))
+        window->users++;
+    else
+        window = NULL;
+    pthread_mutex_unlock(&windows->lock);
+    return window;
+}
+
+void mpiio_windows_detach_pages(struct mpiio_windows *windows, int64_t start, int64_t end)
+{
+    for (int slot = 0; slot < MPIIO_WINDOW_COUNT; slot++) {
+        struct mpiio_window *window = stored_window(windows, slot);
+        int64_t from, to;
+
+        if (window == NULL)
+            continue;
+        from = start > window->start ? start - window->start : 0;
+        to = end - window->start < MPIIO_WINDOW_SIZE ? end - window->start : MPIIO_WINDOW_SIZE;
+        if (from == 0 && to == MPIIO_WINDOW_SIZE)
+            atomic_store(&window->stored, false);
+        if (from < to)
+            madvise(window->base + from, (size_t)(to - from), MADV_DONTNEED);
+        mpiio_windows_release(windows, window);
+    }
+}
+
 void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *window)
 {
     bool last;

@@ -20,11 +20,12 @@
 #define MPIIO_SMALL_PAGE 4096
 
 struct mpiio_window {
-    int64_t start;     /* displacement of its first byte, a multiple of MPIIO_WINDOW_SIZE */
-    char *base;        /* where it is mapped */
-    int users;         /* guarded by the set's lock; one is the set's own while it is kept */
-    uint64_t used;     /* when it was last asked for; guarded by the set's lock */
-    atomic_bool large; /* its new pages are made in large units */
+    int64_t start;      /* displacement of its first byte, a multiple of MPIIO_WINDOW_SIZE */
+    char *base;         /* where it is mapped */
+    int users;          /* guarded by the set's lock; one is the set's own while it is kept */
+    uint64_t used;      /* when it was last asked for; guarded by the set's lock */
+    atomic_bool stored; /* set by those who store to it */
+    atomic_bool large;  /* its new pages are made in large units */
 };
 
 struct mpiio_windows {
@@ -58,6 +59,13 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
  * than it needs. Nothing in the file changes. The window is in use by the caller. Thread-safe.
  */
 void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t end);
+
+/*
+ * Before [start, end) of the file is written back: takes its pages out of the page tables of the
+ * kept windows that were stored to since, at once. The kernel has to see the next store to each,
+ * and would else take them out one by one and tell every processor of each. Thread-safe.
+ */
+void mpiio_windows_detach_pages(struct mpiio_windows *windows, int64_t start, int64_t end);
 
 /* Ends the use of a window. NULL is allowed. Thread-safe. */
 void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *window);

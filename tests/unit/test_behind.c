@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "slice_fixture.h"
+
+#include <pthread.h>
+
+#include "behind.h"
+
+/* Which blocks are written back behind the writers. Linked with --wrap for sync_file_range. */
+
+#define BLOCK MPIIO_BEHIND_BLOCK
+#define RUNS  "{\"type\": \"resized\", \"lb\": 0, \"extent\": 16, \"oldtype\": \"double\"}"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
+static int calls[8]; /* by block; guarded by lock */
+
+int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags);
+
+int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags)
+{
+    (void)fd;
+    pthread_mutex_lock(&lock);
+    if (displacement % BLOCK == 0 && length == BLOCK && flags == SYNC_FILE_RANGE_WRITE)
+        calls[displacement / BLOCK]++;
+    pthread_cond_broadcast(&called);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+static void await(int block)
+{
+    pthread_mutex_lock(&lock);
+    while (calls[block] == 0)
+        pthread_cond_wait(&called, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Each of two slices has every other run: a block is full when both have written it. */
+static void test_blocks_that_all_have_filled(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_slice *slices[] = {
+        make_slice(store, make_view("\"etype\": \"double\", \"filetype\": " RUNS)),
+        make_slice(store, make_view("\"disp\": 8, \"etype\": \"double\", \"filetype\": " RUNS))};
+    size_t part = 1 << 20;
+    char *bytes = calloc(1, part);
+
+    (void)state;
+    assert_non_null(bytes);
+    for (int64_t at = 0; at < 2 * BLOCK; at += (int64_t)part)
+        assert_int_equal(mpiio_slice_write(slices[0], bytes, part, at), part);
+    for (int64_t at = BLOCK; at < BLOCK * 3 / 2; at += (int64_t)part)
+        assert_int_equal(mpiio_slice_write(slices[1], bytes, part, at), part);
+    await(2);
+    for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
+        assert_int_equal(mpiio_slice_write(slices[1], bytes, part, at), part);
+    await(0);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(calls[i], i == 0 || i == 2);
+    for (int i = 0; i < 2; i++)
+        mpiio_slice_free(slices[i]);
+    mpiio_store_close(store);
+    close(fd);
+    free(bytes);
+}
+
+/* Few bytes far apart fill nothing, and what takes long to be filled gives way to newer blocks. */
+static void test_blocks_that_are_not_full(void **state)
+{
+    struct mpiio_windows windows;
+    struct mpiio_behind behind;
+    int fd = make_file();
+
+    (void)state;
+    memset(calls, 0, sizeof(calls));
+    assert_int_equal(mpiio_windows_init(&windows, fd, true), 0);
+    assert_int_equal(mpiio_behind_init(&behind, fd, &windows), 0);
+    mpiio_behind_wrote(&behind, 0, INT64_MAX, 1 << 20);
+    mpiio_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
+    for (int64_t i = 1; i <= MPIIO_BEHIND_COUNT; i++)
+        mpiio_behind_wrote(&behind, i * BLOCK, i * BLOCK + BLOCK / 2, BLOCK / 2);
+    mpiio_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
+    mpiio_behind_wrote(&behind, 4 * BLOCK + BLOCK / 2, 5 * BLOCK, BLOCK / 2);
+    await(4);
+    mpiio_behind_destroy(&behind);
+    mpiio_windows_destroy(&windows);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(calls[i], i == 4);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_that_all_have_filled),
+        cmocka_unit_test(test_blocks_that_are_not_full),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
