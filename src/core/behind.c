@@ -76,16 +76,13 @@ static void enqueue(struct mpiio_behind *behind, int64_t number)
     }
 }
 
-/* The entry of a block; a new one takes the place of the oldest. The lock is held. */
+/* The entry of a block; a new one takes the place of another. The lock is held. */
 static struct mpiio_filling *find(struct mpiio_behind *behind, int64_t number)
 {
-    struct mpiio_filling *filling;
+    struct mpiio_filling *filling = &behind->filling[number % MPIIO_BEHIND_COUNT];
 
-    for (int i = 0; i < MPIIO_BEHIND_COUNT; i++)
-        if (behind->filling[i].bytes > 0 && behind->filling[i].number == number)
-            return &behind->filling[i];
-    filling = &behind->filling[behind->oldest++ % MPIIO_BEHIND_COUNT];
-    *filling = (struct mpiio_filling){.number = number};
+    if (filling->number != number)
+        *filling = (struct mpiio_filling){.number = number};
     return filling;
 }
 
@@ -95,9 +92,10 @@ static void fill(struct mpiio_behind *behind, int64_t number, int64_t bytes)
 
     pthread_mutex_lock(&behind->lock);
     filling = find(behind, number);
-    filling->bytes += bytes;
+    if (filling->bytes >= 0)
+        filling->bytes += bytes;
     if (filling->bytes >= MPIIO_BEHIND_BLOCK - SLACK) {
-        filling->bytes = 0;
+        filling->bytes = -1;
         enqueue(behind, number);
     }
     pthread_mutex_unlock(&behind->lock);
@@ -117,4 +115,13 @@ void mpiio_behind_wrote(struct mpiio_behind *behind, int64_t start, int64_t end,
         start += part;
         bytes -= share;
     }
+}
+
+void mpiio_behind_synced(struct mpiio_behind *behind)
+{
+    pthread_mutex_lock(&behind->lock);
+    for (int i = 0; i < MPIIO_BEHIND_COUNT; i++)
+        if (behind->filling[i].bytes < 0)
+            behind->filling[i].bytes = 0;
+    pthread_mutex_unlock(&behind->lock);
 }

@@ -12,7 +12,8 @@
  * Writing back behind the writers: blocks of the file that have been filled as a whole, by however
  * many writers, go to the device while others are being filled, so that an fsync at the end finds
  * little left to do. A block that has not is left to the kernel: it may be that other slices'
- * bytes come soon, and it would be stored twice. This is all about when: a wrong guess costs time.
+ * bytes come soon, and it would be stored twice. One that is filled again and again goes there once
+ * until the next fsync. This is all about when: a wrong guess costs time.
  */
 #define MPIIO_BEHIND_BLOCK ((int64_t)4 << 20)
 #define MPIIO_BEHIND_COUNT 64
@@ -27,10 +28,9 @@ struct mpiio_behind {
     bool stopping;                     /* guarded by lock */
     int queued;                        /* blocks that are full; guarded by lock */
     int64_t queue[MPIIO_BEHIND_COUNT]; /* their numbers; guarded by lock */
-    unsigned oldest;                   /* index of the entry to be reused next; guarded by lock */
     struct mpiio_filling {
         int64_t number; /* of the block: its displacement by its size; guarded by lock */
-        int64_t bytes;  /* written to it so far; 0: not in use; guarded by lock */
+        int64_t bytes;  /* written to it so far; 0: not in use; -1: full; guarded by lock */
     } filling[MPIIO_BEHIND_COUNT];
 };
 
@@ -49,5 +49,8 @@ void mpiio_behind_destroy(struct mpiio_behind *behind);
  * that. Thread-safe.
  */
 void mpiio_behind_wrote(struct mpiio_behind *behind, int64_t start, int64_t end, int64_t bytes);
+
+/* Notes that the file is to be synced: blocks that are filled again then go again. Thread-safe. */
+void mpiio_behind_synced(struct mpiio_behind *behind);
 
 #endif

@@ -76,26 +76,42 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
 }
 
 /*
+ * Waits for whoever makes the file longer: a filesystem (ext4) may show the new size first and
+ * clear the rest of the old last block then, and would clear what was scattered there meanwhile.
+ * Calls that write or allocate wait, and writing is cheaper: the first run is written so. But near
+ * the end that call must not be the one that makes a page: see prepare().
+ */
+static bool settle(struct put *put)
+{
+    struct mpiio_piece *first = &put->pieces.piece[0];
+    int64_t start = first->displacement;
+
+    if (put->size - start > MPIIO_WINDOW_SIZE || mpiio_window_has_page(put->pieces.window, start)) {
+        write_run(put, first->memory, start, first->length);
+        mpiio_piece_advance(first, 1);
+        return !put->pieces.stopped;
+    }
+    return prepare(put, start, start + 1);
+}
+
+/*
  * Makes the file hold the bytes of all pieces. The whole range behind its end is allocated, not
  * just its last byte: a disk that is too full is then met before the size has moved far beyond
  * what can be stored, and an O_APPEND writer can go on where its short count ends. It costs no
- * more. Where somebody else has just moved the end, a byte is allocated to wait for them.
+ * more.
  */
 static bool grow(struct put *put)
 {
     int64_t start, end;
 
     mpiio_pieces_bounds(&put->pieces, &start, &end);
-    if (end <= put->size && put->settled)
-        return true;
-    if (end <= put->size)
-        end = start + 1;
-    else if (start < put->size)
-        start = put->size;
-    if (!prepare(put, start, end))
+    if (end <= put->size) {
+        put->settled = put->settled || settle(put);
+        return put->settled;
+    }
+    if (!prepare(put, start < put->size ? put->size : start, end))
         return false;
-    if (end > put->size)
-        put->size = end;
+    put->size = end;
     put->settled = true;
     return true;
 }
@@ -144,12 +160,6 @@ static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_las
 }
 
 /*
- * Nothing is scattered before whoever makes the file longer was waited for: a filesystem (ext4) may
- * show the new size first and clear the rest of the old last block then, and would clear what was
- * stored there meanwhile. Calls that write or allocate wait. Far from the end the first run is
- * written by one; near it grow() allocates, as a call that writes makes a small page, in whose
- * neighbourhood the kernel then makes no large ones.
- *
  * The last run is always written by a call, as stores through a mapping need not move the file's
  * times.
  */
@@ -160,13 +170,7 @@ static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
         put_directly(put, piece);
         return;
     }
-    if (!put->settled && put->size - piece.displacement > MPIIO_WINDOW_SIZE) {
-        write_run(put, piece.memory, piece.displacement, piece.length);
-        mpiio_piece_advance(&piece, 1);
-        put->settled = true;
-    }
-    if (piece.count > 0 && !put->pieces.stopped)
-        scatter_later(put, piece, is_last);
+    scatter_later(put, piece, is_last);
 }
 
 size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,

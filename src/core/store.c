@@ -207,6 +207,7 @@ int mpiio_store_sync(struct mpiio_store *store, bool data_only)
 {
     int result;
 
+    mpiio_behind_synced(&store->behind);
     mpiio_windows_detach_pages(&store->windows, 0, INT64_MAX);
     do {
         result = data_only ? fdatasync(store->fd) : fsync(store->fd);

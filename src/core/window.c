@@ -123,6 +123,15 @@ void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t
         madvise(window->base + (at - window->start), MPIIO_SMALL_PAGE, MADV_POPULATE_WRITE);
 }
 
+bool mpiio_window_has_page(const struct mpiio_window *window, int64_t displacement)
+{
+    int64_t at = displacement - window->start;
+    unsigned char state;
+
+    return mincore(window->base + (at - at % MPIIO_SMALL_PAGE), MPIIO_SMALL_PAGE, &state) == 0 &&
+           (state & 1);
+}
+
 /* The window kept in slot, with a use for the caller, where it was stored to; else NULL. */
 static struct mpiio_window *stored_window(struct mpiio_windows *windows, int slot)
 {

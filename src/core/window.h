@@ -60,6 +60,9 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
  */
 void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t end);
 
+/* Whether the page that holds displacement is in the page cache, by what is known. Thread-safe. */
+bool mpiio_window_has_page(const struct mpiio_window *window, int64_t displacement);
+
 /*
  * Before [start, end) of the file is written back: takes its pages out of the page tables of the
  * kept windows that were stored to since, at once. The kernel has to see the next store to each,

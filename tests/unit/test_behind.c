@@ -56,8 +56,18 @@ static void test_blocks_that_all_have_filled(void **state)
     for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
         assert_int_equal(mpiio_slice_write(slices[1], bytes, part, at), part);
     await(0);
+    /* Once until a sync, and then again. */
+    for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
+        for (int rank = 0; rank < 2; rank++)
+            assert_int_equal(mpiio_slice_write(slices[rank], bytes, part, at), part);
     for (int i = 0; i < 8; i++)
         assert_int_equal(calls[i], i == 0 || i == 2);
+    assert_int_equal(mpiio_store_sync(store, true), 0);
+    calls[0] = 0;
+    for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
+        for (int rank = 0; rank < 2; rank++)
+            assert_int_equal(mpiio_slice_write(slices[rank], bytes, part, at), part);
+    await(0);
     for (int i = 0; i < 2; i++)
         mpiio_slice_free(slices[i]);
     mpiio_store_close(store);
