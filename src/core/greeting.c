@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "peers_private.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "address.h"
+
+/* Connections at a time that may not have proved themselves yet; more wait in the kernel. */
+#define PENDING_MAX 64
+/* Bytes that such a one may send: a frame to join with fits. */
+#define PENDING_BYTES 512
+/* ms for it to do so. */
+#define PENDING_TIME 5000
+/* ms for one address to be connected, and for it then to answer, before the next is tried. */
+#define DIAL_TIME  1000
+#define SHAKE_TIME 5000
+/* ms between two rounds through the addresses. */
+#define DIAL_PAUSE 50
+
+static void unlist(struct mpiio_peers *peers, const struct mpiio_peer *peer)
+{
+    struct mpiio_peer **at = &peers->coordinator.pending;
+
+    while (*at != peer)
+        at = &(*at)->next;
+    *at = peer->next;
+    peers->coordinator.pending_count--;
+}
+
+static void drop(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    unlist(peers, peer);
+    mpiio_peers_bury(peers, peer);
+}
+
+static void ask(struct mpiio_peers *peers, int fd)
+{
+    struct mpiio_frame hello = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
+    struct mpiio_peer *peer = calloc(1, sizeof(*peer));
+
+    if (peer == NULL) {
+        close(fd);
+        return;
+    }
+    peer->node = -1;
+    peer->expires = mpiio_clock() + PENDING_TIME;
+    peer->next = peers->coordinator.pending;
+    peers->coordinator.pending = peer;
+    peers->coordinator.pending_count++;
+    if (mpiio_link_open(&peer->link, fd) != 0 ||
+        mpiio_random(peer->nonce, sizeof(peer->nonce)) != 0 ||
+        mpiio_peers_watch(peers, fd, peer) != 0) {
+        drop(peers, peer);
+        return;
+    }
+    memcpy(hello.nonce, peer->nonce, sizeof(hello.nonce));
+    mpiio_link_send(&peer->link, &hello);
+}
+
+void mpiio_greet(struct mpiio_peers *peers)
+{
+    struct mpiio_coordinator *self = &peers->coordinator;
+    int fd;
+
+    self->waiting = true;
+    while (self->fd >= 0 && self->pending_count < PENDING_MAX) {
+        fd = accept4(self->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            ask(peers, fd);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            self->waiting = false;
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return; /* out of descriptors or memory: there may be some later */
+        }
+    }
+}
+
+/* 0, or why the connection may not join. */
+static int check(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
+                 const struct mpiio_frame *frame)
+{
+    struct mpiio_claim claim = {.by = frame->node, .node = frame->node, .nodes = frame->nodes};
+
+    if (frame->number != MPIIO_PROTOCOL)
+        return -EPROTONOSUPPORT;
+    memcpy(claim.asked, peer->nonce, sizeof(claim.asked));
+    memcpy(claim.answered, frame->nonce, sizeof(claim.answered));
+    if (mpiio_proof(peers->token, &claim) != frame->proof)
+        return -EACCES;
+    return frame->nodes == (uint32_t)peers->nodes && frame->node != 0 ? 0 : -EINVAL;
+}
+
+static void welcome(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                    const struct mpiio_frame *join)
+{
+    struct mpiio_frame frame = {.type = MPIIO_WELCOME, .time = (uint32_t)peers->timeout};
+    struct mpiio_claim claim = {.by = 0, .node = join->node, .nodes = join->nodes};
+    struct mpiio_peer **place = &peers->peer[join->node];
+
+    memcpy(claim.asked, peer->nonce, sizeof(claim.asked));
+    memcpy(claim.answered, join->nonce, sizeof(claim.answered));
+    memcpy(frame.host, peers->host, sizeof(frame.host));
+    frame.proof = mpiio_proof(peers->token, &claim);
+    unlist(peers, peer);
+    /* It tries again where it did not get our welcome in time: the new connection counts. */
+    if (*place != NULL)
+        mpiio_peers_bury(peers, *place);
+    else
+        peers->coordinator.missing--;
+    mpiio_peers_adopt(peers, peer, (int)join->node, join->host);
+    mpiio_link_send(&peer->link, &frame);
+    peers->broken = peers->broken || peer->link.error != 0;
+    if (peers->coordinator.missing == 0) {
+        mpiio_greet_end(peers);
+        mpiio_coordinator_ready(peers);
+    }
+}
+
+void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    struct mpiio_frame frame;
+    struct mpiio_frame refused = {.type = MPIIO_REFUSED};
+    int got = mpiio_link_next(&peer->link, &frame);
+
+    if (got == 1 && frame.type == MPIIO_JOIN) {
+        refused.status = check(peers, peer, &frame);
+        if (refused.status == 0) {
+            welcome(peers, peer, &frame);
+            return;
+        }
+        mpiio_peers_log(peers, "refused to let a node join: %s", strerror(-refused.status));
+        mpiio_link_send(&peer->link, &refused);
+    } else if (got == 0 && peer->link.error == 0 &&
+               mpiio_queue_size(&peer->link.in) <= PENDING_BYTES) {
+        return;
+    }
+    drop(peers, peer);
+}
+
+void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now)
+{
+    struct mpiio_peer *next;
+
+    for (struct mpiio_peer *peer = peers->coordinator.pending; peer != NULL; peer = next) {
+        next = peer->next;
+        if (now >= peer->expires)
+            drop(peers, peer);
+    }
+    if (peers->coordinator.waiting)
+        mpiio_greet(peers);
+}
+
+void mpiio_greet_end(struct mpiio_peers *peers)
+{
+    struct mpiio_coordinator *self = &peers->coordinator;
+
+    while (self->pending != NULL)
+        drop(peers, self->pending);
+    if (self->fd >= 0)
+        close(self->fd);
+    self->fd = -1;
+}
+
+/* Waits for a frame of one of two types. */
+static int hear(struct mpiio_link *link, enum mpiio_frame_type type, enum mpiio_frame_type other,
+                int64_t end, struct mpiio_frame *frame)
+{
+    int rc;
+
+    for (;;) {
+        rc = mpiio_link_next(link, frame);
+        if (rc == 1)
+            return frame->type == type || frame->type == other ? 0 : -EPROTO;
+        if (rc == 0)
+            rc = link->error;
+        if (rc == 0)
+            rc = mpiio_address_wait(link->fd, POLLIN, end - mpiio_clock());
+        if (rc != 0)
+            return rc;
+        mpiio_link_fill(link);
+    }
+}
+
+/* The greeting, as the one who joins. */
+static int shake(struct mpiio_peers *peers, struct mpiio_link *link, int64_t end,
+                 struct mpiio_frame *frame)
+{
+    struct mpiio_claim claim = {.by = (uint32_t)peers->node,
+                                .node = (uint32_t)peers->node,
+                                .nodes = (uint32_t)peers->nodes};
+    struct mpiio_frame join = {.type = MPIIO_JOIN,
+                               .number = MPIIO_PROTOCOL,
+                               .node = (uint32_t)peers->node,
+                               .nodes = (uint32_t)peers->nodes};
+    int rc = hear(link, MPIIO_HELLO, MPIIO_HELLO, end, frame);
+
+    if (rc != 0)
+        return rc;
+    if (frame->number != MPIIO_PROTOCOL)
+        return frame->number >> 32 == MPIIO_PROTOCOL >> 32 ? -EPROTONOSUPPORT : -EPROTO;
+    memcpy(claim.asked, frame->nonce, sizeof(claim.asked));
+    rc = mpiio_random(claim.answered, sizeof(claim.answered));
+    if (rc != 0)
+        return rc;
+    memcpy(join.nonce, claim.answered, sizeof(join.nonce));
+    memcpy(join.host, peers->host, sizeof(join.host));
+    join.proof = mpiio_proof(peers->token, &claim);
+    mpiio_link_send(link, &join);
+    rc = hear(link, MPIIO_WELCOME, MPIIO_REFUSED, end, frame);
+    if (rc != 0)
+        return rc;
+    if (frame->type == MPIIO_REFUSED)
+        return frame->status != 0 ? frame->status : -EPROTO;
+    claim.by = 0;
+    return mpiio_proof(peers->token, &claim) == frame->proof && frame->time > 0 ? 0 : -EACCES;
+}
+
+/* Takes over fd. */
+static int join(struct mpiio_peers *peers, int fd, int64_t end)
+{
+    struct mpiio_frame frame;
+    struct mpiio_peer *peer = calloc(1, sizeof(*peer));
+    int rc;
+
+    if (peer == NULL) {
+        close(fd);
+        return -ENOMEM;
+    }
+    rc = mpiio_link_open(&peer->link, fd);
+    if (rc == 0)
+        rc = shake(peers, &peer->link, end, &frame);
+    if (rc == 0)
+        rc = mpiio_peers_watch(peers, fd, peer);
+    if (rc != 0) {
+        mpiio_link_close(&peer->link);
+        free(peer);
+        return rc;
+    }
+    peers->timeout = frame.time;
+    mpiio_peers_adopt(peers, peer, 0, frame.host);
+    return 0;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t timeout)
+{
+    const struct timespec pause = {.tv_nsec = DIAL_PAUSE * 1000000};
+    int64_t end = mpiio_clock() + timeout;
+    const char *at = addresses;
+    int rc = -ETIMEDOUT, refused = 0;
+
+    while (mpiio_clock() < end) {
+        int fd = mpiio_address_dial(&at, (int)least(end - mpiio_clock(), DIAL_TIME));
+
+        if (fd == -EINVAL || (fd == -ENOENT && at == addresses))
+            return -EINVAL;
+        if (fd == -ENOENT) { /* all were tried; another one's refusal does not change */
+            if (refused != 0)
+                return refused;
+            at = addresses;
+            nanosleep(&pause, NULL);
+            continue;
+        }
+        rc = fd < 0 ? fd : join(peers, fd, least(end, mpiio_clock() + SHAKE_TIME));
+        if (rc == 0)
+            return 0;
+        if (rc == -EACCES || rc == -EINVAL || rc == -EPROTONOSUPPORT)
+            refused = rc;
+    }
+    return refused != 0 ? refused : rc;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "peers_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENTS 64
+/* ms to let the others read the last word before the connections are closed. */
+#define LINGER 500
+
+void mpiio_peers_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state)
+{
+    pthread_mutex_lock(&peers->lock);
+    peers->status.state = state;
+    pthread_cond_broadcast(&peers->changed);
+    pthread_mutex_unlock(&peers->lock);
+}
+
+void mpiio_peers_set_together(struct mpiio_peers *peers)
+{
+    mpiio_peers_set_state(peers, MPIIO_PEERS_TOGETHER);
+    mpiio_peers_log(peers, "all %d nodes are connected", peers->nodes);
+}
+
+void mpiio_peers_set_degraded(struct mpiio_peers *peers, int node, const char *host,
+                              const char *why)
+{
+    struct mpiio_peers_status *status = &peers->status;
+
+    if (status->state != MPIIO_PEERS_TOGETHER)
+        return;
+    pthread_mutex_lock(&peers->lock);
+    status->dead = node;
+    snprintf(status->dead_host, sizeof(status->dead_host), "%s", host);
+    snprintf(status->why, sizeof(status->why), "%s", why);
+    pthread_mutex_unlock(&peers->lock);
+    mpiio_peers_set_state(peers, MPIIO_PEERS_DEGRADING);
+}
+
+int mpiio_peers_watch(struct mpiio_peers *peers, int fd, void *owner)
+{
+    /* Edges: what there is is always read, and sent, to the end. */
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                                .data.ptr = owner};
+
+    return epoll_ctl(peers->poll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
+void mpiio_peers_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
+                       const char *host)
+{
+    pthread_mutex_lock(&peers->lock);
+    peer->node = node;
+    peer->connected = true;
+    snprintf(peer->host, sizeof(peer->host), "%s", host);
+    peers->peer[node] = peer;
+    pthread_mutex_unlock(&peers->lock);
+}
+
+void mpiio_peers_close(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    mpiio_link_close(&peer->link);
+    pthread_mutex_lock(&peers->lock);
+    peer->connected = false;
+    pthread_mutex_unlock(&peers->lock);
+}
+
+void mpiio_peers_bury(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    mpiio_peers_close(peers, peer);
+    pthread_mutex_lock(&peers->lock);
+    if (peer->node >= 0 && peers->peer[peer->node] == peer)
+        peers->peer[peer->node] = NULL;
+    pthread_mutex_unlock(&peers->lock);
+    peer->next = peers->dead;
+    peers->dead = peer;
+}
+
+static void free_dead(struct mpiio_peers *peers)
+{
+    struct mpiio_peer *peer;
+
+    while ((peer = peers->dead) != NULL) {
+        peers->dead = peer->next;
+        free(peer);
+    }
+}
+
+static void lose(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why, bool silent)
+{
+    if (peers->leaving != MPIIO_PEERS_JOINING) /* all others leave, too */
+        return;
+    if (peers->node == 0)
+        mpiio_coordinator_lost(peers, peer, why, silent);
+    else
+        mpiio_member_lost(peers, why);
+}
+
+/* Sees to connections that have failed, also those that do while it is told of others. */
+static void lose_broken(struct mpiio_peers *peers)
+{
+    char why[128];
+
+    while (peers->broken) {
+        peers->broken = false;
+        for (int i = 0; i < peers->peers; i++) {
+            struct mpiio_peer *peer = peers->peer[i];
+
+            if (peer == NULL || peer->link.fd < 0 || peer->link.error == 0)
+                continue;
+            if (peer->link.error == -ENOTCONN)
+                snprintf(why, sizeof(why), "its connection has ended");
+            else if (peer->link.error == -EPROTO)
+                snprintf(why, sizeof(why), "it said what cannot be understood");
+            else if (peer->link.error == -ENOBUFS)
+                snprintf(why, sizeof(why), "it does not take what it is sent");
+            else
+                snprintf(why, sizeof(why), "connection: %s", strerror(-peer->link.error));
+            lose(peers, peer, why, false);
+        }
+    }
+}
+
+static void lose_silent(struct mpiio_peers *peers, int64_t now)
+{
+    char why[128];
+
+    for (int i = 0; i < peers->peers; i++) {
+        struct mpiio_peer *peer = peers->peer[i];
+        int64_t heard;
+
+        if (peer == NULL || peer->link.fd < 0)
+            continue;
+        heard = atomic_load(&peer->link.heard);
+        if (now - (heard > peers->attentive ? heard : peers->attentive) <= peers->timeout)
+            continue;
+        snprintf(why, sizeof(why), "not heard of for %.1f s", (double)(now - heard) / 1000);
+        lose(peers, peer, why, true);
+    }
+}
+
+static void beat(struct mpiio_peers *peers, int64_t now)
+{
+    const struct mpiio_frame frame = {.type = MPIIO_BEAT};
+
+    if (now < peers->beat)
+        return;
+    peers->beat = now + peers->interval;
+    for (int i = 0; i < peers->peers; i++) {
+        struct mpiio_peer *peer = peers->peer[i];
+
+        if (peer == NULL || peer->link.fd < 0)
+            continue;
+        mpiio_link_send(&peer->link, &frame);
+        peers->broken = peers->broken || peer->link.error != 0;
+    }
+    if (peers->node == 0)
+        mpiio_greet_expire(peers, now);
+    lose_silent(peers, now);
+}
+
+/* Handles the frames that have come in. */
+static void receive(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    struct mpiio_frame frame;
+    int rc;
+
+    if (peers->node != 0) {
+        rc = mpiio_member_receive(peers, &peer->link.in, peer->link.error != 0);
+    } else {
+        while ((rc = mpiio_link_next(&peer->link, &frame)) == 1) {
+            rc = mpiio_coordinator_receive(peers, peer, &frame);
+            if (rc != 0)
+                break;
+        }
+    }
+    if (rc < 0)
+        peer->link.error = rc;
+    peers->broken = peers->broken || peer->link.error != 0;
+}
+
+static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    bool more = peer->link.fd >= 0;
+
+    mpiio_link_flush(&peer->link);
+    while (more) {
+        more = mpiio_link_fill(&peer->link);
+        if (peer->node < 0)
+            mpiio_greeted(peers, peer);
+        if (peer->node >= 0)
+            receive(peers, peer);
+        more = more && peer->link.error == 0 && peers->leaving == MPIIO_PEERS_JOINING;
+    }
+}
+
+/* What this node says to the coordinator: to itself, or on its way. */
+static void send_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
+{
+    struct mpiio_peer *peer = peers->peer[0];
+    struct mpiio_frame frame;
+    ssize_t length;
+
+    if (peers->node != 0) {
+        mpiio_link_put(&peer->link, mpiio_queue_first(outbox), mpiio_queue_size(outbox));
+        peers->broken = peers->broken || peer->link.error != 0;
+        return;
+    }
+    while (mpiio_queue_size(outbox) != 0) {
+        length = mpiio_frame_decode(mpiio_queue_first(outbox), mpiio_queue_size(outbox), &frame);
+        mpiio_coordinator_receive(peers, peer, &frame);
+        mpiio_queue_drop(outbox, (size_t)length);
+    }
+}
+
+/* Carries over what this node's own threads, and node 0 to itself, have said, until all is said. */
+static void exchange(struct mpiio_peers *peers)
+{
+    struct mpiio_queue outbox;
+
+    for (;;) {
+        pthread_mutex_lock(&peers->lock);
+        outbox = peers->outbox;
+        peers->outbox = (struct mpiio_queue){0};
+        if (peers->stop && peers->leaving == MPIIO_PEERS_JOINING)
+            peers->leaving = MPIIO_PEERS_STOPPED;
+        pthread_mutex_unlock(&peers->lock);
+        if (mpiio_queue_size(&outbox) != 0)
+            send_outbox(peers, &outbox);
+        else if (mpiio_queue_size(&peers->inbox) == 0)
+            break;
+        mpiio_queue_free(&outbox);
+        peers->inbox_failed |= mpiio_member_receive(peers, &peers->inbox, false) != 0;
+        if (peers->leaving != MPIIO_PEERS_JOINING || peers->inbox_failed)
+            break;
+    }
+    mpiio_queue_free(&outbox);
+    if (peers->inbox_failed && !peers->member.degraded)
+        mpiio_member_lost(peers, strerror(ENOMEM));
+}
+
+/* Whoever was not able to listen does not take others' words for missing. */
+static void note_absence(struct mpiio_peers *peers, int64_t now)
+{
+    int64_t gap = now - peers->looked;
+
+    if (gap > peers->interval + peers->timeout / 4) {
+        peers->attentive = now;
+        peers->absence = peers->status.state == MPIIO_PEERS_TOGETHER ? gap : 0;
+    }
+    peers->looked = now;
+}
+
+static int time_to_wait(const struct mpiio_peers *peers)
+{
+    int64_t next = peers->beat, now = mpiio_clock();
+
+    if (peers->node == 0)
+        next = mpiio_coordinator_next(peers, next);
+    if (peers->member.degraded && peers->member.go_before < next)
+        next = peers->member.go_before;
+    return next <= now ? 0 : (int)(next - now);
+}
+
+static void handle(struct mpiio_peers *peers, const struct epoll_event *events, int count)
+{
+    uint64_t ignored;
+
+    for (int i = 0; i < count; i++) {
+        void *owner = events[i].data.ptr;
+
+        if (owner == peers)
+            mpiio_greet(peers);
+        else if (owner != &peers->wake)
+            serve(peers, owner);
+        else if (read(peers->wake, &ignored, sizeof(ignored)) < 0)
+            continue;
+    }
+}
+
+/* Lets the last word arrive: closing at once could make a peer lose what it has not read. */
+static void linger(struct mpiio_peers *peers)
+{
+    struct epoll_event events[EVENTS];
+    int64_t end = mpiio_clock() + LINGER;
+    int open = 1;
+
+    for (int i = 0; i < peers->peers; i++)
+        if (peers->peer[i] != NULL && peers->peer[i]->link.fd >= 0)
+            shutdown(peers->peer[i]->link.fd, SHUT_WR);
+    while (open != 0 && mpiio_clock() < end) {
+        open = 0;
+        for (int i = 0; i < peers->peers; i++) {
+            struct mpiio_peer *peer = peers->peer[i];
+
+            if (peer == NULL || peer->link.fd < 0)
+                continue;
+            mpiio_link_fill(&peer->link);
+            mpiio_queue_free(&peer->link.in);
+            if (peer->link.error != 0)
+                mpiio_peers_close(peers, peer);
+            else
+                open++;
+        }
+        if (open != 0)
+            epoll_wait(peers->poll, events, EVENTS, 20);
+    }
+}
+
+static void finish(struct mpiio_peers *peers)
+{
+    if (peers->leaving != MPIIO_PEERS_STOPPED)
+        linger(peers);
+    mpiio_greet_end(peers);
+    for (int i = 0; i < peers->peers; i++)
+        if (peers->peer[i] != NULL)
+            mpiio_peers_close(peers, peers->peer[i]);
+    free_dead(peers);
+    mpiio_peers_set_state(peers, peers->leaving);
+    if (peers->leaving == MPIIO_PEERS_ALONE) {
+        mpiio_peers_log(peers, "degraded: going on alone");
+        peers->events.on_alone(peers->data);
+    } else if (peers->leaving == MPIIO_PEERS_ENDED) {
+        peers->events.on_end(peers->data);
+    }
+    pthread_mutex_lock(&peers->lock);
+    peers->ended = true;
+    pthread_cond_broadcast(&peers->changed);
+    pthread_mutex_unlock(&peers->lock);
+}
+
+/* A round of the loop: what has happened, then what time has come for. */
+static void turn(struct mpiio_peers *peers, const struct epoll_event *events, int count)
+{
+    int64_t now = mpiio_clock();
+
+    note_absence(peers, now);
+    handle(peers, events, count);
+    lose_broken(peers);
+    exchange(peers);
+    if (peers->node == 0)
+        mpiio_coordinator_tick(peers, mpiio_clock());
+    mpiio_member_tick(peers, mpiio_clock());
+    beat(peers, mpiio_clock());
+    lose_broken(peers);
+    exchange(peers);
+    free_dead(peers);
+    if (peers->absence != 0)
+        mpiio_peers_log(peers, "this process did not run for %.1f s",
+                        (double)peers->absence / 1000);
+    peers->absence = 0;
+}
+
+void *mpiio_peers_run(void *data)
+{
+    struct mpiio_peers *peers = data;
+    struct epoll_event events[EVENTS];
+    int count = 0;
+
+    peers->looked = peers->attentive = mpiio_clock();
+    peers->beat = peers->looked + peers->interval;
+    if (peers->node == 0 && peers->coordinator.missing == 0)
+        mpiio_coordinator_ready(peers);
+    else if (peers->node != 0)
+        receive(peers, peers->peer[0]); /* what came with the greeting */
+    for (;;) {
+        turn(peers, events, count);
+        if (peers->leaving != MPIIO_PEERS_JOINING)
+            break;
+        count = epoll_wait(peers->poll, events, EVENTS, time_to_wait(peers));
+        count = count < 0 ? 0 : count;
+    }
+    finish(peers);
+    return NULL;
+}

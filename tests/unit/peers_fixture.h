@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PEERS_FIXTURE_H
+#define PEERS_FIXTURE_H
+
+/* What the tests of peers share: daemons that only note what they are told. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "link.h"
+#include "peers.h"
+
+#define NODES_MAX  8
+#define EPOCHS_MAX 4096
+/* ms: of silence that never happens, and to wait for what must happen. */
+#define LONG_TIMEOUT 60000
+#define PATIENCE     60000
+
+struct cluster;
+
+/* A daemon of one thread, or of a process of its own. */
+struct node {
+    struct cluster *cluster;
+    struct mpiio_peers *peers;
+    int number;
+
+    /* What it answers; set while nothing is under way, or lock: the cluster's. */
+    bool hold_epochs;   /* an epoch is not done before it is let go on */
+    bool hold_fence;    /* it is not fenced before it is let go on */
+    int epoch_status;   /* how its part of an epoch ends */
+    int vote;           /* on a change; 1: does not vote */
+    int unmount;        /* how unmounting ends */
+    bool stop_in_event; /* calls mpiio_peers_stop when all is over */
+
+    /* What it was told; lock: the cluster's. */
+    uint64_t begun, finished, finished_sync;
+    int status; /* of the last epoch that is finished */
+    uint64_t written, frozen[EPOCHS_MAX], stored, stored_sync;
+    uint64_t change;
+    int settled, committed;
+    bool atomic;
+    int unmounts;
+    bool ended, degraded, alone;
+    int dead;
+    char dead_host[256], why[256];
+};
+
+struct cluster {
+    int nodes;
+    struct node node[NODES_MAX];
+    uint8_t token[MPIIO_TOKEN_BYTES];
+    char *addresses;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int done[EPOCHS_MAX]; /* nodes that are through with their part; lock: lock */
+    int fenced;           /* lock: lock */
+    bool wrong;           /* an order that must not be; lock: lock */
+};
+
+static inline void note_change(struct node *node)
+{
+    pthread_cond_broadcast(&node->cluster->changed);
+    pthread_mutex_unlock(&node->cluster->lock);
+}
+
+static inline void ignore_log(void *data, const char *line)
+{
+    (void)data;
+    if (getenv("PEERS_LOG") != NULL)
+        fprintf(stderr, "# node %d: %s\n", ((struct node *)data)->number, line);
+}
+
+static inline void finish_part(struct node *node, uint64_t epoch)
+{
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->done[epoch % EPOCHS_MAX]++;
+    note_change(node);
+    mpiio_peers_epoch_done(node->peers, epoch, node->epoch_status);
+}
+
+static inline void on_epoch(void *data, uint64_t epoch, bool sync)
+{
+    struct node *node = data;
+    bool hold;
+
+    (void)sync;
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= epoch != node->begun + 1 || node->finished != node->begun ||
+                            node->degraded || node->alone || node->ended;
+    node->begun = epoch;
+    node->frozen[epoch % EPOCHS_MAX] = node->written;
+    hold = node->hold_epochs;
+    note_change(node);
+    if (!hold)
+        finish_part(node, epoch);
+}
+
+static inline void on_finished(void *data, uint64_t epoch, bool sync, int status)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= epoch != node->begun || node->degraded;
+    if (node->cluster->nodes > 0)
+        node->cluster->wrong |= node->cluster->done[epoch % EPOCHS_MAX] != node->cluster->nodes;
+    node->finished = epoch;
+    node->status = status;
+    node->stored = node->frozen[epoch % EPOCHS_MAX];
+    if (sync) {
+        node->finished_sync = epoch;
+        node->stored_sync = node->stored;
+    }
+    note_change(node);
+}
+
+static inline void on_prepare(void *data, uint64_t change, bool value)
+{
+    struct node *node = data;
+
+    (void)value;
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= node->change != 0;
+    node->change = change;
+    note_change(node);
+    if (node->vote <= 0)
+        mpiio_peers_vote(node->peers, change, node->vote);
+}
+
+static inline void on_settled(void *data, uint64_t change, bool value, bool committed)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= node->change != change;
+    node->change = 0;
+    node->settled++;
+    if (committed) {
+        node->committed++;
+        node->atomic = value;
+    }
+    note_change(node);
+}
+
+static inline void on_unmount(void *data, bool force)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    node->unmounts++;
+    note_change(node);
+    if (node->unmount <= 0)
+        mpiio_peers_unmounted(node->peers, force ? 0 : node->unmount, "5 bytes\nof rank3");
+}
+
+static inline void on_end(void *data)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= node->ended || node->alone;
+    node->ended = true;
+    note_change(node);
+    if (node->stop_in_event)
+        mpiio_peers_stop(node->peers);
+}
+
+static inline void on_degraded(void *data, int dead, const char *host, const char *why)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= node->degraded || node->ended;
+    node->dead = dead;
+    snprintf(node->dead_host, sizeof(node->dead_host), "%s", host);
+    snprintf(node->why, sizeof(node->why), "%s", why);
+    node->degraded = true;
+    while (node->hold_fence)
+        pthread_cond_wait(&node->cluster->changed, &node->cluster->lock);
+    node->cluster->fenced++;
+    note_change(node);
+}
+
+static inline void on_alone(void *data)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= !node->degraded || node->alone || node->ended;
+    node->alone = true;
+    note_change(node);
+}
+
+static inline void cluster_init(struct cluster *cluster, int nodes)
+{
+    pthread_condattr_t attributes;
+
+    memset(cluster, 0, sizeof(*cluster));
+    cluster->nodes = nodes;
+    for (int i = 0; i < NODES_MAX; i++) {
+        cluster->node[i].cluster = cluster;
+        cluster->node[i].number = i;
+        cluster->node[i].dead = -1;
+    }
+    pthread_mutex_init(&cluster->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&cluster->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static inline struct mpiio_peers_options make_options(struct node *node, int nodes, int timeout,
+                                                      const char *host)
+{
+    return (struct mpiio_peers_options){
+        .node = node->number,
+        .nodes = nodes,
+        .peer_timeout = timeout,
+        .host = host,
+        .events = {.log = ignore_log,
+                   .on_epoch = on_epoch,
+                   .on_finished = on_finished,
+                   .on_prepare = on_prepare,
+                   .on_settled = on_settled,
+                   .on_unmount = on_unmount,
+                   .on_end = on_end,
+                   .on_degraded = on_degraded,
+                   .on_alone = on_alone},
+        .data = node,
+    };
+}
+
+static inline int start_node(struct cluster *cluster, int number, int timeout)
+{
+    struct node *node = &cluster->node[number];
+    char host[16];
+    struct mpiio_peers_options options;
+
+    snprintf(host, sizeof(host), "host%d", number);
+    options = make_options(node, cluster->nodes, timeout, host);
+    return number == 0
+               ? mpiio_peers_listen(&options, &node->peers, &cluster->addresses, cluster->token)
+               : mpiio_peers_join(&options, cluster->addresses, cluster->token, PATIENCE,
+                                  &node->peers);
+}
+
+static inline void start_cluster(struct cluster *cluster, int nodes, int timeout)
+{
+    cluster_init(cluster, nodes);
+    for (int i = 0; i < nodes; i++)
+        assert_int_equal(start_node(cluster, i, timeout), 0);
+    for (int i = 0; i < nodes; i++)
+        assert_int_equal(mpiio_peers_wait(cluster->node[i].peers, PATIENCE), 0);
+}
+
+static inline void free_cluster(struct cluster *cluster)
+{
+    for (int i = 0; i < cluster->nodes; i++)
+        mpiio_peers_free(cluster->node[i].peers);
+    free(cluster->addresses);
+    pthread_cond_destroy(&cluster->changed);
+    pthread_mutex_destroy(&cluster->lock);
+    assert_false(cluster->wrong);
+}
+
+/* Waits until condition holds, with the cluster's lock held; fails the test if it never does. */
+#define AWAIT(cluster, condition)                                                                  \
+    do {                                                                                           \
+        struct timespec when;                                                                      \
+        bool in_time = true;                                                                       \
+        clock_gettime(CLOCK_MONOTONIC, &when);                                                     \
+        when.tv_sec += PATIENCE / 1000;                                                            \
+        pthread_mutex_lock(&(cluster)->lock);                                                      \
+        while (!(condition) && in_time)                                                            \
+            in_time = pthread_cond_timedwait(&(cluster)->changed, &(cluster)->lock, &when) == 0;   \
+        pthread_mutex_unlock(&(cluster)->lock);                                                    \
+        assert_true(in_time);                                                                      \
+    } while (0)
+
+/* Sets something of a node, and wakes it. */
+#define SET(node, field, value)                                                                    \
+    do {                                                                                           \
+        pthread_mutex_lock(&(node)->cluster->lock);                                                \
+        (node)->field = (value);                                                                   \
+        note_change(node);                                                                         \
+    } while (0)
+
+static inline enum mpiio_peers_state state_of(const struct node *node)
+{
+    struct mpiio_peers_status status;
+
+    mpiio_peers_status(node->peers, &status);
+    return status.state;
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "address.h"
+#include "link.h"
+
+static uint8_t bytes[MPIIO_FRAME_MAX];
+
+/* Of Aumasson and Bernstein's table: key 00 01 .. 0f, text 00 01 .. of 0, 1, 7, 8, 15 and 63. */
+static void test_siphash_is_siphash(void **state)
+{
+    static const struct {
+        size_t size;
+        uint64_t hash;
+    } known[] = {
+        {0, 0x726fdb47dd0e0e31}, {1, 0x74f839c593dc67fd},  {7, 0xab0200f58b01d137},
+        {8, 0x93f5f5799a932462}, {15, 0xa129ca6149be45e5}, {63, 0x958a324ceb064572},
+    };
+    uint8_t key[16], text[64];
+
+    (void)state;
+    for (uint8_t i = 0; i < 64; i++) {
+        text[i] = i;
+        key[i % 16] = i % 16;
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        assert_true(mpiio_siphash(key, text, known[i].size) == known[i].hash);
+}
+
+static void test_proofs_depend_on_all_of_the_claim(void **state)
+{
+    uint8_t token[MPIIO_TOKEN_BYTES] = {1};
+    struct mpiio_claim claim = {.by = 1, .node = 1, .nodes = 2}, other;
+    uint64_t proof = mpiio_proof(token, &claim);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(claim); i++) {
+        other = claim;
+        ((uint8_t *)&other)[i] ^= 0x10;
+        assert_true(mpiio_proof(token, &other) != proof);
+    }
+    token[15] = 1;
+    assert_true(mpiio_proof(token, &claim) != proof);
+}
+
+/* A frame of each type with something in every field. */
+static struct mpiio_frame make_frame(enum mpiio_frame_type type)
+{
+    struct mpiio_frame frame = {.type = type,
+                                .number = 0x0102030405060708,
+                                .proof = 0xfffefdfcfbfaf9f8,
+                                .node = 6,
+                                .nodes = 7,
+                                .time = 10000,
+                                .status = -28,
+                                .flag = true,
+                                .host = "node-6.example.org",
+                                .text = "why",
+                                .text_size = 3};
+
+    memset(frame.nonce, 0xa5, sizeof(frame.nonce));
+    return frame;
+}
+
+static void test_frames_come_back(void **state)
+{
+    uint8_t again[MPIIO_FRAME_MAX];
+    struct mpiio_frame frame, got;
+    size_t size;
+
+    (void)state;
+    for (int type = MPIIO_HELLO; type < MPIIO_FRAME_TYPES; type++) {
+        frame = make_frame((enum mpiio_frame_type)type);
+        size = mpiio_frame_encode(&frame, bytes);
+        assert_int_equal(mpiio_frame_decode(bytes, size, &got), size);
+        assert_int_equal(got.type, type);
+        assert_int_equal(mpiio_frame_encode(&got, again), size);
+        assert_memory_equal(bytes, again, size);
+        for (size_t part = 0; part < size; part++)
+            assert_int_equal(mpiio_frame_decode(bytes, part, &got), 0);
+    }
+}
+
+static void test_fields_have_one_order_of_bytes(void **state)
+{
+    static const uint8_t expected[] = {0, 0, 0, 18, MPIIO_FINISHED, 1, 2, 3, 4, 5, 6, 7, 8, 1,
+                                       0, 0, 0, 28};
+    struct mpiio_frame frame = make_frame(MPIIO_FINISHED);
+
+    (void)state;
+    assert_int_equal(mpiio_frame_encode(&frame, bytes), sizeof(expected));
+    assert_memory_equal(bytes, expected, sizeof(expected));
+}
+
+static void test_what_is_no_frame_is_refused(void **state)
+{
+    static const struct {
+        size_t size;
+        uint8_t bytes[24];
+    } wrong[] = {
+        {5, {0, 0, 0, 4, MPIIO_BEAT}},                            /* shorter than a head */
+        {5, {0, 1, 0, 1, MPIIO_BEAT}},                            /* too long */
+        {5, {0, 0, 0, 5, 0}},                                     /* no type */
+        {5, {0, 0, 0, 5, MPIIO_FRAME_TYPES}},                     /* a later one */
+        {6, {0, 0, 0, 6, MPIIO_BEAT, 0}},                         /* more than its fields */
+        {5, {0, 0, 0, 5, MPIIO_ASK}},                             /* less */
+        {6, {0, 0, 0, 6, MPIIO_ASK, 2}},                          /* no flag */
+        {9, {0, 0, 0, 9, MPIIO_REFUSED, 0, 0, 16, 0}},            /* no errno */
+        {9, {0, 0, 0, 9, MPIIO_ENGINE_LOST, 0, 0, 0, 1}},         /* a text that is not there */
+        {14, {0, 0, 0, 14, MPIIO_DEGRADED, 0, 0, 0, 1, 0}},       /* an empty host */
+        {15, {0, 0, 0, 15, MPIIO_DEGRADED, 0, 0, 0, 1, 1, '\n'}}, /* two lines of one */
+        {4, {0, 0, 0, 0}},
+    };
+    struct mpiio_frame frame;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_int_equal(mpiio_frame_decode(wrong[i].bytes, wrong[i].size, &frame), -EPROTO);
+}
+
+static void test_texts_become_one_line(void **state)
+{
+    char line[8];
+
+    (void)state;
+    mpiio_frame_clean(line, sizeof(line), "a\nb\x80 cdefgh", 12);
+    assert_string_equal(line, "a?b? cd");
+}
+
+static void connect_pair(struct mpiio_link *left, struct mpiio_link *right)
+{
+    char *addresses;
+    const char *at;
+    int listening, dialled, accepted;
+
+    assert_int_equal(mpiio_address_listen(&listening, &addresses), 0);
+    at = addresses;
+    dialled = mpiio_address_dial(&at, 10000);
+    assert_true(dialled >= 0);
+    assert_int_equal(mpiio_address_wait(listening, POLLIN, 10000), 0);
+    accepted = accept(listening, NULL, NULL);
+    assert_true(accepted >= 0);
+    *left = *right = (struct mpiio_link){.fd = -1};
+    assert_int_equal(mpiio_link_open(left, dialled), 0);
+    assert_int_equal(mpiio_link_open(right, accepted), 0);
+    close(listening);
+    free(addresses);
+}
+
+/* A stopped peer: nothing blocks, and what waits for it is bounded. */
+static void test_links_do_not_block(void **state)
+{
+    struct mpiio_link left, right;
+    struct mpiio_frame frame = make_frame(MPIIO_ENGINE_LOST), got;
+    uint64_t sent = 0, received = 0;
+    int rc;
+
+    (void)state;
+    frame.text = (const char *)bytes;
+    frame.text_size = MPIIO_TEXT_MAX;
+    connect_pair(&left, &right);
+    while (left.error == 0) {
+        mpiio_link_send(&left, &frame);
+        sent++;
+    }
+    assert_int_equal(left.error, -ENOBUFS);
+    assert_true(mpiio_queue_size(&left.out) <= MPIIO_QUEUE_MAX);
+    /* What was taken in time is all there, in its order, up to the last part of a frame. */
+    mpiio_link_close(&left);
+    do {
+        mpiio_link_fill(&right);
+        while ((rc = mpiio_link_next(&right, &got)) == 1)
+            received++;
+        assert_int_equal(rc, 0);
+    } while (right.error == 0);
+    assert_int_equal(right.error, -ENOTCONN);
+    assert_in_range(received, 1, sent);
+    assert_true(atomic_load(&right.received) <= atomic_load(&left.sent));
+    mpiio_link_close(&right);
+}
+
+static void test_wrong_addresses_are_refused(void **state)
+{
+    static const char *const wrong[] = {"x",      "1.2.3.4",   "1.2.3.4:",      "1.2.3.4:0",
+                                        ":1",     "[::1]",     "[::1:5",        "1.2.3.4:70000",
+                                        "::1:80", "[1.2.3]:5", "1.2.3.4:5x y:1"};
+    const char *at = "  ";
+
+    (void)state;
+    assert_int_equal(mpiio_address_dial(&at, 10), -ENOENT);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        at = wrong[i];
+        assert_int_equal(mpiio_address_dial(&at, 10), -EINVAL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_siphash_is_siphash),
+        cmocka_unit_test(test_proofs_depend_on_all_of_the_claim),
+        cmocka_unit_test(test_frames_come_back),
+        cmocka_unit_test(test_fields_have_one_order_of_bytes),
+        cmocka_unit_test(test_what_is_no_frame_is_refused),
+        cmocka_unit_test(test_texts_become_one_line),
+        cmocka_unit_test(test_links_do_not_block),
+        cmocka_unit_test(test_wrong_addresses_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

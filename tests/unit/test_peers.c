@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+#include "peers_fixture.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "address.h"
+
+/* Several daemons in one process. */
+
+static struct cluster cluster;
+
+static void end_cluster(void)
+{
+    char *unsaved;
+
+    assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
+    assert_null(unsaved);
+    for (int i = 0; i < cluster.nodes; i++)
+        AWAIT(&cluster, cluster.node[i].ended);
+    /* A second time it is done already. */
+    assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
+    for (int i = 0; i < cluster.nodes; i++) {
+        assert_int_equal(cluster.node[i].unmounts, 1);
+        assert_int_equal(state_of(&cluster.node[i]), MPIIO_PEERS_ENDED);
+        assert_int_equal(mpiio_peers_goodbye(cluster.node[i].peers), -ENOTCONN);
+    }
+    free_cluster(&cluster);
+}
+
+static void test_one_to_eight_nodes_come_together(void **state)
+{
+    struct mpiio_peer_status peer;
+
+    (void)state;
+    for (int nodes = 1; nodes <= NODES_MAX; nodes++) {
+        start_cluster(&cluster, nodes, LONG_TIMEOUT);
+        for (int i = 1; i < nodes; i++) {
+            assert_int_equal(mpiio_peers_peer(cluster.node[0].peers, i - 1, &peer), 0);
+            assert_int_equal(peer.node, i);
+            assert_int_equal(peer.host[4], '0' + i);
+            assert_string_equal(peer.state, "connected");
+            assert_in_range(peer.age, 0, LONG_TIMEOUT);
+            assert_true(peer.received > 0 && peer.sent > 0);
+            assert_int_equal(mpiio_peers_peer(cluster.node[i].peers, 0, &peer), 0);
+            assert_string_equal(peer.host, "host0");
+            assert_int_equal(mpiio_peers_peer(cluster.node[i].peers, 1, &peer), -ENOENT);
+        }
+        assert_int_equal(mpiio_peers_peer(cluster.node[0].peers, nodes - 1, &peer), -ENOENT);
+        cluster.node[nodes - 1].stop_in_event = true;
+        end_cluster();
+    }
+}
+
+static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
+{
+    struct mpiio_peers_options options;
+    struct mpiio_peers *peers;
+    uint64_t after;
+
+    (void)state;
+    cluster_init(&cluster, 3);
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+    assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, 50), -ETIMEDOUT);
+    assert_int_equal(mpiio_peers_wait(cluster.node[1].peers, 50), -ETIMEDOUT);
+    assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), -ENOTCONN);
+    assert_int_equal(mpiio_peers_set_atomicity(cluster.node[0].peers, true, 1000), -ENOTCONN);
+    /* One who leaves before all are there may come back; nobody is dead yet. */
+    mpiio_peers_free(cluster.node[1].peers);
+    assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+    mpiio_peers_stop(cluster.node[0].peers);
+    mpiio_peers_stop(cluster.node[0].peers);
+    assert_int_equal(mpiio_peers_wait(cluster.node[1].peers, PATIENCE), -ENOTCONN);
+    /* Nobody listens any more. */
+    options = make_options(&cluster.node[2], 3, 0, NULL);
+    assert_int_not_equal(mpiio_peers_join(&options, cluster.addresses, cluster.token, 200, &peers),
+                         0);
+    assert_null(peers);
+    cluster.nodes = 2;
+    free_cluster(&cluster);
+}
+
+static int dial(void)
+{
+    const char *at = cluster.addresses;
+    int fd = mpiio_address_dial(&at, PATIENCE);
+
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* Waits until the other side has closed a connection. */
+static void await_end(int fd)
+{
+    char bytes[256];
+    ssize_t got;
+
+    do {
+        assert_int_equal(mpiio_address_wait(fd, POLLIN, PATIENCE), 0);
+        got = recv(fd, bytes, sizeof(bytes), 0);
+    } while (got > 0);
+    close(fd);
+}
+
+static void send_garbage(void)
+{
+    static const char *const texts[] = {"GET / HTTP/1.1\r\n\r\n", "\0\0\0\5\5", "\xff\xff\xff\xff"};
+    struct mpiio_frame frame = {
+        .type = MPIIO_JOIN, .number = MPIIO_PROTOCOL, .node = 1, .nodes = 3, .host = "x"};
+    uint8_t bytes[MPIIO_FRAME_MAX];
+    size_t size = mpiio_frame_encode(&frame, bytes);
+    int fd;
+
+    for (int i = 0; i < 3; i++) {
+        fd = dial();
+        assert_true(send(fd, texts[i], i == 0 ? 18 : i == 1 ? 5 : 4, MSG_NOSIGNAL) > 0);
+        await_end(fd);
+    }
+    /* What could be a frame some day is not waited for. */
+    fd = dial();
+    memset(bytes + size, 0, sizeof(bytes) - size);
+    bytes[2] = 0x80;
+    assert_true(send(fd, bytes, 4096, MSG_NOSIGNAL) == 4096);
+    await_end(fd);
+    /* One that does not know the token, another version. */
+    for (int i = 0; i < 2; i++) {
+        frame.number = MPIIO_PROTOCOL + (uint64_t)i;
+        fd = dial();
+        size = mpiio_frame_encode(&frame, bytes);
+        assert_true(send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+        await_end(fd);
+    }
+}
+
+static void test_strangers_have_no_effect(void **state)
+{
+    struct mpiio_peers_options options;
+    struct mpiio_peers *peers;
+    uint8_t wrong[MPIIO_TOKEN_BYTES];
+    int silent[100];
+
+    (void)state;
+    cluster_init(&cluster, 3);
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    send_garbage();
+    options = make_options(&cluster.node[1], 3, 0, "host1");
+    memcpy(wrong, cluster.token, sizeof(wrong));
+    wrong[15] ^= 1;
+    assert_int_equal(mpiio_peers_join(&options, cluster.addresses, wrong, PATIENCE, &peers),
+                     -EACCES);
+    options.nodes = 4;
+    assert_int_equal(mpiio_peers_join(&options, cluster.addresses, cluster.token, PATIENCE, &peers),
+                     -EINVAL);
+    /* More than may be pending: those behind them are let in as soon as they are gone. */
+    for (int i = 0; i < 100; i++)
+        silent[i] = dial();
+    for (int i = 0; i < 100; i++)
+        close(silent[i]);
+    assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+    silent[0] = dial();
+    assert_int_equal(start_node(&cluster, 2, LONG_TIMEOUT), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(mpiio_peers_wait(cluster.node[i].peers, PATIENCE), 0);
+    await_end(silent[0]); /* all are there */
+    end_cluster();
+}
+
+/*
+ * Epochs. Each thread writes, asks for a flush, waits for it, and what it had written must be in an
+ * epoch that is finished: one with sync if it asked so.
+ */
+
+#define THREADS  3 /* a node */
+#define REQUESTS 150
+
+struct writer {
+    struct node *node;
+    unsigned int seed;
+    bool wrong;
+};
+
+static void *write_and_flush(void *argument)
+{
+    struct writer *writer = argument;
+    struct node *node = writer->node;
+
+    for (int i = 0; i < REQUESTS; i++) {
+        bool sync = rand_r(&writer->seed) % 2 == 0;
+        uint64_t mine, after;
+
+        pthread_mutex_lock(&cluster.lock);
+        mine = ++node->written;
+        pthread_mutex_unlock(&cluster.lock);
+        if (mpiio_peers_request_flush(node->peers, sync, &after) != 0) {
+            writer->wrong = true;
+            break;
+        }
+        AWAIT(&cluster, (sync ? node->finished_sync : node->finished) > after);
+        pthread_mutex_lock(&cluster.lock);
+        writer->wrong |= (sync ? node->stored_sync : node->stored) < mine;
+        pthread_mutex_unlock(&cluster.lock);
+    }
+    return NULL;
+}
+
+static void test_every_request_is_covered(void **state)
+{
+    pthread_t threads[4 * THREADS];
+    struct writer writers[4 * THREADS];
+    struct mpiio_peers_status status;
+
+    (void)state;
+    start_cluster(&cluster, 4, LONG_TIMEOUT);
+    for (int i = 0; i < 4 * THREADS; i++) {
+        writers[i] = (struct writer){.node = &cluster.node[i % 4], .seed = (unsigned int)i};
+        assert_int_equal(pthread_create(&threads[i], NULL, write_and_flush, &writers[i]), 0);
+    }
+    for (int i = 0; i < 4 * THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_false(writers[i].wrong);
+    }
+    for (int i = 0; i < 4; i++) {
+        mpiio_peers_status(cluster.node[i].peers, &status);
+        assert_in_range(status.finished, REQUESTS, 4 * THREADS * REQUESTS);
+        assert_true(status.finished_sync <= status.finished && status.finished_sync > 0);
+        assert_int_equal(status.dead, -1);
+    }
+    end_cluster();
+}
+
+static void let_epochs_go(int node)
+{
+    uint64_t epoch;
+
+    pthread_mutex_lock(&cluster.lock);
+    cluster.node[node].hold_epochs = false;
+    epoch = cluster.node[node].begun;
+    pthread_mutex_unlock(&cluster.lock);
+    finish_part(&cluster.node[node], epoch);
+}
+
+static void test_requests_share_epochs(void **state)
+{
+    uint64_t after, last = 0;
+
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    SET(&cluster.node[2], hold_epochs, true);
+    assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, false, &after), 0);
+    AWAIT(&cluster, cluster.node[2].begun == 1);
+    for (int i = 0; i < 3; i++)
+        AWAIT(&cluster, cluster.node[i].begun == 1);
+    for (int i = 0; i < 300; i++) {
+        assert_int_equal(mpiio_peers_request_flush(cluster.node[i % 3].peers, i % 7 == 0, &after),
+                         0);
+        assert_int_equal(after, 1);
+    }
+    assert_int_equal(cluster.node[0].finished, 0);
+    let_epochs_go(2);
+    for (int i = 0; i < 3; i++)
+        AWAIT(&cluster, cluster.node[i].finished_sync > after);
+    /* One for all; a node's words may arrive after it has begun, and begin another one. */
+    pthread_mutex_lock(&cluster.lock);
+    last = cluster.node[0].begun;
+    pthread_mutex_unlock(&cluster.lock);
+    assert_in_range(last, 2, 4);
+    end_cluster();
+}
+
+static void test_a_nodes_failure_reaches_all(void **state)
+{
+    uint64_t after;
+
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    cluster.node[1].epoch_status = -ENOSPC;
+    cluster.node[2].epoch_status = -EIO;
+    assert_int_equal(mpiio_peers_request_flush(cluster.node[0].peers, true, &after), 0);
+    for (int i = 0; i < 3; i++) {
+        AWAIT(&cluster, cluster.node[i].finished == 1);
+        assert_int_equal(cluster.node[i].status, -ENOSPC);
+    }
+    /* An answer to nothing, and a second one, are not counted. */
+    cluster.node[1].epoch_status = cluster.node[2].epoch_status = 0;
+    assert_int_equal(mpiio_peers_epoch_done(cluster.node[1].peers, 1, -EIO), 0);
+    assert_int_equal(mpiio_peers_epoch_done(cluster.node[1].peers, 7, -EIO), 0);
+    assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), 0);
+    for (int i = 0; i < 3; i++) {
+        AWAIT(&cluster, cluster.node[i].finished == 2);
+        assert_int_equal(cluster.node[i].status, 0);
+    }
+    end_cluster();
+}
+
+/* Changes of atomicity. */
+
+static void check_settled(int settled, int committed, bool atomic)
+{
+    pthread_mutex_lock(&cluster.lock);
+    for (int i = 0; i < cluster.nodes; i++) {
+        cluster.wrong |= cluster.node[i].settled != settled;
+        cluster.wrong |= cluster.node[i].committed != committed;
+        cluster.wrong |= cluster.node[i].atomic != atomic || cluster.node[i].change != 0;
+    }
+    pthread_mutex_unlock(&cluster.lock);
+    assert_false(cluster.wrong);
+}
+
+static void test_atomicity_changes_everywhere_or_nowhere(void **state)
+{
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    assert_int_equal(mpiio_peers_set_atomicity(cluster.node[2].peers, true, PATIENCE), 0);
+    check_settled(1, 1, true);
+    cluster.node[1].vote = -EBUSY;
+    assert_int_equal(mpiio_peers_set_atomicity(cluster.node[0].peers, false, PATIENCE), -EBUSY);
+    check_settled(2, 1, true);
+    /* One does not answer in time: nothing changes, and what it says later is not counted. */
+    cluster.node[1].vote = 1;
+    assert_int_equal(mpiio_peers_set_atomicity(cluster.node[2].peers, false, 200), -ETIMEDOUT);
+    cluster.node[1].vote = 0;
+    for (int i = 0; i < 3; i++)
+        AWAIT(&cluster, cluster.node[i].settled == 3);
+    check_settled(3, 1, true);
+    assert_int_equal(mpiio_peers_vote(cluster.node[1].peers, 3, 0), 0);
+    assert_int_equal(mpiio_peers_set_atomicity(cluster.node[1].peers, false, PATIENCE), 0);
+    check_settled(4, 2, false);
+    end_cluster();
+}
+
+static atomic_int changes_made;
+
+static void *change_often(void *argument)
+{
+    struct node *node = argument;
+
+    for (int i = 0; i < 20; i++)
+        if (mpiio_peers_set_atomicity(node->peers, i % 2 == 0, PATIENCE) == 0)
+            atomic_fetch_add(&changes_made, 1);
+    return NULL;
+}
+
+static void test_changes_take_turns(void **state)
+{
+    pthread_t threads[6];
+    bool last;
+
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    atomic_store(&changes_made, 0);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, change_often, &cluster.node[i % 3]), 0);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(atomic_load(&changes_made), 120);
+    last = cluster.node[0].atomic;
+    check_settled(120, 120, last);
+    end_cluster();
+}
+
+/* Unmounting. */
+
+static void test_what_is_unsaved_is_told(void **state)
+{
+    char *unsaved;
+
+    (void)state;
+    start_cluster(&cluster, 4, LONG_TIMEOUT);
+    cluster.node[1].unmount = -ENOSPC;
+    cluster.node[3].unmount = -EIO;
+    assert_int_equal(mpiio_peers_unmount_all(cluster.node[2].peers, false, PATIENCE, &unsaved),
+                     -ENOSPC);
+    assert_non_null(unsaved);
+    assert_non_null(strstr(unsaved, "host1: 5 bytes?of rank3\n"));
+    assert_non_null(strstr(unsaved, "host3: 5 bytes?of rank3\n"));
+    assert_null(strstr(unsaved, "host0"));
+    free(unsaved);
+    assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
+    /* With force: those who are still mounted are told, and then it is the end. */
+    assert_int_equal(mpiio_peers_unmount_all(cluster.node[3].peers, true, PATIENCE, &unsaved), 0);
+    for (int i = 0; i < 4; i++) {
+        AWAIT(&cluster, cluster.node[i].ended);
+        assert_int_equal(cluster.node[i].unmounts, 1 + i % 2);
+    }
+    free_cluster(&cluster);
+}
+
+static void *unmount_late(void *argument)
+{
+    char *unsaved = NULL;
+    intptr_t rc = mpiio_peers_unmount_all(argument, true, PATIENCE, &unsaved);
+
+    free(unsaved);
+    return (void *)rc;
+}
+
+static void test_force_helps_who_is_stuck(void **state)
+{
+    struct node *stuck = &cluster.node[1];
+    pthread_t thread;
+    char *unsaved;
+    void *rc;
+
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    stuck->unmount = 1;
+    assert_int_equal(mpiio_peers_unmount_all(cluster.node[2].peers, false, 100, &unsaved),
+                     -ETIMEDOUT);
+    assert_null(unsaved);
+    AWAIT(&cluster, stuck->unmounts == 1);
+    assert_int_equal(pthread_create(&thread, NULL, unmount_late, cluster.node[2].peers), 0);
+    AWAIT(&cluster, stuck->unmounts == 2);
+    assert_int_equal(mpiio_peers_unmounted(stuck->peers, 0, NULL), 0);
+    assert_int_equal(pthread_join(thread, &rc), 0);
+    assert_null(rc);
+    for (int i = 0; i < 3; i++)
+        AWAIT(&cluster, cluster.node[i].ended);
+    free_cluster(&cluster);
+}
+
+static void test_who_has_said_goodbye_stays(void **state)
+{
+    struct mpiio_peer_status peer;
+    uint64_t after;
+    char *unsaved;
+
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    assert_int_equal(mpiio_peers_goodbye(cluster.node[1].peers), 0);
+    assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), 0);
+    AWAIT(&cluster, cluster.node[1].finished == 1);
+    assert_int_equal(mpiio_peers_peer(cluster.node[0].peers, 0, &peer), 0);
+    assert_string_equal(peer.state, "unmounted");
+    assert_int_equal(mpiio_peers_goodbye(cluster.node[0].peers), 0);
+    assert_int_equal(mpiio_peers_unmount_all(cluster.node[1].peers, false, PATIENCE, &unsaved), 0);
+    for (int i = 0; i < 3; i++) {
+        AWAIT(&cluster, cluster.node[i].ended);
+        assert_int_equal(cluster.node[i].unmounts, i == 2);
+    }
+    free_cluster(&cluster);
+}
+
+static void test_the_last_goodbye_is_the_end(void **state)
+{
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(mpiio_peers_goodbye(cluster.node[i].peers), 0);
+    for (int i = 0; i < 3; i++) {
+        AWAIT(&cluster, cluster.node[i].ended);
+        assert_int_equal(cluster.node[i].unmounts, 0);
+    }
+    free_cluster(&cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_to_eight_nodes_come_together),
+        cmocka_unit_test(test_nothing_waits_for_ever_for_those_who_do_not_come),
+        cmocka_unit_test(test_strangers_have_no_effect),
+        cmocka_unit_test(test_every_request_is_covered),
+        cmocka_unit_test(test_requests_share_epochs),
+        cmocka_unit_test(test_a_nodes_failure_reaches_all),
+        cmocka_unit_test(test_atomicity_changes_everywhere_or_nowhere),
+        cmocka_unit_test(test_changes_take_turns),
+        cmocka_unit_test(test_what_is_unsaved_is_told),
+        cmocka_unit_test(test_force_helps_who_is_stuck),
+        cmocka_unit_test(test_who_has_said_goodbye_stays),
+        cmocka_unit_test(test_the_last_goodbye_is_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
