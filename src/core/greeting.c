@@ -153,8 +153,6 @@ void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now)
         if (now >= peer->expires)
             drop(peers, peer);
     }
-    if (peers->coordinator.waiting)
-        mpiio_greet(peers);
 }
 
 void mpiio_greet_end(struct mpiio_peers *peers)
@@ -255,7 +253,7 @@ static int64_t least(int64_t a, int64_t b)
 
 int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t timeout)
 {
-    const struct timespec pause = {.tv_nsec = DIAL_PAUSE * 1000000};
+    const struct timespec pause = {.tv_nsec = DIAL_PAUSE * 1000000L};
     int64_t end = mpiio_clock() + timeout;
     const char *at = addresses;
     int rc = -ETIMEDOUT, refused = 0;

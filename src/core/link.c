@@ -118,6 +118,9 @@ void mpiio_link_flush(struct mpiio_link *link)
         if (sent >= 0) {
             mpiio_queue_drop(&link->out, (size_t)sent);
             atomic_fetch_add(&link->sent, (uint64_t)sent);
+        } else if (errno == EPIPE || errno == ECONNRESET) {
+            /* Nobody listens. But what was said last is to be read first: the reader fails. */
+            mpiio_queue_free(&link->out);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno != EINTR) {

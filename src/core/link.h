@@ -56,7 +56,11 @@ int mpiio_link_open(struct mpiio_link *link, int fd);
 /* Closes, and drops what waits to be sent. May be repeated. The counters stay. */
 void mpiio_link_close(struct mpiio_link *link);
 
-/* Sends, or queues. A failure is kept in link->error, and nothing is sent after one. */
+/*
+ * Sends, or queues. A failure is kept in link->error, and nothing is sent after one. That the peer
+ * has closed the connection is no failure here: mpiio_link_fill finds it, after the peer's last
+ * words.
+ */
 void mpiio_link_put(struct mpiio_link *link, const void *bytes, size_t size);
 void mpiio_link_send(struct mpiio_link *link, const struct mpiio_frame *frame);
 
@@ -64,8 +68,8 @@ void mpiio_link_send(struct mpiio_link *link, const struct mpiio_frame *frame);
 void mpiio_link_flush(struct mpiio_link *link);
 
 /*
- * Reads what there is to link->in. A failure, or the end, is kept in link->error. True: there may be
- * more, and frames must be taken off first.
+ * Reads what there is to link->in. A failure, or the end, is kept in link->error. True: there may
+ * be more, and frames must be taken off first.
  */
 bool mpiio_link_fill(struct mpiio_link *link);
 

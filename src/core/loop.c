@@ -126,10 +126,26 @@ static void lose_broken(struct mpiio_peers *peers)
     }
 }
 
+/*
+ * Whoever was not able to listen does not miss others' words. It may have been stopped anywhere:
+ * so this is due whenever their silence is looked at.
+ */
+static void note_absence(struct mpiio_peers *peers, int64_t now)
+{
+    int64_t gap = now - peers->looked;
+
+    if (gap > peers->interval + peers->timeout / 4) {
+        peers->attentive = now;
+        peers->absence = peers->status.state == MPIIO_PEERS_TOGETHER ? gap : 0;
+    }
+    peers->looked = now;
+}
+
 static void lose_silent(struct mpiio_peers *peers, int64_t now)
 {
     char why[128];
 
+    note_absence(peers, now);
     for (int i = 0; i < peers->peers; i++) {
         struct mpiio_peer *peer = peers->peer[i];
         int64_t heard;
@@ -244,18 +260,6 @@ static void exchange(struct mpiio_peers *peers)
         mpiio_member_lost(peers, strerror(ENOMEM));
 }
 
-/* Whoever was not able to listen does not take others' words for missing. */
-static void note_absence(struct mpiio_peers *peers, int64_t now)
-{
-    int64_t gap = now - peers->looked;
-
-    if (gap > peers->interval + peers->timeout / 4) {
-        peers->attentive = now;
-        peers->absence = peers->status.state == MPIIO_PEERS_TOGETHER ? gap : 0;
-    }
-    peers->looked = now;
-}
-
 static int time_to_wait(const struct mpiio_peers *peers)
 {
     int64_t next = peers->beat, now = mpiio_clock();
@@ -281,6 +285,8 @@ static void handle(struct mpiio_peers *peers, const struct epoll_event *events, 
         else if (read(peers->wake, &ignored, sizeof(ignored)) < 0)
             continue;
     }
+    if (peers->coordinator.waiting) /* there may be room now */
+        mpiio_greet(peers);
 }
 
 /* Lets the last word arrive: closing at once could make a peer lose what it has not read. */

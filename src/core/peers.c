@@ -302,9 +302,8 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_frame *frame, int64
     return rc;
 }
 
-int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout)
+static int call(struct mpiio_peers *peers, struct mpiio_frame *frame, int timeout, char **text)
 {
-    struct mpiio_frame frame = {.type = MPIIO_CHANGE, .flag = value};
     int64_t end = mpiio_clock() + timeout;
     int rc;
 
@@ -312,30 +311,29 @@ int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout
         return -EINVAL;
     if (pthread_equal(pthread_self(), peers->thread))
         return -EDEADLK;
-    frame.time = (uint32_t)(timeout / 4 * 3);
     pthread_mutex_lock(&peers->lock);
-    rc = carry_out(peers, &frame, end, NULL);
+    rc = carry_out(peers, frame, end, text);
+    if (peers->status.state == MPIIO_PEERS_ENDED && frame->type == MPIIO_UNMOUNT_ALL &&
+        rc == -ENOTCONN)
+        rc = 0;
     pthread_mutex_unlock(&peers->lock);
     return rc;
+}
+
+int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout)
+{
+    struct mpiio_frame frame = {
+        .type = MPIIO_CHANGE, .flag = value, .time = timeout > 0 ? (uint32_t)timeout / 4 * 3 : 0};
+
+    return call(peers, &frame, timeout, NULL);
 }
 
 int mpiio_peers_unmount_all(struct mpiio_peers *peers, bool force, int timeout, char **unsaved)
 {
     struct mpiio_frame frame = {.type = MPIIO_UNMOUNT_ALL, .flag = force};
-    int64_t end = mpiio_clock() + timeout;
-    int rc;
 
     *unsaved = NULL;
-    if (timeout < 0)
-        return -EINVAL;
-    if (pthread_equal(pthread_self(), peers->thread))
-        return -EDEADLK;
-    pthread_mutex_lock(&peers->lock);
-    rc = carry_out(peers, &frame, end, unsaved);
-    if (rc == -ENOTCONN && peers->status.state == MPIIO_PEERS_ENDED)
-        rc = 0;
-    pthread_mutex_unlock(&peers->lock);
-    return rc;
+    return call(peers, &frame, timeout, unsaved);
 }
 
 /* Says that this node is unmounted, or why not. */

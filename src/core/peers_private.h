@@ -45,30 +45,24 @@ struct mpiio_round {
 
 /* What only node 0 does. For the thread. */
 struct mpiio_coordinator {
-    int fd;                     /* listening, or -1 */
-    struct mpiio_peer *pending; /* connections that have not joined */
+    int fd; /* listening, or -1 */
     int pending_count;
-    bool waiting; /* some connections are not accepted yet, for want of room */
-    int missing;  /* nodes that have not joined */
+    struct mpiio_peer *pending; /* connections that have not joined */
+    int missing;                /* nodes that have not joined */
+    bool waiting;               /* some connections are not accepted yet, for want of room */
 
-    struct mpiio_round epoch;
     bool epoch_sync;
     bool wanted, wanted_sync; /* of the next epoch */
-
-    struct mpiio_round change;
-    bool settling;   /* all know the outcome of change, but not all have answered */
-    int change_node; /* who asked for it */
+    bool settling;            /* all know the outcome of change, but not all have answered */
+    bool force;               /* of unmount */
+    bool ending;              /* all were told that it is the end */
+    int change_node;          /* who asked for the change */
+    struct mpiio_round epoch, change, unmount, fenced;
     uint64_t change_call;
     int64_t change_expires;
-
-    struct mpiio_round unmount;
-    bool force;
-    char *unsaved; /* owned; grows to MPIIO_TEXT_MAX at most */
-    size_t unsaved_size;
-    bool ending; /* all were told that it is the end */
-
-    struct mpiio_round fenced;
     int64_t go_after, go_before; /* when all may go on alone at the earliest and latest */
+    char *unsaved;               /* owned; grows to MPIIO_TEXT_MAX at most */
+    size_t unsaved_size;
 };
 
 /* What each node does with what the coordinator says. For the thread. */

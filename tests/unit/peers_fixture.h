@@ -186,6 +186,7 @@ static inline void on_degraded(void *data, int dead, const char *host, const cha
     snprintf(node->dead_host, sizeof(node->dead_host), "%s", host);
     snprintf(node->why, sizeof(node->why), "%s", why);
     node->degraded = true;
+    pthread_cond_broadcast(&node->cluster->changed);
     while (node->hold_fence)
         pthread_cond_wait(&node->cluster->changed, &node->cluster->lock);
     node->cluster->fenced++;

@@ -160,6 +160,13 @@ static void test_strangers_have_no_effect(void **state)
     for (int i = 0; i < 100; i++)
         close(silent[i]);
     assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+    /* Even if nobody else comes. */
+    for (int i = 0; i < 100; i++)
+        silent[i] = dial();
+    for (int i = 0; i < 99; i++)
+        close(silent[i]);
+    assert_int_equal(mpiio_address_wait(silent[99], POLLIN, PATIENCE), 0);
+    close(silent[99]);
     silent[0] = dial();
     assert_int_equal(start_node(&cluster, 2, LONG_TIMEOUT), 0);
     for (int i = 0; i < 3; i++)
@@ -267,6 +274,21 @@ static void test_requests_share_epochs(void **state)
     last = cluster.node[0].begun;
     pthread_mutex_unlock(&cluster.lock);
     assert_in_range(last, 2, 4);
+    end_cluster();
+}
+
+static void test_who_wants_sync_gets_it(void **state)
+{
+    uint64_t after;
+
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    for (int i = 0; i < 12; i++) {
+        struct node *node = &cluster.node[i % 3];
+
+        assert_int_equal(mpiio_peers_request_flush(node->peers, i % 4 != 0, &after), 0);
+        AWAIT(&cluster, (i % 4 != 0 ? node->finished_sync : node->finished) > after);
+    }
     end_cluster();
 }
 
@@ -464,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_strangers_have_no_effect),
         cmocka_unit_test(test_every_request_is_covered),
         cmocka_unit_test(test_requests_share_epochs),
+        cmocka_unit_test(test_who_wants_sync_gets_it),
         cmocka_unit_test(test_a_nodes_failure_reaches_all),
         cmocka_unit_test(test_atomicity_changes_everywhere_or_nowhere),
         cmocka_unit_test(test_changes_take_turns),

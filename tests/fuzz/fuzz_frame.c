@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer harness: any bytes from the network are frames, not complete, or refused; a frame is
+ * in its bounds, and the same bytes when it is encoded again; what is not complete stays so, or
+ * is refused, however it is cut.
+ *
+ * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            abort();                                                                               \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_frame *frame)
+{
+    static uint8_t again[MPIIO_FRAME_MAX];
+    char line[64];
+
+    CHECK(length >= MPIIO_FRAME_HEAD && length <= MPIIO_FRAME_MAX);
+    CHECK(frame->type > 0 && frame->type < MPIIO_FRAME_TYPES);
+    CHECK(frame->status <= 0 && frame->status >= -4095);
+    CHECK(strlen(frame->host) <= MPIIO_HOST_MAX);
+    CHECK(frame->text_size <= MPIIO_TEXT_MAX);
+    CHECK(mpiio_frame_encode(frame, again) == length);
+    CHECK(memcmp(again, bytes, length) == 0);
+    mpiio_frame_clean(line, sizeof(line), frame->text, frame->text_size);
+    CHECK(strlen(line) < sizeof(line) && strchr(line, '\n') == NULL);
+}
+
+/* Decodes from memory of exactly that size, so that a sanitizer sees what is read behind it. */
+static ssize_t decode(const uint8_t *bytes, size_t size, bool check)
+{
+    struct mpiio_frame frame;
+    uint8_t *copy = malloc(size != 0 ? size : 1);
+    ssize_t length;
+
+    CHECK(copy != NULL);
+    memcpy(copy, bytes, size);
+    length = mpiio_frame_decode(copy, size, &frame);
+    CHECK(length <= (ssize_t)size);
+    if (check && length > 0)
+        check_frame(copy, (size_t)length, &frame);
+    free(copy);
+    return length;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t at = 0;
+    ssize_t length;
+
+    while (at < size && (length = decode(data + at, size - at, true)) > 0) {
+        for (size_t part = 0; part < (size_t)length && part < 300; part++)
+            CHECK(decode(data + at, part, false) == 0);
+        at += (size_t)length;
+    }
+    return 0;
+}

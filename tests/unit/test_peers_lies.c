@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "peers_fixture.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "address.h"
+
+/* A member and a coordinator that know the token, and say what nobody should. */
+
+static struct cluster cluster;
+
+static uint32_t below(unsigned int *seed, uint32_t bound)
+{
+    return (uint32_t)rand_r(seed) % bound;
+}
+
+static void lie(struct mpiio_link *link, unsigned int *seed, int first, int last)
+{
+    struct mpiio_frame frame = {
+        .type = (enum mpiio_frame_type)(first + (int)below(seed, (uint32_t)(last - first + 1))),
+        .number = below(seed, 4),
+        .node = below(seed, 3),
+        .nodes = 3,
+        .time = below(seed, 5),
+        .status = -(int32_t)below(seed, 3),
+        .flag = below(seed, 2) == 1,
+        .host = "liar",
+        .text = "lies\nlies",
+        .text_size = below(seed, 10)};
+    uint8_t noise[16];
+
+    if (below(seed, 100) != 0) {
+        mpiio_link_send(link, &frame);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(noise); i++)
+        noise[i] = (uint8_t)below(seed, 256);
+    mpiio_link_put(link, noise, sizeof(noise));
+}
+
+static void hear(struct mpiio_link *link, enum mpiio_frame_type type, struct mpiio_frame *frame)
+{
+    int rc;
+
+    while ((rc = mpiio_link_next(link, frame)) == 0) {
+        assert_int_equal(mpiio_address_wait(link->fd, POLLIN, PATIENCE), 0);
+        mpiio_link_fill(link);
+        assert_int_equal(link->error, 0);
+    }
+    assert_int_equal(rc, 1);
+    assert_int_equal(frame->type, type);
+}
+
+static void join_as_liar(struct mpiio_link *link)
+{
+    const char *at = cluster.addresses;
+    struct mpiio_frame join = {
+        .type = MPIIO_JOIN, .number = MPIIO_PROTOCOL, .node = 1, .nodes = 2, .host = "liar"};
+    struct mpiio_claim claim = {.by = 1, .node = 1, .nodes = 2};
+    struct mpiio_frame frame;
+
+    *link = (struct mpiio_link){.fd = -1};
+    assert_int_equal(mpiio_link_open(link, mpiio_address_dial(&at, PATIENCE)), 0);
+    hear(link, MPIIO_HELLO, &frame);
+    memcpy(claim.asked, frame.nonce, sizeof(claim.asked));
+    join.proof = mpiio_proof(cluster.token, &claim);
+    mpiio_link_send(link, &join);
+    hear(link, MPIIO_WELCOME, &frame);
+}
+
+/* All lies are read. Nothing is right any more, but nothing breaks, and it comes to an end. */
+static void end_lies(struct mpiio_link *link, struct node *node, bool together)
+{
+    shutdown(link->fd, SHUT_WR);
+    if (together)
+        AWAIT(&cluster, node->alone || node->ended);
+    else
+        assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), -ENOTCONN);
+    mpiio_link_close(link);
+    cluster.nodes = 0;
+    mpiio_peers_free(node->peers);
+    cluster.wrong = false;
+    free_cluster(&cluster);
+}
+
+static void test_a_member_that_lies(void **state)
+{
+    struct mpiio_link link;
+    uint64_t after;
+
+    (void)state;
+    for (unsigned int i = 0; i < 40; i++) {
+        unsigned int seed = i;
+
+        cluster_init(&cluster, 2);
+        assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+        join_as_liar(&link);
+        cluster.nodes = 0;
+        assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
+        mpiio_peers_request_flush(cluster.node[0].peers, true, &after);
+        for (int k = 0; k < 200 && link.error == 0; k++)
+            lie(&link, &seed, i % 2 == 0 ? MPIIO_BEAT : MPIIO_HELLO,
+                i % 2 == 0 ? MPIIO_FENCED : MPIIO_GO);
+        end_lies(&link, &cluster.node[0], true);
+    }
+}
+
+struct liar {
+    int fd;
+    struct mpiio_link link;
+};
+
+/* Node 0 of one, in a thread: welcomes whoever comes, as it knows the token. */
+static void *welcome_as_liar(void *argument)
+{
+    struct liar *liar = argument;
+    struct mpiio_frame frame = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
+    struct mpiio_claim claim = {.by = 0, .node = 1, .nodes = 2};
+
+    if (mpiio_address_wait(liar->fd, POLLIN, PATIENCE) != 0 ||
+        mpiio_link_open(&liar->link, accept(liar->fd, NULL, NULL)) != 0)
+        return NULL;
+    mpiio_link_send(&liar->link, &frame);
+    while (mpiio_link_next(&liar->link, &frame) == 0 && liar->link.error == 0 &&
+           mpiio_address_wait(liar->link.fd, POLLIN, PATIENCE) == 0)
+        mpiio_link_fill(&liar->link);
+    memcpy(claim.answered, frame.nonce, sizeof(claim.answered));
+    frame = (struct mpiio_frame){.type = MPIIO_WELCOME,
+                                 .time = 100, /* it is not awaited for long after its death */
+                                 .proof = mpiio_proof(cluster.token, &claim),
+                                 .host = "liar"};
+    mpiio_link_send(&liar->link, &frame);
+    return NULL;
+}
+
+static void test_a_coordinator_that_lies(void **state)
+{
+    struct liar liar;
+    pthread_t thread;
+    int rc;
+
+    (void)state;
+    for (unsigned int i = 0; i < 40; i++) {
+        unsigned int seed = i;
+
+        cluster_init(&cluster, 2);
+        liar = (struct liar){.link.fd = -1};
+        assert_int_equal(mpiio_address_listen(&liar.fd, &cluster.addresses), 0);
+        assert_int_equal(pthread_create(&thread, NULL, welcome_as_liar, &liar), 0);
+        rc = start_node(&cluster, 1, LONG_TIMEOUT);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(rc, 0);
+        close(liar.fd);
+        cluster.nodes = 0;
+        if (i % 4 != 0)
+            mpiio_link_send(&liar.link, &(struct mpiio_frame){.type = MPIIO_READY});
+        for (int k = 0; k < 200 && liar.link.error == 0; k++)
+            lie(&liar.link, &seed, i % 2 == 0 ? MPIIO_EPOCH : MPIIO_HELLO,
+                i % 3 == 0 ? MPIIO_UNMOUNT : MPIIO_GO);
+        end_lies(&liar.link, &cluster.node[1], i % 4 != 0);
+    }
+}
+
+/* It lives, but never says that its engine is gone. */
+static void test_a_member_that_is_never_fenced(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    struct mpiio_link link;
+    bool alone = false;
+
+    (void)state;
+    cluster_init(&cluster, 2);
+    assert_int_equal(start_node(&cluster, 0, 1000), 0);
+    join_as_liar(&link);
+    assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
+    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_ENGINE_LOST});
+    for (int64_t end = mpiio_clock() + PATIENCE; !alone && mpiio_clock() < end;) {
+        mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_BEAT});
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&cluster.lock);
+        alone = cluster.node[0].alone;
+        pthread_mutex_unlock(&cluster.lock);
+    }
+    assert_true(alone);
+    mpiio_link_close(&link);
+    cluster.nodes = 1;
+    free_cluster(&cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_member_that_lies),
+        cmocka_unit_test(test_a_coordinator_that_lies),
+        cmocka_unit_test(test_a_member_that_is_never_fenced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
