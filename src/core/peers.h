@@ -73,7 +73,7 @@ struct mpiio_peers_events {
     void (*on_alone)(void *data);
 };
 
-/* Copied; all members must outlive only the call, the data and events the peers. */
+/* Copied: only what data points to must live as long as the peers. */
 struct mpiio_peers_options {
     int node, nodes;  /* this node's number, from 0, and how many there are, 1 at least */
     int peer_timeout; /* ms; 0: MPIIO_PEERS_TIMEOUT; that of node 0 counts for all */
