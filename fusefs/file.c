@@ -18,12 +18,25 @@ static int check_access(struct fs_session *session, const struct fs_slice *slice
     return mpiio_slice_is_writable(slice->slice) ? 0 : -EROFS;
 }
 
+/*
+ * What is only written goes past the page cache, which would cost a copy, and a request for each
+ * page where records begin and end inside one. Where an append ends up is known when it is done:
+ * pages would hold it where the kernel believes the end to be.
+ */
+static bool goes_direct(struct fs_session *session, const struct fs_handle *handle, int flags)
+{
+    if (session->writeback || !handle->writes)
+        return false;
+    return (flags & O_APPEND) || (!handle->reads && !fs_handle_is_read(session, handle->slice));
+}
+
 static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                       struct fs_handle *handle, struct fuse_file_info *info)
 {
     struct fs_version filled;
     int failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
 
+    handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
     handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
     if (failed == 0)
         failed = check_access(session, handle->slice, info->flags);
@@ -39,9 +52,7 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     /* A kernel that holds writes back is the only one to change the slice. */
     info->keep_cache = session->writeback || fs_version_same(&filled, &handle->version);
     atomic_init(&handle->pending, !info->keep_cache);
-    /* Where an append ends up is known when it is done: the kernel's pages would hold it where it
-       believes the end to be. */
-    info->direct_io = handle->writes && (info->flags & O_APPEND) && !session->writeback;
+    info->direct_io = goes_direct(session, handle, info->flags);
     handle->direct = info->direct_io;
     info->noflush = !handle->writes;
     return 0;

@@ -52,6 +52,20 @@ int fs_handle_join(struct fs_session *session, struct fs_handle *handle, fuse_in
     return failed;
 }
 
+bool fs_handle_is_read(struct fs_session *session, struct fs_slice *slice)
+{
+    struct fs_handle *handle;
+    bool found;
+
+    pthread_mutex_lock(&session->slices.lock);
+    handle = slice->handles;
+    while (handle != NULL && !handle->reads)
+        handle = handle->next;
+    found = handle != NULL;
+    pthread_mutex_unlock(&session->slices.lock);
+    return found;
+}
+
 void fs_handle_flushed(struct fs_session *session, struct fs_handle *handle)
 {
     pthread_mutex_lock(&session->slices.lock);

@@ -19,6 +19,7 @@ struct fs_handle {
     atomic_bool unsynced;     /* something was written through it since its last good fsync */
     atomic_uint failed_syncs; /* of the session's, those that were told here or were before that */
 
+    bool reads;             /* opened for reading */
     bool writes;            /* opened for writing */
     bool joins_writers;     /* and others had it so, whose writes the kernel may hold back */
     bool direct;            /* past the page cache */
@@ -48,6 +49,9 @@ int fs_handle_join(struct fs_session *session, struct fs_handle *handle, fuse_in
 
 /* Notes that one who has the handle open has closed it: perhaps the last one. Thread-safe. */
 void fs_handle_flushed(struct fs_session *session, struct fs_handle *handle);
+
+/* True where the slice is open for reading, so that its pages may be filled. Thread-safe. */
+bool fs_handle_is_read(struct fs_session *session, struct fs_slice *slice);
 
 /*
  * The kernel does not wait for a release, so that one may still be under way, in another thread,

@@ -15,16 +15,21 @@ struct fs_notice {
     struct fs_version version; /* with a request */
     bool opens;                /* the request is an open of the slice, info its answer */
     struct fuse_file_info info;
+    off_t offset;   /* of the pages: 0: all */
+    size_t written; /* the request is a write of so many bytes there; 0: it is none */
 };
 
 static void drop(struct fs_session *session, const struct fs_notice *notice)
 {
-    int failed = fuse_lowlevel_notify_inval_inode(session->fuse, notice->inode, 0, 0);
+    int failed = fuse_lowlevel_notify_inval_inode(session->fuse, notice->inode, notice->offset,
+                                                  (off_t)notice->written);
 
     if (failed == -ENOENT) /* the kernel holds nothing of it */
         failed = 0;
     if (notice->opens) {
         fs_open_reply(session, notice->request, &notice->info);
+    } else if (notice->written != 0) {
+        fuse_reply_write(notice->request, notice->written);
     } else if (notice->request != NULL) {
         if (failed == 0)
             fs_slices_set_filled(&session->slices, notice->slice, &notice->version);
@@ -126,13 +131,14 @@ static bool enqueue(struct fs_notifier *notifier, struct fs_notice *notice)
     return !closed;
 }
 
-/* Takes over a notice about a slice, the caller's to free() where it does not. */
+/* Takes over a notice about a slice, or frees it. */
 static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice, struct fs_notice *notice)
 {
     notice->slice = fs_slices_ref(&notifier->session->slices, slice);
     if (enqueue(notifier, notice))
         return 0;
     fs_slices_put(&notifier->session->slices, slice);
+    free(notice);
     return -ENOTCONN;
 }
 
@@ -140,7 +146,6 @@ int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
                      fuse_req_t request, const struct fs_version *version)
 {
     struct fs_notice *notice = calloc(1, sizeof(*notice));
-    int failed;
 
     if (notice == NULL)
         return -ENOMEM;
@@ -148,17 +153,13 @@ int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
     notice->request = request;
     if (request != NULL)
         notice->version = *version;
-    failed = hand_over(notifier, slice, notice);
-    if (failed != 0)
-        free(notice);
-    return failed;
+    return hand_over(notifier, slice, notice);
 }
 
 int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fuse_file_info *info)
 {
     struct fs_notice *notice = calloc(1, sizeof(*notice));
-    int failed;
 
     if (notice == NULL)
         return -ENOMEM;
@@ -166,10 +167,21 @@ int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
     notice->request = request;
     notice->opens = true;
     notice->info = *info;
-    failed = hand_over(notifier, slice, notice);
-    if (failed != 0)
-        free(notice);
-    return failed;
+    return hand_over(notifier, slice, notice);
+}
+
+int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                      fuse_req_t request, off_t offset, size_t length)
+{
+    struct fs_notice *notice = calloc(1, sizeof(*notice));
+
+    if (notice == NULL)
+        return -ENOMEM;
+    notice->inode = inode;
+    notice->request = request;
+    notice->offset = offset;
+    notice->written = length;
+    return hand_over(notifier, slice, notice);
 }
 
 int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request)

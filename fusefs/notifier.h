@@ -57,6 +57,13 @@ int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
 int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fuse_file_info *info);
 
+/*
+ * Has the pages of length bytes from offset on dropped and then request, a write of the slice, told
+ * that it wrote as many. Else as fs_notifier_drop.
+ */
+int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                      fuse_req_t request, off_t offset, size_t length);
+
 /* Has request answered with the result of fs_sync_all. Else as fs_notifier_drop. */
 int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request);
 

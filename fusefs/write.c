@@ -23,21 +23,24 @@ static void note_stored(struct fs_session *session, struct fs_slice *slice, int6
 }
 
 /*
- * An append lands at the end by the file's size, wherever the kernel believes that to be. Handles
- * that are opened with O_APPEND have no pages; one that got the flag later (fcntl) has them at the
- * wrong place if the two differ.
+ * An append lands at the end by the file's size, wherever the kernel believes that to be: offset
+ * becomes that. Handles that are opened with O_APPEND have no pages; one that got the flag later
+ * (fcntl) has them at the wrong place if the two differ.
  */
-static ssize_t append(struct fs_session *session, fuse_ino_t inode, struct fs_slice *slice,
-                      const char *buffer, size_t size, int64_t offset)
+static ssize_t append(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
+                      const char *buffer, size_t size, off_t *offset)
 {
+    struct fs_slice *slice = handle->slice;
     int64_t end;
     ssize_t put = mpiio_slice_append(slice->slice, buffer, size, &end);
 
-    if (put > 0 && end != offset &&
+    if (put <= 0)
+        return put;
+    if (end != *offset && !handle->direct &&
         fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
         fs_count(session, FS_DROPPED);
-    if (put > 0)
-        note_stored(session, slice, end, put);
+    note_stored(session, slice, end, put);
+    *offset = end;
     return put;
 }
 
@@ -123,23 +126,23 @@ static int sync_direct(struct fs_session *session, struct fs_handle *handle, int
 }
 
 static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const char *buffer,
-                         size_t size, off_t offset, const struct fuse_file_info *info)
+                         size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
     ssize_t put;
 
     if (info->writepage)
-        return store_page(session, slice, buffer, size, offset);
+        return store_page(session, slice, buffer, size, *offset);
     if ((info->flags & O_APPEND) && !session->writeback)
-        return append(session, inode, slice, buffer, size, offset);
-    put = mpiio_slice_write(slice->slice, buffer, size, offset);
+        return append(session, inode, fs_handle_of(info), buffer, size, offset);
+    put = mpiio_slice_write(slice->slice, buffer, size, *offset);
     if (put > 0)
-        note_stored(session, slice, offset, put);
+        note_stored(session, slice, *offset, put);
     return put;
 }
 
 static ssize_t do_write(struct fs_session *session, fuse_ino_t inode, const char *buffer,
-                        size_t size, off_t offset, const struct fuse_file_info *info)
+                        size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_handle *handle = fs_handle_of(info);
     ssize_t put;
@@ -156,16 +159,31 @@ static ssize_t do_write(struct fs_session *session, fuse_ino_t inode, const char
     return failed != 0 ? failed : put;
 }
 
+/*
+ * A write past the page cache: where others read the slice, pages may have been filled before the
+ * bytes were stored. Who opens it later than this has pages filled later, too.
+ */
+static bool leaves_pages(struct fs_session *session, const struct fs_handle *handle, ssize_t put)
+{
+    return put > 0 && handle->direct && fs_handle_is_read(session, handle->slice);
+}
+
 void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,
               struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
+    struct fs_handle *handle = fs_handle_of(info);
     ssize_t put;
 
     fs_count(session, FS_WRITE);
-    put = do_write(session, inode, buffer, size, offset, info);
+    put = do_write(session, inode, buffer, size, &offset, info);
     if (put < 0)
         fuse_reply_err(request, (int)-put);
+    else if (!leaves_pages(session, handle, put))
+        fuse_reply_write(request, (size_t)put);
+    else if (fs_notifier_wrote(&session->notifier, handle->slice, inode, request, offset,
+                               (size_t)put) == 0)
+        fs_count(session, FS_DROPPED);
     else
         fuse_reply_write(request, (size_t)put);
 }

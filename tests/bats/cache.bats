@@ -170,6 +170,38 @@ EOF
     exec 5<&-
 }
 
+@test "cache: what a writer past the page cache has written is seen by open readers at once" {
+    blocks_spec 1050000
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt" <<'EOF'
+import json, os, struct, sys, threading
+def dropped():
+    return json.load(open(sys.argv[1] + "/.mpiio/stats.json"))["requests"]["dropped"]
+path = sys.argv[1] + "/rank0"
+writer = os.open(path, os.O_WRONLY)
+for i in range(50):
+    os.pwrite(writer, struct.pack("<q", i), 16)
+assert dropped() == 0
+reader = os.open(path, os.O_RDONLY)
+stop = False
+def fill():
+    other = os.open(path, os.O_RDONLY)
+    while not stop:
+        os.posix_fadvise(other, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.pread(other, 4096, 0)
+threads = [threading.Thread(target=fill) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for i in range(2000):
+    os.pwrite(writer, struct.pack("<q", i), 16)
+    assert struct.unpack("<q", os.pread(reader, 8, 16)) == (i,)
+stop = True
+for thread in threads:
+    thread.join()
+assert dropped() == 2000
+EOF
+}
+
 @test "cache: fsync of an open reader shows what others have written" {
     blocks_spec
     settle
