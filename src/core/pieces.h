@@ -40,7 +40,10 @@ struct mpiio_pieces {
     struct mpiio_piece piece[MPIIO_PIECES_MAX];
 };
 
-/* Starts an empty set. The pieces themselves are not initialised: there are many. */
+/*
+ * Starts an empty set, for runs of map; NULL: of none, and typical_distance is 0. The pieces
+ * themselves are not initialised: there are many.
+ */
 void mpiio_pieces_start(struct mpiio_pieces *pieces, const struct vs_map *map,
                         struct mpiio_windows *windows, void (*move)(struct mpiio_pieces *pieces));
 

@@ -173,6 +173,25 @@ static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
     scatter_later(put, piece, is_last);
 }
 
+static void start(struct put *put, struct mpiio_store *store, const struct vs_map *map,
+                  int64_t size, const char *buffer, struct mpiio_counters *done)
+{
+    mpiio_pieces_start(&put->pieces, map, &store->windows, move);
+    put->store = store;
+    put->done = done;
+    put->buffer = buffer;
+    put->size = size;
+    put->settled = false;
+    put->error = 0;
+}
+
+static void finish(struct put *put, int64_t bytes)
+{
+    mpiio_pieces_finish(&put->pieces);
+    if (put->lowest < put->pieces.previous_end)
+        mpiio_behind_wrote(&put->store->behind, put->lowest, put->pieces.previous_end, bytes);
+}
+
 size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
                  size_t length, const void *buffer, int *error, struct mpiio_counters *done)
 {
@@ -186,25 +205,48 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     *error = size < 0 ? (int)size : 0;
     if (size < 0)
         return 0;
-    mpiio_pieces_start(&put.pieces, map, &store->windows, move);
-    put.store = store;
-    put.done = done;
-    put.buffer = buffer;
-    put.size = size;
+    start(&put, store, map, size, buffer, done);
     put.lowest = vs_map_displacement(map, position);
     put.few = (int64_t)length / FEW_RUNS < typical_run;
-    put.settled = false;
     put.bytes = length;
-    put.error = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
         put_piece(&put, mpiio_piece_of(&batch, (char *)buffer, position),
                   cursor.position == position + (int64_t)length);
         mpiio_pieces_passed(&put.pieces, &batch);
     }
-    mpiio_pieces_finish(&put.pieces);
-    if (put.lowest < put.pieces.previous_end)
-        mpiio_behind_wrote(&store->behind, put.lowest, put.pieces.previous_end, (int64_t)put.bytes);
+    finish(&put, (int64_t)put.bytes);
     *error = put.error;
     return put.bytes;
+}
+
+int64_t mpiio_put_ranges(struct mpiio_store *store, const char *image, int64_t displacement,
+                         const struct mpiio_range *ranges, size_t count, int *error,
+                         struct mpiio_counters *done)
+{
+    int64_t size = mpiio_store_size(store);
+    int64_t bytes = 0;
+    struct put put;
+
+    *error = size < 0 ? (int)size : 0;
+    if (size < 0 || count == 0)
+        return count == 0 ? 0 : ranges[0].start;
+    start(&put, store, NULL, size, image, done);
+    put.lowest = displacement + ranges[0].start;
+    put.few = count < FEW_RUNS;
+    put.pieces.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
+    put.bytes = (size_t)(ranges[count - 1].start + ranges[count - 1].length);
+    for (size_t i = 0; i < count && !put.pieces.stopped; i++) {
+        struct mpiio_piece piece = {.memory = (char *)image + ranges[i].start,
+                                    .displacement = displacement + ranges[i].start,
+                                    .length = ranges[i].length,
+                                    .count = 1};
+
+        put_piece(&put, piece, i == count - 1);
+        put.pieces.previous_end = piece.displacement + piece.length;
+        bytes += piece.length;
+    }
+    finish(&put, bytes);
+    *error = put.error;
+    return (int64_t)put.bytes;
 }

@@ -37,4 +37,22 @@
 size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
                  size_t length, const void *buffer, int *error, struct mpiio_counters *done);
 
+/* A part of an image of the file: bytes [start, start + length) of it, length > 0. */
+struct mpiio_range {
+    int64_t start;
+    int64_t length;
+};
+
+/*
+ * Writes count ranges of image, whose byte i belongs at displacement + i of the file. The ranges
+ * ascend and do not overlap; bytes between them are neither read nor written. Returns the byte of
+ * the image up to which all ranges are written: the end of the last range, or, in the range that
+ * failed, how far it came, with error set to the negative errno (0: not known any more). Ranges
+ * behind that may be written or not. Else as mpiio_put; count may be 0, which writes nothing and
+ * returns 0.
+ */
+int64_t mpiio_put_ranges(struct mpiio_store *store, const char *image, int64_t displacement,
+                         const struct mpiio_range *ranges, size_t count, int *error,
+                         struct mpiio_counters *done);
+
 #endif

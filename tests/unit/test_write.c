@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "put.h"
 #include "random_views.h"
 #include "write_model.h"
 
@@ -246,6 +247,79 @@ static void test_error_in_the_middle(void **state)
     model_end(model);
 }
 
+/* Random ranges, near each other and far apart, short and long, of an image that lies anywhere. */
+static size_t random_ranges(struct mpiio_range *ranges, size_t most, int64_t end)
+{
+    int64_t at = below(100);
+    size_t count = 0;
+
+    while (count < most) {
+        int64_t length = below(20) == 0 ? 1 + below(40000) : 1 + below(30);
+
+        if (at + length > end)
+            break;
+        ranges[count++] = (struct mpiio_range){at, length};
+        at += length + 1 + (below(15) == 0 ? below(30000) : below(40));
+    }
+    return count;
+}
+
+static void test_ranges_of_an_image(void **state)
+{
+    static char image[1 << 20];
+    static struct mpiio_range ranges[5000];
+    struct mpiio_counters done = {0};
+
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
+        int64_t displacement = below(2 << 20), end = 0;
+        size_t count = random_ranges(ranges, 1 + (size_t)below(5000), sizeof(image));
+        int error;
+
+        atomic_store(&model->store->windows.refused, round % 4 == 0);
+        model_fill(model, below(3 << 20));
+        for (size_t i = 0; i < sizeof(image); i++)
+            image[i] = (char)rand();
+        for (size_t i = 0; i < count; i++) {
+            end = ranges[i].start + ranges[i].length;
+            memcpy(model->bytes + displacement + ranges[i].start, image + ranges[i].start,
+                   (size_t)ranges[i].length);
+        }
+        if (count > 0 && displacement + end > model->size)
+            model->size = displacement + end;
+        assert_int_equal(
+            mpiio_put_ranges(model->store, image, displacement, ranges, count, &error, &done), end);
+        assert_int_equal(error, 0);
+        model_check(model);
+        model_end(model);
+    }
+    assert_true(done.store_map_write_bytes > 0);
+    assert_int_equal(done.store_reads + done.store_map_bytes, 0);
+}
+
+static void test_a_range_that_fails(void **state)
+{
+    static const struct mpiio_range ranges[] = {{5, 10}, {100, 20000}, {30000, 7}, {50000, 3}};
+    static char image[1 << 16];
+    struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
+    struct mpiio_counters done = {0};
+    int error;
+
+    (void)state;
+    assert_int_equal(mpiio_put_ranges(model->store, image, 0, ranges, 0, &error, &done), 0);
+    pwrite_error = ENOSPC;
+    for (int i = 0; i < 4; i++) {
+        pwrites_left = i;
+        assert_int_equal(mpiio_put_ranges(model->store, image, 0, ranges, 4, &error, &done),
+                         ranges[i].start);
+        assert_int_equal(error, -ENOSPC);
+    }
+    pwrite_error = 0;
+    assert_int_equal(mpiio_put_ranges(model->store, image, 0, ranges, 4, &error, &done), 50003);
+    model_end(model);
+}
+
 static void test_resize(void **state)
 {
     struct model *model = model_start(etype_view(2), 1 << 20);
@@ -474,6 +548,8 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_file_size_limit),
         cmocka_unit_test(test_error_in_the_middle),
+        cmocka_unit_test(test_ranges_of_an_image),
+        cmocka_unit_test(test_a_range_that_fails),
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_holes_stay),
