@@ -197,7 +197,7 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
     int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
-    int64_t size = mpiio_store_size(store);
+    int64_t size = mpiio_store_file_size(store);
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct put put;
@@ -224,7 +224,7 @@ int64_t mpiio_put_ranges(struct mpiio_store *store, const char *image, int64_t d
                          const struct mpiio_range *ranges, size_t count, int *error,
                          struct mpiio_counters *done)
 {
-    int64_t size = mpiio_store_size(store);
+    int64_t size = mpiio_store_file_size(store);
     int64_t bytes = 0;
     struct put put;
 

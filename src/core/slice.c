@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "back.h"
 #include "cover.h"
 #include "fetch.h"
+#include "put.h"
 #include "slice_private.h"
 #include "store_private.h"
 
@@ -69,6 +71,11 @@ void mpiio_slice_free(struct mpiio_slice *slice)
     }
 }
 
+void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id)
+{
+    slice->id = id;
+}
+
 const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice)
 {
     return slice->view;
@@ -113,6 +120,29 @@ static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
     return there < bytes ? there : bytes;
 }
 
+void mpiio_slice_fetch(struct mpiio_slice *slice, int64_t position, size_t length, void *buffer,
+                       struct mpiio_fetched *fetched, struct mpiio_counters *done)
+{
+    struct mpiio_store *store = slice->store;
+    const struct vs_map *map = vs_view_map(slice->view);
+
+    if (store->back != NULL)
+        mpiio_back_fetch(store->back, map, position, length, buffer, fetched, done);
+    else
+        mpiio_fetch(store, map, position, length, buffer, fetched, done);
+}
+
+size_t mpiio_slice_put(struct mpiio_slice *slice, int64_t position, size_t length,
+                       const void *buffer, int *error, struct mpiio_counters *done)
+{
+    struct mpiio_store *store = slice->store;
+    const struct vs_map *map = vs_view_map(slice->view);
+
+    if (store->back != NULL)
+        return mpiio_back_put(store->back, map, position, length, buffer, slice->id, error, done);
+    return mpiio_put(store, map, position, length, buffer, error, done);
+}
+
 static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset,
                           struct mpiio_counters *done)
 {
@@ -129,7 +159,7 @@ static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length
         length = SSIZE_MAX;
     if ((int64_t)length > there - offset)
         length = (size_t)(there - offset);
-    mpiio_fetch(slice->store, vs_view_map(slice->view), offset, length, buffer, &fetched, done);
+    mpiio_slice_fetch(slice, offset, length, buffer, &fetched, done);
     bytes = cut(slice, offset, size, &fetched);
     /* An error is told when nothing comes before it, as read(2) does. */
     return bytes == 0 && fetched.error != 0 ? fetched.error : bytes;
@@ -196,12 +226,16 @@ static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, 
     return offset < 0 || offset >= *end ? -ENXIO : 0;
 }
 
-/* Where the order in the slice is not the order in the file, all counts as data. */
+/*
+ * Where the order in the slice is not the order in the file, all counts as data; also while there
+ * is data that the file does not have yet.
+ */
 static bool can_seek(const struct mpiio_slice *slice)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
+    struct mpiio_back *back = slice->store->back;
 
-    return facts->monotonic && facts->disjoint;
+    return facts->monotonic && facts->disjoint && (back == NULL || mpiio_back_is_empty(back));
 }
 
 int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)

@@ -27,6 +27,12 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpii
 /* NULL is allowed. No other thread may use the slice any more. */
 void mpiio_slice_free(struct mpiio_slice *slice);
 
+/*
+ * Gives the slice the number by which write-back tells of its errors (mpiio_back_take_error). It is
+ * 0 before. Slices with one id count as one. To be called before the slice is used.
+ */
+void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id);
+
 /* The view, borrowed. */
 const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice);
 
@@ -76,6 +82,10 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  * none was. After an error, bytes behind the count may be stored or not: write them again.
  * -EINVAL for a view that holds a byte of the file twice. A file that is truncated meanwhile is
  * grown again, never a signal.
+ *
+ * Where the store writes back (back.h) the bytes are acknowledged, and seen by reads of all slices
+ * of the store, before they are in the file; an error of the file is then told by
+ * mpiio_back_take_error instead, and the call may wait for room.
  */
 ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
                           int64_t offset);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "back.h"
+
 /* Linux moves at most this much in one call. */
 #define MAX_TRANSFER ((size_t)0x7ffff000)
 
@@ -106,12 +108,21 @@ int mpiio_store_fd(const struct mpiio_store *store)
     return store->fd;
 }
 
-int64_t mpiio_store_size(struct mpiio_store *store)
+int64_t mpiio_store_file_size(struct mpiio_store *store)
 {
     struct stat st;
     int error = mpiio_store_stat(store, &st);
 
     return error != 0 ? error : st.st_size;
+}
+
+/* What is not dirty any more when the file's size is looked at is in the file. */
+int64_t mpiio_store_size(struct mpiio_store *store)
+{
+    int64_t end = store->back != NULL ? mpiio_back_end(store->back) : 0;
+    int64_t size = mpiio_store_file_size(store);
+
+    return size < 0 || size > end ? size : end;
 }
 
 int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
@@ -186,7 +197,7 @@ static bool is_unsupported(int error)
 static int grow_by_writing(struct mpiio_store *store, int64_t end)
 {
     struct mpiio_counters unused = {0};
-    int64_t size = mpiio_store_size(store);
+    int64_t size = mpiio_store_file_size(store);
     int64_t put;
 
     if (size < 0 || size >= end)

@@ -13,13 +13,15 @@
 #include "window.h"
 
 /* What is inside a store: for the other files of this folder only. */
+struct mpiio_back;
 struct mpiio_store {
     int fd;
     bool writable;
+    struct mpiio_back *back;      /* where slices write to, borrowed; NULL: to the file (back.h) */
     struct mpiio_windows windows; /* for writing too where the store is writable */
     struct mpiio_behind behind;
-    pthread_mutex_t append_lock;  /* held during an append, from its fstat to its end */
-    pthread_mutex_t grow_lock;    /* held while space behind the end is prepared for a scatter */
+    pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
+    pthread_mutex_t grow_lock;   /* held while space behind the end is prepared for a scatter */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
     atomic_uint_fast64_t store_reads;
@@ -32,8 +34,14 @@ struct mpiio_store {
     atomic_uint_fast64_t store_map_write_bytes;
 };
 
-/* The file's present size in bytes, or a negative errno. Thread-safe. */
+/*
+ * The file's present size in bytes as the slices show it, or a negative errno: it reaches the end
+ * of what is dirty (back.h). Thread-safe.
+ */
 int64_t mpiio_store_size(struct mpiio_store *store);
+
+/* The file's own size. Thread-safe. */
+int64_t mpiio_store_file_size(struct mpiio_store *store);
 
 /*
  * Adds what one call did to the store's counters. A call counts for itself and adds once: the

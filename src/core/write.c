@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "put.h"
 #include "slice_private.h"
 #include "store_private.h"
 
@@ -76,8 +75,7 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
 static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
                            int64_t offset, struct mpiio_counters *done)
 {
-    const struct vs_map *map = vs_view_map(slice->view);
-    const struct vs_map_facts *facts = vs_map_facts(map);
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
     size_t bytes;
     int error;
 
@@ -93,7 +91,7 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
         length = SSIZE_MAX;
     if ((int64_t)length > facts->limit - offset)
         length = (size_t)(facts->limit - offset);
-    bytes = mpiio_put(slice->store, map, offset, length, buffer, &error, done);
+    bytes = mpiio_slice_put(slice, offset, length, buffer, &error, done);
     return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
 }
 

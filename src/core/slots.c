@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "slots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The memfd: a header, the pages of all slots in a table, then the slots, data before mask. */
+#define MAGIC 0x3173746f6c73706d /* "mpslots1" */
+
+struct header {
+    uint64_t magic;
+    uint64_t count;
+    uint64_t unused[2];
+};
+
+static size_t table_bytes(int count)
+{
+    size_t bytes = sizeof(struct header) + (size_t)count * MPIIO_PAGE_WORDS * sizeof(uint64_t);
+
+    return (bytes + MPIIO_PAGE_SIZE - 1) / MPIIO_PAGE_SIZE * MPIIO_PAGE_SIZE;
+}
+
+static size_t all_bytes(int count)
+{
+    return table_bytes(count) + (size_t)count * (size_t)MPIIO_SLOT_SIZE;
+}
+
+static int map(struct mpiio_slots *slots, int fd, size_t size)
+{
+    slots->fd = fd;
+    slots->size = size;
+    slots->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    return slots->base == MAP_FAILED ? -errno : 0;
+}
+
+int mpiio_slots_create(struct mpiio_slots *slots, int count)
+{
+    size_t size = all_bytes(count);
+    int fd = memfd_create("mpiio-dirty", MFD_CLOEXEC);
+    int error;
+
+    if (fd < 0)
+        return -errno;
+    error = ftruncate(fd, (off_t)size) < 0 ? -errno : map(slots, fd, size);
+    if (error != 0) {
+        close(fd);
+        return error;
+    }
+    slots->count = count;
+    *(struct header *)slots->base = (struct header){.magic = MAGIC, .count = (uint64_t)count};
+    return 0;
+}
+
+int mpiio_slots_map(struct mpiio_slots *slots, int fd)
+{
+    struct header header = {0};
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || pread(fd, &header, sizeof(header), 0) < 0)
+        return -errno;
+    if (header.magic != MAGIC || header.count == 0 || header.count > INT32_MAX ||
+        (size_t)st.st_size != all_bytes((int)header.count))
+        return -EINVAL;
+    slots->count = (int)header.count;
+    return map(slots, fd, (size_t)st.st_size);
+}
+
+void mpiio_slots_unmap(struct mpiio_slots *slots)
+{
+    munmap(slots->base, slots->size);
+}
+
+void mpiio_slots_destroy(struct mpiio_slots *slots)
+{
+    mpiio_slots_unmap(slots);
+    close(slots->fd);
+}
+
+static size_t slot_start(const struct mpiio_slots *slots, int index)
+{
+    return table_bytes(slots->count) + (size_t)index * (size_t)MPIIO_SLOT_SIZE;
+}
+
+struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index)
+{
+    char *start = slots->base + slot_start(slots, index);
+    uint64_t *table = (uint64_t *)(void *)(slots->base + sizeof(struct header));
+
+    return (struct mpiio_slot){.data = start,
+                               .mask = (uint64_t *)(void *)(start + MPIIO_BLOCK_SIZE),
+                               .pages = table + (size_t)index * MPIIO_PAGE_WORDS};
+}
+
+/* Eight pages of the data have their bits in one page of the mask. */
+static unsigned int pages_of_group(const uint64_t *pages, size_t group)
+{
+    return pages[group / 8] >> group % 8 * 8 & 0xff;
+}
+
+#define GROUPS (MPIIO_PAGE_WORDS * 8)
+
+void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
+{
+    struct mpiio_slot slot = mpiio_slots_get(slots, index);
+
+    /* Where the memory cannot be given back the mask must still be zeros. */
+    if (keep || fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                          (off_t)slot_start(slots, index), MPIIO_SLOT_SIZE) != 0) {
+        for (size_t group = 0; group < GROUPS; group++)
+            if (pages_of_group(slot.pages, group) != 0)
+                memset(slot.mask + group * MPIIO_MASK_REACH / 64, 0, MPIIO_PAGE_SIZE);
+    }
+    memset(slot.pages, 0, MPIIO_PAGE_WORDS * sizeof(uint64_t));
+}
+
+static void touch(uint64_t *pages, size_t start, size_t end)
+{
+    size_t first = start / MPIIO_PAGE_SIZE, last = (end - 1) / MPIIO_PAGE_SIZE;
+
+    mpiio_mask_set(
+        pages, (struct mpiio_mask_runs){.start = first, .length = last - first + 1, .count = 1});
+}
+
+void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs)
+{
+    size_t span = (runs.count - 1) * (size_t)runs.stride + runs.length;
+
+    if (runs.count > 1 && (runs.stride < 0 || runs.stride > MPIIO_PAGE_SIZE)) {
+        for (size_t i = 0; i < runs.count; i++) {
+            size_t start = runs.start + i * (size_t)runs.stride;
+
+            touch(slot->pages, start, start + runs.length);
+        }
+    } else {
+        touch(slot->pages, runs.start, runs.start + span);
+    }
+}
+
+bool mpiio_slot_touched(const struct mpiio_slot *slot, size_t from, size_t to)
+{
+    struct mpiio_mask_run run;
+
+    return mpiio_mask_next_run(slot->pages, from / MPIIO_PAGE_SIZE, (to - 1) / MPIIO_PAGE_SIZE + 1,
+                               &run);
+}
+
+int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS])
+{
+    size_t count = mpiio_mask_count(pages, 0, MPIIO_PAGE_WORDS * 64);
+
+    for (size_t group = 0; group < GROUPS; group++)
+        count += pages_of_group(pages, group) != 0;
+    return (int64_t)count * MPIIO_PAGE_SIZE;
+}
+
+bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, struct mpiio_mask_run *run)
+{
+    size_t block = (size_t)MPIIO_BLOCK_SIZE;
+    struct mpiio_mask_run pages;
+
+    while (from < block) {
+        /* The pages that were touched are looked at as one; a run never leaves them. */
+        if (!mpiio_mask_next_run(slot->pages, from / MPIIO_PAGE_SIZE, block / MPIIO_PAGE_SIZE,
+                                 &pages))
+            return false;
+        if (from < pages.start * MPIIO_PAGE_SIZE)
+            from = pages.start * MPIIO_PAGE_SIZE;
+        if (mpiio_mask_next_run(slot->mask, from, pages.end * MPIIO_PAGE_SIZE, run))
+            return true;
+        from = pages.end * MPIIO_PAGE_SIZE;
+    }
+    return false;
+}
+
+int64_t mpiio_slot_bytes(const struct mpiio_slot *slot)
+{
+    size_t bytes = 0;
+
+    for (size_t group = 0; group < GROUPS; group++)
+        if (pages_of_group(slot->pages, group) != 0)
+            bytes += mpiio_mask_count(slot->mask, group * MPIIO_MASK_REACH,
+                                      (group + 1) * MPIIO_MASK_REACH);
+    return (int64_t)bytes;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BACK_MODEL_H
+#define BACK_MODEL_H
+
+/* A model of a store that writes back, with a byte for each byte of each generation. */
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "back.h"
+#include "random_views.h"
+
+#define BYTES  (5 << 20)
+#define BLOCKS 5
+#define SLICES 12
+
+struct layer {
+    bool there[BYTES];
+    unsigned char value[BYTES];
+    bool wrote[BLOCKS][SLICES]; /* which slices have data in which block */
+};
+
+struct model {
+    int fd;
+    struct mpiio_store *store;
+    struct mpiio_back *back;
+    struct mpiio_slice *slice[SLICES];
+    int slices;
+    int64_t size; /* the file's own */
+    unsigned char file[BYTES];
+    struct layer active, frozen;
+    bool is_frozen;
+    struct mpiio_frozen *list;
+    size_t count;
+    int unsaved[SLICES], unreported[SLICES];
+};
+
+static struct model model;
+static unsigned char seen[BYTES], bytes[BYTES];
+
+static inline void start(int64_t dirty_max)
+{
+    restore_guard();
+    memset(&model, 0, sizeof(model));
+    model.fd = make_file();
+    model.store = open_store_for(model.fd, O_RDWR);
+    assert_int_equal(mpiio_back_new(model.store, dirty_max, &model.back), 0);
+}
+
+static inline struct mpiio_slice *add_slice(struct vs_view *view)
+{
+    struct mpiio_slice *slice = make_slice(model.store, view);
+
+    mpiio_slice_set_id(slice, (uint64_t)model.slices + 100);
+    model.slice[model.slices++] = slice;
+    return slice;
+}
+
+static inline void end(void)
+{
+    for (int i = 0; i < model.slices; i++)
+        mpiio_slice_free(model.slice[i]);
+    free(model.list);
+    mpiio_back_free(model.back);
+    mpiio_store_close(model.store);
+    close(model.fd);
+}
+
+static inline unsigned char model_byte(int64_t at)
+{
+    if (model.active.there[at])
+        return model.active.value[at];
+    return model.frozen.there[at] ? model.frozen.value[at] : model.file[at];
+}
+
+static inline int64_t model_size(void)
+{
+    int64_t at = BYTES;
+
+    while (at > model.size && !model.active.there[at - 1] && !model.frozen.there[at - 1])
+        at--;
+    return at;
+}
+
+static inline const struct vs_map *map_of(int number)
+{
+    return vs_view_map(mpiio_slice_view(model.slice[number]));
+}
+
+/* Positions of the slice that lie, with all before them, in the model. */
+static inline int64_t room_of(int number)
+{
+    return vs_view_positions(mpiio_slice_view(model.slice[number]), BYTES);
+}
+
+static inline void write_slice(int number, int64_t offset, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        int64_t at = vs_map_displacement(map_of(number), offset + (int64_t)i);
+
+        bytes[i] = (unsigned char)rand();
+        model.active.there[at] = true;
+        model.active.value[at] = bytes[i];
+        model.active.wrote[at / MPIIO_BLOCK_SIZE][number] = true;
+    }
+    assert_int_equal(mpiio_slice_write(model.slice[number], bytes, length, offset), length);
+}
+
+static inline void read_slice(int number, int64_t offset, size_t length)
+{
+    int64_t size = vs_view_slice_size(mpiio_slice_view(model.slice[number]), model_size());
+    int64_t there = size > offset ? size - offset : 0;
+
+    assert_int_equal(mpiio_slice_size(model.slice[number]), size);
+    there = there < (int64_t)length ? there : (int64_t)length;
+    assert_int_equal(mpiio_slice_read(model.slice[number], seen, length, offset), there);
+    for (int64_t i = 0; i < there; i++) {
+        int64_t at = vs_map_displacement(map_of(number), offset + i);
+
+        if (seen[i] != model_byte(at))
+            fail_msg("slice %d: displacement %" PRId64 " is %d and should be %d", number, at,
+                     seen[i], model_byte(at));
+    }
+}
+
+/* The frozen slots hold what the model has, and nothing else. */
+static inline void check_frozen(void)
+{
+    size_t listed = 0;
+
+    for (int64_t block = 0; block < BLOCKS; block++) {
+        const bool *there = model.frozen.there + block * MPIIO_BLOCK_SIZE;
+        struct mpiio_slot slot;
+
+        if (memchr(there, 1, (size_t)MPIIO_BLOCK_SIZE) == NULL)
+            continue;
+        assert_true(listed < model.count);
+        assert_int_equal(model.list[listed].block, block);
+        slot = mpiio_slots_get(mpiio_back_slots(model.back), model.list[listed++].slot);
+        for (int64_t i = 0; i < MPIIO_BLOCK_SIZE; i++)
+            if ((slot.mask[i / 64] >> i % 64 & 1) != there[i] ||
+                (there[i] &&
+                 (unsigned char)slot.data[i] != model.frozen.value[block * MPIIO_BLOCK_SIZE + i]))
+                fail_msg("byte %" PRId64 " of block %" PRId64 " is wrong", i, block);
+    }
+    assert_int_equal(listed, model.count);
+}
+
+static inline void freeze(void)
+{
+    assert_int_equal(mpiio_back_freeze(model.back, &model.list, &model.count), 0);
+    model.frozen = model.active;
+    memset(&model.active, 0, sizeof(model.active));
+    model.is_frozen = true;
+    check_frozen();
+}
+
+/* Takes what is frozen of a block to the model's file, or under what is active. */
+static inline void settle_block(int64_t block, int error)
+{
+    for (int64_t at = block * MPIIO_BLOCK_SIZE; at < (block + 1) * MPIIO_BLOCK_SIZE; at++) {
+        if (!model.frozen.there[at])
+            continue;
+        if (error == 0) {
+            model.file[at] = model.frozen.value[at];
+            model.size = at >= model.size ? at + 1 : model.size;
+        } else if (!model.active.there[at]) {
+            model.active.there[at] = true;
+            model.active.value[at] = model.frozen.value[at];
+        }
+    }
+    for (int i = 0; i < SLICES && error != 0; i++)
+        if (model.frozen.wrote[block][i]) {
+            model.active.wrote[block][i] = true;
+            model.unsaved[i] = model.unreported[i] = error;
+        }
+}
+
+static inline void settle(const int *errors)
+{
+    memset(model.unsaved, 0, sizeof(model.unsaved));
+    for (int64_t block = 0; block < BLOCKS; block++)
+        settle_block(block, errors[block]);
+    memset(&model.frozen, 0, sizeof(model.frozen));
+    model.is_frozen = false;
+}
+
+/* Stores as another process would: from the slots, byte runs found one bit at a time. */
+static inline void store_block(const struct mpiio_frozen *frozen)
+{
+    struct mpiio_slot slot = mpiio_slots_get(mpiio_back_slots(model.back), frozen->slot);
+
+    for (int64_t i = 0; i < MPIIO_BLOCK_SIZE; i++) {
+        int64_t from = i;
+
+        while (i < MPIIO_BLOCK_SIZE && (slot.mask[i / 64] >> i % 64 & 1) != 0)
+            i++;
+        if (i > from)
+            write_file(model.fd, slot.data + from, (size_t)(i - from),
+                       frozen->block * MPIIO_BLOCK_SIZE + from);
+    }
+}
+
+static inline void resolve(void)
+{
+    int errors[BLOCKS], of_block[BLOCKS] = {0};
+
+    for (size_t i = 0; i < model.count; i++) {
+        errors[i] = below(3) == 0 ? -ENOSPC : 0;
+        of_block[model.list[i].block] = errors[i];
+        if (errors[i] == 0)
+            store_block(&model.list[i]);
+    }
+    mpiio_back_resolve(model.back, errors);
+    free(model.list);
+    model.list = NULL;
+    settle(of_block);
+}
+
+static inline void store_all(void)
+{
+    const int errors[BLOCKS] = {0};
+
+    assert_int_equal(mpiio_back_store_all(model.back), 0);
+    if (model.is_frozen)
+        settle(errors);
+    free(model.list);
+    model.list = NULL;
+    model.frozen = model.active;
+    memset(&model.active, 0, sizeof(model.active));
+    settle(errors);
+    assert_true(mpiio_back_is_empty(model.back));
+    assert_int_equal(mpiio_back_end(model.back), 0);
+}
+
+/* The file holds what was stored, and nothing else. */
+static inline void check_file(void)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(model.fd, &st), 0);
+    assert_int_equal(st.st_size, model.size);
+    assert_int_equal(pread(model.fd, seen, BYTES, 0), model.size);
+    assert_memory_equal(seen, model.file, (size_t)model.size);
+}
+
+static inline void check_errors(void)
+{
+    int number = below(model.slices);
+    int error = model.unreported[number] != 0 ? model.unreported[number] : model.unsaved[number];
+
+    assert_int_equal(mpiio_back_take_error(model.back, (uint64_t)number + 100), error);
+    model.unreported[number] = 0;
+}
+
+static inline void check_stats(void)
+{
+    struct mpiio_back_stats stats;
+    int64_t dirty = 0;
+
+    for (int64_t at = 0; at < BYTES; at++)
+        dirty += model.active.there[at] + model.frozen.there[at];
+    mpiio_back_get_stats(model.back, &stats);
+    assert_int_equal(stats.dirty_bytes, dirty);
+    assert_true(stats.dirty_memory >= dirty);
+    assert_true(dirty > 0 || stats.dirty_memory == 0);
+}
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "back_model.h"
+
+#include <sys/resource.h>
+
+/* Write-back in one thread. */
+
+static void random_step(void)
+{
+    int number = below(model.slices);
+    int64_t room = room_of(number);
+    int64_t etype = vs_view_facts(mpiio_slice_view(model.slice[number]))->etype_file_size;
+    int64_t offset = below((int)room);
+    int64_t length = 1 + below(below(3) ? 3000 : 400000);
+
+    length = length < room - offset ? length : room - offset;
+    /* A part of an etype would grow the file: another test has that. */
+    offset -= offset % etype;
+    length -= length % etype;
+    switch (below(16)) {
+    case 0:
+        if (!model.is_frozen)
+            freeze();
+        break;
+    case 1:
+        if (model.is_frozen)
+            resolve();
+        break;
+    case 2:
+        if (below(4) == 0)
+            store_all();
+        break;
+    case 3:
+        check_file();
+        break;
+    case 4:
+    case 5:
+        check_errors();
+        break;
+    case 6:
+        check_stats();
+        break;
+    default:
+        if (below(2) && mpiio_slice_is_writable(model.slice[number]))
+            write_slice(number, offset, (size_t)length);
+        else
+            read_slice(number, offset, (size_t)length);
+    }
+}
+
+/* Tiles that lie within each other: not in the file's order, and only to be read. */
+static struct vs_view *make_interleaved(void)
+{
+    return make_view("\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 1000, "
+                     "\"oldtype\": {\"type\": \"hindexed\", \"blocklengths\": [300, 500], "
+                     "\"displacements\": [0, 90100]}}");
+}
+
+static void test_random(void **state)
+{
+    static const int lengths[] = {1, 2, 3, 4, 8, 16, 24, 100, 512, 5000, 65536, 1500000};
+
+    (void)state;
+    for (int round = 0; round < 8; round++) {
+        int length = lengths[round % 2 ? below(12) : 4 + below(8)];
+
+        start(64 << 20);
+        add_slice(make_vector(0, length, 3 * (int64_t)length));
+        add_slice(make_vector(length, length, 3 * (int64_t)length));
+        add_slice(make_view("\"disp\": 0"));
+        add_slice(make_interleaved());
+        while (model.slices < SLICES)
+            add_slice(random_view(model.slices));
+        for (int i = 0; i < 150; i++)
+            random_step();
+        if (model.is_frozen)
+            resolve();
+        store_all();
+        check_file();
+        for (int i = 0; i < model.slices; i++)
+            read_slice(i, 0, (size_t)(room_of(i) < 700000 ? room_of(i) : 700000));
+        end();
+    }
+}
+
+/* Two slices of 8 of 16 bytes: neither alone, but both together, are stored as long writes. */
+static void test_merged_runs(void **state)
+{
+    struct mpiio_counters before, after;
+
+    (void)state;
+    start(64 << 20);
+    add_slice(make_vector(0, 8, 16));
+    add_slice(make_vector(8, 8, 16));
+    write_slice(0, 0, 1 << 20);
+    write_slice(1, 0, 1 << 20);
+    mpiio_store_counters(model.store, &before);
+    store_all();
+    mpiio_store_counters(model.store, &after);
+    assert_int_equal(after.store_writes - before.store_writes, 2);
+    assert_int_equal(after.store_write_bytes - before.store_write_bytes, 2 << 20);
+    assert_int_equal(after.store_map_write_bytes, 0);
+    assert_int_equal(after.store_reads, 0);
+    write_slice(0, 0, 1 << 20);
+    store_all();
+    mpiio_store_counters(model.store, &before);
+    assert_int_equal(before.store_write_bytes + before.store_map_write_bytes, 3 << 20);
+    check_file();
+    end();
+}
+
+/* The end of the file as the slices see it: append, truncate and reserve go by it. */
+static void test_end(void **state)
+{
+    struct mpiio_slice *slice;
+    int64_t offset;
+    struct stat st;
+
+    (void)state;
+    start(64 << 20);
+    slice = add_slice(make_view("\"etype\": \"double\", \"filetype\": {\"type\": \"vector\", "
+                                "\"count\": 1, \"blocklength\": 1, \"stride\": 1}"));
+    add_slice(make_view("\"disp\": 0"));
+    write_slice(0, 0, 8);
+    write_slice(0, 800, 8);
+    assert_int_equal(fstat(model.fd, &st), 0);
+    assert_int_equal(st.st_size, 0);
+    assert_int_equal(mpiio_slice_size(slice), 808);
+    read_slice(1, 0, 2000);
+    assert_int_equal(mpiio_slice_append(slice, "12345678", 8, &offset), 8);
+    assert_int_equal(offset, 808);
+    assert_int_equal(mpiio_slice_resize(slice, 800), -EPERM);
+    assert_int_equal(mpiio_slice_resize(slice, 816), 0);
+    assert_int_equal(mpiio_slice_seek_data(slice, 16), 16);
+    assert_int_equal(mpiio_slice_resize(slice, 900), 0);
+    assert_int_equal(mpiio_slice_size(slice), 904);
+    assert_int_equal(mpiio_slice_read(slice, seen, 2000, 808), 96);
+    assert_memory_equal(seen, "12345678\0\0\0\0\0\0\0\0", 16);
+    assert_int_equal(mpiio_slice_reserve(slice, 0, 2000), 0);
+    assert_int_equal(mpiio_slice_size(slice), 2000);
+    assert_int_equal(mpiio_slice_read(slice, seen, 8, 808), 8);
+    assert_memory_equal(seen, "12345678", 8);
+    /* A part of an etype can be read back at once. */
+    assert_int_equal(mpiio_slice_write(slice, "abc", 3, 4000), 3);
+    assert_int_equal(mpiio_slice_size(slice), 4008);
+    assert_int_equal(mpiio_back_store_all(model.back), 0);
+    assert_int_equal(mpiio_slice_size(slice), 4008);
+    assert_int_equal(mpiio_slice_read(slice, seen, 8, 4000), 8);
+    assert_memory_equal(seen, "abc\0\0\0\0\0", 8);
+    end();
+}
+
+/* Behind the file's end, with bytes of the file after them in the slice's order. */
+static void test_behind_end(void **state)
+{
+    (void)state;
+    start(64 << 20);
+    for (int i = 0; i < 50000; i++)
+        model.file[i] = (unsigned char)rand();
+    write_file(model.fd, model.file, 50000, 0);
+    model.size = 50000;
+    add_slice(make_interleaved());
+    add_slice(make_view("\"disp\": 0"));
+    read_slice(0, 0, 100000);
+    write_slice(1, 200000, 100);
+    read_slice(0, 0, 100000);
+    write_slice(1, 90000, 7000);
+    read_slice(0, 0, 100000);
+    read_slice(0, 777, 70000);
+    end();
+}
+
+/* Generations: what an fsync waits for. */
+static void test_generations(void **state)
+{
+    struct timespec past = {0};
+    uint64_t first, second;
+
+    (void)state;
+    start(64 << 20);
+    add_slice(make_view("\"disp\": 0"));
+    assert_int_equal(mpiio_back_wait(model.back, mpiio_back_generation(model.back), NULL), 0);
+    write_slice(0, 0, 100);
+    first = mpiio_back_generation(model.back);
+    assert_int_equal(mpiio_back_wait(model.back, first, &past), -ETIMEDOUT);
+    freeze();
+    assert_int_equal(mpiio_back_freeze(model.back, &model.list, &model.count), -EBUSY);
+    assert_int_equal(mpiio_back_generation(model.back), first);
+    write_slice(0, 50, 100);
+    second = mpiio_back_generation(model.back);
+    assert_true(second > first);
+    assert_int_equal(mpiio_back_wait(model.back, first, &past), -ETIMEDOUT);
+    mpiio_back_resolve(model.back, (const int[]){-EIO});
+    assert_int_equal(mpiio_back_wait(model.back, first, NULL), 0);
+    assert_int_equal(mpiio_back_wait(model.back, second, &past), -ETIMEDOUT);
+    /* Told until it is stored, and also to others who come later. */
+    assert_int_equal(mpiio_back_take_error(model.back, 100), -EIO);
+    assert_int_equal(mpiio_back_take_error(model.back, 100), -EIO);
+    assert_int_equal(mpiio_back_take_error(model.back, 101), 0);
+    assert_int_equal(mpiio_back_store_all(model.back), 0);
+    assert_int_equal(mpiio_back_wait(model.back, second, NULL), 0);
+    assert_int_equal(mpiio_back_take_error(model.back, 100), 0);
+    mpiio_back_stop(model.back);
+    assert_int_equal(mpiio_back_wait(model.back, second + 1, NULL), -ECANCELED);
+    end();
+}
+
+static int64_t memory_in_use(void)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(mpiio_back_slots(model.back)->fd, &st), 0);
+    return st.st_blocks * 512;
+}
+
+/* Slots are used again, and what they take is bounded and can be given back. */
+static void test_memory(void **state)
+{
+    int64_t table;
+
+    (void)state;
+    start(8 << 20);
+    add_slice(make_view("\"disp\": 0"));
+    for (int i = 0; i < 30; i++) {
+        write_slice(0, (int64_t)below(BYTES - (3 << 20)), 3 << 20);
+        assert_int_equal(mpiio_back_store_all(model.back), 0);
+        assert_in_range(memory_in_use(), MPIIO_SLOT_SIZE / 2, (4 << 20) + (64 << 10));
+    }
+    assert_int_equal(mpiio_slice_read(model.slice[0], seen, 3 << 20, 0), 3 << 20);
+    mpiio_back_trim(model.back);
+    table = memory_in_use();
+    assert_in_range(table, 0, 64 << 10);
+    write_slice(0, 0, 3 << 20);
+    assert_int_equal(mpiio_slice_read(model.slice[0], seen, 3 << 20, 0), 3 << 20);
+    assert_memory_equal(seen, bytes, 3 << 20);
+    end();
+}
+
+static void limit_file(rlim_t size)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Some blocks cannot be stored: who has data there is told, nothing is lost, a retry saves it. */
+static void test_failure(void **state)
+{
+    const int none[BLOCKS] = {0};
+
+    (void)state;
+    for (int run = 8; run <= 80000; run *= 100) {
+        start(64 << 20);
+        add_slice(make_vector(0, run, 2 * run));
+        add_slice(make_vector(run, run, 2 * run));
+        write_slice(0, 0, 2 << 20);
+        write_slice(1, 0, 400000);
+        signal(SIGXFSZ, SIG_IGN);
+        limit_file((rlim_t)MPIIO_BLOCK_SIZE + 4096);
+        assert_int_equal(mpiio_back_store_all(model.back), -EFBIG);
+        limit_file(RLIM_INFINITY);
+        assert_int_equal(mpiio_back_take_error(model.back, 100), -EFBIG);
+        assert_int_equal(mpiio_back_take_error(model.back, 101), 0);
+        read_slice(0, 0, 2 << 20);
+        read_slice(1, 0, 2 << 20);
+        assert_int_equal(mpiio_back_store_all(model.back), 0);
+        assert_int_equal(mpiio_back_take_error(model.back, 100), 0);
+        model.frozen = model.active;
+        memset(&model.active, 0, sizeof(model.active));
+        settle(none);
+        check_file();
+        end();
+    }
+}
+
+/* Written through while older bytes are dirty, in either generation: the new ones win. */
+static void test_write_through(void **state)
+{
+    const int errors[BLOCKS] = {-EIO, -EIO, -EIO, -EIO, -EIO};
+
+    (void)state;
+    for (int is_frozen = 0; is_frozen < 2; is_frozen++) {
+        start(64 << 20);
+        add_slice(make_vector(0, 8, 16));
+        add_slice(make_view("\"disp\": 0"));
+        write_slice(0, 0, 1 << 20);
+        freeze();
+        write_slice(0, 5000, 20000);
+        if (!is_frozen) {
+            mpiio_back_resolve(model.back, errors);
+            settle(errors);
+        }
+        mpiio_back_write_through(model.back);
+        write_slice(1, 1000, 70000);
+        assert_int_equal(pread(model.fd, seen, 70000, 1000), 70000);
+        assert_memory_equal(seen, bytes, 70000);
+        read_slice(0, 0, 1 << 20);
+        read_slice(1, 0, 2 << 20);
+        store_all();
+        check_file();
+        write_slice(0, 3 << 19, 1 << 19);
+        assert_true(mpiio_back_is_empty(model.back));
+        store_all();
+        read_slice(1, 0, BYTES);
+        end();
+    }
+}
+
+/* The kernel has no memory for a slot: an error, and what was there stays. */
+static void test_no_memory(void **state)
+{
+    const struct mpiio_slots *slots;
+
+    (void)state;
+    start(64 << 20);
+    add_slice(make_view("\"disp\": 0"));
+    write_slice(0, 0, 1000);
+    slots = mpiio_back_slots(model.back);
+    /* The first slot stays. */
+    assert_int_equal(ftruncate(slots->fd, mpiio_slots_get(slots, 1).data - slots->base), 0);
+    assert_int_equal(mpiio_slice_write(model.slice[0], bytes, 5000, MPIIO_BLOCK_SIZE - 2000), 2000);
+    assert_int_equal(mpiio_slice_write(model.slice[0], bytes, 5000, MPIIO_BLOCK_SIZE), -ENOMEM);
+    assert_int_equal(mpiio_slice_read(model.slice[0], seen, 1000, 0), 1000);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(seen[i], model.active.value[i]);
+    end();
+}
+
+static int end_failed(void **state)
+{
+    (void)state;
+    limit_file(RLIM_INFINITY);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_merged_runs),
+        cmocka_unit_test(test_end),         cmocka_unit_test(test_behind_end),
+        cmocka_unit_test(test_generations), cmocka_unit_test_teardown(test_failure, end_failed),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_write_through),
+        cmocka_unit_test(test_no_memory),
+    };
+
+    keep_guard();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "slice_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "back.h"
+
+/* Write-back with writers, readers and a flusher at once. */
+
+#define WRITERS 4
+#define LENGTH  300000 /* bytes of each writer's slice */
+
+struct writer {
+    pthread_t thread;
+    struct mpiio_slice *slice;
+    unsigned int seed;
+    int rounds;
+    bool wrong;
+    unsigned char wanted[LENGTH], seen[LENGTH];
+};
+
+static struct writer writers[WRITERS];
+static struct mpiio_store *store;
+static struct mpiio_back *back;
+static int fd;
+static sem_t asked;
+static atomic_bool all_done;
+
+static void on_full(void *argument)
+{
+    (void)argument;
+    sem_post(&asked);
+}
+
+static void start(int64_t dirty_max, int64_t run)
+{
+    restore_guard();
+    fd = make_file();
+    store = open_store_for(fd, O_RDWR);
+    assert_int_equal(mpiio_back_new(store, dirty_max, &back), 0);
+    assert_int_equal(sem_init(&asked, 0, 0), 0);
+    mpiio_back_on_full(back, on_full, NULL);
+    all_done = false;
+    for (int i = 0; i < WRITERS; i++) {
+        memset(&writers[i], 0, sizeof(writers[i]));
+        writers[i].seed = (unsigned int)i;
+        writers[i].slice = make_slice(store, make_vector(i * run, run, WRITERS * run));
+        mpiio_slice_set_id(writers[i].slice, (uint64_t)i);
+    }
+}
+
+static void end(void)
+{
+    for (int i = 0; i < WRITERS; i++)
+        mpiio_slice_free(writers[i].slice);
+    mpiio_back_free(back);
+    mpiio_store_close(store);
+    sem_destroy(&asked);
+    close(fd);
+}
+
+/* What a writer wrote it sees, at any moment, whatever is flushed and whoever writes beside it. */
+static void *write_and_look(void *argument)
+{
+    struct writer *writer = argument;
+
+    for (int i = 0; i < writer->rounds && !writer->wrong; i++) {
+        int offset = rand_r(&writer->seed) % LENGTH;
+        int length = 1 + rand_r(&writer->seed) % (LENGTH - offset);
+
+        if (rand_r(&writer->seed) % 2 == 0 && length > 5000)
+            length %= 5000;
+        for (int at = offset; at < offset + length; at++)
+            writer->wanted[at] = (unsigned char)rand_r(&writer->seed);
+        if (mpiio_slice_write(writer->slice, writer->wanted + offset, (size_t)length, offset) !=
+            length)
+            writer->wrong = true;
+        offset = rand_r(&writer->seed) % (offset + length);
+        length = 1 + rand_r(&writer->seed) % (LENGTH - offset);
+        length = (int)mpiio_slice_read(writer->slice, writer->seen, (size_t)length, offset);
+        if (length < 1 || memcmp(writer->seen, writer->wanted + offset, (size_t)length) != 0)
+            writer->wrong = true;
+    }
+    return NULL;
+}
+
+static bool store_slot(int64_t block, const struct mpiio_slot *slot)
+{
+    struct mpiio_mask_run run = {0};
+    bool stored = true;
+
+    while (mpiio_slot_next_run(slot, run.end, &run)) {
+        ssize_t length = (ssize_t)(run.end - run.start);
+
+        stored &= pwrite(fd, slot->data + run.start, (size_t)length,
+                         block * MPIIO_BLOCK_SIZE + (int64_t)run.start) == length;
+    }
+    return stored;
+}
+
+/* As the engines would: now and then a block fails. */
+static bool flush(unsigned int *seed)
+{
+    struct mpiio_frozen *frozen;
+    int errors[64] = {0};
+    bool right = true;
+    size_t count;
+
+    if (mpiio_back_freeze(back, &frozen, &count) != 0 || count > 64)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct mpiio_slot slot = mpiio_slots_get(mpiio_back_slots(back), frozen[i].slot);
+
+        if (rand_r(seed) % 4 == 0)
+            errors[i] = -EIO;
+        else
+            right &= store_slot(frozen[i].block, &slot);
+    }
+    free(frozen);
+    mpiio_back_resolve(back, errors);
+    return right;
+}
+
+static void *keep_flushing(void *argument)
+{
+    unsigned int seed = 1;
+    struct mpiio_back_stats stats;
+    bool *right = argument;
+
+    while (!all_done && *right) {
+        *right = rand_r(&seed) % 4 == 0 ? mpiio_back_store_all(back) == 0 : flush(&seed);
+        mpiio_back_get_stats(back, &stats);
+        /* It may be a thread's block too much. */
+        *right &= stats.dirty_memory <= (WRITERS + 1) * MPIIO_SLOT_SIZE;
+    }
+    return NULL;
+}
+
+static void start_writers(int rounds)
+{
+    for (int i = 0; i < WRITERS; i++) {
+        writers[i].rounds = rounds;
+        assert_int_equal(pthread_create(&writers[i].thread, NULL, write_and_look, &writers[i]), 0);
+    }
+}
+
+static void join_writers(void)
+{
+    for (int i = 0; i < WRITERS; i++) {
+        assert_int_equal(pthread_join(writers[i].thread, NULL), 0);
+        assert_false(writers[i].wrong);
+    }
+}
+
+/* What is stored at the end is what each has written. */
+static void check_file(void)
+{
+    assert_int_equal(mpiio_back_store_all(back), 0);
+    assert_true(mpiio_back_is_empty(back));
+    for (int i = 0; i < WRITERS; i++) {
+        ssize_t length = mpiio_slice_read(writers[i].slice, writers[i].seen, LENGTH, 0);
+
+        assert_memory_equal(writers[i].seen, writers[i].wanted, (size_t)length);
+        for (ssize_t at = length; at < LENGTH; at++)
+            assert_int_equal(writers[i].wanted[at], 0);
+    }
+}
+
+static void test_writers_and_flusher(void **state)
+{
+    static const int runs[] = {8, 500, 70000};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        pthread_t flusher;
+        bool right = true;
+
+        start(MPIIO_BLOCK_SIZE, runs[i]);
+        start_writers(60);
+        assert_int_equal(pthread_create(&flusher, NULL, keep_flushing, &right), 0);
+        join_writers();
+        all_done = true;
+        assert_int_equal(pthread_join(flusher, NULL), 0);
+        assert_true(right);
+        check_file();
+        end();
+    }
+}
+
+/* The engine dies with a frozen generation in its hands. */
+static void test_degrade(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct mpiio_frozen *frozen;
+        size_t count;
+
+        start(MPIIO_BLOCK_SIZE, 8);
+        start_writers(40);
+        sem_wait(&asked);
+        assert_int_equal(mpiio_back_freeze(back, &frozen, &count), 0);
+        free(frozen);
+        mpiio_back_write_through(back);
+        assert_int_equal(mpiio_back_store_all(back), 0);
+        assert_true(mpiio_back_is_empty(back));
+        join_writers();
+        assert_true(mpiio_back_is_empty(back));
+        check_file();
+        end();
+    }
+}
+
+/* Waiting for room. */
+
+static unsigned char many[8 << 20];
+static ssize_t written;
+
+static void *write_much(void *argument)
+{
+    written = mpiio_slice_write(argument, many, sizeof(many), 0);
+    return NULL;
+}
+
+static pthread_t start_writing(void)
+{
+    struct mpiio_back_stats stats;
+    pthread_t thread;
+
+    start(2 << 20, 512);
+    assert_int_equal(pthread_create(&thread, NULL, write_much, writers[0].slice), 0);
+    do {
+        mpiio_back_get_stats(back, &stats);
+    } while (stats.waits == 0);
+    mpiio_back_get_stats(back, &stats);
+    assert_in_range(stats.dirty_memory, 2 << 20, (2 << 20) + MPIIO_SLOT_SIZE);
+    assert_int_equal(sem_wait(&asked), 0);
+    return thread;
+}
+
+static void check_much(void)
+{
+    static unsigned char seen[sizeof(many)];
+
+    assert_int_equal(mpiio_slice_read(writers[0].slice, seen, sizeof(many), 0), written);
+    assert_memory_equal(seen, many, (size_t)written);
+}
+
+static void test_room(void **state)
+{
+    pthread_t thread = start_writing();
+
+    (void)state;
+    while (pthread_tryjoin_np(thread, NULL) != 0)
+        assert_int_equal(mpiio_back_store_all(back), 0);
+    assert_int_equal(written, sizeof(many));
+    check_much();
+    end();
+}
+
+static void test_room_by_degrading(void **state)
+{
+    pthread_t thread = start_writing();
+
+    (void)state;
+    mpiio_back_write_through(back);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(written, sizeof(many));
+    check_much();
+    assert_int_equal(mpiio_back_store_all(back), 0);
+    check_much();
+    end();
+}
+
+/* Nobody stores anything any more: the writer must not hang. */
+static void test_room_after_stop(void **state)
+{
+    pthread_t thread = start_writing();
+
+    (void)state;
+    mpiio_back_stop(back);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_in_range(written, 1, 1 << 20);
+    check_much();
+    assert_int_equal(mpiio_slice_write(writers[0].slice, many, 100, written), -EIO);
+    end();
+}
+
+/* A flush that fails is asked for again, but not at once. */
+static void test_room_after_failure(void **state)
+{
+    pthread_t thread = start_writing();
+    struct mpiio_back_stats stats;
+    struct mpiio_frozen *frozen;
+    struct timespec before, after;
+    int errors[64];
+    size_t count;
+
+    (void)state;
+    for (int i = 0; i < 64; i++)
+        errors[i] = -ENOSPC;
+    assert_int_equal(mpiio_back_freeze(back, &frozen, &count), 0);
+    free(frozen);
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    mpiio_back_resolve(back, errors);
+    assert_int_equal(mpiio_back_take_error(back, 0), -ENOSPC);
+    assert_int_equal(sem_wait(&asked), 0);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_true(after.tv_sec > before.tv_sec + 1 ||
+                (after.tv_sec == before.tv_sec + 1 && after.tv_nsec >= before.tv_nsec));
+    while (pthread_tryjoin_np(thread, NULL) != 0)
+        assert_int_equal(mpiio_back_store_all(back), 0);
+    assert_int_equal(written, sizeof(many));
+    assert_int_equal(mpiio_back_take_error(back, 0), 0);
+    mpiio_back_get_stats(back, &stats);
+    assert_true(stats.failed >= 1);
+    check_much();
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_writers_and_flusher),
+        cmocka_unit_test(test_degrade),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_room_by_degrading),
+        cmocka_unit_test(test_room_after_stop),
+        cmocka_unit_test(test_room_after_failure),
+    };
+
+    for (size_t i = 0; i < sizeof(many); i++)
+        many[i] = (unsigned char)(1 + rand() % 255);
+    keep_guard();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
