@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_MESSAGE_H
+#define MPIIO_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What a node's daemon (mpiio-fused) and its engine (mpiio-engine) tell each other, over a pair of
+ * connected SOCK_SEQPACKET sockets. The data itself does not travel: it lies in a memfd of the
+ * daemon's, which its hello hands over.
+ *
+ *   engine                    daemon
+ *   NODE          ->                       which node it is, of how many
+ *                             <-  HELLO    the file, and how to store; node 0: where it listens
+ *   PEERS         ->                       node 0's address, for the daemons' own connections
+ *                             <-  READY    connected and mounted, or nothing is missing for it
+ *   START         ->                       all nodes are ready
+ *                             <-  RUN      store these blocks, with all the other nodes
+ *   RESULT        ->                       what became of each
+ *                             <-  QUIT     no epoch will follow: all nodes say so
+ *
+ * Until START the daemon may answer FAILED instead, or the engine say QUIT: nothing is mounted
+ * then, and both end. The end of the stream, at any time, is the other's death. Both are of one
+ * version of the package; NODE and HELLO carry the protocol's version in case they are not.
+ *
+ * A channel may be sent on by one thread and received on by another; not by two of a kind.
+ */
+
+#define MPIIO_MESSAGE_VERSION 1
+
+/* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
+#define MPIIO_MESSAGE_MAX (64 << 10)
+
+/* A text in a message (an address, an error, a hint) has fewer bytes than this. */
+#define MPIIO_TEXT_MAX 4096
+
+/* Hints in a message at most. */
+#define MPIIO_HINTS_MAX 128
+
+enum mpiio_message_type {
+    MPIIO_MESSAGE_NODE = 1,
+    MPIIO_MESSAGE_HELLO,
+    MPIIO_MESSAGE_PEERS,
+    MPIIO_MESSAGE_READY,
+    MPIIO_MESSAGE_FAILED,
+    MPIIO_MESSAGE_START,
+    MPIIO_MESSAGE_RUN,
+    MPIIO_MESSAGE_RESULT,
+    MPIIO_MESSAGE_QUIT,
+    MPIIO_MESSAGE_BLOCKS, /* inside: a part of the list behind RUN */
+    MPIIO_MESSAGE_ERRORS, /* inside: a part of the list behind RESULT */
+};
+
+/* How homes write the file: the mount option "store". */
+enum mpiio_store_mode {
+    MPIIO_STORE_AUTO,  /* long runs by MPI-IO; short ones by POSIX where the file is local */
+    MPIIO_STORE_POSIX, /* POSIX calls and mappings alone */
+    MPIIO_STORE_MPIIO, /* MPI-IO alone: for filesystems that only its drivers reach */
+};
+
+/* An MPI info hint. */
+struct mpiio_hint {
+    const char *key;
+    const char *value;
+};
+
+struct mpiio_hints {
+    uint32_t count; /* <= MPIIO_HINTS_MAX */
+    struct mpiio_hint hint[MPIIO_HINTS_MAX];
+};
+
+struct mpiio_message_node {
+    uint32_t node;  /* this node's number */
+    uint32_t nodes; /* how many there are */
+    int32_t pid;    /* the engine's process */
+};
+
+struct mpiio_message_hello {
+    const char *path; /* the shared file, absolute; "" where nothing is ever stored */
+    enum mpiio_store_mode store;
+    const char *address; /* node 0: where its peers find it; else "" */
+    struct mpiio_hints hints;
+    int memory; /* a memfd with the slots of slots.h; received: the caller's to close */
+};
+
+struct mpiio_message_failed {
+    int32_t status;   /* to exit with: 1 or 2 */
+    const char *text; /* the reason, one line */
+};
+
+struct mpiio_message_run {
+    uint64_t epoch;
+    bool sync;      /* the data must be on the storage device before the result */
+    uint32_t count; /* blocks that follow: mpiio_channel_receive_blocks */
+};
+
+/* What an epoch did: this node's part. Bytes, or calls. */
+struct mpiio_epoch_counters {
+    uint64_t dirty_bytes;      /* that this node handed in */
+    uint64_t sent_bytes;       /* sent to other nodes: packed blocks */
+    uint64_t received_bytes;   /* received from other nodes */
+    uint64_t merged_runs;      /* runs that this node was home of, merged */
+    uint64_t stored_bytes;     /* written to the file */
+    uint64_t store_calls;      /* by so many system calls or MPI calls */
+    uint64_t store_map_bytes;  /* those of stored_bytes that were scattered into mappings */
+    uint64_t store_read_bytes; /* read from the file for it: none, as stores are exact */
+    uint64_t rounds;           /* of the exchange */
+};
+
+struct mpiio_message_result {
+    uint64_t epoch;
+    int32_t error;  /* of the epoch as a whole: a negative errno, and then every block's; or 0 */
+    uint32_t count; /* block errors that follow: mpiio_channel_receive_errors */
+    struct mpiio_epoch_counters counters;
+};
+
+struct mpiio_message {
+    enum mpiio_message_type type;
+    union {
+        struct mpiio_message_node node;
+        struct mpiio_message_hello hello;
+        const char *peers; /* PEERS: the address of node 0 */
+        struct mpiio_message_failed failed;
+        struct mpiio_hints start; /* START: hints as MPI_File_get_info gives them */
+        struct mpiio_message_run run;
+        struct mpiio_message_result result;
+    };
+};
+
+/* A dirty block: its number in the file, and the slot that holds it. */
+struct mpiio_run_block {
+    int64_t block;
+    uint32_t slot;
+};
+
+struct mpiio_channel;
+
+/* Makes a channel over fd, a connected socket, which it owns from then on. 0 or -ENOMEM. */
+int mpiio_channel_new(int fd, struct mpiio_channel **channel);
+
+/* Closes the socket and frees. NULL is allowed. */
+void mpiio_channel_free(struct mpiio_channel *channel);
+
+/* The socket, borrowed, for poll(2). */
+int mpiio_channel_fd(const struct mpiio_channel *channel);
+
+/*
+ * Sends any message but RUN and RESULT. Texts that are too long or too many give -E2BIG, an other
+ * end that is gone -EPIPE. Blocks while the other end does not receive.
+ */
+int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message);
+
+/* Sends RUN and its blocks, run->count of them. Else as mpiio_channel_send. */
+int mpiio_channel_send_run(struct mpiio_channel *channel, const struct mpiio_message_run *run,
+                           const struct mpiio_run_block *blocks);
+
+/* Sends RESULT and its errors, in the order of the blocks of RUN. Else as mpiio_channel_send. */
+int mpiio_channel_send_result(struct mpiio_channel *channel,
+                              const struct mpiio_message_result *result, const int32_t *errors);
+
+/*
+ * Waits for the next message. What it points to is the channel's, until the next receive. -EPIPE:
+ * the other end is gone; -EPROTO: it sent what no daemon or engine of this version sends (also
+ * where a list that RUN or RESULT announced has not been received); or recvmsg(2)'s error.
+ */
+int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message);
+
+/*
+ * Receives the list behind RUN: count entries. Blocks are >= 0, and end below 2^63 bytes. Else as
+ * mpiio_channel_receive.
+ */
+int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_run_block *blocks,
+                                 uint32_t count);
+
+/* Receives the list behind RESULT: count errors, each <= 0. Else as mpiio_channel_receive. */
+int mpiio_channel_receive_errors(struct mpiio_channel *channel, int32_t *errors, uint32_t count);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "message.h"
+
+/* Both ends of a conversation. */
+struct pair {
+    struct mpiio_channel *a;
+    struct mpiio_channel *b;
+};
+
+static int set_up(void **state)
+{
+    struct pair *pair = calloc(1, sizeof(*pair));
+    int ends[2];
+
+    assert_non_null(pair);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(mpiio_channel_new(ends[0], &pair->a), 0);
+    assert_int_equal(mpiio_channel_new(ends[1], &pair->b), 0);
+    *state = pair;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct pair *pair = *state;
+
+    mpiio_channel_free(pair->a);
+    mpiio_channel_free(pair->b);
+    free(pair);
+    return 0;
+}
+
+static struct mpiio_message carry(struct pair *pair, const struct mpiio_message *message)
+{
+    struct mpiio_message received;
+
+    assert_int_equal(mpiio_channel_send(pair->a, message), 0);
+    memset(&received, 0xa5, sizeof(received));
+    assert_int_equal(mpiio_channel_receive(pair->b, &received), 0);
+    assert_int_equal(received.type, message->type);
+    return received;
+}
+
+static struct mpiio_message hello(int memory)
+{
+    return (struct mpiio_message){
+        .type = MPIIO_MESSAGE_HELLO,
+        .hello = {.path = "/data/field.dat",
+                  .store = MPIIO_STORE_MPIIO,
+                  .address = "10.0.0.1:4711 0123456789abcdef",
+                  .hints = {.count = 2, .hint = {{"cb_nodes", "2"}, {"striping_unit", ""}}},
+                  .memory = memory}};
+}
+
+static void small_messages_arrive_as_sent(void **state)
+{
+    struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE, .node = {3, 100000, 4242}};
+    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = "host:1 token"};
+    struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED, .failed = {2, "no such thing"}};
+    struct mpiio_message start = {.type = MPIIO_MESSAGE_START,
+                                  .start = {.count = 1, .hint = {{"cb_nodes", "1"}}}};
+    struct mpiio_message ready = {.type = MPIIO_MESSAGE_READY};
+    struct mpiio_message got = carry(*state, &node);
+
+    assert_memory_equal(&got.node, &node.node, sizeof(node.node));
+    got = carry(*state, &peers);
+    assert_string_equal(got.peers, "host:1 token");
+    got = carry(*state, &failed);
+    assert_int_equal(got.failed.status, 2);
+    assert_string_equal(got.failed.text, "no such thing");
+    got = carry(*state, &start);
+    assert_int_equal(got.start.count, 1);
+    assert_string_equal(got.start.hint[0].value, "1");
+    carry(*state, &ready);
+    ready.type = MPIIO_MESSAGE_QUIT;
+    carry(*state, &ready);
+}
+
+static void hello_hands_the_memory_over(void **state)
+{
+    int memory = memfd_create("slots", MFD_CLOEXEC);
+    struct mpiio_message sent = hello(memory);
+    struct mpiio_message got;
+    char text[8] = {0};
+
+    assert_int_equal(pwrite(memory, "dirty", 5, 0), 5);
+    got = carry(*state, &sent);
+    close(memory);
+    assert_string_equal(got.hello.path, "/data/field.dat");
+    assert_int_equal(got.hello.store, MPIIO_STORE_MPIIO);
+    assert_string_equal(got.hello.address, sent.hello.address);
+    assert_int_equal(got.hello.hints.count, 2);
+    assert_string_equal(got.hello.hints.hint[1].key, "striping_unit");
+    assert_string_equal(got.hello.hints.hint[1].value, "");
+    assert_int_equal(pread(got.hello.memory, text, sizeof(text), 0), 5);
+    assert_string_equal(text, "dirty");
+    close(got.hello.memory);
+}
+
+struct lists {
+    struct pair *pair;
+    uint32_t count;
+    struct mpiio_run_block *blocks;
+    int32_t *errors;
+};
+
+/* A long list does not fit into a socket's buffer: its sender is a thread. */
+static void *send_lists(void *argument)
+{
+    struct lists *lists = argument;
+    struct mpiio_message_run run = {.epoch = 7, .sync = true, .count = lists->count};
+    struct mpiio_message_result result = {.epoch = 7, .error = -EIO, .count = lists->count};
+
+    result.counters.rounds = 5;
+    if (mpiio_channel_send_run(lists->pair->a, &run, lists->blocks) != 0 ||
+        mpiio_channel_send_result(lists->pair->a, &result, lists->errors) != 0)
+        return lists;
+    return NULL;
+}
+
+static void carry_lists(struct pair *pair, uint32_t count)
+{
+    struct lists lists = {.pair = pair,
+                          .count = count,
+                          .blocks = calloc(count + 1, sizeof(*lists.blocks)),
+                          .errors = calloc(count + 1, sizeof(*lists.errors))};
+    struct mpiio_run_block *blocks = calloc(count + 1, sizeof(*blocks));
+    int32_t *errors = calloc(count + 1, sizeof(*errors));
+    struct mpiio_message message;
+    pthread_t thread;
+    void *failed;
+
+    for (uint32_t i = 0; i < count; i++) {
+        lists.blocks[i].block = (INT64_MAX >> 20) - (int64_t)i * 1234577;
+        lists.blocks[i].slot = count - i;
+        lists.errors[i] = -(int32_t)(i % 200);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, send_lists, &lists), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+    assert_int_equal(message.type, MPIIO_MESSAGE_RUN);
+    assert_int_equal(message.run.epoch, 7);
+    assert_true(message.run.sync);
+    assert_int_equal(message.run.count, count);
+    assert_int_equal(mpiio_channel_receive_blocks(pair->b, blocks, count), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+    assert_int_equal(message.type, MPIIO_MESSAGE_RESULT);
+    assert_int_equal(message.result.error, -EIO);
+    assert_int_equal(message.result.counters.rounds, 5);
+    assert_int_equal(mpiio_channel_receive_errors(pair->b, errors, count), 0);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(blocks[i].block, lists.blocks[i].block);
+        assert_int_equal(blocks[i].slot, lists.blocks[i].slot);
+        assert_int_equal(errors[i], lists.errors[i]);
+    }
+    free(lists.blocks);
+    free(lists.errors);
+    free(blocks);
+    free(errors);
+}
+
+static void lists_of_any_length_arrive(void **state)
+{
+    static const uint32_t counts[] = {0, 1, 5460, 5461, 16382, 16383, 100000};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        carry_lists(*state, counts[i]);
+}
+
+static void what_is_too_long_is_not_sent(void **state)
+{
+    struct pair *pair = *state;
+    char *text = calloc(1, MPIIO_TEXT_MAX + 1);
+    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = text};
+    struct mpiio_message start = {.type = MPIIO_MESSAGE_START};
+
+    memset(text, 'x', MPIIO_TEXT_MAX - 1);
+    carry(pair, &peers);
+    start.start.count = 20;
+    for (int i = 0; i < 20; i++)
+        start.start.hint[i] = (struct mpiio_hint){"key", text};
+    assert_int_equal(mpiio_channel_send(pair->a, &start), -E2BIG);
+    text[MPIIO_TEXT_MAX - 1] = 'x';
+    assert_int_equal(mpiio_channel_send(pair->a, &peers), -E2BIG);
+    start.start.count = MPIIO_HINTS_MAX + 1;
+    assert_int_equal(mpiio_channel_send(pair->a, &start), -E2BIG);
+    free(text);
+}
+
+static void the_end_of_the_other_is_seen(void **state)
+{
+    struct pair *pair = *state;
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_READY};
+
+    mpiio_channel_free(pair->a);
+    pair->a = NULL;
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), -EPIPE);
+    message.type = MPIIO_MESSAGE_READY;
+    assert_int_equal(mpiio_channel_send(pair->b, &message), -EPIPE);
+}
+
+/* Sends length bytes as they are, with descriptor where that is >= 0, and receives them. */
+static int inject(struct pair *pair, const void *bytes, size_t length, int descriptor)
+{
+    struct mpiio_message message;
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.align = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct iovec part = {(void *)(uintptr_t)bytes, length};
+    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+    int error;
+
+    if (descriptor >= 0) {
+        memcpy(CMSG_DATA(&control.align), &descriptor, sizeof(descriptor));
+        header.msg_control = &control;
+        header.msg_controllen = sizeof(control.bytes);
+    }
+    assert_int_equal(sendmsg(mpiio_channel_fd(pair->a), &header, 0), length);
+    error = mpiio_channel_receive(pair->b, &message);
+    if (error == 0 && message.type == MPIIO_MESSAGE_HELLO)
+        close(message.hello.memory);
+    return error;
+}
+
+/* What the sender of message puts on the wire. */
+static size_t capture(struct pair *pair, const struct mpiio_message *message, char *bytes)
+{
+    ssize_t length;
+
+    assert_int_equal(mpiio_channel_send(pair->a, message), 0);
+    length = recv(mpiio_channel_fd(pair->b), bytes, MPIIO_MESSAGE_MAX, 0);
+    assert_true(length > 0);
+    return (size_t)length;
+}
+
+static void cut_and_longer_messages_are_refused(void **state)
+{
+    struct pair *pair = *state;
+    int memory = memfd_create("slots", MFD_CLOEXEC);
+    struct mpiio_message messages[] = {
+        hello(memory),
+        {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = "address"},
+        {.type = MPIIO_MESSAGE_FAILED, .failed = {1, "reason"}},
+        {.type = MPIIO_MESSAGE_RUN, .run = {1, true, 0}},
+        {.type = MPIIO_MESSAGE_RESULT, .result = {.epoch = 1}},
+        {.type = MPIIO_MESSAGE_QUIT},
+    };
+    static char bytes[MPIIO_MESSAGE_MAX + 1];
+
+    for (size_t i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
+        int descriptor = i == 0 ? memory : -1;
+        size_t length = capture(pair, &messages[i], bytes);
+
+        assert_int_equal(inject(pair, bytes, length, descriptor), 0);
+        for (size_t cut = 1; cut < length; cut++)
+            assert_int_equal(inject(pair, bytes, cut, descriptor), -EPROTO);
+        bytes[length] = 0;
+        assert_int_equal(inject(pair, bytes, length + 1, descriptor), -EPROTO);
+        assert_int_equal(inject(pair, bytes, sizeof(bytes), descriptor), -EPROTO);
+        /* A descriptor that is missing, or that nothing has asked for. */
+        assert_int_equal(inject(pair, bytes, length, i == 0 ? -1 : memory), -EPROTO);
+    }
+    close(memory);
+}
+
+static void wrong_values_are_refused(void **state)
+{
+    struct mpiio_message wrong[] = {
+        {.type = MPIIO_MESSAGE_NODE, .node = {2, 2, 1}},
+        {.type = MPIIO_MESSAGE_NODE, .node = {0, 2, 0}},
+        {.type = MPIIO_MESSAGE_FAILED, .failed = {0, ""}},
+        {.type = MPIIO_MESSAGE_RESULT, .result = {.error = EIO}},
+        {.type = MPIIO_MESSAGE_BLOCKS},
+        {.type = (enum mpiio_message_type)77},
+    };
+    static char bytes[MPIIO_MESSAGE_MAX];
+    struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}};
+    size_t length;
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        length = capture(*state, &wrong[i], bytes);
+        assert_int_equal(inject(*state, bytes, length, -1), -EPROTO);
+    }
+    length = capture(*state, &node, bytes);
+    bytes[4]++; /* the version */
+    assert_int_equal(inject(*state, bytes, length, -1), -EPROTO);
+}
+
+static void lists_that_do_not_fit_are_refused(void **state)
+{
+    struct pair *pair = *state;
+    struct mpiio_message_run run = {.count = 3};
+    struct mpiio_run_block blocks[3] = {{1, 1}, {2, 2}, {3, 3}};
+    struct mpiio_message_result result = {.count = 1};
+    struct mpiio_message message;
+    int32_t errors[3] = {1, 0, 0};
+
+    /* More than was waited for. */
+    assert_int_equal(mpiio_channel_send_run(pair->a, &run, blocks), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+    assert_int_equal(mpiio_channel_receive_blocks(pair->b, blocks, 2), -EPROTO);
+    /* A list that nobody waits for. */
+    assert_int_equal(mpiio_channel_send_run(pair->a, &run, blocks), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), -EPROTO);
+    /* No block, nor an error. */
+    for (int i = 0; i < 2; i++) {
+        struct mpiio_run_block got[3];
+
+        blocks[2].block = i == 0 ? -1 : (INT64_MAX >> 20) + 1;
+        assert_int_equal(mpiio_channel_send_run(pair->a, &run, blocks), 0);
+        assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+        assert_int_equal(mpiio_channel_receive_blocks(pair->b, got, 3), -EPROTO);
+    }
+    assert_int_equal(mpiio_channel_send_result(pair->a, &result, errors), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+    assert_int_equal(mpiio_channel_receive_errors(pair->b, errors, 1), -EPROTO);
+    /* The other kind of list. */
+    assert_int_equal(mpiio_channel_send_result(pair->a, &result, errors), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+    assert_int_equal(mpiio_channel_receive_blocks(pair->b, blocks, 1), -EPROTO);
+}
+
+/* Any bytes are answered, under sanitizers without a finding, whatever they are. */
+static void garbage_is_survived(void **state)
+{
+    static unsigned char bytes[512];
+    uint32_t random = 12345;
+
+    for (int round = 0; round < 20000; round++) {
+        size_t length = 1 + (size_t)round % sizeof(bytes);
+
+        for (size_t i = 0; i < length; i++) {
+            random = random * 1664525 + 1013904223;
+            bytes[i] = (unsigned char)(random >> (random >> 30 ? 24 : 31));
+        }
+        memset(bytes, 0, length < 4 ? length : 4);
+        bytes[0] = (unsigned char)(1 + round % 12);
+        assert_in_set(-inject(*state, bytes, length, -1), ((const uintmax_t[]){0, EPROTO}), 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(small_messages_arrive_as_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hello_hands_the_memory_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_of_any_length_arrive, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_too_long_is_not_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_the_other_is_seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cut_and_longer_messages_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_values_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_that_do_not_fit_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(garbage_is_survived, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
