@@ -23,6 +23,7 @@ in_stage() {
     [ -x "$(in_stage bin/mpiio-umount)" ]
     [ -x "$(in_stage bin/mpiio-view)" ]
     [ -x "$(in_stage sbin/mpiio-fused)" ]
+    [ -x "$(in_stage sbin/mpiio-engine)" ]
     [ -x "$(in_stage sbin/mount.fuse.mpiio)" ]
 }
 
@@ -37,8 +38,8 @@ in_stage() {
 
 @test "install: man pages that man can show" {
     local page
-    for page in man1/mpiio-mount.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-fused.8 \
-        man5/viewspec.5; do
+    for page in man1/mpiio-mount.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
+        man8/mpiio-fused.8 man5/viewspec.5; do
         in_stage "share/man/$page"
         run -0 --separate-stderr man --warnings -l "$prefix/share/man/$page"
         [[ $output == *NAME* ]]
@@ -61,7 +62,7 @@ in_stage() {
 @test "install: one version everywhere" {
     local version command
     version=$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)
-    for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused; do
+    for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused mpiio-engine; do
         run -0 "$command" --version
         [ "$output" = "$command $version" ]
     done

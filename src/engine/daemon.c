@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The daemon's end of the channel: the first descriptor behind the standard ones. */
+#define DAEMON_END      3
+#define DAEMON_END_TEXT "--engine-fd=3"
+
+/* For a daemon that is to end, in ms. */
+#define END_WAIT 10000
+
+extern char **environ;
+
+/* The path of mpiio-fused: beside this program, in the sbin beside its bin, or on the PATH. */
+static const char *find_program(const char *given, char *path)
+{
+    static const char *const places[] = {"mpiio-fused", "../sbin/mpiio-fused"};
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+
+    if (given != NULL)
+        return given;
+    self[length > 0 ? length : 0] = '\0';
+    slash = strrchr(self, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(*places); i++) {
+        slash[1] = '\0';
+        if (snprintf(path, PATH_MAX, "%s%s", self, places[i]) < PATH_MAX && access(path, X_OK) == 0)
+            return path;
+    }
+    return "mpiio-fused";
+}
+
+/* A copy of text with node in the place of each "%n". NULL: no memory. */
+static char *with_number(const char *text, int node)
+{
+    size_t room = strlen(text) + 1;
+    char *copy, *to;
+
+    /* A number of ten digits is longer than what it replaces by 8 at most. */
+    for (const char *at = text; (at = strstr(at, "%n")) != NULL; at += 2)
+        room += 8;
+    copy = to = malloc(room);
+    while (copy != NULL && *text != '\0') {
+        if (text[0] == '%' && text[1] == 'n') {
+            to += sprintf(to, "%d", node);
+            text += 2;
+        } else {
+            *to++ = *text++;
+        }
+    }
+    if (copy != NULL)
+        *to = '\0';
+    return copy;
+}
+
+/* Descriptors and session of the child. */
+static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int end,
+                   int output)
+{
+    sigset_t none, all;
+    int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    if (error == 0)
+        error = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_adddup2(actions, end, DAEMON_END);
+    if (error == 0)
+        error = posix_spawn_file_actions_addclosefrom_np(actions, DAEMON_END + 1);
+    if (error == 0)
+        error = posix_spawnattr_setsigmask(attributes, &none);
+    if (error == 0)
+        error = posix_spawnattr_setsigdefault(attributes, &all);
+    if (error == 0)
+        error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                         POSIX_SPAWN_SETSIGDEF);
+    return error;
+}
+
+/* posix_spawn(3) rather than fork(2): an MPI library has memory that must not be copied. */
+static int spawn(struct engine_daemon *daemon, const char *program, char *const *arguments, int end)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    pid_t pid = 0;
+    int error = posix_spawn_file_actions_init(&actions);
+
+    if (error != 0)
+        return -error;
+    error = posix_spawnattr_init(&attributes);
+    if (error == 0) {
+        error = prepare(&actions, &attributes, end, daemon->output);
+        if (error == 0)
+            error = posix_spawnp(&pid, program, &actions, &attributes, arguments, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    daemon->pid = error == 0 ? pid : 0;
+    return -error;
+}
+
+static int spawn_with(struct engine_daemon *daemon, const struct engine_options *options, int node,
+                      int end)
+{
+    char path[PATH_MAX];
+    size_t count = 0;
+    char **arguments;
+    int error = -ENOMEM;
+
+    while (options->arguments[count] != NULL)
+        count++;
+    arguments = calloc(count + 3, sizeof(*arguments));
+    if (arguments == NULL)
+        return -ENOMEM;
+    arguments[0] = (char *)daemon->program;
+    arguments[1] = (char *)DAEMON_END_TEXT;
+    memcpy(arguments + 2, options->arguments, count * sizeof(*arguments));
+    arguments[count + 1] = with_number(options->arguments[count - 1], node);
+    if (arguments[count + 1] != NULL) {
+        error = spawn(daemon, find_program(options->daemon, path), arguments, end);
+        free(arguments[count + 1]);
+    }
+    free(arguments);
+    return error;
+}
+
+int engine_daemon_start(struct engine_daemon *daemon, const struct engine_options *options,
+                        int node)
+{
+    int ends[2];
+    int error;
+
+    *daemon = (struct engine_daemon){.output = memfd_create("output", MFD_CLOEXEC),
+                                     .program =
+                                         options->daemon != NULL ? options->daemon : "mpiio-fused"};
+    if (daemon->output < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return -errno;
+    error = mpiio_channel_new(ends[0], &daemon->channel);
+    if (error == 0) {
+        error = spawn_with(daemon, options, node, ends[1]);
+        if (error != 0) {
+            mpiio_channel_free(daemon->channel);
+            daemon->channel = NULL;
+        }
+    } else {
+        close(ends[0]);
+    }
+    close(ends[1]);
+    return error;
+}
+
+/* The first line that the daemon has printed, without its name before it. */
+static void first_line(const struct engine_daemon *daemon, char *text, size_t size)
+{
+    const char *slash = strrchr(daemon->program, '/');
+    const char *name = slash != NULL ? slash + 1 : daemon->program;
+    size_t skip = strlen(name) + 2;
+    ssize_t length = pread(daemon->output, text, size - 1, 0);
+
+    text[length > 0 ? length : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (strlen(text) > skip && strncmp(text, name, skip - 2) == 0 &&
+        strncmp(text + skip - 2, ": ", 2) == 0)
+        memmove(text, text + skip, strlen(text + skip) + 1);
+}
+
+/* Waits for the end of the daemon, kills it where it does not come in time: its wait status. */
+static int await_end(struct engine_daemon *daemon)
+{
+    int process = pidfd_open(daemon->pid, 0);
+    struct pollfd end = {.fd = process, .events = POLLIN};
+    int status = 0;
+
+    while (process >= 0) {
+        int changed = poll(&end, 1, END_WAIT);
+
+        if (changed < 0 && errno == EINTR)
+            continue;
+        if (changed == 0)
+            kill(daemon->pid, SIGKILL);
+        break;
+    }
+    if (process >= 0)
+        close(process);
+    while (waitpid(daemon->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    daemon->pid = 0;
+    return status;
+}
+
+int engine_daemon_reason(struct engine_daemon *daemon, char *text, size_t size)
+{
+    int status = await_end(daemon);
+
+    first_line(daemon, text, size);
+    if (*text == '\0' && WIFSIGNALED(status))
+        snprintf(text, size, "%s was killed by signal %d", daemon->program, WTERMSIG(status));
+    else if (*text == '\0')
+        snprintf(text, size, "%s ended with status %d", daemon->program, WEXITSTATUS(status));
+    return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? 2 : 1;
+}
+
+void engine_daemon_end(struct engine_daemon *daemon)
+{
+    struct mpiio_message quit = {.type = MPIIO_MESSAGE_QUIT};
+
+    if (daemon->channel != NULL) {
+        mpiio_channel_send(daemon->channel, &quit);
+        mpiio_channel_free(daemon->channel);
+        daemon->channel = NULL;
+    }
+    if (daemon->pid > 0)
+        await_end(daemon);
+}
+
+void engine_daemon_let_go(struct engine_daemon *daemon)
+{
+    if (daemon->output >= 0)
+        close(daemon->output);
+    daemon->output = -1;
+}

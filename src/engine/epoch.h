@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ENGINE_EPOCH_H
+#define ENGINE_EPOCH_H
+
+#include <stdint.h>
+
+#include "message.h"
+#include "start.h"
+
+/*
+ * Flushes what the daemons hold, all nodes together: their blocks travel to their homes, are merged
+ * and stored there, and each node learns what became of each of its own. Collective: a node that
+ * has nothing, or has failed, joins. blocks has run->count entries; errors, as many, gets 0 or a
+ * negative errno for each, and result the rest. Only a broken MPI keeps it from returning.
+ */
+void engine_epoch(struct engine *engine, const struct mpiio_message_run *run,
+                  const struct mpiio_run_block *blocks, int32_t *errors,
+                  struct mpiio_message_result *result);
+
+#endif

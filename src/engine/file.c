@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "errors.h"
+
+/* Filesystems of one machine that linux/magic.h does not have. */
+#define ZFS_MAGIC      0x2fc12fc1
+#define BCACHEFS_MAGIC 0xca451a4e
+#define XFS_MAGIC      0x58465342
+
+/* How runs are stored, in the order in which a choice of one node overrules others'. */
+enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };
+
+/*
+ * Whether the file is on a filesystem of this machine: there POSIX calls and mappings do all that
+ * MPI-IO does. On others, MPI-IO has drivers that know better (striping, locks, coherence).
+ */
+static bool is_local(const char *path)
+{
+    static const uint32_t local[] = {EXT4_SUPER_MAGIC,      XFS_MAGIC,   BTRFS_SUPER_MAGIC,
+                                     F2FS_SUPER_MAGIC,      TMPFS_MAGIC, RAMFS_MAGIC,
+                                     OVERLAYFS_SUPER_MAGIC, ZFS_MAGIC,   BCACHEFS_MAGIC};
+    struct statfs fs;
+
+    if (statfs(path, &fs) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
+        if ((uint32_t)fs.f_type == local[i])
+            return true;
+    return false;
+}
+
+static enum way choose(const struct mpiio_message_hello *hello)
+{
+    if (hello->store == MPIIO_STORE_AUTO)
+        return is_local(hello->path) ? WAY_BOTH : WAY_MPI;
+    return hello->store == MPIIO_STORE_POSIX ? WAY_POSIX : WAY_MPI;
+}
+
+/*
+ * What the spec says, and three that it may not overrule. ROMIO's own two-phase writes and its data
+ * sieving fill the gaps between runs by reading, modifying and writing back, which undoes what
+ * others store there meanwhile; and the exchange with the homes has already done what two phases
+ * are for. romio_no_indep_rw would turn two-phase writes on again.
+ */
+static MPI_Info make_info(const struct mpiio_hints *hints)
+{
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    for (uint32_t i = 0; i < hints->count; i++)
+        if (*hints->hint[i].key != '\0' && *hints->hint[i].value != '\0' &&
+            strlen(hints->hint[i].key) <= MPI_MAX_INFO_KEY &&
+            strlen(hints->hint[i].value) <= MPI_MAX_INFO_VAL)
+            MPI_Info_set(info, hints->hint[i].key, hints->hint[i].value);
+    MPI_Info_set(info, "romio_cb_write", "disable");
+    MPI_Info_set(info, "romio_ds_write", "disable");
+    MPI_Info_set(info, "romio_no_indep_rw", "false");
+    return info;
+}
+
+/* Collective. ROMIO takes what comes before a colon for the name of a driver. */
+static int open_mpi(struct engine_file *file, MPI_Comm comm,
+                    const struct mpiio_message_hello *hello)
+{
+    MPI_Info info = make_info(&hello->hints);
+    char *path;
+    int error = asprintf(&path, "%s%s", strchr(hello->path, ':') ? "ufs:" : "", hello->path);
+
+    if (error < 0)
+        path = NULL;
+    /* Where one node has no name for it, the call fails on all of them. */
+    error = engine_error(
+        MPI_File_open(comm, path != NULL ? path : "", MPI_MODE_RDWR, info, &file->mpi));
+    free(path);
+    MPI_Info_free(&info);
+    if (error != 0)
+        file->mpi = MPI_FILE_NULL;
+    else
+        MPI_File_set_errhandler(file->mpi, MPI_ERRORS_RETURN);
+    return error;
+}
+
+/*
+ * Collective: whether all nodes see one file at their paths. A path that is another file on each
+ * host, in a folder of its own disk, would scatter the data over all of them.
+ */
+static bool is_same(MPI_Comm comm, const char *path)
+{
+    struct stat st;
+    int64_t mine[3] = {0}, most[3];
+
+    if (stat(path, &st) == 0) {
+        mine[1] = (int64_t)st.st_ino;
+        mine[2] = -(int64_t)st.st_ino;
+    } else {
+        /* What opens the file tells. */
+        mine[0] = 1;
+    }
+    MPI_Allreduce(mine, most, 3, MPI_INT64_T, MPI_MAX, comm);
+    return most[0] != 0 || most[1] == -most[2];
+}
+
+int engine_file_open(struct engine_file *file, MPI_Comm comm,
+                     const struct mpiio_message_hello *hello, char *text, size_t size)
+{
+    bool nothing = *hello->path == '\0';
+    int mine[2] = {nothing ? 0 : choose(hello), nothing};
+    int most[2];
+    int error = 0;
+
+    *file = (struct engine_file){.mpi = MPI_FILE_NULL};
+    *text = '\0';
+    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm);
+    if (most[1] != 0) {
+        /* All have none, or some have one: these others tell. */
+        MPI_Allreduce(&mine[1], &most[0], 1, MPI_INT, MPI_MIN, comm);
+        if (most[0] == 0 && nothing)
+            snprintf(text, size, "the file is read-only here, and not on other nodes");
+        return most[0] == 0 ? -1 : 0;
+    }
+    if (!is_same(comm, hello->path)) {
+        snprintf(text, size, "%s: not the same file on all nodes", hello->path);
+        return -1;
+    }
+    if (most[0] != WAY_MPI)
+        error = mpiio_store_open(hello->path, O_RDWR, &file->store);
+    if (most[0] != WAY_POSIX) {
+        int failed = open_mpi(file, comm, hello);
+
+        error = error != 0 ? error : failed;
+    }
+    mine[0] = error;
+    MPI_Allreduce(mine, most, 1, MPI_INT, MPI_MIN, comm);
+    if (error != 0)
+        snprintf(text, size, "%s: cannot open: %s", hello->path, strerror(-error));
+    if (most[0] != 0)
+        engine_file_close(file);
+    return most[0] != 0 ? -1 : 0;
+}
+
+void engine_file_close(struct engine_file *file)
+{
+    if (file->mpi != MPI_FILE_NULL)
+        MPI_File_close(&file->mpi);
+    mpiio_store_close(file->store);
+    file->store = NULL;
+}
+
+void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts)
+{
+    const size_t stride = MPI_MAX_INFO_KEY + 1 + MPI_MAX_INFO_VAL + 1;
+    MPI_Info info = MPI_INFO_NULL;
+    size_t bytes = 0;
+    int count = 0, found;
+
+    hints->count = 0;
+    *texts = NULL;
+    if (file->mpi == MPI_FILE_NULL || MPI_File_get_info(file->mpi, &info) != MPI_SUCCESS)
+        return;
+    MPI_Info_get_nkeys(info, &count);
+    if (count > MPIIO_HINTS_MAX)
+        count = MPIIO_HINTS_MAX;
+    *texts = calloc((size_t)count + 1, stride);
+    for (int i = 0; i < count && *texts != NULL; i++) {
+        char *key = *texts + (size_t)i * stride;
+        char *value = key + MPI_MAX_INFO_KEY + 1;
+
+        MPI_Info_get_nthkey(info, i, key);
+        MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+        /* Both lengths with what goes before them. */
+        bytes += strlen(key) + strlen(value) + 10;
+        if (found && bytes < MPIIO_MESSAGE_MAX - 8)
+            hints->hint[hints->count++] = (struct mpiio_hint){key, value};
+    }
+    MPI_Info_free(&info);
+}
+
+bool engine_file_is_collective(const struct engine_file *file)
+{
+    return file->mpi != MPI_FILE_NULL;
+}
+
+/* What became of a write: ROMIO may store less than was asked for without an error. */
+static int outcome(int result, MPI_Status *status, size_t length,
+                   struct mpiio_epoch_counters *counters)
+{
+    int error = engine_error(result);
+    int count = 0;
+
+    if (error != 0)
+        return error;
+    MPI_Get_count(status, MPI_BYTE, &count);
+    counters->store_calls++;
+    if (count > 0)
+        counters->stored_bytes += (uint64_t)count;
+    return (size_t)count == length ? 0 : -EIO;
+}
+
+int engine_file_write_all(struct engine_file *file, const void *memory, size_t length,
+                          int64_t displacement, struct mpiio_epoch_counters *counters)
+{
+    MPI_Status status;
+    int result =
+        MPI_File_write_at_all(file->mpi, displacement, memory, (int)length, MPI_BYTE, &status);
+
+    return length == 0 ? 0 : outcome(result, &status, length, counters);
+}
+
+static int64_t write_ranges(struct engine_file *file, const char *image, int64_t displacement,
+                            const struct mpiio_range *ranges, size_t count, int *error,
+                            struct mpiio_epoch_counters *counters)
+{
+    MPI_Status status;
+
+    *error = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t at = ranges[i].start;
+        int result = MPI_File_write_at(file->mpi, displacement + at, image + at,
+                                       (int)ranges[i].length, MPI_BYTE, &status);
+
+        *error = outcome(result, &status, (size_t)ranges[i].length, counters);
+        if (*error != 0)
+            return at;
+    }
+    return count == 0 ? 0 : ranges[count - 1].start + ranges[count - 1].length;
+}
+
+int64_t engine_file_write(struct engine_file *file, const char *image, int64_t displacement,
+                          const struct mpiio_range *ranges, size_t count, int *error,
+                          struct mpiio_epoch_counters *counters)
+{
+    struct mpiio_counters done = {0};
+    int64_t end;
+
+    if (file->store == NULL && file->mpi == MPI_FILE_NULL) {
+        *error = -EBADF;
+        return count == 0 ? 0 : ranges[0].start;
+    }
+    if (file->store == NULL)
+        return write_ranges(file, image, displacement, ranges, count, error, counters);
+    end = mpiio_put_ranges(file->store, image, displacement, ranges, count, error, &done);
+    counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
+    counters->store_map_bytes += done.store_map_write_bytes;
+    counters->store_calls += done.store_writes;
+    counters->store_read_bytes += done.store_read_bytes;
+    return end;
+}
+
+int engine_file_sync(struct engine_file *file)
+{
+    /* Either brings the whole file to the device, whoever of this machine wrote what. */
+    if (file->mpi != MPI_FILE_NULL)
+        return engine_error(MPI_File_sync(file->mpi));
+    return file->store != NULL ? mpiio_store_sync(file->store, false) : 0;
+}

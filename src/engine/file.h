@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ENGINE_FILE_H
+#define ENGINE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mpi.h>
+
+#include "message.h"
+#include "put.h"
+#include "store.h"
+
+/* Runs of so many bytes and more are stored by MPI_File_write_at_all, where that is used. */
+#define ENGINE_LONG_RUN (64 << 10)
+
+/* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. */
+struct engine_file {
+    MPI_File mpi;              /* for long runs; MPI_FILE_NULL: they go to store */
+    struct mpiio_store *store; /* for short runs; NULL: they go to mpi */
+};
+
+/*
+ * Opens the file as hello says; collective over comm. The same way is taken on all nodes: MPI-IO
+ * alone where one of them asks for it, or has the file on a filesystem that is not known to be
+ * local. No path opens nothing; then no node may have one. On failure, on every node, a reason for
+ * people is in text where this node knows one, else text is empty; -1 is returned, nothing is open.
+ */
+int engine_file_open(struct engine_file *file, MPI_Comm comm,
+                     const struct mpiio_message_hello *hello, char *text, size_t size);
+
+/* Closes; collective. */
+void engine_file_close(struct engine_file *file);
+
+/*
+ * The hints that MPI-IO uses, as MPI_File_get_info gives them: as many as a message holds. Their
+ * texts are the caller's, to free together with free(*texts), NULL where there are none. Local.
+ */
+void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts);
+
+/* Whether long runs are to be written by engine_file_write_all; the same on all nodes. */
+bool engine_file_is_collective(const struct engine_file *file);
+
+/*
+ * Writes length bytes (< 2^31) at displacement, together with the other nodes, each its own; length
+ * 0 joins. Collective. 0 or a negative errno, this node's own.
+ */
+int engine_file_write_all(struct engine_file *file, const void *memory, size_t length,
+                          int64_t displacement, struct mpiio_epoch_counters *counters);
+
+/*
+ * Writes ranges of an image of the file: see mpiio_put_ranges, also for what is returned. Local:
+ * the nodes need not call it together.
+ */
+int64_t engine_file_write(struct engine_file *file, const char *image, int64_t displacement,
+                          const struct mpiio_range *ranges, size_t count, int *error,
+                          struct mpiio_epoch_counters *counters);
+
+/*
+ * MPI_File_sync, or fsync(2): what all nodes have written is on the storage device. Collective.
+ * 0 or a negative errno, this node's own.
+ */
+int engine_file_sync(struct engine_file *file);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+#include "home.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mask.h"
+#include "piece.h"
+
+#define BLOCK_SIZE  ((size_t)MPIIO_BLOCK_SIZE)
+#define GROUP_SIZE  (ENGINE_GROUP * BLOCK_SIZE)
+#define GROUP_WORDS (ENGINE_GROUP * (size_t)MPIIO_BLOCK_WORDS)
+
+/* Short runs are handed to the store in lists of so many. */
+#define RANGES 4096
+
+/* A piece that is announced. */
+struct piece {
+    int64_t block;
+    int32_t node;
+    int32_t place; /* among what its node announced */
+    int64_t bytes;
+    size_t notice; /* its number among the notices of all nodes */
+};
+
+enum group_state { GROUP_CLOSED, GROUP_OPEN, GROUP_DONE };
+
+struct group {
+    enum group_state state;
+    int64_t number;            /* of its first block, divided by ENGINE_GROUP */
+    size_t missing;            /* pieces that are still to come */
+    size_t next[ENGINE_GROUP]; /* of each block: the piece to be asked for next */
+    size_t end[ENGINE_GROUP];  /* and behind its last one */
+    int32_t error[ENGINE_GROUP];
+    char *data;     /* while open; NULL: there was no memory for it */
+    uint64_t *mask; /* behind the data */
+};
+
+/* A long run that waits for the collective call. */
+struct long_run {
+    struct group *group;
+    struct mpiio_mask_run run;
+};
+
+struct engine_home {
+    int node;
+    int nodes;
+    size_t piece_count;
+    struct piece *pieces; /* by block, and then by node */
+    size_t group_count;
+    struct group *groups; /* ascending */
+    size_t first;         /* groups before it are done */
+    int open;
+    char *spare[ENGINE_OPEN]; /* memory of groups that were open */
+    int spare_count;
+    size_t *asked; /* pieces of the present round, by node once they are chosen */
+    size_t *chosen;
+    int32_t *asks;
+    size_t ask_count;
+    size_t *from_node; /* bytes asked of each node in this round */
+    struct long_run *long_runs;
+    size_t long_count, long_room;
+    struct mpiio_range ranges[RANGES];
+};
+
+static int compare_pieces(const void *left, const void *right)
+{
+    const struct piece *a = left, *b = right;
+
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* Groups the sorted pieces. */
+static void make_groups(struct engine_home *home)
+{
+    struct group *group = NULL;
+
+    for (size_t i = 0; i < home->piece_count; i++) {
+        int64_t block = home->pieces[i].block;
+        size_t in_group = (size_t)(block % ENGINE_GROUP);
+
+        if (group == NULL || group->number != block / ENGINE_GROUP) {
+            group = &home->groups[home->group_count++];
+            group->number = block / ENGINE_GROUP;
+        }
+        if (group->end[in_group] == 0)
+            group->next[in_group] = i;
+        group->end[in_group] = i + 1;
+        group->missing++;
+    }
+}
+
+static int take_notices(struct engine_home *home, const struct engine_notice *notices,
+                        const int *counts)
+{
+    size_t total = 0;
+
+    for (int32_t node = 0; node < home->nodes; node++) {
+        for (int32_t i = 0; i < counts[node]; i++, total++) {
+            const struct engine_notice *notice = &notices[total];
+
+            if (notice->block < 0 || engine_home_of(notice->block, home->nodes) != home->node ||
+                notice->bytes <= 0 || notice->bytes > (int64_t)ENGINE_ROUND_BYTES)
+                return -EPROTO;
+            home->pieces[total] = (struct piece){notice->block, node, i, notice->bytes, total};
+        }
+    }
+    qsort(home->pieces, total, sizeof(*home->pieces), compare_pieces);
+    make_groups(home);
+    return 0;
+}
+
+int engine_home_new(int node, int nodes, const struct engine_notice *notices, const int *counts,
+                    struct engine_home **home)
+{
+    struct engine_home *new = calloc(1, sizeof(*new));
+    size_t total = 0;
+    int error = -ENOMEM;
+
+    for (int i = 0; i < nodes; i++)
+        total += (size_t)counts[i];
+    if (new == NULL)
+        return -ENOMEM;
+    new->node = node;
+    new->nodes = nodes;
+    new->piece_count = total;
+    /* One more, as nothing may be returned for none. */
+    new->pieces = calloc(total + 1, sizeof(*new->pieces));
+    new->groups = calloc(total + 1, sizeof(*new->groups));
+    new->asked = calloc(total + 1, sizeof(*new->asked));
+    new->chosen = calloc(total + 1, sizeof(*new->chosen));
+    new->asks = calloc(total + 1, sizeof(*new->asks));
+    new->from_node = calloc((size_t)nodes + 1, sizeof(*new->from_node));
+    if (new->pieces != NULL &&new->groups != NULL &&new->asked != NULL &&new->chosen !=
+        NULL &&new->asks != NULL &&new->from_node != NULL)
+        error = take_notices(new, notices, counts);
+    if (error != 0) {
+        engine_home_free(new);
+        return error;
+    }
+    *home = new;
+    return 0;
+}
+
+void engine_home_free(struct engine_home *home)
+{
+    if (home == NULL)
+        return;
+    for (size_t i = home->first; i < home->group_count; i++)
+        free(home->groups[i].data);
+    while (home->spare_count > 0)
+        free(home->spare[--home->spare_count]);
+    free(home->pieces);
+    free(home->groups);
+    free(home->asked);
+    free(home->chosen);
+    free(home->asks);
+    free(home->from_node);
+    free(home->long_runs);
+    free(home);
+}
+
+static void set_error(struct group *group, size_t first, size_t last, int error)
+{
+    for (size_t i = first; i <= last; i++)
+        if (group->error[i] == 0)
+            group->error[i] = error;
+}
+
+static void open_group(struct engine_home *home, struct group *group)
+{
+    group->state = GROUP_OPEN;
+    home->open++;
+    if (home->spare_count > 0)
+        group->data = home->spare[--home->spare_count];
+    else
+        group->data = aligned_alloc(64, GROUP_SIZE + GROUP_WORDS * sizeof(uint64_t));
+    if (group->data == NULL) {
+        /* Its pieces come all the same, and are dropped. */
+        set_error(group, 0, ENGINE_GROUP - 1, -ENOMEM);
+        return;
+    }
+    group->mask = (uint64_t *)(group->data + GROUP_SIZE);
+    memset(group->mask, 0, GROUP_WORDS * sizeof(uint64_t));
+}
+
+static void close_group(struct engine_home *home, struct group *group)
+{
+    group->state = GROUP_DONE;
+    home->open--;
+    if (group->data != NULL)
+        home->spare[home->spare_count++] = group->data;
+    group->data = NULL;
+    while (home->first < home->group_count && home->groups[home->first].state == GROUP_DONE)
+        home->first++;
+}
+
+/* Asks for pieces of group as far as the round has room: total is what is asked of all nodes. */
+static void ask_group(struct engine_home *home, struct group *group, size_t *total)
+{
+    size_t share = ENGINE_ROUND_BYTES / (size_t)home->nodes;
+
+    if (group->state == GROUP_DONE || (group->state == GROUP_CLOSED && home->open == ENGINE_OPEN))
+        return;
+    for (int i = 0; i < ENGINE_GROUP; i++) {
+        for (; group->next[i] < group->end[i]; group->next[i]++) {
+            const struct piece *piece = &home->pieces[group->next[i]];
+            size_t bytes = (size_t)piece->bytes;
+            size_t *of_node = &home->from_node[piece->node];
+
+            if ((*total > 0 && *total + bytes > ENGINE_ROUND_BYTES) ||
+                (*of_node > 0 && *of_node + bytes > share))
+                break;
+            if (group->state == GROUP_CLOSED)
+                open_group(home, group);
+            *total += bytes;
+            *of_node += bytes;
+            home->chosen[home->ask_count++] = group->next[i];
+        }
+    }
+}
+
+void engine_home_ask(struct engine_home *home, int *counts, int *bytes, const int32_t **asks)
+{
+    size_t total = 0, place = 0;
+
+    home->ask_count = 0;
+    memset(home->from_node, 0, (size_t)home->nodes * sizeof(*home->from_node));
+    memset(counts, 0, (size_t)home->nodes * sizeof(*counts));
+    for (size_t i = home->first; i < home->group_count && total < ENGINE_ROUND_BYTES; i++)
+        ask_group(home, &home->groups[i], &total);
+    /* By node; those of one node stay in their order. */
+    for (size_t i = 0; i < home->ask_count; i++)
+        counts[home->pieces[home->chosen[i]].node]++;
+    for (int i = 0; i < home->nodes; i++) {
+        bytes[i] = (int)home->from_node[i];
+        home->from_node[i] = place;
+        place += (size_t)counts[i];
+    }
+    for (size_t i = 0; i < home->ask_count; i++) {
+        const struct piece *piece = &home->pieces[home->chosen[i]];
+
+        place = home->from_node[piece->node]++;
+        home->asked[place] = home->chosen[i];
+        home->asks[place] = piece->place;
+    }
+    *asks = home->asks;
+}
+
+static struct group *group_of(const struct engine_home *home, int64_t block)
+{
+    size_t low = home->first, high = home->group_count;
+
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (home->groups[middle].number <= block / ENGINE_GROUP)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &home->groups[low];
+}
+
+void engine_home_take(struct engine_home *home, const char *pieces)
+{
+    for (size_t i = 0; i < home->ask_count; i++) {
+        const struct piece *piece = &home->pieces[home->asked[i]];
+        struct group *group = group_of(home, piece->block);
+        size_t in_group = (size_t)(piece->block % ENGINE_GROUP);
+
+        group->missing--;
+        if (group->data != NULL) {
+            int error = engine_piece_lay(pieces, (size_t)piece->bytes,
+                                         group->mask + in_group * MPIIO_BLOCK_WORDS,
+                                         group->data + in_group * BLOCK_SIZE);
+
+            set_error(group, in_group, in_group, error);
+        }
+        pieces += piece->bytes;
+    }
+    home->ask_count = 0;
+}
+
+static void fail_range(struct group *group, const struct mpiio_range *range, int error)
+{
+    set_error(group, (size_t)range->start / BLOCK_SIZE,
+              (size_t)(range->start + range->length - 1) / BLOCK_SIZE, error);
+}
+
+/* Stores count of the home's ranges. One that fails does not keep the others from it. */
+static void store_ranges(struct engine_home *home, struct group *group, size_t count,
+                         struct engine_file *file, struct mpiio_epoch_counters *counters)
+{
+    struct mpiio_range *range = home->ranges, *end = range + count;
+
+    while (range < end) {
+        int error;
+        int64_t at = engine_file_write(file, group->data, group->number * (int64_t)GROUP_SIZE,
+                                       range, (size_t)(end - range), &error, counters);
+
+        while (range < end && range->start + range->length <= at)
+            range++;
+        if (range == end)
+            break;
+        if (error == 0 && at > range->start) {
+            /* Only a part was stored, and why is not known: the rest of it tells. */
+            range->length -= at - range->start;
+            range->start = at;
+            continue;
+        }
+        fail_range(group, range, error != 0 ? error : -EIO);
+        range++;
+    }
+}
+
+/* Keeps a long run for the collective call: false where there is no memory for it. */
+static bool keep_long_run(struct engine_home *home, struct group *group, struct mpiio_mask_run run)
+{
+    if (home->long_count == home->long_room) {
+        size_t room = home->long_room * 2 + 64;
+        struct long_run *runs = reallocarray(home->long_runs, room, sizeof(*runs));
+
+        if (runs == NULL)
+            return false;
+        home->long_runs = runs;
+        home->long_room = room;
+    }
+    home->long_runs[home->long_count++] = (struct long_run){group, run};
+    return true;
+}
+
+/* Stores the short runs of a group, all where none is stored collectively, and keeps the long. */
+static void store_group(struct engine_home *home, struct group *group, struct engine_file *file,
+                        struct mpiio_epoch_counters *counters)
+{
+    bool collective = engine_file_is_collective(file);
+    struct mpiio_mask_run run = {0};
+    size_t count = 0;
+
+    while (mpiio_mask_next_run(group->mask, run.end, GROUP_SIZE, &run)) {
+        counters->merged_runs++;
+        if (collective && run.end - run.start >= ENGINE_LONG_RUN && keep_long_run(home, group, run))
+            continue;
+        home->ranges[count++] =
+            (struct mpiio_range){(int64_t)run.start, (int64_t)(run.end - run.start)};
+        if (count == RANGES) {
+            store_ranges(home, group, count, file, counters);
+            count = 0;
+        }
+    }
+    store_ranges(home, group, count, file, counters);
+}
+
+static bool is_ready(const struct group *group)
+{
+    return group->state == GROUP_OPEN && group->missing == 0;
+}
+
+/* Collective: each node writes a long run of its own, or joins with none, most times. */
+static void store_long_runs(struct engine_home *home, int64_t most, struct engine_file *file,
+                            struct mpiio_epoch_counters *counters)
+{
+    for (int64_t i = 0; i < most; i++) {
+        struct long_run *run = (size_t)i < home->long_count ? &home->long_runs[i] : NULL;
+        struct mpiio_range range;
+        int error;
+
+        if (run == NULL) {
+            engine_file_write_all(file, NULL, 0, 0, counters);
+            continue;
+        }
+        range =
+            (struct mpiio_range){(int64_t)run->run.start, (int64_t)(run->run.end - run->run.start)};
+        error =
+            engine_file_write_all(file, run->group->data + range.start, (size_t)range.length,
+                                  run->group->number * (int64_t)GROUP_SIZE + range.start, counters);
+        fail_range(run->group, &range, error);
+    }
+}
+
+bool engine_home_store(struct engine_home *home, struct engine_file *file, MPI_Comm comm,
+                       struct mpiio_epoch_counters *counters)
+{
+    int64_t mine[2], most[2];
+
+    home->long_count = 0;
+    for (size_t i = home->first; i < home->group_count; i++)
+        if (is_ready(&home->groups[i]) && home->groups[i].data != NULL)
+            store_group(home, &home->groups[i], file, counters);
+    mine[0] = (int64_t)home->long_count;
+    mine[1] = 0;
+    for (size_t i = home->first; i < home->group_count; i++)
+        if (home->groups[i].missing > 0)
+            mine[1] = 1;
+    MPI_Allreduce(mine, most, 2, MPI_INT64_T, MPI_MAX, comm);
+    store_long_runs(home, most[0], file, counters);
+    for (size_t i = home->first; i < home->group_count; i++)
+        if (is_ready(&home->groups[i]))
+            close_group(home, &home->groups[i]);
+    return most[1] != 0;
+}
+
+void engine_home_errors(const struct engine_home *home, int32_t *errors)
+{
+    size_t group = 0;
+
+    for (size_t i = 0; i < home->piece_count; i++) {
+        const struct piece *piece = &home->pieces[i];
+
+        while (home->groups[group].number != piece->block / ENGINE_GROUP)
+            group++;
+        errors[piece->notice] = home->groups[group].error[piece->block % ENGINE_GROUP];
+    }
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ENGINE_HOME_H
+#define ENGINE_HOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mpi.h>
+
+#include "file.h"
+#include "message.h"
+
+/*
+ * The homes of blocks: each block of the file has one among the nodes, where the pieces that the
+ * nodes have of it are merged, and which stores them. ENGINE_GROUP blocks that follow each other
+ * have the same home and are stored as one.
+ *
+ * A home holds ENGINE_OPEN groups at a time at most, however many pieces wait for it: it asks for
+ * the pieces of these, and for the next ones when one is stored. The pieces of a block come in the
+ * order of the nodes, so that where two nodes have written a byte, the same one wins each time.
+ */
+#define ENGINE_GROUP 4
+#define ENGINE_OPEN  16
+
+/* What is in flight to or from a node in one round, in bytes; more only where one piece is. */
+#define ENGINE_ROUND_BYTES ((size_t)64 << 20)
+
+/* The node that is home of block. */
+static inline int engine_home_of(int64_t block, int nodes)
+{
+    return (int)(block / ENGINE_GROUP % nodes);
+}
+
+/* A piece that a node has announced. */
+struct engine_notice {
+    int64_t block;
+    int64_t bytes; /* its length */
+};
+
+struct engine_home;
+
+/*
+ * Makes the home of pieces that the nodes have announced: counts[i] of them by node i, ascending by
+ * block, one node's behind another's in notices, which is borrowed. 0, -ENOMEM, or -EPROTO where
+ * they are not for this home (node). Local.
+ */
+int engine_home_new(int node, int nodes, const struct engine_notice *notices, const int *counts,
+                    struct engine_home **home);
+
+/* Frees. NULL is allowed. */
+void engine_home_free(struct engine_home *home);
+
+/*
+ * Chooses the pieces to ask for in the next round: counts[i] of node i, by their place among
+ * what it announced, one node's behind another's in asks, which is the home's. bytes[i] is how long
+ * they are together. Fewer than ENGINE_ROUND_BYTES in all, or one piece; at least one as long as
+ * any is missing, and of each node at most its share, so that no node sends much more than that.
+ * Local.
+ */
+void engine_home_ask(struct engine_home *home, int *counts, int *bytes, const int32_t **asks);
+
+/* Merges the pieces that were asked for last: they lie in the order of asks. Local. */
+void engine_home_take(struct engine_home *home, const char *pieces);
+
+/*
+ * Stores the groups of which all pieces are there. Collective. Returns true as long as pieces are
+ * missing at any home. Errors are kept (engine_home_errors).
+ */
+bool engine_home_store(struct engine_home *home, struct engine_file *file, MPI_Comm comm,
+                       struct mpiio_epoch_counters *counters);
+
+/* What became of the pieces, in the order of the notices: 0 or a negative errno for each. Local. */
+void engine_home_errors(const struct engine_home *home, int32_t *errors);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "epoch.h"
+#include "start.h"
+
+/*
+ * A peer that is gone hangs MPI, and so does a node whose daemon is: whoever cannot go on ends
+ * without another word to MPI. The daemons find out by themselves, and end their engines.
+ */
+static void give_up(void)
+{
+    _exit(1);
+}
+
+/* Collective, but for the waiting. */
+static void run(struct engine *engine, const struct mpiio_message_run *message)
+{
+    struct mpiio_run_block *blocks = calloc((size_t)message->count + 1, sizeof(*blocks));
+    int32_t *errors = calloc((size_t)message->count + 1, sizeof(*errors));
+    struct mpiio_message_result result;
+
+    if (blocks == NULL || errors == NULL || message->count > (uint32_t)engine->slots.count ||
+        mpiio_channel_receive_blocks(engine->daemon.channel, blocks, message->count) != 0)
+        give_up();
+    engine_epoch(engine, message, blocks, errors, &result);
+    if (mpiio_channel_send_result(engine->daemon.channel, &result, errors) != 0)
+        give_up();
+    free(blocks);
+    free(errors);
+}
+
+/* Runs epochs, and waits for them without using any time. */
+static void serve(struct engine *engine)
+{
+    struct mpiio_message message;
+
+    for (;;) {
+        if (mpiio_channel_receive(engine->daemon.channel, &message) != 0)
+            give_up();
+        if (message.type == MPIIO_MESSAGE_QUIT)
+            return;
+        if (message.type != MPIIO_MESSAGE_RUN)
+            give_up();
+        run(engine, &message.run);
+    }
+}
+
+/* Collective. */
+static int live(struct engine *engine)
+{
+    int status = engine_start(engine);
+
+    if (status != 0)
+        return status;
+    if (engine->node == 0) {
+        puts("ready");
+        fflush(stdout);
+    }
+    serve(engine);
+    engine_stop(engine);
+    return 0;
+}
+
+/* Collective. */
+static int be_node(const struct engine_options *options)
+{
+    struct engine engine = {.options = options, .comm = MPI_COMM_WORLD};
+    int status = 2;
+
+    MPI_Comm_rank(engine.comm, &engine.node);
+    MPI_Comm_size(engine.comm, &engine.nodes);
+    if (*options->wrong == '\0')
+        status = live(&engine);
+    else if (engine.node == 0)
+        fprintf(stderr, "%s: %s\n", options->name, options->wrong);
+    return status;
+}
+
+/* mpiio-engine(8): the MPI program of a mount on several nodes. */
+int main(int argc, char **argv)
+{
+    struct engine_options options;
+    int status, granted;
+
+    engine_options_parse(&options, argc, argv);
+    if (options.help || options.version) {
+        if (options.help)
+            engine_options_help();
+        else
+            printf("mpiio-engine %s\n", MPIIO_VERSION);
+        return 0;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    /* One thread calls MPI; the daemons' threads are in other processes. */
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
+    status = be_node(&options);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What went wrong on a node. */
+struct failure {
+    int status; /* to exit with; 0: nothing went wrong */
+    char host[MPI_MAX_PROCESSOR_NAME];
+    char text[1024];
+};
+
+static void fail(struct failure *failure, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void fail(struct failure *failure, int status, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(failure->text, sizeof(failure->text), format, arguments);
+    va_end(arguments);
+    failure->status = status;
+}
+
+/*
+ * Collective: makes the failure of the lowest node that has one every node's, so that all go the
+ * same way. Returns the status: 0 where none has failed.
+ */
+static int agree(const struct engine *engine, struct failure *failure)
+{
+    int candidate = failure->status != 0 ? engine->node : INT_MAX;
+    int first, length;
+
+    MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, engine->comm);
+    if (first == INT_MAX)
+        return 0;
+    if (first == engine->node)
+        MPI_Get_processor_name(failure->host, &length);
+    MPI_Bcast(failure, (int)sizeof(*failure), MPI_BYTE, first, engine->comm);
+    return failure->status;
+}
+
+/* Waits for a message of the type that is due. */
+static void await(struct engine *engine, enum mpiio_message_type type,
+                  struct mpiio_message *message, struct failure *failure)
+{
+    int error = mpiio_channel_receive(engine->daemon.channel, message);
+
+    if (error == -EPIPE) {
+        failure->status =
+            engine_daemon_reason(&engine->daemon, failure->text, sizeof(failure->text));
+    } else if (error != 0) {
+        fail(failure, 1, "cannot talk to %s: %s", engine->daemon.program, strerror(-error));
+    } else if (message->type == MPIIO_MESSAGE_FAILED) {
+        fail(failure, message->failed.status, "%s", message->failed.text);
+    } else if (message->type != type) {
+        if (message->type == MPIIO_MESSAGE_HELLO)
+            close(message->hello.memory);
+        fail(failure, 1, "%s does not speak as this version does", engine->daemon.program);
+    }
+}
+
+static void meet_daemon(struct engine *engine, struct mpiio_message *hello, struct failure *failure)
+{
+    struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE,
+                                 .node = {.node = (uint32_t)engine->node,
+                                          .nodes = (uint32_t)engine->nodes,
+                                          .pid = getpid()}};
+    int error = engine_daemon_start(&engine->daemon, engine->options, engine->node);
+
+    if (error != 0) {
+        fail(failure, 1, "cannot start %s: %s", engine->daemon.program, strerror(-error));
+        return;
+    }
+    /* A daemon that is gone already is noticed by what it does not answer. */
+    mpiio_channel_send(engine->daemon.channel, &node);
+    await(engine, MPIIO_MESSAGE_HELLO, hello, failure);
+    if (failure->status != 0)
+        return;
+    error = mpiio_slots_map(&engine->slots, hello->hello.memory);
+    if (error != 0)
+        fail(failure, 1, "cannot map the memory of %s: %s", engine->daemon.program,
+             strerror(-error));
+    close(hello->hello.memory);
+}
+
+/* Gives every daemon the address of node 0's, so that they find each other. Collective. */
+static void introduce(struct engine *engine, const struct mpiio_message *hello,
+                      struct failure *failure)
+{
+    char address[MPIIO_TEXT_MAX] = "";
+    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = address};
+    struct mpiio_message ready;
+
+    if (engine->node == 0)
+        snprintf(address, sizeof(address), "%s", hello->hello.address);
+    MPI_Bcast(address, (int)sizeof(address), MPI_BYTE, 0, engine->comm);
+    mpiio_channel_send(engine->daemon.channel, &peers);
+    await(engine, MPIIO_MESSAGE_READY, &ready, failure);
+}
+
+/* Collective. */
+static void start_daemon(struct engine *engine, struct failure *failure)
+{
+    struct mpiio_message start = {.type = MPIIO_MESSAGE_START};
+    char *texts;
+    int error;
+
+    engine_file_hints(&engine->file, &start.start, &texts);
+    error = mpiio_channel_send(engine->daemon.channel, &start);
+    free(texts);
+    if (error != 0)
+        fail(failure, 1, "%s ended: %s", engine->daemon.program, strerror(-error));
+}
+
+static int start(struct engine *engine, struct failure *failure)
+{
+    struct mpiio_message hello;
+
+    meet_daemon(engine, &hello, failure);
+    if (agree(engine, failure) != 0)
+        return failure->status;
+    /* The hello's texts are in the channel's buffer until the next message comes. */
+    if (engine_file_open(&engine->file, engine->comm, &hello.hello, failure->text,
+                         sizeof(failure->text)) != 0 &&
+        *failure->text != '\0')
+        failure->status = 1;
+    if (agree(engine, failure) != 0)
+        return failure->status;
+    introduce(engine, &hello, failure);
+    if (agree(engine, failure) != 0)
+        return failure->status;
+    start_daemon(engine, failure);
+    return agree(engine, failure);
+}
+
+int engine_start(struct engine *engine)
+{
+    struct failure failure = {0};
+    int status;
+
+    engine->file = (struct engine_file){.mpi = MPI_FILE_NULL};
+    status = start(engine, &failure);
+    if (status != 0) {
+        engine_daemon_end(&engine->daemon);
+        engine_file_close(&engine->file);
+        mpiio_slots_unmap(&engine->slots);
+        /* When it is read, nothing is left. */
+        MPI_Barrier(engine->comm);
+        if (engine->node == 0)
+            fprintf(stderr, "%s: %s: %s\n", engine->options->name, failure.host, failure.text);
+    } else {
+        MPI_Type_contiguous(2, MPI_INT64_T, &engine->notice_type);
+        MPI_Type_commit(&engine->notice_type);
+    }
+    engine_daemon_let_go(&engine->daemon);
+    return status;
+}
+
+void engine_stop(struct engine *engine)
+{
+    engine_file_close(&engine->file);
+    MPI_Type_free(&engine->notice_type);
+    mpiio_slots_unmap(&engine->slots);
+    mpiio_channel_free(engine->daemon.channel);
+    engine->daemon.channel = NULL;
+}

@@ -1,0 +1,292 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-engine on one machine: a program in place of the daemons hands in blocks, and compares the
+# file with a model of what all nodes wrote.
+
+load helper
+
+teardown() {
+    if mountpoint -q "$tmp/small"; then
+        as_root umount "$tmp/small"
+    fi
+    end_test
+}
+
+# start_engines NODES [OPTION]... [-- OPTION-OF-FAKE_DAEMON...]: the daemons' reports are report0, ...
+start_engines() {
+    local nodes=$1 own=() launcher
+    shift
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        own+=("$1")
+        shift
+    done
+    shift || true
+    for launcher in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$launcher" >/dev/null; then
+            break
+        fi
+    done
+    timeout -s KILL 120 "$launcher" -n "$nodes" ${tracer:+"${tracer[@]}"} \
+        "$MPIIO_SBIN/mpiio-engine" "${own[@]}" -- "$@" "$tmp/report%n" </dev/null 3>&-
+}
+
+# flush NODES [OPTION-OF-FAKE_DAEMON]...: lets them flush the file $file, and checks the reports.
+flush() {
+    local nodes=$1 node
+    shift
+    rm -f report*
+    run -0 --separate-stderr start_engines "$nodes" \
+        --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$file" "$@"
+    [ "$output" = ready ]
+    [ -z "$stderr" ]
+    for ((node = 0; node < nodes; node++)); do
+        jq -e -s 'last.ended == "done" and all(.[]; has("wrong") | not)' "report$node" >/dev/null ||
+            {
+                cat "report$node" >&2
+                return 1
+            }
+    done
+}
+
+# old_file BYTES: the file as it is before the first epoch, also for the model.
+old_file() {
+    file=$tmp/field.dat
+    make_file "$file" "$1"
+    cp "$file" "$file.before"
+}
+
+# total KEY [EPOCH]: the sum of what the nodes report.
+total() {
+    jq -s "[.[] | select(.epoch == ${2:-1}).$1] | add" report*
+}
+
+# nothing_left: all that the test has started is gone.
+nothing_left() {
+    local i left
+    for ((i = 0; i < 200; i++)); do
+        mapfile -t left < <(marked)
+        if [ ${#left[@]} -eq 0 ]; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    ps -o pid,stat,args "${left[@]}" >&2
+    return 1
+}
+
+@test "engine: --help, --version, and wrong usage told once" {
+    run -0 mpiio-engine --help
+    [[ $output == "Usage: mpiexec ... mpiio-engine "* ]]
+    run -0 mpiio-engine --version
+    [[ $output == "mpiio-engine "[0-9]* ]]
+    run -2 --separate-stderr start_engines 3 --frob
+    [ "$stderr" = "mpiio-engine: unknown option: --frob (see --help)" ]
+    run -2 --separate-stderr mpiio-engine s.json mnt
+    [ "$stderr" = 'mpiio-engine: "--" and the daemon'"'"'s arguments are missing (see --help)' ]
+    run -2 --separate-stderr mpiio-engine --
+    [ "$stderr" = "mpiio-engine: the daemon's arguments are missing (see --help)" ]
+    run -2 --separate-stderr mpiio-engine --name=mpiio-mount --daemon
+    [ "$stderr" = "mpiio-mount: an argument is missing after --daemon (see --help)" ]
+}
+
+@test "engine: random blocks of four nodes are in the file byte for byte, nothing else is" {
+    local store
+    for store in auto posix mpiio; do
+        old_file 5000001
+        flush 4 --mode=random --blocks=30 --epochs=2 --seed=7 --store=$store
+        [ "$(total store_read_bytes)" -eq 0 ]
+    done
+}
+
+@test "engine: one node, and a file whose name has a colon" {
+    old_file 5000
+    mv field.dat a:b.dat
+    mv field.dat.before a:b.dat.before
+    file=$tmp/a:b.dat
+    flush 1 --mode=random --blocks=20 --store=mpiio
+    [ "$(total sent_bytes)" -eq 0 ]
+    [ "$(total stored_bytes)" -eq "$(total dirty_bytes)" ]
+}
+
+@test "engine: interleaved blocks of 2 and 4 nodes are stored once, in one run, without a read" {
+    local nodes store most
+    for nodes in 2 4; do
+        for store in auto posix mpiio; do
+            old_file 1000
+            flush $nodes --mode=interleave --blocks=16 --store=$store
+            [ "$(total dirty_bytes)" -eq $((16 << 20)) ]
+            [ "$(total stored_bytes)" -eq $((16 << 20)) ]
+            # A run of 4 MiB a home and group.
+            [ "$(total merged_runs)" -eq 4 ]
+            [ "$(total store_calls)" -eq 4 ]
+            [ "$(total store_read_bytes)" -eq 0 ]
+            # Of what a node has, the part of which it is not home travels, and a bit for each of the block's bytes.
+            [ "$(total sent_bytes)" -eq "$(total received_bytes)" ]
+            most=$(((16 << 20) * (nodes - 1) * (8 + nodes) / (nodes * 8) + 10000))
+            [ "$(total sent_bytes)" -le $most ]
+        done
+    done
+}
+
+@test "engine: the system calls on the file are the writes that are counted" {
+    old_file 1000
+    # The engines alone: the model in node 0's daemon reads.
+    # shellcheck disable=SC2016 # for the inner shell
+    tracer=(bash -c 'exec strace -qq -o "calls.$PMI_RANK" -P "$file" \
+        -e trace=read,readv,pread64,preadv,mmap,write,writev,pwrite64,pwritev "$@"' trace)
+    export file
+    flush 2 --mode=random --blocks=8 --store=mpiio
+    run ! grep -hE '^(read|readv|pread64|preadv|mmap)\(' calls.*
+    [ "$(cat calls.* | grep -c '^pwrite64(')" -eq "$(total store_calls)" ]
+    [ "$(total store_calls)" -eq "$(total merged_runs)" ]
+    [ "$(sed -n 's/^pwrite64(.* = //p' calls.* | jq -s add)" -eq "$(total stored_bytes)" ]
+}
+
+@test "engine: a node that has nothing takes part" {
+    old_file 0
+    flush 3 --mode=lonely --blocks=13
+    [ "$(jq -s '.[1].dirty_bytes' report0)" -eq 0 ]
+    [ "$(total stored_bytes)" -eq $((13 << 20)) ]
+}
+
+@test "engine: what does not fit a round goes in several, and the same node wins" {
+    old_file 0
+    flush 2 --mode=overlap --blocks=90
+    [ "$(total rounds)" -gt 2 ]
+    [ "$(total stored_bytes)" -eq $((90 << 20)) ]
+    # Few bytes in many blocks: a home has sixteen groups at a time.
+    rm field.dat*
+    old_file 77
+    flush 2 --mode=sparse --blocks=120
+    [ "$(total rounds)" -gt 2 ]
+    [ "$(total stored_bytes)" -eq "$(total dirty_bytes)" ]
+}
+
+@test "engine: hints reach MPI-IO, but for those that would read, modify and write back" {
+    old_file 1000
+    flush 2 --mode=full --blocks=4 --store=mpiio --hint=cb_buffer_size:1048576 \
+        --hint=romio_ds_write:enable --hint=romio_cb_write:enable --hint=romio_no_indep_rw:true
+    jq -e -s '.[0].hints | .cb_buffer_size == "1048576" and .romio_cb_write == "disable" and
+        .romio_ds_write == "disable" and .romio_no_indep_rw == "false"' report0
+    # Without MPI-IO there are none.
+    flush 2 --mode=full --blocks=4 --store=posix --hint=cb_buffer_size:1048576
+    jq -e -s '.[0].hints == {}' report1
+}
+
+@test "engine: a full disk: the errno at those whose data is unsaved, and a second flush saves it" {
+    local store
+    mkdir small
+    for store in auto posix mpiio; do
+        as_root mount -t tmpfs -o "size=20m,mode=777" none small
+        mountpoint -q small
+        file=$tmp/small/field.dat
+        : >"$file"
+        cp "$file" "$file.before"
+        head -c 12M /dev/zero >small/filler
+        rm -f report* go
+        (
+            for ((i = 0; i < 600; i++)); do
+                if [ "$(cat report* 2>/dev/null | grep -c '"epoch": 1,')" -eq 3 ]; then
+                    break
+                fi
+                sleep 0.05
+            done
+            rm small/filler
+            touch go
+        ) 3>&- &
+        flush 3 --mode=full --blocks=15 --store=$store --wait="$tmp/go"
+        wait
+        [ "$(total failed)" -gt 0 ]
+        [ "$(total failed)" -lt 15 ]
+        # Who has failed blocks is told why; who has none is told nothing.
+        jq -e -s 'all(.[] | select(.epoch == 1); (.errno == 28) == (.failed > 0))' report*
+        [ "$(total blocks 2)" -eq "$(total failed)" ]
+        [ "$(total failed 2)" -eq 0 ]
+        as_root umount small
+    done
+}
+
+@test "engine: a file that may not grow so far: EFBIG for the blocks behind, and for no others" {
+    local store
+    tracer=(env --ignore-signal=XFSZ prlimit --fsize=$((64 << 20)))
+    for store in auto posix mpiio; do
+        old_file 0
+        # A few bytes in each third block of the file: the last 18 lie behind 64 MiB.
+        flush 2 --mode=sparse --blocks=40 --store=$store --no-check
+        jq -e -s 'all(.[] | select(.epoch); .failed == 18 and .errno == 27)' report*
+    done
+}
+
+@test "engine: a daemon that fails to start: one message with its host, its status, nothing left" {
+    local how want status stderr_lines
+    old_file 1000
+    for how in hello-tell ready-tell hello-print ready-print hello-die hello-babble ready-babble \
+        hello-readonly; do
+        case $how in
+        *-tell) want="the spec is not to be had" ;;
+        *-print) want="printed on the way out" ;;
+        *-die) want="$MPIIO_BUILD/tests/engine/fake_daemon was killed by signal 9" ;;
+        *-babble) want="$MPIIO_BUILD/tests/engine/fake_daemon does not speak as this version does" ;;
+        *-readonly) want="the file is read-only here, and not on other nodes" ;;
+        esac
+        rm -f report*
+        run --separate-stderr start_engines 3 --name=mpiio-mount \
+            --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$file" \
+            --fail=$how --fail-node=1
+        [ "$stderr" = "mpiio-mount: $(hostname): $want" ]
+        [ -z "$output" ]
+        case $how in
+        *-tell) [ "$status" -eq 2 ] ;;
+        *) [ "$status" -eq 1 ] ;;
+        esac
+        [ "$(jq -r .ended report0)" = quit ]
+        [ "$(jq -r .ended report2)" = quit ]
+        nothing_left
+    done
+}
+
+@test "engine: nodes that have another file each are not taken together" {
+    old_file 1000
+    run -1 --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+        --file="$file" --fail=hello-other --fail-node=2 --wait="$file.before"
+    [ "$stderr" = "mpiio-engine: $(hostname): $file: not the same file on all nodes" ]
+    cmp "$file" "$file.before"
+    nothing_left
+}
+
+@test "engine: a program or a file that is not there: told once, nothing left" {
+    run -1 --separate-stderr start_engines 3 --daemon="$tmp/none" -- --file="$tmp/field.dat"
+    [ "$stderr" = "mpiio-engine: $(hostname): cannot start $tmp/none: No such file or directory" ]
+    local store
+    for store in auto posix mpiio; do
+        run -1 --separate-stderr start_engines 3 \
+            --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$tmp/field.dat" --store=$store
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ $stderr == "mpiio-engine: $(hostname): $tmp/field.dat: cannot open: No such file"* ]]
+    done
+    nothing_left
+}
+
+@test "engine: a daemon that dies in an epoch leaves no engine, and the others are told" {
+    old_file 1000
+    run --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+        --file="$file" --mode=random --blocks=12 --epochs=50 --fail=epoch-die --fail-node=1
+    [ "$status" -ne 0 ]
+    [ "$output" != "" ]
+    nothing_left
+    [ "$(jq -r 'select(.ended).ended' report0)" != "done" ]
+    [ "$(jq -r 'select(.ended).ended' report2)" != "done" ]
+}
+
+@test "engine: waits without using the processor" {
+    old_file 1000
+    flush 3 --mode=random --blocks=4 --idle
+    jq -e -s 'any(.[]; has("idle_ticks"))' report2
+}
+
+@test "engine: the table of errors is that of the manual" {
+    sed -n 's/^ *{\(MPI_ERR_[A-Z_]*\), \(E[A-Z]*\)},$/\1 \2/p' "$top/src/engine/errors.c" >code
+    awk '/^MPI_ERR_/ { print $1, $2 }' "$top/man/viewspec.5.scd" >manual
+    [ -s code ]
+    diff code manual
+}

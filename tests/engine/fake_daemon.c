@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays mpiio-fused to mpiio-engine: hands in dirty blocks that are made from a seed, and compares
+ * the file with what the same seeds of all nodes say. Started by the engine, as
+ *     fake_daemon --engine-fd=3 [OPTION=VALUE]... REPORT%n
+ * In REPORT it leaves a line of JSON for each epoch, or for what was wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake_model.h"
+#include "message.h"
+
+struct fake {
+    struct mpiio_channel *channel;
+    struct mpiio_slots slots;
+    FILE *report;
+    struct model model;
+    struct mpiio_message hello;
+    int engine_fd;
+    int epochs;
+    int fail_node;    /* the node that goes wrong; -1: none does */
+    const char *fail; /* how and when */
+    const char *wait; /* a file to wait for after an epoch with errors */
+    bool tells_engine;
+    bool no_check; /* of the file */
+    bool idle;     /* measure what the engine spends while there is nothing to do */
+};
+
+static void stop(struct fake *fake, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void stop(struct fake *fake, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fprintf(fake->report, "{\"wrong\": \"");
+    vfprintf(fake->report, format, arguments);
+    fprintf(fake->report, "\"}\n");
+    va_end(arguments);
+    fclose(fake->report);
+    exit(1);
+}
+
+static void set_option(struct fake *fake, const char *name, const char *value)
+{
+    struct mpiio_message_hello *hello = &fake->hello.hello;
+
+    if (strcmp(name, "--engine-fd") == 0) {
+        fake->engine_fd = atoi(value);
+    } else if (strcmp(name, "--file") == 0) {
+        hello->path = value;
+        fake->model.path = value;
+    } else if (strcmp(name, "--store") == 0) {
+        hello->store = strcmp(value, "posix") == 0   ? MPIIO_STORE_POSIX
+                       : strcmp(value, "mpiio") == 0 ? MPIIO_STORE_MPIIO
+                                                     : MPIIO_STORE_AUTO;
+    } else if (strcmp(name, "--hint") == 0) {
+        char *colon = strchr(value, ':');
+
+        *colon = '\0';
+        hello->hints.hint[hello->hints.count++] = (struct mpiio_hint){value, colon + 1};
+    } else if (strcmp(name, "--mode") == 0) {
+        fake->model.mode = model_mode(value);
+    } else if (strcmp(name, "--seed") == 0) {
+        fake->model.seed = (uint64_t)atoll(value);
+    } else if (strcmp(name, "--blocks") == 0) {
+        fake->model.blocks = atoi(value);
+    } else if (strcmp(name, "--epochs") == 0) {
+        fake->epochs = atoi(value);
+    } else if (strcmp(name, "--fail-node") == 0) {
+        fake->fail_node = atoi(value);
+    } else if (strcmp(name, "--fail") == 0) {
+        fake->fail = value;
+    } else if (strcmp(name, "--wait") == 0) {
+        fake->wait = value;
+    } else if (strcmp(name, "--no-check") == 0) {
+        fake->no_check = true;
+    } else if (strcmp(name, "--idle") == 0) {
+        fake->idle = true;
+    } else {
+        fprintf(stderr, "fake_daemon: unknown option: %s\n", name);
+        exit(2);
+    }
+}
+
+static void parse(struct fake *fake, int argc, char **argv)
+{
+    for (int i = 1; i < argc - 1; i++) {
+        char *equals = strchr(argv[i], '=');
+
+        if (equals != NULL)
+            *equals = '\0';
+        set_option(fake, argv[i], equals != NULL ? equals + 1 : "");
+    }
+    fake->report = fopen(argv[argc - 1], "w");
+    if (fake->report == NULL)
+        exit(1);
+}
+
+/* Goes wrong, if that is due, in the way that was asked for. */
+static void maybe_fail(struct fake *fake, const char *when)
+{
+    struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED,
+                                   .failed = {2, "the spec is not to be had"}};
+    const char *how = fake->fail;
+
+    if ((int)fake->model.node != fake->fail_node || strncmp(how, when, strlen(when)) != 0)
+        return;
+    how += strlen(when);
+    if (strcmp(how, "-tell") == 0) {
+        mpiio_channel_send(fake->channel, &failed);
+        fake->tells_engine = true;
+    } else if (strcmp(how, "-print") == 0) {
+        fprintf(stderr, "fake_daemon: printed on the way out\nand a second line\n");
+        exit(1);
+    } else if (strcmp(how, "-die") == 0) {
+        raise(SIGKILL);
+    } else if (strcmp(how, "-babble") == 0) {
+        mpiio_channel_send(fake->channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_QUIT});
+    } else if (strcmp(how, "-readonly") == 0) {
+        fake->hello.hello.path = "";
+    } else if (strcmp(how, "-other") == 0) {
+        fake->hello.hello.path = fake->wait;
+    }
+}
+
+/* Told to quit, or left alone: as a daemon does that has mounted nothing yet. */
+static void end(struct fake *fake, int error)
+{
+    fprintf(fake->report, "{\"ended\": \"%s\"}\n", error == 0 ? "quit" : strerror(-error));
+    fclose(fake->report);
+    exit(0);
+}
+
+static void expect(struct fake *fake, enum mpiio_message_type type, struct mpiio_message *message)
+{
+    int error = mpiio_channel_receive(fake->channel, message);
+
+    if (error == -EPIPE || (error == 0 && message->type == MPIIO_MESSAGE_QUIT))
+        end(fake, error);
+    if (error != 0 || message->type != type)
+        stop(fake, "message %d instead of %d (%s)", (int)message->type, (int)type,
+             strerror(-error));
+}
+
+/* The engine leaves its daemon alone, in a session of its own, with its end of the channel. */
+static void check_surroundings(struct fake *fake)
+{
+    if (getsid(0) != getpid())
+        stop(fake, "this is no session of its own");
+    for (int fd = 0; fd < 1024; fd++) {
+        bool given = fd <= 2 || fd == fake->engine_fd || fd == fileno(fake->report);
+
+        if (given != (fcntl(fd, F_GETFD) >= 0))
+            stop(fake, "descriptor %d is %s", fd, given ? "missing" : "open");
+    }
+}
+
+static void start(struct fake *fake)
+{
+    struct mpiio_message message;
+
+    if (mpiio_channel_new(fake->engine_fd, &fake->channel) != 0 ||
+        mpiio_slots_create(&fake->slots, fake->model.blocks + 1) != 0)
+        stop(fake, "out of memory");
+    expect(fake, MPIIO_MESSAGE_NODE, &message);
+    fake->model.node = message.node.node;
+    fake->model.nodes = message.node.nodes;
+    if (message.node.pid != getppid())
+        stop(fake, "the engine is not %d", message.node.pid);
+    maybe_fail(fake, "hello");
+    fake->hello.type = MPIIO_MESSAGE_HELLO;
+    fake->hello.hello.address = fake->model.node == 0 ? "127.0.0.1:4711 secret" : "";
+    fake->hello.hello.memory = fake->slots.fd;
+    if (!fake->tells_engine)
+        mpiio_channel_send(fake->channel, &fake->hello);
+    expect(fake, MPIIO_MESSAGE_PEERS, &message);
+    if (strcmp(message.peers, "127.0.0.1:4711 secret") != 0)
+        stop(fake, "the address of node 0 is %s", message.peers);
+    maybe_fail(fake, "ready");
+    if (!fake->tells_engine)
+        mpiio_channel_send(fake->channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_READY});
+    expect(fake, MPIIO_MESSAGE_START, &message);
+    fprintf(fake->report, "{\"hints\": {");
+    for (uint32_t i = 0; i < message.start.count; i++)
+        fprintf(fake->report, "%s\"%s\": \"%s\"", i > 0 ? ", " : "", message.start.hint[i].key,
+                message.start.hint[i].value);
+    fprintf(fake->report, "}}\n");
+    fflush(fake->report);
+}
+
+/* One epoch with the blocks listed; errors gets what became of them. Returns how many failed. */
+static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_block *blocks,
+                          uint32_t count, int32_t *errors)
+{
+    struct mpiio_message_run run = {
+        .epoch = (uint64_t)epoch, .sync = fake->model.node == 0, .count = count};
+    struct mpiio_message message;
+    const struct mpiio_epoch_counters *c = &message.result.counters;
+    uint32_t failed = 0;
+    int32_t worst = 0;
+    int error;
+
+    if (mpiio_channel_send_run(fake->channel, &run, blocks) != 0)
+        stop(fake, "the engine is gone");
+    maybe_fail(fake, "epoch");
+    expect(fake, MPIIO_MESSAGE_RESULT, &message);
+    if (message.result.count != count || message.result.epoch != (uint64_t)epoch)
+        stop(fake, "the result is not that of the epoch");
+    error = mpiio_channel_receive_errors(fake->channel, errors, count);
+    if (error != 0)
+        end(fake, error);
+    for (uint32_t i = 0; i < count; i++) {
+        failed += errors[i] != 0;
+        worst = errors[i] != 0 ? errors[i] : worst;
+    }
+    fprintf(fake->report,
+            "{\"epoch\": %d, \"blocks\": %u, \"failed\": %u, \"errno\": %d, \"error\": %d, "
+            "\"dirty_bytes\": %" PRIu64 ", \"sent_bytes\": %" PRIu64
+            ", \"received_bytes\": %" PRIu64 ", \"merged_runs\": %" PRIu64
+            ", \"stored_bytes\": %" PRIu64 ", \"store_calls\": %" PRIu64
+            ", \"store_map_bytes\": %" PRIu64 ", \"store_read_bytes\": %" PRIu64
+            ", \"rounds\": %" PRIu64 "}\n",
+            epoch, count, failed, -worst, -message.result.error, c->dirty_bytes, c->sent_bytes,
+            c->received_bytes, c->merged_runs, c->stored_bytes, c->store_calls, c->store_map_bytes,
+            c->store_read_bytes, c->rounds);
+    fflush(fake->report);
+    return failed;
+}
+
+static void await_file(const char *path)
+{
+    struct stat st;
+
+    for (int i = 0; i < 1200 && stat(path, &st) != 0; i++)
+        usleep(50000);
+}
+
+/* Fills the slots for an epoch: slot i has block i of the model. Returns the blocks. */
+static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_run_block *blocks)
+{
+    uint32_t count = 0;
+
+    for (int i = 0; i < fake->model.blocks; i++)
+        mpiio_slots_clear(&fake->slots, i, true);
+    model_dirty(&fake->model, epoch, &fake->slots);
+    for (int i = 0; i < fake->model.blocks; i++) {
+        struct mpiio_slot slot = mpiio_slots_get(&fake->slots, i);
+
+        if (mpiio_slot_touched(&slot, 0, (size_t)MPIIO_BLOCK_SIZE))
+            blocks[count++] = (struct mpiio_run_block){model_block(&fake->model, i), (uint32_t)i};
+    }
+    /* In no order: the list need not have one. */
+    for (uint32_t i = 0; i + 1 < count; i += 2) {
+        struct mpiio_run_block other = blocks[i];
+
+        blocks[i] = blocks[i + 1];
+        blocks[i + 1] = other;
+    }
+    return count;
+}
+
+/* Hands in again what has failed. */
+static uint32_t keep_failed(struct mpiio_run_block *blocks, uint32_t count, const int32_t *errors)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (errors[i] != 0)
+            blocks[kept++] = blocks[i];
+    return kept;
+}
+
+static void run(struct fake *fake)
+{
+    size_t most = (size_t)fake->model.blocks + 1;
+    struct mpiio_run_block *blocks = calloc(most, sizeof(*blocks));
+    int32_t *errors = calloc(most, sizeof(*errors));
+    char wrong[256];
+    int epoch = 0;
+
+    for (int i = 1; i <= fake->epochs; i++) {
+        uint32_t count = dirty(fake, i, blocks);
+
+        run_epoch(fake, ++epoch, blocks, count, errors);
+        if (fake->wait != NULL) {
+            await_file(fake->wait);
+            count = keep_failed(blocks, count, errors);
+            run_epoch(fake, ++epoch, blocks, count, errors);
+        }
+        /* Others wait in the next epoch, or at the end, for node 0. */
+        if (fake->model.node == 0 && !fake->no_check &&
+            !model_check(&fake->model, i, wrong, sizeof(wrong)))
+            stop(fake, "after epoch %d: %s", epoch, wrong);
+    }
+    free(blocks);
+    free(errors);
+}
+
+/* Clock ticks of 10 ms that the engine has spent so far. */
+static long engine_ticks(struct fake *fake)
+{
+    char path[64];
+    long user = 0, system = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)getppid());
+    file = fopen(path, "r");
+    if (file == NULL ||
+        fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user,
+               &system) != 2)
+        stop(fake, "%s cannot be read", path);
+    fclose(file);
+    return user + system;
+}
+
+/* What spins has half a processor at least. */
+static void check_idle(struct fake *fake)
+{
+    long before = engine_ticks(fake), spent;
+
+    sleep(1);
+    spent = engine_ticks(fake) - before;
+    if (spent > 10)
+        stop(fake, "the idle engine spent %ld ticks in a second", spent);
+    fprintf(fake->report, "{\"idle_ticks\": %ld}\n", spent);
+}
+
+int main(int argc, char **argv)
+{
+    struct fake fake = {.epochs = 1, .fail_node = -1, .fail = "", .engine_fd = -1};
+
+    fake.model.blocks = 40;
+    fake.hello.hello.path = "";
+    parse(&fake, argc, argv);
+    check_surroundings(&fake);
+    start(&fake);
+    run(&fake);
+    if (fake.idle)
+        check_idle(&fake);
+    mpiio_channel_send(fake.channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_QUIT});
+    mpiio_channel_free(fake.channel);
+    fprintf(fake.report, "{\"ended\": \"done\"}\n");
+    return fclose(fake.report) == 0 ? 0 : 1;
+}
