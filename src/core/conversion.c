@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "conversion.h"
+
+#include <errno.h>
+
+#include "extended.h"
+#include "swap.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native is x86-64's representation");
+
+/* Same sizes, bytes reversed within units. */
+static void find_swap(struct mpiio_conversion *conversion, size_t unit)
+{
+    conversion->bytewise = true;
+    conversion->unit = unit;
+    conversion->values = conversion->native / unit;
+    conversion->read = conversion->write = mpiio_swap_kernel(unit);
+}
+
+/* Table 13.2: integers of other sizes, x87, and else the native formats in big-endian order. */
+static void find_external32(struct mpiio_conversion *conversion, const struct vs_basic *basic)
+{
+    bool is_signed = basic->kind == VS_INTEGER;
+
+    conversion->file = basic->external;
+    conversion->values = basic->parts;
+    if (basic->extended != 0) {
+        conversion->read = mpiio_binary128_to_extended;
+        conversion->write = mpiio_extended_to_binary128;
+    } else if (basic->external == basic->size) {
+        find_swap(conversion, (size_t)basic->size / basic->parts);
+    } else if (basic->external * 2 == basic->size) {
+        conversion->read = mpiio_widen_kernel(basic->size, is_signed);
+        conversion->write = mpiio_narrow_kernel(basic->size, is_signed);
+    }
+}
+
+int mpiio_conversion_find(const struct vs_basic *basic, const struct vs_view_facts *facts,
+                          enum mpiio_narrow narrow, struct mpiio_conversion *conversion)
+{
+    *conversion = (struct mpiio_conversion){
+        .native = basic->size,
+        .file = basic->size,
+        .truncate = narrow == MPIIO_NARROW_TRUNCATE,
+    };
+    switch (facts->datarep) {
+    case VS_NATIVE:
+    case VS_LITTLE_ENDIAN:
+        find_swap(conversion, 1);
+        break;
+    case VS_BIG_ENDIAN:
+        find_swap(conversion, (size_t)basic->size / basic->parts);
+        break;
+    case VS_EXTERNAL32:
+        find_external32(conversion, basic);
+        break;
+    }
+    return conversion->read != NULL && conversion->write != NULL ? 0 : -ENOTSUP;
+}
+
+int mpiio_to_native(const struct mpiio_conversion *conversion, void *native, const void *file,
+                    size_t count)
+{
+    conversion->read(native, file, count * conversion->values);
+    return 0;
+}
+
+int mpiio_to_file(const struct mpiio_conversion *conversion, void *file, const void *native,
+                  size_t count)
+{
+    bool fits = conversion->write(file, native, count * conversion->values);
+
+    return fits || conversion->truncate ? 0 : -ERANGE;
+}
