@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "datarep.h"
 #include "extended.h"
 #include "swap.h"
 
@@ -35,6 +36,24 @@ static void find_external32(struct mpiio_conversion *conversion, const struct vs
     }
 }
 
+/* The type has a size in the representation: viewspec refuses views of those that have none. */
+static int find_user(struct mpiio_conversion *conversion, const struct vs_basic *basic,
+                     const struct vs_user_datarep *user)
+{
+    size_t number = vs_basic_number(basic);
+
+    if (basic->kind == VS_BYTES) {
+        find_swap(conversion, 1);
+        return 0;
+    }
+    if (user->file_size[number] == 0)
+        return -ENOTSUP;
+    conversion->file = (size_t)user->file_size[number];
+    conversion->user = user;
+    conversion->number = number;
+    return 0;
+}
+
 int mpiio_conversion_find(const struct vs_basic *basic, const struct vs_view_facts *facts,
                           enum mpiio_narrow narrow, struct mpiio_conversion *conversion)
 {
@@ -54,6 +73,8 @@ int mpiio_conversion_find(const struct vs_basic *basic, const struct vs_view_fac
     case VS_EXTERNAL32:
         find_external32(conversion, basic);
         break;
+    case VS_USER:
+        return find_user(conversion, basic, facts->user);
     }
     return conversion->read != NULL && conversion->write != NULL ? 0 : -ENOTSUP;
 }
@@ -61,6 +82,8 @@ int mpiio_conversion_find(const struct vs_basic *basic, const struct vs_view_fac
 int mpiio_to_native(const struct mpiio_conversion *conversion, void *native, const void *file,
                     size_t count)
 {
+    if (conversion->user != NULL)
+        return mpiio_datarep_to_native(conversion->user, conversion->number, native, file, count);
     conversion->read(native, file, count * conversion->values);
     return 0;
 }
@@ -68,7 +91,8 @@ int mpiio_to_native(const struct mpiio_conversion *conversion, void *native, con
 int mpiio_to_file(const struct mpiio_conversion *conversion, void *file, const void *native,
                   size_t count)
 {
+    if (conversion->user != NULL)
+        return mpiio_datarep_to_file(conversion->user, conversion->number, file, native, count);
     bool fits = conversion->write(file, native, count * conversion->values);
-
     return fits || conversion->truncate ? 0 : -ERANGE;
 }

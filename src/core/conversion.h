@@ -19,7 +19,10 @@ enum mpiio_narrow {
     MPIIO_NARROW_TRUNCATE, /* its least significant bytes are stored */
 };
 
-/* How elements of one basic type are converted. Immutable; holds nothing that must be freed. */
+/*
+ * How elements of one basic type are converted. Immutable; holds nothing that must be freed. Valid
+ * as long as the view.
+ */
 struct mpiio_conversion {
     size_t native, file; /* bytes of an element; a complex number is one element */
     /*
@@ -34,6 +37,8 @@ struct mpiio_conversion {
     bool (*write)(void *to, const void *from, size_t values);
     size_t values; /* in an element */
     bool truncate;
+    const struct vs_user_datarep *user; /* borrowed from the view: its library converts; or NULL */
+    size_t number;                      /* of the basic type */
 };
 
 /*
@@ -45,7 +50,8 @@ int mpiio_conversion_find(const struct vs_basic *basic, const struct vs_view_fac
 
 /*
  * Converts count elements that stand side by side. No pointer needs to be aligned. The buffers do
- * not overlap, but they may be the same one where native and file are equal.
+ * not overlap, but they may be the same one where native and file are equal. Returns 0, or -EIO
+ * where a converter of the user's fails.
  */
 int mpiio_to_native(const struct mpiio_conversion *conversion, void *native, const void *file,
                     size_t count);

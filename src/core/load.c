@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datarep.h"
+
 static int fail(struct vs_error *error, int code, const char *path)
 {
     *error = (struct vs_error){.code = code};
@@ -87,6 +89,10 @@ int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, stru
     int result = folder ? read_all(path, &text, &length) : -ENOMEM;
     if (overrides)
         resolved = *overrides;
+    if (!resolved.load_datarep) {
+        resolved.load_datarep = mpiio_datarep_load;
+        resolved.unload_datarep = mpiio_datarep_unload;
+    }
     if (resolved.file) {
         resolved.file = file = absolute_file(resolved.file);
         if (!file && !result)

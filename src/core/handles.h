@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_HANDLES_H
+#define MPIIO_HANDLES_H
+
+#include <stddef.h>
+
+/*
+ * Private to src/core/: the handles of predefined datatypes in the binary interface that MPICH and
+ * its derivatives share, where they are constants. tests/mpi compares them with mpi.h.
+ */
+
+/* What MPICH has instead of a datatype that it does not support. */
+#define MPIIO_DATATYPE_NULL 0x0c000000
+
+/* The handle of basic type `number` (vs_basic_number), which is below VS_BASICS. */
+int mpiio_datatype_handle(size_t number);
+
+#endif
