@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A library that has but one of the three functions of a data representation. */
+int read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf, long position,
+                       void *extra_state);
+
+int read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf, long position,
+                       void *extra_state)
+{
+    (void)userbuf;
+    (void)datatype;
+    (void)count;
+    (void)filebuf;
+    (void)position;
+    (void)extra_state;
+    return 0;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files of VAX programs as a data representation of MPI's (MPI 3.1, 13.7.3), for a viewspec(5):
+ * REAL is F_floating; DOUBLE PRECISION is D_floating in "vax" and G_floating in "vaxg". Integers
+ * are little-endian, as here.
+ *
+ *   cc -shared -fPIC -o libvax.so vax.c $(pkg-config --cflags mpich)
+ */
+#include <math.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <string.h>
+
+MPI_Datarep_conversion_function read_conversion_fn, write_conversion_fn;
+MPI_Datarep_extent_function dtype_file_extent_fn;
+
+/* A sign, an exponent, and a fraction behind an implied leading bit: 0.1fff * 2^(exponent-bias). */
+struct format {
+    int exponent_bits;
+    int bias;
+};
+
+static struct format f_or_d = {8, 128}, g = {11, 1024};
+
+/* What the functions below get as extra_state. */
+void *vax_extra_state = &f_or_d;
+void *vaxg_extra_state = &g;
+
+/* They keep nothing, so they may be called by several threads at once. */
+const int thread_safe = 1;
+
+/* Words of 16 bits, the one with the sign first. An F is the upper half of a D. */
+static uint64_t get_bits(const unsigned char *bytes, int size)
+{
+    uint64_t bits = 0;
+
+    for (int i = 0; i < size; i += 2)
+        bits |= (uint64_t)(bytes[i] | bytes[i + 1] << 8) << (48 - 8 * i);
+    return bits;
+}
+
+static void put_bits(unsigned char *bytes, int size, uint64_t bits)
+{
+    for (int i = 0; i < size; i += 2) {
+        bytes[i] = (unsigned char)(bits >> (48 - 8 * i));
+        bytes[i + 1] = (unsigned char)(bits >> (56 - 8 * i));
+    }
+}
+
+static int from_vax(const struct format *format, uint64_t bits, double *value)
+{
+    const int fraction_bits = 63 - format->exponent_bits;
+    const uint64_t leading_bit = UINT64_C(1) << fraction_bits;
+    const int exponent = (int)(bits << 1 >> (64 - format->exponent_bits));
+    const uint64_t mantissa = leading_bit | (bits & (leading_bit - 1));
+
+    *value = 0;
+    if (exponent == 0) /* zero, or with a sign no number at all */
+        return bits >> 63 ? MPI_ERR_CONVERSION : MPI_SUCCESS;
+    *value = ldexp((double)mantissa, exponent - format->bias - fraction_bits - 1);
+    if (bits >> 63)
+        *value = -*value;
+    return MPI_SUCCESS;
+}
+
+static int to_vax(const struct format *format, double value, uint64_t *bits)
+{
+    const int fraction_bits = 63 - format->exponent_bits;
+    const uint64_t leading_bit = UINT64_C(1) << fraction_bits;
+    int exponent;
+    const double fraction = frexp(fabs(value), &exponent);
+
+    *bits = 0;
+    if (!isfinite(value) || exponent + format->bias >= 1 << format->exponent_bits)
+        return MPI_ERR_CONVERSION;
+    if (value == 0 || exponent + format->bias < 1) /* too small: zero, which has no sign */
+        return MPI_SUCCESS;
+    *bits = ((uint64_t)ldexp(fraction, fraction_bits + 1) & (leading_bit - 1)) |
+            (uint64_t)(exponent + format->bias) << fraction_bits |
+            (value < 0 ? UINT64_C(1) << 63 : 0);
+    return MPI_SUCCESS;
+}
+
+enum kind { UNKNOWN, BYTES, SINGLE, DOUBLE };
+
+static enum kind kind_of(MPI_Datatype datatype, int *size)
+{
+    static const struct {
+        MPI_Datatype datatype;
+        enum kind kind;
+        int size;
+    } types[] = {
+        {MPI_REAL, SINGLE, 4},
+        {MPI_REAL4, SINGLE, 4},
+        {MPI_FLOAT, SINGLE, 4},
+        {MPI_DOUBLE, DOUBLE, 8},
+        {MPI_DOUBLE_PRECISION, DOUBLE, 8},
+        {MPI_REAL8, DOUBLE, 8},
+        {MPI_INTEGER, BYTES, 4},
+        {MPI_INTEGER4, BYTES, 4},
+        {MPI_INT, BYTES, 4},
+        {MPI_LOGICAL, BYTES, 4},
+        {MPI_INTEGER2, BYTES, 2},
+        {MPI_SHORT, BYTES, 2},
+        {MPI_CHAR, BYTES, 1},
+        {MPI_CHARACTER, BYTES, 1},
+        {MPI_INTEGER1, BYTES, 1},
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (types[i].datatype == datatype) {
+            *size = types[i].size;
+            return types[i].kind;
+        }
+    }
+    return UNKNOWN;
+}
+
+/* The extent function: all sizes are those in memory. */
+int dtype_file_extent_fn(MPI_Datatype datatype, MPI_Aint *file_extent, void *extra_state)
+{
+    int size;
+
+    (void)extra_state;
+    if (kind_of(datatype, &size) == UNKNOWN)
+        return MPI_ERR_TYPE;
+    *file_extent = size;
+    return MPI_SUCCESS;
+}
+
+/* position counts elements: userbuf is where element 0 would be. filebuf has count of them. */
+int read_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
+                       MPI_Offset position, void *extra_state)
+{
+    int size, error = MPI_SUCCESS;
+    const enum kind kind = kind_of(datatype, &size);
+    const unsigned char *from = filebuf;
+    char *to = (char *)userbuf + position * size;
+
+    if (kind == UNKNOWN)
+        return MPI_ERR_TYPE;
+    if (kind == BYTES)
+        memcpy(to, from, (size_t)count * (size_t)size);
+    for (; kind != BYTES && count > 0 && error == MPI_SUCCESS; count--, from += size, to += size) {
+        const struct format *format = kind == SINGLE ? &f_or_d : extra_state;
+        double value;
+        float narrow;
+
+        error = from_vax(format, get_bits(from, size), &value);
+        narrow = (float)value;
+        memcpy(to, kind == SINGLE ? (void *)&narrow : (void *)&value, (size_t)size);
+    }
+    return error;
+}
+
+int write_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
+                        MPI_Offset position, void *extra_state)
+{
+    int size, error = MPI_SUCCESS;
+    const enum kind kind = kind_of(datatype, &size);
+    const char *from = (const char *)userbuf + position * size;
+    unsigned char *to = filebuf;
+
+    if (kind == UNKNOWN)
+        return MPI_ERR_TYPE;
+    if (kind == BYTES)
+        memcpy(to, from, (size_t)count * (size_t)size);
+    for (; kind != BYTES && count > 0 && error == MPI_SUCCESS; count--, from += size, to += size) {
+        const struct format *format = kind == SINGLE ? &f_or_d : extra_state;
+        uint64_t bits;
+        double value;
+        float narrow;
+
+        memcpy(&value, from, kind == DOUBLE ? sizeof(value) : 0);
+        memcpy(&narrow, from, kind == SINGLE ? sizeof(narrow) : 0);
+        error = to_vax(format, kind == SINGLE ? (double)narrow : value, &bits);
+        put_bits(to, size, bits);
+    }
+    return error;
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/* Conversions between native values and a file's: bytes from the standard, limits, round trips. */
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "conversion.h"
+
+__extension__ typedef __float128 quad;
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t random_bits(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed * 0x2545F4914F6CDD1Du;
+}
+
+static void fill(void *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        ((unsigned char *)bytes)[i] = (unsigned char)(random_bits() >> 56);
+}
+
+static struct mpiio_conversion find(const char *type, enum vs_datarep datarep,
+                                    enum mpiio_narrow narrow)
+{
+    struct vs_view_facts facts = {.datarep = datarep};
+    const struct vs_basic *basic = vs_basic_find(type);
+    struct mpiio_conversion conversion;
+
+    assert_non_null(basic);
+    assert_int_equal(mpiio_conversion_find(basic, &facts, narrow, &conversion), 0);
+    return conversion;
+}
+
+/* Reads hexadecimal digits, and spaces between them. */
+static size_t parse(const char *hex, unsigned char *bytes)
+{
+    size_t length = 0;
+    unsigned byte;
+
+    for (; *hex != '\0'; hex += 2) {
+        while (*hex == ' ')
+            hex++;
+        assert_int_equal(sscanf(hex, "%2x", &byte), 1);
+        bytes[length++] = (unsigned char)byte;
+    }
+    return length;
+}
+
+/*
+ * external32 as 13.7.2 describes it. Native bytes are those of x86-64, lowest address first, so
+ * they read from right to left; those in the file from left to right.
+ */
+static const struct vector {
+    const char *type, *native, *file;
+} vectors[] = {
+    {"packed", "a5", "a5"},
+    {"byte", "5a", "5a"},
+    {"char", "e9", "e9"}, /* ISO 8859-1 */
+    {"unsigned_char", "ff", "ff"},
+    {"signed_char", "80", "80"},
+    {"wchar", "ac200000", "20ac"}, /* the euro sign */
+    {"wchar", "ffff0000", "ffff"},
+    {"short", "feff", "fffe"},
+    {"unsigned_short", "34f2", "f234"},
+    {"int", "00000080", "80000000"},
+    {"int", "78563412", "12345678"},
+    {"unsigned", "efbeadde", "deadbeef"},
+    {"long", "feffffffffffffff", "fffffffe"},
+    {"long", "ffffff7f00000000", "7fffffff"},
+    {"long", "00000080ffffffff", "80000000"},
+    {"unsigned_long", "ffffffff00000000", "ffffffff"},
+    {"unsigned_long", "0000008000000000", "80000000"},
+    {"long_long_int", "f0debc9a78563412", "123456789abcdef0"},
+    {"unsigned_long_long", "0100000000000080", "8000000000000001"},
+    {"float", "0000c0bf", "bfc00000"}, /* -1.5 */
+    {"float", "010000ff", "ff000001"},
+    {"float", "0100a07f", "7fa00001"}, /* a signalling NaN */
+    {"float", "00000080", "80000000"}, /* -0 */
+    {"double", "000000000000f8bf", "bff8000000000000"},
+    {"double", "010000000000f07f", "7ff0000000000001"},
+    {"double", "182d4454fb210940", "400921fb54442d18"}, /* pi */
+    {"long_double", "00000000000000c0 ffbf 000000000000", "bfff 8000000000000000000000000000"},
+    {"long_double", "35c26821a2da0fc9 0040 000000000000", "4000 921fb54442d1846a000000000000"},
+    {"c_bool", "01", "01"},
+    {"c_bool", "00", "00"},
+    {"int8_t", "9c", "9c"},
+    {"int16_t", "0080", "8000"},
+    {"int32_t", "01000080", "80000001"},
+    {"int64_t", "0100000000000080", "8000000000000001"},
+    {"uint8_t", "fe", "fe"},
+    {"uint16_t", "0102", "0201"},
+    {"uint32_t", "01020304", "04030201"},
+    {"uint64_t", "0102030405060708", "0807060504030201"},
+    {"aint", "0000000001000000", "0000000100000000"},
+    {"count", "ffffffffffffffff", "ffffffffffffffff"},
+    {"offset", "0000000000000080", "8000000000000000"},
+    {"c_complex", "0000c0bf 0000803f", "bfc00000 3f800000"},
+    {"c_double_complex", "000000000000f8bf 000000000000f03f", "bff8000000000000 3ff0000000000000"},
+    {"c_long_double_complex",
+     "00000000000000c0 ffbf 000000000000 0000000000000080 ff3f 000000000000",
+     "bfff 8000000000000000000000000000 3fff 0000000000000000000000000000"},
+    {"character", "41", "41"},
+    {"logical", "01000000", "00000001"},
+    {"logical", "00000000", "00000000"},
+    {"integer", "ffffff7f", "7fffffff"},
+    {"real", "000080ff", "ff800000"}, /* -infinity */
+    {"double_precision", "000000000000f07f", "7ff0000000000000"},
+    {"complex", "0000803f 0000c0bf", "3f800000 bfc00000"},
+    {"double_complex", "000000000000f03f 0000000000000080", "3ff0000000000000 8000000000000000"},
+    {"integer1", "81", "81"},
+    {"integer2", "0180", "8001"},
+    {"integer4", "01020380", "80030201"},
+    {"integer8", "0102030405060780", "8007060504030201"},
+    {"integer16", "0102030405060708090a0b0c0d0e0f80", "800f0e0d0c0b0a090807060504030201"},
+    {"real2", "003e", "3e00"}, /* 1.5 */
+    {"real4", "0000c03f", "3fc00000"},
+    {"real8", "000000000000f83f", "3ff8000000000000"},
+    {"real16", "0102030405060708090a0b0c0d0eff3f", "3fff0e0d0c0b0a090807060504030201"},
+    {"complex4", "003e 00bc", "3e00 bc00"},
+    {"complex8", "0000c03f 000080bf", "3fc00000 bf800000"},
+    {"complex16", "000000000000f83f 000000000000f0bf", "3ff8000000000000 bff0000000000000"},
+    {"complex32", "0102030405060708090a0b0c0d0eff3f 000000000000000000000000000000c0",
+     "3fff0e0d0c0b0a090807060504030201 c0000000000000000000000000000000"},
+    {"cxx_bool", "01", "01"},
+    {"cxx_float_complex", "0000c03f 000080bf", "3fc00000 bf800000"},
+    {"cxx_double_complex", "000000000000f83f 000000000000f0bf",
+     "3ff8000000000000 bff0000000000000"},
+    {"cxx_long_double_complex",
+     "00000000000000c0 ff3f 000000000000 0000000000000080 ffbf 000000000000",
+     "3fff 8000000000000000000000000000 bfff 0000000000000000000000000000"},
+};
+
+#define VECTORS (sizeof(vectors) / sizeof(vectors[0]))
+
+static void external32(void **state)
+{
+    unsigned char native[32], file[32], got[32];
+
+    (void)state;
+    for (size_t i = 0; i < VECTORS; i++) {
+        struct mpiio_conversion conversion =
+            find(vectors[i].type, VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
+        size_t native_size = parse(vectors[i].native, native);
+        size_t file_size = parse(vectors[i].file, file);
+
+        assert_int_equal(conversion.native, native_size);
+        assert_int_equal(conversion.file, file_size);
+        assert_int_equal(mpiio_to_file(&conversion, got, native, 1), 0);
+        if (memcmp(got, file, file_size) != 0)
+            fail_msg("%s %s: other bytes in the file", vectors[i].type, vectors[i].native);
+        assert_int_equal(mpiio_to_native(&conversion, got, file, 1), 0);
+        if (memcmp(got, native, native_size) != 0)
+            fail_msg("%s %s: other native bytes", vectors[i].type, vectors[i].file);
+    }
+    for (size_t i = 0; i < VS_BASICS; i++) {
+        bool found = false;
+
+        for (size_t v = 0; v < VECTORS; v++)
+            found |= strcmp(vs_basic_at(i)->name, vectors[v].type) == 0;
+        if (!found)
+            fail_msg("no vector of %s", vs_basic_at(i)->name);
+    }
+}
+
+/* What the header says of single bytes, on random elements at odd addresses, also in place. */
+static void check_bytewise(const struct vs_basic *basic, enum vs_datarep datarep, size_t unit)
+{
+    enum { MOST = 70 };
+    struct mpiio_conversion conversion = find(basic->name, datarep, MPIIO_NARROW_REFUSE);
+    static unsigned char native[MOST * 32 + 2], file[MOST * 32 + 2], same[MOST * 32 + 2];
+
+    assert_true(conversion.bytewise);
+    assert_int_equal(conversion.unit, unit);
+    assert_int_equal(conversion.native, basic->size);
+    assert_int_equal(conversion.file, basic->size);
+    for (size_t count = 0; count <= MOST; count++) {
+        size_t length = count * basic->size;
+        fill(native, sizeof(native));
+        memcpy(same, native, sizeof(same));
+        memset(file, 0xee, sizeof(file));
+        assert_int_equal(mpiio_to_file(&conversion, file + 1, native + 1, count), 0);
+        for (size_t i = 0; i < length; i++)
+            if (file[1 + i] != native[1 + i / unit * unit + unit - 1 - i % unit])
+                fail_msg("%s: byte %zu of %zu elements", basic->name, i, count);
+        assert_int_equal(file[0], 0xee);
+        assert_int_equal(file[1 + length], 0xee);
+        assert_int_equal(mpiio_to_file(&conversion, same + 1, same + 1, count), 0);
+        assert_memory_equal(same + 1, file + 1, length);
+        assert_int_equal(same[1 + length], native[1 + length]);
+        assert_int_equal(mpiio_to_native(&conversion, same + 1, file + 1, count), 0);
+        assert_memory_equal(same, native, sizeof(same));
+        assert_int_equal(mpiio_to_native(&conversion, file + 1, file + 1, count), 0);
+        assert_memory_equal(file + 1, native + 1, length);
+    }
+}
+
+static void byte_orders(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VS_BASICS; i++) {
+        const struct vs_basic *basic = vs_basic_at(i);
+        check_bytewise(basic, VS_NATIVE, 1);
+        check_bytewise(basic, VS_LITTLE_ENDIAN, 1);
+        check_bytewise(basic, VS_BIG_ENDIAN, (size_t)basic->size / basic->parts);
+        if (basic->external == basic->size && !basic->extended)
+            check_bytewise(basic, VS_EXTERNAL32, (size_t)basic->size / basic->parts);
+    }
+}
+
+static bool to_external32(const char *type, const void *native, size_t count, void *file,
+                          enum mpiio_narrow narrow)
+{
+    struct mpiio_conversion conversion = find(type, VS_EXTERNAL32, narrow);
+    int error = mpiio_to_file(&conversion, file, native, count);
+
+    assert_false(conversion.bytewise);
+    assert_true(error == 0 || error == -ERANGE);
+    return error == 0;
+}
+
+#define FITS(type, value) to_external32(type, &(value), 1, file, MPIIO_NARROW_REFUSE)
+
+static void limits(void **state)
+{
+    unsigned char file[4];
+    const long good[] = {0, 1, -1, INT32_MAX, INT32_MIN};
+    const long bad[] = {INT32_MAX + 1L, INT32_MIN - 1L, 1L << 32,  -(1L << 32),
+                        LONG_MAX,       LONG_MIN,       UINT32_MAX};
+    const unsigned long good_unsigned[] = {0, 1, INT32_MAX, INT32_MAX + 1ul, UINT32_MAX};
+    const unsigned long bad_unsigned[] = {UINT32_MAX + 1ul, ULONG_MAX, 1ul << 63};
+    const wchar_t good_wide[] = {0, 'a', 0xd800, 0xffff}, bad_wide[] = {0x10000, 0x10ffff, -1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_true(FITS("long", good[i]));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(FITS("long", bad[i]));
+    for (size_t i = 0; i < sizeof(good_unsigned) / sizeof(good_unsigned[0]); i++)
+        assert_true(FITS("unsigned_long", good_unsigned[i]));
+    for (size_t i = 0; i < sizeof(bad_unsigned) / sizeof(bad_unsigned[0]); i++)
+        assert_false(FITS("unsigned_long", bad_unsigned[i]));
+    for (size_t i = 0; i < sizeof(good_wide) / sizeof(good_wide[0]); i++)
+        assert_true(FITS("wchar", good_wide[i]));
+    for (size_t i = 0; i < sizeof(bad_wide) / sizeof(bad_wide[0]); i++)
+        assert_false(FITS("wchar", bad_wide[i]));
+}
+
+/* One value that does not fit is seen wherever it is; truncated, it and its neighbours are right.
+ */
+static void one_too_large(void **state)
+{
+    enum { MOST = 41 };
+    long values[MOST];
+    wchar_t wide[MOST];
+    unsigned char file[MOST * 4];
+
+    (void)state;
+    for (size_t count = 1; count <= MOST; count++) {
+        for (size_t bad = 0; bad < count; bad++) {
+            for (size_t i = 0; i < count; i++) {
+                values[i] = -(long)i - 2;
+                wide[i] = (wchar_t)i;
+            }
+            assert_true(to_external32("long", values, count, file, MPIIO_NARROW_REFUSE));
+            assert_true(to_external32("wchar", wide, count, file, MPIIO_NARROW_REFUSE));
+            wide[bad] = 0x7fff1234;
+            assert_false(to_external32("wchar", wide, count, file, MPIIO_NARROW_REFUSE));
+            assert_true(to_external32("wchar", wide, count, file, MPIIO_NARROW_TRUNCATE));
+            assert_memory_equal(file + 2 * bad, "\x12\x34", 2);
+            values[bad] = 0x1122334480000005;
+            assert_false(to_external32("long", values, count, file, MPIIO_NARROW_REFUSE));
+            assert_true(to_external32("long", values, count, file, MPIIO_NARROW_TRUNCATE));
+            assert_memory_equal(file + 4 * bad, "\x80\0\0\x05", 4);
+            for (size_t i = 0; i < count; i++)
+                assert_true(i == bad || (file[4 * i] == 0xff && file[4 * i + 3] == 0xfe - i));
+        }
+    }
+}
+
+/* Integers of other sizes, back and forth, at odd addresses; bytes beside them stay. */
+static void resized(void **state)
+{
+    enum { MOST = 70 };
+    static const char *const types[] = {"long", "unsigned_long", "wchar"};
+    static unsigned char native[MOST * 8 + 2], file[MOST * 4 + 2], again[MOST * 8 + 2];
+
+    (void)state;
+    for (size_t t = 0; t < 3; t++) {
+        struct mpiio_conversion conversion = find(types[t], VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
+        for (size_t count = 0; count <= MOST; count++) {
+            fill(file, sizeof(file));
+            memset(native, 0xee, sizeof(native));
+            assert_int_equal(mpiio_to_native(&conversion, native + 1, file + 1, count), 0);
+            assert_int_equal(native[0], 0xee);
+            assert_int_equal(native[1 + count * conversion.native], 0xee);
+            for (size_t i = 0; i < count; i++) {
+                unsigned char *value = native + 1 + i * conversion.native;
+                unsigned char top = file[1 + i * conversion.file];
+                for (size_t b = 0; b < conversion.file; b++)
+                    assert_int_equal(value[b], file[(i + 1) * conversion.file - b]);
+                for (size_t b = conversion.file; b < conversion.native; b++)
+                    assert_int_equal(value[b], t == 0 && top >= 0x80 ? 0xff : 0);
+            }
+            memset(again, 0xdd, sizeof(again));
+            assert_int_equal(mpiio_to_file(&conversion, again + 1, native + 1, count), 0);
+            assert_memory_equal(again + 1, file + 1, count * conversion.file);
+            assert_int_equal(again[1 + count * conversion.file], 0xdd);
+        }
+    }
+}
+
+/* x87 encodings that have no equal in binary128, or whose bits matter; padding is left out. */
+static const struct {
+    const char *native, *file, *back; /* back: where the way back gives other bytes */
+} extended[] = {
+    {"0000000000000000 0080", "8000 0000000000000000000000000000", NULL}, /* -0 */
+    {"0000000000000080 ff7f", "7fff 0000000000000000000000000000", NULL}, /* infinity */
+    {"0000000000000080 ffff", "ffff 0000000000000000000000000000", NULL},
+    {"00000000000000c0 ff7f", "7fff 8000000000000000000000000000", NULL}, /* a quiet NaN */
+    {"ffffffffffffffff ffff", "ffff fffffffffffffffe000000000000", NULL},
+    {"0100000000000080 ff7f", "7fff 0000000000000002000000000000", NULL}, /* a signalling one */
+    {"f0debc9a785634a2 ffff", "ffff 4468acf13579bde0000000000000", NULL},
+    {"0100000000000000 0000", "0000 0000000000000002000000000000", NULL}, /* the least denormal */
+    {"ffffffffffffff7f 0080", "8000 fffffffffffffffe000000000000", NULL},
+    {"0000000000000080 0100", "0001 0000000000000000000000000000", NULL}, /* the least normal */
+    {"ffffffffffffffff fe7f", "7ffe fffffffffffffffe000000000000", NULL}, /* the largest */
+    /* Pseudo-denormals are the numbers that the exponent after them has. */
+    {"0000000000000080 0000", "0001 0000000000000000000000000000", "0000000000000080 0100"},
+    {"01000000000000c0 0080", "8001 8000000000000002000000000000", "01000000000000c0 0180"},
+    /* Unnormals, a pseudo-infinity and a pseudo-NaN: no numbers. */
+    {"0000000000000020 ff3f", "7fff c000000000000000000000000000", "00000000000000e0 ff7f"},
+    {"0000000000000000 ffbf", "ffff 8000000000000000000000000000", "00000000000000c0 ffff"},
+    {"0000000000000000 ff7f", "7fff 8000000000000000000000000000", "00000000000000c0 ff7f"},
+    {"0100000000000000 ff7f", "7fff 8000000000000002000000000000", "01000000000000c0 ff7f"},
+};
+
+static void extended_values(void **state)
+{
+    struct mpiio_conversion conversion = find("long_double", VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
+
+    (void)state;
+    assert_false(conversion.bytewise);
+    for (size_t i = 0; i < sizeof(extended) / sizeof(extended[0]); i++) {
+        unsigned char native[16], file[16], got[16], back[16] = {0};
+        parse(extended[i].native, native);
+        memset(native + 10, 0xee, 6); /* padding is never looked at */
+        parse(extended[i].file, file);
+        parse(extended[i].back != NULL ? extended[i].back : extended[i].native, back);
+        assert_int_equal(mpiio_to_file(&conversion, got, native, 1), 0);
+        if (memcmp(got, file, 16) != 0)
+            fail_msg("%s: other bytes in the file", extended[i].native);
+        memset(got, 0xee, sizeof(got));
+        assert_int_equal(mpiio_to_native(&conversion, got, file, 1), 0);
+        if (memcmp(got, back, 16) != 0)
+            fail_msg("%s: other native bytes", extended[i].file);
+    }
+}
+
+/* binary128 has 49 bits more: how they are rounded, and what becomes of NaNs. */
+static const struct {
+    const char *file, *native;
+} rounded[] = {
+    {"3fff 0000000000000000ffffffffffff", "0000000000000080 ff3f"}, /* below half */
+    {"3fff 0000000000000001000000000000", "0000000000000080 ff3f"}, /* half: to even */
+    {"3fff 0000000000000001000000000001", "0100000000000080 ff3f"},
+    {"3fff 0000000000000003000000000000", "0200000000000080 ff3f"}, /* half above an odd one */
+    {"3fff ffffffffffffffff000000000000", "0000000000000080 0040"}, /* into the next exponent */
+    {"bfff ffffffffffffffffffffffffffff", "0000000000000080 00c0"},
+    {"7ffe ffffffffffffffff000000000000", "0000000000000080 ff7f"}, /* too large: infinity */
+    {"fffe ffffffffffffffffffffffffffff", "0000000000000080 ffff"},
+    {"7ffe fffffffffffffffeffffffffffff", "ffffffffffffffff fe7f"},
+    {"0000 0000000000000000000000000001", "0000000000000000 0000"}, /* too small */
+    {"8000 0000000000000001000000000000", "0000000000000000 0080"},
+    {"0000 0000000000000001000000000001", "0100000000000000 0000"},
+    {"0000 ffffffffffffffffffffffffffff", "0000000000000080 0100"}, /* a denormal: to a normal */
+    {"7fff 0000000000000000000000000001", "0100000000000080 ff7f"}, /* a NaN stays one */
+    {"ffff 0000000000000001ffffffffffff", "0100000000000080 ffff"},
+    {"7fff 00000000000000030fffffffffff", "0100000000000080 ff7f"}, /* payloads are cut */
+    {"7fff ffffffffffffffffffffffffffff", "ffffffffffffffff ff7f"},
+};
+
+static void extended_rounding(void **state)
+{
+    struct mpiio_conversion conversion = find("long_double", VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rounded) / sizeof(rounded[0]); i++) {
+        unsigned char native[16] = {0}, file[16], got[16];
+        parse(rounded[i].file, file);
+        parse(rounded[i].native, native);
+        assert_int_equal(mpiio_to_native(&conversion, got, file, 1), 0);
+        if (memcmp(got, native, 16) != 0)
+            fail_msg("%s: other native bytes", rounded[i].file);
+    }
+}
+
+/* Random values, many of them near the ends of the exponents, as the compiler converts them. */
+static void extended_as_compiler(void **state)
+{
+    enum { TIMES = 200000 };
+    struct mpiio_conversion conversion = find("long_double", VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
+
+    (void)state;
+    for (int i = 0; i < TIMES; i++) {
+        static const uint64_t exponents[] = {0, 1, 2, 0x3fff, 0x7ffd, 0x7ffe};
+        uint64_t exponent = random_bits() % 0x7fff, high = random_bits(), low = random_bits();
+        unsigned char native[16] = {0}, file[16], got[16];
+        long double value;
+        quad wide;
+
+        if (i % 2 == 0)
+            exponent = exponents[random_bits() % 6];
+        if (i % 3 == 0)
+            high &= low;
+        if (i % 5 == 0)
+            low = (low & UINT64_C(7) << 48) + i % 3;
+        exponent |= low & 0x8000;
+        high = (high & UINT64_C(0xffffffffffff)) | exponent << 48;
+        memcpy(&wide, (uint64_t[]){low, high}, sizeof(wide));
+        for (int b = 0; b < 16; b++)
+            file[b] = ((unsigned char *)&wide)[15 - b];
+        value = (long double)wide;
+        memcpy(native, &value, 10);
+        assert_int_equal(mpiio_to_native(&conversion, got, file, 1), 0);
+        assert_memory_equal(got, native, 16);
+
+        wide = value;
+        for (int b = 0; b < 16; b++)
+            file[b] = ((unsigned char *)&wide)[15 - b];
+        assert_int_equal(mpiio_to_file(&conversion, got, native, 1), 0);
+        assert_memory_equal(got, file, 16);
+    }
+}
+
+/* Complex pairs of them, at odd addresses and in place. */
+static void extended_complex(void **state)
+{
+    enum { COUNT = 9 };
+    struct mpiio_conversion one = find("long_double", VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
+    struct mpiio_conversion two = find("c_long_double_complex", VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
+    unsigned char file[COUNT * 32 + 2], single[COUNT * 32], pairs[COUNT * 32 + 2];
+
+    (void)state;
+    fill(file, sizeof(file));
+    memset(pairs, 0xee, sizeof(pairs));
+    assert_int_equal(mpiio_to_native(&one, single, file + 1, 2 * COUNT), 0);
+    assert_int_equal(mpiio_to_native(&two, pairs + 1, file + 1, COUNT), 0);
+    assert_memory_equal(pairs + 1, single, COUNT * 32);
+    assert_int_equal(pairs[0], 0xee);
+    assert_int_equal(pairs[COUNT * 32 + 1], 0xee);
+    assert_int_equal(mpiio_to_native(&two, file + 1, file + 1, COUNT), 0);
+    assert_memory_equal(file + 1, single, COUNT * 32);
+    assert_int_equal(mpiio_to_file(&two, pairs + 1, pairs + 1, COUNT), 0);
+    assert_int_equal(mpiio_to_file(&one, single, file + 1, 2 * COUNT), 0);
+    assert_memory_equal(pairs + 1, single, COUNT * 32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(external32),
+        cmocka_unit_test(byte_orders),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(one_too_large),
+        cmocka_unit_test(resized),
+        cmocka_unit_test(extended_values),
+        cmocka_unit_test(extended_rounding),
+        cmocka_unit_test(extended_as_compiler),
+        cmocka_unit_test(extended_complex),
+    };
+
+    return cmocka_run_group_tests_name("conversion", tests, NULL, NULL);
+}
