@@ -29,7 +29,7 @@ void *failing_extra_state = &failing_extra_state; /* the code is what a test put
 const int parallel_thread_safe = 1;
 
 /* For tests. */
-int failing_code = 7;
+int failing_code;
 atomic_int parallel_inside;
 
 /* Threads inside: converters are called by one at a time. */

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* Libraries of user-defined representations: which are loaded, and how converters are called. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "conversion.h"
+#include "datarep.h"
+#include "load.h"
+
+/* A folder of this test's own, with copies of the libraries: who may write there is ours to say. */
+static char folder[64];
+static char library[128], lacking[128];
+
+static void copy(const char *from, const char *to)
+{
+    char command[600];
+
+    snprintf(command, sizeof(command), "cp '%s' '%s' && chmod 755 '%s'", from, to, to);
+    assert_int_equal(system(command), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/mpiio-test-datarep.XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(library, sizeof(library), "%s/libprobe.so", folder);
+    snprintf(lacking, sizeof(lacking), "%s/liblacking.so", folder);
+    copy(PROBE_LIBRARY, library);
+    copy(LACKING_LIBRARY, lacking);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    char command[100];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -r '%s'", folder);
+    return system(command);
+}
+
+/* What was reported. */
+struct reports {
+    int count;
+    char last[600];
+};
+
+static void note(void *argument, const char *message)
+{
+    struct reports *reports = argument;
+
+    reports->count++;
+    snprintf(reports->last, sizeof(reports->last), "%s", message);
+}
+
+static struct vs_user_datarep *load_from(const char *path, const char *name,
+                                         struct reports *reports)
+{
+    struct mpiio_datarep_log log = {.report = note, .argument = reports};
+    struct vs_user_datarep *datarep = NULL;
+    char why[600] = "";
+
+    if (mpiio_datarep_load(reports != NULL ? &log : NULL, name, path, &datarep, why, sizeof(why)) !=
+        0)
+        fail_msg("%s: %s", name, why);
+    assert_string_equal(datarep->name, name);
+    return datarep;
+}
+
+static struct vs_user_datarep *load(const char *name, struct reports *reports)
+{
+    return load_from(library, name, reports);
+}
+
+/* The conversion of a type, as a view finds it. */
+static struct mpiio_conversion find(const struct vs_user_datarep *datarep, const char *type)
+{
+    struct vs_view_facts facts = {.datarep = VS_USER, .user = datarep};
+    struct mpiio_conversion conversion;
+
+    assert_int_equal(
+        mpiio_conversion_find(vs_basic_find(type), &facts, MPIIO_NARROW_REFUSE, &conversion), 0);
+    return conversion;
+}
+
+static void sizes(void **state)
+{
+    struct vs_user_datarep *datarep = load("probe", NULL);
+    struct vs_view_facts facts = {.datarep = VS_USER, .user = datarep};
+    struct mpiio_conversion conversion;
+
+    (void)state;
+    for (size_t i = 0; i < VS_BASICS; i++)
+        assert_int_equal(datarep->file_size[i], strcmp(vs_basic_at(i)->name, "int") ? 0 : 6);
+    assert_int_equal(
+        mpiio_conversion_find(vs_basic_find("short"), &facts, MPIIO_NARROW_REFUSE, &conversion),
+        -ENOTSUP);
+    conversion = find(datarep, "byte"); /* never converted */
+    assert_true(conversion.bytewise);
+    assert_int_equal(conversion.unit, 1);
+    mpiio_datarep_unload(datarep);
+}
+
+/* Many elements, at odd addresses; what is converted from is not changed. */
+static void converting(void **state)
+{
+    enum { COUNT = 100000 };
+    static char native[COUNT * 4 + 1], file[COUNT * 6 + 1], again[COUNT * 4 + 1];
+    static const char *const names[] = {"probe", "other"}; /* with extra_state and without */
+
+    (void)state;
+    for (size_t n = 0; n < 2; n++) {
+        struct vs_user_datarep *datarep = load(names[n], NULL);
+        struct mpiio_conversion conversion = find(datarep, "int");
+
+        assert_false(conversion.bytewise);
+        assert_int_equal(conversion.native, 4);
+        assert_int_equal(conversion.file, 6);
+        for (int i = 0; i < COUNT; i++)
+            memcpy(native + 1 + 4 * i, &(unsigned){(unsigned)i * 77777}, 4);
+        assert_int_equal(mpiio_to_file(&conversion, file + 1, native + 1, COUNT), 0);
+        for (unsigned i = 0; i < COUNT; i++) {
+            unsigned value = i * 77777;
+            const unsigned char expected[] = {'P',
+                                              'R',
+                                              (unsigned char)(value >> 24),
+                                              (unsigned char)(value >> 16),
+                                              (unsigned char)(value >> 8),
+                                              (unsigned char)value};
+            assert_memory_equal(file + 1 + 6 * i, expected, 6);
+        }
+        for (int times = 0; times < 2; times++) {
+            memset(again, 0, sizeof(again));
+            assert_int_equal(mpiio_to_native(&conversion, again + 1, file + 1, COUNT), 0);
+            assert_memory_equal(again + 1, native + 1, COUNT * 4);
+        }
+        assert_int_equal(mpiio_to_native(&conversion, again, file, 0), 0);
+        mpiio_datarep_unload(datarep);
+    }
+}
+
+/* The test's own handle of the library that was loaded, to set what it fails with. */
+static void *symbol(const char *name)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+    void *found = handle != NULL ? dlsym(handle, name) : NULL;
+
+    assert_non_null(found);
+    dlclose(handle);
+    return found;
+}
+
+static void failing(void **state)
+{
+    struct reports reports = {0};
+    struct vs_user_datarep *datarep = load("failing", &reports);
+    struct mpiio_conversion conversion = find(datarep, "int");
+    char bytes[6] = {0}, expected[300];
+    int *code = symbol("failing_code");
+
+    (void)state;
+    *code = 23;
+    assert_int_equal(mpiio_to_file(&conversion, bytes, "aaaa", 1), -EIO);
+    assert_int_equal(reports.count, 1);
+    snprintf(expected, sizeof(expected),
+             "representation failing: write converter failed with MPI error 23 for MPI_INT (%s)",
+             library);
+    assert_string_equal(reports.last, expected);
+    assert_int_equal(mpiio_to_file(&conversion, bytes, "aaaa", 1), -EIO);
+    assert_int_equal(reports.count, 1); /* told once */
+    assert_int_equal(mpiio_to_native(&conversion, bytes, "aaaaaa", 1), -EIO);
+    assert_int_equal(reports.count, 2);
+    assert_non_null(strstr(reports.last, "failing: read converter failed with MPI error 23 for"));
+    *code = 24;
+    assert_int_equal(mpiio_to_file(&conversion, bytes, "aaaa", 1), -EIO);
+    assert_int_equal(reports.count, 3);
+    mpiio_datarep_unload(datarep);
+}
+
+/* Threads. */
+
+struct work {
+    struct mpiio_conversion conversion;
+    int result;
+};
+
+static void *convert_some(void *argument)
+{
+    struct work *work = argument;
+
+    for (int i = 0; i < 20 && work->result == 0; i++) {
+        char native[8], file[13];
+        memcpy(file, "PRabcdPRefgh", sizeof(file));
+        work->result = mpiio_to_native(&work->conversion, native, file, 2);
+    }
+    return NULL;
+}
+
+static void convert_in_threads(const char *name)
+{
+    enum { THREADS = 4 };
+    struct vs_user_datarep *datarep = load(name, NULL);
+    struct work work[THREADS];
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        work[i] = (struct work){.conversion = find(datarep, "int")};
+        assert_int_equal(pthread_create(&threads[i], NULL, convert_some, &work[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(work[i].result, 0);
+    mpiio_datarep_unload(datarep);
+}
+
+/* The library tells when it is called by a second thread, or waits for one. */
+static void one_at_a_time(void **state)
+{
+    (void)state;
+    convert_in_threads("probe");
+}
+
+static void several_at_once(void **state)
+{
+    (void)state;
+    convert_in_threads("parallel");
+}
+
+/* Refusals. */
+
+static void refused(const char *name, const char *path, int error, const char *reason)
+{
+    struct vs_user_datarep *datarep = NULL;
+    char why[600] = "", expected[600];
+    int result = mpiio_datarep_load(NULL, name, path, &datarep, why, sizeof(why));
+
+    snprintf(expected, sizeof(expected), "library %s: %s", path, reason);
+    assert_string_equal(why, expected);
+    assert_int_equal(result, error);
+    assert_null(datarep);
+}
+
+static void untrusted(void **state)
+{
+    char path[160];
+    const struct {
+        mode_t mode;
+        const char *reason;
+    } modes[] = {
+        {0775, "is writable by its group"},
+        {0757, "is writable by others"},
+        {01777, "is writable by others"}, /* sticky or not */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof(path), "it %s", modes[i].reason);
+        chmod(library, modes[i].mode);
+        refused("probe", library, -EPERM, path);
+        chmod(library, 0755);
+        snprintf(path, sizeof(path), "its folder %s", modes[i].reason);
+        chmod(folder, modes[i].mode);
+        refused("probe", library, -EPERM, path);
+        chmod(folder, 0755);
+    }
+    if (geteuid() == 0) { /* only root can give files away */
+        assert_int_equal(chown(library, 12345, 0), 0);
+        refused("probe", library, -EPERM, "it belongs to neither root nor user 0");
+        assert_int_equal(chown(library, 0, 0), 0);
+        assert_int_equal(chown(folder, 12345, 0), 0);
+        refused("probe", library, -EPERM, "its folder belongs to neither root nor user 0");
+        assert_int_equal(chown(folder, 0, 0), 0);
+    }
+    mpiio_datarep_unload(load("probe", NULL));
+}
+
+/* Neither the folder of a symbolic link nor the one it leads to may be open to others. */
+static void links(void **state)
+{
+    char other[128], link[160];
+
+    (void)state;
+    snprintf(other, sizeof(other), "%s/other", folder);
+    snprintf(link, sizeof(link), "%s/link.so", other);
+    assert_int_equal(mkdir(other, 0755), 0);
+    assert_int_equal(symlink(library, link), 0);
+    mpiio_datarep_unload(load_from(link, "probe", NULL));
+    chmod(folder, 0775);
+    refused("probe", link, -EPERM, "its folder is writable by its group");
+    chmod(folder, 0755);
+    chmod(other, 0777);
+    refused("probe", link, -EPERM, "its folder is writable by others");
+    chmod(other, 0755);
+}
+
+static void unusable(void **state)
+{
+    char path[128];
+    FILE *file;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/none.so", folder);
+    refused("probe", path, -ENOENT, "No such file or directory");
+    refused("probe", folder, -EPERM, "its folder is writable by others");
+    refused("probe", "/usr/lib", -EINVAL, "it is not a file");
+    refused("probe", "/dev/null", -EPERM, "it is writable by others");
+    snprintf(path, sizeof(path), "%s/text.so", folder);
+    file = fopen(path, "w");
+    fputs("not a library", file);
+    fclose(file);
+    chmod(path, 0755);
+    refused("probe", path, -ELIBBAD, "file too short");
+    refused("probe", lacking, -ELIBBAD,
+            "it has neither probe_write_conversion_fn nor write_conversion_fn");
+    refused("huge", library, -EINVAL,
+            "1048576 bytes for a value of type double are more than 1024");
+}
+
+static int convert_one(const struct vs_user_datarep *datarep)
+{
+    struct mpiio_conversion conversion = find(datarep, "int");
+    char file[6];
+
+    return mpiio_to_file(&conversion, file, "aaaa", 1);
+}
+
+/* Two libraries at once are two libraries, whatever descriptors they were opened by. */
+static void several_libraries(void **state)
+{
+    struct vs_user_datarep *first, *second;
+    char path[128];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/copy.so", folder);
+    copy(library, path);
+    for (int i = 0; i < 3; i++) {
+        refused("probe", lacking, -ELIBBAD,
+                "it has neither probe_write_conversion_fn nor write_conversion_fn");
+        first = load("failing", NULL);
+        refused("probe", lacking, -ELIBBAD,
+                "it has neither probe_write_conversion_fn nor write_conversion_fn");
+        second = load_from(path, "failing", NULL);
+        *(int *)symbol("failing_code") = 5;
+        assert_int_equal(convert_one(first), -EIO);
+        assert_int_equal(convert_one(second), 0);
+        mpiio_datarep_unload(first);
+        assert_int_equal(convert_one(second), 0);
+        mpiio_datarep_unload(second);
+    }
+}
+
+/* By mpiio_spec_load, from the spec's folder; the views outlive the spec. */
+static void from_a_spec(void **state)
+{
+    struct reports reports = {0};
+    struct mpiio_datarep_log log = {.report = note, .argument = &reports};
+    struct vs_overrides overrides = {.datarep_argument = &log};
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    struct mpiio_conversion conversion;
+    char path[128], file[6], native[4];
+    FILE *out;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/spec.json", folder);
+    out = fopen(path, "w");
+    fputs("{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": \"int\", \"datarep\": "
+          "{\"name\": \"failing\", \"library\": \"./libprobe.so\"}}}",
+          out);
+    fclose(out);
+    assert_int_equal(mpiio_spec_load(path, &overrides, &spec, &error), 0);
+    assert_int_equal(vs_spec_view(spec, 0, 0, &view, &error), 0);
+    vs_spec_free(spec);
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    assert_int_equal(facts->etype_size, 4);
+    assert_int_equal(facts->etype_file_size, 6);
+    assert_int_equal(mpiio_conversion_find(facts->basic, facts, MPIIO_NARROW_REFUSE, &conversion),
+                     0);
+    *(int *)symbol("failing_code") = 0;
+    assert_int_equal(mpiio_to_file(&conversion, file, "\1\2\3\4", 1), 0);
+    assert_memory_equal(file, "PR\4\3\2\1", 6);
+    assert_int_equal(mpiio_to_native(&conversion, native, file, 1), 0);
+    assert_memory_equal(native, "\1\2\3\4", 4);
+    *(int *)symbol("failing_code") = 5;
+    assert_int_equal(mpiio_to_native(&conversion, native, file, 1), -EIO);
+    assert_int_equal(reports.count, 1);
+    vs_view_unref(view);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(converting),
+        cmocka_unit_test(failing),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(several_at_once),
+        cmocka_unit_test(untrusted),
+        cmocka_unit_test(links),
+        cmocka_unit_test(unusable),
+        cmocka_unit_test(several_libraries),
+        cmocka_unit_test(from_a_spec),
+    };
+
+    return cmocka_run_group_tests_name("datarep", tests, make_folder, remove_folder);
+}
