@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../src/core/datarep.h"
 #include "../src/core/load.h"
 #include "../viewspec/cover.h"
 
@@ -17,13 +18,20 @@
 #define UNIQUE_RANKS 16384
 #define COVER_STEPS  1000000
 
+static void log_conversion(void *log, const char *message)
+{
+    fs_log_error(log, "%s", message);
+}
+
 static int load_spec(struct fs_session *session)
 {
+    struct mpiio_datarep_log conversions = {.report = log_conversion, .argument = &session->log};
+    struct vs_overrides overrides = session->options->overrides;
     struct vs_error error = {0};
     char text[1536];
 
-    if (mpiio_spec_load(session->options->spec, &session->options->overrides, &session->spec,
-                        &error) == 0) {
+    overrides.datarep_argument = &conversions;
+    if (mpiio_spec_load(session->options->spec, &overrides, &session->spec, &error) == 0) {
         if (!vs_spec_atomic(session->spec))
             return 0;
         fs_complain(session->options, "%s: /atomic: atomic mode is not supported",

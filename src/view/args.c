@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datarep.h"
 #include "load.h"
 #include "units.h"
 
@@ -163,6 +164,12 @@ static int parse_args(const struct view_command *command, int argc, char **argv,
     return status ? status : -1;
 }
 
+static void tell_conversion(void *argument, const char *message)
+{
+    (void)argument;
+    view_message("%s", message);
+}
+
 int view_run(const struct view_command *command, int argc, char **argv)
 {
     struct view_args args = {.rank = -1, .length = -1};
@@ -178,10 +185,12 @@ int view_run(const struct view_command *command, int argc, char **argv)
     status = parse_args(command, argc, argv, &args);
     if (status >= 0)
         goto out;
+    struct mpiio_datarep_log conversions = {.report = tell_conversion};
     struct vs_overrides overrides = {.file = args.file,
                                      .ranks = args.ranks,
                                      .defines = args.defines,
-                                     .define_count = args.define_count};
+                                     .define_count = args.define_count,
+                                     .datarep_argument = &conversions};
     if (mpiio_spec_load(args.spec, &overrides, &spec, &error))
         status = view_spec_failed(&error);
     else
