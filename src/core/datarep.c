@@ -30,10 +30,15 @@ struct datarep {
     char *name, *path; /* owned */
     struct converter read, write;
     void *extra_state;
-    bool thread_safe;     /* else: */
-    pthread_mutex_t lock; /* around each call of a converter */
+    bool thread_safe; /* else converters are called with others_wait held */
     struct mpiio_datarep_log log;
 };
+
+/*
+ * Held around each call of a converter that is not said to be thread-safe. One for all of the
+ * process: representations may share a library, and libraries what they are linked to.
+ */
+static pthread_mutex_t others_wait = PTHREAD_MUTEX_INITIALIZER;
 
 /* Bytes that a converter is given at a time, on either side. Both buffers are on the stack. */
 #define CHUNK 16384
@@ -100,7 +105,7 @@ static struct datarep *make(const char *name, const char *path)
         return NULL;
     made->name = strdup(name);
     made->path = strdup(path);
-    if (made->name == NULL || made->path == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+    if (made->name == NULL || made->path == NULL) {
         free(made->name);
         free(made->path);
         free(made);
@@ -140,7 +145,6 @@ void mpiio_datarep_unload(struct vs_user_datarep *datarep)
     struct datarep *made = datarep->library;
 
     mpiio_library_close(&made->library);
-    pthread_mutex_destroy(&made->lock);
     free(made->name);
     free(made->path);
     free(made);
@@ -171,11 +175,11 @@ static int call(struct datarep *datarep, struct converter *converter, size_t num
     int error;
 
     if (!datarep->thread_safe)
-        pthread_mutex_lock(&datarep->lock);
+        pthread_mutex_lock(&others_wait);
     error = converter->function(native, mpiio_datatype_handle(number), (int)count, file, 0,
                                 datarep->extra_state);
     if (!datarep->thread_safe)
-        pthread_mutex_unlock(&datarep->lock);
+        pthread_mutex_unlock(&others_wait);
     if (error != 0)
         report(datarep, converter, number, error);
     return error == 0 ? 0 : -EIO;

@@ -29,8 +29,8 @@ void mpiio_datarep_unload(struct vs_user_datarep *datarep);
 /*
  * Convert count elements of basic type `number` (vs_basic_number), which the representation has,
  * from one contiguous buffer to another; no pointer needs to be aligned. -EIO where the library's
- * converter fails: some elements may have been converted then. Local and thread-safe: a library's
- * converters are called one at a time, unless it says that they need not be.
+ * converter fails: some elements may have been converted then. Local and thread-safe: converters
+ * are called one at a time in the process, but those of libraries that say they are thread-safe.
  */
 int mpiio_datarep_to_native(const struct vs_user_datarep *datarep, size_t number, void *native,
                             const void *file, size_t count);

@@ -113,6 +113,7 @@ static enum kind kind_of(MPI_Datatype datatype, int *size)
             return types[i].kind;
         }
     }
+    *size = 0;
     return UNKNOWN;
 }
 

@@ -211,35 +211,37 @@ static void *convert_some(void *argument)
     return NULL;
 }
 
-static void convert_in_threads(const char *name)
+/* Two representations of one library, by turns. */
+static void convert_in_threads(const char *name, const char *other)
 {
     enum { THREADS = 4 };
-    struct vs_user_datarep *datarep = load(name, NULL);
+    struct vs_user_datarep *datareps[] = {load(name, NULL), load(other, NULL)};
     struct work work[THREADS];
     pthread_t threads[THREADS];
 
     for (int i = 0; i < THREADS; i++) {
-        work[i] = (struct work){.conversion = find(datarep, "int")};
+        work[i] = (struct work){.conversion = find(datareps[i % 2], "int")};
         assert_int_equal(pthread_create(&threads[i], NULL, convert_some, &work[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(work[i].result, 0);
-    mpiio_datarep_unload(datarep);
+    mpiio_datarep_unload(datareps[0]);
+    mpiio_datarep_unload(datareps[1]);
 }
 
 /* The library tells when it is called by a second thread, or waits for one. */
 static void one_at_a_time(void **state)
 {
     (void)state;
-    convert_in_threads("probe");
+    convert_in_threads("probe", "other");
 }
 
 static void several_at_once(void **state)
 {
     (void)state;
-    convert_in_threads("parallel");
+    convert_in_threads("parallel", "parallel");
 }
 
 /* Refusals. */
