@@ -29,7 +29,7 @@ in_stage() {
 
 @test "install: headers, library, pkg-config file" {
     local header
-    for header in error map spec slice store; do
+    for header in basic conversion datarep element error map spec slice store; do
         in_stage "include/mpiio/$header.h"
     done
     in_stage 'lib*/**/pkgconfig/mpiio.pc' || in_stage 'lib*/pkgconfig/mpiio.pc'
@@ -39,7 +39,7 @@ in_stage() {
 @test "install: man pages that man can show" {
     local page
     for page in man1/mpiio-mount.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
-        man8/mpiio-fused.8 man5/viewspec.5; do
+        man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-datarep.7; do
         in_stage "share/man/$page"
         run -0 --separate-stderr man --warnings -l "$prefix/share/man/$page"
         [[ $output == *NAME* ]]
