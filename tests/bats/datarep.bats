@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# User-defined data representations: libraries that convert, through commands and mounts.
+
+# shellcheck disable=SC2154 # helper.bash sets mnt and top
+load helper
+
+# take LIBRARY...: copies of the libraries of tests/datarep, which no one else may write to.
+take() {
+    local name
+    for name in "$@"; do
+        install -m 755 "$MPIIO_BUILD/tests/datarep/lib$name.so" .
+    done
+}
+
+# spec TYPE NAME LIBRARY [RANKS]: x.json, the ranks of x.dat take turns over values of TYPE.
+spec() {
+    cat >x.json <<END
+{ "viewspec": 1, "file": "x.dat", "ranks": ${4:-1},
+  "view": { "etype": "$1", "filetype": { "type": "scatter" },
+            "datarep": { "name": "$2", "library": "$3" } } }
+END
+}
+
+# 1, -1.5, 0 and pi as F_floating numbers, and what they are here.
+vax_reals() {
+    printf '\x80\x40\0\0\xc0\xc0\0\0\0\0\0\0\x49\x41\xdb\x0f' >x.dat
+    /usr/bin/python3 - >x.expected <<'END'
+import struct, sys
+sys.stdout.buffer.write(struct.pack("<4f", 1, -1.5, 0, 3.14159274))
+END
+}
+
+@test "datarep: cat and put through a library beside the spec" {
+    take vax
+    vax_reals
+    spec real vax ./libvax.so
+    mpiio-view cat x.json -r 0 | cmp - x.expected
+    cp x.dat x.before
+    : >x.dat
+    mpiio-view put x.json -r 0 <x.expected
+    cmp x.dat x.before
+    mpiio-view cat x.json -r 0 --offset 5 --length 6 | cmp - <(tail -c +6 x.expected | head -c 6)
+}
+
+@test "datarep: a struct of a library's types, by absolute path, from any folder" {
+    take vax
+    cat >s.json <<END
+{ "viewspec": 1, "file": "s.dat", "ranks": 2,
+  "view": { "etype": { "type": "struct", "blocklengths": [1, 1, 2], "displacements": [0, 2, 10],
+                       "types": ["integer2", "double_precision", "byte"] },
+            "filetype": { "type": "scatter" },
+            "datarep": { "name": "vaxg", "library": "$tmp/libvax.so" } } }
+END
+    # Records of 12 bytes: 7, 1.0, "ab"; 8, pi, "cd".
+    printf '\7\0\x10\x40\0\0\0\0\0\0ab\10\0\x29\x40\xfb\x21\x44\x54\x18\x2dcd' >s.dat
+    cd /
+    mpiio-view cat "$tmp/s.json" -r 1 >"$tmp/got"
+    /usr/bin/python3 - "$tmp/got" <<'END'
+import math, struct, sys
+assert struct.unpack("<hd2s", open(sys.argv[1], "rb").read()) == (8, math.pi, b"cd")
+END
+}
+
+@test "datarep: reads and writes of a mount, whole and torn" {
+    take vax
+    vax_reals
+    spec real vax ./libvax.so 2
+    mount_spec x.json
+    cmp "$mnt/rank0" <(head -c 4 x.expected; tail -c +9 x.expected | head -c 4)
+    [ "$(getfattr -n user.mpiio.datarep --only-values "$mnt/rank1")" = vax ]
+    # The upper half of pi becomes that of -1.5.
+    printf '\xc0\xbf' | dd of="$mnt/rank1" bs=1 seek=6 conv=notrunc status=none
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 1 | cmp - <(printf '\0\0\xc0\xbf\xdb\x0f\xc0\xbf')
+    mpiio-view cat x.json -r 0 | cmp - <(head -c 4 x.expected; tail -c +9 x.expected | head -c 4)
+}
+
+@test "datarep: converters that call MPI, in a daemon in the background" {
+    take asking
+    printf 'abcdefgh' | /usr/bin/python3 -c '
+import sys
+sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' >x.dat
+    spec short inverted libasking.so
+    [ "$(mpiio-view cat x.json -r 0)" = abcdefgh ]
+    mount_spec x.json
+    [ "$(cat "$mnt/rank0")" = abcdefgh ]
+    printf XY | dd of="$mnt/rank0" bs=1 seek=3 conv=notrunc status=none
+    [ "$(cat "$mnt/rank0")" = abcXYfgh ]
+    mpiio-umount "$mnt"
+    [ "$(mpiio-view cat x.json -r 0)" = abcXYfgh ]
+}
+
+@test "datarep: MPI in a converter does not join the job that the command is started in" {
+    take asking
+    printf '\x9e\x9d' >x.dat
+    spec short inverted libasking.so
+    local mpiexec
+    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$mpiexec" >/dev/null; then
+            break
+        fi
+    done
+    run -0 timeout -s KILL 60 "$mpiexec" -n 2 mpiio-view cat x.json -r 0 </dev/null 3>&-
+    [ "$output" = abab ]
+}
+
+@test "datarep: a converter that fails is EIO, and its name is in the log" {
+    take asking
+    printf 'abcdefgh' >x.dat
+    spec double failing libasking.so
+    local message='representation failing: read converter failed with MPI error 23 for MPI_DOUBLE'
+    run -1 --separate-stderr mpiio-view cat x.json -r 0
+    [ -z "$output" ]
+    [[ $stderr == *"mpiio-view: $message ($tmp/libasking.so)"* ]]
+    [[ $stderr == *"Input/output error"* ]]
+    mount_spec x.json -o "log=$tmp/log"
+    run -1 cat "$mnt/rank0"
+    [[ $output == *"Input/output error"* ]]
+    run -1 cat "$mnt/rank0"
+    grep -F "$message ($tmp/libasking.so)" log
+    [ "$(grep -c 'read converter failed' log)" -eq 1 ]
+    run -1 dd if=/dev/zero of="$mnt/rank0" bs=8 count=1 conv=notrunc
+    grep -F "${message/read/write}" log
+    [ "$(cat x.dat)" = abcdefgh ]
+    mpiio-umount "$mnt"
+}
+
+@test "datarep: no mount with a library that others can write to" {
+    take vax
+    vax_reals
+    spec real vax ./libvax.so
+    chmod g+w libvax.so
+    run -2 mpiio-mount x.json "$mnt"
+    [[ $output == *"x.json:3:"*": /view/datarep: library $tmp/./libvax.so: it is writable by its group" ]]
+    run ! is_mounted
+    chmod g-w libvax.so
+    chmod o+w .
+    run -2 mpiio-view cat x.json -r 0
+    [[ $output == *": its folder is writable by others" ]]
+    chmod o-w .
+    mpiio-view cat x.json -r 0 | cmp - x.expected
+    spec long vax ./libvax.so
+    run -2 mpiio-view cat x.json -r 0
+    [[ $output == *'representation "vax" has no MPI_LONG' ]]
+}
+
+# The C text of mpiio-datarep(7), compiled as it says there.
+@test "datarep: the example of mpiio-datarep(7) works" {
+    awk '/^```$/ { text = !text; if (text) block++; next } text { print >block ".txt" }' \
+        "$top/man/mpiio-datarep.7.scd"
+    cp "$(grep -l '^#include' ./*.txt)" vaxf.c
+    # shellcheck disable=SC2046 # options
+    gcc -shared -fPIC -o libvaxf.so vaxf.c $(pkg-config --cflags mpich) -lm
+    sed -n '/^{/,/^ .*} }$/p' "$(grep -l '^\$ gcc' ./*.txt)" >vaxf.json
+    vax_reals
+    mv x.dat vax.dat
+    mpiio-view cat vaxf.json -r 0 | cmp - x.expected
+    cp vax.dat before
+    : >vax.dat
+    mpiio-view put vaxf.json -r 0 <x.expected
+    cmp vax.dat before
+}
