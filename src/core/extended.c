@@ -15,8 +15,7 @@
 
 struct extended {
     uint64_t mantissa;
-    uint16_t sign_exponent;
-    uint8_t padding[6];
+    uint64_t sign_exponent; /* in the low 16 bits; padding above them */
 };
 
 struct binary128 {
@@ -43,19 +42,20 @@ static struct binary128 widen(struct extended value)
     };
 }
 
-/* Rounds a finite number: mantissa and exponent without, low the bits that are cut off. */
+/*
+ * Rounds a finite number; low: the bits that are cut off. Half of the values of foreign files are
+ * rounded up, so there is no branch on it: what is half or more carries into the mantissa.
+ */
 static void round_even(uint64_t *mantissa, uint64_t *exponent, uint64_t low)
 {
     const uint64_t half = UINT64_C(1) << (LOW_BITS - 1);
 
-    if (low < half || (low == half && (*mantissa & 1) == 0))
-        return;
-    ++*mantissa;
-    if (*mantissa == 0) {
+    *mantissa += (low + half - 1 + (*mantissa & 1)) >> LOW_BITS;
+    if (*exponent == 0) {
+        *exponent = *mantissa >> 63;
+    } else if (*mantissa == 0) {
         *mantissa = LEADING_BIT;
         ++*exponent;
-    } else if (*exponent == 0) {
-        *exponent = *mantissa >> 63;
     }
 }
 
@@ -79,7 +79,7 @@ static struct extended narrow(struct binary128 value)
     }
     return (struct extended){
         .mantissa = mantissa,
-        .sign_exponent = (uint16_t)(sign | exponent),
+        .sign_exponent = sign | exponent,
     };
 }
 
