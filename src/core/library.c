@@ -138,45 +138,55 @@ static const char *const job_variables[] = {
 
 #define JOB_VARIABLES (sizeof(job_variables) / sizeof(job_variables[0]))
 
-static int initialise_alone(int (*initialise)(int *, char ***, int, int *))
+/* Takes the variables out of the environment, and copies of them into values. */
+static int hide_job(char *values[JOB_VARIABLES])
 {
-    const int multiple = 3; /* MPI_THREAD_MULTIPLE */
-    char *values[JOB_VARIABLES];
-    int provided, result;
-
     for (size_t i = 0; i < JOB_VARIABLES; i++) {
         const char *value = getenv(job_variables[i]);
 
-        values[i] = value != NULL ? strdup(value) : NULL;
+        if (value != NULL && (values[i] = strdup(value)) == NULL)
+            return -ENOMEM;
         unsetenv(job_variables[i]);
     }
-    result = initialise(NULL, NULL, multiple, &provided);
+    return 0;
+}
+
+static void restore_job(char *values[JOB_VARIABLES])
+{
     for (size_t i = 0; i < JOB_VARIABLES; i++) {
         if (values[i] != NULL)
             setenv(job_variables[i], values[i], 1);
         free(values[i]);
     }
-    return result;
+}
+
+static int initialise_alone(const struct why *why, void *handle)
+{
+    const int multiple = 3; /* MPI_THREAD_MULTIPLE */
+    int (*initialise)(int *, char ***, int, int *);
+    char *values[JOB_VARIABLES] = {NULL};
+    int provided, code = 0, error;
+
+    if (!find_function(handle, "MPI_Init_thread", &initialise))
+        return refuse(why, -ELIBBAD, "it has MPI_Initialized but no MPI_Init_thread");
+    error = hide_job(values);
+    if (error == 0)
+        code = initialise(NULL, NULL, multiple, &provided);
+    restore_job(values);
+    return code == 0 ? error : refuse(why, -EIO, "MPI_Init_thread failed with MPI error %d", code);
 }
 
 static int start_mpi(const struct why *why, struct mpiio_library *library)
 {
     int (*initialised)(int *flag);
-    int (*initialise)(int *, char ***, int, int *);
-    int flag = 0, result;
+    int flag = 0;
 
     if (!find_function(library->handle, "MPI_Initialized", &initialised))
         return 0;
     library->pinned = true;
     if (dlsym(library->handle, "ompi_mpi_byte") != NULL)
         return refuse(why, -ELIBBAD, "it is linked to Open MPI, not to MPICH");
-    result = initialised(&flag);
-    if (result == 0 && !flag) {
-        if (!find_function(library->handle, "MPI_Init_thread", &initialise))
-            return refuse(why, -ELIBBAD, "it has MPI_Initialized but no MPI_Init_thread");
-        result = initialise_alone(initialise);
-    }
-    return result == 0 ? 0 : refuse(why, -EIO, "MPI cannot be initialised: MPI error %d", result);
+    return initialised(&flag) == 0 && flag ? 0 : initialise_alone(why, library->handle);
 }
 
 int mpiio_library_open(struct mpiio_library *library, const char *path, char *why, size_t why_size)
@@ -218,11 +228,11 @@ void *mpiio_library_symbol(const struct mpiio_library *library, const char *pref
                            const char *symbol)
 {
     char *name = NULL;
-    void *found = NULL;
+    void *found;
 
-    if (asprintf(&name, "%s_%s", prefix, symbol) >= 0) {
-        found = dlsym(library->handle, name);
-        free(name);
-    }
+    if (asprintf(&name, "%s_%s", prefix, symbol) < 0)
+        return NULL;
+    found = dlsym(library->handle, name);
+    free(name);
     return found != NULL ? found : dlsym(library->handle, symbol);
 }

@@ -228,18 +228,24 @@ static struct mpiio_conversion find(const struct vs_user_datarep *datarep, const
 static void asking(void)
 {
     struct sigaction before[NSIG], after;
-    int initialized = 1, status = -1;
+    int initialized = 1, size = 0, status = -1;
     bool same = true;
 
     for (int i = 1; i < NSIG; i++)
         sigaction(i, NULL, &before[i]);
+    setenv("PMI_FD", "999", 1); /* of a job that there is not */
+    setenv("PMI_RANK", "7", 1);
     MPI_Initialized(&initialized);
     struct vs_user_datarep *datarep = load("inverted", ASKING_LIBRARY);
     ok(datarep != NULL && !initialized, "a library that needs MPI is loaded before it runs");
     if (datarep == NULL)
         return;
     MPI_Initialized(&initialized);
-    ok(initialized, "MPI is initialised for the library");
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ok(initialized && size == 1, "MPI is initialised for the library, as a job of one");
+    const char *rank = getenv("PMI_RANK"), *fd = getenv("PMI_FD");
+    ok(rank != NULL && strcmp(rank, "7") == 0 && fd != NULL && strcmp(fd, "999") == 0,
+       "the environment is as it was");
     for (int i = 1; i < NSIG; i++)
         if (sigaction(i, NULL, &after) == 0 && after.sa_handler != before[i].sa_handler)
             same = false;
