@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_LOCK_H
+#define MPIIO_LOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Locks of byte ranges of a file, by open file descriptions (F_OFD_SETLKW): they exclude threads
+ * of this process, other daemons, and programs that use fcntl(2) locks, such as MPI programs in
+ * atomic mode. Locks of one description do not exclude each other, so each lock that is held has a
+ * description of its own; a few are kept open for the next ones.
+ */
+#define MPIIO_LOCKS_KEPT 16
+
+struct mpiio_locks {
+    int fd;                            /* of the file; borrowed */
+    bool writable;                     /* locks may be exclusive */
+    pthread_mutex_t lock;              /* never held during a system call */
+    int kept;                          /* guarded by lock */
+    int description[MPIIO_LOCKS_KEPT]; /* open and without locks; guarded by lock */
+};
+
+/* A lock that is held. */
+struct mpiio_lock {
+    int description;
+};
+
+/*
+ * Starts without locks over fd, which is borrowed and open for reading, and for writing too where
+ * writable says so. 0 or a negative errno. Local.
+ */
+int mpiio_locks_init(struct mpiio_locks *locks, int fd, bool writable);
+
+/* No lock may be held, and no other thread may use locks any more. Local. */
+void mpiio_locks_destroy(struct mpiio_locks *locks);
+
+/*
+ * Waits until [start, end) of the file, 0 <= start < end, can be locked: exclusive, or shared with
+ * others that are shared. end may be INT64_MAX for all that follows start. The lock is the
+ * caller's, to be released by any thread. Signals do not end the wait, and nothing detects a
+ * deadlock: a caller that holds a lock must not wait for another one. -EOPNOTSUPP where the
+ * filesystem has no locks, -EBADF for an exclusive lock of a file that is not writable, -EMFILE,
+ * ... Thread-safe.
+ */
+int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
+                       struct mpiio_lock *lock);
+
+/* Thread-safe. */
+void mpiio_lock_release(struct mpiio_locks *locks, struct mpiio_lock *lock);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Locks of byte ranges: they exclude threads, programs with fcntl locks, and stop at their ends.
+ * Linked with --wrap=fcntl64: the lock calls can be made to fail.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "lock.h"
+#include "slice_fixture.h"
+
+static int fcntl_error; /* what the next lock calls fail with; 0: nothing */
+static int fcntl_fails; /* how many of them */
+
+int __real_fcntl64(int fd, int command, ...);
+int __wrap_fcntl64(int fd, int command, ...);
+
+int __wrap_fcntl64(int fd, int command, ...)
+{
+    va_list arguments;
+    void *argument;
+
+    va_start(arguments, command);
+    argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (command == F_OFD_SETLKW && fcntl_fails > 0) {
+        fcntl_fails--;
+        errno = fcntl_error;
+        return -1;
+    }
+    return __real_fcntl64(fd, command, argument);
+}
+
+static struct mpiio_locks locks;
+static int file;
+
+static int start(void **state)
+{
+    (void)state;
+    file = make_file();
+    return mpiio_locks_init(&locks, file, true);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    mpiio_locks_destroy(&locks);
+    close(file);
+    return 0;
+}
+
+/* What kind of lock another process finds in its way when it wants [first, last] exclusively. */
+static int foreign_finds(int64_t first, int64_t last)
+{
+    int status;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock range = {.l_type = F_WRLCK, .l_start = first, .l_len = last - first + 1};
+
+        _exit(fcntl(file, F_GETLK, &range) == 0 ? range.l_type : 255);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void other_processes_see_the_range(void **state)
+{
+    struct mpiio_lock lock, tail;
+
+    (void)state;
+    assert_int_equal(mpiio_lock_acquire(&locks, 10, 20, true, &lock), 0);
+    assert_int_equal(mpiio_lock_acquire(&locks, 1000, INT64_MAX, false, &tail), 0);
+    assert_int_equal(foreign_finds(0, 9), F_UNLCK);
+    assert_int_equal(foreign_finds(9, 10), F_WRLCK);
+    assert_int_equal(foreign_finds(19, 19), F_WRLCK);
+    assert_int_equal(foreign_finds(20, 999), F_UNLCK);
+    assert_int_equal(foreign_finds(1 << 30, 1 << 30), F_RDLCK);
+    mpiio_lock_release(&locks, &lock);
+    assert_int_equal(foreign_finds(0, 999), F_UNLCK);
+    mpiio_lock_release(&locks, &tail);
+    assert_int_equal(foreign_finds(0, 1 << 30), F_UNLCK);
+}
+
+/* A process that holds a lock until it reads the end of go, and says so on held. */
+static pid_t foreign_holder(int64_t first, int64_t length, int held, int go)
+{
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock range = {.l_type = F_WRLCK, .l_start = first, .l_len = length};
+        char byte;
+
+        if (fcntl(file, F_SETLKW, &range) != 0 || write(held, "", 1) != 1 ||
+            read(go, &byte, 1) != 1 || pwrite(file, "f", 1, first) != 1)
+            _exit(1);
+        _exit(0);
+    }
+    return child;
+}
+
+struct waiter {
+    pthread_t thread;
+    int64_t start, end;
+    bool exclusive;
+    atomic_bool has;
+    char seen;
+};
+
+static void *wait_for_lock(void *argument)
+{
+    struct waiter *waiter = argument;
+    struct mpiio_lock lock;
+
+    if (mpiio_lock_acquire(&locks, waiter->start, waiter->end, waiter->exclusive, &lock) != 0)
+        return NULL;
+    atomic_store(&waiter->has, true);
+    if (pread(file, &waiter->seen, 1, waiter->start) != 1)
+        waiter->seen = '?';
+    mpiio_lock_release(&locks, &lock);
+    return NULL;
+}
+
+static void start_waiter(struct waiter *waiter)
+{
+    assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_lock, waiter), 0);
+}
+
+static void nothing(int number)
+{
+    (void)number;
+}
+
+static void a_foreign_lock_is_waited_for(void **state)
+{
+    struct waiter waiter = {.start = 5, .end = 6, .exclusive = true};
+    struct sigaction action = {.sa_handler = nothing};
+    struct timespec moment = {.tv_nsec = 20000000};
+    struct mpiio_lock beside;
+    int held[2], go[2], status;
+    char byte;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(held), 0);
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    write_file(file, "..........", 10, 0);
+    child = foreign_holder(4, 3, held[1], go[0]);
+    assert_int_equal(read(held[0], &byte, 1), 1);
+    assert_int_equal(mpiio_lock_acquire(&locks, 7, 100, true, &beside), 0);
+    start_waiter(&waiter);
+    for (int i = 0; i < 5; i++) {
+        nanosleep(&moment, NULL);
+        pthread_kill(waiter.thread, SIGUSR1); /* does not end the wait */
+    }
+    nanosleep(&moment, NULL);
+    assert_false(atomic_load(&waiter.has));
+    assert_int_equal(write(go[1], "", 1), 1);
+    pthread_join(waiter.thread, NULL);
+    assert_true(atomic_load(&waiter.has));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    mpiio_lock_release(&locks, &beside);
+    for (int i = 0; i < 2; i++) {
+        close(held[i]);
+        close(go[i]);
+    }
+}
+
+static void shared_locks_share(void **state)
+{
+    struct waiter shared = {.start = 0, .end = 8}, exclusive = {.end = 1, .exclusive = true};
+    struct timespec moment = {.tv_nsec = 50000000};
+    struct mpiio_lock lock;
+
+    (void)state;
+    write_file(file, "x", 1, 0);
+    assert_int_equal(mpiio_lock_acquire(&locks, 0, 100, false, &lock), 0);
+    start_waiter(&shared);
+    pthread_join(shared.thread, NULL);
+    assert_true(atomic_load(&shared.has));
+    start_waiter(&exclusive);
+    nanosleep(&moment, NULL);
+    assert_false(atomic_load(&exclusive.has));
+    mpiio_lock_release(&locks, &lock);
+    pthread_join(exclusive.thread, NULL);
+    assert_true(atomic_load(&exclusive.has));
+}
+
+/* More threads than descriptions are kept add to a number in the file. */
+#define THREADS 24
+#define ROUNDS  50
+
+static void *add_ones(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct mpiio_lock lock;
+        int64_t number = 0;
+
+        if (mpiio_lock_acquire(&locks, 64, 72, true, &lock) != 0 ||
+            pread(file, &number, sizeof(number), 64) != sizeof(number))
+            return argument;
+        number++;
+        if (pwrite(file, &number, sizeof(number), 64) != sizeof(number))
+            return argument;
+        mpiio_lock_release(&locks, &lock);
+    }
+    return NULL;
+}
+
+static void threads_exclude_each_other(void **state)
+{
+    pthread_t threads[THREADS];
+    int64_t number = 0;
+    void *failed;
+
+    (void)state;
+    write_file(file, &number, sizeof(number), 64);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, add_ones, &locks), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    assert_int_equal(pread(file, &number, sizeof(number), 64), sizeof(number));
+    assert_int_equal(number, THREADS * ROUNDS);
+    assert_in_range(locks.kept, 1, MPIIO_LOCKS_KEPT);
+}
+
+static void a_filesystem_without_locks_is_told_apart(void **state)
+{
+    static const int none[] = {ENOLCK, EOPNOTSUPP, ENOSYS};
+    struct mpiio_lock lock;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        fcntl_error = none[i];
+        fcntl_fails = 1;
+        assert_int_equal(mpiio_lock_acquire(&locks, 0, 1, true, &lock), -EOPNOTSUPP);
+    }
+    fcntl_error = EIO;
+    fcntl_fails = 1;
+    assert_int_equal(mpiio_lock_acquire(&locks, 0, 1, true, &lock), -EIO);
+    fcntl_error = EINTR;
+    fcntl_fails = 3;
+    assert_int_equal(mpiio_lock_acquire(&locks, 0, 1, true, &lock), 0);
+    fcntl_error = EIO; /* the release: the description goes, and its lock with it */
+    fcntl_fails = 1;
+    mpiio_lock_release(&locks, &lock);
+    assert_int_equal(foreign_finds(0, 1), F_UNLCK);
+}
+
+static void a_file_for_reading_has_shared_locks_only(void **state)
+{
+    struct mpiio_locks reading;
+    struct mpiio_lock lock;
+
+    (void)state;
+    assert_int_equal(mpiio_locks_init(&reading, file, false), 0);
+    assert_int_equal(mpiio_lock_acquire(&reading, 0, 1, true, &lock), -EBADF);
+    assert_int_equal(mpiio_lock_acquire(&reading, 0, 1, false, &lock), 0);
+    mpiio_lock_release(&reading, &lock);
+    mpiio_locks_destroy(&reading);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(other_processes_see_the_range, start, end),
+        cmocka_unit_test_setup_teardown(a_foreign_lock_is_waited_for, start, end),
+        cmocka_unit_test_setup_teardown(shared_locks_share, start, end),
+        cmocka_unit_test_setup_teardown(threads_exclude_each_other, start, end),
+        cmocka_unit_test_setup_teardown(a_filesystem_without_locks_is_told_apart, start, end),
+        cmocka_unit_test_setup_teardown(a_file_for_reading_has_shared_locks_only, start, end),
+    };
+
+    return cmocka_run_group_tests_name("lock", tests, NULL, NULL);
+}
