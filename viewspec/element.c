@@ -19,13 +19,24 @@ static void push(struct vs_element_cursor *cursor, const struct vs_record *recor
     cursor->frames[cursor->depth++] = (struct vs_element_frame){record, part, left};
 }
 
-/* Skips the whole instances before slice offset `offset`. Returns how many. */
-static int64_t skip(struct vs_elements *run, const struct vs_repeat *repeat, int64_t offset)
+static int64_t skip_instances(struct vs_elements *run, const struct vs_repeat *repeat,
+                              int64_t instances)
 {
-    int64_t instances = (offset - run->offset) / repeat->native;
     run->offset += instances * repeat->native;
     run->position += instances * repeat->file;
     return instances;
+}
+
+/* Skips the whole instances before slice offset `offset`. Returns how many. */
+static int64_t skip(struct vs_elements *run, const struct vs_repeat *repeat, int64_t offset)
+{
+    return skip_instances(run, repeat, (offset - run->offset) / repeat->native);
+}
+
+/* How many instances of a view's etype have slice offsets and positions of 64 bits. */
+static int64_t most(const struct vs_repeat *etype)
+{
+    return INT64_MAX / (etype->native > etype->file ? etype->native : etype->file);
 }
 
 void vs_elements_start(struct vs_element_cursor *cursor, const struct vs_view *view, int64_t offset,
@@ -33,8 +44,7 @@ void vs_elements_start(struct vs_element_cursor *cursor, const struct vs_view *v
 {
     const struct vs_repeat *repeat = vs_view_elements(view);
     struct vs_elements *run = &cursor->run;
-    int64_t larger = repeat->native > repeat->file ? repeat->native : repeat->file;
-    int64_t left = INT64_MAX / larger; /* the slice is the first etype over and over */
+    int64_t left = most(repeat); /* the slice is the first etype over and over */
     int64_t limit = left * repeat->native;
     cursor->depth = 0;
     cursor->end = 0;
@@ -108,4 +118,31 @@ bool vs_elements_next(struct vs_element_cursor *cursor, struct vs_elements *run)
             next->count -= count;
     }
     return true;
+}
+
+bool vs_elements_find(const struct vs_view *view, int64_t position, struct vs_elements *run)
+{
+    const struct vs_repeat *repeat = vs_view_elements(view);
+    *run = (struct vs_elements){0};
+    if (position < 0 || position >= most(repeat) * repeat->file)
+        return false;
+    skip_instances(run, repeat, position / repeat->file);
+    while (repeat->record) {
+        const struct vs_record *record = repeat->record;
+        int64_t part = vs_node_entry(record->file, record->count, position - run->position);
+        run->offset += record->native[part];
+        run->position += record->file[part];
+        repeat = &record->parts[part];
+        skip_instances(run, repeat, (position - run->position) / repeat->file);
+    }
+    set_run(run, repeat, 1);
+    return true;
+}
+
+int64_t vs_elements_offset(const struct vs_view *view, int64_t position)
+{
+    struct vs_elements run;
+    if (!vs_elements_find(view, position, &run))
+        return position;
+    return run.offset + (run.native == run.file ? position - run.position : 0);
 }

@@ -63,4 +63,16 @@ void vs_elements_start(struct vs_element_cursor *cursor, const struct vs_view *v
  */
 bool vs_elements_next(struct vs_element_cursor *cursor, struct vs_elements *run);
 
+/*
+ * The element that holds the byte at position, as a run of one. Returns false where position is
+ * negative or behind the etypes that are not left out. O(depth * log(width)). Local.
+ */
+bool vs_elements_find(const struct vs_view *view, int64_t position, struct vs_elements *run);
+
+/*
+ * The slice offset of position: that of its element and, where this has the same size in the file,
+ * as many bytes more. Local.
+ */
+int64_t vs_elements_offset(const struct vs_view *view, int64_t position);
+
 #endif
