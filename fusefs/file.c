@@ -133,15 +133,19 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 /*
  * close(2). The kernel has sent what it held back of the slice before, and tells of its errors
  * itself; what is left to tell is that others could not have the file stored, and that something
- * of the slice is not stored yet.
+ * of the slice is not stored yet, or has no value that can be.
  */
 static int do_flush(struct fs_session *session, struct fs_handle *handle)
 {
     int failed = fs_sync_missed(session, handle);
+    int torn;
 
     if (handle->slice == NULL)
         return failed;
     fs_store_lost(session);
+    torn = handle->writes ? fs_settle(session, handle->slice) : 0;
+    if (failed == 0)
+        failed = torn;
     return failed != 0 ? failed : fs_losses_error(&session->losses, handle->slice->inode);
 }
 

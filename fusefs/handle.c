@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "handle.h"
+#include "operations.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +21,27 @@ static void leave(struct fs_slice *slice, struct fs_handle *handle)
         *link = handle->next;
 }
 
+/* Whether a slice is open for writing. Lock held. */
+static bool is_written(const struct fs_slice *slice)
+{
+    const struct fs_handle *handle = slice->handles;
+
+    while (handle != NULL && !handle->writes)
+        handle = handle->next;
+    return handle != NULL;
+}
+
 void fs_handle_free(struct fs_session *session, struct fs_handle *handle)
 {
     if (handle->slice != NULL) {
+        bool last;
+
         pthread_mutex_lock(&session->slices.lock);
         leave(handle->slice, handle);
+        last = handle->writes && !is_written(handle->slice);
         pthread_mutex_unlock(&session->slices.lock);
+        if (last)
+            fs_give_up(session, handle->slice);
         fs_slices_put(&session->slices, handle->slice);
     }
     free(handle->text);

@@ -45,8 +45,10 @@ static const char help_text[] =
     "      --version            print the version and exit\n"
     "\n"
     "Mount options: ro, rw (default: as the file can be opened), create (make the file if it is\n"
-    "missing), unique (nobody else has the file open: writes may be held back), threads=N\n"
-    "(worker threads at most), log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
+    "missing), unique (nobody else has the file open: writes may be held back), narrow=refuse or\n"
+    "narrow=truncate (integers that the file has no room for), threads=N (worker threads at "
+    "most),\n"
+    "log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
     "and FUSE's own: allow_other (which implies default_permissions), allow_root, auto_unmount,\n"
     "default_permissions, nosuid, nodev, noexec, noatime, fsname=NAME, ...\n"
     "\n"
@@ -156,6 +158,11 @@ static int mount_option(struct fs_options *options, const char *option)
         if (n < 0)
             return usage(options, "max_read= needs a number from 4096 to 1048576: ", value);
         options->max_read = (unsigned)n;
+        return 0;
+    }
+    if ((value = value_of(option, "narrow=")) != NULL) {
+        if (!mpiio_narrow_parse(value, &options->narrow))
+            return usage(options, "narrow= needs refuse or truncate: ", value);
         return 0;
     }
     if ((value = value_of(option, "log=")) != NULL) {

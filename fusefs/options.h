@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../src/core/conversion.h"
 #include "../viewspec/spec.h"
 
 /* The largest READ that libfuse 3.14 and the kernel agree on, in bytes. */
@@ -30,6 +31,7 @@ struct fs_options {
     enum fs_access access;
     bool create;                           /* make the file if it is missing */
     bool unique;                           /* nobody else has the file open */
+    enum mpiio_narrow narrow;              /* integers that the file has no room for */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
     unsigned threads;  /* worker threads at most, >= 1 */

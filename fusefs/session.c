@@ -71,9 +71,6 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
     }
     if (error.code != 0)
         fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
-    else if (failed == -ENOTSUP)
-        fs_complain(session->options, "%s: the view's data representation cannot be read",
-                    session->options->spec);
     else
         fs_complain(session->options, "%s: %s", session->options->spec, strerror(-failed));
     return failed == -ENOMEM ? 1 : 2;
@@ -124,7 +121,7 @@ static int check_views(struct fs_session *session)
     session->resolved_length = strlen(session->resolved);
     if (pthread_key_create(&session->buffer, free) != 0 ||
         fs_slices_init(&session->slices, &session->tree, session->store, session->common,
-                       session->resolved_length) != 0) {
+                       session->options->narrow, session->resolved_length) != 0) {
         fs_complain(session->options, "out of memory");
         return 1;
     }

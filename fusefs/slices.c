@@ -12,11 +12,11 @@
 #define IDLE_BYTES ((size_t)8 << 20)
 
 int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct mpiio_store *store,
-                   struct vs_view **common, size_t text_length)
+                   struct vs_view **common, enum mpiio_narrow narrow, size_t text_length)
 {
     size_t limit = IDLE_BYTES / (text_length + 1);
 
-    *slices = (struct fs_slices){.tree = tree, .store = store, .common = common};
+    *slices = (struct fs_slices){.tree = tree, .store = store, .common = common, .narrow = narrow};
     slices->idle_limit = limit > IDLE_MAX ? IDLE_MAX : limit < IDLE_MIN ? IDLE_MIN : limit;
     return -pthread_mutex_init(&slices->lock, NULL);
 }
@@ -106,7 +106,7 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
     else
         failed = vs_spec_view(slices->tree->spec, node.view, node.rank, &view, error);
     if (failed == 0)
-        failed = mpiio_slice_new(slices->store, view, &slice->slice);
+        failed = mpiio_slice_new(slices->store, view, slices->narrow, &slice->slice);
     if (failed != 0) {
         free(slice);
         return failed;

@@ -46,6 +46,7 @@ struct fs_slices {
     const struct fs_tree *tree; /* borrowed */
     struct mpiio_store *store;  /* borrowed */
     struct vs_view **common;    /* by view: the one view of all ranks, or NULL; borrowed */
+    enum mpiio_narrow narrow;   /* of all slices */
     size_t idle_limit;          /* how many unreferenced slices are kept */
 
     pthread_mutex_t lock;
@@ -63,7 +64,7 @@ struct fs_slices {
  * which the memory of a compiled view is judged. Returns 0 or a negative errno.
  */
 int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct mpiio_store *store,
-                   struct vs_view **common, size_t text_length);
+                   struct vs_view **common, enum mpiio_narrow narrow, size_t text_length);
 
 /* Frees all slices; none may be referenced any more. */
 void fs_slices_free(struct fs_slices *slices);

@@ -34,6 +34,32 @@ void fs_lost(struct fs_session *session, const struct fs_slice *slice, const cha
                      (long long)node.rank, length, offset, strerror(-error));
 }
 
+int fs_settle(struct fs_session *session, const struct fs_slice *slice)
+{
+    bool begun = fs_losses_begin_write(&session->losses);
+    int64_t offset, length;
+    int failed = mpiio_slice_settle(slice->slice, false, &offset, &length);
+
+    fs_losses_end_write(&session->losses, begun);
+    return failed;
+}
+
+void fs_give_up(struct fs_session *session, const struct fs_slice *slice)
+{
+    struct fs_node node = fs_tree_node(&session->tree, slice->inode);
+    bool begun = fs_losses_begin_write(&session->losses);
+    int64_t offset, length;
+    int failed;
+
+    while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
+        if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
+            fs_log_error(&session->log,
+                         "rank %lld: the element at %" PRId64 " was written in part and is given "
+                         "up: %s",
+                         (long long)node.rank, offset, strerror(-failed));
+    fs_losses_end_write(&session->losses, begun);
+}
+
 /* fsync(2) of the file; a failure is kept for those who have written and did not ask. */
 static int sync_file(struct fs_session *session, bool data_only)
 {
@@ -57,14 +83,17 @@ int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
 
 int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
 {
-    int failed, missed, lost;
+    int failed, missed, lost, torn;
 
     fs_store_lost(session);
+    torn = fs_settle(session, handle->slice);
     failed = sync_file(session, data_only);
     missed = fs_sync_missed(session, handle);
     lost = fs_losses_error(&session->losses, handle->slice->inode);
     if (failed == 0)
         failed = missed;
+    if (failed == 0)
+        failed = torn;
     if (failed == 0)
         failed = lost;
     if (failed == 0)
@@ -80,18 +109,26 @@ void fs_sync_written(struct fs_session *session, struct fs_handle *handle)
     atomic_store(&handle->unsynced, true);
 }
 
-/* Has the kernel send what it holds back of the slices. Waits for it, and so for other threads. */
+/*
+ * Has the kernel send what it holds back of the slices, and settles them. Waits for it, and so for
+ * other threads.
+ */
 static int send_pages(struct fs_session *session)
 {
     struct fs_slice **list;
     int64_t count = fs_slices_written(&session->slices, &list);
+    int failed = 0;
 
     for (int64_t i = 0; i < count; i++) {
+        int torn;
+
         fuse_lowlevel_notify_inval_inode(session->fuse, list[i]->inode_open, 0, 0);
+        torn = fs_settle(session, list[i]);
+        failed = failed != 0 ? failed : torn;
         fs_slices_put(&session->slices, list[i]);
     }
     free(list);
-    return count < 0 ? (int)count : 0;
+    return count < 0 ? (int)count : failed;
 }
 
 int fs_sync_all(struct fs_session *session)

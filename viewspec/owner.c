@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "owner.h"
 
-#include <errno.h>
-#include <stdio.h>
-
-static int not_supported(const struct vs_view_facts *facts, struct vs_error *error)
-{
-    if (!error->code) {
-        error->code = -ENOTSUP;
-        snprintf(
-            error->reason, sizeof error->reason,
-            "data representation %s: not supported (its elements have other sizes in the file)",
-            facts->datarep_name);
-    }
-    return -ENOTSUP;
-}
+#include "element.h"
 
 /* 1 where the rank's slice holds the byte, 0 where not. */
 static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_owner *owner,
@@ -25,14 +12,12 @@ static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_o
 
     if (result)
         return result;
-    const struct vs_view_facts *facts = vs_view_facts(view);
-    if (facts->etype_size != facts->etype_file_size) {
-        result = not_supported(facts, error);
-    } else {
+    int64_t position = vs_map_find(vs_view_map(view), query->displacement);
+    result = position >= 0 &&
+             (query->file_size < 0 || position < vs_view_positions(view, query->file_size));
+    if (result) {
         owner->rank = rank;
-        owner->offset = vs_map_find(vs_view_map(view), query->displacement);
-        result = owner->offset >= 0 && (query->file_size < 0 ||
-                                        owner->offset < vs_view_positions(view, query->file_size));
+        owner->offset = vs_elements_offset(view, position);
     }
     vs_view_unref(view);
     return result;

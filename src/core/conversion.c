@@ -2,12 +2,19 @@
 #include "conversion.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "datarep.h"
 #include "extended.h"
 #include "swap.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native is x86-64's representation");
+
+bool mpiio_narrow_parse(const char *text, enum mpiio_narrow *narrow)
+{
+    *narrow = strcmp(text, "truncate") == 0 ? MPIIO_NARROW_TRUNCATE : MPIIO_NARROW_REFUSE;
+    return *narrow == MPIIO_NARROW_TRUNCATE || strcmp(text, "refuse") == 0;
+}
 
 /* Same sizes, bytes reversed within units. */
 static void find_swap(struct mpiio_conversion *conversion, size_t unit)

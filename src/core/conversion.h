@@ -19,6 +19,9 @@ enum mpiio_narrow {
     MPIIO_NARROW_TRUNCATE, /* its least significant bytes are stored */
 };
 
+/* "refuse" or "truncate", as options have them: true where text is one. */
+bool mpiio_narrow_parse(const char *text, enum mpiio_narrow *narrow);
+
 /*
  * How elements of one basic type are converted. Immutable; holds nothing that must be freed. Valid
  * as long as the view.

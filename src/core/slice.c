@@ -8,6 +8,7 @@
 #include "back.h"
 #include "cover.h"
 #include "fetch.h"
+#include "import.h"
 #include "put.h"
 #include "slice_private.h"
 #include "store_private.h"
@@ -40,21 +41,37 @@ static int find_disjoint(const struct vs_map *map, bool *disjoint)
     return error == -ENOMEM ? error : 0;
 }
 
-int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpiio_slice **slice)
+static int init(struct mpiio_slice *slice, enum mpiio_narrow narrow)
 {
-    struct mpiio_slice *new = NULL;
+    const struct vs_map *map = vs_view_map(slice->view);
     int error = 0;
 
-    if (!vs_view_facts(view)->identical) {
-        error = -ENOTSUP;
-    } else if ((new = malloc(sizeof(*new))) == NULL) {
-        error = -ENOMEM;
-    } else {
-        *new = (struct mpiio_slice){.store = store, .view = view};
-        if (store->writable)
-            error = find_disjoint(vs_view_map(view), &new->disjoint);
+    slice->limit = vs_map_facts(map)->limit;
+    if (!vs_view_facts(slice->view)->identical) {
+        error = mpiio_codec_new(slice->view, narrow, &slice->codec);
+        if (error != 0)
+            return error;
+        slice->limit = slice->codec->limit;
+    }
+    if (slice->store->writable)
+        error = find_disjoint(map, &slice->disjoint);
+    return error != 0 ? error : mpiio_torn_init(&slice->torn);
+}
+
+int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_narrow narrow,
+                    struct mpiio_slice **slice)
+{
+    struct mpiio_slice *new = malloc(sizeof(*new));
+    int error = -ENOMEM;
+
+    if (new != NULL) {
+        *new = (struct mpiio_slice){
+            .store = store, .view = view, .truncates = narrow == MPIIO_NARROW_TRUNCATE};
+        error = init(new, narrow);
     }
     if (error != 0) {
+        if (new != NULL)
+            free(new->codec);
         free(new);
         vs_view_unref(view);
         return error;
@@ -66,6 +83,8 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpii
 void mpiio_slice_free(struct mpiio_slice *slice)
 {
     if (slice != NULL) {
+        mpiio_torn_destroy(&slice->torn);
+        free(slice->codec);
         vs_view_unref(slice->view);
         free(slice);
     }
@@ -159,7 +178,10 @@ static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length
         length = SSIZE_MAX;
     if ((int64_t)length > there - offset)
         length = (size_t)(there - offset);
-    mpiio_slice_fetch(slice, offset, length, buffer, &fetched, done);
+    if (slice->codec != NULL)
+        mpiio_import(slice, offset, length, buffer, &fetched, done);
+    else
+        mpiio_slice_fetch(slice, offset, length, buffer, &fetched, done);
     bytes = cut(slice, offset, size, &fetched);
     /* An error is told when nothing comes before it, as read(2) does. */
     return bytes == 0 && fetched.error != 0 ? fetched.error : bytes;
@@ -191,25 +213,71 @@ static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int wh
     return found < 0 ? -errno : found;
 }
 
+/* An element of a slice; without conversion, a byte. */
+struct place {
+    int64_t offset, behind;       /* slice offsets */
+    int64_t displacement, beyond; /* in the file */
+};
+
+static struct place place_of(const struct mpiio_slice *slice, const struct mpiio_element *element)
+{
+    int64_t displacement = vs_map_displacement(vs_view_map(slice->view), element->position);
+    int64_t native = 1, file = 1;
+
+    if (element->conversion != NULL) {
+        native = (int64_t)element->conversion->native;
+        file = (int64_t)element->conversion->file;
+    }
+    return (struct place){element->offset, element->offset + native, displacement,
+                          displacement + file};
+}
+
+static struct place place_at_offset(const struct mpiio_slice *slice, int64_t offset)
+{
+    struct mpiio_element element = {NULL, offset, offset};
+
+    if (slice->codec != NULL)
+        element = mpiio_codec_element(slice->codec, offset);
+    return place_of(slice, &element);
+}
+
+/* The place of the first byte at or behind displacement; end where there is none. */
+static int64_t offset_from(const struct mpiio_slice *slice, int64_t displacement, int64_t end)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+    int64_t position = vs_map_lower_bound(map, displacement);
+
+    if (position >= vs_map_facts(map)->limit)
+        return end;
+    return slice->codec == NULL ? position : mpiio_codec_element_at(slice->codec, position).offset;
+}
+
 /*
- * The first slice offset from offset on, below end, whose byte lies in data or a hole as whence
- * says; end where there is none, or a negative errno. Each step passes an extent of the file or a
- * gap of the view, never single runs: the view's displacements ascend.
+ * The first slice offset from offset on, below end, whose element lies in data or a hole as whence
+ * says, in data where in both; end where there is none, or a negative errno. Each step passes an
+ * extent of the file or a gap of the view, never single runs: the view's displacements ascend.
  */
 static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence, int64_t size,
                           int64_t end)
 {
-    const struct vs_map *map = vs_view_map(slice->view);
-
     while (offset < end) {
-        int64_t displacement = vs_map_displacement(map, offset);
-        int64_t found = seek_file(slice, displacement, whence, size);
+        struct place place = place_at_offset(slice, offset);
+        int64_t found = seek_file(slice, place.displacement, SEEK_DATA, size);
+        bool is_data = found >= 0 && found < place.beyond;
 
+        if (found < 0 && found != -ENXIO)
+            return found;
+        if (is_data == (whence == SEEK_DATA))
+            return offset;
+        if (is_data)
+            found = seek_file(slice, place.displacement, SEEK_HOLE, size);
         if (found == -ENXIO)
             return end;
-        if (found < 0 || found <= displacement)
-            return found < 0 ? found : offset;
-        offset = vs_map_lower_bound(map, found);
+        if (found < 0)
+            return found;
+        /* A hole may begin, and data end, within an element. */
+        found = offset_from(slice, found, end);
+        offset = found > offset ? found : place.behind;
     }
     return end;
 }
@@ -227,15 +295,16 @@ static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, 
 }
 
 /*
- * Where the order in the slice is not the order in the file, all counts as data; also while there
- * is data that the file does not have yet.
+ * Where the order in the slice is not the order in the file, all counts as data; and where zeros in
+ * the file may be something else in the slice, or there is data that the file does not have yet.
  */
 static bool can_seek(const struct mpiio_slice *slice)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
     struct mpiio_back *back = slice->store->back;
 
-    return facts->monotonic && facts->disjoint && (back == NULL || mpiio_back_is_empty(back));
+    return facts->monotonic && facts->disjoint && vs_view_facts(slice->view)->datarep != VS_USER &&
+           slice->torn.count == 0 && (back == NULL || mpiio_back_is_empty(back));
 }
 
 int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)

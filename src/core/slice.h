@@ -6,23 +6,26 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "conversion.h"
 #include "spec.h"
 #include "store.h"
 
 /*
  * A slice: what one rank's view selects of the shared file, as one contiguous run of bytes in
  * native representation. Offsets and lengths are slice offsets, in bytes. All functions are local
- * and thread-safe; none holds a lock during I/O but mpiio_slice_append. Errors are negative errno
- * values.
+ * and thread-safe; none holds a lock during I/O but mpiio_slice_append, and those that are said to
+ * under "Representations". Errors are negative errno values.
  */
 struct mpiio_slice;
 
 /*
  * Makes the slice of view in store. Takes over the caller's reference to view (also on failure)
- * and borrows store, which must outlive the slice. -ENOTSUP where the view's data representation
- * needs a conversion that is not there.
+ * and borrows store, which must outlive the slice. narrow is what becomes of integers that are
+ * written and that the file's representation has no room for. -ENOTSUP where the view's data
+ * representation needs a conversion that is not there.
  */
-int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, struct mpiio_slice **slice);
+int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_narrow narrow,
+                    struct mpiio_slice **slice);
 
 /* NULL is allowed. No other thread may use the slice any more. */
 void mpiio_slice_free(struct mpiio_slice *slice);
@@ -49,13 +52,15 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice);
  * Reads up to length bytes from offset into buffer. Returns how many were read: fewer than length
  * only at the end of the slice, by the file's size at some moment during the call; 0 at or behind
  * the end. A file that is truncated meanwhile gives a short count, never a signal and never bytes
- * that the file does not hold.
+ * that the file does not hold. -EIO where the converter of a user's representation fails.
  */
 ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset);
 
 /*
  * lseek(2)'s SEEK_DATA and SEEK_HOLE by the holes of the file: the first slice offset at or behind
- * offset that is not (is) in a hole. -ENXIO as lseek says.
+ * offset that is not (is) in a hole. An element that lies partly in data is data, and so is all of
+ * a view whose order is not the file's, or whose representation is the user's own. -ENXIO as lseek
+ * says.
  */
 int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset);
 int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
@@ -63,17 +68,30 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
 /*
  * Writing.
  *
- * Only the bytes that are given change in the file: nothing is read to be written back, so no
- * other writer of other bytes, in any process, loses any. What is acknowledged is in the file (in
- * the kernel's page cache; mpiio_store_sync for the device), is seen by every read that begins
- * afterwards, and has moved the file's times. Where bytes are written behind the end the file
- * grows, and is never made shorter; what nobody wrote reads as zeros. It grows to the end of the
- * last etype written to, so that all that was written can be read back: the slice may then be
- * longer than offset + length, by less than an etype.
+ * Only the bytes that are given change in the file: nothing is read to be written back (but see
+ * "Representations"), so no other writer of other bytes, in any process, loses any. What is
+ * acknowledged is in the file (in the kernel's page cache; mpiio_store_sync for the device), is
+ * seen by every read that begins afterwards, and has moved the file's times. Where bytes are
+ * written behind the end the file grows, and is never made shorter; what nobody wrote reads as
+ * zeros. It grows to the end of the last etype written to, so that all that was written can be read
+ * back: the slice may then be longer than offset + length, by less than an etype.
  *
  * Common errors: -EBADF where the store was not opened for writing; -EINVAL for a negative offset;
  * -EFBIG behind the last displacement below 2^63, or where the filesystem or RLIMIT_FSIZE says so.
  * As write(2) does, a call beyond that limit raises SIGXFSZ: a program that is to live ignores it.
+ *
+ * Representations. Where the file's bytes of an element are the native ones in another order, each
+ * byte that is written goes to its own place. An element of another kind (other sizes, other
+ * formats) that is written in part is read, changed and written back, under a lock of the store and
+ * an exclusive one (fcntl(2)) of the element's bytes in the file; writers of whole elements of this
+ * kind hold both shared meanwhile, so that none loses any. Other programs that write such a file
+ * at the same time must use fcntl locks. A filesystem without locks leaves only the store's own.
+ *
+ * Whole elements of a call of up to 4 MiB are converted before anything is stored: -ERANGE, where a
+ * value does not fit and narrow refuses it, and -EIO, where the user's converter fails, leave the
+ * file as it was. An element in parts may have no value that fits before its last part comes: what
+ * was written of it is then kept with the slice, seen by those who read it, and stored when it has
+ * one; mpiio_slice_settle tells of those that never got one.
  */
 
 /*
@@ -112,5 +130,15 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size);
  * before an error stays so.
  */
 int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length);
+
+/*
+ * Stores elements that were written in part and wait for their rest, as they are, with the bytes
+ * of the file where none were written. Returns 0, or the negative errno of the first that has no
+ * value in the file (-ERANGE, -EIO) or cannot be stored; its slice offset and size are put into
+ * offset and length. Without last all are tried, and those that failed wait on. With last, the
+ * first that fails is given up, and the caller calls again until 0 comes. Costs nothing where there
+ * are none. What is kept when the slice is freed is lost.
+ */
+int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, int64_t *length);
 
 #endif

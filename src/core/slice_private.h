@@ -4,18 +4,21 @@
 
 #include <stdbool.h>
 
+#include "codec.h"
 #include "fetch.h"
 #include "slice.h"
+#include "torn.h"
 
-/*
- * What is inside a slice: for the other files of this folder only. Slice offset and position are
- * the same number here: only identical views are accepted.
- */
+/* What is inside a slice: for the other files of this folder only. */
 struct mpiio_slice {
     struct mpiio_store *store; /* borrowed */
     struct vs_view *view;      /* one reference */
     uint64_t id;               /* for write-back */
     bool disjoint;             /* no byte of the file is held twice: it may be written */
+    int64_t limit;             /* slice offsets below it have a position */
+    struct mpiio_codec *codec; /* NULL: slice offsets are positions, and nothing is converted */
+    bool truncates;            /* integers are narrowed to their least significant bytes */
+    struct mpiio_torn torn;
 };
 
 /*

@@ -22,6 +22,20 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
+/* A writer is not to starve where others never stop to write whole elements. */
+static int init_elements_lock(struct mpiio_store *store)
+{
+    pthread_rwlockattr_t attributes;
+    int error = pthread_rwlockattr_init(&attributes);
+
+    if (error != 0)
+        return -error;
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    error = pthread_rwlock_init(&store->elements_lock, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+    return -error;
+}
+
 static int init(struct mpiio_store *store, int fd, bool writable)
 {
     int error;
@@ -34,13 +48,23 @@ static int init(struct mpiio_store *store, int fd, bool writable)
     error = mpiio_behind_init(&store->behind, fd, &store->windows);
     if (error != 0)
         goto windows;
-    error = -pthread_mutex_init(&store->append_lock, NULL);
+    error = mpiio_locks_init(&store->locks, fd, writable);
     if (error != 0)
         goto behind;
+    error = init_elements_lock(store);
+    if (error != 0)
+        goto locks;
+    error = -pthread_mutex_init(&store->append_lock, NULL);
+    if (error != 0)
+        goto elements_lock;
     error = -pthread_mutex_init(&store->grow_lock, NULL);
     if (error == 0)
         return 0;
     pthread_mutex_destroy(&store->append_lock);
+elements_lock:
+    pthread_rwlock_destroy(&store->elements_lock);
+locks:
+    mpiio_locks_destroy(&store->locks);
 behind:
     mpiio_behind_destroy(&store->behind);
 windows:
@@ -81,6 +105,8 @@ void mpiio_store_close(struct mpiio_store *store)
     if (store != NULL) {
         pthread_mutex_destroy(&store->grow_lock);
         pthread_mutex_destroy(&store->append_lock);
+        pthread_rwlock_destroy(&store->elements_lock);
+        mpiio_locks_destroy(&store->locks);
         mpiio_behind_destroy(&store->behind);
         mpiio_windows_destroy(&store->windows);
         close(store->fd);

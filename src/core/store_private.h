@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "behind.h"
+#include "lock.h"
 #include "store.h"
 #include "window.h"
 
@@ -22,6 +23,10 @@ struct mpiio_store {
     struct mpiio_behind behind;
     pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
     pthread_mutex_t grow_lock;   /* held while space behind the end is prepared for a scatter */
+    /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
+       one is read, changed and written back (export.h). */
+    pthread_rwlock_t elements_lock;
+    struct mpiio_locks locks; /* of parts of the file; acquired before elements_lock */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
     atomic_uint_fast64_t store_reads;

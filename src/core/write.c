@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "export.h"
 #include "slice_private.h"
 #include "store_private.h"
 
@@ -17,14 +18,14 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
 {
     const struct vs_map *map = vs_view_map(slice->view);
     const struct vs_map_facts *facts = vs_map_facts(map);
-    int64_t etype = vs_view_facts(slice->view)->etype_file_size;
+    const struct vs_view_facts *view = vs_view_facts(slice->view);
     int64_t low = 0, high = INT64_MAX;
     int64_t last;
 
-    if (bytes > facts->limit)
+    if (bytes > slice->limit)
         return -EFBIG;
-    /* The limit is a number of whole tiles, and so of whole etypes. */
-    last = (bytes - 1) / etype * etype + (etype - 1);
+    /* The limit is a number of whole etypes. */
+    last = (bytes - 1) / view->etype_size * view->etype_file_size + (view->etype_file_size - 1);
     if (facts->disjoint) {
         int64_t displacement = vs_map_displacement(map, last);
 
@@ -51,7 +52,10 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
  */
 static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
 {
-    bool whole = end % vs_view_facts(slice->view)->etype_file_size == 0;
+    int64_t etype = vs_view_facts(slice->view)->etype_size;
+    /* A part of a converted element may end before its last byte in the file. */
+    bool whole = end % etype == 0 &&
+                 (slice->codec == NULL || (end - offset >= etype && slice->torn.count == 0));
     int64_t needed, size, shown;
     int error;
 
@@ -75,7 +79,6 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
 static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
                            int64_t offset, struct mpiio_counters *done)
 {
-    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
     size_t bytes;
     int error;
 
@@ -85,13 +88,14 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
         return -EINVAL;
     if (length == 0)
         return 0;
-    if (offset >= facts->limit)
+    if (offset >= slice->limit)
         return -EFBIG;
     if (length > SSIZE_MAX)
         length = SSIZE_MAX;
-    if ((int64_t)length > facts->limit - offset)
-        length = (size_t)(facts->limit - offset);
-    bytes = mpiio_slice_put(slice, offset, length, buffer, &error, done);
+    if ((int64_t)length > slice->limit - offset)
+        length = (size_t)(slice->limit - offset);
+    bytes = (slice->codec != NULL ? mpiio_export : mpiio_slice_put)(slice, offset, length, buffer,
+                                                                    &error, done);
     return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
 }
 
@@ -177,6 +181,18 @@ static int allocate_batch(struct mpiio_store *store, struct span *span,
     return error;
 }
 
+/* The positions of the elements that hold the slice's bytes [offset, end). */
+static void positions_of(const struct mpiio_slice *slice, int64_t *offset, int64_t *end)
+{
+    struct mpiio_element last;
+
+    if (slice->codec == NULL)
+        return;
+    last = mpiio_codec_element(slice->codec, *end - 1);
+    *offset = mpiio_codec_element(slice->codec, *offset).position;
+    *end = last.position + (int64_t)last.conversion->file;
+}
+
 int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)
 {
     struct span span = {0};
@@ -194,7 +210,8 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     needed = needed_size(slice, end);
     if (needed < 0)
         return (int)needed;
-    vs_cursor_start(&cursor, vs_view_map(slice->view), offset, length);
+    positions_of(slice, &offset, &end);
+    vs_cursor_start(&cursor, vs_view_map(slice->view), offset, end - offset);
     while (error == 0 && vs_cursor_batch(&cursor, &batch))
         error = allocate_batch(slice->store, &span, &batch);
     if (error == 0)
@@ -205,4 +222,23 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     if (size < 0 || size >= needed)
         return size < 0 ? (int)size : 0;
     return mpiio_store_grow(slice->store, needed);
+}
+
+int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, int64_t *length)
+{
+    struct mpiio_counters done = {0};
+    struct mpiio_torn_element torn = {.offset = -1};
+    int error = 0;
+
+    while (!(last && error != 0) && mpiio_torn_next(&slice->torn, torn.offset + 1, &torn)) {
+        int failed = mpiio_export_torn(slice, &torn, last, &done);
+
+        if (failed != 0 && error == 0) {
+            error = failed;
+            *offset = torn.offset;
+            *length = torn.native;
+        }
+    }
+    mpiio_store_count(slice->store, &done);
+    return error;
 }

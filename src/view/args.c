@@ -23,11 +23,17 @@ static const char common_help[] =
     "1024).\n";
 
 static const struct option long_options[] = {
-    {"ranks", required_argument, NULL, 'n'},  {"file", required_argument, NULL, 'f'},
-    {"define", required_argument, NULL, 'D'}, {"rank", required_argument, NULL, 'r'},
-    {"view", required_argument, NULL, 'v'},   {"offset", required_argument, NULL, 'o'},
-    {"length", required_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+    {"ranks", required_argument, NULL, 'n'},
+    {"file", required_argument, NULL, 'f'},
+    {"define", required_argument, NULL, 'D'},
+    {"rank", required_argument, NULL, 'r'},
+    {"view", required_argument, NULL, 'v'},
+    {"offset", required_argument, NULL, 'o'},
+    {"length", required_argument, NULL, 'l'},
+    {"narrow", required_argument, NULL, 'N'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
 };
 
 /* Says what is wrong and where to read on. */
@@ -67,6 +73,17 @@ static int parse_count(const struct view_command *command, const char *option, c
                         : "expected the number of a rank");
 }
 
+static int parse_narrow(const struct view_command *command, const char *text,
+                        enum mpiio_narrow *narrow)
+{
+    char what[256];
+
+    if (mpiio_narrow_parse(text, narrow))
+        return VIEW_DONE;
+    snprintf(what, sizeof what, "--narrow %s", text);
+    return usage(command, what, "expected refuse or truncate");
+}
+
 /* What stands for the option that getopt_long could not take. */
 static int bad_option(const struct view_command *command, char **argv, int kind)
 {
@@ -97,6 +114,8 @@ static int take_option(const struct view_command *command, int option, struct vi
         return VIEW_DONE;
     case 'o':
         return parse_size(command, "--offset", optarg, &args->offset);
+    case 'N':
+        return parse_narrow(command, optarg, &args->narrow);
     default:
         return parse_size(command, "--length", optarg, &args->length);
     }
@@ -104,7 +123,18 @@ static int take_option(const struct view_command *command, int option, struct vi
 
 static const char *option_name(int option)
 {
-    return option == 'r' ? "-r" : option == 'v' ? "-v" : option == 'o' ? "--offset" : "--length";
+    switch (option) {
+    case 'r':
+        return "-r";
+    case 'v':
+        return "-v";
+    case 'o':
+        return "--offset";
+    case 'N':
+        return "--narrow";
+    default:
+        return "--length";
+    }
 }
 
 static bool takes(const struct view_command *command, int option)
@@ -115,6 +145,8 @@ static bool takes(const struct view_command *command, int option)
         return command->options & (VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET);
     if (option == 'l')
         return command->options & VIEW_TAKES_RANGE;
+    if (option == 'N')
+        return command->options & VIEW_TAKES_NARROW;
     return true;
 }
 

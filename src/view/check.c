@@ -21,8 +21,6 @@ struct summary {
     int64_t tails;       /* bytes of the file in etypes that its end cuts */
     int64_t tail_begin;  /* displacement of the lowest of them */
     int64_t overlapping; /* lowest rank whose own filetype overlaps; -1: none */
-    bool converted;      /* needs a conversion */
-    char datarep[64];
 };
 
 static int64_t min64(int64_t a, int64_t b)
@@ -58,14 +56,12 @@ static void add_rank(struct summary *sum, const struct vs_view *view, int64_t ra
     if (!sum->looked_at++) {
         sum->tile_min = facts->tile_size;
         sum->extent_min = facts->tile_extent;
-        snprintf(sum->datarep, sizeof sum->datarep, "%s", vs_view_facts(view)->datarep_name);
     }
     sum->tile_min = min64(sum->tile_min, facts->tile_size);
     sum->tile_max = max64(sum->tile_max, facts->tile_size);
     sum->extent_min = min64(sum->extent_min, facts->tile_extent);
     sum->extent_max = max64(sum->extent_max, facts->tile_extent);
     sum->idle += facts->tile_size ? 0 : copies;
-    sum->converted = sum->converted || !vs_view_facts(view)->identical;
     if (!facts->disjoint && sum->overlapping < 0)
         sum->overlapping = rank;
     if (file_size < 0)
@@ -190,9 +186,9 @@ static int print_view(const struct vs_spec *spec, size_t index, int64_t file_siz
     return status;
 }
 
-/* What the line does not say well enough. Returns VIEW_FAILED where the view can't be read. */
-static int warn(const struct vs_spec *spec, size_t index, const struct summary *sum,
-                int64_t file_size)
+/* What the line does not say well enough. */
+static void warn(const struct vs_spec *spec, size_t index, const struct summary *sum,
+                 int64_t file_size)
 {
     const char *name = vs_spec_view_name(spec, index);
     char view[300];
@@ -207,17 +203,13 @@ static int warn(const struct vs_spec *spec, size_t index, const struct summary *
         view_message("warning: %s: the file ends inside an etype: its last %" PRId64
                      " bytes are in no slice of it",
                      view, tail_size(sum, file_size));
-    if (!sum->converted)
-        return VIEW_DONE;
-    view_message("%s: data representation %s: not supported", view, sum->datarep);
-    return VIEW_FAILED;
 }
 
 static int check_view(const struct vs_spec *spec, size_t index, int64_t file_size)
 {
     struct summary sum;
     struct vs_cover *cover = vs_cover_new();
-    int status = VIEW_FAILED, warned;
+    int status = VIEW_FAILED;
 
     if (!cover)
         view_message("%s", strerror(ENOMEM));
@@ -225,8 +217,7 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
         status = look_at_ranks(spec, index, file_size, &sum, cover);
     if (!status) {
         status = print_view(spec, index, file_size, &sum, cover);
-        warned = warn(spec, index, &sum, file_size);
-        status = status ? status : warned;
+        warn(spec, index, &sum, file_size);
     }
     vs_cover_free(cover);
     return status;

@@ -127,7 +127,7 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
         return status;
     }
     snprintf(datarep, sizeof datarep, "%s", vs_view_facts(view)->datarep_name);
-    result = mpiio_slice_new(*store, view, slice);
+    result = mpiio_slice_new(*store, view, args->narrow, slice);
     if (!result)
         return VIEW_DONE;
     if (result == -ENOTSUP)
@@ -136,18 +136,6 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
         view_message("%s", strerror(-result));
     mpiio_store_close(*store);
     return VIEW_FAILED;
-}
-
-bool view_has_positions(const struct vs_view *view)
-{
-    const struct vs_view_facts *facts = vs_view_facts(view);
-
-    if (facts->etype_size == facts->etype_file_size)
-        return true;
-    view_message(
-        "data representation %s: not supported (its elements have other sizes in the file)",
-        facts->datarep_name);
-    return false;
 }
 
 int view_close_output(int status)

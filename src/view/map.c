@@ -4,28 +4,46 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "element.h"
+
 /*
- * How many positions to show from the offset on: what --length says, else to the end of the slice,
- * else (the file is not there) to the end of the tile.
+ * How many bytes of the slice to show from the offset on: what --length says, else to the end of
+ * the slice, else (the file is not there) to the end of the tile.
  */
 static int64_t choose_length(const struct view_args *args, const struct vs_spec *spec,
                              const struct vs_view *view)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
-    int64_t file_size, end;
+    int64_t file_size, end, tile;
 
     if (args->length >= 0)
         return args->length;
     file_size = view_file_size(spec);
     if (file_size >= 0) {
-        end = vs_view_positions(view, file_size);
+        end = vs_view_slice_size(view, file_size);
         return end > args->offset ? end - args->offset : 0;
     }
     if (!facts->tile_size)
         return 0;
     view_message("%s: %s: showing one tile (--length shows more)", vs_spec_file(spec),
                  strerror((int)-file_size));
-    return facts->tile_size - args->offset % facts->tile_size;
+    tile = facts->tile_size / vs_view_facts(view)->etype_file_size;
+    tile *= vs_view_facts(view)->etype_size;
+    return tile - args->offset % tile;
+}
+
+/* The position of the slice byte at offset: of its element's first or, if last, last one. */
+static int64_t position_of(const struct vs_view *view, int64_t offset, bool last)
+{
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+
+    vs_elements_start(&cursor, view, offset, 1);
+    if (!vs_elements_next(&cursor, &run))
+        return INT64_MAX - 1;
+    if (run.native == run.file)
+        return run.position + offset - run.offset;
+    return last ? run.position + run.file - 1 : run.position;
 }
 
 static int run(const struct view_args *args, const struct vs_spec *spec)
@@ -37,17 +55,17 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 
     if (status)
         return status;
-    if (!view_has_positions(view)) {
-        vs_view_unref(view);
-        return VIEW_FAILED;
-    }
-    int64_t length = choose_length(args, spec, view);
+    int64_t length = choose_length(args, spec, view), start, end;
     if (length > INT64_MAX - args->offset)
         length = INT64_MAX - args->offset;
-    vs_runs_start(&runs, vs_view_map(view), args->offset, length);
-    while (!ferror(stdout) && vs_runs_next(&runs, &run))
-        printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", run.position, run.displacement,
-               run.length);
+    if (length > 0) {
+        start = position_of(view, args->offset, false);
+        end = position_of(view, args->offset + length - 1, true) + 1;
+        vs_runs_start(&runs, vs_view_map(view), start, end - start);
+    }
+    while (length > 0 && !ferror(stdout) && vs_runs_next(&runs, &run))
+        printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", vs_elements_offset(view, run.position),
+               run.displacement, run.length);
     vs_view_unref(view);
     return VIEW_DONE;
 }

@@ -80,6 +80,18 @@ static int copy_input(struct copy *copy)
     return status;
 }
 
+/* Elements that the input left in parts are to have values now. */
+static int settle(const struct copy *copy)
+{
+    int64_t offset, length;
+    int result = mpiio_slice_settle(copy->slice, false, &offset, &length);
+
+    if (!result)
+        return VIEW_DONE;
+    view_message("%s: %s at slice offset %lld", copy->file, strerror(-result), (long long)offset);
+    return VIEW_FAILED;
+}
+
 static int put(const struct view_args *args, const char *file, struct mpiio_store *store,
                struct mpiio_slice *slice)
 {
@@ -98,6 +110,8 @@ static int put(const struct view_args *args, const char *file, struct mpiio_stor
     }
     status = copy_input(&copy);
     free(copy.buffer);
+    if (!status)
+        status = settle(&copy);
     result = mpiio_store_sync(store, false);
     if (result && !status) {
         view_message("%s: %s", file, strerror(-result));
@@ -122,10 +136,11 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 
 const struct view_command view_put = {
     .name = "put",
-    .options = VIEW_TAKES_RANK | VIEW_TAKES_OFFSET,
+    .options = VIEW_TAKES_RANK | VIEW_TAKES_OFFSET | VIEW_TAKES_NARROW,
     .run = run,
     .summary = "standard input into a slice",
     .help = "Usage: mpiio-view put SPEC -r RANK [-v VIEW] [--offset O]\n"
+            "                      [--narrow=refuse|truncate]\n"
             "Writes standard input into a slice, without a mount. Only bytes of the slice change;\n"
             "where it ends before the input does, the file grows. When it is done all is on the\n"
             "storage device.\n"
@@ -133,6 +148,8 @@ const struct view_command view_put = {
             "  -r, --rank=RANK  whose slice\n"
             "  -v, --view=VIEW  which view, where the spec has several\n"
             "  --offset=O       begin at slice offset O (default 0)\n"
+            "  --narrow=HOW     integers that the file has no room for: refuse (the default) or\n"
+            "                   truncate, which stores their least significant bytes\n"
             "\n"
             "Examples:\n"
             "  mpiio-view put heat.json -r 2 < piece\n"

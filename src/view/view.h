@@ -28,6 +28,7 @@ enum view_options {
     VIEW_TAKES_RANGE = 2,  /* --offset and --length */
     VIEW_TAKES_PLACE = 4,  /* a displacement behind SPEC */
     VIEW_TAKES_OFFSET = 8, /* --offset alone */
+    VIEW_TAKES_NARROW = 16,
 };
 
 /* A subcommand's command line. Strings are borrowed from argv. */
@@ -42,6 +43,7 @@ struct view_args {
     int64_t offset;   /* bytes; 0 without the option */
     int64_t length;   /* bytes; -1 without the option */
     int64_t place;    /* displacement, bytes */
+    enum mpiio_narrow narrow;
 };
 
 struct view_command {
@@ -93,12 +95,6 @@ int64_t view_file_size(const struct vs_spec *spec);
  * or what is wrong is said on stderr. The new reference is the caller's.
  */
 int view_compile(const struct view_args *args, const struct vs_spec *spec, struct vs_view **view);
-
-/*
- * Whether slice offsets of view are positions of its map, which is what map and owner need; says
- * on stderr that it is not.
- */
-bool view_has_positions(const struct vs_view *view);
 
 /*
  * Closes stdout and says what it could not take, but for a reader that has gone. Returns status,

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     if (argc != 2 || mpiio_spec_load(argv[1], NULL, &spec, &error) < 0 ||
         vs_spec_view(spec, 0, 1, &view, &error) < 0 ||
         mpiio_store_open(vs_spec_file(spec), 0, &store) < 0 ||
-        mpiio_slice_new(store, view, &slice) < 0)
+        mpiio_slice_new(store, view, MPIIO_NARROW_REFUSE, &slice) < 0)
         return 1;
     fwrite(data, 1, (size_t)mpiio_slice_read(slice, data, sizeof(data), 0), stdout);
     mpiio_slice_free(slice);

@@ -43,7 +43,7 @@ static int open_slice(const char *path, long long runs, struct mpiio_store **sto
         vs_view_unref(view);
         return rc;
     }
-    return mpiio_slice_new(*store, view, slice);
+    return mpiio_slice_new(*store, view, MPIIO_NARROW_REFUSE, slice);
 }
 
 static int read_random(struct mpiio_slice *slice, uint64_t runs, long long count)

@@ -83,7 +83,7 @@ static inline struct mpiio_slice *make_slice(struct mpiio_store *store, struct v
 {
     struct mpiio_slice *slice = NULL;
 
-    assert_int_equal(mpiio_slice_new(store, view, &slice), 0);
+    assert_int_equal(mpiio_slice_new(store, view, MPIIO_NARROW_REFUSE, &slice), 0);
     return slice;
 }
 

@@ -395,19 +395,6 @@ static void test_open(void **state)
     mpiio_slice_free(NULL);
 }
 
-static void test_conversion_is_refused(void **state)
-{
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = NULL;
-    struct vs_view *view = make_view("\"etype\": \"double\", \"datarep\": \"external32\"");
-
-    (void)state;
-    assert_int_equal(mpiio_slice_new(store, view, &slice), -ENOTSUP);
-    mpiio_store_close(store);
-    close(fd);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,7 +409,6 @@ int main(void)
         cmocka_unit_test(test_truncated_while_read),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_open),
-        cmocka_unit_test(test_conversion_is_refused),
     };
 
     srand(2);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct mpiio_conversion *conversion_of(const struct mpiio_codec *codec,
+                                                    const struct vs_basic *basic)
+{
+    return &codec->conversions[codec->uniform ? 0 : vs_basic_number(basic)];
+}
+
+static int find(const struct mpiio_codec *codec, const struct vs_basic *basic,
+                enum mpiio_narrow narrow, struct mpiio_conversion *conversion)
+{
+    int error = mpiio_conversion_find(basic, vs_view_facts(codec->view), narrow, conversion);
+
+    if (error != 0)
+        return error;
+    return conversion->native <= MPIIO_ELEMENT_NATIVE && conversion->file <= MPIIO_ELEMENT_FILE
+               ? 0
+               : -ENOTSUP;
+}
+
+/* Types that have no conversion, but may not occur in the view at all, are met when they do. */
+static int find_all(struct mpiio_codec *codec, enum mpiio_narrow narrow)
+{
+    for (size_t i = 0; i < VS_BASICS; i++) {
+        int error = find(codec, vs_basic_at(i), narrow, &codec->conversions[i]);
+
+        if (error != 0 && error != -ENOTSUP)
+            return error;
+        if (error != 0)
+            codec->conversions[i] = (struct mpiio_conversion){.native = 0};
+    }
+    return 0;
+}
+
+int mpiio_codec_new(const struct vs_view *view, enum mpiio_narrow narrow,
+                    struct mpiio_codec **codec)
+{
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    size_t count = facts->basic != NULL ? 1 : VS_BASICS;
+    struct mpiio_codec *new = malloc(sizeof(*new) + count * sizeof(new->conversions[0]));
+    int64_t etypes = vs_map_facts(vs_view_map(view))->limit / facts->etype_file_size;
+    int error;
+
+    if (new == NULL)
+        return -ENOMEM;
+    *new = (struct mpiio_codec){.view = view, .uniform = facts->basic != NULL};
+    if (__builtin_mul_overflow(etypes, facts->etype_size, &new->limit))
+        new->limit = INT64_MAX / facts->etype_size * facts->etype_size;
+    error = new->uniform ? find(new, facts->basic, narrow, &new->conversions[0])
+                         : find_all(new, narrow);
+    if (error != 0) {
+        free(new);
+        return error;
+    }
+    new->plain = new->uniform &&new->conversions[0].bytewise;
+    *codec = new;
+    return 0;
+}
+
+struct mpiio_element mpiio_codec_element(const struct mpiio_codec *codec, int64_t offset)
+{
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+
+    if (codec->uniform) {
+        const struct mpiio_conversion *conversion = &codec->conversions[0];
+        int64_t number = offset / (int64_t)conversion->native;
+
+        return (struct mpiio_element){conversion, number * (int64_t)conversion->native,
+                                      number * (int64_t)conversion->file};
+    }
+    vs_elements_start(&cursor, codec->view, offset, 1);
+    vs_elements_next(&cursor, &run);
+    return (struct mpiio_element){conversion_of(codec, run.basic), run.offset, run.position};
+}
+
+struct mpiio_element mpiio_codec_element_at(const struct mpiio_codec *codec, int64_t position)
+{
+    struct vs_elements run;
+
+    vs_elements_find(codec->view, position, &run);
+    return (struct mpiio_element){conversion_of(codec, run.basic), run.offset, run.position};
+}
+
+/* What is left to be decoded. */
+struct decoding {
+    int64_t skip; /* bytes of the next element that are not wanted */
+    size_t left;
+    char *native;
+    const char *file;
+    size_t size; /* bytes from file on */
+};
+
+/* The next element, or the part of it that is wanted. */
+static int decode_part(struct decoding *d, const struct mpiio_conversion *conversion)
+{
+    char value[MPIIO_ELEMENT_NATIVE];
+    size_t bytes = conversion->native - (size_t)d->skip;
+    int error = mpiio_to_native(conversion, value, d->file, 1);
+
+    if (error != 0)
+        return error;
+    bytes = bytes < d->left ? bytes : d->left;
+    memcpy(d->native, value + d->skip, bytes);
+    d->native += bytes;
+    d->left -= bytes;
+    d->file += conversion->file;
+    d->size -= conversion->file;
+    d->skip = 0;
+    return 0;
+}
+
+/* count elements, as a whole. */
+static int decode_whole(struct decoding *d, const struct mpiio_conversion *conversion, size_t count)
+{
+    int error = mpiio_to_native(conversion, d->native, d->file, count);
+
+    if (error != 0)
+        return error;
+    d->native += count * conversion->native;
+    d->left -= count * conversion->native;
+    d->file += count * conversion->file;
+    d->size -= count * conversion->file;
+    return 0;
+}
+
+/* As many of count elements as there are bytes for. */
+static int decode_run(struct decoding *d, const struct mpiio_conversion *conversion, int64_t count)
+{
+    size_t there = d->size / conversion->file;
+    size_t wanted = (size_t)count < there ? (size_t)count : there;
+    int error = 0;
+
+    if (wanted > 0 && d->skip > 0) {
+        error = decode_part(d, conversion);
+        wanted--;
+    }
+    there = d->left / conversion->native;
+    there = wanted < there ? wanted : there;
+    if (error == 0 && there > 0) {
+        error = decode_whole(d, conversion, there);
+        wanted -= there;
+    }
+    if (error == 0 && wanted > 0 && d->left > 0)
+        error = decode_part(d, conversion);
+    return error;
+}
+
+size_t mpiio_codec_decode(const struct mpiio_codec *codec, int64_t offset, size_t length,
+                          void *native, const void *file, size_t size, int *error)
+{
+    struct decoding d = {.left = length, .native = native, .file = file, .size = size};
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+
+    *error = 0;
+    d.skip = offset - mpiio_codec_element(codec, offset).offset;
+    vs_elements_start(&cursor, codec->view, offset, (int64_t)length);
+    while (*error == 0 && vs_elements_next(&cursor, &run)) {
+        const struct mpiio_conversion *conversion = conversion_of(codec, run.basic);
+
+        if (conversion->native == 0)
+            *error = -ENOTSUP;
+        else if (d.size < conversion->file)
+            break;
+        else
+            *error = decode_run(&d, conversion, run.count);
+    }
+    return length - d.left;
+}
+
+int mpiio_codec_encode(const struct mpiio_codec *codec, int64_t offset, size_t length, void *file,
+                       const void *native, bool *bytewise)
+{
+    const char *from = native;
+    char *to = file;
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int error = 0;
+
+    *bytewise = true;
+    vs_elements_start(&cursor, codec->view, offset, (int64_t)length);
+    while (error == 0 && vs_elements_next(&cursor, &run)) {
+        const struct mpiio_conversion *conversion = conversion_of(codec, run.basic);
+        size_t count = (size_t)run.count;
+
+        error = conversion->native == 0 ? -ENOTSUP : mpiio_to_file(conversion, to, from, count);
+        *bytewise = *bytewise && conversion->bytewise;
+        from += count * conversion->native;
+        to += count * conversion->file;
+    }
+    return error;
+}
