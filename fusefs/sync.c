@@ -44,20 +44,35 @@ int fs_settle(struct fs_session *session, const struct fs_slice *slice)
     return failed;
 }
 
-void fs_give_up(struct fs_session *session, const struct fs_slice *slice)
+/* The kernel's pages have what was given up: they go now, or else when the slice is opened. */
+static void drop_pages(struct fs_session *session, struct fs_slice *slice)
+{
+    const struct fs_version unknown = {.settled = false};
+
+    fs_slices_set_filled(&session->slices, slice, &unknown);
+    if (fs_notifier_drop(&session->notifier, slice, slice->inode_open, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+}
+
+void fs_give_up(struct fs_session *session, struct fs_slice *slice)
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
     bool begun = fs_losses_begin_write(&session->losses);
     int64_t offset, length;
+    bool dropped = false;
     int failed;
 
-    while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
+    while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0) {
+        dropped = true;
         if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
             fs_log_error(&session->log,
                          "rank %lld: the element at %" PRId64 " was written in part and is given "
                          "up: %s",
                          (long long)node.rank, offset, strerror(-failed));
+    }
     fs_losses_end_write(&session->losses, begun);
+    if (dropped)
+        drop_pages(session, slice);
 }
 
 /* fsync(2) of the file; a failure is kept for those who have written and did not ask. */

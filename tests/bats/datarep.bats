@@ -145,6 +145,32 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     [[ $output == *'representation "vax" has no MPI_LONG' ]]
 }
 
+# Zeros are no value to this library, and neither is half of one: what is written in parts waits.
+@test "datarep: a library that refuses what it has not written, byte by byte" {
+    take probe
+    spec int probe libprobe.so 2
+    : >x.dat
+    /usr/bin/python3 -c 'import struct, sys
+sys.stdout.buffer.write(struct.pack("<4i", 1, -2, 3, 2**31 - 1))' >ints
+    mount_spec x.json -o "log=$tmp/log"
+    dd if=ints of="$mnt/rank0" bs=1 status=none
+    [ "$(stat -c %s "$mnt/rank0")" -eq 16 ]
+    cmp "$mnt/rank0" ints
+    printf 'PR\0\0\0\1' | cmp - <(head -c 6 x.dat)
+    [ "$(stat -c %s x.dat)" -eq 42 ]
+    # rank1's are still zeros.
+    run -1 cat "$mnt/rank1"
+    run -1 dd if=ints of="$mnt/rank1" bs=1 count=6 conv=notrunc status=none
+    [[ $output == *"Input/output error"* ]]
+    logged log 'written in part and is given up: Input/output error'
+    dd if=ints of="$mnt/rank1" bs=3 conv=notrunc status=none
+    cmp "$mnt/rank1" ints
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 1 | cmp - ints
+    mpiio-view put x.json -r 0 --offset 2 < <(tail -c +3 ints)
+    mpiio-view cat x.json -r 0 | cmp - ints
+}
+
 # The C text of mpiio-datarep(7), compiled as it says there.
 @test "datarep: the example of mpiio-datarep(7) works" {
     awk '/^```$/ { text = !text; if (text) block++; next } text { print >block ".txt" }' \

@@ -86,6 +86,33 @@ ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resiz
     file_is_model 4
 }
 
+# The models are the slices; converted by numpy, they are the file.
+@test "exercise: values in another byte order" {
+    spec_of 2 '{ "disp": 6, "datarep": "external32", "filetype": { "type": "scatter" },
+                 "etype": { "type": "struct", "blocklengths": [1, 2, 1], "displacements": [0, 2, 12],
+                            "types": ["short", "int", "double"] } }' 200006
+    mount_spec x.json
+    slices_of 2
+    exercise --etype=18 --dump=model "${slices[@]}"
+    mpiio-umount "$mnt"
+    /usr/bin/python3 - <<'EOF'
+import numpy
+data = open("x.dat", "rb").read()
+assert data[:6] == open("before.dat", "rb").read()[:6]
+records = len(data[6:]) // 20
+file = numpy.frombuffer(data, numpy.uint8, records * 20, 6).reshape(-1, 20)
+def parts(a):
+    return numpy.concatenate([a[:, 0:10], a[:, 12:20]], axis=1)
+for rank in (0, 1):
+    model = numpy.fromfile(f"model{rank}", numpy.uint8).reshape(-1, 18)
+    want = model.copy()
+    for start, end in ((0, 2), (2, 6), (6, 10), (10, 18)):
+        want[:, start:end] = model[:, start:end][:, ::-1]
+    got = parts(file[rank::2])
+    assert (got == want[:len(got)]).all() and len(got) == len(want), rank
+EOF
+}
+
 @test "exercise: ragged runs, and bytes that are nobody's" {
     spec_of 2 "$ragged" 100001
     mount_spec x.json
@@ -244,25 +271,26 @@ roundtrip() {
 }
 
 @test "exercise: what goes through the slices is what MPI reads, and the other way round" {
-    local kind rank size
-    for kind in darray vector; do
+    local kinds kind rank size
+    for kinds in 'darray m.dat' 'vector m.dat' 'darray m.dat external32' 'vector m.dat external32'; do
+        read -ra kind <<<"$kinds"
         : >m.dat
-        roundtrip spec "$kind" m.dat >m.json
+        roundtrip spec "${kind[@]}" >m.json
         # A tile more than the views need, so that every slice has its full length.
         truncate -s 200000 m.dat
         mount_spec m.json
-        roundtrip read "$kind" m.dat # for the sizes
+        roundtrip read "${kind[@]}" # for the sizes
         for rank in 0 1 2 3; do
             size=$(stat -c %s "rank$rank.read")
             head -c "$size" /dev/urandom >"rank$rank.slice"
             dd if="rank$rank.slice" of="$mnt/rank$rank" bs=1000 conv=notrunc status=none
         done
-        roundtrip read "$kind" m.dat
+        roundtrip read "${kind[@]}"
         for rank in 0 1 2 3; do
             cmp "rank$rank.read" "rank$rank.slice"
             head -c "$(stat -c %s "rank$rank.read")" /dev/urandom >"rank$rank.write"
         done
-        roundtrip write "$kind" m.dat
+        roundtrip write "${kind[@]}"
         for rank in 0 1 2 3; do
             cmp -n "$(stat -c %s "rank$rank.write")" "$mnt/rank$rank" "rank$rank.write"
         done

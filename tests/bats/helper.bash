@@ -189,3 +189,15 @@ gone() {
     done
     return 1
 }
+
+# logged FILE TEXT: true once the text is in the file; waits half a minute at most.
+logged() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        if grep -qF -- "$2" "$1"; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    return 1
+}

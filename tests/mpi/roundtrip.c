@@ -2,13 +2,14 @@
 /*
  * What an MPI program reads and writes through its file views, for comparing with slices.
  *
- *   mpiexec -n RANKS roundtrip spec  KIND FILE    prints the spec whose views it sets
- *   mpiexec -n RANKS roundtrip read  KIND FILE    MPI_File_read_all into rank<N>.read
- *   mpiexec -n RANKS roundtrip write KIND FILE    MPI_File_write_all what is in rank<N>.write
+ *   mpiexec -n RANKS roundtrip spec  KIND FILE [DATAREP]  prints the spec whose views it sets
+ *   mpiexec -n RANKS roundtrip read  KIND FILE [DATAREP]  MPI_File_read_all into rank<N>.read
+ *   mpiexec -n RANKS roundtrip write KIND FILE [DATAREP]  MPI_File_write_all what is in
+ *                                                         rank<N>.write
  *
  * KIND: darray (2-D doubles of 37 x 53, blocks of rows and columns dealt cyclically, behind 24
  * bytes) or vector (3 doubles of every 3 * RANKS, 1000 times a tile; behind 16 bytes). Each rank
- * has as many bytes as its view selects in one tile.
+ * has as many bytes as its view selects in one tile. DATAREP: native (the default), external32.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -88,27 +89,28 @@ static struct view make_view(const char *kind)
     return view;
 }
 
-static void print_spec(const char *kind, const char *path)
+static void print_spec(const char *kind, const char *path, const char *datarep)
 {
     int psizes[2];
     process_grid(psizes);
     printf("{ \"viewspec\": 1, \"file\": \"%s\", \"ranks\": %d,\n", path, ranks);
     if (strcmp(kind, "darray") == 0)
-        printf("  \"view\": { \"disp\": 24, \"etype\": \"double\",\n"
+        printf("  \"view\": { \"disp\": 24, \"etype\": \"double\", \"datarep\": \"%s\",\n"
                "            \"filetype\": { \"type\": \"darray\", \"gsizes\": [%d, %d],\n"
                "                          \"distribs\": [\"cyclic\", \"cyclic\"],\n"
                "                          \"dargs\": [%d, %d], \"psizes\": [%d, %d],\n"
                "                          \"order\": \"C\" } } }\n",
-               ROWS, COLUMNS, ROW_BLOCK, COLUMN_BLOCK, psizes[0], psizes[1]);
+               datarep, ROWS, COLUMNS, ROW_BLOCK, COLUMN_BLOCK, psizes[0], psizes[1]);
     else
         printf("  \"view\": { \"disp\": \"16 + rank * %d\", \"etype\": \"double\",\n"
+               "            \"datarep\": \"%s\",\n"
                "            \"filetype\": { \"type\": \"resized\", \"lb\": 0,\n"
                "                          \"extent\": \"%d * ranks\",\n"
                "                          \"oldtype\": { \"type\": \"vector\", \"count\": %d,\n"
                "                                       \"blocklength\": %d,\n"
                "                                       \"stride\": \"%d * ranks\" } } } }\n",
-               VECTOR_BLOCK * 8, VECTOR_COUNT * VECTOR_BLOCK * 8, VECTOR_COUNT, VECTOR_BLOCK,
-               VECTOR_BLOCK);
+               VECTOR_BLOCK * 8, datarep, VECTOR_COUNT * VECTOR_BLOCK * 8, VECTOR_COUNT,
+               VECTOR_BLOCK, VECTOR_BLOCK);
 }
 
 /* Copies between data and rank<N>.<suffix>, which has exactly that many bytes. */
@@ -124,10 +126,9 @@ static void local_file(const char *suffix, bool writing, void *data, size_t byte
         fail(path);
 }
 
-static void transfer(const char *path, const struct view *view, bool writing)
+static void transfer(const char *path, const struct view *view, const char *datarep, bool writing)
 {
     MPI_File file;
-    char datarep[] = "native";
     int count = view->bytes / 8, got = 0;
     double *data = calloc((size_t)count + 1, sizeof(*data));
     MPI_Status status;
@@ -159,14 +160,15 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc != 4 || (strcmp(argv[2], "darray") != 0 && strcmp(argv[2], "vector") != 0))
-        fail("usage: roundtrip spec|read|write darray|vector FILE");
+    const char *datarep = argc == 5 ? argv[4] : "native";
+    if (argc < 4 || argc > 5 || (strcmp(argv[2], "darray") != 0 && strcmp(argv[2], "vector") != 0))
+        fail("usage: roundtrip spec|read|write darray|vector FILE [DATAREP]");
     if (strcmp(argv[1], "spec") == 0) {
         if (rank == 0)
-            print_spec(argv[2], argv[3]);
+            print_spec(argv[2], argv[3], datarep);
     } else {
         struct view view = make_view(argv[2]);
-        transfer(argv[3], &view, strcmp(argv[1], "write") == 0);
+        transfer(argv[3], &view, datarep, strcmp(argv[1], "write") == 0);
         check(MPI_Type_free(&view.filetype), "MPI_Type_free");
     }
     MPI_Finalize();
