@@ -51,8 +51,8 @@ _mpiio_mount() {
     case $prev in
     -o | --options)
         [[ $cur == *,* ]] && before=${cur%,*},
-        _mpiio_offer "${cur##*,}" "ro rw create unique log= threads= max_read= fsname=
-            allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
+        _mpiio_offer "${cur##*,}" "ro rw create unique narrow=refuse narrow=truncate log= threads=
+            max_read= fsname= allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
         COMPREPLY=("${COMPREPLY[@]/#/$before}")
         return
         ;;
@@ -91,10 +91,11 @@ _mpiio_view() {
     -r | --rank) _mpiio_offer "$cur" "$(_mpiio_from_spec ranks)" && return ;;
     -v | --view) _mpiio_offer "$cur" "$(_mpiio_from_spec views)" && return ;;
     --offset | --length) return ;;
+    --narrow) _mpiio_offer "$cur" "refuse truncate" && return ;;
     esac
     case ${COMP_WORDS[1]} in
     map | cat) own="-r --rank -v --view --offset --length" ;;
-    put) own="-r --rank -v --view --offset" ;;
+    put) own="-r --rank -v --view --offset --narrow" ;;
     esac
     case $cur in
     -*) _mpiio_offer "$cur" "$own -n --ranks -f --file -D --define --help" ;;

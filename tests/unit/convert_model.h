@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CONVERT_MODEL_H
+#define CONVERT_MODEL_H
+
+/*
+ * A model of slices that are converted: random views in every representation, whose values are
+ * converted one after the other by code that shares nothing with the library's.
+ */
+
+#include "random_views.h"
+
+/* What the model knows of a basic type. */
+enum kind { INTEGER, UNSIGNED, FLOATING, EXTENDED };
+
+struct basic {
+    const char *name;
+    enum kind kind;
+    int native, external, parts;
+};
+
+static const struct basic basics[] = {
+    {"byte", UNSIGNED, 1, 1, 1},
+    {"char", INTEGER, 1, 1, 1},
+    {"short", INTEGER, 2, 2, 1},
+    {"unsigned_short", UNSIGNED, 2, 2, 1},
+    {"wchar", UNSIGNED, 4, 2, 1},
+    {"int", INTEGER, 4, 4, 1},
+    {"long", INTEGER, 8, 4, 1},
+    {"unsigned_long", UNSIGNED, 8, 4, 1},
+    {"int64_t", INTEGER, 8, 8, 1},
+    {"float", FLOATING, 4, 4, 1},
+    {"double", FLOATING, 8, 8, 1},
+    {"long_double", EXTENDED, 16, 16, 1},
+    {"c_double_complex", FLOATING, 16, 16, 2},
+    {"c_long_double_complex", EXTENDED, 32, 32, 2},
+    {"logical", UNSIGNED, 4, 4, 1},
+};
+
+#define BASICS ((int)(sizeof(basics) / sizeof(basics[0])))
+
+enum datarep { EXTERNAL32, BIG, LITTLE };
+
+static const char *const datarep_names[] = {"external32", "big-endian", "little-endian"};
+
+/* Conversion of one value: a complex number has two. */
+
+static inline void reverse(unsigned char *to, const unsigned char *from, int size)
+{
+    for (int i = 0; i < size; i++)
+        to[i] = from[size - 1 - i];
+}
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* binary128, as a number: its fraction has 49 bits more, and the leading 1 is left out. */
+static inline void extended_to_quad(unsigned char *to, const unsigned char *native)
+{
+    uint128 number;
+    uint64_t mantissa;
+    uint16_t sign_and_exponent;
+
+    memcpy(&mantissa, native, 8);
+    memcpy(&sign_and_exponent, native + 8, 2);
+    number = (uint128)sign_and_exponent << 112 | (uint128)(mantissa & INT64_MAX) << 49;
+    for (int i = 0; i < 16; i++)
+        to[i] = (unsigned char)(number >> (8 * (15 - i)));
+}
+
+static inline void quad_to_extended(unsigned char *to, const unsigned char *file)
+{
+    uint128 number = 0;
+    uint64_t mantissa;
+    uint16_t sign_and_exponent;
+
+    for (int i = 0; i < 16; i++)
+        number = number << 8 | file[i];
+    mantissa = (uint64_t)(number >> 49) | (uint64_t)1 << 63;
+    sign_and_exponent = (uint16_t)(number >> 112);
+    memset(to, 0, 16);
+    memcpy(to, &mantissa, 8);
+    memcpy(to + 8, &sign_and_exponent, 2);
+}
+
+static inline void value_to_file(unsigned char *to, const unsigned char *native,
+                                 const struct basic *basic, enum datarep datarep)
+{
+    int size = basic->native / basic->parts;
+
+    if (datarep == LITTLE)
+        memcpy(to, native, (size_t)size);
+    else if (datarep == EXTERNAL32 && basic->kind == EXTENDED)
+        extended_to_quad(to, native);
+    else
+        reverse(to, native, datarep == BIG ? size : basic->external / basic->parts);
+}
+
+static inline void value_to_native(unsigned char *to, const unsigned char *file,
+                                   const struct basic *basic, enum datarep datarep)
+{
+    int size = basic->native / basic->parts;
+    int stored = datarep == EXTERNAL32 ? basic->external / basic->parts : size;
+
+    if (datarep == LITTLE) {
+        memcpy(to, file, (size_t)size);
+    } else if (datarep == EXTERNAL32 && basic->kind == EXTENDED) {
+        quad_to_extended(to, file);
+    } else {
+        memset(to, basic->kind == INTEGER && file[0] >= 128 ? 0xff : 0, (size_t)size);
+        reverse(to, file, stored);
+    }
+}
+
+/* A value that the file has room for. */
+static inline void random_value(unsigned char *to, const struct basic *basic, enum datarep datarep)
+{
+    unsigned char file[16];
+
+    for (int i = 0; i < 16; i += 4) {
+        int random = rand(); /* 31 bits: the highest is made here */
+
+        random ^= (int)((unsigned)random << 16);
+        memcpy(file + i, &random, 4);
+    }
+    if (basic->kind == EXTENDED) { /* a number that is neither tiny nor huge, nor has more bits */
+        file[0] = (unsigned char)(rand() % 2 ? 0x40 : 0xc0);
+        file[9] = (unsigned char)(file[9] & 0xfe);
+        memset(file + 10, 0, 6);
+        quad_to_extended(to, file);
+        if (datarep != EXTERNAL32)
+            memset(to + 10, 0, 6);
+        return;
+    }
+    value_to_native(to, file, basic, datarep);
+}
+
+/* The model: the slice's elements, where they lie, and its native bytes. */
+
+#define MOST_ELEMENTS 20000
+#define FILE_BYTES    (1 << 20)
+
+struct element {
+    const struct basic *basic;
+    int64_t offset, position;
+};
+
+struct sample {
+    enum datarep datarep;
+    const struct basic *etype[8];
+    int etype_count;
+    struct vs_view *view;
+    struct mpiio_slice *slice;
+    int64_t etype_native, etype_file;
+    int64_t elements;
+    struct element *element;
+    int64_t native_bytes;
+    unsigned char *native; /* what the slice must read as */
+    unsigned char *file;   /* what the file must hold, FILE_BYTES */
+};
+
+static inline int stored_size(const struct sample *sample, const struct basic *basic)
+{
+    return sample->datarep == EXTERNAL32 ? basic->external : basic->native;
+}
+
+/* A basic type, or a struct of some. */
+static inline void random_etype(struct sample *sample, char *text, size_t size)
+{
+    char lengths[128] = "", places[256] = "", types[512] = "";
+    int64_t place = 0;
+    int parts = 2 + below(3);
+
+    sample->etype_count = 0;
+    if (below(2)) {
+        sample->etype[sample->etype_count++] = &basics[below(BASICS)];
+        snprintf(text, size, "\"%s\"", sample->etype[0]->name);
+        return;
+    }
+    for (int i = 0; i < parts; i++) {
+        const struct basic *basic = &basics[below(BASICS)];
+        int count = 1 + below(2);
+        size_t l = strlen(lengths), p = strlen(places), t = strlen(types);
+
+        for (int j = 0; j < count; j++)
+            sample->etype[sample->etype_count++] = basic;
+        snprintf(lengths + l, sizeof(lengths) - l, "%s%d", i ? "," : "", count);
+        snprintf(places + p, sizeof(places) - p, "%s%" PRId64, i ? "," : "", place);
+        snprintf(types + t, sizeof(types) - t, "%s\"%s\"", i ? "," : "", basic->name);
+        place += count * basic->native + below(3);
+    }
+    snprintf(text, size,
+             "{\"type\": \"struct\", \"blocklengths\": [%s], \"displacements\": [%s], "
+             "\"types\": [%s]}",
+             lengths, places, types);
+}
+
+static inline void random_sample_view(struct sample *sample)
+{
+    char etype[1200];
+    int length = 1 + below(below(2) ? 4 : 300);
+
+    random_etype(sample, etype, sizeof(etype));
+    sample->view =
+        make_view("\"disp\": %d, \"datarep\": \"%s\", \"etype\": %s, \"filetype\": {\"type\": "
+                  "\"vector\", \"count\": %d, \"blocklength\": %d, \"stride\": %d}",
+                  below(100), datarep_names[sample->datarep], etype, 1 + below(5), length,
+                  length + below(2 * length));
+}
+
+static inline void add_elements(struct sample *sample)
+{
+    int64_t etypes = vs_view_positions(sample->view, FILE_BYTES / 2);
+    int64_t offset = 0, position = 0;
+
+    sample->etype_native = sample->etype_file = 0;
+    for (int i = 0; i < sample->etype_count; i++) {
+        sample->etype_native += sample->etype[i]->native;
+        sample->etype_file += stored_size(sample, sample->etype[i]);
+    }
+    etypes /= sample->etype_file;
+    if (etypes > MOST_ELEMENTS / sample->etype_count)
+        etypes = MOST_ELEMENTS / sample->etype_count;
+    sample->elements = etypes * sample->etype_count;
+    sample->element = calloc((size_t)sample->elements + 1, sizeof(*sample->element));
+    assert_non_null(sample->element);
+    for (int64_t i = 0; i < sample->elements; i++) {
+        const struct basic *basic = sample->etype[i % sample->etype_count];
+
+        sample->element[i] = (struct element){basic, offset, position};
+        offset += basic->native;
+        position += stored_size(sample, basic);
+    }
+    sample->native_bytes = offset;
+}
+
+/* The element's bytes in the model's file; a basic type is never divided. */
+static inline unsigned char *place_of(const struct sample *sample, const struct element *element)
+{
+    return sample->file + vs_map_displacement(vs_view_map(sample->view), element->position);
+}
+
+static inline void element_to_file(const struct sample *sample, const struct element *element,
+                                   const unsigned char *native)
+{
+    const struct basic *basic = element->basic;
+    unsigned char *place = place_of(sample, element);
+
+    for (int i = 0; i < basic->parts; i++)
+        value_to_file(place + i * stored_size(sample, basic) / basic->parts,
+                      native + i * basic->native / basic->parts, basic, sample->datarep);
+}
+
+static inline void random_element(const struct sample *sample, const struct element *element,
+                                  unsigned char *to)
+{
+    for (int i = 0; i < element->basic->parts; i++)
+        random_value(to + i * element->basic->native / element->basic->parts, element->basic,
+                     sample->datarep);
+}
+
+static inline void make_sample(struct sample *sample, int number, int fd, struct mpiio_store *store)
+{
+    sample->datarep = (enum datarep)(number % 3);
+    random_sample_view(sample);
+    add_elements(sample);
+    sample->native = malloc((size_t)sample->native_bytes + 1);
+    sample->file = malloc(FILE_BYTES);
+    assert_true(sample->native != NULL && sample->file != NULL);
+    for (int i = 0; i < FILE_BYTES; i++)
+        sample->file[i] = (unsigned char)rand();
+    for (int64_t i = 0; i < sample->elements; i++) {
+        unsigned char *native = sample->native + sample->element[i].offset;
+
+        random_element(sample, &sample->element[i], native);
+        element_to_file(sample, &sample->element[i], native);
+    }
+    write_file(fd, sample->file, FILE_BYTES, 0);
+    sample->slice = make_slice(store, sample->view);
+}
+
+static inline void free_sample(struct sample *sample)
+{
+    mpiio_slice_free(sample->slice);
+    free(sample->element);
+    free(sample->native);
+    free(sample->file);
+}
+
+static inline void random_range(const struct sample *sample, int64_t *offset, size_t *length)
+{
+    *offset = rand() % sample->native_bytes;
+    *length = (size_t)(rand() % (sample->native_bytes - *offset)) + 1;
+    if (below(2) && *length > 40)
+        *length = 1 + (size_t)below(40);
+}
+
+static unsigned char buffer[4 << 20];
+
+static inline void check_read(const struct sample *sample, int64_t offset, size_t length)
+{
+    unsigned char *to = buffer + below(16);
+
+    assert_int_equal(mpiio_slice_read(sample->slice, to, length, offset), length);
+    for (size_t i = 0; i < length; i++) {
+        if (to[i] != sample->native[offset + (int64_t)i]) {
+            fail_msg("%s: slice offset %" PRId64 " is %d, should be %d (read from %" PRId64 ")",
+                     datarep_names[sample->datarep], offset + (int64_t)i, to[i],
+                     sample->native[offset + (int64_t)i], offset);
+        }
+    }
+}
+
+static inline void check_file(const struct sample *sample, int fd)
+{
+    assert_int_equal(pread(fd, buffer, FILE_BYTES, 0), FILE_BYTES);
+    for (int64_t i = 0; i < FILE_BYTES; i++)
+        if (buffer[i] != sample->file[i])
+            fail_msg("%s: displacement %" PRId64 " is %d, should be %d",
+                     datarep_names[sample->datarep], i, buffer[i], sample->file[i]);
+}
+
+#endif
