@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "load.h"
+#include "slice_fixture.h"
 #include "made_up.h"
 
 /* Allocations until one fails; negative: none does. */
@@ -135,11 +136,64 @@ static void all_allocations(void **state)
         assert_true(fail_each(names[i]) > 50);
 }
 
+/*
+ * A long in parts, whole longs, and all read back, through a new slice. 0 or a negative errno; what
+ * an error leaves undone is not wrong either.
+ */
+static int convert(struct mpiio_store *store, struct vs_view *view)
+{
+    static const int64_t written[4] = {-1, 7, -2, 9};
+    int64_t read[4] = {0}, offset, length;
+    struct mpiio_slice *slice;
+    ssize_t done = mpiio_slice_new(store, vs_view_ref(view), MPIIO_NARROW_REFUSE, &slice);
+
+    if (done < 0)
+        return (int)done;
+    done = mpiio_slice_write(slice, written, 5, 0);
+    if (done >= 0)
+        done = mpiio_slice_write(slice, (const char *)written + 5, 27, 5);
+    if (done >= 0)
+        done = mpiio_slice_settle(slice, true, &offset, &length);
+    if (done >= 0)
+        done = mpiio_slice_read(slice, read, sizeof(read), 0);
+    if (done > 0 && (done != sizeof(read) || memcmp(read, written, sizeof(read)) != 0))
+        done = -EIO;
+    mpiio_slice_free(slice);
+    return done < 0 ? (int)done : 0;
+}
+
+/* -ERANGE: half of -1 does not fit, and there is no memory to keep it. */
+static void conversions(void **state)
+{
+    int fd = make_file(), failed = 0;
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct vs_view *view = make_view("\"etype\": \"long\", \"datarep\": \"external32\"");
+    bool done = false;
+
+    (void)state;
+    for (long n = 0; !done; n++) {
+        int error;
+
+        assert_int_equal(ftruncate(fd, 0), 0);
+        countdown = n;
+        error = convert(store, view);
+        done = countdown >= 0;
+        countdown = -1;
+        assert_true(error == 0 || error == -ENOMEM || error == -ERANGE);
+        failed += error != 0;
+    }
+    assert_true(failed > 5);
+    vs_view_unref(view);
+    mpiio_store_close(store);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_allocations),
         cmocka_unit_test(all_allocations),
+        cmocka_unit_test(conversions),
     };
 
     json_set_alloc_funcs(json_allocate, free);
