@@ -21,6 +21,7 @@ const char *const prop_group_names[PROP_GROUPS] = {
     [PROP_BOUNDS] = "sizes and bounds against MPI_Type_get_extent",
     [PROP_PACK] = "bytes against MPI_Pack",
     [PROP_UNPACK] = "bytes against MPI_Unpack",
+    [PROP_SLICE] = "slices in all representations, read and written at random places",
 };
 
 bool prop_fail(struct prop_state *state, enum prop_group group, const char *format, ...)
@@ -132,7 +133,7 @@ static void check_elements(struct prop_state *state, const struct tt_model *mode
 {
     const struct tt_map *etype = &model->etype;
     struct vs_element_cursor cursor;
-    struct vs_elements run;
+    struct vs_elements run, one;
     int64_t offset = 0, position = 0, i = 0;
 
     state->done[PROP_ELEMENTS]++;
@@ -148,6 +149,13 @@ static void check_elements(struct prop_state *state, const struct tt_model *mode
                     prop_fail(state, PROP_ELEMENTS,
                               "range %" PRId64 "+%" PRId64 ": element %" PRId64 " is not %s", from,
                               length, i, basic->name);
+                    return;
+                }
+                int64_t inside = position + (int64_t)i % file;
+                if (!vs_elements_find(view, inside, &one) || one.offset != offset ||
+                    one.position != position || one.basic != run.basic) {
+                    prop_fail(state, PROP_ELEMENTS,
+                              "position %" PRId64 " is not in element %" PRId64, inside, i);
                     return;
                 }
                 first = false;
@@ -387,6 +395,8 @@ static void check_view(struct prop_state *state, const struct tt_spec *spec,
         prop_fail(state, PROP_VERDICT, "view %d rank %d: error %d", index, rank, rc);
     if (!rc && model.verdict == TT_LEGAL && !state->failed)
         check_legal(state, &model, view, random);
+    if (!rc && model.verdict == TT_LEGAL && !state->failed)
+        prop_check_slice(state, &model, view, random);
     vs_view_unref(view);
     tt_model_free(&model);
 }

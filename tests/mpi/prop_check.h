@@ -18,6 +18,7 @@ enum prop_group {
     PROP_BOUNDS,
     PROP_PACK,
     PROP_UNPACK,
+    PROP_SLICE,
     PROP_GROUPS
 };
 

@@ -2,9 +2,9 @@
 #ifndef TESTS_PROP_ORACLE_H
 #define TESTS_PROP_ORACLE_H
 
-/* MPI itself as the second oracle. */
+/* More oracles: MPI itself, and slices that are read and written. */
 
-#include "../../viewspec/map.h"
+#include "../../viewspec/spec.h"
 #include "prop_check.h"
 
 /* Notes a failure, the first one only; returns false. */
@@ -14,5 +14,12 @@ bool prop_fail(struct prop_state *state, enum prop_group group, const char *form
 /* Compares a legal view that has data and native sizes with MPI's types, Pack and Unpack. */
 void prop_check_mpi(struct prop_state *state, struct tt_model *model, const struct vs_map *map,
                     uint64_t *random);
+
+/*
+ * Reads and writes the slice of a legal view over a file of the model's size, in the view's
+ * representation.
+ */
+void prop_check_slice(struct prop_state *state, const struct tt_model *model, struct vs_view *view,
+                      uint64_t *random);
 
 #endif
