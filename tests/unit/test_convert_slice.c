@@ -3,6 +3,7 @@
  * Slices that are converted: random views in every representation, read and written at random
  * places, against a model.
  */
+#include "back.h"
 #include "convert_model.h"
 
 static void random_reads(void **state)
@@ -52,13 +53,16 @@ static void random_write(struct sample *sample)
     free(other);
 }
 
-static void random_writes(void **state)
+/* Through the store, or held back first. */
+static void write_samples(bool held_back)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_back *back = NULL;
 
-    (void)state;
     srand(12);
+    if (held_back)
+        assert_int_equal(mpiio_back_new(store, 64 << 20, &back), 0);
     for (int number = 0; number < 90; number++) {
         struct sample sample;
         int64_t offset, length;
@@ -77,12 +81,28 @@ static void random_writes(void **state)
             mpiio_slice_write(sample.slice, sample.native, (size_t)sample.native_bytes, 0),
             sample.native_bytes);
         assert_int_equal(mpiio_slice_settle(sample.slice, false, &offset, &length), 0);
+        check_read(&sample, 0, (size_t)sample.native_bytes);
+        if (held_back)
+            assert_int_equal(mpiio_back_store_all(back), 0);
         check_file(&sample, fd);
         check_read(&sample, 0, (size_t)sample.native_bytes);
         free_sample(&sample);
     }
+    mpiio_back_free(back);
     mpiio_store_close(store);
     close(fd);
+}
+
+static void random_writes(void **state)
+{
+    (void)state;
+    write_samples(false);
+}
+
+static void random_writes_held_back(void **state)
+{
+    (void)state;
+    write_samples(true);
 }
 
 /* The same bytes one after the other, in steps that do not fit the elements. */
@@ -129,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_reads),
         cmocka_unit_test(random_writes),
+        cmocka_unit_test(random_writes_held_back),
         cmocka_unit_test(steps_of_any_size),
     };
 
