@@ -15,13 +15,6 @@
  * and thread-safe.
  */
 
-/*
- * Bytes that are converted at once, while they are in a core's cache. Measured, for swapped doubles
- * in calls of 1 MiB: 64 to 1024 KiB read alike; of writes 256 KiB are the best, and 64 a third
- * slower.
- */
-#define MPIIO_CODEC_CHUNK ((size_t)256 << 10)
-
 /* The most native bytes of an element, and the most in the file. */
 #define MPIIO_ELEMENT_NATIVE 32
 #define MPIIO_ELEMENT_FILE   (64 << 10)

@@ -4,6 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/*
+ * Bytes that are converted while they are in a core's cache. Measured, for swapped doubles in calls
+ * of 1 MiB: 64 to 1024 KiB are alike.
+ */
+#define CHUNK ((size_t)256 << 10)
+
 struct import {
     struct mpiio_slice *slice;
     struct mpiio_fetched *fetched; /* bytes: those converted so far */
@@ -65,9 +71,9 @@ static struct span span_of(const struct mpiio_codec *codec, int64_t offset, size
 /* As much of length bytes, an element at least, as fits into a chunk. */
 static size_t fit(const struct mpiio_codec *codec, int64_t offset, size_t length, struct span *span)
 {
-    length = length < MPIIO_CODEC_CHUNK ? length : MPIIO_CODEC_CHUNK;
+    length = length < CHUNK ? length : CHUNK;
     *span = span_of(codec, offset, length);
-    while (span->length > (int64_t)MPIIO_CODEC_CHUNK) {
+    while (span->length > (int64_t)CHUNK) {
         struct mpiio_element middle;
 
         length = (length + 1) / 2;
@@ -112,7 +118,7 @@ static size_t whole(const struct mpiio_codec *codec, int64_t offset, size_t leng
 
     if (offset % (int64_t)native != 0)
         return 0;
-    return (length < MPIIO_CODEC_CHUNK ? length : MPIIO_CODEC_CHUNK) / native * native;
+    return (length < CHUNK ? length : CHUNK) / native * native;
 }
 
 /* To the end of the element that is cut. */
