@@ -69,7 +69,7 @@ foreign() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "core view" ]
+    [ "$folders" = "core engine view" ]
 }
 
 @test "layout: each folder with C sources lists them in its meson.build" {
