@@ -131,6 +131,26 @@ static int load_one(const struct vs_source *source, json_t *view, const struct v
     return load(source, value, overrides, &place, list);
 }
 
+int vs_representation_override(const struct vs_source *source, const struct vs_overrides *overrides)
+{
+    json_t *entry, *value;
+    size_t index;
+    if (!overrides->datarep)
+        return 0;
+    value = overrides->datarep_library ? json_pack("{s:s, s:s}", "name", overrides->datarep,
+                                                   "library", overrides->datarep_library)
+                                       : json_string(overrides->datarep);
+    if (!value)
+        return vs_fail(source->scope->error, source->text,
+                       &(struct vs_place){.up = source->place, .key = "datarep"}, false,
+                       "the name is not valid UTF-8");
+    if (json_object_set_new(source->view, "datarep", value))
+        return vs_fail_memory(source->scope->error, source->text);
+    json_array_foreach(json_object_get(source->view, "per_rank"), index, entry)
+        json_object_del(entry, "datarep");
+    return 0;
+}
+
 int vs_representations_load(const struct vs_source *source, const char *folder,
                             const struct vs_overrides *overrides, struct vs_representation **list)
 {

@@ -26,6 +26,13 @@ struct vs_representation {
 struct vs_source;
 
 /*
+ * Lays overrides->datarep, if there is one, over a VIEW and its per_rank entries. Returns 0 or a
+ * negative errno, noted in the scope.
+ */
+int vs_representation_override(const struct vs_source *source,
+                               const struct vs_overrides *overrides);
+
+/*
  * Reads the user's representations in a VIEW and its per_rank entries: the path of a library
  * becomes absolute in the JSON, counted from folder, and the representation is loaded unless it is
  * in *list. The references in *list are the caller's, also after an error. Returns 0 or a negative

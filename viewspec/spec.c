@@ -369,6 +369,8 @@ static int compile_common(struct vs_spec *spec, const char *folder,
         struct vs_source source = source_of(spec, i, &scope);
         result = vs_view_check_keys(&source, spec->ranks, error);
         if (!result)
+            result = vs_representation_override(&source, overrides);
+        if (!result)
             result = vs_representations_load(&source, folder, overrides, &spec->representations);
     }
     if (!result && json_object_size(json_object_get(spec->root, "types"))) {
@@ -453,6 +455,12 @@ void vs_spec_free(struct vs_spec *spec)
     free(spec->bytes);
     vs_arena_free(&spec->arena);
     free(spec);
+}
+
+const char *vs_spec_text(const struct vs_spec *spec, size_t *length)
+{
+    *length = spec->text.length;
+    return spec->bytes;
 }
 
 const char *vs_spec_file(const struct vs_spec *spec)

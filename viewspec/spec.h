@@ -44,6 +44,8 @@ struct vs_overrides {
     int64_t ranks;              /* -n RANKS, 1 .. 2^31-1; 0: the text's */
     const char *const *defines; /* -D NAME=VALUE, each as "NAME=VALUE" */
     size_t define_count;
+    const char *datarep;           /* data representation of all views; NULL: the text's */
+    const char *datarep_library;   /* its library, where it is the user's own; else NULL */
     vs_datarep_load *load_datarep; /* NULL: user-defined representations are refused */
     /* Frees what was loaded, when the spec and the last of its views are gone: in whatever thread
        gives up the last reference. NULL: nothing to free. */
@@ -66,6 +68,9 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
 
 /* Frees a spec; views compiled from it stay valid. NULL is allowed. */
 void vs_spec_free(struct vs_spec *spec);
+
+/* The text that was parsed, length bytes. Borrowed: valid as long as the spec. */
+const char *vs_spec_text(const struct vs_spec *spec, size_t *length);
 
 /* The path of the shared file: the folder is put before a relative one. Borrowed. */
 const char *vs_spec_file(const struct vs_spec *spec);

@@ -80,30 +80,56 @@ static char *absolute_file(const char *file)
     return path;
 }
 
-int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
-                    struct vs_error *error)
+/* Parses text with what overrides leave out filled in, and their paths absolute. */
+static int parse(const char *text, size_t length, const char *path,
+                 const struct vs_overrides *overrides, struct vs_spec **spec,
+                 struct vs_error *error)
 {
     struct vs_overrides resolved = {0};
-    char *text = NULL, *file = NULL, *folder = folder_of(path);
-    size_t length = 0;
-    int result = folder ? read_all(path, &text, &length) : -ENOMEM;
+    char *file = NULL, *library = NULL, *folder = folder_of(path);
     if (overrides)
         resolved = *overrides;
     if (!resolved.load_datarep) {
         resolved.load_datarep = mpiio_datarep_load;
         resolved.unload_datarep = mpiio_datarep_unload;
     }
-    if (resolved.file) {
-        resolved.file = file = absolute_file(resolved.file);
-        if (!file && !result)
-            result = -ENOMEM;
+    if (resolved.file)
+        file = absolute_file(resolved.file);
+    if (resolved.datarep_library)
+        library = absolute_file(resolved.datarep_library);
+    int result;
+    if (!folder || (resolved.file && !file) || (resolved.datarep_library && !library)) {
+        result = fail(error, -ENOMEM, path);
+    } else {
+        resolved.file = file;
+        resolved.datarep_library = library;
+        result = vs_spec_parse(text, length, path, folder, &resolved, spec, error);
     }
+    free(file);
+    free(library);
+    free(folder);
+    return result;
+}
+
+int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
+                    struct vs_error *error)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int result = read_all(path, &text, &length);
     if (result)
         fail(error, result, path);
     else
-        result = vs_spec_parse(text, length, path, folder, &resolved, spec, error);
+        result = parse(text, length, path, overrides, spec, error);
     free(text);
-    free(file);
-    free(folder);
     return result;
+}
+
+int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
+                      const struct vs_overrides *overrides, struct vs_spec **again,
+                      struct vs_error *error)
+{
+    size_t length;
+    const char *text = vs_spec_text(spec, &length);
+    return parse(text, length, path, overrides, again, error);
 }

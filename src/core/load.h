@@ -7,12 +7,20 @@
 /*
  * Reads the spec in the file (or pipe) named path, by vs_spec_parse. The path of the shared file
  * becomes absolute: the spec's relative one is taken from the folder that the spec is in, and
- * overrides->file from the working folder. User-defined data representations are loaded by
- * mpiio_datarep_load (datarep.h), with overrides->datarep_argument, unless overrides have a loader
- * of their own. Returns 0 or a negative errno, with error filled. Local,
- * thread-safe. The new spec is the caller's: vs_spec_free.
+ * overrides->file and overrides->datarep_library from the working folder. User-defined data
+ * representations are loaded by mpiio_datarep_load (datarep.h), with overrides->datarep_argument,
+ * unless overrides have a loader of their own. Returns 0 or a negative errno, with error filled.
+ * Local, thread-safe. The new spec is the caller's: vs_spec_free.
  */
 int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
                     struct vs_error *error);
+
+/*
+ * Parses the text of spec, which was loaded from path, again with other overrides, as
+ * mpiio_spec_load does: path itself, which may be a pipe, is not read again.
+ */
+int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
+                      const struct vs_overrides *overrides, struct vs_spec **again,
+                      struct vs_error *error);
 
 #endif

@@ -218,6 +218,46 @@ static void resolved(void **state)
     free(text);
 }
 
+/* An override takes the place of every view's representation, whoever loads it. */
+static void overridden(void **state)
+{
+    static const char text[] = HEAD
+        "\"views\": {"
+        "\"a\": {\"etype\": \"long\", \"datarep\": " USER(
+            "made-up",
+            "d/x.so") "}, "
+                      "\"b\": {\"etype\": \"int\", \"per_rank\": [{\"datarep\": \"native\"}]}}}";
+    struct vs_overrides overrides = with_made_up;
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+
+    (void)state;
+    for (int user = 0; user < 2; user++) {
+        overrides.datarep = user ? "made-up" : "external32";
+        overrides.datarep_library = user ? "/y.so" : NULL;
+        made_up.loads = 0;
+        assert_int_equal(
+            vs_spec_parse(text, strlen(text), "text", "/folder", &overrides, &spec, &error), 0);
+        assert_int_equal(made_up.loads, user);
+        for (size_t i = 0; i < 2; i++) {
+            struct vs_view *view = view_of(spec, i, 0);
+            assert_string_equal(vs_view_facts(view)->datarep_name, overrides.datarep);
+            vs_view_unref(view);
+        }
+        size_t length;
+        assert_string_equal(vs_spec_text(spec, &length), text);
+        assert_int_equal(length, strlen(text));
+        char *again = vs_spec_resolved(spec);
+        vs_spec_free(spec);
+        spec = parse(again);
+        struct vs_view *view = view_of(spec, 1, 0);
+        assert_string_equal(vs_view_facts(view)->datarep_name, overrides.datarep);
+        vs_view_unref(view);
+        vs_spec_free(spec);
+        free(again);
+    }
+}
+
 static void expect_error(const struct vs_overrides *overrides, const char *view, int code,
                          const char *place, const char *reason)
 {
@@ -298,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scaling),    cmocka_unit_test(user_sizes), cmocka_unit_test(facts),
         cmocka_unit_test(sharing),    cmocka_unit_test(resolved),   cmocka_unit_test(errors),
-        cmocka_unit_test(given_back),
+        cmocka_unit_test(given_back), cmocka_unit_test(overridden),
     };
 
     return cmocka_run_group_tests_name("representation", tests, NULL, NULL);
