@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* Native values as text: the shortest decimals, against exact arithmetic and the C library. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../src/view/number.h"
+#include "../../src/view/shortest.h"
+
+static uint64_t next_random(void)
+{
+    static uint64_t state = UINT64_C(88172645463325252);
+
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+/* The text of a value, terminated. */
+static const char *text_as(enum view_format format, const char *type, const void *value)
+{
+    static char text[VIEW_VALUE_TEXT + 1];
+    const struct vs_basic *basic = vs_basic_find(type);
+
+    assert_non_null(basic);
+    char *end = view_write_value(text, format, false, basic, value);
+    assert_true(end - text <= VIEW_VALUE_TEXT);
+    *end = '\0';
+    return text;
+}
+
+static const char *text_of(const char *type, const void *value)
+{
+    return text_as(VIEW_TEXT, type, value);
+}
+
+/* Both ways give the same digits. */
+static void compare_ways(const struct view_binary *binary)
+{
+    struct view_decimal fast, exact;
+
+    view_shortest(binary, &fast);
+    view_shortest_exact(binary, &exact);
+    if (fast.count != exact.count || fast.point != exact.point ||
+        memcmp(fast.digits, exact.digits, (size_t)fast.count) != 0)
+        fail_msg("%llu * 2^%d: 0.%.*s e %d, exactly 0.%.*s e %d",
+                 (unsigned long long)binary->significand, binary->exponent, fast.count, fast.digits,
+                 fast.point, exact.count, exact.digits, exact.point);
+}
+
+/* The number of a double's bits, its sign left out. */
+static struct view_binary double_of(uint64_t bits)
+{
+    uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
+    int exponent = (int)(bits >> 52 & 2047);
+
+    return (struct view_binary){
+        .significand = fraction | (uint64_t)(exponent > 0) << 52,
+        .exponent = (exponent ? exponent : 1) - 1075,
+        .closer = !fraction && exponent > 1,
+    };
+}
+
+/* Every exponent, with significands at both ends, in the middle and at random. */
+static void ways(void **state)
+{
+    const uint64_t all = (UINT64_C(1) << 52) - 1;
+
+    (void)state;
+    for (uint64_t exponent = 0; exponent < 2047; exponent++) {
+        const uint64_t fractions[] = {
+            0, 1, 2, all, all - 1, all / 2, all / 2 + 1, next_random() & all, next_random() & all};
+        for (size_t i = 0; i < sizeof fractions / sizeof *fractions; i++) {
+            struct view_binary binary = double_of(exponent << 52 | fractions[i]);
+            if (binary.significand)
+                compare_ways(&binary);
+        }
+    }
+    /* All numbers of binary16, and some of binary32. */
+    for (uint64_t bits = 1; bits < 0x7c00; bits++) {
+        int exponent = (int)(bits >> 10);
+        struct view_binary binary = {.significand = (bits & 1023) | (uint64_t)(exponent > 0) << 10,
+                                     .exponent = (exponent ? exponent : 1) - 25,
+                                     .closer = !(bits & 1023) && exponent > 1};
+        compare_ways(&binary);
+    }
+    for (int i = 0; i < 20000; i++) {
+        uint32_t fraction = next_random() & 0x7fffff;
+        int exponent = 1 + (int)(next_random() % 254);
+        struct view_binary binary = {.significand = fraction | UINT32_C(1) << 23,
+                                     .exponent = exponent - 150,
+                                     .closer = !fraction && exponent > 1};
+        compare_ways(&binary);
+    }
+}
+
+/* Any bits read back as they are, and no text with a digit less does. */
+static void doubles(void **state)
+{
+    char shorter[64];
+
+    (void)state;
+    for (int i = 0; i < 50000; i++) {
+        uint64_t bits = next_random();
+        double value, again;
+        if (i % 4 == 0)
+            bits &= UINT64_C(0xffffff0000000000);
+        memcpy(&value, &bits, sizeof value);
+        const char *text = text_of("double", &value);
+        again = strtod(text, NULL);
+        if (value == value && memcmp(&value, &again, sizeof value) != 0)
+            fail_msg("%a is written as %s", value, text);
+        if (value != value || value == 0 || value - value != 0)
+            continue;
+        struct view_binary binary = double_of(bits & INT64_MAX);
+        struct view_decimal decimal;
+        view_shortest(&binary, &decimal);
+        if (decimal.count == 1)
+            continue;
+        snprintf(shorter, sizeof shorter, "%.*e", decimal.count - 2, value);
+        if (strtod(shorter, NULL) == value)
+            fail_msg("%s is longer than %s", text, shorter);
+    }
+}
+
+static void floats(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        uint32_t bits = (uint32_t)next_random();
+        float value, again;
+        memcpy(&value, &bits, sizeof value);
+        const char *text = text_of("float", &value);
+        again = strtof(text, NULL);
+        if (value == value && memcmp(&value, &again, sizeof value) != 0)
+            fail_msg("%a is written as %s", (double)value, text);
+    }
+}
+
+static void long_doubles(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        unsigned char bytes[16] = {0};
+        uint64_t significand = next_random() | UINT64_C(1) << 63;
+        uint16_t exponent = (uint16_t)(i % 2 ? 16383 - 64 + next_random() % 128 : next_random());
+        if ((exponent & 32767) == 32767)
+            continue;
+        if (!(exponent & 32767))
+            significand &= INT64_MAX;
+        memcpy(bytes, &significand, 8);
+        memcpy(bytes + 8, &exponent, 2);
+        const char *text = text_of("long_double", bytes);
+        long double again = strtold(text, NULL);
+        if (memcmp(bytes, &again, 10) != 0)
+            fail_msg("%04x %016llx is written as %s", exponent, (unsigned long long)significand,
+                     text);
+    }
+}
+
+static void known(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0.0, "0.0"},
+        {-0.0, "-0.0"},
+        {1, "1.0"},
+        {0.1, "0.1"},
+        {-2.5, "-2.5"},
+        {1e15, "1000000000000000.0"},
+        {1e16, "1e+16"},
+        {123456789012345680, "1.2345678901234568e+17"},
+        {9007199254740993.0, "9007199254740992.0"},
+        {1e23, "1e+23"},
+        {0.0001, "0.0001"},
+        {0.00012, "0.00012"},
+        {0.00001, "1e-05"},
+        {5e-324, "5e-324"},
+        {2.2250738585072014e-308, "2.2250738585072014e-308"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {1.0 / 0.0, "inf"},
+        {-1.0 / 0.0, "-inf"},
+    };
+    uint64_t nan = UINT64_C(0x7ff8000000000000);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(text_of("double", &cases[i].value), cases[i].text);
+    assert_string_equal(text_of("double", &nan), "nan");
+    assert_string_equal(text_as(VIEW_JSON, "double", &nan), "\"nan\"");
+    nan |= UINT64_C(1) << 63;
+    assert_string_equal(text_of("double", &nan), "-nan");
+}
+
+/* binary16 and binary128: 65504; 1/3 in 113 bits; the smallest and the largest number. */
+static void other_formats(void **state)
+{
+    static const uint64_t third[2] = {UINT64_C(0x5555555555555555), UINT64_C(0x3ffd555555555555)};
+    static const uint64_t smallest[2] = {1, 0};
+    static const uint64_t largest[2] = {UINT64_MAX, UINT64_C(0x7ffeffffffffffff)};
+    static const uint64_t unnormal[2] = {1, 0x3fff};
+    static const uint16_t halves[] = {0x7bff, 0x0001, 0x3555, 0xfc00};
+
+    (void)state;
+    assert_string_equal(text_of("real2", &halves[0]), "65500.0");
+    assert_string_equal(text_of("real2", &halves[1]), "6e-08");
+    assert_string_equal(text_of("real2", &halves[2]), "0.3333");
+    assert_string_equal(text_of("real2", &halves[3]), "-inf");
+    assert_string_equal(text_of("real16", third), "0.3333333333333333333333333333333333");
+    assert_string_equal(text_of("real16", smallest), "6e-4966");
+    assert_string_equal(text_of("real16", largest), "1.189731495357231765085759326628007e+4932");
+    assert_string_equal(text_of("long_double", unnormal), "nan");
+}
+
+static void integers(void **state)
+{
+    const uint64_t low[2] = {0, UINT64_C(1) << 63}, high[2] = {UINT64_MAX, INT64_MAX};
+    const uint64_t zeros[2] = {UINT64_C(0x8ac7230489e80001), 0}; /* 10^19 + 1 */
+    const int64_t least = INT64_MIN;
+    const uint64_t most = UINT64_MAX;
+    const signed char byte = -128;
+    const uint32_t word = UINT32_MAX;
+
+    (void)state;
+    assert_string_equal(text_of("integer16", low), "-170141183460469231731687303715884105728");
+    assert_string_equal(text_of("integer16", high), "170141183460469231731687303715884105727");
+    assert_string_equal(text_of("integer16", zeros), "10000000000000000001");
+    assert_string_equal(text_of("int64_t", &least), "-9223372036854775808");
+    assert_string_equal(text_of("uint64_t", &most), "18446744073709551615");
+    assert_string_equal(text_of("integer1", &byte), "-128");
+    assert_string_equal(text_of("uint8_t", &byte), "128");
+    assert_string_equal(text_of("int", &word), "-1");
+    assert_string_equal(text_of("unsigned", &word), "4294967295");
+}
+
+static void characters(void **state)
+{
+    (void)state;
+    assert_string_equal(text_of("char", "a"), "a");
+    assert_string_equal(text_of("char", " "), "\\040");
+    assert_string_equal(text_of("char", "\\"), "\\134");
+    assert_string_equal(text_of("char", "\377"), "\\377");
+    assert_string_equal(text_as(VIEW_CSV, "character", "\""), "\"\"\"\"");
+    assert_string_equal(text_as(VIEW_CSV, "character", " "), "\" \"");
+    assert_string_equal(text_as(VIEW_JSON, "char", "\""), "\"\\\"\"");
+    assert_string_equal(text_as(VIEW_JSON, "char", "\\"), "\"\\\\\"");
+    assert_string_equal(text_as(VIEW_JSON, "char", "\n"), "\"\\u000a\"");
+    assert_string_equal(text_as(VIEW_JSON, "char", "\351"), "\"\\u00e9\"");
+    assert_string_equal(text_of("byte", "\012"), "0a");
+    assert_string_equal(text_as(VIEW_JSON, "byte", "\377"), "\"ff\"");
+    assert_string_equal(text_of("c_bool", "\2"), "true");
+    assert_string_equal(text_of("logical", "\0\0\0"), "false");
+    assert_string_equal(text_of("logical", "\0\0\1"), "true");
+}
+
+static void pairs(void **state)
+{
+    const double values[2] = {1.5, -1.0 / 0.0};
+
+    (void)state;
+    assert_string_equal(text_of("c_double_complex", values), "1.5 -inf");
+    assert_string_equal(text_as(VIEW_CSV, "c_double_complex", values), "1.5,-inf");
+    assert_string_equal(text_as(VIEW_JSON, "c_double_complex", values), "[1.5,\"-inf\"]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ways),       cmocka_unit_test(doubles),
+        cmocka_unit_test(floats),     cmocka_unit_test(long_doubles),
+        cmocka_unit_test(known),      cmocka_unit_test(pairs),
+        cmocka_unit_test(integers),   cmocka_unit_test(other_formats),
+        cmocka_unit_test(characters),
+    };
+
+    return cmocka_run_group_tests_name("number", tests, NULL, NULL);
+}
