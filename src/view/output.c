@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "view.h"
+
+static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+
+/* Hidden names that a signal's handler removes; changed with the signals blocked. */
+static const char *volatile to_remove[2];
+
+static void remove_and_die(int signal_number)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (to_remove[i])
+            unlink(to_remove[i]);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number); /* is delivered when this handler returns */
+}
+
+static void block(sigset_t *before)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(&set, signals[i]);
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+/* Exchanges a name that the handler removes. NULL: none. */
+static void note_hidden(const char *old, const char *new)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (to_remove[i] == old) {
+            to_remove[i] = new;
+            return;
+        }
+}
+
+static void forget_hidden(struct view_output *output)
+{
+    note_hidden(output->hidden, NULL);
+    free(output->hidden);
+    output->hidden = NULL;
+}
+
+/* Those that the shell lets the command ignore stay ignored. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = remove_and_die}, old;
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (!sigaction(signals[i], NULL, &old) && old.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
+}
+
+static int failed(const char *path, int error)
+{
+    view_message("%s: %s", path, strerror(error));
+    return VIEW_FAILED;
+}
+
+/* The folder that path is in. A new string, or NULL. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* FOLDER/.NAME.XXXXXX, for mkstemp. A new string, or NULL. */
+static char *hidden_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *hidden;
+
+    /* A name has 255 bytes at most. */
+    return asprintf(&hidden, "%.*s.%.240s.XXXXXX", (int)(name - path), path, name) < 0 ? NULL
+                                                                                       : hidden;
+}
+
+static int open_hidden(struct view_output *output)
+{
+    sigset_t before;
+    char *hidden = hidden_name(output->path);
+
+    if (!hidden)
+        return failed(output->path, ENOMEM);
+    catch_signals();
+    block(&before);
+    output->fd = mkostemp(hidden, O_CLOEXEC);
+    int error = errno;
+    if (output->fd >= 0) {
+        output->hidden = hidden;
+        note_hidden(NULL, hidden);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (output->fd >= 0)
+        return VIEW_DONE;
+    free(hidden);
+    return failed(output->path, error);
+}
+
+int view_output_open(struct view_output *output, const char *path, bool force)
+{
+    char *folder = folder_of(path);
+    struct stat st;
+
+    *output = (struct view_output){.path = path, .fd = -1};
+    if (!folder)
+        return failed(path, ENOMEM);
+    int there = lstat(path, &st) ? -errno : 1;
+    if (there < 0 && there != -ENOENT) {
+        free(folder);
+        return failed(path, -there);
+    }
+    if (there > 0 && (!force || !S_ISREG(st.st_mode))) {
+        free(folder);
+        view_message("%s: %s", path,
+                     S_ISREG(st.st_mode) ? "the file is there already (--force overwrites it)"
+                                         : "is there already, and not a regular file");
+        return VIEW_FAILED;
+    }
+    output->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int error = errno;
+    free(folder);
+    if (output->fd >= 0)
+        return VIEW_DONE;
+    /* As open(2) says of filesystems, and of kernels, without O_TMPFILE. */
+    return error == EOPNOTSUPP || error == EISDIR ? open_hidden(output) : failed(path, error);
+}
+
+/* Gives a file without a name one. 0 or a negative errno. */
+static int link_as(const struct view_output *output, const char *name)
+{
+    char self[64];
+
+    snprintf(self, sizeof self, "/proc/self/fd/%d", output->fd);
+    return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/* A name can only be taken from another file by renaming, so the new one needs one before. */
+static int replace(struct view_output *output)
+{
+    if (!output->hidden) {
+        char *hidden = hidden_name(output->path);
+        int result = -ENOMEM;
+        for (int i = 0; hidden && i < 1000; i++) {
+            snprintf(strrchr(hidden, '.'), 8, ".%06u", (unsigned)(getpid() + i) % 1000000U);
+            result = link_as(output, hidden);
+            if (result != -EEXIST)
+                break;
+        }
+        if (result) {
+            free(hidden);
+            return result;
+        }
+        output->hidden = hidden;
+    }
+    if (rename(output->hidden, output->path))
+        return -errno;
+    forget_hidden(output);
+    return 0;
+}
+
+/* Gives it a name that no other file has. */
+static int name_new(struct view_output *output)
+{
+    if (!output->hidden)
+        return link_as(output, output->path);
+    if (!link(output->hidden, output->path))
+        return 0;
+    /* A filesystem without hard links may have this. */
+    if (errno != EPERM && errno != EOPNOTSUPP)
+        return -errno;
+    if (renameat2(AT_FDCWD, output->hidden, AT_FDCWD, output->path, RENAME_NOREPLACE))
+        return -errno;
+    forget_hidden(output);
+    return 0;
+}
+
+/* A name is on the device when its folder is. */
+static int sync_folder(const char *path)
+{
+    char *folder = folder_of(path);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int result = fd < 0 || (fsync(fd) && errno != EINVAL) ? -errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return result;
+}
+
+int view_output_commit(struct view_output *output, mode_t mode, bool force)
+{
+    sigset_t before;
+    int result = fchmod(output->fd, mode) || fsync(output->fd) ? -errno : 0;
+
+    if (!result) {
+        block(&before);
+        result = force ? replace(output) : name_new(output);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    if (!result)
+        result = sync_folder(output->path);
+    return result ? failed(output->path, -result) : VIEW_DONE;
+}
+
+void view_output_close(struct view_output *output)
+{
+    sigset_t before;
+
+    if (output->hidden) {
+        block(&before);
+        unlink(output->hidden);
+        forget_hidden(output);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    if (output->fd >= 0)
+        close(output->fd);
+    output->fd = -1;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that appear when they are complete, with and without the kernel's files without a name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../src/view/output.h"
+#include "../../src/view/view.h"
+
+/* What this filesystem lacks. */
+static bool no_tmpfile, no_links;
+static char said[256];
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+    va_list args;
+    mode_t mode;
+
+    va_start(args, flags);
+    mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(args, unsigned) : 0;
+    va_end(args);
+    if (no_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return __real_open64(path, flags, mode);
+}
+
+int __wrap_link(const char *from, const char *to)
+{
+    if (!no_links)
+        return __real_link(from, to);
+    errno = EPERM;
+    return -1;
+}
+
+void view_message(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(said, sizeof said, format, args);
+    va_end(args);
+}
+
+static char folder[] = "/var/tmp/mpiio-output.XXXXXX";
+
+static int enter(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) && !chdir(folder) ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return chdir("/") || rmdir(folder);
+}
+
+/* How many files there are, hidden ones too. */
+static int count_files(void)
+{
+    DIR *dir = opendir(".");
+    int count = -2;
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void expect_content(const char *path, const char *content, mode_t mode)
+{
+    char text[64] = "";
+    struct stat st;
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &st), 0);
+    assert_int_equal(st.st_mode & 07777, mode);
+    assert_int_equal(fread(text, 1, sizeof text - 1, file), strlen(content));
+    assert_string_equal(text, content);
+    fclose(file);
+}
+
+static void put(const char *path, const char *content, bool force)
+{
+    struct view_output output;
+
+    assert_int_equal(view_output_open(&output, path, force), VIEW_DONE);
+    assert_int_equal(write(output.fd, content, strlen(content)), strlen(content));
+    assert_int_equal(view_output_commit(&output, 0604, force), VIEW_DONE);
+    view_output_close(&output);
+    expect_content(path, content, 0604);
+}
+
+static void appears(void)
+{
+    struct view_output output;
+
+    put("a", "one", false);
+    put("./b", "two", true);
+    put("a", "three", true);
+    assert_int_equal(count_files(), 2);
+    assert_int_equal(view_output_open(&output, "a", false), VIEW_FAILED);
+    assert_string_equal(said, "a: the file is there already (--force overwrites it)");
+    view_output_close(&output);
+    /* One that is given up leaves the old one. */
+    assert_int_equal(view_output_open(&output, "a", true), VIEW_DONE);
+    view_output_close(&output);
+    expect_content("a", "three", 0604);
+    /* Another came first. */
+    assert_int_equal(view_output_open(&output, "c", false), VIEW_DONE);
+    put("c", "four", false);
+    assert_int_equal(view_output_commit(&output, 0600, false), VIEW_FAILED);
+    assert_string_equal(said, "c: File exists");
+    view_output_close(&output);
+    expect_content("c", "four", 0604);
+    assert_int_equal(count_files(), 3);
+    unlink("a");
+    unlink("b");
+    unlink("c");
+}
+
+static void with_all(void **state)
+{
+    (void)state;
+    appears();
+}
+
+static void without_tmpfile(void **state)
+{
+    (void)state;
+    no_tmpfile = true;
+    appears();
+    no_tmpfile = false;
+}
+
+static void without_links(void **state)
+{
+    (void)state;
+    no_tmpfile = no_links = true;
+    appears();
+    no_tmpfile = no_links = false;
+}
+
+/* A signal takes both hidden files away, and ends the process as it would have. */
+static void signals(void **state)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            struct view_output data, spec;
+            no_tmpfile = true;
+            signal(numbers[i], SIG_DFL);
+            if (view_output_open(&data, "data", false) || view_output_open(&spec, "spec", false) ||
+                count_files() != 2)
+                _exit(1);
+            raise(numbers[i]);
+            _exit(2);
+        }
+        assert_true(pid > 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), numbers[i]);
+        assert_int_equal(count_files(), 0);
+    }
+}
+
+/* What the shell lets a command ignore is ignored. */
+static void ignored(void **state)
+{
+    struct view_output output;
+
+    (void)state;
+    no_tmpfile = true;
+    signal(SIGHUP, SIG_IGN);
+    assert_int_equal(view_output_open(&output, "data", false), VIEW_DONE);
+    raise(SIGHUP);
+    assert_int_equal(count_files(), 1);
+    view_output_close(&output);
+    assert_int_equal(count_files(), 0);
+    signal(SIGHUP, SIG_DFL);
+    no_tmpfile = false;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_all),      cmocka_unit_test(without_tmpfile),
+        cmocka_unit_test(without_links), cmocka_unit_test(signals),
+        cmocka_unit_test(ignored),
+    };
+
+    return cmocka_run_group_tests_name("output", tests, enter, leave);
+}
