@@ -22,19 +22,60 @@ static const char common_help[] =
     "Offsets, lengths and displacements count bytes and take the suffixes k, M, G, T (powers of\n"
     "1024).\n";
 
+/* Long options without a short one. */
+enum {
+    OFFSET = 256,
+    LENGTH,
+    FORMAT,
+    FIELDS,
+    TO,
+    FORCE,
+    SPEC,
+    NARROW,
+};
+
 static const struct option long_options[] = {
     {"ranks", required_argument, NULL, 'n'},
     {"file", required_argument, NULL, 'f'},
     {"define", required_argument, NULL, 'D'},
     {"rank", required_argument, NULL, 'r'},
     {"view", required_argument, NULL, 'v'},
-    {"offset", required_argument, NULL, 'o'},
-    {"length", required_argument, NULL, 'l'},
-    {"narrow", required_argument, NULL, 'N'},
+    {"offset", required_argument, NULL, OFFSET},
+    {"length", required_argument, NULL, LENGTH},
+    {"format", required_argument, NULL, FORMAT},
+    {"fields", required_argument, NULL, FIELDS},
+    {"to", required_argument, NULL, TO},
+    {"output", required_argument, NULL, 'o'},
+    {"force", no_argument, NULL, FORCE},
+    {"spec", required_argument, NULL, SPEC},
+    {"narrow", required_argument, NULL, NARROW},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {NULL, 0, NULL, 0},
 };
+
+/* Options that not every subcommand takes: those whose `options` have one of these flags. */
+static const struct {
+    int option;
+    unsigned takers;
+    const char *name;
+} special_options[] = {
+    {'r', VIEW_TAKES_RANK, "-r"},
+    {'v', VIEW_TAKES_RANK, "-v"},
+    {OFFSET, VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET, "--offset"},
+    {LENGTH, VIEW_TAKES_RANGE, "--length"},
+    {FORMAT, VIEW_TAKES_FORMAT, "--format"},
+    {FIELDS, VIEW_TAKES_FORMAT, "--fields"},
+    {TO, VIEW_TAKES_TARGET, "--to"},
+    {'o', VIEW_TAKES_TARGET, "-o"},
+    {FORCE, VIEW_TAKES_TARGET, "--force"},
+    {SPEC, VIEW_TAKES_TARGET, "--spec"},
+    {NARROW, VIEW_TAKES_NARROW, "--narrow"},
+};
+
+/* The values of --format, in the order of enum view_format. */
+static const char *const formats[] = {"text", "csv", "json"};
+#define FORMATS (sizeof formats / sizeof *formats)
 
 /* Says what is wrong and where to read on. */
 static int usage(const struct view_command *command, const char *what, const char *why)
@@ -73,6 +114,20 @@ static int parse_count(const struct view_command *command, const char *option, c
                         : "expected the number of a rank");
 }
 
+static int parse_format(const struct view_command *command, const char *text,
+                        enum view_format *format)
+{
+    char what[256];
+
+    for (size_t i = 0; i < FORMATS; i++)
+        if (!strcmp(formats[i], text)) {
+            *format = (enum view_format)i;
+            return VIEW_DONE;
+        }
+    snprintf(what, sizeof what, "--format %s", text);
+    return usage(command, what, "expected text, csv or json");
+}
+
 static int parse_narrow(const struct view_command *command, const char *text,
                         enum mpiio_narrow *narrow)
 {
@@ -96,6 +151,27 @@ static int bad_option(const struct view_command *command, char **argv, int kind)
     return usage(command, what, kind == ':' ? "the value is missing" : "no such option");
 }
 
+static int take_target_option(const struct view_command *command, int option,
+                              struct view_args *args)
+{
+    switch (option) {
+    case TO:
+        args->to = optarg;
+        return VIEW_DONE;
+    case 'o':
+        args->output = optarg;
+        return VIEW_DONE;
+    case SPEC:
+        args->output_spec = optarg;
+        return VIEW_DONE;
+    case FORCE:
+        args->force = true;
+        return VIEW_DONE;
+    default:
+        return parse_narrow(command, optarg, &args->narrow);
+    }
+}
+
 static int take_option(const struct view_command *command, int option, struct view_args *args)
 {
     switch (option) {
@@ -112,42 +188,27 @@ static int take_option(const struct view_command *command, int option, struct vi
     case 'v':
         args->view = optarg;
         return VIEW_DONE;
-    case 'o':
+    case OFFSET:
         return parse_size(command, "--offset", optarg, &args->offset);
-    case 'N':
-        return parse_narrow(command, optarg, &args->narrow);
-    default:
+    case LENGTH:
         return parse_size(command, "--length", optarg, &args->length);
-    }
-}
-
-static const char *option_name(int option)
-{
-    switch (option) {
-    case 'r':
-        return "-r";
-    case 'v':
-        return "-v";
-    case 'o':
-        return "--offset";
-    case 'N':
-        return "--narrow";
+    case FIELDS:
+        args->fields = optarg;
+        return VIEW_DONE;
+    case FORMAT:
+        return parse_format(command, optarg, &args->format);
     default:
-        return "--length";
+        return take_target_option(command, option, args);
     }
 }
 
-static bool takes(const struct view_command *command, int option)
+/* NULL where the subcommand takes the option, else its name. */
+static const char *not_taken(const struct view_command *command, int option)
 {
-    if (option == 'r' || option == 'v')
-        return command->options & VIEW_TAKES_RANK;
-    if (option == 'o')
-        return command->options & (VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET);
-    if (option == 'l')
-        return command->options & VIEW_TAKES_RANGE;
-    if (option == 'N')
-        return command->options & VIEW_TAKES_NARROW;
-    return true;
+    for (size_t i = 0; i < sizeof special_options / sizeof *special_options; i++)
+        if (special_options[i].option == option)
+            return command->options & special_options[i].takers ? NULL : special_options[i].name;
+    return NULL;
 }
 
 /* What follows the options: SPEC, and DISP where the subcommand takes one. */
@@ -164,6 +225,10 @@ static int take_operands(const struct view_command *command, int count, char **o
         return usage(command, operands[wanted], "one argument too many");
     if (command->options & VIEW_TAKES_RANK && args->rank < 0)
         return usage(command, "-r RANK is missing", "");
+    if (command->options & VIEW_TAKES_TARGET && !args->to)
+        return usage(command, "--to DATAREP is missing", "");
+    if (command->options & VIEW_TAKES_TARGET && !args->output)
+        return usage(command, "-o FILE is missing", "");
     args->spec = operands[0];
     return wanted == 2 ? parse_size(command, "DISP", operands[1], &args->place) : VIEW_DONE;
 }
@@ -172,10 +237,11 @@ static int take_operands(const struct view_command *command, int count, char **o
 static int parse_args(const struct view_command *command, int argc, char **argv,
                       struct view_args *args)
 {
+    const char *name;
     int option, status;
 
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":n:f:D:r:v:hV", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":n:f:D:r:v:o:hV", long_options, NULL)) != -1) {
         if (option == 'h') {
             printf("%s%s", command->help, common_help);
             return VIEW_DONE;
@@ -186,8 +252,8 @@ static int parse_args(const struct view_command *command, int argc, char **argv,
         }
         if (option == '?' || option == ':')
             return bad_option(command, argv, option);
-        if (!takes(command, option))
-            return usage(command, option_name(option), "not an option of this subcommand");
+        if ((name = not_taken(command, option)))
+            return usage(command, name, "not an option of this subcommand");
         status = take_option(command, option, args);
         if (status)
             return status;
@@ -200,6 +266,17 @@ static void tell_conversion(void *argument, const char *message)
 {
     (void)argument;
     view_message("%s", message);
+}
+
+struct vs_overrides view_overrides(const struct view_args *args)
+{
+    static struct mpiio_datarep_log conversions = {.report = tell_conversion};
+
+    return (struct vs_overrides){.file = args->file,
+                                 .ranks = args->ranks,
+                                 .defines = args->defines,
+                                 .define_count = args->define_count,
+                                 .datarep_argument = &conversions};
 }
 
 int view_run(const struct view_command *command, int argc, char **argv)
@@ -217,12 +294,7 @@ int view_run(const struct view_command *command, int argc, char **argv)
     status = parse_args(command, argc, argv, &args);
     if (status >= 0)
         goto out;
-    struct mpiio_datarep_log conversions = {.report = tell_conversion};
-    struct vs_overrides overrides = {.file = args.file,
-                                     .ranks = args.ranks,
-                                     .defines = args.defines,
-                                     .define_count = args.define_count,
-                                     .datarep_argument = &conversions};
+    struct vs_overrides overrides = view_overrides(&args);
     if (mpiio_spec_load(args.spec, &overrides, &spec, &error))
         status = view_spec_failed(&error);
     else

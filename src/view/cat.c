@@ -108,24 +108,6 @@ static void release_chunk(struct ring *ring, int64_t chunk)
     pthread_mutex_unlock(&ring->lock);
 }
 
-/* Writes all of it to stdout. A reader that has gone is not worth a message. */
-static int write_out(const char *buffer, int64_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(STDOUT_FILENO, buffer, (size_t)size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            if (errno != EPIPE)
-                view_message("standard output: %s", strerror(errno));
-            return VIEW_FAILED;
-        }
-        buffer += n;
-        size -= n;
-    }
-    return VIEW_DONE;
-}
-
 /* One chunk after the other, until the slice ends. */
 static int write_chunks(struct ring *ring, const char *file)
 {
@@ -144,7 +126,7 @@ static int write_chunks(struct ring *ring, const char *file)
             status = VIEW_FAILED;
             break;
         }
-        status = write_out(ring->slots[chunk % SLOTS].buffer, size);
+        status = view_write_out(ring->slots[chunk % SLOTS].buffer, size);
         if (size < chunk_length(ring, chunk))
             break;
         done += size;

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void view_version(void)
 {
@@ -136,6 +137,23 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
         view_message("%s", strerror(-result));
     mpiio_store_close(*store);
     return VIEW_FAILED;
+}
+
+int view_write_out(const char *buffer, int64_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(STDOUT_FILENO, buffer, (size_t)size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            if (errno != EPIPE)
+                view_message("standard output: %s", strerror(errno));
+            return VIEW_FAILED;
+        }
+        buffer += n;
+        size -= n;
+    }
+    return VIEW_DONE;
 }
 
 int view_close_output(int status)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const struct view_command *const commands[] = {
-    &view_check, &view_map, &view_owner, &view_cat, &view_put,
+    &view_check, &view_map, &view_owner, &view_cat, &view_put, &view_dump,
 };
 
 static int help(void)
@@ -14,7 +14,7 @@ static int help(void)
            "\n"
            "Subcommands:\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        printf("  %-7s%s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-9s%s\n", commands[i]->name, commands[i]->summary);
     printf("\n"
            "  -h, --help     this text; mpiio-view SUBCOMMAND --help says more\n"
            "  -V, --version  the version\n"

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "number.h"
 #include "slice.h"
 #include "spec.h"
 #include "store.h"
@@ -24,11 +25,13 @@ enum view_status {
 
 /* Options that a subcommand takes beside -n, -f, -D and --help. */
 enum view_options {
-    VIEW_TAKES_RANK = 1,   /* -r RANK (required) and -v VIEW */
-    VIEW_TAKES_RANGE = 2,  /* --offset and --length */
-    VIEW_TAKES_PLACE = 4,  /* a displacement behind SPEC */
-    VIEW_TAKES_OFFSET = 8, /* --offset alone */
-    VIEW_TAKES_NARROW = 16,
+    VIEW_TAKES_RANK = 1,    /* -r RANK (required) and -v VIEW */
+    VIEW_TAKES_RANGE = 2,   /* --offset and --length */
+    VIEW_TAKES_PLACE = 4,   /* a displacement behind SPEC */
+    VIEW_TAKES_OFFSET = 8,  /* --offset alone */
+    VIEW_TAKES_FORMAT = 16, /* --format and --fields */
+    VIEW_TAKES_TARGET = 32, /* --to and -o (both required), --force and --spec */
+    VIEW_TAKES_NARROW = 64,
 };
 
 /* A subcommand's command line. Strings are borrowed from argv. */
@@ -43,7 +46,13 @@ struct view_args {
     int64_t offset;   /* bytes; 0 without the option */
     int64_t length;   /* bytes; -1 without the option */
     int64_t place;    /* displacement, bytes */
+    enum view_format format;
+    const char *fields;      /* NULL: none */
+    const char *to;          /* NAME or NAME=LIBRARY */
+    const char *output;      /* path of a new file */
+    const char *output_spec; /* path of its spec; NULL: none */
     enum mpiio_narrow narrow;
+    bool force;
 };
 
 struct view_command {
@@ -54,7 +63,7 @@ struct view_command {
     const char *help;    /* usage, options of its own, examples */
 };
 
-extern const struct view_command view_check, view_map, view_owner, view_cat, view_put;
+extern const struct view_command view_check, view_map, view_owner, view_cat, view_put, view_dump;
 
 /* Prints the command's name and version on stdout. */
 void view_version(void);
@@ -96,11 +105,17 @@ int64_t view_file_size(const struct vs_spec *spec);
  */
 int view_compile(const struct view_args *args, const struct vs_spec *spec, struct vs_view **view);
 
+/* Writes size bytes to stdout. VIEW_DONE, or VIEW_FAILED: said, but for a reader that has gone. */
+int view_write_out(const char *buffer, int64_t size);
+
 /*
  * Closes stdout and says what it could not take, but for a reader that has gone. Returns status,
  * or VIEW_FAILED.
  */
 int view_close_output(int status);
+
+/* The overrides of args, which they borrow from. */
+struct vs_overrides view_overrides(const struct view_args *args);
 
 /* Parses a subcommand's arguments (argv[0] is its name), prints help, loads the spec, runs it. */
 int view_run(const struct view_command *command, int argc, char **argv);

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "element.h"
+#include "progress.h"
+
+#define CHUNK ((size_t)1 << 20)
+
+/*
+ * A field: some values of an etype, one after the other. What is written around its values is
+ * made beforehand, so that a value costs little more than its own digits.
+ */
+struct field {
+    const char *name; /* NULL: without --fields, one field is the whole etype */
+    int name_length;
+    bool list;     /* NAME[N] */
+    bool string;   /* its values are bytes or characters and stand together as one */
+    bool chars;    /* they are characters */
+    int64_t count; /* values, > 0 */
+    char *open;    /* before its first value; owned */
+    const char *between, *close;
+};
+
+struct dump {
+    enum view_format format;
+    const struct vs_view *view;
+    struct mpiio_slice *slice;
+    struct field *fields;
+    int64_t field_count;
+    int64_t values; /* in an etype; without --fields INT64_MAX stands for several */
+
+    /* What comes next. */
+    const struct field *field;
+    int64_t value; /* number in the field */
+    bool begun;    /* an etype was written */
+
+    char *in;             /* CHUNK bytes of the slice */
+    int64_t offset, have; /* which: slice offset, bytes */
+    char *out, *end;      /* CHUNK bytes of text, and where they go on */
+    struct view_progress progress;
+    int64_t begin; /* slice offset of the first etype */
+};
+
+static int64_t count_values(const struct vs_view *view)
+{
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int64_t count = 0;
+
+    vs_elements_start(&cursor, view, 0, vs_view_facts(view)->etype_size);
+    while (vs_elements_next(&cursor, &run))
+        count += run.count;
+    return count;
+}
+
+/* Whether all values [from, from + count) of an etype are of one of both kinds. */
+static bool are_of_kind(const struct vs_view *view, int64_t from, int64_t count,
+                        enum vs_basic_kind kind)
+{
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int64_t number = 0;
+
+    vs_elements_start(&cursor, view, 0, vs_view_facts(view)->etype_size);
+    while (number < from + count && vs_elements_next(&cursor, &run)) {
+        number += run.count;
+        if (number > from && run.basic->kind != kind)
+            return false;
+    }
+    return true;
+}
+
+/* what: the fields from a wrong one on. */
+static int wrong_field(const char *what, const char *why)
+{
+    view_message("--fields %.*s: %s (see mpiio-view dump --help)", (int)strcspn(what, ","), what,
+                 why);
+    return VIEW_USAGE;
+}
+
+/* Reads NAME or NAME[N]; *text goes on behind it. */
+static int read_field(const char **text, struct field *field)
+{
+    const char *name = *text, *end = name;
+
+    while (isalnum((unsigned char)*end) || (*end && strchr("_-.", *end)))
+        end++;
+    field->name = name;
+    field->name_length = (int)(end - name);
+    field->count = 1;
+    if (*end == '[' && isdigit((unsigned char)end[1])) {
+        char *behind;
+        errno = 0;
+        field->list = true;
+        field->count = strtoll(end + 1, &behind, 10);
+        if (errno || field->count < 1 || *behind != ']')
+            return wrong_field(name, "a field is NAME or NAME[N], N from 1 on");
+        end = behind + 1;
+    }
+    if (!field->name_length || (*end && *end != ','))
+        return wrong_field(name, "a name is letters, digits, _, - and .");
+    *text = *end ? end + 1 : end;
+    return VIEW_DONE;
+}
+
+static int check_field(struct dump *dump, int64_t index, int64_t from)
+{
+    struct field *field = &dump->fields[index];
+
+    if (field->count > dump->values - from)
+        return VIEW_DONE; /* told of when all are counted */
+    field->chars = field->list && are_of_kind(dump->view, from, field->count, VS_CHAR);
+    field->string =
+        field->chars || (field->list && are_of_kind(dump->view, from, field->count, VS_BYTES));
+    for (int64_t i = 0; i < index; i++)
+        if (dump->fields[i].name_length == field->name_length &&
+            !memcmp(dump->fields[i].name, field->name, (size_t)field->name_length))
+            return wrong_field(field->name, "the name is there twice");
+    return VIEW_DONE;
+}
+
+static int read_fields(struct dump *dump, const char *text)
+{
+    int64_t named = 0;
+
+    dump->field_count = 1;
+    for (const char *c = text ? text : ""; *c; c++)
+        dump->field_count += *c == ',';
+    dump->fields = calloc((size_t)dump->field_count, sizeof *dump->fields);
+    if (!dump->fields) {
+        view_message("%s", strerror(ENOMEM));
+        return VIEW_FAILED;
+    }
+    if (!text) {
+        dump->fields[0].count = dump->values;
+        return VIEW_DONE;
+    }
+    for (int64_t i = 0; i < dump->field_count; i++) {
+        int status = read_field(&text, &dump->fields[i]);
+        status = status ? status : check_field(dump, i, named);
+        if (status)
+            return status;
+        if (__builtin_add_overflow(named, dump->fields[i].count, &named))
+            named = INT64_MAX;
+    }
+    if (named == dump->values)
+        return VIEW_DONE;
+    view_message("--fields: %" PRId64 " value%s named, an etype has %" PRId64
+                 " (see mpiio-view dump --help)",
+                 named, named == 1 ? "" : "s", dump->values);
+    return VIEW_USAGE;
+}
+
+/* Makes what stands around the values of a field. */
+static int settle_field(struct dump *dump, int64_t index)
+{
+    struct field *field = &dump->fields[index];
+    bool json = dump->format == VIEW_JSON;
+    bool object = json && field->name, last = index == dump->field_count - 1;
+    bool array = json && !field->string && (field->name ? field->list : field->count > 1);
+    bool quotes = json ? field->string : dump->format == VIEW_CSV && field->chars;
+    const char *before = index ? dump->format == VIEW_TEXT ? " " : "," : object ? "{" : "";
+    static const char *const closes[] = {"", "]", "\"", "}", "]}", "\"}"};
+
+    if (asprintf(&field->open, "%s%s%.*s%s%s", before, object ? "\"" : "",
+                 object ? field->name_length : 0, object ? field->name : "", object ? "\":" : "",
+                 array    ? "["
+                 : quotes ? "\""
+                          : "") < 0) {
+        field->open = NULL;
+        view_message("%s", strerror(ENOMEM));
+        return VIEW_FAILED;
+    }
+    field->between = field->string ? "" : dump->format == VIEW_TEXT ? " " : ",";
+    field->close = closes[(array ? 1 : quotes ? 2 : 0) + (object && last ? 3 : 0)];
+    return VIEW_DONE;
+}
+
+static void put_text(struct dump *dump, const char *text)
+{
+    size_t length = strlen(text);
+
+    memcpy(dump->end, text, length);
+    dump->end += length;
+}
+
+static int flush(struct dump *dump)
+{
+    int status = view_write_out(dump->out, dump->end - dump->out);
+
+    dump->end = dump->out;
+    return status;
+}
+
+/* Makes room for a text of so many bytes, and a value. */
+static int reserve(struct dump *dump, size_t length)
+{
+    return (size_t)(dump->out + CHUNK - dump->end) < length + VIEW_VALUE_TEXT ? flush(dump)
+                                                                              : VIEW_DONE;
+}
+
+/* A column of the head of CSV. */
+static int put_column(struct dump *dump, int64_t number, const char *part)
+{
+    const struct field *field = dump->field;
+    int status = reserve(dump, (size_t)field->name_length);
+
+    if (status)
+        return status;
+    if (dump->begun)
+        *dump->end++ = ',';
+    dump->begun = true;
+    if (field->name)
+        dump->end += sprintf(dump->end, "%.*s", field->name_length, field->name);
+    else
+        dump->end += sprintf(dump->end, "f%" PRId64, number);
+    if (field->list && !field->string)
+        dump->end += sprintf(dump->end, "[%" PRId64 "]", dump->value);
+    put_text(dump, part);
+    return VIEW_DONE;
+}
+
+/* Counts a value of the field under way, which the etype's last one ends in any case. */
+static bool end_field(struct dump *dump, bool last)
+{
+    if (last)
+        dump->value = 0;
+    else if (++dump->value == dump->field->count)
+        dump->value = 0;
+    return !dump->value;
+}
+
+static int put_head(struct dump *dump)
+{
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int64_t number = 0;
+    int status = VIEW_DONE;
+
+    vs_elements_start(&cursor, dump->view, 0, vs_view_facts(dump->view)->etype_size);
+    while (!status && vs_elements_next(&cursor, &run))
+        for (int64_t i = 0; i < run.count && !status; i++, number++) {
+            bool pair = run.basic->parts == 2;
+            if (!dump->field->string || !dump->value)
+                status = put_column(dump, number, pair ? ".re" : "");
+            if (!status && pair)
+                status = put_column(dump, number, ".im");
+            if (end_field(dump, false))
+                dump->field++;
+        }
+    put_text(dump, "\n");
+    dump->field = dump->fields;
+    dump->value = 0;
+    dump->begun = false;
+    return status;
+}
+
+/* Writes a value and what stands around it; last: of its etype. */
+static int put_value(struct dump *dump, const struct vs_basic *basic, const char *value, bool last)
+{
+    const struct field *field = dump->field;
+    bool json = dump->format == VIEW_JSON;
+    int status = reserve(dump, (size_t)field->name_length + 16);
+
+    if (status)
+        return status;
+    if (dump->value) {
+        put_text(dump, field->between);
+    } else {
+        if (json && field == dump->fields)
+            put_text(dump, dump->begun ? ",\n" : "\n");
+        put_text(dump, field->open);
+    }
+    dump->begun = true;
+    dump->end = view_write_value(dump->end, dump->format, field->string, basic, value);
+    if (end_field(dump, last)) {
+        put_text(dump, field->close);
+        dump->field++;
+    }
+    if (last) {
+        dump->field = dump->fields;
+        if (!json)
+            *dump->end++ = '\n';
+    }
+    return VIEW_DONE;
+}
+
+/* Reads the slice from offset on, at least `least` bytes. */
+static int fill(struct dump *dump, const char *file, int64_t offset, int64_t least)
+{
+    ssize_t got = mpiio_slice_read(dump->slice, dump->in, CHUNK, offset);
+
+    view_progress_step(&dump->progress, offset - dump->begin);
+    if (got >= least) {
+        dump->offset = offset;
+        dump->have = got;
+        return VIEW_DONE;
+    }
+    view_progress_end(&dump->progress);
+    flush(dump);
+    view_message("%s: %s", file,
+                 got < 0 ? strerror((int)-got) : "the file was made shorter meanwhile");
+    return VIEW_FAILED;
+}
+
+static int put_values(struct dump *dump, const char *file, int64_t end)
+{
+    int64_t etype_size = vs_view_facts(dump->view)->etype_size;
+    int64_t etype_end = dump->begin + etype_size;
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int status = VIEW_DONE;
+
+    vs_elements_start(&cursor, dump->view, dump->begin, end - dump->begin);
+    while (!status && vs_elements_next(&cursor, &run))
+        for (int64_t i = 0; i < run.count && !status; i++, run.offset += run.native) {
+            bool last = run.offset + run.native == etype_end;
+            if (run.offset + run.native > dump->offset + dump->have)
+                status = fill(dump, file, run.offset, run.native);
+            if (!status)
+                status = put_value(dump, run.basic, dump->in + (run.offset - dump->offset), last);
+            etype_end += last ? etype_size : 0;
+        }
+    return status;
+}
+
+static int put_all(struct dump *dump, const char *file, int64_t end)
+{
+    bool json = dump->format == VIEW_JSON;
+    int status = dump->format == VIEW_CSV ? put_head(dump) : VIEW_DONE;
+
+    if (json)
+        put_text(dump, "[");
+    view_progress_start(&dump->progress, !isatty(STDOUT_FILENO), NULL, end - dump->begin);
+    if (!status)
+        status = put_values(dump, file, end);
+    view_progress_end(&dump->progress);
+    if (!status)
+        status = reserve(dump, 0);
+    if (!status && json)
+        put_text(dump, dump->begun ? "\n]\n" : "]\n");
+    return status ? status : flush(dump);
+}
+
+/* The whole etypes of the range that args name, as far as the slice goes: *end and dump->begin. */
+static int choose_range(const struct view_args *args, struct dump *dump, const char *file,
+                        int64_t *end)
+{
+    int64_t etype = vs_view_facts(dump->view)->etype_size, size = mpiio_slice_size(dump->slice);
+
+    if (size < 0) {
+        view_message("%s: %s", file, strerror((int)-size));
+        return VIEW_FAILED;
+    }
+    *end = size;
+    if (args->length >= 0 && args->offset < size && args->length < size - args->offset)
+        *end = args->offset + args->length;
+    if (args->length == 0 || args->offset >= size)
+        *end = args->offset;
+    dump->begin = args->offset / etype * etype;
+    if (*end > args->offset)
+        *end = dump->begin + ((*end - dump->begin - 1) / etype + 1) * etype;
+    else
+        *end = dump->begin;
+    return VIEW_DONE;
+}
+
+/* What the fields are, with names and without. */
+static int settle(const struct view_args *args, struct dump *dump)
+{
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+    int64_t etype_size = vs_view_facts(dump->view)->etype_size;
+    int status;
+
+    vs_elements_start(&cursor, dump->view, 0, etype_size);
+    vs_elements_next(&cursor, &run);
+    /* Without names it matters only whether there are several: an etype can be large. */
+    dump->values = args->fields               ? count_values(dump->view)
+                   : run.native == etype_size ? 1
+                                              : INT64_MAX;
+    status = read_fields(dump, args->fields);
+    for (int64_t i = 0; i < dump->field_count && !status; i++)
+        status = settle_field(dump, i);
+    dump->field = dump->fields;
+    return status;
+}
+
+static int run(const struct view_args *args, const struct vs_spec *spec)
+{
+    struct dump dump = {.format = args->format};
+    struct mpiio_store *store;
+    int status = view_open_slice(args, spec, O_RDONLY, &store, &dump.slice);
+    int64_t end;
+
+    if (status)
+        return status;
+    dump.view = mpiio_slice_view(dump.slice);
+    dump.in = malloc(CHUNK);
+    dump.out = dump.end = malloc(CHUNK);
+    if (!dump.in || !dump.out) {
+        view_message("%s", strerror(ENOMEM));
+        status = VIEW_FAILED;
+    } else {
+        status = settle(args, &dump);
+    }
+    if (!status)
+        status = choose_range(args, &dump, vs_spec_file(spec), &end);
+    if (!status)
+        status = put_all(&dump, vs_spec_file(spec), end);
+    for (int64_t i = 0; dump.fields && i < dump.field_count; i++)
+        free(dump.fields[i].open);
+    free(dump.fields);
+    free(dump.in);
+    free(dump.out);
+    mpiio_slice_free(dump.slice);
+    mpiio_store_close(store);
+    return status;
+}
+
+const struct view_command view_dump = {
+    .name = "dump",
+    .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE | VIEW_TAKES_FORMAT,
+    .run = run,
+    .summary = "the values of a slice, as text, CSV or JSON",
+    .help =
+        "Usage: mpiio-view dump SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"
+        "                       [--format text|csv|json] [--fields NAME[,NAME]...]\n"
+        "Prints the values of a slice by the basic types of its etype, an etype a line. Real\n"
+        "numbers are the shortest decimals that read back as the same numbers.\n"
+        "\n"
+        "  -r, --rank=RANK  whose slice\n"
+        "  -v, --view=VIEW  which view, where the spec has several\n"
+        "  --offset=O       begin with the etype at slice offset O (default 0)\n"
+        "  --length=L       print the etypes that hold L bytes (default: to the slice's end)\n"
+        "  --format=FORMAT  text: values parted by blanks (default); csv: with a line of names\n"
+        "                   before; json: an array of etypes\n"
+        "  --fields=NAMES   names of an etype's values, for CSV and JSON; NAME[N] names N values,\n"
+        "                   and makes one string of characters and bytes\n"
+        "\n"
+        "Examples:\n"
+        "  mpiio-view dump heat.json -r 2 | head\n"
+        "  mpiio-view dump atoms.json -r 0 --format csv --fields 'id,name[8],position[3]'\n"
+        "  mpiio-view dump heat.json -r 0 --format json | jq length\n",
+};
