@@ -63,7 +63,8 @@ struct view_command {
     const char *help;    /* usage, options of its own, examples */
 };
 
-extern const struct view_command view_check, view_map, view_owner, view_cat, view_put, view_dump;
+extern const struct view_command view_check, view_map, view_owner, view_cat, view_put, view_dump,
+    view_convert;
 
 /* Prints the command's name and version on stdout. */
 void view_version(void);

@@ -321,6 +321,14 @@ assert "\n".join(words[1::2]) == "\n".join(str(value) for value in data["b"]) + 
 END
 }
 
+@test "dump: the values are the same in other representations" {
+    atoms
+    mpiio-view convert atoms.json --to external32 -o e.dat --spec e.json
+    mpiio-view convert atoms.json --to big-endian -o b.dat --spec b.json
+    cmp <(mpiio-view dump atoms.json -r 0) <(mpiio-view dump e.json -r 0)
+    cmp <(mpiio-view dump atoms.json -r 0) <(mpiio-view dump b.json -r 0)
+}
+
 @test "dump: a reader that goes ends it quietly, a full device does not" {
     local status=0
     make_file d.dat 8000000

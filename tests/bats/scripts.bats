@@ -283,6 +283,10 @@ END
     [ "$output" = $'even\nodd' ]
     run -0 complete_line mpiio-view cat v.json -r ''
     [ "$output" = $'0\n1\n2' ]
+    run -0 complete_line mpiio-view convert v.json --to e
+    [ "$output" = external32 ]
+    run -0 complete_line mpiio-view dump v.json -r 0 --format ''
+    [ "$output" = $'text\ncsv\njson' ]
     run -0 complete_line mpiio-mount --ra
     [ "$output" = --ranks ]
     run -0 complete_line mpiio-umount --

@@ -52,7 +52,7 @@ fails() {
     local command
     [[ $(mpiio-view --version) =~ ^mpiio-view\ [0-9]+\.[0-9]+ ]]
     mpiio-view --help | grep -q '^Usage: mpiio-view'
-    for command in check map owner cat; do
+    for command in check map owner cat put dump convert; do
         mpiio-view --help | grep -q "^  $command "
         mpiio-view "$command" --help | grep -q "^Usage: mpiio-view $command SPEC"
         mpiio-view "$command" --help | grep -q '^Examples:$'

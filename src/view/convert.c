@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "output.h"
+#include "sweep.h"
+
+/* The spec again, in the representation that --to names, of the new file. */
+static int load_target(const struct view_args *args, const struct vs_spec *spec,
+                       struct vs_spec **target)
+{
+    struct vs_overrides overrides = view_overrides(args);
+    struct vs_error error = {0};
+    char *name = strdup(args->to), *equals = name ? strchr(name, '=') : NULL;
+
+    if (!name) {
+        view_message("%s", strerror(ENOMEM));
+        return VIEW_FAILED;
+    }
+    if (equals)
+        *equals = '\0';
+    overrides.datarep = name;
+    overrides.datarep_library = equals ? equals + 1 : NULL;
+    overrides.file = args->output;
+    int result = mpiio_spec_reload(spec, args->spec, &overrides, target, &error);
+    free(name);
+    if (!result)
+        return VIEW_DONE;
+    /* The representation itself does not stand in the text. */
+    const char *key = strrchr(error.pointer, '/');
+    if (key && (!strcmp(key, "/datarep") || strstr(error.pointer, "/datarep/"))) {
+        snprintf(error.source, sizeof error.source, "--to %s", args->to);
+        error.pointer[0] = '\0';
+        error.line = error.column = 0;
+    }
+    return view_spec_failed(&error);
+}
+
+static bool is_file(const char *path, const struct stat *st)
+{
+    struct stat there;
+
+    return !stat(path, &there) && there.st_dev == st->st_dev && there.st_ino == st->st_ino;
+}
+
+/* Writes the new spec, its file being complete. */
+static int put_spec(const struct view_args *args, const struct vs_spec *target,
+                    struct view_output *output)
+{
+    char *text = vs_spec_resolved(target);
+    mode_t mask = umask(0);
+    int status = VIEW_FAILED;
+
+    umask(mask);
+    if (!text || dprintf(output->fd, "%s\n", text) < 0)
+        view_message("%s: %s", output->path, strerror(text ? errno : ENOMEM));
+    else
+        status = view_output_commit(output, 0666 & ~mask, args->force);
+    free(text);
+    return status;
+}
+
+/* Fills a new file that is open as fd. */
+static int fill(const struct view_sweep *files, int fd)
+{
+    struct view_sweep own = *files;
+    char self[64];
+
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    int result = mpiio_store_open(self, O_RDWR, &own.to);
+    if (result) {
+        view_message("%s: %s", files->output, strerror(-result));
+        return VIEW_FAILED;
+    }
+    int status = view_sweep(&own);
+    mpiio_store_close(own.to);
+    return status;
+}
+
+static int put_files(const struct view_args *args, const struct view_sweep *files, mode_t mode)
+{
+    struct view_output data, spec = {.fd = -1};
+    int status = view_output_open(&data, args->output, args->force);
+
+    if (!status && args->output_spec)
+        status = view_output_open(&spec, args->output_spec, args->force);
+    if (!status)
+        status = fill(files, data.fd);
+    if (!status)
+        status = view_output_commit(&data, mode, args->force);
+    if (!status && args->output_spec)
+        status = put_spec(args, files->target, &spec);
+    view_output_close(&spec);
+    view_output_close(&data);
+    return status;
+}
+
+/* Never overwrites what is converted, not even by force. */
+static int check_names(const struct view_args *args, const struct stat *source)
+{
+    const char *spec = args->output_spec;
+    struct stat text;
+
+    if (!stat(args->spec, &text) && is_file(args->output, &text)) {
+        view_message("-o %s: the spec of the file that is to be converted", args->output);
+        return VIEW_USAGE;
+    }
+    if (is_file(args->output, source)) {
+        view_message("-o %s: the file that is to be converted", args->output);
+        return VIEW_USAGE;
+    }
+    if (spec && (is_file(spec, source) || !strcmp(spec, args->output))) {
+        view_message("--spec %s: one of the data files", spec);
+        return VIEW_USAGE;
+    }
+    return VIEW_DONE;
+}
+
+static int convert(const struct view_args *args, const struct view_sweep *files)
+{
+    struct stat st;
+    int result = mpiio_store_stat(files->from, &st), status;
+
+    if (result) {
+        view_message("%s: %s", vs_spec_file(files->spec), strerror(-result));
+        return VIEW_FAILED;
+    }
+    status = check_names(args, &st);
+    return status ? status : put_files(args, files, S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0600);
+}
+
+static int run(const struct view_args *args, const struct vs_spec *spec)
+{
+    struct vs_spec *target = NULL;
+    struct mpiio_store *store = NULL;
+    int status = load_target(args, spec, &target);
+
+    signal(SIGXFSZ, SIG_IGN); /* a limit is told as an error */
+    if (!status)
+        status = view_open_file(spec, O_RDONLY, &store);
+    if (!status) {
+        struct view_sweep files = {.spec = spec,
+                                   .target = target,
+                                   .from = store,
+                                   .output = args->output,
+                                   .narrow = args->narrow};
+        status = convert(args, &files);
+    }
+    mpiio_store_close(store);
+    vs_spec_free(target);
+    return status;
+}
+
+const struct view_command view_convert = {
+    .name = "convert",
+    .options = VIEW_TAKES_TARGET | VIEW_TAKES_NARROW,
+    .run = run,
+    .summary = "the shared file again in another data representation",
+    .help =
+        "Usage: mpiio-view convert SPEC --to DATAREP -o FILE [--force] [--spec FILE]\n"
+        "                          [--narrow=refuse|truncate]\n"
+        "Makes a new file that has the same views, at the same displacements, in another data\n"
+        "representation. The new file appears under its name when it is complete and stored on\n"
+        "the device. What is before all views is copied, and between native, big-endian and\n"
+        "little-endian all else, too, that no view holds.\n"
+        "\n"
+        "  --to=DATAREP       native, external32, internal, big-endian, little-endian, or\n"
+        "                     NAME=LIBRARY of a user-defined one\n"
+        "  -o, --output=FILE  the new file\n"
+        "  --force            overwrite FILE, but never the file that is converted\n"
+        "  --spec=FILE        write the spec of the new file, too\n"
+        "  --narrow=HOW       an integer that the new file has no room for is refused (default),\n"
+        "                     or truncated to its least significant bytes\n"
+        "\n"
+        "Examples:\n"
+        "  mpiio-view convert heat.json --to external32 -o portable.dat --spec portable.json\n"
+        "  mpiio-view convert heat.json --to vax=./libvax.so -o heat.vax\n",
+};

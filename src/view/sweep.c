@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT */
+#include "sweep.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cover.h"
+#include "element.h"
+#include "progress.h"
+
+/*
+ * Slices are converted part by part, each part of all ranks before the next one, so that the files
+ * are swept once. Parts are at most what a slice converts before it stores anything.
+ */
+#define SWEPT     ((int64_t)64 << 20) /* bytes of all slices together that are under way */
+#define MIN_PART  ((int64_t)64 << 10)
+#define MAX_PART  ((int64_t)4 << 20)
+#define MAX_OPEN  4096 /* slices that are kept open; of more, each part opens its own */
+#define MANY_PART ((int64_t)1 << 20)
+
+/* A slice in both files. */
+struct pair {
+    size_t view; /* number */
+    int64_t rank;
+    struct mpiio_slice *from, *to;
+    int64_t size; /* bytes of the slice */
+};
+
+struct sweep {
+    const struct view_sweep *files;
+    int64_t file_size;    /* of the source */
+    struct pair *pairs;   /* where all are kept open; else NULL */
+    char *buffer, *other; /* a part each */
+    int64_t part;
+    struct view_progress progress;
+    int64_t done;
+
+    /* What the slices are like. */
+    struct vs_cover *cover; /* of the new file */
+    bool same_sizes;        /* all bytes keep their places */
+    bool monotonic;
+    bool overlapping; /* slices of the new file may share bytes */
+    bool skipped;     /* holes were */
+    int64_t largest;  /* bytes of the largest slice */
+    int64_t total;    /* of all of them; or INT64_MAX */
+
+    /* Displacements: how far the source is copied as it is, and must be before the next part. At
+       first that is to the lowest displacement of a view. */
+    int64_t copied, needed;
+};
+
+/* Wipes the progress and says what went wrong. */
+__attribute__((format(printf, 3, 4))) static int fail(struct sweep *sweep, int status,
+                                                      const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    view_progress_end(&sweep->progress);
+    view_message("%s", text);
+    return status;
+}
+
+static int fail_file(struct sweep *sweep, const char *file, int error)
+{
+    return fail(sweep, VIEW_FAILED, "%s: %s", file, strerror(-error));
+}
+
+/* "view NAME, rank R"; "rank R" where the view has no name. */
+static const char *pair_text(const struct sweep *sweep, const struct pair *pair, char *text,
+                             size_t size)
+{
+    const char *name = vs_spec_view_name(sweep->files->spec, pair->view);
+
+    snprintf(text, size, "%s%s%srank %" PRId64, name ? "view " : "", name ? name : "",
+             name ? ", " : "", pair->rank);
+    return text;
+}
+
+static int open_side(struct sweep *sweep, const struct vs_spec *spec, const struct pair *pair,
+                     struct mpiio_store *store, struct mpiio_slice **slice)
+{
+    struct vs_error error = {0};
+    struct vs_view *view;
+    char text[320];
+
+    if (vs_spec_view(spec, pair->view, pair->rank, &view, &error)) {
+        view_progress_end(&sweep->progress);
+        return view_spec_failed(&error);
+    }
+    int result = mpiio_slice_new(store, view, sweep->files->narrow, slice);
+    return result ? fail(sweep, VIEW_FAILED, "%s: %s", pair_text(sweep, pair, text, sizeof text),
+                         strerror(-result))
+                  : VIEW_DONE;
+}
+
+static void close_pair(struct pair *pair)
+{
+    mpiio_slice_free(pair->from);
+    mpiio_slice_free(pair->to);
+    pair->from = pair->to = NULL;
+}
+
+static int open_pair(struct sweep *sweep, struct pair *pair)
+{
+    int status = open_side(sweep, sweep->files->spec, pair, sweep->files->from, &pair->from);
+
+    if (!status)
+        status = open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
+    if (!status) {
+        pair->size = vs_view_slice_size(mpiio_slice_view(pair->from), sweep->file_size);
+        if (pair->size < 0)
+            status = fail_file(sweep, vs_spec_file(sweep->files->spec), (int)pair->size);
+    }
+    return status;
+}
+
+/* How many slices of a view there are: one where all ranks have the same. */
+static int64_t view_ranks(const struct sweep *sweep, size_t view)
+{
+    return vs_spec_view_is_common(sweep->files->spec, view) ? 1 : vs_spec_ranks(sweep->files->spec);
+}
+
+static int64_t count_pairs(const struct sweep *sweep)
+{
+    int64_t count = 0;
+
+    for (size_t view = 0; view < vs_spec_view_count(sweep->files->spec); view++)
+        count += view_ranks(sweep, view);
+    return count;
+}
+
+/* Does something with part number `number` of each slice, until that fails. */
+typedef int action(struct sweep *sweep, struct pair *pair, int64_t number);
+
+static int for_each_pair(struct sweep *sweep, action *act, int64_t number)
+{
+    struct pair *kept = sweep->pairs;
+    int status = VIEW_DONE;
+
+    for (size_t view = 0; view < vs_spec_view_count(sweep->files->spec); view++)
+        for (int64_t rank = 0; rank < view_ranks(sweep, view) && !status; rank++) {
+            struct pair own = {.view = view, .rank = rank};
+            struct pair *pair = kept ? kept++ : &own;
+            if (!pair->from) {
+                *pair = own;
+                status = open_pair(sweep, pair);
+            }
+            if (!status)
+                status = act(sweep, pair, number);
+            if (!sweep->pairs)
+                close_pair(pair);
+        }
+    return status;
+}
+
+static bool keeps_sizes(const struct vs_view *view)
+{
+    enum vs_datarep datarep = vs_view_facts(view)->datarep;
+
+    return datarep == VS_NATIVE || datarep == VS_BIG_ENDIAN || datarep == VS_LITTLE_ENDIAN;
+}
+
+/* Notes what a slice is like. */
+static int survey(struct sweep *sweep, struct pair *pair, int64_t number)
+{
+    const struct vs_view *from = mpiio_slice_view(pair->from), *to = mpiio_slice_view(pair->to);
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(from));
+    char text[320];
+
+    (void)number;
+    if (!mpiio_slice_is_writable(pair->to))
+        return fail(sweep, VIEW_USAGE, "%s: the view would hold bytes of the file twice",
+                    pair_text(sweep, pair, text, sizeof text));
+    sweep->same_sizes = sweep->same_sizes && keeps_sizes(from) && keeps_sizes(to);
+    sweep->monotonic = sweep->monotonic && facts->monotonic;
+    if (facts->displacement < sweep->needed)
+        sweep->needed = facts->displacement;
+    if (pair->size > sweep->largest)
+        sweep->largest = pair->size;
+    if (__builtin_add_overflow(sweep->total, pair->size, &sweep->total))
+        sweep->total = INT64_MAX;
+    int result = pair->size ? vs_cover_add(sweep->cover, vs_view_map(to), 1) : 0;
+    return result ? fail_file(sweep, sweep->files->output, result) : VIEW_DONE;
+}
+
+/* Where part number `number` begins: with a whole element. */
+static int64_t part_begin(const struct sweep *sweep, const struct pair *pair, int64_t number)
+{
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+
+    if (number >= (pair->size - 1) / sweep->part + 1 || !pair->size)
+        return pair->size;
+    vs_elements_start(&cursor, mpiio_slice_view(pair->from), number * sweep->part, 1);
+    return vs_elements_next(&cursor, &run) ? run.offset : pair->size;
+}
+
+static int step(struct sweep *sweep, int64_t bytes)
+{
+    sweep->done += bytes;
+    view_progress_step(&sweep->progress, sweep->done);
+    return VIEW_DONE;
+}
+
+/* Reads a whole part of a slice. */
+static int read_part(struct sweep *sweep, struct mpiio_slice *slice, const char *file, char *buffer,
+                     int64_t offset, int64_t length)
+{
+    for (int64_t have = 0; have < length;) {
+        ssize_t got =
+            mpiio_slice_read(slice, buffer + have, (size_t)(length - have), offset + have);
+        if (got < 0)
+            return fail_file(sweep, file, (int)got);
+        if (!got)
+            return fail(sweep, VIEW_FAILED, "%s: the file was made shorter meanwhile", file);
+        have += got;
+    }
+    return VIEW_DONE;
+}
+
+static int write_all(struct mpiio_slice *slice, const char *buffer, int64_t offset, int64_t length)
+{
+    while (length > 0) {
+        ssize_t put = mpiio_slice_write(slice, buffer, (size_t)length, offset);
+        if (put <= 0)
+            return put < 0 ? (int)put : -EIO;
+        buffer += put;
+        offset += put;
+        length -= put;
+    }
+    return 0;
+}
+
+/* The offset of the first element of a part that cannot be written, where the part cannot. */
+static int64_t find_culprit(const struct pair *pair, const char *buffer, int64_t offset,
+                            int64_t length)
+{
+    int64_t begin = offset;
+
+    for (;;) {
+        struct vs_element_cursor cursor;
+        struct vs_elements run;
+        int64_t middle;
+        vs_elements_start(&cursor, mpiio_slice_view(pair->from), begin + (length - 1) / 2, 1);
+        if (!vs_elements_next(&cursor, &run))
+            return begin;
+        /* The first half: behind the element in the middle, or before it where that is all. */
+        middle = run.offset + run.native;
+        if (middle >= begin + length)
+            middle = run.offset;
+        if (middle <= begin)
+            return begin;
+        if (write_all(pair->to, buffer + (begin - offset), begin, middle - begin)) {
+            length = middle - begin;
+        } else {
+            length -= middle - begin;
+            begin = middle;
+        }
+    }
+}
+
+/*
+ * Whether a part lies in holes of the source, whose zeros are the same values in all
+ * representations, but perhaps not in a user's.
+ */
+static bool is_hole(const struct pair *pair, int64_t begin, int64_t length)
+{
+    if (vs_view_facts(mpiio_slice_view(pair->to))->datarep == VS_USER)
+        return false;
+    int64_t data = mpiio_slice_seek_data(pair->from, begin);
+    return data == -ENXIO || data >= begin + length;
+}
+
+static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
+{
+    int64_t begin = part_begin(sweep, pair, number);
+    int64_t length = part_begin(sweep, pair, number + 1) - begin;
+    char text[320];
+    int status, result;
+
+    if (!length)
+        return VIEW_DONE;
+    if (is_hole(pair, begin, length)) {
+        sweep->skipped = true;
+        return step(sweep, length);
+    }
+    status = read_part(sweep, pair->from, vs_spec_file(sweep->files->spec), sweep->buffer, begin,
+                       length);
+    if (status)
+        return status;
+    result = write_all(pair->to, sweep->buffer, begin, length);
+    if (!result)
+        return step(sweep, length);
+    if (result != -ERANGE && result != -EIO)
+        return fail_file(sweep, sweep->files->output, result);
+    return fail(sweep, VIEW_FAILED, "%s: %s: %s at slice offset %" PRId64, sweep->files->output,
+                pair_text(sweep, pair, text, sizeof text),
+                result == -ERANGE ? "a value does not fit" : strerror(-result),
+                find_culprit(pair, sweep->buffer, begin, length));
+}
+
+/* Whether a part reads back as it was: another view may have written other values over it. */
+static int verify_part(struct sweep *sweep, struct pair *pair, int64_t number)
+{
+    int64_t begin = part_begin(sweep, pair, number);
+    int64_t length = part_begin(sweep, pair, number + 1) - begin;
+    char text[320];
+    int status;
+
+    if (!length)
+        return VIEW_DONE;
+    status = read_part(sweep, pair->from, vs_spec_file(sweep->files->spec), sweep->buffer, begin,
+                       length);
+    if (!status)
+        status = read_part(sweep, pair->to, sweep->files->output, sweep->other, begin, length);
+    if (status)
+        return status;
+    int64_t same = 0;
+    while (same < length && sweep->buffer[same] == sweep->other[same])
+        same++;
+    if (same < length)
+        return fail(sweep, VIEW_USAGE,
+                    "%s: slice offset %" PRId64
+                    ": another view holds these bytes of the file as other types",
+                    pair_text(sweep, pair, text, sizeof text), begin + same);
+    return step(sweep, length);
+}
+
+/* Makes the new file as long as the slice wants it, where that ends in a hole. */
+static int extend(struct sweep *sweep, struct pair *pair, int64_t number)
+{
+    int64_t size = mpiio_slice_size(pair->to);
+
+    (void)number;
+    if (size >= 0 && size < pair->size)
+        size = mpiio_slice_resize(pair->to, pair->size);
+    return size < 0 ? fail_file(sweep, sweep->files->output, (int)size) : VIEW_DONE;
+}
+
+/* The new slice must end where the old one does. */
+static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
+{
+    int64_t size = mpiio_slice_size(pair->to);
+    char text[320];
+
+    (void)number;
+    if (size == pair->size)
+        return VIEW_DONE;
+    if (size < 0)
+        return fail_file(sweep, sweep->files->output, (int)size);
+    return fail(sweep, VIEW_USAGE,
+                "%s: the slice would have %" PRId64 " bytes in the new file, not %" PRId64,
+                pair_text(sweep, pair, text, sizeof text), size, pair->size);
+}
+
+/* Copies length bytes of the source, data or not, at their place. */
+static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
+{
+    int from = mpiio_store_fd(sweep->files->from), to = mpiio_store_fd(sweep->files->to);
+
+    while (length > 0) {
+        size_t wanted = (size_t)(length < MAX_PART ? length : MAX_PART);
+        ssize_t got = pread(from, sweep->buffer, wanted, offset);
+        if (got == 0)
+            return fail(sweep, VIEW_FAILED, "%s: the file was made shorter meanwhile",
+                        vs_spec_file(sweep->files->spec));
+        if (got < 0 && errno != EINTR)
+            return fail_file(sweep, vs_spec_file(sweep->files->spec), -errno);
+        for (ssize_t done = 0; done < got;) {
+            ssize_t put = pwrite(to, sweep->buffer + done, (size_t)(got - done), offset + done);
+            if (put < 0 && errno != EINTR)
+                return fail_file(sweep, sweep->files->output, -errno);
+            done += put > 0 ? put : 0;
+        }
+        offset += got > 0 ? got : 0;
+        length -= got > 0 ? got : 0;
+    }
+    return VIEW_DONE;
+}
+
+/* Copies the source up to a displacement, or its end; holes stay holes. */
+static int copy_up_to(struct sweep *sweep, int64_t end)
+{
+    int from = mpiio_store_fd(sweep->files->from), status = VIEW_DONE;
+
+    end = end < sweep->file_size ? end : sweep->file_size;
+    while (!status && sweep->copied < end) {
+        int64_t data = lseek(from, sweep->copied, SEEK_DATA), hole = end;
+        if (data < 0)
+            data = errno == ENXIO ? end : sweep->copied;
+        if (data < end)
+            hole = lseek(from, data, SEEK_HOLE);
+        if (hole < 0 || hole > end)
+            hole = end;
+        if (data < end)
+            status = copy_bytes(sweep, data, hole - data);
+        step(sweep, hole - sweep->copied);
+        sweep->copied = hole;
+    }
+    return status;
+}
+
+/* What a part is converted over must be copied before. */
+static int reach(struct sweep *sweep, struct pair *pair, int64_t number)
+{
+    int64_t end = part_begin(sweep, pair, number + 1);
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(pair->from));
+    int64_t displacement = end ? vs_map_displacement(map, end - 1) : -1;
+
+    if (displacement >= sweep->needed)
+        sweep->needed = displacement + 1;
+    return VIEW_DONE;
+}
+
+/*
+ * Copies what must be there before a part is converted over it: where all bytes keep their places,
+ * all up to the highest one of the part; else what is before the views.
+ */
+static int copy_before(struct sweep *sweep, int64_t number)
+{
+    int status = VIEW_DONE;
+
+    if (sweep->same_sizes && !(sweep->monotonic && sweep->pairs))
+        return copy_up_to(sweep, sweep->file_size);
+    if (sweep->same_sizes)
+        status = for_each_pair(sweep, reach, number);
+    return status ? status : copy_up_to(sweep, sweep->needed);
+}
+
+static int64_t part_count(const struct sweep *sweep)
+{
+    return sweep->largest ? (sweep->largest - 1) / sweep->part + 1 : 0;
+}
+
+static int convert_all(struct sweep *sweep)
+{
+    int64_t parts = part_count(sweep);
+    int status = copy_before(sweep, 0);
+
+    for (int64_t number = 0; number < parts && !status; number++) {
+        if (number)
+            status = copy_before(sweep, number);
+        if (!status)
+            status = for_each_pair(sweep, convert_part, number);
+    }
+    if (!status && sweep->same_sizes) {
+        status = copy_up_to(sweep, sweep->file_size);
+        if (!status && ftruncate(mpiio_store_fd(sweep->files->to), sweep->file_size))
+            status = fail_file(sweep, sweep->files->output, -errno);
+    }
+    if (!status && sweep->skipped)
+        status = for_each_pair(sweep, extend, 0);
+    for (int64_t number = 0; sweep->overlapping && number < parts && !status; number++)
+        status = for_each_pair(sweep, verify_part, number);
+    return status ? status : for_each_pair(sweep, check_size, 0);
+}
+
+/* Whether slices of the new file may share bytes; if so they are read back in the end. */
+static int find_overlaps(struct sweep *sweep)
+{
+    struct vs_cover_result result;
+    int error = vs_cover_compute(sweep->cover, VS_COVER_STEPS, &result);
+
+    if (error == -ENOMEM)
+        return fail_file(sweep, sweep->files->output, error);
+    sweep->overlapping = error || result.many;
+    if (sweep->overlapping && sweep->files->narrow == MPIIO_NARROW_TRUNCATE)
+        return fail(sweep, VIEW_USAGE,
+                    "--narrow truncate: not with views that share bytes of the file");
+    return VIEW_DONE;
+}
+
+static int prepare(struct sweep *sweep)
+{
+    int64_t count = count_pairs(sweep);
+    struct stat st;
+    int result = mpiio_store_stat(sweep->files->from, &st);
+
+    if (result)
+        return fail_file(sweep, vs_spec_file(sweep->files->spec), result);
+    sweep->file_size = st.st_size;
+    sweep->part = count > MAX_OPEN ? MANY_PART : SWEPT / count;
+    if (sweep->part > MAX_PART)
+        sweep->part = MAX_PART;
+    if (sweep->part < MIN_PART)
+        sweep->part = MIN_PART;
+    sweep->cover = vs_cover_new();
+    /* A part begins with a whole element, so it may be longer by one. */
+    sweep->buffer = malloc(MAX_PART + 64);
+    sweep->other = malloc(MAX_PART + 64);
+    if (count <= MAX_OPEN)
+        sweep->pairs = calloc((size_t)count, sizeof *sweep->pairs);
+    return sweep->cover && sweep->buffer && sweep->other && (count > MAX_OPEN || sweep->pairs)
+               ? VIEW_DONE
+               : fail_file(sweep, sweep->files->output, -ENOMEM);
+}
+
+int view_sweep(const struct view_sweep *files)
+{
+    struct sweep own = {.files = files, .same_sizes = true, .monotonic = true, .needed = INT64_MAX};
+    struct sweep *sweep = &own;
+    int64_t total;
+    int status = prepare(sweep);
+
+    if (!status)
+        status = for_each_pair(sweep, survey, 0);
+    if (!status)
+        status = find_overlaps(sweep);
+    if (!status) {
+        if (__builtin_mul_overflow(sweep->total, sweep->overlapping ? 2 : 1, &total) ||
+            __builtin_add_overflow(total, sweep->same_sizes ? sweep->file_size : 0, &total))
+            total = 0;
+        view_progress_start(&sweep->progress, true, NULL, total);
+        status = convert_all(sweep);
+        view_progress_end(&sweep->progress);
+    }
+    for (int64_t i = 0; sweep->pairs && i < count_pairs(sweep); i++)
+        close_pair(&sweep->pairs[i]);
+    free(sweep->pairs);
+    free(sweep->buffer);
+    free(sweep->other);
+    vs_cover_free(sweep->cover);
+    return status;
+}

@@ -1,0 +1,439 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-view convert: the shared file again in another data representation.
+# shellcheck disable=SC2154 # stderr, top, tmp and mnt come from bats and the helper
+
+load helper
+
+# fails STATUS MESSAGE COMMAND...: what the command says and how it ends.
+fails() {
+    local status=$1 message=$2
+    shift 2
+    run -"$status" --separate-stderr "$@"
+    echo "$stderr"
+    [ "$stderr" = "mpiio-view: $message" ]
+    [ -z "$output" ]
+}
+
+# records: 4 ranks own records of an int and a double with gaps, behind a header; a tail is left.
+records() {
+    /usr/bin/python3 - <<'END'
+import struct
+with open("r.dat", "wb") as out:
+    out.write(b"sixteen bytes...")
+    for i in range(800):
+        out.write(struct.pack("<i4sd", i - 400, b"gap%d" % (i % 10), i / 3))
+    out.write(b"tail")
+END
+    cat >r.json <<'END'
+{ "viewspec": 1, "file": "r.dat", "ranks": 4,
+  "view": { "disp": 16, "filetype": { "type": "scatter" },
+            "etype": { "type": "struct", "types": ["int", "double"], "blocklengths": [1, 1],
+                       "displacements": [0, 8] } } }
+END
+}
+
+@test "convert: help" {
+    mpiio-view --help | grep -q '^  convert '
+    mpiio-view convert --help | grep -q '^Usage: mpiio-view convert SPEC --to DATAREP -o FILE'
+    records
+    fails 2 "convert: --to DATAREP is missing (see mpiio-view convert --help)" \
+        mpiio-view convert r.json -o x
+    fails 2 "convert: -o FILE is missing (see mpiio-view convert --help)" \
+        mpiio-view convert r.json --to native
+    fails 2 "convert: -r: not an option of this subcommand (see mpiio-view convert --help)" \
+        mpiio-view convert r.json --to native -o x -r 0
+}
+
+@test "convert: representations of one size keep every byte at its place, header, gaps and tail" {
+    records
+    chmod 640 r.dat
+    mpiio-view convert r.json --to big-endian -o b.dat --spec b.json
+    [ "$(stat -c %a b.dat)" = 640 ]
+    /usr/bin/python3 - <<'END'
+import struct
+data, swapped = open("r.dat", "rb").read(), open("b.dat", "rb").read()
+assert len(data) == len(swapped) and data[:16] == swapped[:16] and data[-4:] == swapped[-4:]
+for at in range(16, 16 + 800 * 16, 16):
+    number, gap, real = struct.unpack_from("<i4sd", data, at)
+    assert struct.unpack_from(">i4sd", swapped, at) == (number, gap, real)
+END
+    [ "$(jq -r '.file, .view.datarep' b.json | paste -sd ' ')" = "$tmp/b.dat big-endian" ]
+    mpiio-view convert b.json --to native -o n.dat
+    cmp n.dat r.dat
+    mpiio-view convert b.json --to little-endian -o l.dat
+    cmp l.dat r.dat
+}
+
+@test "convert: to external32 and back; what no view holds is left out but for the header" {
+    records
+    mpiio-view convert r.json --to external32 -o e.dat --spec e.json
+    /usr/bin/python3 - <<'END'
+import struct
+data, packed = open("r.dat", "rb").read(), open("e.dat", "rb").read()
+# The real stands at byte 8 of a record of 16, by the displacements of the spec.
+assert packed[:16] == data[:16] and len(packed) == 16 + 800 * 16
+for i in range(800):
+    number, gap, real = struct.unpack_from(">i4sd", packed, 16 + 16 * i)
+    assert (number, gap, real) == (i - 400, b"\0" * 4, i / 3)
+END
+    mpiio-view convert e.json --to native -o n.dat --spec n.json
+    for rank in 0 1 2 3; do
+        cmp <(mpiio-view cat r.json -r "$rank") <(mpiio-view cat e.json -r "$rank")
+        cmp <(mpiio-view cat r.json -r "$rank") <(mpiio-view cat n.json -r "$rank")
+    done
+}
+
+# A third of the vectors there and back: the slices are what they were, and so is each byte of
+# the file that a view holds, as mpiio-view map tells them.
+@test "convert: the vectors, through every representation" {
+    /usr/bin/python3 - "$top/tests/vectors/cases.jsonl" <<'END'
+import json, os, re, subprocess, sys
+
+def view(*words, status=0):
+    done = subprocess.run(["mpiio-view", *words], capture_output=True)
+    assert done.returncode == status, (words, done.returncode, done.stderr)
+    return done.stdout if not status else done.stderr.decode()
+
+def held(spec, ranks):
+    """Which bytes of the file are in slices."""
+    bytes = set()
+    for rank in range(ranks):
+        for line in view("map", spec, "-r", str(rank)).decode().splitlines():
+            _, place, length = map(int, line.split("\t"))
+            bytes.update(range(place, place + length))
+    return bytes
+
+done = refused = 0
+for line in open(sys.argv[1]):
+    case = json.loads(line)
+    if case["case"] % 3:
+        continue
+    open("data.bin", "wb").write(bytes.fromhex(case["data"]))
+    json.dump({**case["spec"], "file": "data.bin"}, open("spec.json", "w"))
+    data = open("data.bin", "rb").read()
+    ranks, slices = len(case["slices"]), [bytes.fromhex(slice) for slice in case["slices"]]
+    first = case["spec"]["view"].get("datarep", "native")
+    ours = held("spec.json", ranks)
+    for to in ("native", "big-endian", "external32"):
+        command = ("convert", "spec.json", "--to", to, "-o", "out.bin", "--spec", "out.json",
+                   "--force")
+        finished = subprocess.run(["mpiio-view", *command], capture_output=True)
+        if finished.returncode:
+            # Only a long that external32 has no room for, or data that would grow into itself.
+            assert re.search(b"a value does not fit at slice offset|bytes of the file twice|"
+                             b"as other types|: must|displacement|overlap", finished.stderr), finished.stderr
+            refused += 1
+            continue
+        done += 1
+        for rank, slice in enumerate(slices):
+            assert view("cat", "out.json", "-r", str(rank)) == slice, (case["case"], to, rank)
+        view("convert", "out.json", "--to", first, "-o", "back.bin", "--force")
+        back = open("back.bin", "rb").read()
+        if first != "external32" and to != "external32":
+            assert back == data, (case["case"], to)
+        assert all(back[place] == data[place] for place in ours), (case["case"], to)
+print(done, refused)
+assert done >= 200 and refused < 60
+END
+}
+
+@test "convert: a value that does not fit is named, and nothing is left" {
+    /usr/bin/python3 - <<'END'
+import numpy
+data = numpy.arange(3 * 100000, dtype="<i8")
+data[3 * 77777 + 1] = 2**31
+data.tofile("l.dat")
+END
+    cat >l.json <<'END'
+{ "viewspec": 1, "file": "l.dat", "ranks": 3,
+  "views": { "all": { "etype": "long", "filetype": { "type": "scatter" } } } }
+END
+    mkdir out
+    fails 1 "out/e.dat: view all, rank 1: a value does not fit at slice offset 622216" \
+        mpiio-view convert l.json --to external32 -o out/e.dat --spec out/e.json
+    [ -z "$(ls -A out)" ]
+    mpiio-view convert l.json --to external32 -o out/e.dat --spec out/e.json --narrow truncate
+    /usr/bin/python3 - <<'END'
+import numpy
+data = numpy.fromfile("l.dat", dtype="<i8").astype(">i4")
+assert (numpy.fromfile("out/e.dat", dtype=">i4") == data).all()
+END
+}
+
+@test "convert: overwrites only with --force, and never what it converts" {
+    records
+    cp r.dat before.dat
+    echo precious >p.dat
+    ln -s p.dat link.dat
+    fails 1 "p.dat: the file is there already (--force overwrites it)" \
+        mpiio-view convert r.json --to native -o p.dat
+    fails 1 "link.dat: is there already, and not a regular file" \
+        mpiio-view convert r.json --to native -o link.dat --force
+    fails 1 "p.dat: the file is there already (--force overwrites it)" \
+        mpiio-view convert r.json --to native -o new.dat --spec p.dat
+    [ "$(cat p.dat)" = precious ]
+    [ ! -e new.dat ]
+    ln r.dat same.dat
+    fails 2 "-o r.dat: the file that is to be converted" \
+        mpiio-view convert r.json --to big-endian -o r.dat --force
+    fails 2 "-o ./same.dat: the file that is to be converted" \
+        mpiio-view convert r.json --to big-endian -o ./same.dat --force
+    fails 2 "-o r.json: the spec of the file that is to be converted" \
+        mpiio-view convert r.json --to big-endian -o r.json --force
+    fails 2 "--spec r.dat: one of the data files" \
+        mpiio-view convert r.json --to big-endian -o x.dat --spec r.dat --force
+    fails 2 "--spec x.dat: one of the data files" \
+        mpiio-view convert r.json --to big-endian -o x.dat --spec x.dat --force
+    cmp r.dat before.dat
+    mpiio-view convert r.json --to native -o p.dat --force
+    cmp p.dat r.dat
+    [ -z "$(find . -name '.*.dat*')" ]
+    fails 1 "none/x.dat: No such file or directory" \
+        mpiio-view convert r.json --to native -o none/x.dat
+    fails 1 "$tmp/gone.dat: No such file or directory" \
+        mpiio-view convert r.json --to native -o x.dat -f gone.dat
+    [ ! -e x.dat ]
+}
+
+@test "convert: representations that are not there, or lack a type" {
+    records
+    fails 2 '--to vms: unknown data representation "vms"' \
+        mpiio-view convert r.json --to vms -o x.dat
+    fails 2 "--to vax=libnone.so: library $tmp/libnone.so: No such file or directory" \
+        mpiio-view convert r.json --to vax=libnone.so -o x.dat
+    fails 2 "--to native=x.so: the name is taken" \
+        mpiio-view convert r.json --to native=x.so -o x.dat
+    [ ! -e x.dat ]
+}
+
+@test "convert: to a user-defined representation and back" {
+    install -m 755 "$MPIIO_BUILD/tests/datarep/libvax.so" .
+    /usr/bin/python3 -c 'import numpy; (numpy.arange(999, dtype="<f4") / 8).tofile("f.dat")'
+    echo '{ "viewspec": 1, "file": "f.dat", "ranks": 3,
+            "view": { "etype": "real", "filetype": { "type": "scatter" } } }' >f.json
+    mkdir below
+    # Relative to the working folder, all of them.
+    (cd below && mpiio-view convert ../f.json --to vax=../libvax.so -o v.dat --spec v.json)
+    # 1/8 as an F_floating number: exponent -2 in excess 128, significand 0.5.
+    [ "$(od -An -v -t x1 -j 4 -N 4 below/v.dat)" = " 00 3f 00 00" ]
+    mpiio-view convert below/v.json --to native -o n.dat
+    cmp n.dat f.dat
+}
+
+@test "convert: views that share bytes, of the same and of other types" {
+    /usr/bin/python3 -c 'import numpy; numpy.arange(1000, dtype="<i4").tofile("v.dat")'
+    cat >same.json <<'END'
+{ "viewspec": 1, "file": "v.dat", "ranks": 2,
+  "views": { "all": { "etype": "int" }, "half": { "disp": "4 * rank", "etype": "int",
+             "filetype": { "type": "resized", "lb": 0, "extent": 8 } } } }
+END
+    mpiio-view convert same.json --to external32 -o s.dat
+    /usr/bin/python3 - <<'END'
+import numpy
+assert (numpy.fromfile("s.dat", dtype=">i4") == numpy.arange(1000)).all()
+END
+    fails 2 "--narrow truncate: not with views that share bytes of the file" \
+        mpiio-view convert same.json --to external32 -o x.dat --narrow truncate
+    sed '0,/"int"/s//"short"/' same.json >other.json
+    fails 2 "view all, rank 0: slice offset 4: another view holds these bytes of the file as other types" \
+        mpiio-view convert other.json --to big-endian -o x.dat
+    cat >twice.json <<'END'
+{ "viewspec": 1, "file": "v.dat",
+  "view": { "etype": "int", "filetype": { "type": "indexed_block", "blocklength": 1,
+                                          "displacements": [0, 0] } } }
+END
+    fails 2 "rank 0: the view would hold bytes of the file twice" \
+        mpiio-view convert twice.json --to big-endian -o x.dat
+    [ ! -e x.dat ]
+}
+
+@test "convert: a file's overrides, a spec from a pipe" {
+    records
+    mv r.dat other.dat
+    sed "s|\"ranks\": 4|\"ranks\": 9, \"let\": { \"head\": 0 }|; s|\"disp\": 16|\"disp\": \"head\"|;
+         s|r.dat|$tmp/none.dat|" r.json >o.json
+    mpiio-view convert <(cat o.json) -n 4 -D head=16 -f other.dat --to big-endian -o b.dat \
+        --spec b.json
+    [ "$(jq -c '[.ranks, .let.head]' b.json)" = '[4,16]' ]
+    cmp <(mpiio-view cat o.json -n 4 -D head=16 -f other.dat -r 3) <(mpiio-view cat b.json -r 3)
+}
+
+@test "convert: each rank its own view and representation" {
+    /usr/bin/python3 - <<'END'
+import numpy
+numpy.arange(300, dtype="<i4").tofile("p.dat")
+END
+    cat >p.json <<'END'
+{ "viewspec": 1, "file": "p.dat", "ranks": 3,
+  "view": { "disp": "4 * rank", "filetype": { "type": "resized", "lb": 0, "extent": 12 },
+            "per_rank": [ { "etype": "int" }, { "etype": "int", "datarep": "big-endian" },
+                          { "etype": { "type": "contiguous", "count": 4, "oldtype": "byte" } } ] } }
+END
+    mpiio-view convert p.json --to little-endian -o n.dat --spec n.json
+    for rank in 0 1 2; do
+        cmp <(mpiio-view cat p.json -r "$rank") <(mpiio-view cat n.json -r "$rank")
+    done
+    /usr/bin/python3 - <<'END'
+import numpy
+old, new = (numpy.fromfile(name, dtype="<u4") for name in ("p.dat", "n.dat"))
+old[1::3] = old[1::3].byteswap()
+assert (old == new).all()
+END
+}
+
+@test "convert: thousands of ranks, and more than are kept open" {
+    /usr/bin/python3 -c '
+import numpy
+numpy.random.default_rng(3).integers(0, 2**62, 200000, dtype="<i8").tofile("m.dat")'
+    cat >m.json <<'END'
+{ "viewspec": 1, "file": "m.dat", "ranks": 1000,
+  "view": { "etype": "int64_t", "filetype": { "type": "scatter" } } }
+END
+    mpiio-view convert m.json --to external32 -o a.dat
+    mpiio-view convert m.json --to external32 -n 7777 -o b.dat
+    mpiio-view convert m.json --to big-endian -n 7777 -o c.dat
+    /usr/bin/python3 - <<'END'
+import numpy
+numpy.fromfile("m.dat", dtype="<i8").astype(">i8").tofile("expected")
+END
+    cmp a.dat expected
+    cmp b.dat expected
+    cmp c.dat expected
+}
+
+@test "convert: slices of many parts; elements that powers of two would cut" {
+    # Two ranks in turns: 3000 doubles, or 3000 records of a character and a double.
+    parts_spec() {
+        cat >"$1.json" <<END
+{ "viewspec": 1, "file": "m.dat", "ranks": 2,
+  "types": { "record": { "type": "resized", "lb": 0, "extent": 9,
+                         "oldtype": { "type": "struct", "types": ["char", "double"],
+                                      "blocklengths": [1, 1], "displacements": [0, 1] } } },
+  "view": { "etype": "$2", "filetype": { "type": "scatter", "blocklength": 3000 } } }
+END
+    }
+    /usr/bin/python3 - <<'END'
+import numpy
+numpy.random.default_rng(4).random(2700000).tofile("m.dat")
+numpy.fromfile("m.dat").astype(">f8").tofile("expected")
+records = numpy.fromfile("m.dat", dtype=[("c", "S1"), ("d", "<f8")])
+records.astype([("c", "S1"), ("d", ">f8")]).tofile("records")
+END
+    parts_spec doubles double
+    parts_spec records record
+    mpiio-view convert doubles.json --to big-endian -o b.dat
+    cmp b.dat expected
+    mpiio-view convert doubles.json --to external32 -o e.dat
+    cmp e.dat expected
+    mpiio-view convert records.json --to external32 -o r.dat
+    cmp r.dat records
+}
+
+@test "convert: a view whose order is not the file's" {
+    # Tile k holds the words 2 k and 2 k + 20001: tiles begin in each other's holes.
+    make_file o.dat 800000
+    cat >o.json <<'END'
+{ "viewspec": 1, "file": "o.dat",
+  "view": { "etype": "uint64_t",
+            "filetype": { "type": "resized", "lb": 0, "extent": 16,
+                          "oldtype": { "type": "hindexed_block", "blocklength": 1,
+                                       "displacements": [0, 160008] } } } }
+END
+    mpiio-view convert o.json --to big-endian -o b.dat
+    /usr/bin/python3 - <<'END'
+import numpy
+words = numpy.fromfile("o.dat", dtype="<u8")
+# The slice ends with the first word that is not in the file: number 100001, of tile 40000.
+mine = numpy.zeros(len(words), dtype=bool)
+mine[0:80001:2] = True
+mine[20001::2] = True
+words[mine] = words[mine].byteswap()
+assert (numpy.fromfile("b.dat", dtype="<u8") == words).all()
+END
+}
+
+@test "convert: holes stay holes" {
+    truncate -s 1G h.dat
+    printf 'abcdefgh' | dd of=h.dat bs=1 seek=900M conv=notrunc status=none
+    cat >h.json <<'END'
+{ "viewspec": 1, "file": "h.dat",
+  "view": { "etype": "double", "filetype": { "type": "resized", "lb": 0, "extent": "1024*1024" } } }
+END
+    mpiio-view convert h.json --to big-endian -o b.dat
+    [ "$(stat -c %s b.dat)" -eq $((1 << 30)) ]
+    [ "$(dd if=b.dat bs=1 skip=900M count=8 status=none)" = hgfedcba ]
+    [ "$(du -k b.dat | cut -f 1)" -lt 20000 ]
+    # A slice of nothing but a hole, in a file of another size.
+    truncate -s 0 h.dat
+    truncate -s 1G h.dat
+    echo '{ "viewspec": 1, "file": "h.dat", "view": { "etype": "long" } }' >l.json
+    mpiio-view convert l.json --to external32 -o e.dat
+    [ "$(stat -c %s e.dat)" -eq $((1 << 29)) ]
+    [ "$(du -k e.dat | cut -f 1)" -lt 100 ]
+}
+
+@test "convert: a full disk is told, and nothing is left" {
+    records
+    mkdir small
+    as_root mount -t tmpfs -o size=64k mpiio-test small
+    mpiio-view convert r.json --to native -o small/fits.dat
+    make_file r.dat 300000
+    fails 1 "small/x.dat: No space left on device" \
+        mpiio-view convert r.json --to big-endian -o small/x.dat
+    fails 1 "small/x.dat: No space left on device" \
+        mpiio-view convert r.json --to external32 -o small/x.dat
+    fails 1 "small/fits.dat: No space left on device" \
+        mpiio-view convert r.json --to external32 -o small/fits.dat --force
+    [ "$(ls -A small)" = fits.dat ]
+    (
+        ulimit -f 100
+        run -1 mpiio-view convert r.json --to external32 -o x.dat
+        [ "$output" = "mpiio-view: x.dat: File too large" ]
+    )
+    [ ! -e x.dat ]
+}
+
+# in_the_middle SIGNAL: sends it to a conversion that takes long and has written something.
+in_the_middle() {
+    local pid file size=0 i
+    mpiio-view convert big.json --to external32 -o out/e.dat --spec out/e.json --force 3>&- &
+    pid=$!
+    for ((i = 0; i < 3000 && size < 1000000; i++)); do
+        sleep 0.01
+        for file in "/proc/$pid/fd/"*; do
+            if [[ $(readlink "$file") == "$tmp/out/"* ]]; then
+                size=$(stat -L -c %s "$file")
+                [ "$size" -lt 1000000 ] || break
+            fi
+        done
+    done
+    [ "$size" -ge 1000000 ]
+    kill -"$1" "$pid"
+    ! wait "$pid" || return 1
+}
+
+@test "convert: ended in the middle it leaves nothing behind" {
+    # Each value of a slice in another page: some seconds for some hundred MB.
+    make_file big.dat 200000000
+    cat >big.json <<'END'
+{ "viewspec": 1, "file": "big.dat", "ranks": 4000,
+  "view": { "etype": "double", "filetype": { "type": "scatter" } } }
+END
+    mkdir out
+    echo old >out/e.dat
+    for signal in KILL INT TERM HUP; do
+        # Jobs in the background of a script ignore SIGINT unless it is reset.
+        (
+            set -m
+            in_the_middle "$signal"
+        )
+        # Where files cannot be without a name, SIGKILL leaves a hidden one.
+        if [ "$signal" = KILL ]; then
+            [ "$(ls out)" = e.dat ]
+            rm -f out/.e.*
+        fi
+        [ "$(ls -A out)" = e.dat ]
+        [ "$(cat out/e.dat)" = old ]
+    done
+}
