@@ -241,9 +241,16 @@ static void spawn_all(struct child *first, int nodes, int timeout)
         spawn(&first[i], i, nodes, timeout);
 }
 
+/* A process goes on for a while after SIGSTOP: until one of its threads takes note. */
 static void send_signal(const struct child *child, int number)
 {
+    int status;
+
     assert_int_equal(kill(child->pid, number), 0);
+    if (number == SIGSTOP) {
+        assert_int_equal(waitpid(child->pid, &status, WUNTRACED), child->pid);
+        assert_true(WIFSTOPPED(status));
+    }
 }
 
 static int reap(void **state)
