@@ -249,6 +249,20 @@ static struct vs_part *part_at(struct vs_part *parts, int64_t dimensions, int64_
     return &parts[fortran ? d : dimensions - 1 - d];
 }
 
+/* The type of a rank's parts of an array, which remembers the array. */
+static struct vs_type part_of_array(const struct site *site, int64_t n, const int64_t *sizes,
+                                    bool fortran, const struct vs_part *parts,
+                                    const struct vs_type *old)
+{
+    struct vs_arena *arena = site->b->arena;
+    struct vs_type type = vs_type_array(arena, n, parts, old);
+    struct vs_array *whole = vs_arena_alloc(arena, sizeof *whole);
+    if (whole)
+        *whole = (struct vs_array){n, sizes, fortran, vs_type_extent(arena, old)};
+    type.array = whole;
+    return type;
+}
+
 static struct vs_type make_subarray(const struct site *site)
 {
     struct vs_builder *b = site->b;
@@ -268,7 +282,7 @@ static struct vs_type make_subarray(const struct site *site)
         *part_at(parts, n, d, fortran) = (struct vs_part){
             .size = sizes[d], .start = starts[d], .count = 1, .length = subsizes[d]};
     }
-    return failed(b) ? old : vs_type_array(b->arena, n, parts, &old);
+    return failed(b) ? old : part_of_array(site, n, sizes, fortran, parts, &old);
 }
 
 enum distribution { BLOCK, CYCLIC, NONE };
@@ -340,7 +354,7 @@ static struct vs_type make_darray(const struct site *site)
     if (failed(b))
         return old;
     b->scope->uses_rank |= b->scope->ranks > 1;
-    return vs_type_array(b->arena, n, parts, &old);
+    return part_of_array(site, n, gsizes, fortran, parts, &old);
 }
 
 static struct vs_type make_resized(const struct site *site)

@@ -127,6 +127,14 @@ enum vs_datarep {
     VS_USER, /* facts->user */
 };
 
+/* An array that ranks have parts of. In the file it fills a tile: extents are the same. */
+struct vs_array {
+    int64_t dimensions;   /* at least 1 */
+    const int64_t *sizes; /* elements in each dimension, as the spec has them */
+    bool fortran;         /* the first dimension varies fastest, not the last */
+    int64_t element;      /* bytes from one element to the next in the file: 1 or more etypes */
+};
+
 /* Facts of a view beside its map's; sizes in bytes, text borrowed from the view. */
 struct vs_view_facts {
     enum vs_datarep datarep;
@@ -137,6 +145,8 @@ struct vs_view_facts {
     bool identical;           /* the file's bytes are the native ones: nothing to convert */
     const struct vs_user_datarep *user; /* of VS_USER, borrowed from the view; else NULL */
     const struct vs_basic *basic; /* of all elements (element.h); NULL: they are not of one type */
+    const struct vs_array *array; /* that the filetype, a subarray or darray, is a part of; borrowed
+                                     from the view. NULL: another filetype */
 };
 
 /* Both are borrowed from the view. Local, thread-safe. */

@@ -24,6 +24,7 @@ struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype)
     struct vs_type unit = *etype;
     unit.node = vs_node_unit(arena, etype->node);
     unit.elements = (struct vs_repeat){0};
+    unit.array = NULL;
     return unit;
 }
 
@@ -147,6 +148,7 @@ struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t exten
     type.ub = vs_add(arena, lb, extent);
     type.bounded = true;
     type.empty = false;
+    type.array = NULL;
     return type;
 }
 

@@ -252,6 +252,7 @@ static void fill_facts(struct vs_view *view)
         .etype_extent = types->etype.ub - types->etype.lb,
         .identical = types->etype.identical,
         .basic = elements->basic,
+        .array = types->filetype.array,
     };
 }
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Which array a filetype is a part of. */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "spec.h"
+
+#define SUBARRAY                                                                                   \
+    "{\"type\": \"subarray\", \"sizes\": [7, \"2 * 5\"], \"subsizes\": [2, 3], "                   \
+    "\"starts\": [0, \"3 * (rank %% 2)\"], \"order\": \"Fortran\"%s}"
+
+/* The view of rank 3 of 4, with those types. */
+static struct vs_view *view_of(const char *etype, const char *filetype)
+{
+    static const char form[] =
+        "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 4, "
+        "\"types\": {\"pair\": {\"type\": \"contiguous\", \"count\": 2, \"oldtype\": \"int\"}, "
+        "\"part\": {\"type\": \"darray\", \"gsizes\": [4, 6, 5], \"psizes\": [2, 2, 1], "
+        "\"distribs\": [\"block\", \"cyclic\", \"none\"], \"order\": \"C\", "
+        "\"oldtype\": \"pair\"}}, \"view\": {\"etype\": %s, \"filetype\": %s}}";
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    char *text = NULL;
+
+    assert_true(asprintf(&text, form, etype, filetype) > 0);
+    if (vs_spec_parse(text, strlen(text), "text", "/", NULL, &spec, &error) ||
+        vs_spec_view(spec, 0, 3, &view, &error))
+        fail_msg("%s: %s: %s", filetype, error.pointer, error.reason);
+    vs_spec_free(spec);
+    free(text);
+    return view;
+}
+
+static struct vs_view *subarray_of(const char *etype, const char *oldtype)
+{
+    char *filetype = NULL;
+
+    assert_true(asprintf(&filetype, SUBARRAY, oldtype) > 0);
+    struct vs_view *view = view_of(etype, filetype);
+    free(filetype);
+    return view;
+}
+
+static void check_array(struct vs_view *view, bool fortran, int64_t element, int64_t dimensions,
+                        const int64_t *sizes)
+{
+    const struct vs_array *array = vs_view_facts(view)->array;
+    int64_t all = element;
+
+    assert_non_null(array);
+    assert_int_equal(array->dimensions, dimensions);
+    assert_int_equal(array->element, element);
+    assert_int_equal(array->fortran, fortran);
+    for (int64_t d = 0; d < dimensions; d++) {
+        assert_int_equal(array->sizes[d], sizes[d]);
+        all *= sizes[d];
+    }
+    assert_int_equal(all, vs_map_facts(vs_view_map(view))->tile_extent);
+    vs_view_unref(view);
+}
+
+static void subarray(void **state)
+{
+    (void)state;
+    check_array(subarray_of("\"double\"", ""), true, 8, 2, (int64_t[]){7, 10});
+    check_array(subarray_of("\"int\"", ", \"oldtype\": \"pair\""), true, 8, 2, (int64_t[]){7, 10});
+}
+
+static void darray(void **state)
+{
+    (void)state;
+    check_array(view_of("\"int\"", "\"part\""), false, 8, 3, (int64_t[]){4, 6, 5});
+    check_array(view_of("\"int\"", "{\"type\": \"dup\", \"oldtype\": \"part\"}"), false, 8, 3,
+                (int64_t[]){4, 6, 5});
+}
+
+/* Types that hold an array's part are not one themselves. */
+static void others(void **state)
+{
+    static const char *const types[][2] = {
+        {"\"int\"", "\"etype\""},
+        {"\"int\"", "{\"type\": \"scatter\"}"},
+        {"\"int\"", "{\"type\": \"hpf_block\", \"size\": 12}"},
+        {"\"int\"", "{\"type\": \"contiguous\", \"count\": 1, \"oldtype\": \"part\"}"},
+        {"\"int\"", "{\"type\": \"resized\", \"lb\": 0, \"extent\": 960, \"oldtype\": \"part\"}"},
+        {"\"int\"", "{\"type\": \"struct\", \"blocklengths\": [1], \"displacements\": [0], "
+                    "\"types\": [\"part\"]}"},
+        {"\"part\"", "\"etype\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct vs_view *view = view_of(types[i][0], types[i][1]);
+        assert_null(vs_view_facts(view)->array);
+        vs_view_unref(view);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(subarray),
+        cmocka_unit_test(darray),
+        cmocka_unit_test(others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
