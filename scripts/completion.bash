@@ -83,26 +83,28 @@ _mpiio_view() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _mpiio_offer "$cur" "check map owner cat put dump convert --help --version"
+        _mpiio_offer "$cur" "check map owner cat put dump convert draw --help --version"
         return
     fi
     _mpiio_common "$prev" "$cur" && return
     case $prev in
     -r | --rank) _mpiio_offer "$cur" "$(_mpiio_from_spec ranks)" && return ;;
     -v | --view) _mpiio_offer "$cur" "$(_mpiio_from_spec views)" && return ;;
-    --offset | --length | --fields) return ;;
+    --offset | --length | --fields | --window | --width) return ;;
     --format) _mpiio_offer "$cur" "text csv json" && return ;;
     --narrow) _mpiio_offer "$cur" "refuse truncate" && return ;;
     --to)
         _mpiio_offer "$cur" "native external32 internal big-endian little-endian"
         return
         ;;
-    -o | --output | --spec) _mpiio_offer_files "$cur" && return ;;
+    --color) _mpiio_offer "$cur" "always auto never" && return ;;
+    -o | --output | --spec | --svg) _mpiio_offer_files "$cur" && return ;;
     esac
     case ${COMP_WORDS[1]} in
     map | cat) own="-r --rank -v --view --offset --length" ;;
     put) own="-r --rank -v --view --offset --narrow" ;;
     dump) own="-r --rank -v --view --offset --length --format --fields" ;;
+    draw) own="-v --view --offset --window --svg --width --color" ;;
     convert) own="--to -o --output --force --spec --narrow" ;;
     esac
     case $cur in

@@ -32,6 +32,10 @@ enum {
     FORCE,
     SPEC,
     NARROW,
+    SVG,
+    WINDOW,
+    WIDTH,
+    COLOR,
 };
 
 static const struct option long_options[] = {
@@ -49,6 +53,10 @@ static const struct option long_options[] = {
     {"force", no_argument, NULL, FORCE},
     {"spec", required_argument, NULL, SPEC},
     {"narrow", required_argument, NULL, NARROW},
+    {"svg", required_argument, NULL, SVG},
+    {"window", required_argument, NULL, WINDOW},
+    {"width", required_argument, NULL, WIDTH},
+    {"color", required_argument, NULL, COLOR},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {NULL, 0, NULL, 0},
@@ -61,8 +69,8 @@ static const struct {
     const char *name;
 } special_options[] = {
     {'r', VIEW_TAKES_RANK, "-r"},
-    {'v', VIEW_TAKES_RANK, "-v"},
-    {OFFSET, VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET, "--offset"},
+    {'v', VIEW_TAKES_RANK | VIEW_TAKES_PICTURE, "-v"},
+    {OFFSET, VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET | VIEW_TAKES_PICTURE, "--offset"},
     {LENGTH, VIEW_TAKES_RANGE, "--length"},
     {FORMAT, VIEW_TAKES_FORMAT, "--format"},
     {FIELDS, VIEW_TAKES_FORMAT, "--fields"},
@@ -71,6 +79,10 @@ static const struct {
     {FORCE, VIEW_TAKES_TARGET, "--force"},
     {SPEC, VIEW_TAKES_TARGET, "--spec"},
     {NARROW, VIEW_TAKES_NARROW, "--narrow"},
+    {SVG, VIEW_TAKES_PICTURE, "--svg"},
+    {WINDOW, VIEW_TAKES_PICTURE, "--window"},
+    {WIDTH, VIEW_TAKES_PICTURE, "--width"},
+    {COLOR, VIEW_TAKES_PICTURE, "--color"},
 };
 
 /* The values of --format, in the order of enum view_format. */
@@ -139,6 +151,18 @@ static int parse_narrow(const struct view_command *command, const char *text,
     return usage(command, what, "expected refuse or truncate");
 }
 
+static int parse_width(const struct view_command *command, const char *text, int64_t *width)
+{
+    char what[256], *end;
+
+    errno = 0;
+    *width = strtoll(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno && *width >= 20 && *width <= 1000)
+        return VIEW_DONE;
+    snprintf(what, sizeof what, "--width %s", text);
+    return usage(command, what, "expected a number of columns, 20 .. 1000");
+}
+
 /* What stands for the option that getopt_long could not take. */
 static int bad_option(const struct view_command *command, char **argv, int kind)
 {
@@ -172,6 +196,27 @@ static int take_target_option(const struct view_command *command, int option,
     }
 }
 
+static int take_picture_option(const struct view_command *command, int option,
+                               struct view_args *args)
+{
+    switch (option) {
+    case SVG:
+        args->svg = optarg;
+        return VIEW_DONE;
+    case WINDOW:
+        if (parse_size(command, "--window", optarg, &args->window))
+            return VIEW_USAGE;
+        return args->window ? VIEW_DONE : usage(command, "--window 0", "nothing to draw");
+    case WIDTH:
+        return parse_width(command, optarg, &args->width);
+    default:
+        args->color = optarg;
+        if (!strcmp(optarg, "always") || !strcmp(optarg, "auto") || !strcmp(optarg, "never"))
+            return VIEW_DONE;
+        return usage(command, "--color", "expected always, auto or never");
+    }
+}
+
 static int take_option(const struct view_command *command, int option, struct view_args *args)
 {
     switch (option) {
@@ -189,6 +234,7 @@ static int take_option(const struct view_command *command, int option, struct vi
         args->view = optarg;
         return VIEW_DONE;
     case OFFSET:
+        args->offset_given = true;
         return parse_size(command, "--offset", optarg, &args->offset);
     case LENGTH:
         return parse_size(command, "--length", optarg, &args->length);
@@ -197,6 +243,11 @@ static int take_option(const struct view_command *command, int option, struct vi
         return VIEW_DONE;
     case FORMAT:
         return parse_format(command, optarg, &args->format);
+    case SVG:
+    case WINDOW:
+    case WIDTH:
+    case COLOR:
+        return take_picture_option(command, option, args);
     default:
         return take_target_option(command, option, args);
     }
@@ -281,7 +332,7 @@ struct vs_overrides view_overrides(const struct view_args *args)
 
 int view_run(const struct view_command *command, int argc, char **argv)
 {
-    struct view_args args = {.rank = -1, .length = -1};
+    struct view_args args = {.rank = -1, .length = -1, .color = "auto"};
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
     int status;

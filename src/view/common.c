@@ -74,7 +74,7 @@ static void list_views(const struct vs_spec *spec, char *text, size_t size)
             (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", view_label(spec, i));
 }
 
-static long choose_view(const struct view_args *args, const struct vs_spec *spec)
+long view_choose(const struct view_args *args, const struct vs_spec *spec)
 {
     char names[512];
 
@@ -100,7 +100,7 @@ static long choose_view(const struct view_args *args, const struct vs_spec *spec
 int view_compile(const struct view_args *args, const struct vs_spec *spec, struct vs_view **view)
 {
     struct vs_error error = {0};
-    long index = choose_view(args, spec);
+    long index = view_choose(args, spec);
 
     if (index < 0)
         return VIEW_USAGE;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const struct view_command *const commands[] = {
-    &view_check, &view_map, &view_owner, &view_cat, &view_put, &view_dump, &view_convert,
+    &view_check, &view_map,  &view_owner,   &view_cat,
+    &view_put,   &view_dump, &view_convert, &view_draw,
 };
 
 static int help(void)

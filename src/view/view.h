@@ -32,6 +32,7 @@ enum view_options {
     VIEW_TAKES_FORMAT = 16, /* --format and --fields */
     VIEW_TAKES_TARGET = 32, /* --to and -o (both required), --force and --spec */
     VIEW_TAKES_NARROW = 64,
+    VIEW_TAKES_PICTURE = 256, /* -v VIEW, --offset, --svg, --window, --width and --color */
 };
 
 /* A subcommand's command line. Strings are borrowed from argv. */
@@ -53,6 +54,11 @@ struct view_args {
     const char *output_spec; /* path of its spec; NULL: none */
     enum mpiio_narrow narrow;
     bool force;
+    bool offset_given;
+    const char *svg;   /* path of a new file; NULL: the picture goes to stdout as text */
+    int64_t window;    /* bytes; 0 without the option */
+    int64_t width;     /* columns; 0 without the option */
+    const char *color; /* "always", "auto" or "never" */
 };
 
 struct view_command {
@@ -64,7 +70,7 @@ struct view_command {
 };
 
 extern const struct view_command view_check, view_map, view_owner, view_cat, view_put, view_dump,
-    view_convert;
+    view_convert, view_draw;
 
 /* Prints the command's name and version on stdout. */
 void view_version(void);
@@ -99,6 +105,9 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
  * printed.
  */
 int64_t view_file_size(const struct vs_spec *spec);
+
+/* The number of the view that args name, or of the only one; -1 where it is said on stderr why. */
+long view_choose(const struct view_args *args, const struct vs_spec *spec);
 
 /*
  * Finds the view that args name, or the only one, and compiles it for the rank of args. VIEW_DONE,

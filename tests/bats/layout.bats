@@ -161,7 +161,7 @@ options() {
         {
             options "$command"
             if [ "$command" = mpiio-view ]; then
-                for sub in check map owner cat put dump convert; do
+                for sub in check map owner cat put dump convert draw; do
                     options mpiio-view "$sub"
                 done
             fi

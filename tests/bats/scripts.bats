@@ -287,6 +287,8 @@ END
     [ "$output" = external32 ]
     run -0 complete_line mpiio-view dump v.json -r 0 --format ''
     [ "$output" = $'text\ncsv\njson' ]
+    run -0 complete_line mpiio-view draw v.json --color a
+    [ "$output" = $'always\nauto' ]
     run -0 complete_line mpiio-mount --ra
     [ "$output" = --ranks ]
     run -0 complete_line mpiio-umount --

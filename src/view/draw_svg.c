@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: MIT */
+#include "draw.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Sizes in pixels. */
+#define MARGIN    16
+#define LINE      18 /* of text */
+#define AXIS      22 /* above the cells */
+#define WIDTH     640
+#define MAX_SIDE  26
+#define MIN_SIDE  8
+#define LEGEND    180 /* an entry */
+#define CHARACTER 0.6 /* a digit's width, of the font's size */
+
+#define COLUMNS       32
+#define LINES         12
+#define ARRAY_COLUMNS 48
+#define ARRAY_LINES   48
+#define ARRAY_PLANES  6
+
+/* Where things are. */
+struct figure {
+    const struct draw_model *model;
+    FILE *out;
+    int side;        /* of a cell */
+    int left;        /* columns of labels, before the cells */
+    int panel_width; /* of a plane with labels and gap */
+    int panel_height;
+    int across;                  /* planes side by side */
+    int captions;                /* lines of text */
+    int width, height, top;      /* of the whole; where the planes begin */
+    int64_t lowest[DRAW_COLORS]; /* rank that has the colour, -1: none */
+    bool more[DRAW_COLORS];      /* others have it, too */
+    bool borders, place;         /* of tiles, and of the displacement */
+    int entries;                 /* of the legend */
+};
+
+/* Bytes of the character at text, which XML and UTF-8 allow; 0: they do not. */
+static int character_length(const unsigned char *text)
+{
+    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
+    int length = *text < 0x80 ? 1 : *text < 0xc2 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;
+    uint32_t code = length > 1 ? *text & (0xffU >> (length + 1)) : *text;
+
+    for (int i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (text[i] & 0x3f);
+    }
+    if (!length || code < ' ' || code < lowest[length] || (code & 0xfffff800) == 0xd800 ||
+        (code & 0xfffe) == 0xfffe || code > 0x10ffff)
+        return 0;
+    return length;
+}
+
+static void put_escaped(FILE *out, const char *text)
+{
+    while (*text) {
+        int length = character_length((const unsigned char *)text);
+        if (*text == '<')
+            fputs("&lt;", out);
+        else if (*text == '>')
+            fputs("&gt;", out);
+        else if (*text == '&')
+            fputs("&amp;", out);
+        else if (length)
+            fwrite(text, 1, (size_t)length, out);
+        else
+            fputc('?', out);
+        text += length ? length : 1;
+    }
+}
+
+static void put_color(FILE *out, int64_t rank)
+{
+    struct draw_color color = draw_color(rank);
+
+    fprintf(out, "#%02x%02x%02x", color.red, color.green, color.blue);
+}
+
+static void put_rect(FILE *out, double x, double y, double width, double height)
+{
+    fprintf(out, "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"", x, y, width,
+            height);
+}
+
+static void put_text(FILE *out, double x, double y, const char *anchor, double size,
+                     const char *text)
+{
+    fprintf(out, "<text x=\"%.6g\" y=\"%.6g\" text-anchor=\"%s\" font-size=\"%.3g\">", x, y, anchor,
+            size);
+    put_escaped(out, text);
+    fputs("</text>\n", out);
+}
+
+/* How many owners of a cell a stripe or band can be had for. */
+static int owners_shown(const struct draw_cell *cell)
+{
+    return cell->owners < DRAW_OWNERS ? (int)cell->owners : DRAW_OWNERS;
+}
+
+/* The name of an overlap's stripes: the colours that it has. */
+static void stripes_name(const struct draw_cell *cell, char *name, size_t size)
+{
+    int used = snprintf(name, size, "stripes");
+
+    for (int i = 0; i < owners_shown(cell); i++)
+        used +=
+            snprintf(name + used, size - (size_t)used, "-%d", (int)(cell->ranks[i] % DRAW_COLORS));
+}
+
+static void put_stripes(FILE *out, const struct draw_cell *cell)
+{
+    int count = owners_shown(cell), width = 4;
+    char name[64];
+
+    stripes_name(cell, name, sizeof name);
+    fprintf(out,
+            "<pattern id=\"%s\" width=\"%d\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
+            "patternTransform=\"rotate(45)\">",
+            name, (count + (count == 1)) * width);
+    for (int i = 0; i < count; i++) {
+        put_rect(out, i * width, 0, width, 8);
+        put_color(out, cell->ranks[i]);
+        fputs("\"/>", out);
+    }
+    if (count == 1) {
+        put_rect(out, width, 0, width, 8);
+        fputs("#ffffff\"/>", out);
+    }
+    fputs("</pattern>\n", out);
+}
+
+/* Whether an earlier cell has the same stripes: they need not be defined again. */
+static bool is_defined(const struct draw_model *model, int64_t number)
+{
+    char name[64], other[64];
+
+    stripes_name(&model->cells[number], name, sizeof name);
+    for (int64_t i = number; i-- > 0;) {
+        if (model->cells[i].kind != DRAW_OVERLAP)
+            continue;
+        stripes_name(&model->cells[i], other, sizeof other);
+        if (!strcmp(name, other))
+            return true;
+    }
+    return false;
+}
+
+static int64_t cell_count(const struct draw_model *model)
+{
+    return model->planes * model->lines * model->columns;
+}
+
+static void put_patterns(const struct figure *figure)
+{
+    FILE *out = figure->out;
+
+    fputs("<defs>\n"
+          "<pattern id=\"hole\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+          "patternTransform=\"rotate(-45)\"><rect width=\"6\" height=\"6\" fill=\"#ffffff\"/>"
+          "<rect width=\"1.2\" height=\"6\" fill=\"#9a9a9a\"/></pattern>\n"
+          "<pattern id=\"before\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">"
+          "<rect width=\"5\" height=\"5\" fill=\"#ffffff\"/>"
+          "<circle cx=\"2.5\" cy=\"2.5\" r=\"0.8\" fill=\"#9a9a9a\"/></pattern>\n"
+          "<pattern id=\"many\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+          "<rect width=\"8\" height=\"8\" fill=\"#d8d8d8\"/>"
+          "<rect width=\"4\" height=\"4\" fill=\"#6e6e6e\"/>"
+          "<rect x=\"4\" y=\"4\" width=\"4\" height=\"4\" fill=\"#6e6e6e\"/></pattern>\n",
+          out);
+    for (int64_t i = 0; i < cell_count(figure->model); i++)
+        if (figure->model->cells[i].kind == DRAW_OVERLAP && !is_defined(figure->model, i))
+            put_stripes(out, &figure->model->cells[i]);
+    fputs("</defs>\n", out);
+}
+
+/* The number of its rank, where it can be read. */
+static void put_number(const struct figure *figure, const struct draw_cell *cell, double x,
+                       double y)
+{
+    double room = (figure->side - 3) / (CHARACTER * draw_digits(cell->ranks[0]));
+    double size = room < figure->side * 0.55 ? room : figure->side * 0.55;
+
+    if (size < 5)
+        return;
+    fprintf(figure->out,
+            "<text x=\"%.6g\" y=\"%.6g\" text-anchor=\"middle\" font-size=\"%.3g\" fill=\"%s\">"
+            "%" PRId64 "</text>\n",
+            x + figure->side / 2.0, y + figure->side / 2.0 + size * 0.36, size,
+            draw_color(cell->ranks[0]).dark ? "#ffffff" : "#000000", cell->ranks[0]);
+}
+
+/* A cell of one rank and holes: hatched, and filled from below as far as it is owned. */
+static void put_part(const struct figure *figure, const struct draw_cell *cell, double x, double y)
+{
+    double side = figure->side, height = (double)cell->owned / (double)cell->size * side;
+
+    put_rect(figure->out, x, y, side, side);
+    fputs("url(#hole)\"/>\n", figure->out);
+    put_rect(figure->out, x, y + side - height, side, height);
+    put_color(figure->out, cell->ranks[0]);
+    fputs("\"/>\n", figure->out);
+}
+
+/* A band for each of a few ranks that share a cell but no byte. */
+static void put_bands(const struct figure *figure, const struct draw_cell *cell, double x, double y)
+{
+    double width = (double)figure->side / (double)cell->owners;
+
+    for (int i = 0; i < owners_shown(cell); i++) {
+        put_rect(figure->out, x + i * width, y, width, figure->side);
+        put_color(figure->out, cell->ranks[i]);
+        fputs("\"/>\n", figure->out);
+    }
+}
+
+/* One fill for all of a cell. */
+static void put_fill(const struct figure *figure, const struct draw_cell *cell, double x, double y)
+{
+    char name[64];
+
+    put_rect(figure->out, x, y, figure->side, figure->side);
+    if (cell->kind == DRAW_WHOLE) {
+        put_color(figure->out, cell->ranks[0]);
+    } else if (cell->kind == DRAW_OVERLAP) {
+        stripes_name(cell, name, sizeof name);
+        fprintf(figure->out, "url(#%s)", name);
+    } else {
+        fprintf(figure->out, "url(#%s)",
+                cell->kind == DRAW_HOLE     ? "hole"
+                : cell->kind == DRAW_BEFORE ? "before"
+                                            : "many");
+    }
+    fputs("\"/>\n", figure->out);
+}
+
+static void put_cell(const struct figure *figure, const struct draw_cell *cell, double x, double y)
+{
+    if (cell->kind == DRAW_PART)
+        put_part(figure, cell, x, y);
+    else if (cell->kind == DRAW_MIXED && cell->owners <= DRAW_OWNERS)
+        put_bands(figure, cell, x, y);
+    else
+        put_fill(figure, cell, x, y);
+    fprintf(figure->out,
+            "<rect x=\"%.6g\" y=\"%.6g\" width=\"%d\" height=\"%d\" fill=\"none\" "
+            "stroke=\"#4d4d4d\" stroke-width=\"0.5\"/>\n",
+            x, y, figure->side, figure->side);
+    if (cell->kind == DRAW_WHOLE)
+        put_number(figure, cell, x, y);
+}
+
+static void put_border(const struct figure *figure, double x, double y)
+{
+    fprintf(figure->out,
+            "<path d=\"M%.6g %.6gv%d\" stroke=\"#000000\" stroke-width=\"2.5\" fill=\"none\"/>\n",
+            x, y - 3, figure->side + 6);
+}
+
+/* A tip that points to x, y: where the displacement is. */
+static void put_place(const struct figure *figure, double x, double y)
+{
+    fprintf(figure->out, "<path d=\"M%.6g %.6gl-5 -8h10z\" fill=\"#000000\"/>\n", x, y);
+}
+
+/* Above the cells: numbers of columns in an array, or the distance in bytes. */
+static void put_ruler(const struct figure *figure, double x, double y)
+{
+    const struct draw_model *model = figure->model;
+    char text[32];
+    int longest = snprintf(text, sizeof text, "+%" PRId64, (model->columns - 1) * model->scale);
+    int64_t step = (int64_t)(longest * 10 * CHARACTER + 6) / figure->side + 1;
+
+    for (int64_t c = 0; c < model->columns; c += step) {
+        snprintf(text, sizeof text, model->plane ? "%" PRId64 : "+%" PRId64, c * model->scale);
+        put_text(figure->out, x + ((double)c + 0.5) * figure->side, y - 7, "middle", 10, text);
+    }
+}
+
+static void put_line(const struct figure *figure, int64_t plane, int64_t line, double x, double y)
+{
+    const struct draw_model *model = figure->model;
+    const struct draw_cell *cell = draw_cell_at(model, plane, line, 0);
+    double base = y + figure->side / 2.0 + 3.6;
+    char text[64];
+
+    if (!model->plane)
+        snprintf(text, sizeof text, "%" PRId64, cell->begin);
+    else
+        snprintf(text, sizeof text, "%" PRId64 "  (%" PRId64 ")",
+                 model->first_line + line * model->scale_down, cell->begin);
+    put_text(figure->out, x - 8, base, "end", 10, text);
+    for (int64_t c = 0; c < model->columns; c++) {
+        cell = draw_cell_at(model, plane, line, c);
+        if (cell->kind != DRAW_OUTSIDE)
+            put_cell(figure, cell, x + (double)(c * figure->side), y);
+    }
+    for (int64_t c = 0; c < model->columns; c++) {
+        double at = x + (double)(c * figure->side);
+        cell = draw_cell_at(model, plane, line, c);
+        if (cell->kind == DRAW_OUTSIDE)
+            break;
+        if (draw_tile_begins(model, cell->begin))
+            put_border(figure, at, y);
+        if (draw_tile_begins(model, cell->begin + cell->size))
+            put_border(figure, at + figure->side, y);
+        if (cell->begin == model->survey.first && !model->plane)
+            fprintf(figure->out, "<path d=\"M%.6g %.6gl-5 -8h10z\" fill=\"#000000\"/>\n", at,
+                    y - 3);
+    }
+}
+
+static void put_plane(const struct figure *figure, int64_t plane)
+{
+    const struct draw_model *model = figure->model;
+    double x = MARGIN + (double)(plane % figure->across * figure->panel_width) + figure->left;
+    double y = figure->top + (double)(plane / figure->across * figure->panel_height) + AXIS;
+    int gap = model->plane ? 0 : 12;
+    char text[256];
+
+    if (model->plane && model->survey.dimensions > 2) {
+        draw_plane_name(model, plane, text, sizeof text);
+        put_text(figure->out, x, y - AXIS + 8, "start", 12, text);
+        y += LINE - 4;
+    }
+    put_ruler(figure, x, model->plane ? y : y - 4);
+    for (int64_t line = 0; line < model->lines; line++)
+        put_line(figure, plane, line, x, y + (double)(line * (figure->side + gap)));
+}
+
+/* Entry number *entry of the legend, with this cell before the words. */
+static void put_entry(const struct figure *figure, int *entry, const struct draw_cell *cell,
+                      bool place, const char *text)
+{
+    int columns = (figure->width - 2 * MARGIN) / LEGEND;
+    double x = MARGIN + *entry % columns * LEGEND;
+    double y = figure->height - MARGIN - ((figure->entries + columns - 1) / columns) * 24 +
+               *entry / columns * 24;
+    struct figure swatch = *figure;
+
+    swatch.side = 16;
+    if (cell)
+        put_cell(&swatch, cell, x, y);
+    else if (place)
+        put_place(figure, x + 8, y + 15);
+    else
+        put_border(&swatch, x + 8, y);
+    put_text(figure->out, x + 24, y + 12, "start", 11, text);
+    (*entry)++;
+}
+
+/* The first cell of that kind, as an example; NULL: there is none. */
+static const struct draw_cell *example(const struct draw_model *model, enum draw_kind kind)
+{
+    for (int64_t i = 0; i < cell_count(model); i++)
+        if (model->cells[i].kind == kind)
+            return &model->cells[i];
+    return NULL;
+}
+
+static const struct {
+    enum draw_kind kind;
+    const char *text;
+} legend[] = {
+    {DRAW_PART, "one rank's, and holes"},         {DRAW_MIXED, "several ranks', no byte twice"},
+    {DRAW_OVERLAP, "overlap: in several slices"}, {DRAW_HOLE, "nobody's"},
+    {DRAW_BEFORE, "before the displacement"},
+};
+#define KINDS (sizeof legend / sizeof *legend)
+
+/* What the picture uses has an entry in the legend. */
+static void gather_legend(struct figure *figure)
+{
+    const struct draw_model *model = figure->model;
+
+    figure->entries = 0;
+    for (int i = 0; i < DRAW_COLORS; i++)
+        figure->lowest[i] = -1;
+    for (int64_t i = 0; i < cell_count(model); i++) {
+        const struct draw_cell *cell = &model->cells[i];
+        for (int o = 0; o < owners_shown(cell); o++) {
+            int color = (int)(cell->ranks[o] % DRAW_COLORS);
+            int64_t *lowest = &figure->lowest[color];
+            if (cell->kind == DRAW_MIXED && cell->owners > DRAW_OWNERS)
+                break;
+            figure->more[color] =
+                figure->more[color] || (*lowest >= 0 && *lowest != cell->ranks[o]);
+            if (*lowest < 0 || cell->ranks[o] < *lowest)
+                *lowest = cell->ranks[o];
+        }
+    }
+    for (int i = 0; i < DRAW_COLORS; i++)
+        figure->entries += figure->lowest[i] >= 0;
+    for (size_t i = 0; i < KINDS; i++)
+        figure->entries += example(model, legend[i].kind) != NULL;
+    for (int64_t i = 0; i < cell_count(model) && !model->plane; i++) {
+        figure->borders = figure->borders || draw_tile_begins(model, model->cells[i].begin);
+        figure->place = figure->place || model->cells[i].begin == model->survey.first;
+    }
+    figure->entries += figure->borders + figure->place;
+}
+
+static void put_legend(const struct figure *figure)
+{
+    int entry = 0;
+    char text[64];
+
+    for (int i = 0; i < DRAW_COLORS; i++) {
+        int64_t rank = figure->lowest[i];
+        struct draw_cell cell = {.kind = DRAW_WHOLE, .owners = 1, .ranks = {rank}};
+        if (rank < 0)
+            continue;
+        snprintf(text, sizeof text, "rank %" PRId64 "%s", rank, figure->more[i] ? ", ..." : "");
+        put_entry(figure, &entry, &cell, false, text);
+    }
+    for (size_t i = 0; i < KINDS; i++) {
+        const struct draw_cell *cell = example(figure->model, legend[i].kind);
+        if (cell)
+            put_entry(figure, &entry, cell, false, legend[i].text);
+    }
+    if (figure->borders)
+        put_entry(figure, &entry, NULL, false, "a tile begins");
+    if (figure->place)
+        put_entry(figure, &entry, NULL, true, "displacement");
+}
+
+/* The sizes of all parts follow from the number of cells. */
+static void measure(struct figure *figure, const char *spec)
+{
+    const struct draw_model *model = figure->model;
+    int digits = draw_digits(model->end), longest = 0;
+    char text[1024];
+
+    figure->side = (int)(WIDTH / model->columns);
+    if (figure->side > MAX_SIDE)
+        figure->side = MAX_SIDE;
+    if (figure->side < MIN_SIDE)
+        figure->side = MIN_SIDE;
+    if (model->plane)
+        digits += draw_digits(model->first_line + model->array_lines) + 4;
+    figure->left = (int)(digits * 10 * CHARACTER) + 12;
+    figure->panel_width = figure->left + (int)model->columns * figure->side + 24;
+    figure->panel_height = (int)model->lines * (figure->side + (model->plane ? 0 : 12)) + AXIS + 16;
+    if (model->plane && model->survey.dimensions > 2)
+        figure->panel_height += LINE - 4;
+    figure->across = (WIDTH + 120) / figure->panel_width;
+    if (figure->across < 1)
+        figure->across = 1;
+    if (figure->across > model->planes)
+        figure->across = (int)model->planes;
+    for (figure->captions = 0; draw_caption(model, spec, figure->captions, text, sizeof text);
+         figure->captions++) {
+        int length = (int)(strlen(text) * (figure->captions ? 12 : 14) * 0.55);
+        longest = length > longest ? length : longest;
+    }
+    figure->top = MARGIN + figure->captions * LINE + 14;
+    figure->width = 2 * MARGIN + figure->across * figure->panel_width;
+    if (figure->width < longest + 2 * MARGIN)
+        figure->width = longest + 2 * MARGIN;
+    int columns = (figure->width - 2 * MARGIN) / LEGEND;
+    figure->height =
+        figure->top +
+        ((int)model->planes + figure->across - 1) / figure->across * figure->panel_height +
+        ((figure->entries + columns - 1) / columns) * 24 + MARGIN + 8;
+}
+
+static void put_figure(const struct figure *figure, const char *spec)
+{
+    FILE *out = figure->out;
+    char text[1024];
+
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, sans-serif\">\n",
+            figure->width, figure->height, figure->width, figure->height);
+    for (int i = 0; draw_caption(figure->model, spec, i, text, sizeof text); i++) {
+        if (!i) {
+            fputs("<title>", out);
+            put_escaped(out, text);
+            fputs("</title>\n", out);
+            put_patterns(figure);
+            fputs("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", out);
+        }
+        put_text(out, MARGIN, MARGIN + LINE * (i + 0.7), "start", i ? 12 : 14, text);
+    }
+    for (int64_t plane = 0; plane < figure->model->planes; plane++)
+        put_plane(figure, plane);
+    put_legend(figure);
+    fputs("</svg>\n", out);
+}
+
+/* Nothing is left at the name of a figure that could not be written. */
+static int write_figure(struct figure *figure, const struct view_args *args)
+{
+    bool to_stdout = !strcmp(args->svg, "-");
+    struct stat st;
+    int lost = 0;
+
+    figure->out = to_stdout ? stdout : fopen(args->svg, "w");
+    if (!figure->out) {
+        view_message("%s: %s", args->svg, strerror(errno));
+        return VIEW_FAILED;
+    }
+    put_figure(figure, args->spec);
+    if (to_stdout)
+        return VIEW_DONE;
+    if (ferror(figure->out))
+        lost = errno;
+    if (fclose(figure->out))
+        lost = errno;
+    if (!lost)
+        return VIEW_DONE;
+    if (!stat(args->svg, &st) && S_ISREG(st.st_mode))
+        unlink(args->svg);
+    view_message("%s: %s", args->svg, strerror(lost));
+    return VIEW_FAILED;
+}
+
+int draw_svg(struct draw_model *model, const struct view_args *args)
+{
+    struct figure figure = {.model = model};
+    struct draw_room room = {.columns = args->width ? args->width : COLUMNS,
+                             .lines = LINES,
+                             .array_columns = args->width ? args->width : ARRAY_COLUMNS,
+                             .array_lines = ARRAY_LINES,
+                             .array_planes = ARRAY_PLANES};
+    int64_t zoom = 1;
+    int status;
+
+    do {
+        room.zoom = zoom;
+        status = draw_layout(model, args, &room);
+        if (!status)
+            status = draw_paint(model);
+        zoom *= status ? 1 : draw_zoom(model, args);
+    } while (!status && zoom > room.zoom);
+    if (status)
+        return status;
+    gather_legend(&figure);
+    measure(&figure, args->spec);
+    return write_figure(&figure, args);
+}
