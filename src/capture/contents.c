@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "contents.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "calls.h"
+
+/* The number and kinds of arguments; with an older library nothing is large. */
+static int get_envelope(MPI_Datatype type, struct capture_contents *contents)
+{
+    const struct capture_calls *mpi = capture_calls();
+    int ints, addresses, types, code;
+
+    if (mpi->Type_get_envelope_c && mpi->Type_get_contents_c)
+        return mpi->Type_get_envelope_c(type, &contents->int_count, &contents->address_count,
+                                        &contents->count_count, &contents->type_count,
+                                        &contents->combiner);
+    code = mpi->Type_get_envelope(type, &ints, &addresses, &types, &contents->combiner);
+    if (!code) {
+        contents->int_count = ints;
+        contents->address_count = addresses;
+        contents->type_count = types;
+    }
+    return code;
+}
+
+static int get_contents(MPI_Datatype type, struct capture_contents *contents)
+{
+    const struct capture_calls *mpi = capture_calls();
+
+    if (mpi->Type_get_envelope_c && mpi->Type_get_contents_c)
+        return mpi->Type_get_contents_c(type, contents->int_count, contents->address_count,
+                                        contents->count_count, contents->type_count, contents->ints,
+                                        contents->addresses, contents->counts, contents->types);
+    return mpi->Type_get_contents(type, (int)contents->int_count, (int)contents->address_count,
+                                  (int)contents->type_count, contents->ints, contents->addresses,
+                                  contents->types);
+}
+
+static int allocate(struct capture_contents *contents)
+{
+    contents->ints = calloc((size_t)contents->int_count + 1, sizeof *contents->ints);
+    contents->addresses = calloc((size_t)contents->address_count + 1, sizeof *contents->addresses);
+    contents->counts = calloc((size_t)contents->count_count + 1, sizeof *contents->counts);
+    contents->types = calloc((size_t)contents->type_count + 1, sizeof *contents->types);
+    if (!contents->ints || !contents->addresses || !contents->counts || !contents->types)
+        return -ENOMEM;
+    for (MPI_Count i = 0; i < contents->type_count; i++)
+        contents->types[i] = MPI_DATATYPE_NULL;
+    return 0;
+}
+
+/* Fortran 77's constructors take the same arguments as those that followed them. */
+static int modern(int combiner, bool *integer)
+{
+    *integer = true;
+    switch (combiner) {
+    case MPI_COMBINER_HVECTOR_INTEGER:
+        return MPI_COMBINER_HVECTOR;
+    case MPI_COMBINER_HINDEXED_INTEGER:
+        return MPI_COMBINER_HINDEXED;
+    case MPI_COMBINER_STRUCT_INTEGER:
+        return MPI_COMBINER_STRUCT;
+    }
+    *integer = false;
+    return combiner;
+}
+
+int capture_contents_get(MPI_Datatype type, struct capture_contents *contents)
+{
+    *contents = (struct capture_contents){0};
+    if (get_envelope(type, contents))
+        return -EINVAL;
+    if (contents->combiner == MPI_COMBINER_NAMED)
+        return 0;
+    if (allocate(contents)) {
+        contents->type_count = 0;
+        return -ENOMEM;
+    }
+    if (get_contents(type, contents))
+        return -EINVAL;
+    contents->large = contents->count_count > 0;
+    contents->combiner = modern(contents->combiner, &contents->integer);
+    return 0;
+}
+
+void capture_type_free(MPI_Datatype type)
+{
+    struct capture_contents contents = {0};
+
+    if (type == MPI_DATATYPE_NULL || get_envelope(type, &contents))
+        return;
+    switch (contents.combiner) {
+    case MPI_COMBINER_NAMED:
+    case MPI_COMBINER_F90_REAL:
+    case MPI_COMBINER_F90_COMPLEX:
+    case MPI_COMBINER_F90_INTEGER:
+        return;
+    }
+    capture_calls()->Type_free(&type);
+}
+
+void capture_contents_free(struct capture_contents *contents)
+{
+    for (MPI_Count i = 0; contents->types && i < contents->type_count; i++)
+        capture_type_free(contents->types[i]);
+    free(contents->ints);
+    free(contents->addresses);
+    free(contents->counts);
+    free(contents->types);
+    *contents = (struct capture_contents){0};
+}
+
+int64_t capture_take_int(struct capture_contents *contents)
+{
+    if (contents->ints_taken < contents->int_count)
+        return contents->ints[contents->ints_taken++];
+    contents->broken = true;
+    return 0;
+}
+
+static int64_t take_large(struct capture_contents *contents)
+{
+    if (contents->counts_taken < contents->count_count)
+        return contents->counts[contents->counts_taken++];
+    contents->broken = true;
+    return 0;
+}
+
+int64_t capture_take_count(struct capture_contents *contents)
+{
+    return contents->large ? take_large(contents) : capture_take_int(contents);
+}
+
+int64_t capture_take_address(struct capture_contents *contents)
+{
+    if (contents->large)
+        return take_large(contents);
+    if (contents->integer)
+        return capture_take_int(contents);
+    if (contents->addresses_taken < contents->address_count)
+        return contents->addresses[contents->addresses_taken++];
+    contents->broken = true;
+    return 0;
+}

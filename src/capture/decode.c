@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "decode.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calls.h"
+#include "contents.h"
+#include "darray.h"
+#include "names.h"
+
+#define MAX_DEPTH 64 /* of viewspec(5) */
+
+__attribute__((format(printf, 2, 3))) static json_t *refuse(struct capture_decoder *decoder,
+                                                            const char *format, ...)
+{
+    va_list args;
+
+    if (decoder->why[0])
+        return NULL;
+    va_start(args, format);
+    vsnprintf(decoder->why, sizeof decoder->why, format, args);
+    va_end(args);
+    return NULL;
+}
+
+/* A basic type, or the bytes that it has. */
+static json_t *basic(struct capture_decoder *decoder, const char *name, int64_t size)
+{
+    decoder->mixed = decoder->mixed || (decoder->leaf && strcmp(decoder->leaf, name) != 0);
+    decoder->leaf = name;
+    if (!decoder->bytes)
+        return json_string(name);
+    return size == 1 ? json_string("byte")
+                     : json_pack("{s:s, s:I, s:s}", "type", "contiguous", "count", (json_int_t)size,
+                                 "oldtype", "byte");
+}
+
+static int64_t size_of(MPI_Datatype type)
+{
+    MPI_Count size = 0;
+
+    capture_calls()->Type_size_x(type, &size);
+    return size;
+}
+
+/* The type with the bounds that MPI gives it. */
+static json_t *bounded(MPI_Datatype type, json_t *oldtype)
+{
+    MPI_Aint lb = 0, extent = 0;
+
+    capture_calls()->Type_get_extent(type, &lb, &extent);
+    return json_pack("{s:s, s:I, s:I, s:o}", "type", "resized", "lb", (json_int_t)lb, "extent",
+                     (json_int_t)extent, "oldtype", oldtype);
+}
+
+static json_t *pair(struct capture_decoder *decoder, MPI_Datatype type,
+                    const struct capture_pair *pair)
+{
+    int64_t second = strcmp(pair->second, "double_precision") == 0 ? 8 : 4;
+    json_t *first = basic(decoder, pair->first, size_of(type) - second);
+    json_t *json = json_pack("{s:s, s:[i,i], s:[i,i], s:[o,o]}", "type", "struct", "blocklengths",
+                             1, 1, "displacements", 0, pair->displacement, "types", first,
+                             basic(decoder, pair->second, second));
+
+    return decoder->bytes ? bounded(type, json) : json;
+}
+
+static json_t *named(struct capture_decoder *decoder, MPI_Datatype type)
+{
+    const struct capture_pair *two = capture_pair(type);
+    const char *name = capture_basic_name(type);
+    char unknown[MPI_MAX_OBJECT_NAME] = "";
+    int length;
+
+    if (two)
+        return pair(decoder, type, two);
+    if (name)
+        return basic(decoder, name, size_of(type));
+    if (capture_calls()->Type_get_name(type, unknown, &length) || !unknown[0])
+        snprintf(unknown, sizeof unknown, "0x%llx", (unsigned long long)(uintptr_t)type);
+    return refuse(decoder, "viewspec(5) has no basic type for MPI's %s", unknown);
+}
+
+/* Fortran 90's types of a precision or a range: the one of that size. */
+static json_t *parametrised(struct capture_decoder *decoder, int combiner, MPI_Datatype type)
+{
+    static const struct {
+        int combiner, size;
+        const char *name;
+    } types[] = {
+        {MPI_COMBINER_F90_INTEGER, 1, "integer1"},   {MPI_COMBINER_F90_INTEGER, 2, "integer2"},
+        {MPI_COMBINER_F90_INTEGER, 4, "integer4"},   {MPI_COMBINER_F90_INTEGER, 8, "integer8"},
+        {MPI_COMBINER_F90_REAL, 4, "real4"},         {MPI_COMBINER_F90_REAL, 8, "real8"},
+        {MPI_COMBINER_F90_REAL, 16, "real16"},       {MPI_COMBINER_F90_COMPLEX, 8, "complex8"},
+        {MPI_COMBINER_F90_COMPLEX, 16, "complex16"}, {MPI_COMBINER_F90_COMPLEX, 32, "complex32"},
+    };
+    int64_t size = size_of(type);
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].combiner == combiner && types[i].size == size)
+            return basic(decoder, types[i].name, size);
+    return refuse(decoder, "a Fortran 90 type of %lld bytes", (long long)size);
+}
+
+static void put(json_t *json, const char *key, int64_t value)
+{
+    json_object_set_new(json, key, json_integer(value));
+}
+
+static void put_list(json_t *json, const char *key, int64_t count,
+                     int64_t (*take)(struct capture_contents *), struct capture_contents *contents)
+{
+    json_t *list = json_array();
+
+    for (int64_t i = 0; i < count && !contents->broken; i++)
+        json_array_append_new(list, json_integer(take(contents)));
+    json_object_set_new(json, key, list);
+}
+
+/* indexed, hindexed and struct: both lists; their _block forms: one length for all. */
+static void put_blocks(json_t *json, struct capture_contents *contents, bool one_length,
+                       bool in_bytes)
+{
+    int64_t count = capture_take_count(contents);
+
+    if (one_length)
+        put(json, "blocklength", capture_take_count(contents));
+    else
+        put_list(json, "blocklengths", count, capture_take_count, contents);
+    put_list(json, "displacements", count, in_bytes ? capture_take_address : capture_take_count,
+             contents);
+}
+
+static void put_order(json_t *json, struct capture_contents *contents)
+{
+    bool fortran = capture_take_int(contents) == MPI_ORDER_FORTRAN;
+
+    json_object_set_new(json, "order", json_string(fortran ? "Fortran" : "C"));
+}
+
+static void put_subarray(json_t *json, struct capture_contents *contents)
+{
+    int64_t dims = capture_take_int(contents);
+
+    put_list(json, "sizes", dims, capture_take_count, contents);
+    put_list(json, "subsizes", dims, capture_take_count, contents);
+    put_list(json, "starts", dims, capture_take_count, contents);
+    put_order(json, contents);
+}
+
+/* The arguments of the constructors with one oldtype; NULL where it is none of them. */
+static json_t *constructor(struct capture_contents *contents)
+{
+    static const char *const names[] = {
+        [MPI_COMBINER_CONTIGUOUS] = "contiguous",
+        [MPI_COMBINER_VECTOR] = "vector",
+        [MPI_COMBINER_HVECTOR] = "hvector",
+        [MPI_COMBINER_INDEXED] = "indexed",
+        [MPI_COMBINER_HINDEXED] = "hindexed",
+        [MPI_COMBINER_INDEXED_BLOCK] = "indexed_block",
+        [MPI_COMBINER_HINDEXED_BLOCK] = "hindexed_block",
+        [MPI_COMBINER_SUBARRAY] = "subarray",
+        [MPI_COMBINER_RESIZED] = "resized",
+    };
+    size_t combiner = (size_t)contents->combiner;
+    bool in_bytes = combiner == MPI_COMBINER_HVECTOR || combiner == MPI_COMBINER_HINDEXED ||
+                    combiner == MPI_COMBINER_HINDEXED_BLOCK;
+    json_t *json;
+
+    if (combiner >= sizeof names / sizeof *names || !names[combiner])
+        return NULL;
+    json = json_pack("{s:s}", "type", names[combiner]);
+    switch (contents->combiner) {
+    case MPI_COMBINER_CONTIGUOUS:
+        put(json, "count", capture_take_count(contents));
+        break;
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+        put(json, "count", capture_take_count(contents));
+        put(json, "blocklength", capture_take_count(contents));
+        put(json, "stride",
+            in_bytes ? capture_take_address(contents) : capture_take_count(contents));
+        break;
+    case MPI_COMBINER_INDEXED:
+    case MPI_COMBINER_HINDEXED:
+        put_blocks(json, contents, false, in_bytes);
+        break;
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+        put_blocks(json, contents, true, in_bytes);
+        break;
+    case MPI_COMBINER_SUBARRAY:
+        put_subarray(json, contents);
+        break;
+    default:
+        put(json, "lb", capture_take_address(contents));
+        put(json, "extent", capture_take_address(contents));
+    }
+    return json;
+}
+
+/* MPI-1's markers of bounds hold no data. */
+static bool is_marker(MPI_Datatype type)
+{
+    return type == MPI_LB || type == MPI_UB;
+}
+
+/*
+ * Where MPI gives a struct bounds that its data would not have, they are written down: the
+ * libraries do not agree on the bounds of types with bounds of their own.
+ */
+static json_t *structure(struct capture_decoder *decoder, MPI_Datatype type,
+                         struct capture_contents *contents)
+{
+    json_t *lengths, *displacements, *types = json_array(),
+                                     *json = json_pack("{s:s}", "type", "struct");
+    bool outer = decoder->bounded, marked = decoder->bytes;
+
+    decoder->bounded = false;
+    put_blocks(json, contents, false, true);
+    lengths = json_object_get(json, "blocklengths");
+    displacements = json_object_get(json, "displacements");
+    for (MPI_Count i = 0; i < contents->type_count; i++) {
+        if (is_marker(contents->types[i])) {
+            json_array_remove(lengths, json_array_size(types));
+            json_array_remove(displacements, json_array_size(types));
+            marked = true;
+            continue;
+        }
+        json_t *member = capture_decode(decoder, contents->types[i]);
+        if (!member)
+            break;
+        json_array_append_new(types, member);
+    }
+    json_object_set_new(json, "types", types);
+    if (marked || decoder->bounded)
+        json = bounded(type, json);
+    decoder->bounded = decoder->bounded || marked || outer;
+    if (decoder->why[0]) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+/* A type with one oldtype. */
+static json_t *derived(struct capture_decoder *decoder, struct capture_contents *contents)
+{
+    json_t *oldtype = capture_decode(decoder, contents->types[0]), *json;
+    MPI_Aint lb, extent = 0;
+
+    if (!oldtype || contents->combiner == MPI_COMBINER_DUP)
+        return oldtype;
+    if (contents->combiner == MPI_COMBINER_DARRAY) {
+        capture_calls()->Type_get_extent(contents->types[0], &lb, &extent);
+        json = capture_darray(decoder, contents, extent, oldtype);
+    } else {
+        json = constructor(contents);
+        if (json)
+            json_object_set(json, "oldtype", oldtype);
+    }
+    json_decref(oldtype);
+    decoder->bounded = decoder->bounded || contents->combiner == MPI_COMBINER_RESIZED ||
+                       contents->combiner == MPI_COMBINER_SUBARRAY ||
+                       contents->combiner == MPI_COMBINER_DARRAY;
+    return json ? json : refuse(decoder, "a datatype of combiner %d", contents->combiner);
+}
+
+static json_t *decode(struct capture_decoder *decoder, MPI_Datatype type,
+                      struct capture_contents *contents)
+{
+    json_t *json;
+
+    switch (contents->combiner) {
+    case MPI_COMBINER_NAMED:
+        return named(decoder, type);
+    case MPI_COMBINER_F90_REAL:
+    case MPI_COMBINER_F90_COMPLEX:
+    case MPI_COMBINER_F90_INTEGER:
+        return parametrised(decoder, contents->combiner, type);
+    case MPI_COMBINER_STRUCT:
+        json = structure(decoder, type, contents);
+        break;
+    default:
+        json = contents->type_count == 1
+                   ? derived(decoder, contents)
+                   : refuse(decoder, "a datatype of combiner %d", contents->combiner);
+    }
+    if (json && contents->broken) {
+        json_decref(json);
+        return refuse(decoder, "a datatype whose contents MPI does not tell (combiner %d)",
+                      contents->combiner);
+    }
+    return json;
+}
+
+json_t *capture_decode(struct capture_decoder *decoder, MPI_Datatype type)
+{
+    struct capture_contents contents;
+    json_t *json = NULL;
+    int error;
+
+    if (decoder->depth == MAX_DEPTH)
+        return refuse(decoder, "a datatype nested more than %d deep", MAX_DEPTH);
+    decoder->depth++;
+    error = capture_contents_get(type, &contents);
+    json = error ? refuse(decoder, "a datatype cannot be decoded: %s", strerror(-error))
+                 : decode(decoder, type, &contents);
+    capture_contents_free(&contents);
+    decoder->depth--;
+    return json || decoder->why[0] ? json : refuse(decoder, "%s", strerror(ENOMEM));
+}

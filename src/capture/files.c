@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "files.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "calls.h"
+#include "contents.h"
+#include "output.h"
+#include "view.h"
+
+/* Those that are captured, the default view, and one for all further ones. */
+#define KNOWN_ROOM (CAPTURE_MAX_VIEWS + 2)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct capture_file *list; /* under lock; the file opened first comes first */
+
+/* FNV-1a, mixed at the end: equal texts only are meant to have equal hashes. */
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+    return hash ^ (hash >> 31);
+}
+
+/* ROMIO takes the kind of filesystem before the name: "ufs:data" is the file data. */
+static const char *without_prefix(const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    if (!colon || memchr(name, '/', (size_t)(colon - name)) || access(name, F_OK) == 0)
+        return name;
+    return colon + 1;
+}
+
+MPI_Comm capture_copy_comm(MPI_Comm comm)
+{
+    const struct capture_calls *mpi = capture_calls();
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Group group;
+
+    if (mpi->Comm_group(comm, &group))
+        return MPI_COMM_NULL;
+    if (mpi->Comm_create(comm, group, &copy))
+        copy = MPI_COMM_NULL;
+    mpi->Group_free(&group);
+    if (copy != MPI_COMM_NULL)
+        mpi->Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    return copy;
+}
+
+/* Whether a spec, which is UTF-8, and a line of the log can hold the path. */
+static bool is_plain(const char *path)
+{
+    json_t *json = json_string(path);
+    bool plain = json != NULL;
+
+    json_decref(json);
+    for (; plain && *path; path++)
+        plain = (unsigned char)*path >= ' ';
+    return plain;
+}
+
+/* Takes comm over where it succeeds. Only rank 0 has to know where the file is. */
+static struct capture_file *new_file(MPI_Comm comm, const char *name, int mode, MPI_File handle)
+{
+    struct capture_file *file = calloc(1, sizeof *file);
+
+    if (!file)
+        return NULL;
+    capture_calls()->Comm_rank(comm, &file->rank);
+    capture_calls()->Comm_size(comm, &file->ranks);
+    file->comm = comm;
+    file->path = file->rank ? strdup(name) : realpath(without_prefix(name), NULL);
+    if (!file->path || (file->rank == 0 && !is_plain(file->path))) {
+        capture_say("%s: not captured: %s", name,
+                    file->path ? "its path is not plain text" : strerror(errno));
+        free(file->path);
+        free(file);
+        return NULL;
+    }
+    file->handle = handle;
+    file->temporary = mode & MPI_MODE_DELETE_ON_CLOSE;
+    return file;
+}
+
+static void append_file(struct capture_file *file)
+{
+    struct capture_file **end = &list;
+
+    pthread_mutex_lock(&lock);
+    while (*end)
+        end = &(*end)->next;
+    *end = file;
+    pthread_mutex_unlock(&lock);
+}
+
+void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
+{
+    const struct capture_calls *mpi = capture_calls();
+    struct capture_file *file;
+    MPI_Comm copy;
+    int have, all = 0;
+
+    if (!mpi)
+        return;
+    copy = capture_copy_comm(comm);
+    if (copy == MPI_COMM_NULL) {
+        capture_say("%s: not captured: no communicator is left for it", name);
+        return;
+    }
+    /* What follows is collective: a file is known to all of its processes or to none. */
+    file = new_file(copy, name, mode, handle);
+    have = file != NULL;
+    mpi->Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, copy);
+    if (!all) {
+        if (file) {
+            free(file->path);
+            free(file);
+        }
+        mpi->Comm_free(&copy);
+        return;
+    }
+    append_file(file);
+}
+
+static struct capture_file *find_file(MPI_File handle)
+{
+    struct capture_file *file;
+
+    pthread_mutex_lock(&lock);
+    for (file = list; file && file->handle != handle;)
+        file = file->next;
+    pthread_mutex_unlock(&lock);
+    return file;
+}
+
+static void append_step(struct capture_file *file, size_t known)
+{
+    if (file->step_count == file->step_room) {
+        size_t room = file->step_room ? 2 * file->step_room : 16;
+        uint32_t *steps = realloc(file->steps, room * sizeof *steps);
+        if (!steps) {
+            file->broken = true;
+            return;
+        }
+        file->steps = steps;
+        file->step_room = room;
+    }
+    file->steps[file->step_count++] = (uint32_t)known;
+}
+
+static size_t find_known(const struct capture_file *file, uint64_t draft)
+{
+    size_t i = 0;
+
+    while (i < file->known_count && file->known[i].draft != draft)
+        i++;
+    return i;
+}
+
+static char *because(const char *why)
+{
+    char *text;
+
+    return asprintf(&text, "!%s", why) < 0 ? NULL : text;
+}
+
+/* Puts text, which is stolen, behind those known. */
+static void append_known(struct capture_file *file, uint64_t draft, char *text)
+{
+    struct capture_known *known =
+        text ? realloc(file->known, (file->known_count + 1) * sizeof *known) : NULL;
+
+    if (!known) {
+        free(text);
+        file->broken = true;
+        return;
+    }
+    file->known = known;
+    known[file->known_count++] = (struct capture_known){draft, hash_text(text), text};
+}
+
+/* The number of the view among those known, which it joins; its draft is stolen, NULL: why. */
+static size_t know_view(struct capture_file *file, const struct capture_view_args *args,
+                        char *draft, char *why)
+{
+    char *text = draft ? draft : because(why);
+    uint64_t hash = text ? hash_text(text) : 0;
+    size_t found = find_known(file, hash);
+
+    if (found == KNOWN_ROOM && found == file->known_count) {
+        free(text);
+        return found - 1;
+    }
+    if (found < file->known_count) {
+        free(text);
+        return found;
+    }
+    if (draft && strcmp(draft, CAPTURE_DEFAULT_VIEW) != 0) {
+        text = capture_view_check(args, draft, why);
+        free(draft);
+        if (!text)
+            text = because(why);
+    }
+    append_known(file, hash, text);
+    return found;
+}
+
+/* With MPI_MODE_SEQUENTIAL a view begins where the file pointer is. */
+static MPI_Offset current_displacement(MPI_File handle)
+{
+    char datarep[MPI_MAX_DATAREP_STRING];
+    MPI_Offset displacement = 0;
+    MPI_Datatype etype, filetype;
+
+    if (!capture_calls()->File_get_view(handle, &displacement, &etype, &filetype, datarep)) {
+        capture_type_free(etype);
+        capture_type_free(filetype);
+    }
+    return displacement;
+}
+
+void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Datatype etype,
+                      MPI_Datatype filetype, const char *datarep)
+{
+    struct capture_file *file = find_file(handle);
+    char why[CAPTURE_WHY_SIZE] = "MPI_File_set_view failed", *draft = NULL;
+
+    if (!file)
+        return;
+    struct capture_view_args args = {.rank = file->rank,
+                                     .ranks = file->ranks,
+                                     .displacement = displacement,
+                                     .etype = etype,
+                                     .filetype = filetype,
+                                     .datarep = datarep};
+    if (displacement == MPI_DISPLACEMENT_CURRENT && !code)
+        args.displacement = current_displacement(handle);
+    if (!code)
+        draft = capture_view_text(&args, why);
+    append_step(file, know_view(file, &args, draft, why));
+}
+
+void capture_accessed(MPI_File handle, bool writing)
+{
+    struct capture_file *file;
+
+    pthread_mutex_lock(&lock);
+    for (file = list; file && file->handle != handle;)
+        file = file->next;
+    if (file && writing)
+        file->writes++;
+    else if (file)
+        file->reads++;
+    pthread_mutex_unlock(&lock);
+}
+
+struct capture_file *capture_take(MPI_File handle)
+{
+    struct capture_file **link = &list, *file;
+
+    pthread_mutex_lock(&lock);
+    while (*link && handle != MPI_FILE_NULL && (*link)->handle != handle)
+        link = &(*link)->next;
+    file = *link;
+    if (file)
+        *link = file->next;
+    pthread_mutex_unlock(&lock);
+    return file;
+}
+
+void capture_file_free(struct capture_file *file)
+{
+    if (!file)
+        return;
+    capture_calls()->Comm_free(&file->comm);
+    for (size_t i = 0; i < file->known_count; i++)
+        free(file->known[i].text);
+    free(file->known);
+    free(file->steps);
+    free(file->path);
+    free(file);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPTURE_FILES_H
+#define CAPTURE_FILES_H
+
+/*
+ * The MPI files that the process has open and the views set on them. All functions are
+ * thread-safe; what is collective over the file's communicator says so, and is called where MPI's
+ * own call is.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mpi.h>
+
+/* How many different views of one file are captured. */
+#define CAPTURE_MAX_VIEWS 1000
+
+/* One of the different views that this rank has set. */
+struct capture_known {
+    uint64_t draft; /* hash of the view as it was set */
+    uint64_t hash;  /* of text */
+    char *text;     /* JSON as capture_view_text writes it, or "!" and why there is none; owned */
+};
+
+struct capture_file {
+    struct capture_file *next;
+    MPI_File handle;
+    MPI_Comm comm; /* of the file's processes; errors return */
+    int rank, ranks;
+    char *path;     /* absolute; owned */
+    bool temporary; /* deleted when it is closed */
+    bool broken;    /* a step is missing for want of memory */
+    struct capture_known *known;
+    size_t known_count;
+    uint32_t *steps; /* for each MPI_File_set_view, which of known */
+    size_t step_count, step_room;
+    int64_t reads, writes; /* at explicit offsets; under the lock of the list */
+};
+
+/*
+ * Collective over comm. A communicator of the same processes whose errors return, without a copy of
+ * its attributes; MPI_COMM_NULL where there is none. The caller's to free.
+ */
+MPI_Comm capture_copy_comm(MPI_Comm comm);
+
+/* Collective over comm. MPI_File_open made this file of that name, as the program wrote it. */
+void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle);
+
+/*
+ * MPI_File_set_view was called, and failed where code is not MPI_SUCCESS. Local. The datatypes are
+ * borrowed.
+ */
+void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Datatype etype,
+                      MPI_Datatype filetype, const char *datarep);
+
+/* The file was read or written at an explicit offset. */
+void capture_accessed(MPI_File handle, bool writing);
+
+/*
+ * Takes a file, or the one opened first where handle is MPI_FILE_NULL, from the list: the caller's
+ * to capture_file_free. NULL where it is not there.
+ */
+struct capture_file *capture_take(MPI_File handle);
+
+/* Collective over the file's communicator. NULL is allowed. */
+void capture_file_free(struct capture_file *file);
+
+#endif

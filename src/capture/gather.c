@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "calls.h"
+#include "merge.h"
+#include "output.h"
+#include "rest.h"
+#include "steps.h"
+#include "texts.h"
+
+/* One rank's text as JSON; where it has none, why is said, once a view. */
+static json_t *parse(const struct capture_file *file, const char *text, size_t rank)
+{
+    json_t *json = *text == '!' ? NULL : json_loads(text, 0, NULL);
+
+    if (!json)
+        capture_say("%s: a view is not captured: rank %zu: %s", file->path, rank,
+                    *text == '!' ? text + 1 : "out of memory");
+    return json;
+}
+
+/* The views of `count` ranks, whose texts follow each other, as one. */
+static json_t *merge_texts(const struct capture_file *file, const char *texts, size_t count)
+{
+    json_t **views = calloc(count, sizeof *views), *merged = NULL;
+    size_t parsed = 0;
+
+    for (; views && parsed < count; parsed++, texts += strlen(texts) + 1)
+        if (!(views[parsed] = parse(file, texts, parsed)))
+            break;
+    if (views && parsed == count)
+        merged = capture_merge(views, count);
+    for (size_t i = 0; i < parsed; i++)
+        json_decref(views[i]);
+    free(views);
+    return merged;
+}
+
+/* Collective. The view of all ranks in a step, on rank 0 and where it could be had. */
+static json_t *gather_step(const struct capture_file *file, const struct capture_step *step)
+{
+    const char *own = file->known[file->steps[step->index]].text;
+    char *texts = NULL;
+    json_t *view = NULL;
+    int error;
+
+    if (step->common)
+        return file->rank ? NULL : merge_texts(file, own, 1);
+    error = capture_gather_texts(file->comm, file->rank, file->ranks, own, &texts);
+    if (file->rank == 0 && error)
+        capture_say("%s: a view is not captured: all ranks' views together are too large",
+                    file->path);
+    else if (file->rank == 0)
+        view = merge_texts(file, texts, (size_t)file->ranks);
+    free(texts);
+    return view;
+}
+
+/* Collective. On rank 0 the views of all steps. */
+static json_t *gather_steps(const struct capture_file *file, const struct capture_step *steps,
+                            long count)
+{
+    json_t *views = json_array();
+
+    for (long i = 0; i < count; i++) {
+        json_t *view = gather_step(file, &steps[i]);
+        if (view)
+            json_array_append_new(views, view);
+    }
+    return views;
+}
+
+/* Collective. How often all ranks together have read, and written, at explicit offsets. */
+static void sum_accesses(const struct capture_file *file, int64_t sum[2])
+{
+    int64_t own[2] = {file->reads, file->writes};
+
+    sum[0] = sum[1] = 0;
+    capture_calls()->Allreduce(own, sum, 2, MPI_INT64_T, MPI_SUM, file->comm);
+}
+
+void capture_gather(const struct capture_file *file)
+{
+    int64_t accesses[2];
+    struct capture_step *steps;
+    long count = capture_find_steps(file, &steps);
+    json_t *views;
+
+    if (count < 0 || file->temporary) {
+        free(steps);
+        return;
+    }
+    views = gather_steps(file, steps, count);
+    sum_accesses(file, accesses);
+    if (file->rank == 0)
+        capture_rest_add(file, views, count > 0, accesses);
+    json_decref(views);
+    free(steps);
+}
+
+/* Collective over comm, which has the processes of MPI_COMM_WORLD. */
+static void gather_world(MPI_Comm comm)
+{
+    char *own = capture_rest_text(), *texts = NULL;
+    int rank = 0, ranks = 1;
+
+    capture_calls()->Comm_rank(comm, &rank);
+    capture_calls()->Comm_size(comm, &ranks);
+    if (capture_gather_texts(comm, rank, ranks, own ? own : "[]", &texts) == 0 && rank == 0)
+        capture_rest_write(texts, ranks);
+    else if (rank == 0)
+        capture_say("files without a view, or opened by single processes, are not captured: out "
+                    "of memory");
+    free(texts);
+    free(own);
+}
+
+void capture_gather_rest(void)
+{
+    MPI_Comm comm;
+
+    if (!capture_calls())
+        return;
+    comm = capture_copy_comm(MPI_COMM_WORLD);
+    if (comm == MPI_COMM_NULL)
+        return;
+    gather_world(comm);
+    capture_calls()->Comm_free(&comm);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "hooks.h"
+
+#include "calls.h"
+#include "files.h"
+#include "gather.h"
+
+void capture_hook_opened(intptr_t comm, const char *name, int mode, void *file)
+{
+    capture_opened((MPI_Comm)comm, name, mode, (MPI_File)file);
+}
+
+void capture_hook_view_set(void *file, int code, int64_t displacement, intptr_t etype,
+                           intptr_t filetype, const char *datarep)
+{
+    capture_view_set((MPI_File)file, code, displacement, (MPI_Datatype)etype,
+                     (MPI_Datatype)filetype, datarep);
+}
+
+void *capture_hook_closing(void *file)
+{
+    return file ? capture_take((MPI_File)file) : NULL;
+}
+
+void capture_hook_closed(void *record)
+{
+    capture_gather(record);
+    capture_file_free(record);
+}
+
+void capture_hook_accessed(void *file, bool writing)
+{
+    capture_accessed((MPI_File)file, writing);
+}
+
+void capture_hook_finalize(void)
+{
+    struct capture_file *file;
+
+    while ((file = capture_take(MPI_FILE_NULL)))
+        capture_hook_closed(file);
+    capture_gather_rest();
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPTURE_HOOKS_H
+#define CAPTURE_HOOKS_H
+
+/*
+ * What the intercepted calls set off, in words instead of MPI's types: an MPI handle is the lower
+ * half of a word, or a pointer. Nothing here fails, for the program's sake.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* After MPI_File_open succeeded; collective as it is. */
+void capture_hook_opened(intptr_t comm, const char *name, int mode, void *file);
+
+/* After MPI_File_set_view; code is what it returned. */
+void capture_hook_view_set(void *file, int code, int64_t displacement, intptr_t etype,
+                           intptr_t filetype, const char *datarep);
+
+/* Before MPI_File_close: the file's record, for capture_hook_closed, or NULL. */
+void *capture_hook_closing(void *file);
+
+/* After MPI_File_close; collective as it is. */
+void capture_hook_closed(void *record);
+
+/* An access at an explicit offset. */
+void capture_hook_accessed(void *file, bool writing);
+
+/* Before MPI_Finalize; collective as it is. */
+void capture_hook_finalize(void);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TERMS  4
+#define EXPRESSION 256 /* bytes of text */
+
+/* step for each of `count` neighbours in the grid of ranks that lie `apart` ranks from each other
+ */
+struct term {
+    size_t apart, count; /* count 0: to the last rank */
+    int64_t step;
+};
+
+/* How many of the values at 0, apart, 2 * apart, ... go on in equal steps. */
+static size_t run_length(const int64_t *values, size_t count, size_t apart, int64_t *step)
+{
+    size_t length = 2;
+    int64_t next;
+
+    if (__builtin_sub_overflow(values[apart], values[0], step))
+        return 0;
+    while (length * apart < count &&
+           !__builtin_add_overflow(values[(length - 1) * apart], *step, &next) &&
+           values[length * apart] == next)
+        length++;
+    return length;
+}
+
+/* What the terms make of a rank. */
+static bool evaluate(const struct term *terms, size_t count, size_t rank, int64_t *sum)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t index = rank / terms[i].apart;
+        int64_t product;
+        if (terms[i].count)
+            index %= terms[i].count;
+        if (__builtin_mul_overflow((int64_t)index, terms[i].step, &product) ||
+            __builtin_add_overflow(*sum, product, sum))
+            return false;
+    }
+    return true;
+}
+
+/* The terms of a rule, or 0: each dimension's is as long as the values go on in equal steps. */
+static size_t find_terms(const int64_t *values, size_t count, struct term terms[MAX_TERMS])
+{
+    size_t apart = 1, found = 0;
+
+    while (apart < count) {
+        int64_t step;
+        size_t length = run_length(values, count, apart, &step);
+        if (!length || found == MAX_TERMS)
+            return 0;
+        bool last = length * apart >= count;
+        if (step)
+            terms[found++] = (struct term){apart, last ? 0 : length, step};
+        apart *= length;
+    }
+    for (size_t rank = 0; rank < count; rank++) {
+        int64_t sum = values[0];
+        if (!evaluate(terms, found, rank, &sum) || sum != values[rank])
+            return 0;
+    }
+    return found;
+}
+
+/* "rank/4%3*8", without what changes nothing; step is written without its sign. */
+static int format_term(const struct term *term, char *text, size_t size)
+{
+    char apart[32] = "", count[32] = "", step[32] = "";
+    uint64_t factor = term->step < 0 ? -(uint64_t)term->step : (uint64_t)term->step;
+
+    if (term->apart > 1)
+        snprintf(apart, sizeof apart, "/%zu", term->apart);
+    if (term->count)
+        snprintf(count, sizeof count, "%%%zu", term->count);
+    if (factor > 1)
+        snprintf(step, sizeof step, "*%" PRIu64, factor);
+    return snprintf(text, size, "rank%s%s%s", apart, count, step);
+}
+
+bool capture_expression(const int64_t *values, size_t count, char *text, size_t size)
+{
+    struct term terms[MAX_TERMS];
+    size_t found = find_terms(values, count, terms), used = 0;
+
+    if (!found)
+        return false;
+    if (values[0] || terms[0].step < 0)
+        used = (size_t)snprintf(text, size, "%" PRId64, values[0]);
+    for (size_t i = 0; i < found && used < size; i++) {
+        if (used)
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s", terms[i].step < 0 ? " - " : " + ");
+        if (used < size)
+            used += (size_t)format_term(&terms[i], text + used, size - used);
+    }
+    return used < size;
+}
+
+static bool all_equal(json_t *const *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (!json_equal(values[0], values[i]))
+            return false;
+    return true;
+}
+
+static bool all_of_type(json_t *const *values, size_t count, json_type type)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!values[i] || json_typeof(values[i]) != type)
+            return false;
+    return true;
+}
+
+static json_t *merge_integers(json_t *const *values, size_t count)
+{
+    int64_t *integers = calloc(count, sizeof *integers);
+    char text[EXPRESSION];
+    json_t *merged = NULL;
+
+    for (size_t i = 0; integers && i < count; i++)
+        integers[i] = json_integer_value(values[i]);
+    if (integers && capture_expression(integers, count, text, sizeof text))
+        merged = json_string(text);
+    free(integers);
+    return merged;
+}
+
+static json_t *merge_values(json_t *const *values, size_t count);
+
+/* Member `key` of each object, or element `index` of each array where key is NULL. */
+static json_t *merge_members(json_t *const *values, size_t count, const char *key, size_t index)
+{
+    json_t **members = calloc(count, sizeof *members), *merged = NULL;
+
+    if (!members)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        members[i] = key ? json_object_get(values[i], key) : json_array_get(values[i], index);
+    merged = merge_values(members, count);
+    free(members);
+    return merged;
+}
+
+static bool same_size(json_t *const *values, size_t count, size_t (*size)(const json_t *))
+{
+    for (size_t i = 1; i < count; i++)
+        if (size(values[i]) != size(values[0]))
+            return false;
+    return true;
+}
+
+static json_t *merge_objects(json_t *const *values, size_t count)
+{
+    json_t *merged = json_object(), *member;
+    const char *key;
+
+    json_object_foreach(
+        values[0], key,
+        member) if (json_object_set_new(merged, key, merge_members(values, count, key, 0)))
+    {
+        json_decref(merged);
+        return NULL;
+    }
+    return merged;
+}
+
+static json_t *merge_arrays(json_t *const *values, size_t count)
+{
+    json_t *merged = json_array();
+
+    for (size_t i = 0; i < json_array_size(values[0]); i++)
+        if (json_array_append_new(merged, merge_members(values, count, NULL, i))) {
+            json_decref(merged);
+            return NULL;
+        }
+    return merged;
+}
+
+/* One value for all ranks: a new reference, or NULL where there is none. */
+static json_t *merge_values(json_t *const *values, size_t count)
+{
+    if (!values[0])
+        return NULL;
+    if (all_equal(values, count))
+        return json_incref(values[0]);
+    if (all_of_type(values, count, JSON_INTEGER))
+        return merge_integers(values, count);
+    if (all_of_type(values, count, JSON_OBJECT) && same_size(values, count, json_object_size))
+        return merge_objects(values, count);
+    if (all_of_type(values, count, JSON_ARRAY) && same_size(values, count, json_array_size))
+        return merge_arrays(values, count);
+    return NULL;
+}
+
+/* A rank's value of a view's key, with the default in place of what is left out. New. */
+static json_t *value_of(json_t *view, const char *key)
+{
+    json_t *value = json_object_get(view, key);
+
+    if (value)
+        return json_incref(value);
+    return json_string(strcmp(key, "filetype") == 0 ? "etype" : "native");
+}
+
+/* Puts the key into the view, or into each rank's part. */
+static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *const *values,
+                     size_t count)
+{
+    json_t *common = merge_values(values, count);
+
+    if (common) {
+        bool is_default =
+            json_is_string(common) &&
+            ((strcmp(key, "filetype") == 0 && strcmp(json_string_value(common), "etype") == 0) ||
+             (strcmp(key, "datarep") == 0 && strcmp(json_string_value(common), "native") == 0));
+        if (is_default)
+            json_decref(common);
+        return is_default ? 0 : json_object_set_new(merged, key, common);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (json_object_set(json_array_get(per_rank, i), key, values[i]))
+            return -1;
+    return 1;
+}
+
+json_t *capture_merge(json_t *const *views, size_t count)
+{
+    static const char *const keys[] = {"disp", "etype", "filetype", "datarep"};
+    json_t *merged = json_object(), *per_rank = json_array();
+    json_t **values = calloc(count, sizeof *values);
+    int result = merged && per_rank && values ? 0 : -1, differ = 0;
+
+    for (size_t i = 0; i < count && !result; i++)
+        result = json_array_append_new(per_rank, json_object());
+    for (size_t key = 0; key < sizeof keys / sizeof *keys && result >= 0; key++) {
+        for (size_t i = 0; i < count; i++)
+            values[i] = value_of(views[i], keys[key]);
+        result = merge_key(merged, per_rank, keys[key], values, count);
+        differ += result > 0;
+        for (size_t i = 0; i < count; i++)
+            json_decref(values[i]);
+    }
+    if (result >= 0 && differ)
+        result = json_object_set(merged, "per_rank", per_rank);
+    json_decref(per_rank);
+    free(values);
+    if (result >= 0)
+        return merged;
+    json_decref(merged);
+    return NULL;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_NAMES 1000 /* specs of files of one name */
+
+static int open_log(void)
+{
+    const char *path = getenv(CAPTURE_LOG_VARIABLE);
+
+    return path && *path ? open(path, O_RDWR | O_APPEND | O_CLOEXEC) : -1;
+}
+
+static bool append(int log, const char *line)
+{
+    size_t length = strlen(line);
+
+    return write(log, line, length) == (ssize_t)length;
+}
+
+void capture_say(const char *format, ...)
+{
+    char text[PIPE_BUF - 32], line[PIPE_BUF];
+    va_list args;
+    int log = open_log();
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(line, sizeof line, "say\t%s\n", text);
+    if (log < 0 || !append(log, line))
+        fprintf(stderr, "mpiio-capture: %s\n", text);
+    if (log >= 0)
+        close(log);
+}
+
+/* Who wrote a spec, of what: none other may replace it. */
+static void describe_owner(const char *path, int ranks, char *text, size_t size)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    snprintf(text, size, "%s:%ld:%d:%s", host, (long)getpid(), ranks, path);
+}
+
+/* Waits for the log's lock, by which the processes take turns; it goes with the descriptor. */
+static int lock_log(int log)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    while (fcntl(log, F_OFD_SETLKW, &lock))
+        if (errno != EINTR)
+            return -errno;
+    return 0;
+}
+
+/* Whether a line of the log says that someone else has the name. */
+static bool is_taken(int log, const char *spec, const char *owner)
+{
+    char *line = NULL, *name, *has, *rest;
+    size_t size = 0;
+    bool taken = false;
+    FILE *lines;
+    int copy = log < 0 ? -1 : openat(AT_FDCWD, getenv(CAPTURE_LOG_VARIABLE), O_RDONLY | O_CLOEXEC);
+
+    lines = copy < 0 ? NULL : fdopen(copy, "r");
+    if (!lines) {
+        if (copy >= 0)
+            close(copy);
+        return false;
+    }
+    while (!taken && getline(&line, &size, lines) > 0) {
+        rest = line;
+        if (strcmp(strsep(&rest, "\t"), "spec") != 0)
+            continue;
+        name = strsep(&rest, "\t");
+        has = strsep(&rest, "\t");
+        taken = name && has && strcmp(name, spec) == 0 && strcmp(has, owner) != 0;
+    }
+    free(line);
+    fclose(lines);
+    return taken;
+}
+
+/* FILE.view.json, beside the file or in the folder for specs; number > 1: FILE.2.view.json. */
+static int name_spec(const char *path, int number, char *spec, size_t size)
+{
+    const char *dir = getenv(CAPTURE_DIR_VARIABLE), *base = strrchr(path, '/');
+    char infix[16] = "";
+    int length;
+
+    base = base ? base + 1 : path;
+    if (number > 1)
+        snprintf(infix, sizeof infix, ".%d", number);
+    length = dir && *dir ? snprintf(spec, size, "%s/%s%s.view.json", dir, base, infix)
+                         : snprintf(spec, size, "%.*s%s%s.view.json", (int)(base - path), path,
+                                    base, infix);
+    return length < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+/* The path as the spec has it: without a folder where both are in one. */
+static const char *name_file(const char *path)
+{
+    const char *dir = getenv(CAPTURE_DIR_VARIABLE);
+
+    return dir && *dir ? path : strrchr(path, '/') + 1;
+}
+
+static json_t *make_spec(const char *path, int ranks, json_t *views)
+{
+    json_t *spec =
+        json_pack("{s:i, s:s, s:i}", "viewspec", 1, "file", name_file(path), "ranks", ranks);
+    json_t *several = json_array_size(views) > 1 ? json_object() : NULL, *view;
+    char name[32];
+    size_t i;
+
+    if (!several) {
+        json_object_set(spec, "view", json_array_get(views, 0));
+        return spec;
+    }
+    json_array_foreach(views, i, view)
+    {
+        snprintf(name, sizeof name, "view%zu", i + 1);
+        json_object_set(several, name, view);
+    }
+    json_object_set_new(spec, "views", several);
+    return spec;
+}
+
+/* The length of a list at text that holds numbers, strings and null only; else 0. */
+static size_t plain_list(const char *text)
+{
+    bool quoted = false;
+
+    for (const char *at = text + 1;; at++)
+        if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted && *at == ']')
+            return (size_t)(at - text) + 1;
+        else if (!*at || *at == '\\' || (!quoted && (*at == '[' || *at == '{')))
+            return 0;
+}
+
+/* Copies a list onto one line; returns behind it. */
+static char *put_on_line(char *to, const char *list, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (list[i] != '\n')
+            *to++ = list[i];
+        else
+            while (list[i + 1] == ' ')
+                i++;
+        if (list[i] == ',')
+            *to++ = ' ';
+    }
+    return to;
+}
+
+/* Indented, with lists of numbers on one line; new. In place: it only gets shorter. */
+static char *format_spec(const json_t *spec)
+{
+    char *text = json_dumps(spec, JSON_INDENT(2)), *to = text;
+    bool quoted = false;
+    size_t list;
+
+    for (const char *from = text; from && *from;) {
+        list = !quoted && *from == '[' ? plain_list(from) : 0;
+        if (list) {
+            to = put_on_line(to, from, list);
+            from += list;
+            continue;
+        }
+        if (*from == '\\')
+            *to++ = *from++;
+        else if (*from == '"')
+            quoted = !quoted;
+        *to++ = *from++;
+    }
+    if (text)
+        *to = '\0';
+    return text;
+}
+
+static int write_all(int fd, const char *text)
+{
+    size_t length = strlen(text);
+
+    for (size_t done = 0; done < length;) {
+        ssize_t put = write(fd, text + done, length - done);
+        if (put < 0 && errno != EINTR)
+            return -errno;
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
+
+/* Not mkstemp: the mode shall be that of any file which the program makes. */
+static int write_text(const char *spec, const char *text)
+{
+    char temporary[PATH_MAX + 320], host[256] = "";
+    int fd, error;
+
+    gethostname(host, sizeof host - 1);
+    snprintf(temporary, sizeof temporary, "%s.%s.%ld", spec, host, (long)getpid());
+    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -errno;
+    error = write_all(fd, text);
+    if (!error)
+        error = write_all(fd, "\n");
+    if (!error && fsync(fd))
+        error = -errno;
+    if (close(fd) && !error)
+        error = -errno;
+    if (!error && rename(temporary, spec))
+        error = -errno;
+    if (error)
+        unlink(temporary);
+    return error;
+}
+
+/* Finds a name that is free and writes there. The log is locked, or not there (-1). */
+static int write_named(int log, const char *path, int ranks, size_t views, const char *text)
+{
+    char spec[PATH_MAX], owner[PATH_MAX + 320], *line;
+    int number = 1, error;
+
+    describe_owner(path, ranks, owner, sizeof owner);
+    do {
+        error = name_spec(path, number, spec, sizeof spec);
+    } while (!error && number++ < MAX_NAMES && is_taken(log, spec, owner));
+    if (!error)
+        error = write_text(spec, text);
+    if (error) {
+        capture_say("%s: %s", spec, strerror(-error));
+        return error;
+    }
+    if (asprintf(&line, "spec\t%s\t%s\t%d\t%zu\n", spec, owner, ranks, views) < 0)
+        return -ENOMEM;
+    if (log < 0 || !append(log, line))
+        fprintf(stderr, "mpiio-capture: wrote %s: %d rank%s, %zu view%s\n", spec, ranks,
+                ranks == 1 ? "" : "s", views, views == 1 ? "" : "s");
+    free(line);
+    return 0;
+}
+
+void capture_write_spec(const char *path, int ranks, json_t *views)
+{
+    json_t *spec = make_spec(path, ranks, views);
+    char *text = format_spec(spec);
+    int log = open_log();
+
+    if (!text)
+        capture_say("%s: %s", path, strerror(ENOMEM));
+    else if (log >= 0 && lock_log(log))
+        capture_say("%s: the log of the capture cannot be locked", path);
+    else
+        write_named(log, path, ranks, json_array_size(views), text);
+    if (log >= 0)
+        close(log);
+    free(text);
+    json_decref(spec);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPTURE_OUTPUT_H
+#define CAPTURE_OUTPUT_H
+
+/*
+ * What the capture leaves behind: spec files, and lines for whoever started the program. The
+ * environment says where (CAPTURE_DIR_VARIABLE, CAPTURE_LOG_VARIABLE).
+ */
+
+#include <jansson.h>
+
+/* The folder for the specs; unset or empty: each goes beside its file. */
+#define CAPTURE_DIR_VARIABLE "MPIIO_CAPTURE_DIR"
+
+/*
+ * A file to which lines are appended: "spec\tSPEC\tOWNER\tRANKS\tVIEWS" for each spec written and
+ * "say\tTEXT" for each message. Where it is not set or cannot be opened, on another host say,
+ * stderr gets the lines.
+ */
+#define CAPTURE_LOG_VARIABLE "MPIIO_CAPTURE_LOG"
+
+/* One line to whoever started the program. Thread-safe. */
+__attribute__((format(printf, 1, 2))) void capture_say(const char *format, ...);
+
+/*
+ * Writes the spec of the file at an absolute path, atomically: views (borrowed) is an array of one
+ * view, or several, which get the names view1, view2, ... What this process wrote before of the
+ * same file and as many ranks is replaced; a name that another process took since the program was
+ * started is left to it. What goes wrong is said. Thread-safe.
+ */
+void capture_write_spec(const char *path, int ranks, json_t *views);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "calls.h"
+#include "spec.h"
+
+/* Leaves out oldtypes that are the etype, which is what they default to, and names it elsewhere. */
+static void use_default(json_t *type, const json_t *etype)
+{
+    json_t *oldtype = json_object_get(type, "oldtype"), *types = json_object_get(type, "types");
+    json_t *member;
+    size_t i;
+
+    if (json_equal(oldtype, etype))
+        json_object_del(type, "oldtype");
+    else if (oldtype)
+        use_default(oldtype, etype);
+    json_array_foreach(types, i, member) if (json_is_object(member) && json_equal(member, etype))
+        json_array_set_new(types, i, json_string("etype"));
+    else use_default(member, etype);
+}
+
+/* Steals etype and filetype; NULL only without memory. */
+static json_t *make_view(const struct capture_view_args *args, const char *datarep, json_t *etype,
+                         json_t *filetype)
+{
+    json_t *view = json_pack("{s:I, s:o}", "disp", (json_int_t)args->displacement, "etype", etype);
+
+    if (json_equal(filetype, etype)) {
+        json_decref(filetype);
+    } else {
+        use_default(filetype, etype);
+        json_object_set_new(view, "filetype", filetype);
+    }
+    if (strcmp(datarep, "native") != 0)
+        json_object_set_new(view, "datarep", json_string(datarep));
+    return view;
+}
+
+/* That the compiled tile is the filetype; what a representation scales cannot be compared. */
+static bool is_filetype(const struct capture_view_args *args, const struct vs_view *view, char *why)
+{
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
+    MPI_Count size = 0;
+    MPI_Aint lb = 0, extent = 0;
+
+    capture_calls()->Type_size_x(args->filetype, &size);
+    capture_calls()->Type_get_extent(args->filetype, &lb, &extent);
+    if (vs_view_facts(view)->datarep == VS_EXTERNAL32 ||
+        (facts->tile_size == size && facts->tile_extent == extent))
+        return true;
+    snprintf(why, CAPTURE_WHY_SIZE,
+             "the filetype has %lld bytes in an extent of %lld, which viewspec(5) would make %lld "
+             "in %lld",
+             (long long)size, (long long)extent, (long long)facts->tile_size,
+             (long long)facts->tile_extent);
+    return false;
+}
+
+/* Compiles the view as its rank would have it: true where it is what MPI has. */
+static bool is_sound(const struct capture_view_args *args, const json_t *json, char *why)
+{
+    json_t *spec_json = json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "/", "ranks",
+                                  args->ranks, "view", json);
+    char *text = json_dumps(spec_json, JSON_COMPACT);
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    bool sound = false;
+
+    if (!text)
+        snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
+    else if (vs_spec_parse(text, strlen(text), "view", "/", NULL, &spec, &error) ||
+             vs_spec_view(spec, 0, args->rank, &view, &error))
+        snprintf(why, CAPTURE_WHY_SIZE, "%s", error.reason);
+    else
+        sound = is_filetype(args, view, why);
+    vs_view_unref(view);
+    vs_spec_free(spec);
+    free(text);
+    json_decref(spec_json);
+    return sound;
+}
+
+enum etype_choice {
+    AS_IT_IS,
+    OWN_LEAF, /* the filetype's only basic type */
+    BYTES,
+};
+
+/* The view as it was set, or with another etype. A new reference, or NULL and why. */
+static json_t *decode_view(const struct capture_view_args *args, const char *datarep,
+                           enum etype_choice choice, char *why)
+{
+    struct capture_decoder decoder = {.rank = args->rank,
+                                      .ranks = args->ranks,
+                                      .bytes = choice == BYTES,
+                                      .scaled = strcmp(datarep, "native") != 0};
+    json_t *etype = NULL, *filetype = capture_decode(&decoder, args->filetype);
+
+    if (filetype && choice == AS_IT_IS)
+        etype = capture_decode(&decoder, args->etype);
+    else if (filetype && choice == BYTES)
+        etype = json_string("byte");
+    else if (filetype && !decoder.mixed && decoder.leaf)
+        etype = json_string(decoder.leaf);
+    if (etype)
+        return make_view(args, datarep, etype, filetype);
+    json_decref(filetype);
+    snprintf(why, CAPTURE_WHY_SIZE, "%s", decoder.why[0] ? decoder.why : strerror(ENOMEM));
+    return NULL;
+}
+
+/* The viewspec's name of a representation: MPICH's "internal" is the native one. */
+static const char *find_datarep(const char *name)
+{
+    if (strcasecmp(name, "native") == 0 || strcasecmp(name, "internal") == 0)
+        return "native";
+    return strcasecmp(name, "external32") == 0 ? "external32" : NULL;
+}
+
+/* Steals view. */
+static char *view_text(json_t *view, char *why)
+{
+    char *text = json_dumps(view, JSON_COMPACT);
+
+    if (view && !text)
+        snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
+    json_decref(view);
+    return text;
+}
+
+char *capture_view_text(const struct capture_view_args *args, char *why)
+{
+    const char *datarep = find_datarep(args->datarep);
+
+    if (datarep)
+        return view_text(decode_view(args, datarep, AS_IT_IS, why), why);
+    snprintf(why, CAPTURE_WHY_SIZE,
+             "data representation %.64s is the program's own: only native and external32 are "
+             "captured",
+             args->datarep);
+    return NULL;
+}
+
+char *capture_view_check(const struct capture_view_args *args, const char *text, char *why)
+{
+    json_t *view = json_loads(text, 0, NULL);
+    const char *datarep = find_datarep(args->datarep);
+    /* Bytes are not converted: another etype does for native data only. */
+    int choices = datarep && strcmp(datarep, "native") == 0 ? BYTES : AS_IT_IS;
+    char other[CAPTURE_WHY_SIZE];
+
+    why[0] = other[0] = '\0';
+    for (int choice = AS_IT_IS; view && !is_sound(args, view, choice ? other : why);) {
+        json_decref(view);
+        view = NULL;
+        while (!view && choice < choices)
+            view = decode_view(args, datarep, (enum etype_choice)++ choice, other);
+    }
+    return view_text(view, why);
+}

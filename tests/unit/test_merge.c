@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Views of single ranks as one, read again by the library that reads all specs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../src/capture/merge.h"
+#include "spec.h"
+
+#define MAX_RANKS 512
+
+static uint64_t state = 1;
+
+static int64_t draw(int64_t below)
+{
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return (int64_t)(state >> 33) % below;
+}
+
+static struct vs_spec *parse(json_t *view, size_t ranks)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec;
+    json_t *json = json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "f", "ranks",
+                             (int)ranks, "view", view);
+    char *text = json_dumps(json, 0);
+
+    if (vs_spec_parse(text, strlen(text), "merged", "/", NULL, &spec, &error))
+        fail_msg("%s: %s", text, error.reason);
+    free(text);
+    json_decref(json);
+    return spec;
+}
+
+/* That each rank of the merged view has the displacement that it had alone. */
+static void check_displacements(json_t *merged, const int64_t *values, size_t ranks)
+{
+    struct vs_spec *spec = parse(merged, ranks);
+    struct vs_error error = {0};
+    struct vs_view *view;
+
+    for (size_t rank = 0; rank < ranks; rank++) {
+        assert_int_equal(vs_spec_view(spec, 0, (int64_t)rank, &view, &error), 0);
+        assert_int_equal(vs_map_facts(vs_view_map(view))->displacement, values[rank]);
+        vs_view_unref(view);
+    }
+    vs_spec_free(spec);
+}
+
+/* The view that ranks with these displacements have together. */
+static json_t *merge_displacements(const int64_t *values, size_t ranks)
+{
+    json_t *views[MAX_RANKS], *merged;
+
+    for (size_t i = 0; i < ranks; i++)
+        views[i] = json_pack("{s:I, s:s}", "disp", (json_int_t)values[i], "etype", "int");
+    merged = capture_merge(views, ranks);
+    assert_non_null(merged);
+    for (size_t i = 0; i < ranks; i++)
+        json_decref(views[i]);
+    check_displacements(merged, values, ranks);
+    return merged;
+}
+
+/* base + a step for each dimension of a grid: one rule, however many ranks are in its last row. */
+static void grids_become_expressions(void **unused)
+{
+    int64_t values[MAX_RANKS];
+
+    (void)unused;
+    for (int round = 0; round < 300; round++) {
+        size_t fast = 1 + (size_t)draw(6), slow = 1 + (size_t)draw(5);
+        size_t ranks = 2 + (size_t)draw(MAX_RANKS - 2);
+        /* Steps so that no row goes on where the one before it ends. */
+        int64_t base = draw(1000), a = draw(3) * 8, b = 1000 + draw(50), c = 100000 + draw(90);
+        for (size_t i = 0; i < ranks; i++)
+            values[i] = base + a * (int64_t)(i % fast) + b * (int64_t)(i / fast % slow) +
+                        c * (int64_t)(i / fast / slow);
+        json_t *merged = merge_displacements(values, ranks);
+        assert_null(json_object_get(merged, "per_rank"));
+        json_decref(merged);
+    }
+}
+
+/* Whatever the numbers are, no rank gets another one. */
+static void any_numbers_survive(void **unused)
+{
+    int64_t values[MAX_RANKS];
+
+    (void)unused;
+    for (int round = 0; round < 500; round++) {
+        size_t ranks = 1 + (size_t)draw(24);
+        int64_t range = 1 + draw(4);
+        for (size_t i = 0; i < ranks; i++)
+            values[i] = draw(range) * 4 + (draw(2) ? (int64_t)i * 16 : 0);
+        json_decref(merge_displacements(values, ranks));
+    }
+}
+
+static void assert_expression(const char *expected, size_t count, const int64_t *values)
+{
+    char text[128];
+
+    assert_int_equal(capture_expression(values, count, text, sizeof text), expected != NULL);
+    if (expected)
+        assert_string_equal(text, expected);
+}
+
+static void expressions_read_well(void **unused)
+{
+    (void)unused;
+    assert_expression("rank*800", 4, (int64_t[]){0, 800, 1600, 2400});
+    assert_expression("100 + rank*8", 3, (int64_t[]){100, 108, 116});
+    assert_expression("rank", 2, (int64_t[]){0, 1});
+    assert_expression("9 - rank*3", 4, (int64_t[]){9, 6, 3, 0});
+    assert_expression("rank/2*50", 6, (int64_t[]){0, 0, 50, 50, 100, 100});
+    assert_expression("rank%2*5", 4, (int64_t[]){0, 5, 0, 5});
+    assert_expression("7 + rank%2 + rank/2*10", 4, (int64_t[]){7, 8, 17, 18});
+    assert_expression("0 - rank*2", 2, (int64_t[]){0, -2});
+    assert_expression("3 - rank/3*2", 4, (int64_t[]){3, 3, 3, 1});
+    assert_expression(NULL, 5, (int64_t[]){0, 1, 2, 4, 8});
+    assert_expression(NULL, 5, (int64_t[]){0, 5, 0, 6, 1});
+    assert_expression(NULL, 2, (int64_t[]){INT64_MIN, INT64_MAX});
+}
+
+static json_t *merge_text(const char *text)
+{
+    json_t *list = json_loads(text, 0, NULL), *views[8], *merged;
+    size_t count = json_array_size(list);
+
+    for (size_t i = 0; i < count; i++)
+        views[i] = json_array_get(list, i);
+    merged = capture_merge(views, count);
+    json_decref(list);
+    return merged;
+}
+
+static void assert_merged(const char *views, const char *expected)
+{
+    json_t *merged = merge_text(views), *json = json_loads(expected, 0, NULL);
+    char *text = json_dumps(merged, JSON_COMPACT);
+
+    if (!json_equal(merged, json))
+        fail_msg("%s\n%s", text, expected);
+    free(text);
+    json_decref(merged);
+    json_decref(json);
+}
+
+static void only_what_differs_is_per_rank(void **unused)
+{
+    (void)unused;
+    assert_merged("[{\"disp\":0,\"etype\":\"int\"},{\"disp\":0,\"etype\":\"int\"}]",
+                  "{\"disp\":0,\"etype\":\"int\"}");
+    assert_merged("[{\"disp\":0,\"etype\":\"int\"},{\"disp\":8,\"etype\":\"byte\"}]",
+                  "{\"disp\":\"rank*8\",\"per_rank\":[{\"etype\":\"int\"},{\"etype\":\"byte\"}]}");
+    /* Lists of other lengths; a filetype that one rank alone leaves out; a representation. */
+    assert_merged("[{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
+                  "\"blocklengths\":[1,2],\"displacements\":[0,4]}},"
+                  "{\"disp\":0,\"etype\":\"int\",\"datarep\":\"external32\"}]",
+                  "{\"disp\":0,\"etype\":\"int\",\"per_rank\":[{\"filetype\":{\"type\":\"indexed\","
+                  "\"blocklengths\":[1,2],\"displacements\":[0,4]},\"datarep\":\"native\"},"
+                  "{\"filetype\":\"etype\",\"datarep\":\"external32\"}]}");
+    /* Inside lists, too. */
+    assert_merged("[{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
+                  "\"blocklengths\":[1,2],\"displacements\":[0,4]}},"
+                  "{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
+                  "\"blocklengths\":[1,3],\"displacements\":[0,4]}}]",
+                  "{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
+                  "\"blocklengths\":[1,\"2 + rank\"],\"displacements\":[0,4]}}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids_become_expressions),
+        cmocka_unit_test(any_numbers_survive),
+        cmocka_unit_test(expressions_read_well),
+        cmocka_unit_test(only_what_differs_is_per_rank),
+    };
+
+    return cmocka_run_group_tests_name("merge", tests, NULL, NULL);
+}
