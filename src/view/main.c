@@ -4,8 +4,8 @@
 #include <string.h>
 
 static const struct view_command *const commands[] = {
-    &view_check, &view_map,  &view_owner,   &view_cat,
-    &view_put,   &view_dump, &view_convert, &view_draw,
+    &view_check, &view_map,     &view_owner, &view_cat,     &view_put,
+    &view_dump,  &view_convert, &view_draw,  &view_capture,
 };
 
 static int help(void)
@@ -21,6 +21,7 @@ static int help(void)
            "  -V, --version  the version\n"
            "\n"
            "Examples:\n"
+           "  mpiio-view capture -- mpiexec -n 4 ./solver\n"
            "  mpiio-view check heat.json\n"
            "  mpiio-view cat heat.json -r 2 | od -A d -t f8 | head\n"
            "\n"
@@ -42,7 +43,8 @@ static int run(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(argv[1], commands[i]->name))
-            return view_run(commands[i], argc - 1, argv + 1);
+            return commands[i]->start ? commands[i]->start(argc - 1, argv + 1)
+                                      : view_run(commands[i], argc - 1, argv + 1);
     view_message("%s: no such subcommand (see mpiio-view --help)", argv[1]);
     return VIEW_USAGE;
 }

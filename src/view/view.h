@@ -65,12 +65,13 @@ struct view_command {
     const char *name;
     unsigned options; /* enum view_options */
     int (*run)(const struct view_args *args, const struct vs_spec *spec);
-    const char *summary; /* one line */
-    const char *help;    /* usage, options of its own, examples */
+    int (*start)(int argc, char **argv); /* instead of run: takes its arguments as they are */
+    const char *summary;                 /* one line */
+    const char *help;                    /* usage, options of its own, examples */
 };
 
 extern const struct view_command view_check, view_map, view_owner, view_cat, view_put, view_dump,
-    view_convert, view_draw;
+    view_convert, view_draw, view_capture;
 
 /* Prints the command's name and version on stdout. */
 void view_version(void);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a command with libmpiio-capture preloaded, and says what it wrote. */
+#include "view.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXIT_NOT_EXECUTABLE 126 /* as env, nohup and timeout have it */
+#define EXIT_NOT_FOUND      127
+
+static const char help[] =
+    "Usage: mpiio-view capture [-o DIR] [--] COMMAND [ARGUMENT]...\n"
+    "Runs an MPI program and writes a spec of the views that it sets on each file,\n"
+    "FILE.view.json, beside the file. mpiio-mount and the other subcommands take it as it is.\n"
+    "The program is not changed: it needs MPICH's shared library, or one with its ABI.\n"
+    "\n"
+    "  -o, --output=DIR  write the specs into DIR\n"
+    "  -h, --help        this text\n"
+    "  -V, --version     the version\n"
+    "\n"
+    "Examples:\n"
+    "  mpiio-view capture -- mpiexec -n 4 ./solver input.txt\n"
+    "  mpiio-mount field.dat.view.json /mnt\n"
+    "\n"
+    "Exit status: the command's; 126, 127 if it cannot be run; 1 failed, 2 wrong usage.\n";
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
+
+/* The signals that are passed on: those by which a command is told to end or to do something. */
+static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+static int usage(const char *what, const char *why)
+{
+    view_message("capture: %s%s (see mpiio-view capture --help)", what, why);
+    return VIEW_USAGE;
+}
+
+/* The library where it is installed, as seen from this program, or in the folder of the build. */
+static int find_library(char path[PATH_MAX])
+{
+    static const char *const places[] = {MPIIO_CAPTURE_LIBRARY, "../capture/libmpiio-capture.so"};
+    char self[PATH_MAX], near[2 * PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (length < 0)
+        return -errno;
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(near, sizeof near, "%s/%s", self, places[i]);
+        if (realpath(near, path))
+            return 0;
+    }
+    return -ENOENT;
+}
+
+/* Behind what is preloaded already. */
+static int preload(const char *library)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *both;
+    int result;
+
+    if (!before || !*before)
+        return setenv("LD_PRELOAD", library, 1);
+    if (asprintf(&both, "%s:%s", before, library) < 0)
+        return -1;
+    result = setenv("LD_PRELOAD", both, 1);
+    free(both);
+    return result;
+}
+
+/* The environment of the command: output may be NULL. */
+static int prepare(const char *output, const char *log)
+{
+    char library[PATH_MAX], dir[PATH_MAX];
+    int error = find_library(library);
+
+    if (error) {
+        view_message("capture: libmpiio-capture.so: %s (it is built where MPICH is)",
+                     strerror(-error));
+        return VIEW_FAILED;
+    }
+    if (strpbrk(library, ": ")) {
+        view_message("capture: %s: a path with blanks or colons cannot be preloaded", library);
+        return VIEW_FAILED;
+    }
+    if (output && (!realpath(output, dir) || access(dir, W_OK))) {
+        view_message("capture: -o %s: %s", output, strerror(errno));
+        return VIEW_FAILED;
+    }
+    if (preload(library) || setenv("MPIIO_CAPTURE_DIR", output ? dir : "", 1) ||
+        setenv("MPIIO_CAPTURE_LOG", log, 1)) {
+        view_message("capture: %s", strerror(errno));
+        return VIEW_FAILED;
+    }
+    return VIEW_DONE;
+}
+
+static void run_command(char **command, const sigset_t *mask)
+{
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(command[0], command);
+    view_message("capture: %s: %s", command[0], strerror(errno));
+    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+}
+
+/*
+ * Waits for the command and passes signals on. What the terminal sends reaches the command by
+ * itself, as it is in the same process group.
+ */
+static int wait_for(pid_t pid, const sigset_t *caught)
+{
+    siginfo_t info;
+    int status;
+
+    for (;;) {
+        int signal = sigwaitinfo(caught, &info);
+        if (signal == SIGCHLD && waitpid(pid, &status, WNOHANG) == pid)
+            break;
+        if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
+            kill(pid, signal);
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int execute(char **command)
+{
+    sigset_t caught, before;
+    pid_t pid;
+
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&caught);
+    sigaddset(&caught, SIGCHLD);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        sigaddset(&caught, passed_on[i]);
+    sigprocmask(SIG_BLOCK, &caught, &before);
+    pid = fork();
+    if (pid == 0)
+        run_command(command, &before);
+    if (pid < 0) {
+        view_message("capture: %s", strerror(errno));
+        return VIEW_FAILED;
+    }
+    return wait_for(pid, &caught);
+}
+
+/* "spec\tSPEC\tOWNER\tRANKS\tVIEWS" of the log; later[] are the lines behind it. */
+static bool tell_spec(char *line, const char *later)
+{
+    char again[PATH_MAX + 16];
+    const char *spec;
+
+    strsep(&line, "\t");
+    spec = strsep(&line, "\t");
+    strsep(&line, "\t");
+    if (!line)
+        return false;
+    snprintf(again, sizeof again, "spec\t%s\t", spec);
+    if (strstr(later, again)) /* written once more, with more views */
+        return true;
+    const char *ranks = strsep(&line, "\t");
+    if (line)
+        view_message("wrote %s: %s rank%s, %s view%s", spec, ranks, strcmp(ranks, "1") ? "s" : "",
+                     line, strcmp(line, "1") ? "s" : "");
+    return true;
+}
+
+/* Says what the library has noted. Returns how many specs it wrote. */
+static int tell(int log)
+{
+    FILE *file = fdopen(log, "r");
+    char *text = NULL, *line, *rest;
+    size_t size = 0;
+    int specs = 0;
+
+    if (!file || getdelim(&text, &size, '\0', file) < 0)
+        text = NULL;
+    for (rest = text; rest && *rest;) {
+        line = strsep(&rest, "\n");
+        if (strncmp(line, "say\t", 4) == 0)
+            view_message("%s", line + 4);
+        else if (strncmp(line, "spec\t", 5) == 0)
+            specs += tell_spec(line, rest ? rest : "");
+    }
+    free(text);
+    if (file)
+        fclose(file);
+    return specs;
+}
+
+static int capture(const char *output, char **command)
+{
+    const char *dir = getenv("TMPDIR");
+    char path[PATH_MAX];
+    int log, status;
+
+    snprintf(path, sizeof path, "%s/mpiio-capture.XXXXXX", dir && *dir ? dir : "/tmp");
+    log = mkstemp(path);
+    if (log < 0) {
+        view_message("capture: %s: %s", path, strerror(errno));
+        return VIEW_FAILED;
+    }
+    status = prepare(output, path);
+    if (!status) {
+        status = execute(command);
+        if (tell(log) == 0 && status == 0)
+            view_message("capture: nothing was captured: no file was opened by MPI_File_open, or "
+                         "the program does not use MPICH's shared library");
+    } else {
+        close(log);
+    }
+    unlink(path);
+    return status;
+}
+
+static int start(int argc, char **argv)
+{
+    const char *output = NULL;
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "+:o:hV", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'o':
+            output = optarg;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return VIEW_DONE;
+        case 'V':
+            view_version();
+            return VIEW_DONE;
+        case ':':
+            return usage(argv[optind - 1], ": the value is missing");
+        default:
+            return usage(argv[optind - 1], ": no such option");
+        }
+    }
+    if (optind == argc)
+        return usage("COMMAND is missing", "");
+    fflush(stdout);
+    return capture(output, argv + optind);
+}
+
+const struct view_command view_capture = {
+    .name = "capture",
+    .start = start,
+    .summary = "run an MPI program and write specs of the views that it sets",
+};
