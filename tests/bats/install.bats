@@ -33,6 +33,7 @@ in_stage() {
         in_stage "include/mpiio/$header.h"
     done
     in_stage 'lib*/**/pkgconfig/mpiio.pc' || in_stage 'lib*/pkgconfig/mpiio.pc'
+    in_stage 'lib*/mpiio/libmpiio-capture.so' || in_stage 'lib*/*/mpiio/libmpiio-capture.so'
     in_stage 'lib*/libmpiio.so.0' || in_stage 'lib*/*/libmpiio.so.0'
 }
 

@@ -39,17 +39,23 @@ foreign() {
 
 @test "layers: src/core includes viewspec only" {
     [ -n "$(includes src/core)" ]
-    [ -z "$(foreign src/core '(^|/)(src/(view|engine)|fusefs)/')" ]
+    [ -z "$(foreign src/core '(^|/)(src/(capture|view|engine)|fusefs)/')" ]
 }
 
 @test "layers: src/view includes core and viewspec, no MPI, no FUSE" {
     [ -n "$(includes src/view)" ]
-    [ -z "$(foreign src/view '(^|/)(src/engine|fusefs)/')" ]
+    [ -z "$(foreign src/view '(^|/)(src/(capture|engine)|fusefs)/')" ]
+}
+
+@test "layers: src/capture includes viewspec and MPI, no FUSE" {
+    [ -n "$(includes src/capture)" ]
+    run grep -E '/fuse3?/|(^|/)(src/(core|view|engine)|fusefs)/' <(includes src/capture)
+    [ -z "$output" ]
 }
 
 @test "layers: fusefs includes core, viewspec and FUSE, no MPI" {
     [ -n "$(includes fusefs)" ]
-    run grep -E '/mpi\.h$|/mpich/|(^|/)src/(view|engine)/' <(includes fusefs)
+    run grep -E '/mpi\.h$|/mpich/|(^|/)src/(capture|view|engine)/' <(includes fusefs)
     [ -z "$output" ]
 }
 
@@ -69,7 +75,7 @@ foreign() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "core engine view" ]
+    [ "$folders" = "capture core engine view" ]
 }
 
 @test "layout: each folder with C sources lists them in its meson.build" {

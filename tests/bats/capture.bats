@@ -1,0 +1,283 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-view capture: programs that know nothing of it, and the specs that come of their views.
+# tests/capture has the programs: each rank leaves what it read or wrote in rankN.viewK.
+
+load helper
+
+# mpi RANKS PROGRAM [ARGUMENT...]: as in mpiexec -n.
+mpi() {
+    mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" </dev/null 3>&-
+}
+
+# captured RANKS PROGRAM [ARGUMENT...]: the same under capture; what it says itself is in "said".
+captured() {
+    local status=0
+    mpiio-view capture -- mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" \
+        </dev/null >out 2>err 3>&- || status=$?
+    grep '^mpiio-view: ' err >said || true
+    return $status
+}
+
+# holds PIECE SLICE: the slice begins with what the rank had.
+holds() {
+    [ -s "$1" ]
+    cmp "$1" <(head -c "$(stat -c %s "$1")" "$2")
+}
+
+# slices_are_pieces RANKS SPEC [VIEW]: through a mount, for each rank the whole slice is what it
+# had; with a view's name the slice's beginning, of the view numbered so.
+slices_are_pieces() {
+    local rank
+    mount_spec "$2" -o ro
+    for ((rank = 0; rank < $1; rank++)); do
+        if [ -n "${3:-}" ]; then
+            holds "rank$rank.$3" "$mnt/$3/rank$rank"
+        else
+            [ -s "rank$rank.view1" ]
+            cmp "rank$rank.view1" "$mnt/rank$rank"
+        fi
+    done
+    umount "$mnt"
+}
+
+# says LINE: capture itself has said nothing else.
+says() {
+    diff <(echo "mpiio-view: $1") said
+}
+
+# kind NAME: that program with four ranks captured; one view.
+kind() {
+    run -3 captured 4 kinds "$1" data
+    says "wrote $tmp/data.view.json: 4 ranks, 1 view"
+}
+
+@test "capture: a darray stays a darray" {
+    kind darray
+    [ "$(jq -c '.view.filetype | .type, .psizes, .distribs' data.view.json)" = \
+        $'"darray"\n[2,2]\n["block","cyclic"]' ]
+    [ "$(jq -c '[.ranks, .file, .view.disp, .view.etype, .view.per_rank]' data.view.json)" = \
+        '[4,"data",24,"double",null]' ]
+    slices_are_pieces 4 data.view.json
+}
+
+@test "capture: a subarray in Fortran order" {
+    kind fortran-order
+    [ "$(jq -c '.view.filetype | .type, .order, .starts' data.view.json)" = \
+        $'"subarray"\n"Fortran"\n[0,"rank*5"]' ]
+    slices_are_pieces 4 data.view.json
+}
+
+@test "capture: a struct of indexed of vector, other on each rank" {
+    kind nested
+    [ "$(jq -c '.view.filetype.oldtype | .type, .types[1].blocklengths' data.view.json)" = \
+        $'"struct"\n["1 + rank"]' ]
+    slices_are_pieces 4 data.view.json
+}
+
+@test "capture: views that change get names, each once, over several openings" {
+    run -3 captured 4 kinds changing data
+    says "wrote $tmp/data.view.json: 4 ranks, 3 views"
+    [ "$(jq -c '.views | keys' data.view.json)" = '["view1","view2","view3"]' ]
+    [ "$(jq -c '.views.view3.disp' data.view.json)" = '"24 + rank*8"' ]
+    slices_are_pieces 4 data.view.json view1
+    slices_are_pieces 4 data.view.json view2
+    slices_are_pieces 4 data.view.json view3
+}
+
+@test "capture: Fortran programs, by either binding" {
+    local program
+    for program in fortran fortran_f08; do
+        rm -f data data.view.json rank*.view1
+        run -0 captured 4 $program data
+        says "wrote $tmp/data.view.json: 4 ranks, 1 view"
+        [ "$(jq -c '.view | .etype, .filetype.order' data.view.json)" = $'"real8"\n"Fortran"' ]
+        slices_are_pieces 4 data.view.json
+    done
+}
+
+@test "capture: parallel HDF5" {
+    run -0 captured 4 hdf5 data
+    says "wrote $tmp/data.view.json: 4 ranks, 2 views"
+    slices_are_pieces 4 data.view.json view1
+    slices_are_pieces 4 data.view.json view2
+}
+
+@test "capture: an etype that the filetype is not built from" {
+    local name
+    for name in other-etype mixed; do
+        rm -f data data.view.json rank*.view1
+        kind $name
+        mount_spec data.view.json -o ro
+        for rank in 0 1 2 3; do
+            holds rank$rank.view1 "$mnt/rank$rank"
+        done
+        umount "$mnt"
+    done
+}
+
+@test "capture: processes that open the file each by itself are its ranks" {
+    kind alone
+    [ "$(jq -c '.view.filetype.oldtype.displacements' data.view.json)" = '["rank/2*7"]' ]
+    slices_are_pieces 4 data.view.json
+}
+
+@test "capture: two communicators on one file get a spec each" {
+    local spec
+    run -3 captured 4 kinds halves data
+    [ "$(sort said)" = "mpiio-view: wrote $tmp/data.2.view.json: 2 ranks, 1 view
+mpiio-view: wrote $tmp/data.view.json: 2 ranks, 1 view" ]
+    for spec in data.view.json data.2.view.json; do
+        mount_spec $spec -o ro
+        # Ranks 0 and 2 of the program are 0 and 1 of the first half.
+        if [ "$(jq -r .view.etype $spec)" = double ]; then
+            cmp rank0.view1 "$mnt/rank0"
+            cmp rank2.view1 "$mnt/rank1"
+        else
+            holds rank1.view1 "$mnt/rank0"
+            holds rank3.view1 "$mnt/rank1"
+        fi
+        umount "$mnt"
+    done
+}
+
+@test "capture: without a view the spec is the file's bytes, and that is said" {
+    run -3 captured 4 kinds bare data
+    [ "$(cat said)" = "mpiio-view: $tmp/data: no view was set (calls at explicit offsets: 5 to \
+write, 0 to read): its spec is the byte view, the whole file as one slice
+mpiio-view: wrote $tmp/data.view.json: 1 rank, 1 view" ]
+    mount_spec data.view.json -o ro
+    cmp data "$mnt/rank0"
+}
+
+@test "capture: what cannot be captured is said, the rest goes on" {
+    run -3 captured 2 kinds refused data
+    diff - said <<END
+mpiio-view: $tmp/data: a view is not captured: rank 0: MPI_File_set_view failed
+mpiio-view: $tmp/data: a view is not captured: rank 0: viewspec(5) has no basic type for MPI's 0x4c000246
+END
+    [ ! -e data.view.json ]
+}
+
+@test "capture: files left open at the end, and files deleted when closed" {
+    kind unclosed
+    slices_are_pieces 4 data.view.json
+    rm data*
+    run -3 captured 2 kinds temporary data
+    [ ! -e data.view.json ]
+    [ ! -s said ]
+}
+
+@test "capture: an MPI library that came with a plugin" {
+    run -0 captured 4 plugin data
+    says "wrote $tmp/data.view.json: 4 ranks, 1 view"
+    [ "$(jq -c .view data.view.json)" = '{"disp":"rank*8","etype":"double"}' ]
+}
+
+@test "capture: another ABI passes through untouched" {
+    run -0 --separate-stderr mpiio-view capture "$MPIIO_BUILD/tests/capture/foreign"
+    [ "$output" = "0 0 0 0" ]
+    [ "${stderr_lines[0]}" = \
+        "mpiio-view: the program's MPI library does not have MPICH's ABI: nothing is captured" ]
+}
+
+@test "capture: output, exit status and the file are those of the program without it" {
+    local name
+    for name in darray nested changing alone bare refused; do
+        rm -rf plain seen
+        mkdir plain seen
+        cd "$tmp/plain"
+        run -3 --separate-stderr mpi 4 kinds $name data
+        sort <<<"$output" >../plain.out
+        sort <<<"$stderr" >../plain.err
+        cd "$tmp/seen"
+        run -3 captured 4 kinds $name data
+        diff ../plain.out <(sort out)
+        diff <(sed '/^$/d' ../plain.err) <(grep -v '^mpiio-view: ' err | sort)
+        rm -f out err said data.view.json
+        cd "$tmp"
+        diff -r plain seen
+    done
+}
+
+@test "capture: -o puts the specs into a folder, files of one name apart" {
+    mkdir specs a b
+    run -3 captured 2 kinds darray a/data
+    rm a/data.view.json
+    cat >both <<END
+mpiexec.mpich -n 2 $MPIIO_BUILD/tests/capture/kinds darray a/data
+mpiexec.mpich -n 2 $MPIIO_BUILD/tests/capture/kinds darray b/data
+true
+END
+    run -0 --separate-stderr mpiio-view capture -o specs bash both 3>&-
+    [ "$(jq -r .file specs/data.view.json)" = "$tmp/a/data" ]
+    [ "$(jq -r .file specs/data.2.view.json)" = "$tmp/b/data" ]
+    [ "$(find specs a b -type f | wc -l)" -eq 4 ]
+    slices_are_pieces 2 specs/data.2.view.json
+    # A later run replaces what an earlier one wrote.
+    run -0 --separate-stderr mpiio-view capture -o specs bash both 3>&-
+    [ "$(find specs -type f | wc -l)" -eq 2 ]
+}
+
+@test "capture: a command's status, signals and what is preloaded are its own" {
+    local pid status=0
+    run -7 mpiio-view capture sh -c 'exit 7'
+    run -137 mpiio-view capture sh -c 'kill -KILL $$'
+    run -127 --separate-stderr mpiio-view capture no-such-command
+    [ "$stderr" = "mpiio-view: capture: no-such-command: No such file or directory" ]
+    run -126 --separate-stderr mpiio-view capture "$tmp"
+    [ "$stderr" = "mpiio-view: capture: $tmp: Permission denied" ]
+    run -0 env LD_PRELOAD=libm.so.6 mpiio-view capture printenv LD_PRELOAD
+    [[ ${lines[0]} == libm.so.6:/*/libmpiio-capture.so ]]
+    mpiio-view capture sh -c 'trap "echo caught; exit 5" TERM; touch ready; while :; do sleep 0.05; done' \
+        >out 2>err 3>&- &
+    pid=$!
+    until [ -e ready ]; do sleep 0.05; done
+    kill -TERM $pid
+    wait $pid || status=$?
+    [ "$status" -eq 5 ]
+    [ "$(cat out)" = caught ]
+}
+
+@test "capture: threads that each have a file" {
+    local i
+    run -3 captured 2 kinds threads data
+    [ "$(sort said)" = "$(for i in 0 1 2 3; do
+        echo "mpiio-view: wrote $tmp/data.$i.view.json: 2 ranks, 10 views"
+    done)" ]
+    for i in 0 1 2 3; do
+        [ "$(jq -c '.views.view10.disp' data.$i.view.json)" = '"1000 + rank*4"' ]
+    done
+}
+
+@test "capture: of very many views the first thousand" {
+    run -3 captured 2 kinds many data
+    [ "$(cat said)" = "mpiio-view: $tmp/data: more than 1000 different views were set: the first \
+ones are captured
+mpiio-view: wrote $tmp/data.view.json: 2 ranks, 1000 views" ]
+    [ "$(jq -c '.views | .view1.disp, .view1000.disp' data.view.json)" = \
+        $'"1 + rank"\n"1000 + rank*1000"' ]
+}
+
+@test "capture: wrong usage" {
+    run -2 --separate-stderr mpiio-view capture
+    [ "$stderr" = "mpiio-view: capture: COMMAND is missing (see mpiio-view capture --help)" ]
+    run -2 --separate-stderr mpiio-view capture --no-such true
+    [ "$stderr" = "mpiio-view: capture: --no-such: no such option (see mpiio-view capture --help)" ]
+    run -1 --separate-stderr mpiio-view capture -o none true
+    [ "$stderr" = "mpiio-view: capture: -o none: No such file or directory" ]
+    run -0 --separate-stderr mpiio-view capture true
+    [[ $stderr == "mpiio-view: capture: nothing was captured: "* ]]
+    run -0 mpiio-view capture --help
+    [[ ${lines[0]} == "Usage: mpiio-view capture "* ]]
+}
+
+@test "capture: a folder that cannot be written to costs the program nothing" {
+    user_folder closed
+    chmod 777 .
+    as_user mpiexec.mpich -n 2 "$MPIIO_BUILD/tests/capture/kinds" darray closed/data || [ $? -eq 3 ]
+    chmod 555 closed
+    run -3 as_user env PATH="$PATH" mpiio-view capture mpiexec.mpich -n 2 \
+        "$MPIIO_BUILD/tests/capture/kinds" darray closed/data
+    [[ $output == *"mpiio-view: $tmp/closed/data.view.json: Permission denied"* ]]
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ *   mpiexec -n RANKS kinds KIND FILE
+ *
+ * Sets views of a kind (below) on FILE and reads or writes whole tiles through them; the file ends
+ * with the last tile. Every rank says so on stdout and exits with status 3.
+ */
+#include "program.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HEADER 24 /* bytes before what a view shows */
+#define TILES  2
+
+static MPI_Datatype darray_of(int size, int of, MPI_Datatype oldtype)
+{
+    int gsizes[2] = {13, 17}, dargs[2] = {MPI_DISTRIBUTE_DFLT_DARG, 3}, psizes[2] = {0, 0};
+    int distribs[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
+    MPI_Datatype type;
+
+    check(MPI_Dims_create(size, 2, psizes), "MPI_Dims_create");
+    check(MPI_Type_create_darray(size, of, 2, gsizes, distribs, dargs, psizes, MPI_ORDER_C, oldtype,
+                                 &type),
+          "MPI_Type_create_darray");
+    return type;
+}
+
+/* A matrix of 12 x (5 * ranks) in slabs of columns. */
+static MPI_Datatype subarray(int order)
+{
+    int sizes[2] = {12, 5 * ranks}, subsizes[2] = {12, 5}, starts[2] = {0, 5 * rank};
+    MPI_Datatype type;
+
+    check(MPI_Type_create_subarray(2, sizes, subsizes, starts, order, MPI_FLOAT, &type),
+          "MPI_Type_create_subarray");
+    return type;
+}
+
+/* Blocks of ints dealt in turn; the displacement says whose. */
+static MPI_Datatype dealt_ints(void)
+{
+    MPI_Datatype vector, type;
+
+    check(MPI_Type_vector(8, 2, 2 * ranks, MPI_INT, &vector), "MPI_Type_vector");
+    check(MPI_Type_create_resized(vector, 0, (MPI_Aint)16 * ranks * 4, &type),
+          "MPI_Type_create_resized");
+    check(MPI_Type_free(&vector), "MPI_Type_free");
+    return type;
+}
+
+static MPI_Aint extent_of(MPI_Datatype type)
+{
+    MPI_Aint lb, extent;
+
+    check(MPI_Type_get_extent(type, &lb, &extent), "MPI_Type_get_extent");
+    return extent;
+}
+
+static MPI_File open_for(const char *path, MPI_Datatype filetype)
+{
+    return open_filled(path, HEADER + TILES * extent_of(filetype));
+}
+
+static void darray(const char *path)
+{
+    MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
+    MPI_File file = open_for(path, type);
+
+    set_view(file, HEADER, MPI_DOUBLE, type);
+    write_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+static void fortran_order(const char *path)
+{
+    MPI_Datatype type = subarray(MPI_ORDER_FORTRAN);
+    MPI_File file = open_for(path, type);
+
+    set_view(file, HEADER, MPI_FLOAT, type);
+    read_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+/* Two indexed types over a vector, the second of another length on each rank. */
+static void nested(const char *path)
+{
+    int lengths[2] = {1, 2}, places[2] = {0, 3}, one[1] = {1 + rank}, first[1] = {0};
+    int blocks[2] = {1, 1};
+    MPI_Aint displacements[2] = {8, 640};
+    MPI_Datatype vector, parts[2], record, type;
+    MPI_File file;
+
+    check(MPI_Type_vector(2, 1, 3, MPI_DOUBLE, &vector), "MPI_Type_vector");
+    check(MPI_Type_indexed(2, lengths, places, vector, &parts[0]), "MPI_Type_indexed");
+    check(MPI_Type_indexed(1, one, first, vector, &parts[1]), "MPI_Type_indexed");
+    check(MPI_Type_create_struct(2, blocks, displacements, parts, &record),
+          "MPI_Type_create_struct");
+    check(MPI_Type_create_resized(record, 0, 1600, &type), "MPI_Type_create_resized");
+    file = open_for(path, type);
+    set_view(file, HEADER, MPI_DOUBLE, type);
+    read_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&vector), "MPI_Type_free");
+    check(MPI_Type_free(&parts[0]), "MPI_Type_free");
+    check(MPI_Type_free(&parts[1]), "MPI_Type_free");
+    check(MPI_Type_free(&record), "MPI_Type_free");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+/*
+ * A darray and a subarray in turn, the first again, the default view between them; after opening
+ * anew the first once more and a third.
+ */
+static void changing(const char *path)
+{
+    MPI_Datatype types[2] = {darray_of(ranks, rank, MPI_DOUBLE), subarray(MPI_ORDER_C)};
+    MPI_Datatype third = dealt_ints();
+    MPI_File file = open_for(path, types[0]);
+
+    for (int i = 0; i < 4; i++) {
+        set_view(file, HEADER, i % 2 ? MPI_FLOAT : MPI_DOUBLE, types[i % 2]);
+        read_tiles(file, types[i % 2], 1, 1 + i % 2);
+        set_view(file, 0, MPI_BYTE, MPI_BYTE);
+    }
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+          "MPI_File_open");
+    set_view(file, HEADER, MPI_DOUBLE, types[0]);
+    set_view(file, HEADER + rank * 8, MPI_INT, third);
+    read_tiles(file, third, 1, 3);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&types[0]), "MPI_Type_free");
+    check(MPI_Type_free(&types[1]), "MPI_Type_free");
+    check(MPI_Type_free(&third), "MPI_Type_free");
+}
+
+/* A filetype of ints over an etype of bytes, which the standard does not allow and MPICH does. */
+static void other_etype(const char *path)
+{
+    MPI_Datatype type = dealt_ints();
+    MPI_File file = open_for(path, type);
+
+    set_view(file, HEADER + rank * 8, MPI_BYTE, type);
+    read_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+/* A char and an int of one struct over bytes: no basic type is the filetype's only one. */
+static void mixed(const char *path)
+{
+    int lengths[2] = {3, 1};
+    MPI_Aint displacements[2] = {0, 4};
+    MPI_Datatype members[2] = {MPI_CHAR, MPI_INT}, pair, type;
+    MPI_File file;
+
+    check(MPI_Type_create_struct(2, lengths, displacements, members, &pair),
+          "MPI_Type_create_struct");
+    check(MPI_Type_vector(5, 1, ranks, pair, &type), "MPI_Type_vector");
+    file = open_filled(path, HEADER + 5 * 8 * ranks);
+    set_view(file, HEADER + 8 * rank, MPI_BYTE, type);
+    read_tiles(file, type, 1, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&pair), "MPI_Type_free");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+/* Each process opens the file by itself, with the darray of its rank among all. */
+static void alone(const char *path)
+{
+    MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
+    MPI_File file = open_for(path, type);
+
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+          "MPI_File_open");
+    set_view(file, HEADER, MPI_DOUBLE, type);
+    read_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+/* Half of the processes each: two files of the program share a name in DIR of -o. */
+static void halves(const char *path)
+{
+    MPI_Datatype type;
+    MPI_Comm half;
+    MPI_File file;
+    int of, size;
+
+    check(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half), "MPI_Comm_split");
+    MPI_Comm_rank(half, &of);
+    MPI_Comm_size(half, &size);
+    type = darray_of(size, of, rank % 2 ? MPI_INT : MPI_DOUBLE);
+    file = open_for(path, type);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_File_open(half, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file), "MPI_File_open");
+    set_view(file, HEADER, rank % 2 ? MPI_INT : MPI_DOUBLE, type);
+    read_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Comm_free(&half), "MPI_Comm_free");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+/* No view: writes at explicit offsets. */
+static void bare(const char *path)
+{
+    MPI_File file = open_filled(path, 64);
+
+    check(MPI_File_write_at_all(file, 8 * rank, "explicit", 8, MPI_CHAR, MPI_STATUS_IGNORE),
+          "MPI_File_write_at_all");
+    check(MPI_File_close(&file), "MPI_File_close");
+}
+
+/* The file is open when the program ends. */
+static void unclosed(const char *path)
+{
+    MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
+    MPI_File file = open_for(path, type);
+
+    set_view(file, HEADER, MPI_DOUBLE, type);
+    read_tiles(file, type, TILES, 1);
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+static void temporary(const char *path)
+{
+    MPI_File file;
+
+    check(MPI_File_open(MPI_COMM_WORLD, path,
+                        MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &file),
+          "MPI_File_open");
+    set_view(file, 0, MPI_INT, MPI_INT);
+    check(MPI_File_close(&file), "MPI_File_close");
+}
+
+/* What cannot be captured: a view that MPI refuses, and a type that viewspec(5) does not have. */
+static void refused(const char *path)
+{
+    MPI_File file = open_filled(path, 64);
+    MPI_Datatype type;
+
+    if (MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "no such", MPI_INFO_NULL) == MPI_SUCCESS)
+        check(MPI_ERR_OTHER, "MPI_File_set_view");
+    check(MPI_Type_contiguous(4, MPIX_C_FLOAT16, &type), "MPI_Type_contiguous");
+    set_view(file, HEADER, MPIX_C_FLOAT16, type);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+/* 1200 views of each rank's own, the default view among them. */
+static void many(const char *path)
+{
+    MPI_File file = open_filled(path, 64);
+
+    for (int i = 0; i < 1200; i++)
+        set_view(file, i * (1 + rank * rank * rank), MPI_BYTE, MPI_BYTE);
+    check(MPI_File_close(&file), "MPI_File_close");
+}
+
+struct thread {
+    pthread_t id;
+    MPI_Comm comm;
+    char path[256];
+};
+
+static void *open_and_close(void *argument)
+{
+    struct thread *thread = argument;
+    MPI_File file;
+
+    for (int i = 0; i < 20; i++) {
+        check(MPI_File_open(thread->comm, thread->path, MPI_MODE_CREATE | MPI_MODE_RDWR,
+                            MPI_INFO_NULL, &file),
+              "MPI_File_open");
+        for (int j = 1; j <= 10; j++)
+            check(MPI_File_set_view(file, 100 * j + 4 * rank, MPI_INT, MPI_INT, "native",
+                                    MPI_INFO_NULL),
+                  "MPI_File_set_view");
+        check(MPI_File_close(&file), "MPI_File_close");
+    }
+    return NULL;
+}
+
+/* Four threads with a file each: PATH.0 .. PATH.3. */
+static void threads(const char *path)
+{
+    struct thread all[4];
+
+    for (int i = 0; i < 4; i++) {
+        snprintf(all[i].path, sizeof all[i].path, "%s.%d", path, i);
+        check(MPI_Comm_dup(MPI_COMM_WORLD, &all[i].comm), "MPI_Comm_dup");
+    }
+    for (int i = 0; i < 4; i++)
+        check(pthread_create(&all[i].id, NULL, open_and_close, &all[i]), "pthread_create");
+    for (int i = 0; i < 4; i++) {
+        pthread_join(all[i].id, NULL);
+        check(MPI_Comm_free(&all[i].comm), "MPI_Comm_free");
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const char *path);
+} kinds[] = {
+    {"many", many},       {"threads", threads},
+    {"darray", darray},   {"fortran-order", fortran_order},
+    {"nested", nested},   {"changing", changing},
+    {"alone", alone},     {"other-etype", other_etype},
+    {"mixed", mixed},     {"halves", halves},
+    {"bare", bare},       {"unclosed", unclosed},
+    {"refused", refused}, {"temporary", temporary},
+};
+
+int main(int argc, char **argv)
+{
+    start(&argc, &argv);
+    for (size_t i = 0; argc == 3 && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, argv[1]) == 0)
+            kinds[i].run(argv[2]);
+    printf("rank %d of %d is done\n", rank, ranks);
+    MPI_Finalize();
+    return 3;
+}
