@@ -79,11 +79,32 @@ _mpiio_umount() {
     esac
 }
 
+# The command behind capture: its options, then any command and its files.
+_mpiio_capture() {
+    local cur=$1 prev=$2 at=2
+    case $prev in
+    -o | --output) compopt -o dirnames 2>/dev/null && return ;;
+    esac
+    [[ ${COMP_WORDS[2]} == -o ]] && at=4
+    [[ ${COMP_WORDS[at]} == -- ]] && at=$((at + 1))
+    if [[ $cur == -* && $COMP_CWORD -le at ]]; then
+        _mpiio_offer "$cur" "-o --output -- --help --version"
+    elif [ "$COMP_CWORD" -le "$at" ]; then
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+    else
+        _mpiio_offer_files "$cur"
+    fi
+}
+
 _mpiio_view() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _mpiio_offer "$cur" "check map owner cat put dump convert draw --help --version"
+        _mpiio_offer "$cur" "check map owner cat put dump convert draw capture --help --version"
+        return
+    fi
+    if [ "${COMP_WORDS[1]}" = capture ]; then
+        _mpiio_capture "$cur" "$prev"
         return
     fi
     _mpiio_common "$prev" "$cur" && return

@@ -289,6 +289,10 @@ END
     [ "$output" = $'text\ncsv\njson' ]
     run -0 complete_line mpiio-view draw v.json --color a
     [ "$output" = $'always\nauto' ]
+    run -0 complete_line mpiio-view capture --o
+    [ "$output" = --output ]
+    run -0 complete_line mpiio-view capture -- mpiexec v.j
+    [ "$output" = v.json ]
     run -0 complete_line mpiio-mount --ra
     [ "$output" = --ranks ]
     run -0 complete_line mpiio-umount --

@@ -31,7 +31,7 @@ static void write_rows(hid_t dataset, hid_t how, int first, int view)
 
 int main(int argc, char **argv)
 {
-    start(&argc, &argv);
+    start(&argc, &argv, MPI_THREAD_SINGLE);
     hsize_t sizes[2] = {ROWS, (hsize_t)(COLUMNS * ranks)};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), how = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);

@@ -12,7 +12,7 @@ int plugin_main(int argc, char **argv);
 
 int plugin_main(int argc, char **argv)
 {
-    start(&argc, &argv);
+    start(&argc, &argv, MPI_THREAD_SINGLE);
     MPI_File file = open_filled(argv[1], 64);
     set_view(file, 8 * rank, MPI_DOUBLE, MPI_DOUBLE);
     check(MPI_File_close(&file), "MPI_File_close");

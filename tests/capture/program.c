@@ -18,11 +18,11 @@ void check(int code, const char *call)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-void start(int *argc, char ***argv)
+void start(int *argc, char ***argv, int level)
 {
     int provided;
 
-    check(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+    check(MPI_Init_thread(argc, argv, level, &provided), "MPI_Init_thread");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 }

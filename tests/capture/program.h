@@ -12,8 +12,8 @@
 
 extern int rank, ranks; /* of MPI_COMM_WORLD */
 
-/* MPI_Init, rank, ranks. */
-void start(int *argc, char ***argv);
+/* MPI_Init_thread, rank, ranks. */
+void start(int *argc, char ***argv, int level);
 
 /* Ends the program where code is not MPI_SUCCESS. */
 void check(int code, const char *call);
