@@ -63,8 +63,11 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         return failed;
     failed = mpiio_store_stat(session->store, &file);
     if (failed == 0) {
-        size = vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
+        size = session->back != NULL
+                   ? mpiio_slice_size(slice->slice)
+                   : vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
         failed = size < 0 ? (int)size : 0;
+        fs_flusher_times(&session->flusher, &file);
     }
     if (failed == 0) {
         st->st_mode = S_IFREG | (file.st_mode & (is_writable(session, slice) ? 0666 : 0444));

@@ -146,7 +146,36 @@ static int do_flush(struct fs_session *session, struct fs_handle *handle)
     torn = handle->writes ? fs_settle(session, handle->slice) : 0;
     if (failed == 0)
         failed = torn;
-    return failed != 0 ? failed : fs_losses_error(&session->losses, handle->slice->inode);
+    if (failed == 0)
+        failed = fs_losses_error(&session->losses, handle->slice->inode);
+    return failed != 0 ? failed : fs_flush_error(session, handle);
+}
+
+static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,
+                         const struct fs_flushed *flushed)
+{
+    (void)flushed; /* what it says of this slice is told by do_flush */
+    fuse_reply_err(waiter->request, -do_flush(session, waiter->handle));
+    free(waiter);
+}
+
+/*
+ * Where what was written is still on this node, the close is answered when it is in the file. True
+ * where it will be.
+ */
+static bool is_flushed_first(struct fs_session *session, fuse_req_t request,
+                             struct fs_handle *handle)
+{
+    struct fs_flusher *flusher = &session->flusher;
+
+    if (handle->slice == NULL || !handle->writes || !fs_flusher_is_on(flusher))
+        return false;
+    fs_settle_first(session, handle->slice);
+    if (fs_flusher_is_clean(flusher, false))
+        return false;
+    return fs_flush_first(session, &(struct fs_waiter){.done = tell_flushed,
+                                                       .request = request,
+                                                       .handle = handle}) == 0;
 }
 
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
@@ -157,6 +186,8 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     fs_count(session, FS_OTHER);
     if (session->writeback)
         fs_handle_flushed(session, fs_handle_of(info));
+    if (is_flushed_first(session, request, fs_handle_of(info)))
+        return;
     fuse_reply_err(request, -do_flush(session, fs_handle_of(info)));
 }
 

@@ -39,8 +39,9 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     connection->max_write = FS_WRITE_MAX;
     connection->max_read = session->options->max_read;
     connection->max_readahead = session->options->max_read;
-    if (session->ready >= 0) {
+    if (session->ready >= 0 || fs_cluster_is_on(&session->cluster))
         become_silent(session);
+    if (session->ready >= 0) {
         if (write(session->ready, "r", 1) != 1)
             fs_log_error(&session->log, "nobody waits for the mount");
         close(session->ready);

@@ -84,6 +84,24 @@ int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool da
 int fs_sync_missed(struct fs_session *session, struct fs_handle *handle);
 void fs_sync_written(struct fs_session *session, struct fs_handle *handle);
 
+/* fsync(2) of the file itself; fs_sync_failed takes note of a failure. sync.c; thread-safe. */
+int fs_sync_file(struct fs_session *session, bool data_only);
+void fs_sync_failed(struct fs_session *session, int error);
+
+/*
+ * Has a flush begin, and the waiter, which is copied, told of its end. 0 or a negative errno, and
+ * then it is not. sync.c; thread-safe.
+ */
+struct fs_waiter;
+int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter);
+
+/* The error, if any, of what write-back could not store of the handle's slice. sync.c. */
+struct fs_handle;
+int fs_flush_error(struct fs_session *session, const struct fs_handle *handle);
+
+/* What an fsync of a handle tells, that of the file being over with failed. sync.c; thread-safe. */
+int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int failed);
+
 /*
  * Takes note that bytes which the kernel held back cannot be stored, for the reason error
  * (negative): it has forgotten them. sync.c; thread-safe.
@@ -101,6 +119,9 @@ void fs_store_lost(struct fs_session *session);
  * called where a handle is freed, it does not wait for the kernel. sync.c; thread-safe.
  */
 int fs_settle(struct fs_session *session, const struct fs_slice *slice);
+
+/* The same before a flush, which what it stores is to be in. */
+void fs_settle_first(struct fs_session *session, const struct fs_slice *slice);
 void fs_give_up(struct fs_session *session, struct fs_slice *slice);
 
 /* The present text of stats.json: new, the caller's to free(); NULL without memory. stats.c */

@@ -3,17 +3,26 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../src/core/peers.h"
+#include "../src/core/units.h"
 
 #define THREADS_DEFAULT 8
 #define THREADS_MAX     1024
 #define READ_MIN        4096
 #define RANKS_MAX       2147483647
 
-enum { OPTION_NAME = 256, OPTION_VERSION };
+#define DIRTY_DEFAULT ((int64_t)256 << 20)
+#define DIRTY_MIN     ((int64_t)1 << 20)
+#define FLUSH_DEFAULT 5000
+#define SECONDS_MAX   86400
+
+enum { OPTION_NAME = 256, OPTION_VERSION, OPTION_ENGINE };
 
 /* Options that libfuse and the kernel take as they are; with '=' those that have a value. */
 static const char *const fuse_options[] = {
@@ -51,6 +60,8 @@ static const char help_text[] =
     "log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
     "and FUSE's own: allow_other (which implies default_permissions), allow_root, auto_unmount,\n"
     "default_permissions, nosuid, nodev, noexec, noatime, fsname=NAME, ...\n"
+    "Of write-back: cache=auto|through|back, dirty_max=SIZE, flush_interval=SECONDS. Of several\n"
+    "nodes, where mpiio-engine starts this program: store=auto|posix|mpiio, peer_timeout=SECONDS.\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 usage or spec error. See mpiio-fused(8).\n";
 
@@ -133,11 +144,59 @@ static int pass_on(struct fs_options *options, const char *option)
     return append(&options->fuse, option);
 }
 
-static int mount_option(struct fs_options *options, const char *option)
+/* The index of value in list, which NULL ends, or -1. */
+static int choice(const char *value, const char *const *list)
 {
+    for (int i = 0; list[i] != NULL; i++)
+        if (strcmp(value, list[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* Options of several nodes and write-back: 1 where option is none of them. */
+static int flush_option(struct fs_options *options, const char *option)
+{
+    static const char *const caches[] = {"auto", "through", "back", NULL};
+    static const char *const stores[] = {"auto", "posix", "mpiio", NULL};
     const char *value;
     long long n;
 
+    if ((value = value_of(option, "cache=")) != NULL) {
+        n = choice(value, caches);
+        if (n < 0)
+            return usage(options, "cache= needs auto, through or back: ", value);
+        options->cache = (enum fs_cache)n;
+    } else if ((value = value_of(option, "store=")) != NULL) {
+        n = choice(value, stores);
+        if (n < 0)
+            return usage(options, "store= needs auto, posix or mpiio: ", value);
+        options->store = (enum mpiio_store_mode)n;
+    } else if ((value = value_of(option, "dirty_max=")) != NULL) {
+        if (mpiio_parse_size(value, &options->dirty_max) != 0 || options->dirty_max < DIRTY_MIN)
+            return usage(options, "dirty_max= needs a size of 1M or more: ", value);
+    } else if ((value = value_of(option, "flush_interval=")) != NULL) {
+        n = number(value, 0, SECONDS_MAX);
+        if (n < 0)
+            return usage(options, "flush_interval= needs seconds, from 0 to 86400: ", value);
+        options->flush_interval = n * 1000;
+    } else if ((value = value_of(option, "peer_timeout=")) != NULL) {
+        n = number(value, 1, SECONDS_MAX);
+        if (n < 0)
+            return usage(options, "peer_timeout= needs seconds, from 1 to 86400: ", value);
+        options->peer_timeout = (int)n * 1000;
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
+static int mount_option(struct fs_options *options, const char *option)
+{
+    const char *value;
+    long long n = flush_option(options, option);
+
+    if (n <= 0)
+        return (int)n;
     if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0) {
         options->access = option[1] == 'o' ? FS_ACCESS_RO : FS_ACCESS_RW;
         return 0;
@@ -232,6 +291,9 @@ static int command_option(struct fs_options *options, int key, char **argv)
     case OPTION_NAME:
         options->name = optarg;
         return 0;
+    case OPTION_ENGINE:
+        options->engine_fd = (int)number(optarg, 0, INT_MAX);
+        return options->engine_fd < 0 ? usage(options, "--engine-fd needs a number: ", optarg) : 0;
     case OPTION_VERSION:
         options->version = true;
         return 0;
@@ -253,6 +315,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         {"options", required_argument, NULL, 'o'},
         {"foreground", no_argument, NULL, 'F'},
         {"name", required_argument, NULL, OPTION_NAME},
+        {"engine-fd", required_argument, NULL, OPTION_ENGINE},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, OPTION_VERSION},
         {NULL, 0, NULL, 0},
@@ -261,7 +324,14 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
     int error = 0;
 
     *options = (struct fs_options){
-        .name = "mpiio-fused", .threads = THREADS_DEFAULT, .max_read = FS_READ_MAX};
+        .name = "mpiio-fused",
+        .threads = THREADS_DEFAULT,
+        .max_read = FS_READ_MAX,
+        .engine_fd = -1,
+        .dirty_max = DIRTY_DEFAULT,
+        .flush_interval = FLUSH_DEFAULT,
+        .peer_timeout = MPIIO_PEERS_TIMEOUT,
+    };
     while (error == 0 && (key = getopt_long(argc, argv, ":n:f:D:o:Fh", names, NULL)) != -1)
         error = command_option(options, key, argv);
     if (error == -ENOMEM)

@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../src/core/conversion.h"
+#include "../src/core/message.h"
 #include "../viewspec/spec.h"
 
 /* The largest READ that libfuse 3.14 and the kernel agree on, in bytes. */
@@ -18,6 +20,12 @@ enum fs_access {
     FS_ACCESS_BEST, /* as the file may be opened */
     FS_ACCESS_RO,
     FS_ACCESS_RW,
+};
+
+enum fs_cache {
+    FS_CACHE_AUTO, /* back where an engine stores for this daemon, else through */
+    FS_CACHE_THROUGH,
+    FS_CACHE_BACK,
 };
 
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
@@ -34,10 +42,16 @@ struct fs_options {
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
-    unsigned threads;  /* worker threads at most, >= 1 */
-    unsigned max_read; /* bytes in a READ request at most */
-    char *log;         /* log=FILE, owned; NULL: none */
-    char *fuse;        /* what libfuse is to get, separated by commas; owned; NULL: nothing */
+    int engine_fd; /* where the engine speaks that has started this daemon; -1: there is none */
+    enum fs_cache cache;
+    enum mpiio_store_mode store;
+    int64_t dirty_max;      /* of write-back, in bytes */
+    int64_t flush_interval; /* ms until what is dirty is flushed; 0: not for its age */
+    int peer_timeout;       /* ms until a silent node counts as dead */
+    unsigned threads;       /* worker threads at most, >= 1 */
+    unsigned max_read;      /* bytes in a READ request at most */
+    char *log;              /* log=FILE, owned; NULL: none */
+    char *fuse;             /* what libfuse is to get, separated by commas; owned; NULL: nothing */
 };
 
 /*

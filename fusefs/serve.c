@@ -124,8 +124,12 @@ static int serve(struct fs_session *session)
 
     if (result != 0)
         return result;
+    result = fs_flusher_start(&session->flusher);
+    if (result == 0)
+        result = fs_control_start(&session->control);
     fs_loop_init(&loop, session);
-    result = fs_stop_start(&stop, &loop);
+    if (result == 0)
+        result = fs_stop_start(&stop, &loop);
     if (result == 0) {
         result = fs_loop_run(&loop);
         fs_stop_end(&stop);
@@ -135,11 +139,31 @@ static int serve(struct fs_session *session)
     return result;
 }
 
+/* Nothing is mounted any more: what was written since the last flush is stored. */
+static void settle(struct fs_session *session)
+{
+    struct fs_flusher *flusher = &session->flusher;
+    int failed = 0;
+
+    fs_control_stop(&session->control);
+    if (!flusher->started)
+        return;
+    if (!fs_flusher_is_clean(flusher, true))
+        failed = fs_flusher_wait(flusher, true);
+    if (failed != 0)
+        fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
+    fs_flusher_finish(flusher);
+    if (fs_cluster_is_on(&session->cluster))
+        fs_cluster_leave(session);
+    fs_flusher_stop(flusher);
+}
+
 static int serve_and_unmount(struct fs_session *session)
 {
     int failed = serve(session);
 
     fuse_session_unmount(session->fuse);
+    settle(session);
     if (failed != 0 && session->ready >= 0)
         fs_complain(session->options, "cannot serve the mount: %s", strerror(-failed));
     else if (failed != 0)
@@ -193,12 +217,27 @@ static int serve_in_child(struct fs_session *session)
     return status;
 }
 
+/* The engine has made this process a daemon. */
+static int serve_as_node(struct fs_session *session)
+{
+    int status = fs_cluster_meet(session);
+
+    if (status != 0 || mount_quietly(session) != 0)
+        return 1;
+    status = fs_cluster_await_start(session);
+    if (status != 0) {
+        fuse_session_unmount(session->fuse);
+        return status;
+    }
+    umask(0);
+    return chdir("/") == 0 ? serve_and_unmount(session) : 1;
+}
+
 int fs_session_run(struct fs_session *session)
 {
-    int status = 1;
-
-    if (mount_quietly(session) == 0)
-        status =
-            session->options->foreground ? serve_and_unmount(session) : serve_in_child(session);
-    return status;
+    if (fs_cluster_is_on(&session->cluster))
+        return serve_as_node(session);
+    if (mount_quietly(session) != 0)
+        return 1;
+    return session->options->foreground ? serve_and_unmount(session) : serve_in_child(session);
 }

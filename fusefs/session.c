@@ -188,6 +188,27 @@ static int open_store(struct fs_session *session)
     return 0;
 }
 
+/* Write-back, where it is wanted, and who has it stored. */
+static int set_up_back(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    bool clustered = fs_cluster_is_on(&session->cluster);
+    bool back = options->cache == FS_CACHE_BACK || (options->cache == FS_CACHE_AUTO && clustered);
+    int failed = 0;
+
+    if (session->read_only != 0)
+        back = false;
+    if (back)
+        failed = mpiio_back_new(session->store, options->dirty_max, &session->back);
+    if (failed == 0 && (back || clustered))
+        failed = fs_flusher_init(&session->flusher, session);
+    if (failed == 0 && back)
+        mpiio_back_on_full(session->back, fs_flusher_full, &session->flusher);
+    if (failed != 0)
+        fs_complain(options, "write-back: %s", strerror(-failed));
+    return failed != 0;
+}
+
 static int check_mountpoint(struct fs_session *session)
 {
     const char *path = session->options->mountpoint;
@@ -255,8 +276,8 @@ static int choose_writeback(struct fs_session *session)
     bool disjoint = true;
     int failed = 0;
 
-    if (!session->options->unique || session->read_only != 0 || session->tree.views > 1 ||
-        session->tree.ranks > UNIQUE_RANKS)
+    if (!session->options->unique || session->back != NULL || session->cluster.nodes > 1 ||
+        session->read_only != 0 || session->tree.views > 1 || session->tree.ranks > UNIQUE_RANKS)
         return 0;
     if (session->tree.ranks > 1)
         failed = find_disjoint(session, &disjoint);
@@ -275,9 +296,15 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     *session = (struct fs_session){.options = options, .ready = -1, .log = {.fd = -1}};
     session->mounted = time(NULL);
     fs_losses_init(&session->losses);
-    status = load_spec(session);
+    session->flusher.wake = -1;
+    fs_control_init(&session->control, session);
+    status = fs_cluster_init(session, options->engine_fd);
+    if (status == 0)
+        status = load_spec(session);
     if (status == 0)
         status = open_store(session);
+    if (status == 0)
+        status = set_up_back(session);
     if (status == 0)
         status = check_views(session);
     if (status == 0)
@@ -291,6 +318,10 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
 
 void fs_session_close(struct fs_session *session)
 {
+    /* Events of the other nodes come until here. */
+    fs_cluster_free(&session->cluster);
+    fs_flusher_free(&session->flusher);
+    fs_control_free(&session->control);
     if (session->fuse != NULL)
         fuse_session_destroy(session->fuse);
     if (session->has_slices) {
@@ -303,6 +334,7 @@ void fs_session_close(struct fs_session *session)
         for (size_t view = 0; view < session->tree.views; view++)
             vs_view_unref(session->common[view]);
     free(session->common);
+    mpiio_back_free(session->back);
     mpiio_store_close(session->store);
     vs_spec_free(session->spec);
     fs_log_close(&session->log);

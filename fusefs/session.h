@@ -10,8 +10,12 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "../src/core/back.h"
 #include "../src/core/store.h"
 #include "../viewspec/spec.h"
+#include "cluster.h"
+#include "control.h"
+#include "flusher.h"
 #include "log.h"
 #include "losses.h"
 #include "notifier.h"
@@ -47,18 +51,22 @@ struct fs_session {
     struct fs_tree tree;
     struct vs_view **common; /* by view: the view of all ranks, or NULL where they differ */
     struct mpiio_store *store;
-    int read_only;    /* 0, or what opening a slice for writing gives: a negative errno */
-    bool writeback;   /* the kernel holds writes back; set before the mount serves */
-    char *file;       /* absolute path of the shared file */
-    char *spec_path;  /* absolute path of the spec */
-    char *mountpoint; /* absolute path, without symbolic links */
-    char *resolved;   /* contents of spec.json */
+    struct mpiio_back *back; /* write-back; NULL: all is written through */
+    int read_only;           /* 0, or what opening a slice for writing gives: a negative errno */
+    bool writeback;          /* the kernel holds writes back; set before the mount serves */
+    char *file;              /* absolute path of the shared file */
+    char *spec_path;         /* absolute path of the spec */
+    char *mountpoint;        /* absolute path, without symbolic links */
+    char *resolved;          /* contents of spec.json */
     size_t resolved_length;
     time_t mounted;
 
     struct fs_log log;
     struct fs_slices slices;
     struct fs_notifier notifier;
+    struct fs_cluster cluster;
+    struct fs_flusher flusher;
+    struct fs_control control;
     struct fuse_session *fuse;
     pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
     bool has_slices;       /* slices and buffer are set up */

@@ -111,6 +111,7 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
         free(slice);
         return failed;
     }
+    mpiio_slice_set_id(slice->slice, slice->inode);
     *made = slice;
     return 0;
 }

@@ -28,6 +28,9 @@ static void *work(void *data)
     failed = fs_sync_all(session);
     if (failed != 0)
         fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
+    /* Nor does a writer wait any more for room that does not come. */
+    if (session->back != NULL)
+        mpiio_back_stop(session->back);
     /* It may wait for pages that the kernel has locked for reads which nobody has taken up yet. */
     fs_notifier_finish(&session->notifier);
     fs_loop_end(stop->loop);

@@ -14,12 +14,13 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
 {
     struct timespec before;
     struct stat st;
+    uint64_t changes = atomic_load(&session->flusher.changes);
     int failed;
 
     clock_gettime(CLOCK_REALTIME, &before);
     failed = mpiio_store_stat(session->store, &st);
     if (failed == 0)
-        *version = fs_version_of(&st, before);
+        *version = fs_version_of(&st, before, changes);
     return failed;
 }
 
@@ -42,6 +43,13 @@ int fs_settle(struct fs_session *session, const struct fs_slice *slice)
 
     fs_losses_end_write(&session->losses, begun);
     return failed;
+}
+
+void fs_settle_first(struct fs_session *session, const struct fs_slice *slice)
+{
+    fs_settle(session, slice);
+    if (session->back != NULL && !mpiio_back_is_empty(session->back))
+        fs_flusher_wrote(&session->flusher);
 }
 
 /* The kernel's pages have what was given up: they go now, or else when the slice is opened. */
@@ -75,16 +83,54 @@ void fs_give_up(struct fs_session *session, struct fs_slice *slice)
         drop_pages(session, slice);
 }
 
-/* fsync(2) of the file; a failure is kept for those who have written and did not ask. */
+void fs_sync_failed(struct fs_session *session, int error)
+{
+    atomic_store(&session->sync_error, error);
+    atomic_fetch_add(&session->failed_syncs, 1);
+}
+
+int fs_sync_file(struct fs_session *session, bool data_only)
+{
+    return session->read_only == 0 ? mpiio_store_sync(session->store, data_only) : 0;
+}
+
+/* A failure is kept for those who have written and did not ask. */
 static int sync_file(struct fs_session *session, bool data_only)
 {
-    int failed = session->read_only == 0 ? mpiio_store_sync(session->store, data_only) : 0;
+    int failed = fs_sync_file(session, data_only);
 
-    if (failed != 0) {
-        atomic_store(&session->sync_error, failed);
-        atomic_fetch_add(&session->failed_syncs, 1);
-    }
+    if (failed != 0)
+        fs_sync_failed(session, failed);
     return failed;
+}
+
+/* Everything that was written through this node is on the device. Waits for other nodes. */
+static int flush_all(struct fs_session *session)
+{
+    struct fs_flusher *flusher = &session->flusher;
+
+    if (!fs_flusher_is_on(flusher))
+        return sync_file(session, false);
+    return fs_flusher_is_clean(flusher, true) ? 0 : fs_flusher_wait(flusher, true);
+}
+
+int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter)
+{
+    struct fs_waiter *copy = malloc(sizeof(*copy));
+    int failed;
+
+    if (copy == NULL)
+        return -ENOMEM;
+    *copy = *waiter;
+    failed = fs_flusher_hand_over(&session->flusher, copy);
+    if (failed != 0)
+        free(copy);
+    return failed;
+}
+
+int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
+{
+    return session->back != NULL ? mpiio_back_take_error(session->back, handle->slice->inode) : 0;
 }
 
 int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
@@ -98,11 +144,16 @@ int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
 
 int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
 {
-    int failed, missed, lost, torn;
-
     fs_store_lost(session);
+    fs_settle(session, handle->slice);
+    return fs_sync_told(session, handle, sync_file(session, data_only));
+}
+
+int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int failed)
+{
+    int missed, lost, torn;
+
     torn = fs_settle(session, handle->slice);
-    failed = sync_file(session, data_only);
     missed = fs_sync_missed(session, handle);
     lost = fs_losses_error(&session->losses, handle->slice->inode);
     if (failed == 0)
@@ -111,6 +162,8 @@ int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool da
         failed = torn;
     if (failed == 0)
         failed = lost;
+    if (failed == 0)
+        failed = fs_flush_error(session, handle);
     if (failed == 0)
         atomic_store(&handle->unsynced, false);
     return failed;
@@ -152,7 +205,7 @@ int fs_sync_all(struct fs_session *session)
     int synced, error;
 
     fs_store_lost(session);
-    synced = sync_file(session, false);
+    synced = flush_all(session);
     if (failed == 0)
         failed = synced;
     if (fs_losses_bytes(&session->losses, &error) != 0 && failed == 0)

@@ -28,17 +28,18 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-struct fs_version fs_version_of(const struct stat *st, struct timespec before)
+struct fs_version fs_version_of(const struct stat *st, struct timespec before, uint64_t changes)
 {
     return (struct fs_version){.size = st->st_size,
                                .mtime = st->st_mtim,
                                .ctime = st->st_ctim,
+                               .changes = changes,
                                .settled =
                                    is_older(st->st_mtim, before) && is_older(st->st_ctim, before)};
 }
 
 bool fs_version_same(const struct fs_version *a, const struct fs_version *b)
 {
-    return a->settled && b->settled && a->size == b->size && same_time(a->mtime, b->mtime) &&
-           same_time(a->ctime, b->ctime);
+    return a->settled && b->settled && a->size == b->size && a->changes == b->changes &&
+           same_time(a->mtime, b->mtime) && same_time(a->ctime, b->ctime);
 }

@@ -16,14 +16,15 @@
 struct fs_version {
     int64_t size;
     struct timespec mtime, ctime;
+    uint64_t changes; /* that the file's times do not show: see flusher.h */
     bool settled;
 };
 
 /*
  * The version of a file that had the attributes st some time after the moment before
- * (CLOCK_REALTIME). Local, thread-safe.
+ * (CLOCK_REALTIME), and changes before that. Local, thread-safe.
  */
-struct fs_version fs_version_of(const struct stat *st, struct timespec before);
+struct fs_version fs_version_of(const struct stat *st, struct timespec before, uint64_t changes);
 
 /* True where both are settled and the same. */
 bool fs_version_same(const struct fs_version *a, const struct fs_version *b);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 
 /* The kernel takes the slice to reach end now. */
 static void note_end(struct fs_slice *slice, int64_t end)
@@ -19,6 +20,7 @@ static void note_stored(struct fs_session *session, struct fs_slice *slice, int6
                         int64_t length)
 {
     note_end(slice, offset + length);
+    fs_flusher_wrote(&session->flusher);
     fs_losses_remove(&session->losses, slice->inode, offset, offset + length);
 }
 
@@ -87,8 +89,10 @@ static ssize_t store_page(struct fs_session *session, struct fs_slice *slice, co
     int error = 0;
     size_t done = store_held(session, slice, buffer, size, offset, &error);
 
-    if (done > 0)
+    if (done > 0) {
+        fs_flusher_wrote(&session->flusher);
         fs_losses_remove(&session->losses, slice->inode, offset, offset + (int64_t)done);
+    }
     if (done == size)
         return (ssize_t)size;
     fs_lost(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
@@ -108,6 +112,8 @@ static size_t store_again(void *data, uint64_t inode, const char *bytes, size_t 
         return 0;
     }
     done = store_held(session, slice, bytes, length, offset, error);
+    if (done > 0)
+        fs_flusher_wrote(&session->flusher);
     fs_slices_put(&session->slices, slice);
     return done;
 }
@@ -117,12 +123,61 @@ void fs_store_lost(struct fs_session *session)
     fs_losses_retry(&session->losses, store_again, session);
 }
 
-/* Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. */
-static int sync_direct(struct fs_session *session, struct fs_handle *handle, int flags)
+/*
+ * A write past the page cache: where others read the slice, pages may have been filled before the
+ * bytes were stored. Who opens it later than this has pages filled later, too.
+ */
+static bool leaves_pages(struct fs_session *session, const struct fs_handle *handle, size_t put)
 {
+    return put > 0 && handle->direct && fs_handle_is_read(session, handle->slice);
+}
+
+static void answer_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                         const struct fs_handle *handle, off_t offset, size_t put)
+{
+    if (!leaves_pages(session, handle, put) ||
+        fs_notifier_wrote(&session->notifier, handle->slice, inode, request, offset, put) != 0)
+        fuse_reply_write(request, put);
+    else
+        fs_count(session, FS_DROPPED);
+}
+
+static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
+                         const struct fs_flushed *flushed)
+{
+    int failed = fs_sync_told(session, waiter->handle, flushed->status);
+
+    if (failed != 0)
+        fuse_reply_err(waiter->request, -failed);
+    else
+        answer_write(session, waiter->request, waiter->inode, waiter->handle, waiter->offset,
+                     waiter->size);
+    free(waiter);
+}
+
+/*
+ * Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. Returns 1
+ * where the request, which has written size bytes, is answered later.
+ */
+static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                       struct fs_handle *handle, int flags, off_t offset, size_t size)
+{
+    int failed;
+
     if (!handle->direct || !(flags & (O_SYNC | O_DSYNC)))
         return 0;
-    return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
+    if (!fs_flusher_is_on(&session->flusher))
+        return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
+    fs_store_lost(session);
+    fs_settle_first(session, handle->slice);
+    failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
+                                                         .sync = true,
+                                                         .request = request,
+                                                         .inode = inode,
+                                                         .handle = handle,
+                                                         .offset = offset,
+                                                         .size = size});
+    return failed != 0 ? failed : 1;
 }
 
 static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const char *buffer,
@@ -141,51 +196,40 @@ static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const cha
     return put;
 }
 
-static ssize_t do_write(struct fs_session *session, fuse_ino_t inode, const char *buffer,
-                        size_t size, off_t *offset, const struct fuse_file_info *info)
+/* Returns 1 where the request is answered later; else put is what it is answered with. */
+static int do_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                    const char *buffer, size_t size, off_t *offset,
+                    const struct fuse_file_info *info, ssize_t *put)
 {
     struct fs_handle *handle = fs_handle_of(info);
-    ssize_t put;
     bool begun;
-    int failed;
 
     if (handle->slice == NULL)
         return -EBADF;
     fs_sync_written(session, handle);
     begun = fs_losses_begin_write(&session->losses);
-    put = put_bytes(session, inode, buffer, size, offset, info);
+    *put = put_bytes(session, inode, buffer, size, offset, info);
     fs_losses_end_write(&session->losses, begun);
-    failed = put > 0 && !info->writepage ? sync_direct(session, handle, info->flags) : 0;
-    return failed != 0 ? failed : put;
-}
-
-/*
- * A write past the page cache: where others read the slice, pages may have been filled before the
- * bytes were stored. Who opens it later than this has pages filled later, too.
- */
-static bool leaves_pages(struct fs_session *session, const struct fs_handle *handle, ssize_t put)
-{
-    return put > 0 && handle->direct && fs_handle_is_read(session, handle->slice);
+    if (*put < 0)
+        return (int)*put;
+    return *put > 0 && !info->writepage
+               ? sync_direct(session, request, inode, handle, info->flags, *offset, (size_t)*put)
+               : 0;
 }
 
 void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,
               struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
-    struct fs_handle *handle = fs_handle_of(info);
-    ssize_t put;
+    ssize_t put = 0;
+    int result;
 
     fs_count(session, FS_WRITE);
-    put = do_write(session, inode, buffer, size, &offset, info);
-    if (put < 0)
-        fuse_reply_err(request, (int)-put);
-    else if (!leaves_pages(session, handle, put))
-        fuse_reply_write(request, (size_t)put);
-    else if (fs_notifier_wrote(&session->notifier, handle->slice, inode, request, offset,
-                               (size_t)put) == 0)
-        fs_count(session, FS_DROPPED);
-    else
-        fuse_reply_write(request, (size_t)put);
+    result = do_write(session, request, inode, buffer, size, &offset, info, &put);
+    if (result < 0)
+        fuse_reply_err(request, -result);
+    else if (result == 0)
+        answer_write(session, request, inode, fs_handle_of(info), offset, (size_t)put);
 }
 
 void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
@@ -208,21 +252,17 @@ void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
 }
 
 /*
- * MPI_File_sync: what was written is on the device, and thereafter the reader sees what others
- * have stored. Pages that may be older are dropped before the answer, which is then the
- * notifier's. Returns 1 where it is.
+ * After an fsync the reader sees what others have stored. Pages that may be older are dropped
+ * before the answer, which is then the notifier's. Returns 1 where it is.
  */
-static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                    struct fs_handle *handle, bool data_only)
+static int refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                   struct fs_handle *handle)
 {
     struct fs_version filled, version;
     int failed;
 
-    if (handle->slice == NULL)
+    if (session->writeback)
         return 0;
-    failed = fs_sync_handle(session, handle, data_only);
-    if (failed != 0 || session->writeback)
-        return failed;
     failed = fs_version_now(session, &version);
     if (failed != 0)
         return failed;
@@ -231,6 +271,44 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
         return 0;
     failed = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
     return failed != 0 ? failed : 1;
+}
+
+static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
+                        const struct fs_flushed *flushed)
+{
+    int result = fs_sync_told(session, waiter->handle, flushed->status);
+
+    if (result == 0)
+        result = refresh(session, waiter->request, waiter->inode, waiter->handle);
+    if (result <= 0)
+        fuse_reply_err(waiter->request, -result);
+    free(waiter);
+}
+
+/* MPI_File_sync: what was written is on the device. Returns 1 where others answer. */
+static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                    struct fs_handle *handle, bool data_only)
+{
+    struct fs_flusher *flusher = &session->flusher;
+    int failed;
+
+    if (handle->slice == NULL)
+        return 0;
+    if (!fs_flusher_is_on(flusher)) {
+        failed = fs_sync_handle(session, handle, data_only);
+    } else if (fs_flusher_is_clean(flusher, true)) {
+        failed = fs_sync_told(session, handle, 0);
+    } else {
+        fs_store_lost(session);
+        fs_settle_first(session, handle->slice);
+        failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_synced,
+                                                             .sync = true,
+                                                             .request = request,
+                                                             .inode = inode,
+                                                             .handle = handle});
+        return failed != 0 ? failed : 1;
+    }
+    return failed != 0 ? failed : refresh(session, request, inode, handle);
 }
 
 void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)

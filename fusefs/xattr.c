@@ -61,15 +61,17 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
         set_number(value, map->tile_size);
 }
 
-static const char *root_value(const char *name)
+static void root_value(struct fs_session *session, const char *name, struct value *value)
 {
+    *value = (struct value){.text = NULL};
     if (strcmp(name, "nodes") == 0)
-        return "1";
-    if (strcmp(name, "state") == 0)
-        return "ok";
-    if (strcmp(name, "atomicity") == 0 || strcmp(name, "epoch") == 0)
-        return "0";
-    return NULL;
+        set_number(value, session->cluster.nodes);
+    else if (strcmp(name, "state") == 0)
+        value->text = fs_cluster_is_degraded(&session->cluster) ? "degraded" : "ok";
+    else if (strcmp(name, "epoch") == 0)
+        set_number(value, (int64_t)fs_flusher_epochs(&session->flusher));
+    else if (strcmp(name, "atomicity") == 0)
+        value->text = "0";
 }
 
 static void reply_value(fuse_req_t request, const char *text, size_t length, size_t size)
@@ -108,7 +110,10 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
     }
     name += strlen(PREFIX);
     if (node.kind != FS_SLICE) {
-        reply_text(request, node.kind == FS_ROOT ? root_value(name) : NULL, size);
+        value.text = NULL;
+        if (node.kind == FS_ROOT)
+            root_value(session, name, &value);
+        reply_text(request, value.text, size);
         return;
     }
     failed = fs_slice_of(session, node, &slice);

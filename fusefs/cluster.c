@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+#include "cluster.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "../src/core/back.h"
+#include "session.h"
+
+/* For another daemon to be found, and for all to have joined, in ms. */
+#define JOIN_TIMEOUT 20000
+
+/* Talking to the engine. */
+
+static int cannot_talk(struct fs_session *session, int error)
+{
+    fs_complain(session->options, "cannot talk to mpiio-engine: %s", strerror(-error));
+    return 1;
+}
+
+/* Waits for the message that is due. An exit status; without a word where the engine quits. */
+static int await(struct fs_session *session, enum mpiio_message_type type,
+                 struct mpiio_message *message)
+{
+    int failed = mpiio_channel_receive(session->cluster.channel, message);
+
+    if (failed == -EPIPE || (failed == 0 && message->type == MPIIO_MESSAGE_QUIT))
+        return 1;
+    if (failed == 0 && message->type != type)
+        failed = -EPROTO;
+    return failed != 0 ? cannot_talk(session, failed) : 0;
+}
+
+int fs_cluster_init(struct fs_session *session, int fd)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message message;
+    int failed;
+
+    *cluster = (struct fs_cluster){.nodes = 1, .engine = -1};
+    pthread_mutex_init(&cluster->lock, NULL);
+    pthread_cond_init(&cluster->changed, NULL);
+    if (fd < 0)
+        return 0;
+    failed = mpiio_channel_new(fd, &cluster->channel);
+    if (failed != 0)
+        return cannot_talk(session, failed);
+    if (await(session, MPIIO_MESSAGE_NODE, &message) != 0)
+        return 1;
+    cluster->node = (int)message.node.node;
+    cluster->nodes = (int)message.node.nodes;
+    cluster->engine = pidfd_open(message.node.pid, 0);
+    /* The process with that number is the engine as long as it is this one's parent. */
+    if (cluster->engine < 0 || getppid() != message.node.pid)
+        return cannot_talk(session, cluster->engine < 0 ? -errno : -ESRCH);
+    return 0;
+}
+
+void fs_cluster_free(struct fs_cluster *cluster)
+{
+    mpiio_peers_free(cluster->peers);
+    mpiio_channel_free(cluster->channel);
+    if (cluster->engine >= 0)
+        close(cluster->engine);
+    free(cluster->hints);
+    pthread_cond_destroy(&cluster->changed);
+    pthread_mutex_destroy(&cluster->lock);
+}
+
+/* Sets a flag that fs_cluster_leave waits for. */
+static void raise_flag(struct fs_cluster *cluster, bool *flag)
+{
+    pthread_mutex_lock(&cluster->lock);
+    *flag = true;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+/* What the other daemons have to say. */
+
+static void on_log(void *data, const char *line)
+{
+    struct fs_session *session = data;
+
+    fs_log_error(&session->log, "%s", line);
+}
+
+static void on_epoch(void *data, uint64_t epoch, bool sync)
+{
+    struct fs_session *session = data;
+
+    fs_flusher_begin(&session->flusher, epoch, sync);
+}
+
+static void on_finished(void *data, uint64_t epoch, bool sync, int status)
+{
+    struct fs_session *session = data;
+
+    fs_flusher_end(&session->flusher, epoch, sync, status);
+}
+
+/* Kills the engine: when this returns it does not write to the file any more. */
+static void on_degraded(void *data, int node, const char *host, const char *why)
+{
+    struct fs_session *session = data;
+    struct fs_cluster *cluster = &session->cluster;
+    struct pollfd gone = {.fd = cluster->engine, .events = POLLIN};
+
+    (void)node, (void)host, (void)why;
+    pthread_mutex_lock(&cluster->lock);
+    cluster->lost = cluster->degraded = true;
+    pthread_mutex_unlock(&cluster->lock);
+    pidfd_send_signal(cluster->engine, SIGKILL, NULL, 0);
+    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
+        continue;
+}
+
+static void on_alone(void *data)
+{
+    struct fs_session *session = data;
+
+    fs_flusher_go_alone(&session->flusher);
+    raise_flag(&session->cluster, &session->cluster.alone);
+}
+
+static void on_prepare(void *data, uint64_t change, bool value)
+{
+    struct fs_session *session = data;
+
+    (void)value;
+    mpiio_peers_vote(session->cluster.peers, change, -EOPNOTSUPP);
+}
+
+static void on_settled(void *data, uint64_t change, bool value, bool committed)
+{
+    (void)data, (void)change, (void)value, (void)committed;
+}
+
+/* The node that all were unmounted from may still be mounted, for a moment. */
+static void on_end(void *data)
+{
+    struct fs_session *session = data;
+
+    fs_flusher_go_alone(&session->flusher);
+    raise_flag(&session->cluster, &session->cluster.ended);
+}
+
+/* Meeting. */
+
+static const struct mpiio_peers_events peers_events = {
+    .log = on_log,
+    .on_epoch = on_epoch,
+    .on_finished = on_finished,
+    .on_prepare = on_prepare,
+    .on_settled = on_settled,
+    .on_unmount = fs_control_on_unmount,
+    .on_end = on_end,
+    .on_degraded = on_degraded,
+    .on_alone = on_alone,
+};
+
+static void fill_options(struct fs_session *session, struct mpiio_peers_options *options)
+{
+    *options = (struct mpiio_peers_options){.node = session->cluster.node,
+                                            .nodes = session->cluster.nodes,
+                                            .peer_timeout = session->options->peer_timeout,
+                                            .events = peers_events,
+                                            .data = session};
+}
+
+/* What node 0 has the engines tell the others: the token in hexadecimal, and where it listens. */
+static int listen_for_peers(struct fs_session *session, char **address)
+{
+    struct mpiio_peers_options options;
+    uint8_t token[MPIIO_TOKEN_BYTES];
+    char text[2 * MPIIO_TOKEN_BYTES + 1];
+    char *addresses;
+    int failed;
+
+    fill_options(session, &options);
+    failed = mpiio_peers_listen(&options, &session->cluster.peers, &addresses, token);
+    if (failed != 0)
+        return failed;
+    for (size_t i = 0; i < sizeof(token); i++)
+        sprintf(text + 2 * i, "%02x", token[i]);
+    if (asprintf(address, "%s %s", text, addresses) < 0) {
+        *address = NULL;
+        failed = -ENOMEM;
+    }
+    free(addresses);
+    return failed;
+}
+
+static int join_peers(struct fs_session *session, const char *address)
+{
+    struct mpiio_peers_options options;
+    uint8_t token[MPIIO_TOKEN_BYTES];
+
+    if (strlen(address) < 2 * sizeof(token) + 1)
+        return -EPROTO;
+    for (size_t i = 0; i < sizeof(token); i++) {
+        unsigned byte;
+
+        if (sscanf(address + 2 * i, "%2x", &byte) != 1)
+            return -EPROTO;
+        token[i] = (uint8_t)byte;
+    }
+    fill_options(session, &options);
+    return mpiio_peers_join(&options, address + 2 * sizeof(token) + 1, token, JOIN_TIMEOUT,
+                            &session->cluster.peers);
+}
+
+/* The spec's hints: the first of them, where there are more than a message holds. */
+static void fill_hints(const struct vs_spec *spec, struct mpiio_hints *hints)
+{
+    struct mpiio_hint hint;
+
+    while (hints->count < MPIIO_HINTS_MAX &&
+           vs_spec_hint(spec, hints->count, &hint.key, &hint.value))
+        hints->hint[hints->count++] = hint;
+}
+
+static int say_hello(struct fs_session *session, const char *address)
+{
+    struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
+                                  .hello = {.path = session->back != NULL ? session->file : "",
+                                            .store = session->options->store,
+                                            .address = address}};
+    struct mpiio_slots none;
+    int failed = 0;
+
+    fill_hints(session->spec, &hello.hello.hints);
+    if (session->back == NULL)
+        failed = mpiio_slots_create(&none, 1);
+    if (failed != 0)
+        return failed;
+    hello.hello.memory = session->back != NULL ? mpiio_back_slots(session->back)->fd : none.fd;
+    failed = mpiio_channel_send(session->cluster.channel, &hello);
+    if (session->back == NULL)
+        mpiio_slots_destroy(&none);
+    return failed;
+}
+
+int fs_cluster_meet(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message message;
+    char *address = NULL;
+    int failed = 0;
+
+    if (cluster->node == 0)
+        failed = listen_for_peers(session, &address);
+    if (failed != 0) {
+        fs_complain(session->options, "cannot listen for the other nodes: %s", strerror(-failed));
+        return 1;
+    }
+    failed = say_hello(session, address != NULL ? address : "");
+    free(address);
+    if (failed != 0)
+        return cannot_talk(session, failed);
+    if (await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
+        return 1;
+    if (cluster->node != 0)
+        failed = join_peers(session, message.peers);
+    if (failed != 0) {
+        fs_complain(session->options, "cannot join the other nodes: %s", strerror(-failed));
+        return 1;
+    }
+    return 0;
+}
+
+static void print_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+
+        if (byte < ' ' || byte >= 0x7f)
+            fprintf(out, "\\u%04x", byte);
+        else
+            fprintf(out, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+    }
+    fputc('"', out);
+}
+
+/* Members of a JSON object; NULL without memory. */
+static char *hints_text(const struct mpiio_hints *hints)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < hints->count; i++) {
+        fputs(i == 0 ? "" : ", ", out);
+        print_string(out, hints->hint[i].key);
+        fputs(": ", out);
+        print_string(out, hints->hint[i].value);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+int fs_cluster_await_start(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_READY};
+    int failed = mpiio_channel_send(cluster->channel, &message);
+
+    if (failed != 0)
+        return cannot_talk(session, failed);
+    if (await(session, MPIIO_MESSAGE_START, &message) != 0)
+        return 1;
+    cluster->hints = hints_text(&message.start);
+    failed = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
+    /* Nodes that were lost since are told of as they are later. */
+    if (failed == -ETIMEDOUT) {
+        fs_log_error(&session->log, "the other nodes did not join");
+        return 1;
+    }
+    return 0;
+}
+
+/* Epochs. */
+
+static void add_counters(struct fs_cluster *cluster, const struct mpiio_epoch_counters *more)
+{
+    struct mpiio_epoch_counters *sum = &cluster->counters;
+
+    pthread_mutex_lock(&cluster->lock);
+    cluster->epochs++;
+    sum->dirty_bytes += more->dirty_bytes;
+    sum->sent_bytes += more->sent_bytes;
+    sum->received_bytes += more->received_bytes;
+    sum->merged_runs += more->merged_runs;
+    sum->stored_bytes += more->stored_bytes;
+    sum->store_calls += more->store_calls;
+    sum->store_map_bytes += more->store_map_bytes;
+    sum->store_read_bytes += more->store_read_bytes;
+    sum->rounds += more->rounds;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+/* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
+ */
+static int exchange(struct fs_cluster *cluster, const struct mpiio_message_run *run,
+                    const struct mpiio_run_block *blocks, int32_t *errors, int *status)
+{
+    struct mpiio_message message;
+    int failed = mpiio_channel_send_run(cluster->channel, run, blocks);
+
+    if (failed == 0)
+        failed = mpiio_channel_receive(cluster->channel, &message);
+    if (failed == 0 && (message.type != MPIIO_MESSAGE_RESULT ||
+                        message.result.epoch != run->epoch || message.result.count != run->count))
+        failed = -EPROTO;
+    if (failed != 0)
+        return failed;
+    *status = message.result.error;
+    add_counters(cluster, &message.result.counters);
+    return mpiio_channel_receive_errors(cluster->channel, errors, run->count);
+}
+
+/* What is dirty from now on is for the next epoch. count 0 where nothing is, or can be taken. */
+static int freeze(struct fs_session *session, struct mpiio_frozen **frozen, size_t *count)
+{
+    *frozen = NULL;
+    *count = 0;
+    return session->back != NULL ? mpiio_back_freeze(session->back, frozen, count) : 0;
+}
+
+/* Runs the epoch with what is frozen: as exchange. blocks: the first error of a block. */
+static int store_frozen(struct fs_session *session, struct mpiio_message_run *run,
+                        const struct mpiio_frozen *frozen, int *status, int *blocks)
+{
+    struct mpiio_run_block *list = calloc((size_t)run->count + 1, sizeof(*list));
+    int32_t *errors = calloc((size_t)run->count + 1, sizeof(*errors));
+    int failed = list == NULL || errors == NULL ? -ENOMEM : 0;
+
+    for (uint32_t i = 0; i < run->count && failed == 0; i++)
+        list[i] =
+            (struct mpiio_run_block){.block = frozen[i].block, .slot = (uint32_t)frozen[i].slot};
+    if (failed == 0)
+        failed = exchange(&session->cluster, run, list, errors, status);
+    for (uint32_t i = 0; i < run->count && failed == 0 && *blocks == 0; i++)
+        *blocks = errors[i];
+    if (failed == 0 && session->back != NULL)
+        mpiio_back_resolve(session->back, errors);
+    free(list);
+    free(errors);
+    return failed;
+}
+
+int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int *blocks)
+{
+    struct mpiio_message_run run = {.epoch = epoch, .sync = sync};
+    struct mpiio_frozen *frozen;
+    size_t count;
+    int frozen_error = freeze(session, &frozen, &count);
+    int failed, status = 0;
+
+    run.count = (uint32_t)count;
+    *blocks = frozen_error;
+    if (frozen_error != 0) {
+        /* The others wait for this node all the same: it joins with nothing. */
+        failed = exchange(&session->cluster, &run, NULL, NULL, &status);
+    } else {
+        failed = store_frozen(session, &run, frozen, &status, blocks);
+        free(frozen);
+    }
+    /* What is frozen stays so: this node will store it alone. */
+    if (failed != 0)
+        fs_cluster_engine_lost(session,
+                               failed == -EPIPE ? "its engine has ended" : strerror(-failed));
+    return failed != 0 ? failed : status;
+}
+
+/* The engine's end. */
+
+int fs_cluster_engine(struct fs_cluster *cluster)
+{
+    bool lost;
+
+    if (cluster->channel == NULL)
+        return -1;
+    pthread_mutex_lock(&cluster->lock);
+    lost = cluster->lost || cluster->ended;
+    pthread_mutex_unlock(&cluster->lock);
+    return lost ? -1 : mpiio_channel_fd(cluster->channel);
+}
+
+void fs_cluster_engine_lost(struct fs_session *session, const char *why)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    bool known;
+
+    pthread_mutex_lock(&cluster->lock);
+    known = cluster->lost || cluster->ended;
+    cluster->lost = true;
+    pthread_mutex_unlock(&cluster->lock);
+    if (!known)
+        mpiio_peers_engine_lost(cluster->peers, why);
+}
+
+bool fs_cluster_is_degraded(struct fs_cluster *cluster)
+{
+    bool degraded;
+
+    pthread_mutex_lock(&cluster->lock);
+    degraded = cluster->degraded;
+    pthread_mutex_unlock(&cluster->lock);
+    return degraded;
+}
+
+void fs_cluster_leave(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message quit = {.type = MPIIO_MESSAGE_QUIT};
+
+    if (session->control.unmounts)
+        mpiio_peers_unmounted(cluster->peers, 0, NULL);
+    else
+        mpiio_peers_goodbye(cluster->peers);
+    pthread_mutex_lock(&cluster->lock);
+    while (!cluster->ended && !cluster->alone)
+        pthread_cond_wait(&cluster->changed, &cluster->lock);
+    pthread_mutex_unlock(&cluster->lock);
+    mpiio_channel_send(cluster->channel, &quit);
+}

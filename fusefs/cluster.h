@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_CLUSTER_H
+#define FS_CLUSTER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../src/core/message.h"
+#include "../src/core/peers.h"
+
+struct fs_session;
+
+/*
+ * This daemon as one of several nodes: what it has to do with its engine, which stores together
+ * with the other engines (message.h), and with the other daemons (peers.h). A mount of one node
+ * that no engine has started has none of it: it is node 0 of 1.
+ */
+struct fs_cluster {
+    int node, nodes;
+    struct mpiio_channel *channel; /* to the engine; NULL: there is none */
+    int engine;                    /* its process, a pidfd; -1: none */
+    struct mpiio_peers *peers;     /* NULL: not met yet */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool lost;                            /* the engine is gone, or is being killed; lock: lock */
+    bool degraded;                        /* lock: lock */
+    bool ended;                           /* all nodes are unmounted; lock: lock */
+    bool alone;                           /* nobody is waited for any more; lock: lock */
+    uint64_t epochs;                      /* in which this node took part; lock: lock */
+    struct mpiio_epoch_counters counters; /* of those; lock: lock */
+    char *hints; /* that MPI-IO uses, as members of a JSON object; set before the mount serves */
+};
+
+/* Without an engine: makes it node 0 of 1. Else talks to the engine over fd; -1: none. 0, or 1
+   after a line on stderr. fs_cluster_free is due in either case. */
+int fs_cluster_init(struct fs_session *session, int fd);
+void fs_cluster_free(struct fs_cluster *cluster);
+
+/* True where an engine has started this daemon. */
+static inline bool fs_cluster_is_on(const struct fs_cluster *cluster)
+{
+    return cluster->channel != NULL;
+}
+
+/*
+ * Tells the engine what is to be stored where, and joins the other nodes; the file is open and its
+ * write-back made. Returns an exit status, after a line on stderr where that is not 0 and it was
+ * not the engine who does not go on.
+ */
+int fs_cluster_meet(struct fs_session *session);
+
+/* This node is mounted: waits until all are. An exit status: 1: some node is not to be. */
+int fs_cluster_await_start(struct fs_session *session);
+
+/*
+ * This node's part of an epoch: hands what is dirty to the engine, which stores it with the others.
+ * Returns 0 or the negative errno of the epoch as a whole; blocks gets the first error of this
+ * node's data. The flusher's.
+ */
+int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int *blocks);
+
+/* The engine's end of stream can be waited for on this descriptor; -1: not any more. The flusher's.
+ */
+int fs_cluster_engine(struct fs_cluster *cluster);
+
+/* The engine has ended; tells the other nodes, unless it was to. The flusher's. */
+void fs_cluster_engine_lost(struct fs_session *session, const char *why);
+
+/* True from when a node, or an engine, is known to be dead. Thread-safe. */
+bool fs_cluster_is_degraded(struct fs_cluster *cluster);
+
+/*
+ * This node is unmounted and holds no data: stays a member until all nodes are, or one dies, and
+ * lets the engine end. The flusher goes on running epochs meanwhile.
+ */
+void fs_cluster_leave(struct fs_session *session);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "control.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "session.h"
+
+extern char **environ;
+
+/* For all nodes to store what they hold and to unmount, in ms: as long as it takes. */
+#define UNMOUNT_TIMEOUT (24 * 3600 * 1000)
+
+static void *work(void *data)
+{
+    struct fs_control *control = data;
+    struct fs_job *job;
+
+    pthread_mutex_lock(&control->lock);
+    for (;;) {
+        while (control->first == NULL && !control->stop)
+            pthread_cond_wait(&control->wake, &control->lock);
+        job = control->first;
+        if (job == NULL)
+            break;
+        control->first = job->next;
+        pthread_mutex_unlock(&control->lock);
+        job->run(control->session, job);
+        free(job);
+        pthread_mutex_lock(&control->lock);
+    }
+    pthread_mutex_unlock(&control->lock);
+    return NULL;
+}
+
+void fs_control_init(struct fs_control *control, struct fs_session *session)
+{
+    *control = (struct fs_control){.session = session};
+    pthread_mutex_init(&control->lock, NULL);
+    pthread_cond_init(&control->wake, NULL);
+}
+
+void fs_control_free(struct fs_control *control)
+{
+    free(control->unsaved);
+    pthread_cond_destroy(&control->wake);
+    pthread_mutex_destroy(&control->lock);
+}
+
+int fs_control_start(struct fs_control *control)
+{
+    sigset_t all, before;
+    int failed;
+
+    /* Signals are for the main thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&control->thread, NULL, work, control);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    control->started = failed == 0;
+    return -failed;
+}
+
+void fs_control_stop(struct fs_control *control)
+{
+    if (!control->started)
+        return;
+    pthread_mutex_lock(&control->lock);
+    control->stop = true;
+    pthread_cond_signal(&control->wake);
+    pthread_mutex_unlock(&control->lock);
+    pthread_join(control->thread, NULL);
+    control->started = false;
+}
+
+int fs_control_run(struct fs_control *control, void (*run)(struct fs_session *, struct fs_job *),
+                   fuse_req_t request, bool value)
+{
+    struct fs_job *job = calloc(1, sizeof(*job));
+    bool stopped;
+
+    if (job == NULL)
+        return -ENOMEM;
+    *job = (struct fs_job){.run = run, .request = request, .value = value};
+    pthread_mutex_lock(&control->lock);
+    stopped = control->stop;
+    if (!stopped) {
+        if (control->first == NULL)
+            control->first = job;
+        else
+            control->last->next = job;
+        control->last = job;
+        pthread_cond_signal(&control->wake);
+    }
+    pthread_mutex_unlock(&control->lock);
+    if (stopped)
+        free(job);
+    return stopped ? -ENOTCONN : 0;
+}
+
+void fs_control_call(struct fs_control *control, bool calls)
+{
+    pthread_mutex_lock(&control->lock);
+    control->calls = calls;
+    pthread_mutex_unlock(&control->lock);
+}
+
+bool fs_control_calls(struct fs_control *control)
+{
+    bool calls;
+
+    pthread_mutex_lock(&control->lock);
+    calls = control->calls;
+    pthread_mutex_unlock(&control->lock);
+    return calls;
+}
+
+/* Unmounting. */
+
+/* As root the system call, else the program that may. 0, or -EBUSY and the like. */
+static int unmount(const struct fs_session *session, bool force)
+{
+    const char *arguments[] = {"fusermount3", force ? "-uqz" : "-uq", "--", session->mountpoint,
+                               NULL};
+    pid_t child;
+    int status;
+
+    if (geteuid() == 0)
+        return umount2(session->mountpoint, UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0
+                   ? 0
+                   : -errno;
+    status = posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ);
+    if (status != 0)
+        return -status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return status == 0 ? 0 : -EBUSY;
+}
+
+/* What keeps this node from being unmounted, for people. */
+static void describe(struct fs_session *session, int failed, char *text, size_t size)
+{
+    struct mpiio_back_stats stats = {0};
+
+    if (failed == -EBUSY) {
+        snprintf(text, size, "%s: %s", session->mountpoint, strerror(EBUSY));
+        return;
+    }
+    if (session->back != NULL)
+        mpiio_back_get_stats(session->back, &stats);
+    snprintf(text, size, "%s: not all is stored: %s (%lld bytes)", session->mountpoint,
+             strerror(-failed), (long long)stats.dirty_bytes);
+}
+
+static void unmount_node(struct fs_session *session, struct fs_job *job)
+{
+    struct fs_control *control = &session->control;
+    char text[512];
+    int failed = fs_sync_all(session);
+
+    pthread_mutex_lock(&control->lock);
+    control->unmounts = true;
+    pthread_mutex_unlock(&control->lock);
+    if (failed == 0 || job->value)
+        failed = unmount(session, job->value);
+    if (failed == 0)
+        return;
+    pthread_mutex_lock(&control->lock);
+    control->unmounts = false;
+    pthread_mutex_unlock(&control->lock);
+    describe(session, failed, text, sizeof(text));
+    mpiio_peers_unmounted(session->cluster.peers, failed, text);
+}
+
+/*
+ * The node that all are to be unmounted from comes last: whoever asked there does the rest, when he
+ * has the answer. What it holds is stored by then.
+ */
+void fs_control_on_unmount(void *data, bool force)
+{
+    struct fs_session *session = data;
+    int failed = 0;
+
+    if (fs_control_calls(&session->control))
+        mpiio_peers_unmounted(session->cluster.peers, 0, NULL);
+    else
+        failed = fs_control_run(&session->control, unmount_node, NULL, force);
+    if (failed != 0)
+        mpiio_peers_unmounted(session->cluster.peers, failed, strerror(-failed));
+}
+
+void fs_control_unmount_all(struct fs_session *session, struct fs_job *job)
+{
+    struct fs_control *control = &session->control;
+    char *unsaved = NULL;
+    char text[512];
+    int failed = fs_sync_all(session);
+
+    if (failed != 0) {
+        describe(session, failed, text, sizeof(text));
+        unsaved = strdup(text);
+    }
+    if (failed == 0 || job->value) {
+        free(unsaved);
+        fs_control_call(control, true);
+        failed =
+            mpiio_peers_unmount_all(session->cluster.peers, job->value, UNMOUNT_TIMEOUT, &unsaved);
+        fs_control_call(control, false);
+    }
+    pthread_mutex_lock(&control->lock);
+    free(control->unsaved);
+    control->unsaved = unsaved;
+    pthread_mutex_unlock(&control->lock);
+    fuse_reply_err(job->request, -failed);
+}

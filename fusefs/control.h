@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_CONTROL_H
+#define FS_CONTROL_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fs_session;
+
+/*
+ * The thread for what all nodes do together and what takes time: unmounting, and changing the
+ * atomicity. No handler of requests, and not the thread of the peers, may wait for that.
+ */
+struct fs_control {
+    struct fs_session *session; /* borrowed */
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct fs_job *first, *last; /* lock: lock */
+    bool stop;                   /* lock: lock */
+    bool calls;                  /* a job waits for the other nodes; lock: lock */
+    bool unmounts;               /* this node is to be unmounted; lock: lock */
+    char *unsaved;               /* what the last attempt to unmount all nodes left; lock: lock */
+};
+
+/* What is to be done: new memory, taken over. */
+struct fs_job {
+    void (*run)(struct fs_session *session, struct fs_job *job); /* does not free it */
+    fuse_req_t request; /* to be answered by run; or NULL */
+    bool value;
+    struct fs_job *next;
+};
+
+/* Sets it up without its thread, which start starts (after any fork); stop ends it, once all jobs
+   are done. 0 or a negative errno. */
+void fs_control_init(struct fs_control *control, struct fs_session *session);
+int fs_control_start(struct fs_control *control);
+void fs_control_stop(struct fs_control *control);
+void fs_control_free(struct fs_control *control);
+
+/* Hands a job over: 0, or a negative errno, and then nothing was. Thread-safe. */
+int fs_control_run(struct fs_control *control, void (*run)(struct fs_session *, struct fs_job *),
+                   fuse_req_t request, bool value);
+
+/*
+ * Around a job's call to the peers that waits for all nodes, this one among them; what that one has
+ * to do for it cannot be another job then.
+ */
+void fs_control_call(struct fs_control *control, bool calls);
+bool fs_control_calls(struct fs_control *control);
+
+/* Answers the request to unmount all nodes, with value: whatever is lost. For fs_control_run. */
+void fs_control_unmount_all(struct fs_session *session, struct fs_job *job);
+
+/* The peers' on_unmount: unmounts this node, if what it holds can be stored. */
+void fs_control_on_unmount(void *session, bool force);
+
+#endif
