@@ -124,6 +124,11 @@ void mpiio_back_free(struct mpiio_back *back)
     free_memory(back);
 }
 
+void mpiio_back_detach(struct mpiio_back *back, bool detached)
+{
+    back->store->back = detached ? NULL : back;
+}
+
 const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back)
 {
     return &back->slots;
@@ -133,6 +138,13 @@ void mpiio_back_on_full(struct mpiio_back *back, void (*full)(void *argument), v
 {
     back->full = full;
     back->argument = argument;
+}
+
+void mpiio_back_on_wait(struct mpiio_back *back, void (*wait)(void *argument, bool waits),
+                        void *argument)
+{
+    back->wait = wait;
+    back->wait_argument = argument;
 }
 
 bool mpiio_back_copy(const struct mpiio_back *back, const struct mpiio_portion *portion,

@@ -41,6 +41,12 @@ int mpiio_back_new(struct mpiio_store *store, int64_t dirty_max, struct mpiio_ba
  */
 void mpiio_back_free(struct mpiio_back *back);
 
+/*
+ * Has the store's slices go past write-back, to the file, or to it again. Nothing may be dirty, and
+ * no slice be read or written meanwhile.
+ */
+void mpiio_back_detach(struct mpiio_back *back, bool detached);
+
 /* The slots, borrowed: for the engine, by its descriptor, and for whoever stores a generation. */
 const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back);
 
@@ -51,6 +57,13 @@ const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back);
  * message on. To be set before the slices are used.
  */
 void mpiio_back_on_full(struct mpiio_back *back, void (*full)(void *argument), void *argument);
+
+/*
+ * wait(argument, true) is called by a writer that begins to wait for room, and with false when it
+ * does not wait any more. To be set before the slices are used.
+ */
+void mpiio_back_on_wait(struct mpiio_back *back, void (*wait)(void *argument, bool waits),
+                        void *argument);
 
 /*
  * As mpiio_put, for the slice with that id: copies the bytes to the active generation. Waits while

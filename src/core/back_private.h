@@ -30,6 +30,8 @@ struct mpiio_back {
     struct mpiio_slots slots;
     void (*full)(void *argument);
     void *argument;
+    void (*wait)(void *argument, bool waits);
+    void *wait_argument;
     struct mpiio_block *block; /* one a slot */
 
     pthread_mutex_t flush;

@@ -143,10 +143,11 @@ void mpiio_slice_fetch(struct mpiio_slice *slice, int64_t position, size_t lengt
                        struct mpiio_fetched *fetched, struct mpiio_counters *done)
 {
     struct mpiio_store *store = slice->store;
+    struct mpiio_back *back = store->back;
     const struct vs_map *map = vs_view_map(slice->view);
 
-    if (store->back != NULL)
-        mpiio_back_fetch(store->back, map, position, length, buffer, fetched, done);
+    if (back != NULL)
+        mpiio_back_fetch(back, map, position, length, buffer, fetched, done);
     else
         mpiio_fetch(store, map, position, length, buffer, fetched, done);
 }
@@ -155,10 +156,11 @@ size_t mpiio_slice_put(struct mpiio_slice *slice, int64_t position, size_t lengt
                        const void *buffer, int *error, struct mpiio_counters *done)
 {
     struct mpiio_store *store = slice->store;
+    struct mpiio_back *back = store->back;
     const struct vs_map *map = vs_view_map(slice->view);
 
-    if (store->back != NULL)
-        return mpiio_back_put(store->back, map, position, length, buffer, slice->id, error, done);
+    if (back != NULL)
+        return mpiio_back_put(back, map, position, length, buffer, slice->id, error, done);
     return mpiio_put(store, map, position, length, buffer, error, done);
 }
 

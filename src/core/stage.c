@@ -43,6 +43,8 @@ static bool wait_for_room(struct mpiio_back *back)
 {
     bool waits;
 
+    if (back->wait != NULL)
+        back->wait(back->wait_argument, true);
     pthread_mutex_lock(&back->state);
     back->waits++;
     while ((waits = is_full(back) && !back->through) && !back->stopped) {
@@ -54,6 +56,8 @@ static bool wait_for_room(struct mpiio_back *back)
             pthread_cond_wait(&back->changed, &back->state);
     }
     pthread_mutex_unlock(&back->state);
+    if (back->wait != NULL)
+        back->wait(back->wait_argument, false);
     return !waits;
 }
 

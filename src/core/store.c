@@ -145,7 +145,8 @@ int64_t mpiio_store_file_size(struct mpiio_store *store)
 /* What is not dirty any more when the file's size is looked at is in the file. */
 int64_t mpiio_store_size(struct mpiio_store *store)
 {
-    int64_t end = store->back != NULL ? mpiio_back_end(store->back) : 0;
+    struct mpiio_back *back = store->back;
+    int64_t end = back != NULL ? mpiio_back_end(back) : 0;
     int64_t size = mpiio_store_file_size(store);
 
     return size < 0 || size > end ? size : end;

@@ -18,7 +18,7 @@ struct mpiio_back;
 struct mpiio_store {
     int fd;
     bool writable;
-    struct mpiio_back *back;      /* where slices write to, borrowed; NULL: to the file (back.h) */
+    struct mpiio_back *_Atomic back; /* where slices write to, borrowed; NULL: to the file */
     struct mpiio_windows windows; /* for writing too where the store is writable */
     struct mpiio_behind behind;
     pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
