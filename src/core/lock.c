@@ -50,7 +50,7 @@ static void give_description(struct mpiio_locks *locks, int fd)
 }
 
 /* end = INT64_MAX: a length of 0, which means all that follows. */
-static int set(int fd, int64_t start, int64_t end, int kind)
+static int set(int fd, int command, int64_t start, int64_t end, int kind)
 {
     struct flock range = {
         .l_type = (short)kind,
@@ -61,7 +61,7 @@ static int set(int fd, int64_t start, int64_t end, int kind)
     int result;
 
     do {
-        result = fcntl(fd, F_OFD_SETLKW, &range);
+        result = fcntl(fd, command, &range);
     } while (result < 0 && errno == EINTR);
     return result < 0 ? -errno : 0;
 }
@@ -71,15 +71,15 @@ static bool has_no_locks(int error)
     return error == -ENOLCK || error == -EOPNOTSUPP || error == -ENOSYS;
 }
 
-int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
-                       struct mpiio_lock *lock)
+static int acquire(struct mpiio_locks *locks, int command, int64_t start, int64_t end,
+                   bool exclusive, struct mpiio_lock *lock)
 {
     int fd = take_description(locks);
     int error;
 
     if (fd < 0)
         return fd;
-    error = set(fd, start, end, exclusive ? F_WRLCK : F_RDLCK);
+    error = set(fd, command, start, end, exclusive ? F_WRLCK : F_RDLCK);
     if (error != 0) {
         give_description(locks, fd);
         return has_no_locks(error) ? -EOPNOTSUPP : error;
@@ -88,10 +88,35 @@ int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bo
     return 0;
 }
 
+int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
+                       struct mpiio_lock *lock)
+{
+    return acquire(locks, F_OFD_SETLKW, start, end, exclusive, lock);
+}
+
+/* What fcntl(2) says of a lock that is in the way. */
+static int in_the_way(int error)
+{
+    return error == -EACCES ? -EAGAIN : error;
+}
+
+int mpiio_lock_try(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
+                   struct mpiio_lock *lock)
+{
+    return in_the_way(acquire(locks, F_OFD_SETLK, start, end, exclusive, lock));
+}
+
+int mpiio_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive)
+{
+    int kind = exclusive ? F_WRLCK : F_RDLCK;
+
+    return in_the_way(set(lock->description, F_OFD_SETLK, start, end, kind));
+}
+
 void mpiio_lock_release(struct mpiio_locks *locks, struct mpiio_lock *lock)
 {
     /* A description that cannot let go of its lock does so when it is closed. */
-    if (set(lock->description, 0, INT64_MAX, F_UNLCK) != 0)
+    if (set(lock->description, F_OFD_SETLK, 0, INT64_MAX, F_UNLCK) != 0)
         close(lock->description);
     else
         give_description(locks, lock->description);

@@ -47,6 +47,16 @@ void mpiio_locks_destroy(struct mpiio_locks *locks);
 int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
                        struct mpiio_lock *lock);
 
+/* The same without waiting: -EAGAIN where others have locks there. Thread-safe. */
+int mpiio_lock_try(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
+                   struct mpiio_lock *lock);
+
+/*
+ * Makes a lock that is held cover [start, end), too, if that can be had at once: else -EAGAIN.
+ * Thread-safe, one call a lock at a time.
+ */
+int mpiio_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive);
+
 /* Thread-safe. */
 void mpiio_lock_release(struct mpiio_locks *locks, struct mpiio_lock *lock);
 

@@ -45,6 +45,15 @@ const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice);
  */
 bool mpiio_slice_is_writable(const struct mpiio_slice *slice);
 
+/*
+ * Begins an access to the slice's bytes [offset, offset + length), as mpiio_access_begin (access.h)
+ * does; mpiio_access_end ends it, before the slice is freed.
+ */
+struct mpiio_accesses;
+struct mpiio_access;
+int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_accesses *accesses, int64_t offset,
+                       int64_t length, bool writes, struct mpiio_access *access);
+
 /* The slice's length by the file's present size, or a negative errno. */
 int64_t mpiio_slice_size(struct mpiio_slice *slice);
 
