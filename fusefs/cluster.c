@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../src/core/back.h"
-#include "session.h"
+#include "operations.h"
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
@@ -130,19 +130,6 @@ static void on_alone(void *data)
     raise_flag(&session->cluster, &session->cluster.alone);
 }
 
-static void on_prepare(void *data, uint64_t change, bool value)
-{
-    struct fs_session *session = data;
-
-    (void)value;
-    mpiio_peers_vote(session->cluster.peers, change, -EOPNOTSUPP);
-}
-
-static void on_settled(void *data, uint64_t change, bool value, bool committed)
-{
-    (void)data, (void)change, (void)value, (void)committed;
-}
-
 /* The node that all were unmounted from may still be mounted, for a moment. */
 static void on_end(void *data)
 {
@@ -158,8 +145,8 @@ static const struct mpiio_peers_events peers_events = {
     .log = on_log,
     .on_epoch = on_epoch,
     .on_finished = on_finished,
-    .on_prepare = on_prepare,
-    .on_settled = on_settled,
+    .on_prepare = fs_atomic_on_prepare,
+    .on_settled = fs_atomic_on_settled,
     .on_unmount = fs_control_on_unmount,
     .on_end = on_end,
     .on_degraded = on_degraded,
@@ -276,20 +263,6 @@ int fs_cluster_meet(struct fs_session *session)
     return 0;
 }
 
-static void print_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-
-        if (byte < ' ' || byte >= 0x7f)
-            fprintf(out, "\\u%04x", byte);
-        else
-            fprintf(out, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
-    }
-    fputc('"', out);
-}
-
 /* Members of a JSON object; NULL without memory. */
 static char *hints_text(const struct mpiio_hints *hints)
 {
@@ -301,9 +274,9 @@ static char *hints_text(const struct mpiio_hints *hints)
         return NULL;
     for (uint32_t i = 0; i < hints->count; i++) {
         fputs(i == 0 ? "" : ", ", out);
-        print_string(out, hints->hint[i].key);
+        fs_stats_string(out, hints->hint[i].key);
         fputs(": ", out);
-        print_string(out, hints->hint[i].value);
+        fs_stats_string(out, hints->hint[i].value);
     }
     if (fclose(out) != 0) {
         free(text);
@@ -350,6 +323,17 @@ static void add_counters(struct fs_cluster *cluster, const struct mpiio_epoch_co
     sum->store_read_bytes += more->store_read_bytes;
     sum->rounds += more->rounds;
     pthread_mutex_unlock(&cluster->lock);
+}
+
+uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_counters *counters)
+{
+    uint64_t epochs;
+
+    pthread_mutex_lock(&cluster->lock);
+    *counters = cluster->counters;
+    epochs = cluster->epochs;
+    pthread_mutex_unlock(&cluster->lock);
+    return epochs;
 }
 
 /* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
@@ -408,22 +392,26 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int 
     struct mpiio_frozen *frozen;
     size_t count;
     int frozen_error = freeze(session, &frozen, &count);
-    int failed, status = 0;
+    /* Without write-back the engine has no file. */
+    int status = session->back == NULL && sync ? fs_sync_file(session, false) : 0;
+    int result = 0, failed;
 
     run.count = (uint32_t)count;
     *blocks = frozen_error;
     if (frozen_error != 0) {
         /* The others wait for this node all the same: it joins with nothing. */
-        failed = exchange(&session->cluster, &run, NULL, NULL, &status);
+        failed = exchange(&session->cluster, &run, NULL, NULL, &result);
     } else {
-        failed = store_frozen(session, &run, frozen, &status, blocks);
+        failed = store_frozen(session, &run, frozen, &result, blocks);
         free(frozen);
     }
     /* What is frozen stays so: this node will store it alone. */
     if (failed != 0)
         fs_cluster_engine_lost(session,
                                failed == -EPIPE ? "its engine has ended" : strerror(-failed));
-    return failed != 0 ? failed : status;
+    if (failed == 0)
+        failed = status != 0 ? status : result;
+    return failed;
 }
 
 /* The engine's end. */

@@ -68,6 +68,9 @@ int fs_cluster_engine(struct fs_cluster *cluster);
 /* The engine has ended; tells the other nodes, unless it was to. The flusher's. */
 void fs_cluster_engine_lost(struct fs_session *session, const char *why);
 
+/* What this node did in epochs so far; returns in how many. Thread-safe. */
+uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_counters *counters);
+
 /* True from when a node, or an engine, is known to be dead. Thread-safe. */
 bool fs_cluster_is_degraded(struct fs_cluster *cluster);
 

@@ -80,15 +80,14 @@ void fs_control_stop(struct fs_control *control)
     control->started = false;
 }
 
-int fs_control_run(struct fs_control *control, void (*run)(struct fs_session *, struct fs_job *),
-                   fuse_req_t request, bool value)
+int fs_control_run(struct fs_control *control, const struct fs_job *wanted)
 {
     struct fs_job *job = calloc(1, sizeof(*job));
     bool stopped;
 
     if (job == NULL)
         return -ENOMEM;
-    *job = (struct fs_job){.run = run, .request = request, .value = value};
+    *job = *wanted;
     pthread_mutex_lock(&control->lock);
     stopped = control->stop;
     if (!stopped) {
@@ -192,9 +191,20 @@ void fs_control_on_unmount(void *data, bool force)
     if (fs_control_calls(&session->control))
         mpiio_peers_unmounted(session->cluster.peers, 0, NULL);
     else
-        failed = fs_control_run(&session->control, unmount_node, NULL, force);
+        failed = fs_control_run(&session->control,
+                                &(struct fs_job){.run = unmount_node, .value = force});
     if (failed != 0)
         mpiio_peers_unmounted(session->cluster.peers, failed, strerror(-failed));
+}
+
+char *fs_control_unsaved(struct fs_control *control)
+{
+    char *text;
+
+    pthread_mutex_lock(&control->lock);
+    text = control->unsaved != NULL ? strdup(control->unsaved) : NULL;
+    pthread_mutex_unlock(&control->lock);
+    return text;
 }
 
 void fs_control_unmount_all(struct fs_session *session, struct fs_job *job)

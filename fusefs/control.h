@@ -28,10 +28,11 @@ struct fs_control {
     char *unsaved;               /* what the last attempt to unmount all nodes left; lock: lock */
 };
 
-/* What is to be done: new memory, taken over. */
+/* What is to be done. */
 struct fs_job {
     void (*run)(struct fs_session *session, struct fs_job *job); /* does not free it */
     fuse_req_t request; /* to be answered by run; or NULL */
+    uint64_t number;
     bool value;
     struct fs_job *next;
 };
@@ -43,9 +44,8 @@ int fs_control_start(struct fs_control *control);
 void fs_control_stop(struct fs_control *control);
 void fs_control_free(struct fs_control *control);
 
-/* Hands a job over: 0, or a negative errno, and then nothing was. Thread-safe. */
-int fs_control_run(struct fs_control *control, void (*run)(struct fs_session *, struct fs_job *),
-                   fuse_req_t request, bool value);
+/* Hands a copy of job over: 0, or a negative errno, and then nothing was. Thread-safe. */
+int fs_control_run(struct fs_control *control, const struct fs_job *job);
 
 /*
  * Around a job's call to the peers that waits for all nodes, this one among them; what that one has
@@ -56,6 +56,9 @@ bool fs_control_calls(struct fs_control *control);
 
 /* Answers the request to unmount all nodes, with value: whatever is lost. For fs_control_run. */
 void fs_control_unmount_all(struct fs_session *session, struct fs_job *job);
+
+/* What the last attempt to unmount all nodes left unsaved, the caller's to free; NULL: nothing. */
+char *fs_control_unsaved(struct fs_control *control);
 
 /* The peers' on_unmount: unmounts this node, if what it holds can be stored. */
 void fs_control_on_unmount(void *session, bool force);

@@ -25,6 +25,8 @@ static int check_access(struct fs_session *session, const struct fs_slice *slice
  */
 static bool goes_direct(struct fs_session *session, const struct fs_handle *handle, int flags)
 {
+    if (fs_atomic_is_on(&session->atomic))
+        return true;
     if (session->writeback || !handle->writes)
         return false;
     return (flags & O_APPEND) || (!handle->reads && !fs_handle_is_read(session, handle->slice));
@@ -34,8 +36,12 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
                       struct fs_handle *handle, struct fuse_file_info *info)
 {
     struct fs_version filled;
-    int failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
+    int failed;
 
+    fs_atomic_enter(&session->atomic);
+    failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
+    if (failed != 0)
+        fs_atomic_leave(&session->atomic); /* else that comes with the handle's end */
     handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
     handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
     if (failed == 0)
@@ -171,7 +177,7 @@ static bool is_flushed_first(struct fs_session *session, fuse_req_t request,
     if (handle->slice == NULL || !handle->writes || !fs_flusher_is_on(flusher))
         return false;
     fs_settle_first(session, handle->slice);
-    if (fs_flusher_is_clean(flusher, false))
+    if (fs_flusher_is_clean(flusher, false) || fs_atomic_is_on(&session->atomic))
         return false;
     return fs_flush_first(session, &(struct fs_waiter){.done = tell_flushed,
                                                        .request = request,
@@ -244,16 +250,21 @@ static size_t read_text(const struct fs_handle *handle, char *buffer, size_t siz
 }
 
 /* The file's bytes, and over them those that could not be stored in it. */
-static ssize_t read_slice(struct fs_session *session, const struct fs_slice *slice, char *buffer,
+static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, char *buffer,
                           size_t size, off_t offset)
 {
     struct fs_losses *losses = &session->losses;
+    struct mpiio_access access;
     unsigned changes;
     ssize_t got;
 
     do {
         changes = atomic_load(&losses->changes);
+        got = fs_atomic_begin(session, slice, offset, (int64_t)size, false, &access);
+        if (got != 0)
+            break;
         got = mpiio_slice_read(slice->slice, buffer, size, offset);
+        fs_atomic_end(session, &access);
         if (got >= 0)
             got = (ssize_t)fs_losses_overlay(losses, slice->inode, buffer, (size_t)got, size,
                                              offset, session->writeback);

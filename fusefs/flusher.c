@@ -73,6 +73,11 @@ void fs_flusher_wrote(struct fs_flusher *flusher)
         wake(flusher);
 }
 
+void fs_flusher_changed(struct fs_flusher *flusher)
+{
+    atomic_fetch_add(&flusher->changes, 1);
+}
+
 void fs_flusher_times(struct fs_flusher *flusher, struct stat *file)
 {
     struct timespec last;
@@ -404,7 +409,7 @@ static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
         return false;
     *deadline = 0;
     atomic_store(&flusher->armed, false);
-    return !fs_flusher_is_clean(flusher, false);
+    return !mpiio_back_is_empty(flusher->session->back);
 }
 
 static void *work(void *data)

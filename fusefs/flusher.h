@@ -106,6 +106,9 @@ static inline bool fs_flusher_is_on(const struct fs_flusher *flusher)
 /* Something was written, and can be read. Call it before the writer is answered. */
 void fs_flusher_wrote(struct fs_flusher *flusher);
 
+/* What can be read here has changed otherwise. */
+void fs_flusher_changed(struct fs_flusher *flusher);
+
 /* Makes the times of the file those of the last write, while that is not in the file. */
 void fs_flusher_times(struct fs_flusher *flusher, struct stat *file);
 

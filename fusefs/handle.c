@@ -43,6 +43,7 @@ void fs_handle_free(struct fs_session *session, struct fs_handle *handle)
         if (last)
             fs_give_up(session, handle->slice);
         fs_slices_put(&session->slices, handle->slice);
+        fs_atomic_leave(&session->atomic);
     }
     free(handle->text);
     free(handle);

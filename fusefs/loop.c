@@ -27,6 +27,14 @@ static void ignore_wake(int number)
 
 static int start_worker(struct fs_loop *loop);
 
+/* Where no thread is left for a request, another one. Without it the others go on. Lock held. */
+static void add_worker(struct fs_loop *loop)
+{
+    if (loop->idle == 0 && !loop->stop &&
+        loop->count < loop->session->options->threads + loop->paused)
+        start_worker(loop);
+}
+
 /* Joins those that wait for a request, or leaves them; the last to leave is replaced. */
 static void set_idle(struct fs_worker *worker, bool idle)
 {
@@ -35,9 +43,22 @@ static void set_idle(struct fs_worker *worker, bool idle)
     pthread_mutex_lock(&loop->lock);
     worker->idle = idle;
     loop->idle += idle ? 1 : -1U;
-    /* Without another thread this one goes on alone. */
-    if (loop->idle == 0 && !loop->stop && loop->count < loop->session->options->threads)
-        start_worker(loop);
+    add_worker(loop);
+    pthread_mutex_unlock(&loop->lock);
+}
+
+void fs_loop_pause(struct fs_loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    loop->paused++;
+    add_worker(loop);
+    pthread_mutex_unlock(&loop->lock);
+}
+
+void fs_loop_resume(struct fs_loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    loop->paused--;
     pthread_mutex_unlock(&loop->lock);
 }
 

@@ -21,6 +21,7 @@ struct fs_loop {
     struct fs_worker *workers; /* those that were started; lock: lock */
     unsigned count;            /* how many they are; lock: lock */
     unsigned idle;             /* how many of them wait for a request; lock: lock */
+    unsigned paused;           /* how many wait for others than the kernel; lock: lock */
     unsigned running;          /* how many have not come to their end; lock: lock */
     bool stop;                 /* no more requests are to be taken; lock: lock */
     int failed;                /* a negative errno that a worker met; lock: lock */
@@ -36,6 +37,13 @@ void fs_loop_free(struct fs_loop *loop);
  * negative errno. Once only.
  */
 int fs_loop_run(struct fs_loop *loop);
+
+/*
+ * Around what a worker waits for in a request that others, who may need this mount, must give it:
+ * it does not count among the threads at most then. Thread-safe.
+ */
+void fs_loop_pause(struct fs_loop *loop);
+void fs_loop_resume(struct fs_loop *loop);
 
 /* Has fs_loop_run return. Does not wait for it; thread-safe, while the loop is set up. */
 void fs_loop_end(struct fs_loop *loop);

@@ -2,6 +2,8 @@
 #ifndef FS_OPERATIONS_H
 #define FS_OPERATIONS_H
 
+#include <stdio.h>
+
 #include "session.h"
 
 /*
@@ -119,10 +121,13 @@ void fs_store_lost(struct fs_session *session);
  * called where a handle is freed, it does not wait for the kernel. sync.c; thread-safe.
  */
 int fs_settle(struct fs_session *session, const struct fs_slice *slice);
-
-/* The same before a flush, which what it stores is to be in. */
-void fs_settle_first(struct fs_session *session, const struct fs_slice *slice);
 void fs_give_up(struct fs_session *session, struct fs_slice *slice);
+
+/* fs_settle before a flush, which what it stores is to be in. sync.c; thread-safe. */
+void fs_settle_first(struct fs_session *session, const struct fs_slice *slice);
+
+/* Writes text as JSON does; its bytes count as Latin-1. stats.c */
+void fs_stats_string(FILE *out, const char *text);
 
 /* The present text of stats.json: new, the caller's to free(); NULL without memory. stats.c */
 char *fs_stats_text(struct fs_session *session);

@@ -205,6 +205,10 @@ static int mount_option(struct fs_options *options, const char *option)
         *(option[0] == 'c' ? &options->create : &options->unique) = true;
         return 0;
     }
+    if (strcmp(option, "atomic") == 0) {
+        options->atomic = true;
+        return 0;
+    }
     if ((value = value_of(option, "threads=")) != NULL) {
         n = number(value, 1, THREADS_MAX);
         if (n < 0)

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "device.h"
-#include "loop.h"
 #include "stop.h"
 
 static int add_option(char **list, const char *name, const char *value)
@@ -118,7 +117,7 @@ static int mount_quietly(struct fs_session *session)
 /* Serves until a signal or an unmount; then nothing is mounted. Returns 0 or a negative errno. */
 static int serve(struct fs_session *session)
 {
-    struct fs_loop loop;
+    struct fs_loop *loop = &session->loop;
     struct fs_stop stop;
     int result = fs_notifier_start(&session->notifier, session);
 
@@ -127,14 +126,14 @@ static int serve(struct fs_session *session)
     result = fs_flusher_start(&session->flusher);
     if (result == 0)
         result = fs_control_start(&session->control);
-    fs_loop_init(&loop, session);
+    fs_loop_init(loop, session);
     if (result == 0)
-        result = fs_stop_start(&stop, &loop);
+        result = fs_stop_start(&stop, loop);
     if (result == 0) {
-        result = fs_loop_run(&loop);
+        result = fs_loop_run(loop);
         fs_stop_end(&stop);
     }
-    fs_loop_free(&loop);
+    fs_loop_free(loop);
     fs_notifier_stop(&session->notifier);
     return result;
 }

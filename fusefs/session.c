@@ -31,13 +31,8 @@ static int load_spec(struct fs_session *session)
     char text[1536];
 
     overrides.datarep_argument = &conversions;
-    if (mpiio_spec_load(session->options->spec, &overrides, &session->spec, &error) == 0) {
-        if (!vs_spec_atomic(session->spec))
-            return 0;
-        fs_complain(session->options, "%s: /atomic: atomic mode is not supported",
-                    session->options->spec);
-        return 2;
-    }
+    if (mpiio_spec_load(session->options->spec, &overrides, &session->spec, &error) == 0)
+        return 0;
     fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
     return 2;
 }
@@ -188,6 +183,17 @@ static int open_store(struct fs_session *session)
     return 0;
 }
 
+/* A writer waits for room, which the nodes make together. */
+static void on_wait(void *data, bool waits)
+{
+    struct fs_session *session = data;
+
+    if (waits)
+        fs_loop_pause(&session->loop);
+    else
+        fs_loop_resume(&session->loop);
+}
+
 /* Write-back, where it is wanted, and who has it stored. */
 static int set_up_back(struct fs_session *session)
 {
@@ -204,8 +210,24 @@ static int set_up_back(struct fs_session *session)
         failed = fs_flusher_init(&session->flusher, session);
     if (failed == 0 && back)
         mpiio_back_on_full(session->back, fs_flusher_full, &session->flusher);
+    if (failed == 0 && back)
+        mpiio_back_on_wait(session->back, on_wait, session);
     if (failed != 0)
         fs_complain(options, "write-back: %s", strerror(-failed));
+    return failed != 0;
+}
+
+static int start_atomic(struct fs_session *session)
+{
+    int failed = 0;
+
+    if (session->options->atomic || vs_spec_atomic(session->spec))
+        failed = fs_atomic_start(session);
+    if (failed == -EOPNOTSUPP)
+        fs_complain(session->options, "%s: atomic mode needs locks, which this filesystem has not",
+                    session->file);
+    else if (failed != 0)
+        fs_complain(session->options, "%s: atomic mode: %s", session->file, strerror(-failed));
     return failed != 0;
 }
 
@@ -277,7 +299,8 @@ static int choose_writeback(struct fs_session *session)
     int failed = 0;
 
     if (!session->options->unique || session->back != NULL || session->cluster.nodes > 1 ||
-        session->read_only != 0 || session->tree.views > 1 || session->tree.ranks > UNIQUE_RANKS)
+        fs_atomic_is_on(&session->atomic) || session->read_only != 0 || session->tree.views > 1 ||
+        session->tree.ranks > UNIQUE_RANKS)
         return 0;
     if (session->tree.ranks > 1)
         failed = find_disjoint(session, &disjoint);
@@ -298,6 +321,7 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
     fs_control_init(&session->control, session);
+    fs_atomic_init(&session->atomic);
     status = fs_cluster_init(session, options->engine_fd);
     if (status == 0)
         status = load_spec(session);
@@ -305,6 +329,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
         status = open_store(session);
     if (status == 0)
         status = set_up_back(session);
+    if (status == 0)
+        status = start_atomic(session);
     if (status == 0)
         status = check_views(session);
     if (status == 0)
@@ -322,6 +348,7 @@ void fs_session_close(struct fs_session *session)
     fs_cluster_free(&session->cluster);
     fs_flusher_free(&session->flusher);
     fs_control_free(&session->control);
+    fs_atomic_free(&session->atomic);
     if (session->fuse != NULL)
         fuse_session_destroy(session->fuse);
     if (session->has_slices) {

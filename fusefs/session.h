@@ -13,10 +13,12 @@
 #include "../src/core/back.h"
 #include "../src/core/store.h"
 #include "../viewspec/spec.h"
+#include "atomic.h"
 #include "cluster.h"
 #include "control.h"
 #include "flusher.h"
 #include "log.h"
+#include "loop.h"
 #include "losses.h"
 #include "notifier.h"
 #include "options.h"
@@ -67,6 +69,8 @@ struct fs_session {
     struct fs_cluster cluster;
     struct fs_flusher flusher;
     struct fs_control control;
+    struct fs_atomic atomic;
+    struct fs_loop loop;
     struct fuse_session *fuse;
     pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
     bool has_slices;       /* slices and buffer are set up */

@@ -129,7 +129,8 @@ void fs_store_lost(struct fs_session *session)
  */
 static bool leaves_pages(struct fs_session *session, const struct fs_handle *handle, size_t put)
 {
-    return put > 0 && handle->direct && fs_handle_is_read(session, handle->slice);
+    return put > 0 && handle->direct && !fs_atomic_is_on(&session->atomic) &&
+           fs_handle_is_read(session, handle->slice);
 }
 
 static void answer_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
@@ -184,15 +185,24 @@ static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const cha
                          size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
+    bool appends = (info->flags & O_APPEND) && !session->writeback;
+    struct mpiio_access access;
     ssize_t put;
+    int failed;
 
     if (info->writepage)
         return store_page(session, slice, buffer, size, *offset);
-    if ((info->flags & O_APPEND) && !session->writeback)
-        return append(session, inode, fs_handle_of(info), buffer, size, offset);
-    put = mpiio_slice_write(slice->slice, buffer, size, *offset);
-    if (put > 0)
-        note_stored(session, slice, *offset, put);
+    failed = fs_atomic_begin(session, slice, appends ? -1 : *offset, (int64_t)size, true, &access);
+    if (failed != 0)
+        return failed;
+    if (appends) {
+        put = append(session, inode, fs_handle_of(info), buffer, size, offset);
+    } else {
+        put = mpiio_slice_write(slice->slice, buffer, size, *offset);
+        if (put > 0)
+            note_stored(session, slice, *offset, put);
+    }
+    fs_atomic_end(session, &access);
     return put;
 }
 

@@ -9,6 +9,7 @@
 
 #define PREFIX     "user.mpiio."
 #define ATOMICITY  PREFIX "atomicity"
+#define UNMOUNT    PREFIX "unmount"
 #define NUMBER_MAX 24
 
 static const char slice_names[] =
@@ -71,7 +72,9 @@ static void root_value(struct fs_session *session, const char *name, struct valu
     else if (strcmp(name, "epoch") == 0)
         set_number(value, (int64_t)fs_flusher_epochs(&session->flusher));
     else if (strcmp(name, "atomicity") == 0)
-        value->text = "0";
+        value->text = fs_atomic_is_on(&session->atomic) ? "1" : "0";
+    else if (strcmp(name, "unsaved") == 0)
+        set_made(value, fs_control_unsaved(&session->control));
 }
 
 static void reply_value(fuse_req_t request, const char *text, size_t length, size_t size)
@@ -114,6 +117,7 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
         if (node.kind == FS_ROOT)
             root_value(session, name, &value);
         reply_text(request, value.text, size);
+        free(value.made);
         return;
     }
     failed = fs_slice_of(session, node, &slice);
@@ -141,20 +145,46 @@ void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size)
         reply_value(request, "", 0, size);
 }
 
-/* Atomic mode is not to be had; all other attributes are fixed as names are. */
-static int refusal(fuse_ino_t inode, const char *name)
+static bool is_value(const char *value, size_t size, const char *wanted)
 {
-    return inode == FUSE_ROOT_ID && strcmp(name, ATOMICITY) == 0 ? EOPNOTSUPP : EPERM;
+    return size == strlen(wanted) && memcmp(value, wanted, size) == 0;
+}
+
+/* All other attributes are fixed as names are. 0: the request is answered later. */
+static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
+                       const char *value, size_t size)
+{
+    bool force = is_value(value, size, "force");
+
+    if (strcmp(name, ATOMICITY) == 0) {
+        if (!is_value(value, size, "0") && !is_value(value, size, "1"))
+            return -EINVAL;
+        return fs_control_run(
+            &session->control,
+            &(struct fs_job){.run = fs_atomic_set, .request = request, .value = *value == '1'});
+    }
+    if (strcmp(name, UNMOUNT) == 0 && fs_cluster_is_on(&session->cluster)) {
+        if (!force && !is_value(value, size, "1"))
+            return -EINVAL;
+        return fs_control_run(
+            &session->control,
+            &(struct fs_job){.run = fs_control_unmount_all, .request = request, .value = force});
+    }
+    return -EPERM;
 }
 
 void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const char *value,
                  size_t size, int flags)
 {
-    (void)value;
-    (void)size;
+    struct fs_session *session = fs_session_of(request);
+    int failed = -EPERM;
+
     (void)flags;
-    fs_count(fs_session_of(request), FS_XATTR);
-    fuse_reply_err(request, refusal(inode, name));
+    fs_count(session, FS_XATTR);
+    if (inode == FUSE_ROOT_ID)
+        failed = do_setxattr(session, request, name, value, size);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
 }
 
 void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name)

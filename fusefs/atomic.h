@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_ATOMIC_H
+#define FS_ATOMIC_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../src/core/access.h"
+
+struct fs_session;
+struct fs_slice;
+struct fs_job;
+
+/*
+ * Atomic mode: nothing of a slice is cached, neither by the kernel nor by write-back, and each read
+ * or write excludes others (access.h). What is open stays as it was opened, so the mode changes
+ * only while no slice is open.
+ */
+struct fs_atomic {
+    struct mpiio_accesses accesses;
+    bool has_locks; /* accesses is set up; set before the mode is on, never taken back */
+    atomic_bool on;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned open;    /* slices that are open; lock: lock */
+    bool changing;    /* no slice is to be opened; lock: lock */
+    uint64_t settled; /* the last change that was; lock: lock */
+};
+
+void fs_atomic_init(struct fs_atomic *atomic);
+void fs_atomic_free(struct fs_atomic *atomic);
+
+/* Before the mount serves: atomic mode is on. 0 or a negative errno: -EOPNOTSUPP without locks. */
+int fs_atomic_start(struct fs_session *session);
+
+/* The rest is thread-safe. */
+
+bool fs_atomic_is_on(const struct fs_atomic *atomic);
+
+/* Around the time that a slice is open. Enter waits while the mode is being changed. */
+void fs_atomic_enter(struct fs_atomic *atomic);
+void fs_atomic_leave(struct fs_atomic *atomic);
+
+/*
+ * Around a read or write of a slice that is open: in atomic mode, waits until that may be done.
+ * access is the caller's. 0, or a negative errno, and then there is nothing to be ended.
+ * For an append, offset is -1: it excludes all others.
+ */
+int fs_atomic_begin(struct fs_session *session, struct fs_slice *slice, int64_t offset,
+                    int64_t length, bool writes, struct mpiio_access *access);
+void fs_atomic_end(struct fs_session *session, struct mpiio_access *access);
+
+/* Answers the request to set the mode to value, on all nodes. For fs_control_run. */
+void fs_atomic_set(struct fs_session *session, struct fs_job *job);
+
+/* The peers' on_prepare and on_settled. */
+void fs_atomic_on_prepare(void *session, uint64_t change, bool value);
+void fs_atomic_on_settled(void *session, uint64_t change, bool value, bool committed);
+
+#endif
