@@ -269,17 +269,48 @@ static struct timespec time_to_set(int which, int set, int set_now, struct times
     return which & set ? time : (struct timespec){.tv_nsec = UTIME_OMIT};
 }
 
-static int set_times(struct fs_session *session, struct fs_node node, const struct stat *wanted,
-                     int which)
+static void tell_times(struct fs_session *session, struct fs_waiter *waiter,
+                       const struct fs_flushed *flushed)
 {
-    struct timespec times[] = {
-        time_to_set(which, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, wanted->st_atim),
-        time_to_set(which, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW, wanted->st_mtim),
-    };
+    struct fs_node node = fs_tree_node(&session->tree, waiter->inode);
+    struct stat st;
+    int failed = mpiio_store_set_times(session->store, waiter->times);
 
-    return node.kind == FS_SLICE ? mpiio_store_set_times(session->store, times) : -EPERM;
+    (void)flushed; /* what it says is told by a close */
+    if (failed == 0)
+        failed = attributes(session, node, &st);
+    if (failed != 0)
+        fuse_reply_err(waiter->request, -failed);
+    else
+        fuse_reply_attr(waiter->request, &st, attributes_timeout(session, node));
+    free(waiter);
 }
 
+/*
+ * What was written before must not move the times when it is stored: then they are set after that.
+ * Returns 1 where the request is answered later.
+ */
+static int set_times(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                     const struct stat *wanted, int which)
+{
+    struct fs_waiter waiter = {
+        .done = tell_times,
+        .request = request,
+        .inode = fs_tree_inode(node),
+        .times = {time_to_set(which, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, wanted->st_atim),
+                  time_to_set(which, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
+                              wanted->st_mtim)},
+    };
+
+    if (node.kind != FS_SLICE)
+        return -EPERM;
+    if (session->back != NULL && !fs_flusher_is_clean(&session->flusher, false) &&
+        fs_flush_first(session, &waiter) == 0)
+        return 1;
+    return mpiio_store_set_times(session->store, waiter.times);
+}
+
+/* Returns 1 where the request is answered later. */
 static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat *wanted, int which,
                       const struct fuse_file_info *info, struct stat *st)
 {
@@ -293,7 +324,7 @@ static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat
     if (failed == 0 && (which & FUSE_SET_ATTR_SIZE))
         failed = set_size(request, node, wanted->st_size, info);
     else if (failed == 0 && (which & times))
-        failed = set_times(session, node, wanted, which);
+        failed = set_times(session, request, node, wanted, which);
     return failed != 0 ? failed : attributes(session, node, st);
 }
 
@@ -307,9 +338,9 @@ void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int w
 
     fs_count(session, FS_OTHER);
     failed = do_setattr(request, node, wanted, which, info, &st);
-    if (failed != 0)
+    if (failed < 0)
         fuse_reply_err(request, -failed);
-    else
+    else if (failed == 0)
         fuse_reply_attr(request, &st, attributes_timeout(session, node));
 }
 

@@ -95,7 +95,9 @@ int64_t fs_self_rank(struct fs_session *session, pid_t process)
 
     if (failed != 0) /* a process of another pid namespace has the number 0 here */
         return failed == -ESRCH ? -ENOENT : failed;
-    rank = rank_in(environment, length, session->tree.ranks);
+    rank = rank_in(environment, length, session->tree.end);
+    if (rank >= 0 && rank < session->tree.first)
+        rank = -ENOENT;
     free(environment);
     return rank;
 }

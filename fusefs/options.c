@@ -55,8 +55,8 @@ static const char help_text[] =
     "\n"
     "Mount options: ro, rw (default: as the file can be opened), create (make the file if it is\n"
     "missing), unique (nobody else has the file open: writes may be held back), narrow=refuse or\n"
-    "narrow=truncate (integers that the file has no room for), threads=N (worker threads at "
-    "most),\n"
+    "narrow=truncate (integers that the file has no room for), atomic (atomic mode), local (of\n"
+    "several nodes each shows its own block of ranks), threads=N (worker threads at most),\n"
     "log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
     "and FUSE's own: allow_other (which implies default_permissions), allow_root, auto_unmount,\n"
     "default_permissions, nosuid, nodev, noexec, noatime, fsname=NAME, ...\n"
@@ -205,8 +205,8 @@ static int mount_option(struct fs_options *options, const char *option)
         *(option[0] == 'c' ? &options->create : &options->unique) = true;
         return 0;
     }
-    if (strcmp(option, "atomic") == 0) {
-        options->atomic = true;
+    if (strcmp(option, "atomic") == 0 || strcmp(option, "local") == 0) {
+        *(option[0] == 'a' ? &options->atomic : &options->local) = true;
         return 0;
     }
     if ((value = value_of(option, "threads=")) != NULL) {

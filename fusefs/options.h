@@ -38,6 +38,7 @@ struct fs_options {
     bool help, version;
     enum fs_access access;
     bool create;                           /* make the file if it is missing */
+    bool local;                            /* show this node's block of ranks only */
     bool atomic;                           /* atomic mode, from the start */
     bool unique;                           /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */

@@ -104,6 +104,8 @@ static int check_views(struct fs_session *session)
     int status = 0;
 
     fs_tree_init(&session->tree, session->spec);
+    if (session->options->local)
+        fs_tree_localize(&session->tree, session->cluster.node, session->cluster.nodes);
     text = vs_spec_resolved(session->spec);
     if (text != NULL && asprintf(&session->resolved, "%s\n", text) < 0)
         session->resolved = NULL;

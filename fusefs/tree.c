@@ -32,6 +32,18 @@ void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec)
                              .width = 1};
     for (largest = tree->ranks - 1; largest > 9; largest /= 10)
         tree->width++;
+    tree->end = tree->ranks;
+}
+
+void fs_tree_localize(struct fs_tree *tree, int node, int nodes)
+{
+    tree->first = tree->ranks * node / nodes;
+    tree->end = tree->ranks * (node + 1) / nodes;
+}
+
+static bool is_shown(const struct fs_tree *tree, int64_t rank)
+{
+    return rank >= tree->first && rank < tree->end;
 }
 
 uint64_t fs_tree_inode(struct fs_node node)
@@ -64,7 +76,7 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
         node.kind = FS_SLICE;
         node.view = (size_t)(inode >> RANK_BITS) - 1;
         node.rank = (int64_t)(inode & (((uint64_t)1 << RANK_BITS) - 1));
-        return node.view < tree->views && node.rank < tree->ranks ? node : none;
+        return node.view < tree->views && is_shown(tree, node.rank) ? node : none;
     }
     if (inode >= INODE_FOLDERS) {
         node.kind = inode % 2 == 0 ? FS_FOLDER : FS_SELF;
@@ -101,7 +113,7 @@ static int64_t parse_rank(const struct fs_tree *tree, const char *digits)
             return -1;
         rank = rank * 10 + (*digits - '0');
     }
-    return rank < tree->ranks ? rank : -1;
+    return is_shown(tree, rank) ? rank : -1;
 }
 
 static struct fs_node find_rank(const struct fs_tree *tree, struct fs_node folder, const char *name)
@@ -153,14 +165,16 @@ static bool listed_entry(const struct fs_tree *tree, struct fs_node folder, int6
 {
     node->view = folder.view;
     if (holds_ranks(tree, folder)) {
-        if (index > tree->ranks)
+        int64_t count = tree->end - tree->first;
+
+        if (index > count)
             return false;
-        if (index == tree->ranks) {
+        if (index == count) {
             node->kind = FS_SELF;
             strcpy(name, "self");
         } else {
             node->kind = FS_SLICE;
-            node->rank = index;
+            node->rank = tree->first + index;
             fs_tree_rank_name(tree, node->rank, name);
         }
         return true;

@@ -37,6 +37,7 @@ struct fs_node {
 struct fs_tree {
     const struct vs_spec *spec; /* borrowed */
     int64_t ranks;
+    int64_t first, end; /* the ranks that are shown: [first, end) */
     size_t views;
     bool folders; /* the spec names its views: each has a folder */
     int width;    /* digits of the largest rank */
@@ -46,6 +47,9 @@ struct fs_tree {
 #define FS_NAME_SIZE 256
 
 void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec);
+
+/* Shows no ranks but those of node: its block, where they are dealt to nodes in blocks. */
+void fs_tree_localize(struct fs_tree *tree, int node, int nodes);
 
 uint64_t fs_tree_inode(struct fs_node node);
 

@@ -1,0 +1,563 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Several nodes, all on this machine: a daemon and a mount each (m0, m1, ...), which write back and
+# flush together.
+
+load helper
+
+teardown() {
+    umount_all
+    if mountpoint -q "$tmp/disk"; then
+        as_root umount -l "$tmp/disk"
+    fi
+    end_test
+}
+
+# start_nodes COUNT [OPTION]...: mounts s.json on m0, m1, ... with options of mpiio-fused; a log for
+# all is in ./log.
+start_nodes() {
+    local count=$1 launcher i
+    shift
+    for ((i = 0; i < count; i++)); do
+        mkdir -p "m$i"
+    done
+    for launcher in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$launcher" >/dev/null; then
+            break
+        fi
+    done
+    timeout -s KILL 120 "$launcher" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes -- \
+        -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
+    engines=$!
+    for ((i = 0; i < 400; i++)); do
+        if grep -qs ready out; then
+            return 0
+        fi
+        if ! kill -0 "$engines" 2>/dev/null; then
+            break
+        fi
+        sleep 0.05
+    done
+    return 1
+}
+
+# Unmounts those that are mounted; then nothing is left: no daemon, no engine.
+stop_nodes() {
+    local folder i
+    for folder in m[0-9]*; do
+        if mountpoint -q "$folder"; then
+            as_root umount "$folder"
+        fi
+    done
+    for ((i = 0; i < 400; i++)); do
+        if [ -z "$(marked | grep -vx "$BASHPID")" ]; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    marked | xargs -r ps -o pid,args >&2
+    return 1
+}
+
+# spec BLOCK [RANKS] [MORE]: f.dat, whose blocks are dealt to ranks; MORE: keys of the spec.
+spec() {
+    cat >s.json <<END
+{ "viewspec": 1, "file": "${file:-f.dat}", "ranks": ${2:-4}, ${3:-}
+  "view": { "filetype": { "type": "scatter", "blocklength": $1 } } }
+END
+    : >>"${file:-f.dat}"
+}
+
+# python [ARGUMENT]...: runs the program on standard input, which has some words of its own.
+python() {
+    {
+        cat <<'END'
+import errno, os, sys, threading, time
+
+def fails(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return None
+
+def slice_of(rank, length, seed):
+    """What a rank writes: no two ranks or seeds alike."""
+    pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
+    return (pattern * (length // 4096 + 1))[:length]
+
+def merged(parts, block):
+    """The file that slices dealt by blocks make up."""
+    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)
+END
+        cat
+    } >program.py
+    timeout -s KILL 100 /usr/bin/python3 program.py "$@"
+}
+
+# stat_sum KEY: over the nodes, of what stats.json tells.
+stat_sum() {
+    cat m[0-9]*/.mpiio/stats.json | jq -s "map($1) | add"
+}
+
+attribute() {
+    getfattr --absolute-names --only-values -n "user.mpiio.$2" "$1"
+}
+
+@test "nodes: interleaved slices of 8-byte blocks, one fsync: stored once, in merged runs" {
+    spec 8
+    start_nodes 2
+    python <<'END'
+parts = [slice_of(rank, 400000, 1) for rank in range(4)]
+files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
+for rank in range(4):
+    for start in range(0, 400000, 40000):
+        os.pwrite(files[rank], parts[rank][start:start + 40000], start)
+assert os.stat("f.dat").st_size == 0, "nothing is in the file yet"
+for rank in range(4):
+    assert os.pread(files[rank], 400000, 0) == parts[rank], "a writer reads what it has written"
+os.fsync(files[2])
+assert open("f.dat", "rb").read() == merged(parts, 8)
+END
+    [ "$(stat_sum .cluster.stored_bytes)" -eq 1600000 ]
+    [ "$(stat_sum .cluster.dirty_bytes)" -eq 1600000 ]
+    [ "$(stat_sum .cluster.fill_read_bytes)" -eq 0 ]
+    [ "$(stat_sum .cluster.store_calls)" -le "$(stat_sum .cluster.merged_runs)" ]
+    [ "$(stat_sum .cluster.merged_runs)" -le 2 ]
+    [ "$(stat_sum .store_writes)" -eq 0 ]
+    [ "$(attribute m0 epoch)" -eq 1 ]
+    [ "$(attribute m1 nodes)" -eq 2 ]
+    [ "$(attribute m1 state)" = ok ]
+    [ "$(attribute m1 atomicity)" -eq 0 ]
+    stop_nodes
+}
+
+@test "nodes: what was closed or synced on one is seen by who opens or syncs on another" {
+    spec 512
+    head -c 8192 /dev/zero >f.dat
+    start_nodes 3 -o flush_interval=0
+    python <<'END'
+reader = os.open("m2/rank1", os.O_RDONLY)
+assert os.read(reader, 2048) == bytes(2048)
+for round in range(20):
+    writer, other = f"m{round % 3}", f"m{(round + 1) % 3}"
+    part = slice_of(1, 2048 + 512 * round, round)
+    with open(f"{writer}/rank1", "r+b") as out:
+        out.write(part)
+    assert os.stat(f"{other}/rank1").st_size == len(part)
+    assert open(f"{other}/rank1", "rb").read() == part, round
+    os.fsync(reader)
+    assert os.pread(reader, 65536, 0) == part, round
+    # An fsync while both have it open.
+    fd = os.open(f"{writer}/rank1", os.O_WRONLY)
+    part = slice_of(1, len(part), round + 100)
+    os.pwrite(fd, part, 0)
+    os.fsync(fd)
+    os.fsync(reader)
+    assert os.pread(reader, 65536, 0) == part, round
+    os.close(fd)
+END
+    stop_nodes
+}
+
+@test "nodes: a node reads at once what it has written, through any slice and view" {
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "f.dat", "ranks": 2, "views": {
+    "dealt": { "filetype": { "type": "scatter", "blocklength": 16 } },
+    "all": { "filetype": { "type": "broadcast" } } } }
+END
+    head -c 4096 /dev/zero >f.dat
+    start_nodes 2 -o flush_interval=0
+    python <<'END'
+parts = [slice_of(rank, 2048, 3) for rank in range(2)]
+first, second = (os.open(f"m0/dealt/rank{rank}", os.O_RDWR) for rank in range(2))
+assert open("m0/all/rank0", "rb").read() == bytes(4096)
+os.write(first, parts[0])
+assert open("m0/all/rank0", "rb").read() == merged([parts[0], bytes(2048)], 16)
+os.write(second, parts[1])
+assert open("m0/all/rank1", "rb").read() == merged(parts, 16)
+assert open("f.dat", "rb").read() == bytes(4096)
+os.pwrite(second, b"more" * 4, 2048)
+assert os.stat("m0/all/rank0").st_size == 4096 + 32
+assert time.time() - os.stat("m0/all/rank0").st_mtime < 60
+# It is closed: in the file.
+os.close(first)
+assert os.stat("f.dat").st_size == 4096 + 32
+assert open("m1/all/rank0", "rb").read() == merged([parts[0] + bytes(16), parts[1] + b"more" * 4], 16)
+END
+    stop_nodes
+}
+
+@test "nodes: what nobody syncs is stored after flush_interval" {
+    spec 8
+    start_nodes 2 -o flush_interval=1
+    exec 5<>m0/rank0 6<>m1/rank1
+    printf 01234567 >&5
+    printf 89abcdef >&6
+    [ ! -s f.dat ]
+    for ((i = 0; i < 200; i++)); do
+        if [ "$(cat f.dat)" = 0123456789abcdef ]; then
+            break
+        fi
+        sleep 0.05
+    done
+    [ "$(cat f.dat)" = 0123456789abcdef ]
+    [ "$(stat_sum .dirty_bytes)" -eq 0 ]
+    exec 5>&- 6>&-
+    stop_nodes
+}
+
+@test "nodes: writers of more than dirty_max wait, and requests are answered meanwhile" {
+    spec 4096
+    start_nodes 2 -o dirty_max=4M,flush_interval=0,threads=2
+    python <<'END'
+parts = [slice_of(rank, 1 << 20, 5) for rank in range(4)]
+def write(rank):
+    fd = os.open(f"m{rank % 2}/rank{rank}", os.O_WRONLY)
+    for i in range(16):
+        os.pwrite(fd, parts[rank], i << 20)
+    os.close(fd)
+threads = [threading.Thread(target=write, args=(rank,)) for rank in range(4)]
+for thread in threads:
+    thread.start()
+while any(thread.is_alive() for thread in threads):
+    assert os.stat("m0/rank0").st_size >= 0
+    time.sleep(0.01)
+assert open("f.dat", "rb").read() == merged(parts, 4096) * 16
+END
+    [ "$(stat_sum .cluster.stored_bytes)" -eq $((64 << 20)) ]
+    [ "$(jq .dirty_memory m0/.mpiio/stats.json)" -eq 0 ]
+    stop_nodes
+}
+
+@test "nodes: a full disk is told to those whose data is unsaved; with room again all is stored" {
+    mkdir disk
+    as_root mount -t tmpfs -o size=8m,mode=777 tmpfs disk
+    file=disk/f.dat
+    spec 1048576
+    start_nodes 2 -o flush_interval=0
+    # Of the others' blocks there is room for all.
+    head -c 5M /dev/zero >disk/filler
+    python <<'END'
+parts = [slice_of(rank, 1 << 20, 7) for rank in range(4)]
+files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
+for rank in range(2):
+    os.pwrite(files[rank], parts[rank], 0)
+os.fsync(files[0])
+for rank in range(4):
+    os.pwrite(files[rank], parts[rank], 4096 if rank == 0 else 0)
+results = [fails(os.fsync, fd) for fd in files]
+assert results[:2] == [None, None] and "ENOSPC" in results[2:], results
+failed = results.index("ENOSPC")
+assert fails(os.fsync, files[failed]) == "ENOSPC", "it is told as long as it is so"
+other = os.open(f"m{failed % 2}/rank{failed}", os.O_RDWR)
+assert fails(os.close, other) == "ENOSPC"
+assert os.pread(files[failed], 1 << 20, 0) == parts[failed]
+os.unlink("disk/filler")
+for fd in files:
+    os.fsync(fd)
+    os.close(fd)
+whole = open("disk/f.dat", "rb").read()
+for rank in range(1, 4):
+    assert whole[rank << 20:(rank + 1) << 20] == parts[rank], rank
+assert whole[4096:1 << 20] == parts[0][:-4096]
+assert whole[4 << 20:(4 << 20) + 4096] == parts[0][-4096:]
+END
+    stop_nodes
+    ! grep -q "not all is stored" log
+}
+
+@test "nodes: times that are set stay, though data was written before" {
+    spec 8
+    start_nodes 2
+    printf 'some data that is copied' >source
+    touch -d '2001-02-03 04:05:06' source
+    cp -p --no-preserve=mode,ownership source m0/rank1
+    [ "$(stat -c %Y m1/rank1)" -eq "$(stat -c %Y source)" ]
+    [ "$(stat -c %Y f.dat)" -eq "$(stat -c %Y source)" ]
+    cmp source <(head -c 24 m1/rank1)
+    stop_nodes
+}
+
+@test "nodes: local shows each node its block of ranks" {
+    spec 8 7
+    head -c 56 /dev/zero >f.dat
+    start_nodes 3 -o local
+    [ "$(ls m0)" = "rank0
+rank1" ]
+    [ "$(ls m1)" = "rank2
+rank3" ]
+    [ "$(ls m2)" = "rank4
+rank5
+rank6" ]
+    printf 12345678 >m2/rank6
+    [ "$(tail -c 8 f.dat)" = 12345678 ]
+    run ! cat m0/rank2
+    [ "$(PMI_RANK=3 readlink m1/self)" = rank3 ]
+    run ! env PMI_RANK=4 readlink m1/self
+    stop_nodes
+}
+
+@test "nodes: hints go to MPI-IO and back" {
+    spec 8 4 '"hints": {"cb_nodes": "1", "cb_buffer_size": "65536"},'
+    start_nodes 2
+    [ "$(jq -r .cluster.hints.cb_nodes m1/.mpiio/stats.json)" = 1 ]
+    [ "$(jq -r .cluster.hints.cb_buffer_size m0/.mpiio/stats.json)" = 65536 ]
+    [ "$(jq '.cluster.peers[0].last_heard_ms < 5000' m0/.mpiio/stats.json)" = true ]
+    stop_nodes
+}
+
+@test "nodes: all kinds of store, written through, and read-only" {
+    local options
+    for options in store=posix store=mpiio cache=through; do
+        rm -f f.dat
+        spec 8
+        start_nodes 2 -o "$options"
+        python <<'END'
+parts = [slice_of(rank, 80000, 9) for rank in range(4)]
+files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
+for rank in range(4):
+    os.write(files[rank], parts[rank])
+for fd in files:
+    os.fsync(fd)
+assert open("f.dat", "rb").read() == merged(parts, 8)
+for rank in range(4):
+    assert open(f"m{(rank + 1) % 2}/rank{rank}", "rb").read() == parts[rank]
+END
+        stop_nodes
+    done
+    start_nodes 2 -o ro
+    cmp <(head -c 8 f.dat) <(head -c 8 m1/rank0)
+    run ! sh -c 'printf x >m1/rank0'
+    stop_nodes
+}
+
+@test "nodes: one that cannot mount is told of with its host, and nothing is left" {
+    spec 8
+    mkdir m0
+    : >m1
+    run ! start_nodes 2
+    [ "$(cat err)" = "nodes: $(hostname): $tmp/m1: Not a directory" ]
+    run ! mountpoint -q m0
+    stop_nodes
+    rm m1
+    echo '{}' >s.json
+    run ! start_nodes 2
+    [ "$(wc -l <err)" -eq 1 ]
+    stop_nodes
+}
+
+@test "nodes: one is unmounted alone, with what it holds, and the others go on" {
+    spec 8
+    start_nodes 3 -o flush_interval=0
+    python <<'END'
+import ctypes, mmap
+fd = os.open("m1/rank1", os.O_RDWR)
+os.write(fd, b"AAAAAAAABBBBBBBB")
+with mmap.mmap(fd, 16) as view:
+    view[8:16] = b"mapped.."
+os.close(fd)
+END
+    as_root umount m1
+    python <<'END'
+part = slice_of(0, 4000, 1)
+fd = os.open("m0/rank0", os.O_RDWR)
+os.write(fd, part)
+os.fsync(fd)
+assert open("m2/rank0", "rb").read()[:4000] == part
+assert open("m2/rank1", "rb").read()[:16] == b"AAAAAAAAmapped.."
+END
+    [ "$(attribute m2 state)" = ok ]
+    grep -q 'node 1 .* is unmounted' log
+    kill -TERM "$(daemon_pid m2)"
+    for ((i = 0; i < 200; i++)); do
+        is_mounted m2 || break
+        sleep 0.05
+    done
+    printf 01234567 >m0/rank2
+    [ "$(tail -c +17 f.dat | head -c 8)" = 01234567 ]
+    stop_nodes
+}
+
+@test "nodes: all are unmounted from one of them, unless something is unsaved or in use" {
+    mkdir disk
+    as_root mount -t tmpfs -o size=8m,mode=777 tmpfs disk
+    file=disk/f.dat
+    spec 1048576
+    start_nodes 3 -o flush_interval=0
+    head -c 8M /dev/zero >disk/filler || true
+    exec 5<>m1/rank1
+    head -c 1M /dev/zero >&5
+    run ! setfattr -n user.mpiio.unmount -v 1 m0
+    [[ $(attribute m0 unsaved) == *"$(hostname): $tmp/m1: not all is stored: No space left on device"* ]]
+    is_mounted m0 && is_mounted m1
+    rm disk/filler
+    run ! setfattr -n user.mpiio.unmount -v 1 m0
+    [[ $(attribute m0 unsaved) == *"$tmp/m1: Device or resource busy"* ]]
+    exec 5>&-
+    setfattr -n user.mpiio.unmount -v 1 m0
+    ! is_mounted m1
+    ! is_mounted m2
+    is_mounted m0
+    stop_nodes
+    [ "$(stat -c %s disk/f.dat)" -eq 2097152 ]
+}
+
+@test "nodes: an engine that dies leaves each node on its own, with all that it holds" {
+    spec 8
+    start_nodes 3 -o flush_interval=0
+    python <<'END'
+import signal
+parts = [slice_of(rank, 400000, 1) for rank in range(4)]
+files = [os.open(f"m{rank % 3}/rank{rank}", os.O_RDWR) for rank in range(4)]
+for rank in range(4):
+    os.write(files[rank], parts[rank])
+mine = os.environ["MPIIO_TEST"].encode()
+def is_engine(pid):
+    try:
+        return (b"mpiio-engine" in os.readlink(f"/proc/{pid}/exe").encode() and
+                b"MPIIO_TEST=" + mine in open(f"/proc/{pid}/environ", "rb").read())
+    except OSError:
+        return False
+engines = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_engine(pid)]
+assert len(engines) == 3, engines
+os.kill(engines[1], signal.SIGKILL)
+for rank in range(4):
+    os.fsync(files[rank])
+assert open("f.dat", "rb").read() == merged(parts, 8)
+for rank in range(4):
+    assert os.getxattr(f"m{rank % 3}", "user.mpiio.state") == b"degraded"
+    os.pwrite(files[rank], b"written through.", 0)
+    assert open("f.dat", "rb").read()[rank * 8:rank * 8 + 8] == b"written "
+assert fails(os.setxattr, "m0", "user.mpiio.atomicity", b"1") == "EBUSY"
+END
+    grep -q "degraded: node .* (.*): " log
+    [ "$(jq '.cluster.dead.node >= 0' m0/.mpiio/stats.json)" = true ]
+    stop_nodes
+}
+
+@test "nodes: atomic mode on all of them, by attribute, while nothing is open" {
+    spec 8
+    head -c 3200 /dev/zero >f.dat
+    start_nodes 2
+    exec 5<m1/rank0
+    run -1 setfattr -n user.mpiio.atomicity -v 1 m0
+    [[ $output == *"Device or resource busy"* ]]
+    exec 5<&-
+    printf 'dirty...' >m1/rank3
+    setfattr -n user.mpiio.atomicity -v 1 m0
+    [ "$(attribute m1 atomicity)" -eq 1 ]
+    run -1 setfattr -n user.mpiio.atomicity -v 2 m0
+    python <<'END'
+import mmap
+one, other = os.open("m0/rank1", os.O_RDWR), os.open("m1/rank1", os.O_RDWR)
+for i in range(200):
+    part = slice_of(1, 800, i)
+    os.pwrite(one if i % 2 else other, part, 0)
+    assert os.pread(other if i % 2 else one, 800, 0) == part
+assert fails(mmap.mmap, one, 800) == "ENODEV"
+END
+    setfattr -n user.mpiio.atomicity -v 0 m1
+    [ "$(attribute m0 atomicity)" -eq 0 ]
+    python <<'END'
+one = os.open("m0/rank1", os.O_RDWR)
+before = open("f.dat", "rb").read()
+os.pwrite(one, b"cached..", 0)
+assert open("f.dat", "rb").read() == before
+os.fsync(one)
+assert open("m1/rank1", "rb").read()[:8] == b"cached.."
+END
+    grep -q "atomic mode is on" log
+    stop_nodes
+}
+
+@test "nodes: atomic mode: no call sees a part of another, on any node, nor of a foreign one" {
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "f.dat", "ranks": 2, "atomic": true, "views": {
+    "dealt": { "filetype": { "type": "scatter", "blocklength": 16 } },
+    "all": { "filetype": { "type": "broadcast" } } } }
+END
+    head -c 131072 /dev/zero >f.dat
+    start_nodes 2
+    python <<'END'
+import fcntl, multiprocessing, struct
+SIZE, end = 131072, time.time() + 3
+def whole(node, letter):
+    fd = os.open(f"m{node}/all/rank0", os.O_RDWR)
+    while time.time() < end:
+        os.pwrite(fd, letter * SIZE, 0)
+        data = os.pread(fd, SIZE, 0)
+        assert data in (b"a" * SIZE, b"b" * SIZE, b"f" * SIZE), "torn"
+def foreign():
+    fd = os.open("f.dat", os.O_RDWR)
+    lock = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, SIZE, 0)
+    unlock = struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, SIZE, 0)
+    while time.time() < end:
+        fcntl.fcntl(fd, fcntl.F_SETLKW, lock)
+        for start in range(0, SIZE, 8192):
+            os.pwrite(fd, b"f" * 8192, start)
+        assert os.pread(fd, SIZE, 0) == b"f" * SIZE
+        fcntl.fcntl(fd, fcntl.F_SETLKW, unlock)
+        time.sleep(0.001)
+jobs = [multiprocessing.Process(target=whole, args=(node, letter))
+        for node, letter in ((0, b"a"), (1, b"b"), (0, b"b"))]
+jobs.append(multiprocessing.Process(target=foreign))
+for job in jobs:
+    job.start()
+for job in jobs:
+    job.join()
+assert [job.exitcode for job in jobs] == [0] * 4
+END
+    [ "$(stat_sum .lock_waits)" -gt 0 ]
+    stop_nodes
+}
+
+@test "nodes: atomic mode on one, -o atomic; refused where there are no locks" {
+    spec 8
+    mount_spec s.json -o atomic
+    [ "$(attribute "$mnt" atomicity)" -eq 1 ]
+    [ "$(attribute "$mnt" nodes)" -eq 1 ]
+    printf 01234567 >"$mnt/rank0"
+    printf more >>"$mnt/rank0"
+    [ "$(head -c 8 f.dat)" = 01234567 ]
+    setfattr -n user.mpiio.atomicity -v 0 "$mnt"
+    [ "$(attribute "$mnt" atomicity)" -eq 0 ]
+    umount_all
+    cat >nolocks.c <<'END'
+#include <errno.h>
+#include <fcntl.h>
+int fcntl64(int fd, int command, ...);
+int fcntl64(int fd, int command, ...)
+{
+    (void)fd;
+    (void)command;
+    errno = ENOLCK;
+    return -1;
+}
+END
+    cc -shared -fPIC -o nolocks.so nolocks.c
+    run -1 env LD_PRELOAD="$tmp/nolocks.so" "$MPIIO_SBIN/mpiio-fused" -o atomic s.json "$mnt" 3>&-
+    [ "$output" = "mpiio-fused: $tmp/f.dat: atomic mode needs locks, which this filesystem has not" ]
+    ! is_mounted
+}
+
+@test "nodes: cache=back on one: stored at close, fsync, and by its age" {
+    spec 8
+    mount_spec s.json -o cache=back,flush_interval=1
+    exec 5<>"$mnt/rank0"
+    printf 01234567 >&5
+    [ ! -s f.dat ]
+    [ "$(cat "$mnt/rank0")" = 01234567 ]
+    sync "$mnt/rank0"
+    [ "$(cat f.dat)" = 01234567 ]
+    printf 89abcdef >&5
+    for ((i = 0; i < 200; i++)); do
+        [ "$(stat -c %s f.dat)" -lt 40 ] || break
+        sleep 0.05
+    done
+    [ "$(tail -c 8 f.dat)" = 89abcdef ]
+    exec 5>&-
+    printf ABCDEFGH >"$mnt/rank1"
+    [ "$(head -c 16 f.dat)" = 01234567ABCDEFGH ]
+    mpiio-umount "$mnt"
+}
