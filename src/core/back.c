@@ -284,17 +284,15 @@ int mpiio_back_wait(struct mpiio_back *back, uint64_t generation, const struct t
     return -error;
 }
 
-int mpiio_back_take_error(struct mpiio_back *back, uint64_t id)
+int mpiio_back_error(struct mpiio_back *back, uint64_t id)
 {
     struct mpiio_holder *holder;
     int error = 0;
 
     pthread_mutex_lock(&back->table);
     holder = mpiio_holder_find(&back->holders, id);
-    if (holder != NULL) {
-        error = holder->unreported != 0 ? holder->unreported : holder->unsaved;
-        holder->unreported = 0;
-    }
+    if (holder != NULL)
+        error = holder->unsaved;
     pthread_mutex_unlock(&back->table);
     return error;
 }

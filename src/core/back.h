@@ -106,7 +106,7 @@ int mpiio_back_freeze(struct mpiio_back *back, struct mpiio_frozen **frozen, siz
 /*
  * The frozen generation is dealt with: errors has for each of its blocks, in their order, 0 where
  * all of it is stored in the file, else the negative errno; NULL: all are stored. What is not
- * stored stays dirty and the slices that have data there are told (mpiio_back_take_error).
+ * stored stays dirty and the slices that have data there are told (mpiio_back_error).
  */
 void mpiio_back_resolve(struct mpiio_back *back, const int *errors);
 
@@ -123,10 +123,10 @@ uint64_t mpiio_back_generation(struct mpiio_back *back);
 int mpiio_back_wait(struct mpiio_back *back, uint64_t generation, const struct timespec *deadline);
 
 /*
- * The negative errno of what could not be stored of the slice with that id: if that was not taken
- * before, or if its data is still unsaved since. Else 0.
+ * The negative errno of what is unsaved, though it was tried, of the slice with that id; else 0.
+ * Nothing is dropped, so an error that was over before anybody asked is none.
  */
-int mpiio_back_take_error(struct mpiio_back *back, uint64_t id);
+int mpiio_back_error(struct mpiio_back *back, uint64_t id);
 
 /*
  * Stores all that is dirty by this process alone, exactly: freezes, stores and resolves; first what

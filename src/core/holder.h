@@ -13,8 +13,7 @@
 struct mpiio_holder {
     uint64_t id;
     int unsaved; /* negative errno: why some of its data was not stored the last time; 0: all was */
-    int unreported; /* the same, until it is taken */
-    int round;      /* for mpiio_back_resolve: what came of the generation under way */
+    int round;   /* for mpiio_back_resolve: what came of the generation under way */
 };
 
 /* All holders there ever were: a tree, NULL where empty. */

@@ -116,7 +116,7 @@ int mpiio_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool 
 void mpiio_lock_release(struct mpiio_locks *locks, struct mpiio_lock *lock)
 {
     /* A description that cannot let go of its lock does so when it is closed. */
-    if (set(lock->description, F_OFD_SETLK, 0, INT64_MAX, F_UNLCK) != 0)
+    if (set(lock->description, F_OFD_SETLKW, 0, INT64_MAX, F_UNLCK) != 0)
         close(lock->description);
     else
         give_description(locks, lock->description);

@@ -76,8 +76,6 @@ static void end_round(const void *node, VISIT visit, void *closure)
     if (holder->round == 0 && for_everyone != NULL)
         holder->round = for_everyone->error;
     holder->unsaved = holder->round;
-    if (holder->round != 0)
-        holder->unreported = holder->round;
 }
 
 /*

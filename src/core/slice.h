@@ -31,7 +31,7 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_
 void mpiio_slice_free(struct mpiio_slice *slice);
 
 /*
- * Gives the slice the number by which write-back tells of its errors (mpiio_back_take_error). It is
+ * Gives the slice the number by which write-back tells of its errors (mpiio_back_error). It is
  * 0 before. Slices with one id count as one. To be called before the slice is used.
  */
 void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id);
@@ -112,7 +112,7 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  *
  * Where the store writes back (back.h) the bytes are acknowledged, and seen by reads of all slices
  * of the store, before they are in the file; an error of the file is then told by
- * mpiio_back_take_error instead, and the call may wait for room.
+ * mpiio_back_error instead, and the call may wait for room.
  */
 ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
                           int64_t offset);

@@ -19,7 +19,7 @@ struct mpiio_store {
     int fd;
     bool writable;
     struct mpiio_back *_Atomic back; /* where slices write to, borrowed; NULL: to the file */
-    struct mpiio_windows windows; /* for writing too where the store is writable */
+    struct mpiio_windows windows;    /* for writing too where the store is writable */
     struct mpiio_behind behind;
     pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
     pthread_mutex_t grow_lock;   /* held while space behind the end is prepared for a scatter */

@@ -32,7 +32,7 @@ struct model {
     bool is_frozen;
     struct mpiio_frozen *list;
     size_t count;
-    int unsaved[SLICES], unreported[SLICES];
+    int unsaved[SLICES];
 };
 
 static struct model model;
@@ -172,7 +172,7 @@ static inline void settle_block(int64_t block, int error)
     for (int i = 0; i < SLICES && error != 0; i++)
         if (model.frozen.wrote[block][i]) {
             model.active.wrote[block][i] = true;
-            model.unsaved[i] = model.unreported[i] = error;
+            model.unsaved[i] = error;
         }
 }
 
@@ -247,10 +247,9 @@ static inline void check_file(void)
 static inline void check_errors(void)
 {
     int number = below(model.slices);
-    int error = model.unreported[number] != 0 ? model.unreported[number] : model.unsaved[number];
+    int error = model.unsaved[number];
 
-    assert_int_equal(mpiio_back_take_error(model.back, (uint64_t)number + 100), error);
-    model.unreported[number] = 0;
+    assert_int_equal(mpiio_back_error(model.back, (uint64_t)number + 100), error);
 }
 
 static inline void check_stats(void)

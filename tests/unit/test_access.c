@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accesses of atomic mode: those that share bytes exclude each other, those that share none do not,
+ * and other processes see locks from the first byte to the last.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "access.h"
+#include "slice_fixture.h"
+
+static struct mpiio_accesses accesses;
+static int file;
+
+static int start(void **state)
+{
+    (void)state;
+    file = make_file();
+    return mpiio_accesses_init(&accesses, file, true);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    mpiio_accesses_destroy(&accesses);
+    close(file);
+    return 0;
+}
+
+/* What kind of lock another process finds in its way when it wants [first, last] exclusively. */
+static int foreign_finds(int64_t first, int64_t last)
+{
+    int status;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock range = {.l_type = F_WRLCK, .l_start = first, .l_len = last - first + 1};
+
+        _exit(fcntl(file, F_GETLK, &range) == 0 ? range.l_type : 255);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* An access in a thread of its own, which holds it until it is told to end it. */
+struct accessor {
+    pthread_t thread;
+    const struct vs_map *map;
+    int64_t position, length;
+    bool writes;
+    atomic_bool has, go;
+};
+
+static void pause_a_moment(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void *access_file(void *argument)
+{
+    struct accessor *accessor = argument;
+    struct mpiio_access access;
+
+    if (mpiio_access_begin(&accesses, accessor->map, accessor->position, accessor->length,
+                           accessor->writes, &access) != 0)
+        return NULL;
+    atomic_store(&accessor->has, true);
+    while (!atomic_load(&accessor->go))
+        pause_a_moment();
+    mpiio_access_end(&accesses, &access);
+    return NULL;
+}
+
+static void begin(struct accessor *accessor)
+{
+    assert_int_equal(pthread_create(&accessor->thread, NULL, access_file, accessor), 0);
+}
+
+/* It gets its turn; or it is still waiting after a while. */
+static bool gets_turn(struct accessor *accessor, bool expected)
+{
+    for (int i = 0; i < (expected ? 20000 : 30) && !atomic_load(&accessor->has); i++)
+        pause_a_moment();
+    return atomic_load(&accessor->has);
+}
+
+static void finish(struct accessor *accessor)
+{
+    atomic_store(&accessor->go, true);
+    pthread_join(accessor->thread, NULL);
+    assert_true(atomic_load(&accessor->has));
+}
+
+static void interleaved_writers_hold_one_lock_together(void **state)
+{
+    struct vs_view *even = make_vector(0, 8, 16), *odd = make_vector(8, 8, 16);
+    struct accessor a = {.map = vs_view_map(even), .length = 800, .writes = true};
+    struct accessor b = {.map = vs_view_map(odd), .position = 80, .length = 800, .writes = true};
+    struct accessor reader = {.map = vs_view_map(odd), .position = 960, .length = 8};
+    struct mpiio_access_stats stats;
+
+    (void)state;
+    begin(&a);
+    assert_true(gets_turn(&a, true));
+    assert_int_equal(foreign_finds(0, 0), F_WRLCK);
+    assert_int_equal(foreign_finds(1591, 1591), F_WRLCK);
+    assert_int_equal(foreign_finds(1592, 1 << 20), F_UNLCK);
+    begin(&b);
+    assert_true(gets_turn(&b, true));
+    begin(&reader);
+    assert_true(gets_turn(&reader, true));
+    assert_int_equal(foreign_finds(1592, 1592), F_WRLCK);
+    finish(&a);
+    assert_int_equal(foreign_finds(168, 168), F_WRLCK);
+    finish(&b);
+    finish(&reader);
+    assert_int_equal(foreign_finds(0, 1 << 20), F_UNLCK);
+    mpiio_accesses_stats(&accesses, &stats);
+    assert_int_equal(stats.calls, 3);
+    assert_int_equal(stats.waits + stats.lock_waits, 0);
+    vs_view_unref(even);
+    vs_view_unref(odd);
+}
+
+static void those_that_share_a_byte_wait_in_their_order(void **state)
+{
+    struct vs_view *even = make_vector(0, 8, 16), *all = make_view("\"disp\": 0");
+    struct accessor reader = {.map = vs_view_map(even), .length = 80};
+    struct accessor writer = {
+        .map = vs_view_map(all), .position = 151, .length = 1, .writes = true};
+    struct accessor late = {.map = vs_view_map(even), .position = 72, .length = 16};
+    struct accessor beside = {.map = vs_view_map(even), .position = 0, .length = 72};
+
+    (void)state;
+    begin(&reader);
+    assert_true(gets_turn(&reader, true));
+    begin(&writer);
+    assert_false(gets_turn(&writer, false));
+    begin(&late); /* it does not overtake the writer */
+    assert_false(gets_turn(&late, false));
+    begin(&beside);
+    assert_true(gets_turn(&beside, true));
+    finish(&reader);
+    finish(&beside);
+    assert_true(gets_turn(&writer, true));
+    assert_false(gets_turn(&late, false));
+    finish(&writer);
+    finish(&late);
+    vs_view_unref(even);
+    vs_view_unref(all);
+}
+
+static void a_foreign_lock_is_waited_for(void **state)
+{
+    struct accessor append = {.position = 4, .length = INT64_MAX - 4, .writes = true};
+    struct mpiio_access_stats stats;
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 20, .l_len = 1};
+    char path[64];
+    int other;
+
+    (void)state;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    other = open(path, O_RDWR);
+    assert_true(other >= 0);
+    assert_int_equal(fcntl(other, F_OFD_SETLK, &range), 0);
+    begin(&append);
+    assert_false(gets_turn(&append, false));
+    range.l_type = F_UNLCK;
+    assert_int_equal(fcntl(other, F_OFD_SETLK, &range), 0);
+    assert_true(gets_turn(&append, true));
+    assert_int_equal(foreign_finds(0, 3), F_UNLCK);
+    finish(&append);
+    mpiio_accesses_stats(&accesses, &stats);
+    assert_int_equal(stats.lock_waits, 1);
+    close(other);
+}
+
+/*
+ * Random accesses of threads: who reads a byte counts in one half of the byte's counter, who writes
+ * in the other, and each sees at once whether somebody is there who must not be.
+ */
+#define BYTES   256
+#define VIEWS   6
+#define THREADS 6
+#define ROUNDS  400
+
+static struct vs_view *views[VIEWS];
+static atomic_int inside[BYTES];
+static atomic_bool wrong;
+
+static void mark(const struct vs_map *map, int64_t position, int64_t length, int by, bool writes)
+{
+    struct vs_runs runs;
+    struct vs_run run;
+
+    vs_runs_start(&runs, map, position, length);
+    while (vs_runs_next(&runs, &run)) {
+        for (int64_t i = run.displacement; i < run.displacement + run.length; i++) {
+            int before = atomic_fetch_add(&inside[i], by);
+
+            if (by > 0 && (writes ? before != 0 : before >= 1 << 16))
+                atomic_store(&wrong, true);
+        }
+    }
+}
+
+static void *access_at_random(void *argument)
+{
+    unsigned seed = (unsigned)(uintptr_t)argument;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        const struct vs_map *map = vs_view_map(views[rand_r(&seed) % VIEWS]);
+        int64_t position = rand_r(&seed) % 24, length = rand_r(&seed) % 16;
+        bool writes = rand_r(&seed) % 2;
+        struct mpiio_access access;
+
+        if (mpiio_access_begin(&accesses, map, position, length, writes, &access) != 0)
+            atomic_store(&wrong, true);
+        mark(map, position, length, writes ? 1 << 16 : 1, writes);
+        if (rand_r(&seed) % 4 == 0)
+            sched_yield();
+        mark(map, position, length, writes ? -(1 << 16) : -1, writes);
+        mpiio_access_end(&accesses, &access);
+    }
+    return NULL;
+}
+
+static void random_accesses_exclude_each_other(void **state)
+{
+    static const char *const filetypes[VIEWS] = {
+        "\"disp\": 0",
+        "\"filetype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 2, \"stride\": 3}",
+        "\"filetype\": {\"type\": \"indexed_block\", \"blocklength\": 1, \"displacements\": [1, "
+        "4]}",
+        "\"disp\": 3, \"filetype\": {\"type\": \"vector\", \"count\": 3, \"blocklength\": 1, "
+        "\"stride\": 2}",
+        "\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, \"oldtype\": "
+        "{\"type\": \"indexed_block\", \"blocklength\": 1, \"displacements\": [0, 5]}}",
+        "\"disp\": 5",
+    };
+    pthread_t threads[THREADS];
+
+    (void)state;
+    for (int i = 0; i < VIEWS; i++)
+        views[i] = make_view("%s", filetypes[i]);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, access_at_random, (void *)(i + 1)), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_false(atomic_load(&wrong));
+    for (int i = 0; i < VIEWS; i++)
+        vs_view_unref(views[i]);
+    assert_int_equal(foreign_finds(0, 1 << 20), F_UNLCK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(interleaved_writers_hold_one_lock_together, start, end),
+        cmocka_unit_test_setup_teardown(those_that_share_a_byte_wait_in_their_order, start, end),
+        cmocka_unit_test_setup_teardown(a_foreign_lock_is_waited_for, start, end),
+        cmocka_unit_test_setup_teardown(random_accesses_exclude_each_other, start, end),
+    };
+
+    return cmocka_run_group_tests_name("access", tests, NULL, NULL);
+}
