@@ -360,6 +360,23 @@ static bool is_ready(const struct group *group)
     return group->state == GROUP_OPEN && group->missing == 0;
 }
 
+/* A run that could not be stored as a whole, by block: those that can be are no failures. */
+static void store_by_block(struct engine_home *home, struct group *group, struct mpiio_range run,
+                           struct engine_file *file, struct mpiio_epoch_counters *counters)
+{
+    int64_t start = run.start, end = run.start + run.length;
+    size_t count = 0;
+
+    while (start < end) {
+        int64_t edge = (start / BLOCK_SIZE + 1) * BLOCK_SIZE;
+
+        edge = edge < end ? edge : end;
+        home->ranges[count++] = (struct mpiio_range){start, edge - start};
+        start = edge;
+    }
+    store_ranges(home, group, count, file, counters);
+}
+
 /* Collective: each node writes a long run of its own, or joins with none, most times. */
 static void store_long_runs(struct engine_home *home, int64_t most, struct engine_file *file,
                             struct mpiio_epoch_counters *counters)
@@ -378,7 +395,8 @@ static void store_long_runs(struct engine_home *home, int64_t most, struct engin
         error =
             engine_file_write_all(file, run->group->data + range.start, (size_t)range.length,
                                   run->group->number * (int64_t)GROUP_SIZE + range.start, counters);
-        fail_range(run->group, &range, error);
+        if (error != 0)
+            store_by_block(home, run->group, range, file, counters);
     }
 }
 
