@@ -402,14 +402,24 @@ static int64_t set_timer(struct fs_flusher *flusher, int64_t deadline)
     return deadline != 0 ? deadline : now_ms() + interval;
 }
 
-/* True once the time has come and there is something to store. */
+/*
+ * True once the time has come and there is something to store; when it comes again, there is
+ * perhaps nothing, and then it goes on no more.
+ */
 static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
 {
+    struct mpiio_back *back = flusher->session->back;
+
     if (*deadline == 0 || now_ms() < *deadline)
         return false;
     *deadline = 0;
     atomic_store(&flusher->armed, false);
-    return !mpiio_back_is_empty(flusher->session->back);
+    if (mpiio_back_is_empty(back)) {
+        mpiio_back_trim(back);
+        return false;
+    }
+    atomic_store(&flusher->armed, true);
+    return true;
 }
 
 static void *work(void *data)

@@ -130,7 +130,7 @@ int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter)
 
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
 {
-    return session->back != NULL ? mpiio_back_take_error(session->back, handle->slice->inode) : 0;
+    return session->back != NULL ? mpiio_back_error(session->back, handle->slice->inode) : 0;
 }
 
 int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)

@@ -72,7 +72,7 @@ END
 python() {
     {
         cat <<'END'
-import errno, os, sys, threading, time
+import errno, json, os, sys, threading, time
 
 def fails(call, *arguments):
     try:
@@ -80,6 +80,13 @@ def fails(call, *arguments):
     except OSError as error:
         return errno.errorcode[error.errno]
     return None
+
+def await_true(condition):
+    for i in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
 
 def slice_of(rank, length, seed):
     """What a rank writes: no two ranks or seeds alike."""
@@ -191,19 +198,15 @@ END
 @test "nodes: what nobody syncs is stored after flush_interval" {
     spec 8
     start_nodes 2 -o flush_interval=1
-    exec 5<>m0/rank0 6<>m1/rank1
-    printf 01234567 >&5
-    printf 89abcdef >&6
-    [ ! -s f.dat ]
-    for ((i = 0; i < 200; i++)); do
-        if [ "$(cat f.dat)" = 0123456789abcdef ]; then
-            break
-        fi
-        sleep 0.05
-    done
-    [ "$(cat f.dat)" = 0123456789abcdef ]
-    [ "$(stat_sum .dirty_bytes)" -eq 0 ]
-    exec 5>&- 6>&-
+    python <<'END'
+first, second = os.open("m0/rank0", os.O_RDWR), os.open("m1/rank1", os.O_RDWR)
+begin = time.monotonic()
+os.write(first, b"01234567")
+os.write(second, b"89abcdef")
+assert os.stat("f.dat").st_size == 0 or time.monotonic() - begin > 0.9
+await_true(lambda: open("f.dat", "rb").read() == b"0123456789abcdef")
+await_true(lambda: json.load(open("m0/.mpiio/stats.json"))["dirty_bytes"] == 0)
+END
     stop_nodes
 }
 
@@ -231,39 +234,42 @@ END
 }
 
 @test "nodes: a full disk is told to those whose data is unsaved; with room again all is stored" {
+    local how
     mkdir disk
     as_root mount -t tmpfs -o size=8m,mode=777 tmpfs disk
-    file=disk/f.dat
-    spec 1048576
-    start_nodes 2 -o flush_interval=0
-    # Of the others' blocks there is room for all.
-    head -c 5M /dev/zero >disk/filler
-    python <<'END'
+    for how in auto posix mpiio; do
+        rm -f disk/*
+        file=disk/f.dat
+        spec 1048576
+        start_nodes 2 -o "flush_interval=0,store=$how"
+        head -c 5M /dev/zero >disk/filler
+        python <<'END'
 parts = [slice_of(rank, 1 << 20, 7) for rank in range(4)]
 files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
 for rank in range(2):
-    os.pwrite(files[rank], parts[rank], 0)
+    os.pwrite(files[rank], parts[3 - rank], 0)
 os.fsync(files[0])
 for rank in range(4):
-    os.pwrite(files[rank], parts[rank], 4096 if rank == 0 else 0)
+    os.pwrite(files[rank], parts[rank], 0)
+# The last one has no room.
 results = [fails(os.fsync, fd) for fd in files]
-assert results[:2] == [None, None] and "ENOSPC" in results[2:], results
-failed = results.index("ENOSPC")
-assert fails(os.fsync, files[failed]) == "ENOSPC", "it is told as long as it is so"
-other = os.open(f"m{failed % 2}/rank{failed}", os.O_RDWR)
-assert fails(os.close, other) == "ENOSPC"
-assert os.pread(files[failed], 1 << 20, 0) == parts[failed]
+assert results == [None, None, None, "ENOSPC"], results
+assert fails(os.fsync, files[3]) == "ENOSPC", "it is told as long as it is so"
+assert fails(os.close, os.open("m1/rank3", os.O_RDWR)) == "ENOSPC"
+assert os.pread(files[3], 1 << 20, 0) == parts[3]
+assert open("disk/f.dat", "rb").read()[:3 << 20] == merged(parts, 1 << 20)[:3 << 20]
+# Dirty data of others is not in the way of what is stored.
+os.pwrite(files[0], parts[1], 0)
+os.fsync(files[0])
+os.pwrite(files[0], parts[0], 0)
 os.unlink("disk/filler")
 for fd in files:
     os.fsync(fd)
     os.close(fd)
-whole = open("disk/f.dat", "rb").read()
-for rank in range(1, 4):
-    assert whole[rank << 20:(rank + 1) << 20] == parts[rank], rank
-assert whole[4096:1 << 20] == parts[0][:-4096]
-assert whole[4 << 20:(4 << 20) + 4096] == parts[0][-4096:]
+assert open("disk/f.dat", "rb").read() == merged(parts, 1 << 20)
 END
-    stop_nodes
+        stop_nodes
+    done
     ! grep -q "not all is stored" log
 }
 
@@ -387,7 +393,8 @@ END
     start_nodes 3 -o flush_interval=0
     head -c 8M /dev/zero >disk/filler || true
     exec 5<>m1/rank1
-    head -c 1M /dev/zero >&5
+    run ! sh -c 'head -c 1M /dev/zero >&5'
+    [ "$output" = "head: write error: No space left on device" ]
     run ! setfattr -n user.mpiio.unmount -v 1 m0
     [[ $(attribute m0 unsaved) == *"$(hostname): $tmp/m1: not all is stored: No space left on device"* ]]
     is_mounted m0 && is_mounted m1
@@ -544,19 +551,17 @@ END
 @test "nodes: cache=back on one: stored at close, fsync, and by its age" {
     spec 8
     mount_spec s.json -o cache=back,flush_interval=1
-    exec 5<>"$mnt/rank0"
-    printf 01234567 >&5
-    [ ! -s f.dat ]
-    [ "$(cat "$mnt/rank0")" = 01234567 ]
-    sync "$mnt/rank0"
-    [ "$(cat f.dat)" = 01234567 ]
-    printf 89abcdef >&5
-    for ((i = 0; i < 200; i++)); do
-        [ "$(stat -c %s f.dat)" -lt 40 ] || break
-        sleep 0.05
-    done
-    [ "$(tail -c 8 f.dat)" = 89abcdef ]
-    exec 5>&-
+    python <<'END'
+fd = os.open("mnt/rank0", os.O_RDWR)
+begin = time.monotonic()
+os.write(fd, b"01234567")
+assert os.stat("f.dat").st_size == 0 or time.monotonic() - begin > 0.9
+assert open("mnt/rank0", "rb").read() == b"01234567"
+os.fsync(os.open("mnt/rank0", os.O_RDONLY))
+assert open("f.dat", "rb").read() == b"01234567"
+os.write(fd, b"89abcdef")
+await_true(lambda: open("f.dat", "rb").read()[32:] == b"89abcdef")
+END
     printf ABCDEFGH >"$mnt/rank1"
     [ "$(head -c 16 f.dat)" = 01234567ABCDEFGH ]
     mpiio-umount "$mnt"
