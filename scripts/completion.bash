@@ -51,8 +51,10 @@ _mpiio_mount() {
     case $prev in
     -o | --options)
         [[ $cur == *,* ]] && before=${cur%,*},
-        _mpiio_offer "${cur##*,}" "ro rw create unique narrow=refuse narrow=truncate log= threads=
-            max_read= fsname= allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
+        _mpiio_offer "${cur##*,}" "ro rw create unique narrow=refuse narrow=truncate atomic local log= threads= max_read= fsname=
+            cache=auto cache=through cache=back store=auto store=posix store=mpiio
+            dirty_max= flush_interval= peer_timeout=
+            allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
         COMPREPLY=("${COMPREPLY[@]/#/$before}")
         return
         ;;

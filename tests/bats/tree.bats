@@ -270,19 +270,27 @@ assert buffer.raw[:size].count(b"\0") == 8
 EOF
 }
 
-@test "tree: a spec that asks for atomic mode is not mounted" {
+@test "tree: a spec may ask for atomic mode" {
     spec 2
     jq '.atomic = true' t.json >atomic.json
-    run -2 mount_spec atomic.json
-    [ "$output" = "mpiio-mount: atomic.json: /atomic: atomic mode is not supported" ]
-    run ! is_mounted
+    mount_spec atomic.json
+    [ "$(getfattr --only-values --absolute-names -n user.mpiio.atomicity "$mnt")" = 1 ]
 }
 
-@test "tree: atomic mode cannot be set, other attributes are fixed" {
+@test "tree: atomic mode is set while no slice is open; other attributes are fixed" {
     spec 4
     mount_spec t.json
-    run ! setfattr -n user.mpiio.atomicity -v 1 "$mnt"
-    [[ $output == *"Operation not supported"* ]]
+    setfattr -n user.mpiio.atomicity -v 1 "$mnt"
+    [ "$(getfattr --only-values --absolute-names -n user.mpiio.atomicity "$mnt")" = 1 ]
+    exec 5<"$mnt/rank0"
+    run ! setfattr -n user.mpiio.atomicity -v 0 "$mnt"
+    [[ $output == *"Device or resource busy"* ]]
+    exec 5<&-
+    setfattr -n user.mpiio.atomicity -v 0 "$mnt"
+    run ! setfattr -n user.mpiio.atomicity -v yes "$mnt"
+    [[ $output == *"Invalid argument"* ]]
+    run ! setfattr -n user.mpiio.unmount -v 1 "$mnt"
+    [[ $output == *"Operation not permitted"* ]]
     run ! setfattr -n user.mpiio.state -v x "$mnt"
     [[ $output == *"Operation not permitted"* ]]
     run ! setfattr -x user.mpiio.rank "$mnt/rank0"
@@ -420,7 +428,12 @@ EOF
     run -2 mpiio-fused -o threads=0 t.json "$mnt"
     run -2 mpiio-fused -o frob t.json "$mnt"
     [[ $output == *"mpiio-fused: unknown mount option: frob"* ]]
-    run -2 mpiio-fused -o atomic t.json "$mnt"
+    for option in cache=some store=ssd dirty_max=1 dirty_max=1X flush_interval=-1 peer_timeout=0; do
+        run -2 mpiio-fused -o "$option" t.json "$mnt"
+        [[ $output == "mpiio-fused: ${option%%=*}= needs "* ]]
+    done
+    run -2 mpiio-fused --engine-fd x t.json "$mnt"
+    run -1 mpiio-fused --engine-fd 77 t.json "$mnt"
     run -1 mpiio-fused t.json nowhere
     [ "$output" = "mpiio-fused: nowhere: No such file or directory" ]
     run -1 mpiio-fused t.json t.dat
