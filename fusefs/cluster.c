@@ -16,6 +16,8 @@
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
+/* An engine that is at work is looked at so often, in ms. */
+#define WATCH_INTERVAL 1000
 
 /* Talking to the engine. */
 
@@ -56,6 +58,7 @@ int fs_cluster_init(struct fs_session *session, int fd)
         return 1;
     cluster->node = (int)message.node.node;
     cluster->nodes = (int)message.node.nodes;
+    cluster->engine_pid = message.node.pid;
     cluster->engine = pidfd_open(message.node.pid, 0);
     /* The process with that number is the engine as long as it is this one's parent. */
     if (cluster->engine < 0 || getppid() != message.node.pid)
@@ -336,14 +339,58 @@ uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_coun
     return epochs;
 }
 
+/* True where the engine's process is stopped, as by SIGSTOP. */
+static bool is_stopped(const struct fs_cluster *cluster)
+{
+    char path[64], text[512] = "";
+    const char *state;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)cluster->engine_pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    if (fgets(text, sizeof(text), file) == NULL)
+        text[0] = '\0';
+    fclose(file);
+    state = strrchr(text, ')');
+    return state != NULL && (state[2] == 'T' || state[2] == 't');
+}
+
+/*
+ * Waits until the engine has something to say. -ETIMEDOUT: it was stopped for as long as makes a
+ * silent node a dead one; its daemon is alive and well, so nobody else would notice.
+ */
+static int await_engine(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct pollfd file = {.fd = mpiio_channel_fd(cluster->channel), .events = POLLIN};
+    int stopped = 0;
+
+    for (;;) {
+        int changed = poll(&file, 1, WATCH_INTERVAL);
+
+        if (changed > 0)
+            return 0;
+        if (changed < 0 && errno != EINTR)
+            return -errno;
+        stopped = changed == 0 && is_stopped(cluster) ? stopped + WATCH_INTERVAL : 0;
+        if (stopped >= session->options->peer_timeout)
+            return -ETIMEDOUT;
+    }
+}
+
 /* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
  */
-static int exchange(struct fs_cluster *cluster, const struct mpiio_message_run *run,
+static int exchange(struct fs_session *session, const struct mpiio_message_run *run,
                     const struct mpiio_run_block *blocks, int32_t *errors, int *status)
 {
+    struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
     int failed = mpiio_channel_send_run(cluster->channel, run, blocks);
 
+    if (failed == 0)
+        failed = await_engine(session);
     if (failed == 0)
         failed = mpiio_channel_receive(cluster->channel, &message);
     if (failed == 0 && (message.type != MPIIO_MESSAGE_RESULT ||
@@ -376,7 +423,7 @@ static int store_frozen(struct fs_session *session, struct mpiio_message_run *ru
         list[i] =
             (struct mpiio_run_block){.block = frozen[i].block, .slot = (uint32_t)frozen[i].slot};
     if (failed == 0)
-        failed = exchange(&session->cluster, run, list, errors, status);
+        failed = exchange(session, run, list, errors, status);
     for (uint32_t i = 0; i < run->count && failed == 0 && *blocks == 0; i++)
         *blocks = errors[i];
     if (failed == 0 && session->back != NULL)
@@ -384,6 +431,13 @@ static int store_frozen(struct fs_session *session, struct mpiio_message_run *ru
     free(list);
     free(errors);
     return failed;
+}
+
+static const char *why_lost(int error)
+{
+    if (error == -ETIMEDOUT)
+        return "its engine is stopped";
+    return error == -EPIPE ? "its engine has ended" : strerror(-error);
 }
 
 int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int *blocks)
@@ -400,15 +454,14 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int 
     *blocks = frozen_error;
     if (frozen_error != 0) {
         /* The others wait for this node all the same: it joins with nothing. */
-        failed = exchange(&session->cluster, &run, NULL, NULL, &result);
+        failed = exchange(session, &run, NULL, NULL, &result);
     } else {
         failed = store_frozen(session, &run, frozen, &result, blocks);
         free(frozen);
     }
     /* What is frozen stays so: this node will store it alone. */
     if (failed != 0)
-        fs_cluster_engine_lost(session,
-                               failed == -EPIPE ? "its engine has ended" : strerror(-failed));
+        fs_cluster_engine_lost(session, why_lost(failed));
     if (failed == 0)
         failed = status != 0 ? status : result;
     return failed;

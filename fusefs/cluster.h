@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../src/core/message.h"
 #include "../src/core/peers.h"
@@ -20,6 +21,7 @@ struct fs_cluster {
     int node, nodes;
     struct mpiio_channel *channel; /* to the engine; NULL: there is none */
     int engine;                    /* its process, a pidfd; -1: none */
+    pid_t engine_pid;              /* its number */
     struct mpiio_peers *peers;     /* NULL: not met yet */
 
     pthread_mutex_t lock;
