@@ -201,10 +201,13 @@ static int change_here(struct fs_session *session, bool value)
     return failed;
 }
 
+/* Other nodes may hold something, too: they store it in an epoch of their own. */
 static int change_everywhere(struct fs_session *session, bool value)
 {
-    int failed;
+    int failed = fs_flusher_wait(&session->flusher, true);
 
+    if (failed != 0)
+        return failed;
     fs_control_call(&session->control, true);
     failed = mpiio_peers_set_atomicity(session->cluster.peers, value, CHANGE_TIMEOUT);
     fs_control_call(&session->control, false);

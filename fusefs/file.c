@@ -141,15 +141,12 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
  * itself; what is left to tell is that others could not have the file stored, and that something
  * of the slice is not stored yet, or has no value that can be.
  */
-static int do_flush(struct fs_session *session, struct fs_handle *handle)
+static int do_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
     int failed = fs_sync_missed(session, handle);
-    int torn;
 
     if (handle->slice == NULL)
         return failed;
-    fs_store_lost(session);
-    torn = handle->writes ? fs_settle(session, handle->slice) : 0;
     if (failed == 0)
         failed = torn;
     if (failed == 0)
@@ -161,7 +158,7 @@ static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,
                          const struct fs_flushed *flushed)
 {
     (void)flushed; /* what it says of this slice is told by do_flush */
-    fuse_reply_err(waiter->request, -do_flush(session, waiter->handle));
+    fuse_reply_err(waiter->request, -do_flush(session, waiter->handle, waiter->torn));
     free(waiter);
 }
 
@@ -170,31 +167,35 @@ static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,
  * where it will be.
  */
 static bool is_flushed_first(struct fs_session *session, fuse_req_t request,
-                             struct fs_handle *handle)
+                             struct fs_handle *handle, int torn)
 {
     struct fs_flusher *flusher = &session->flusher;
 
-    if (handle->slice == NULL || !handle->writes || !fs_flusher_is_on(flusher))
-        return false;
-    fs_settle_first(session, handle->slice);
-    if (fs_flusher_is_clean(flusher, false) || fs_atomic_is_on(&session->atomic))
+    if (handle->slice == NULL || !handle->writes || !fs_flusher_is_on(flusher) ||
+        fs_flusher_is_clean(flusher, false) || fs_atomic_is_on(&session->atomic))
         return false;
     return fs_flush_first(session, &(struct fs_waiter){.done = tell_flushed,
                                                        .request = request,
-                                                       .handle = handle}) == 0;
+                                                       .handle = handle,
+                                                       .torn = torn}) == 0;
 }
 
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
+    struct fs_handle *handle = fs_handle_of(info);
+    int torn = 0;
 
     (void)inode;
     fs_count(session, FS_OTHER);
     if (session->writeback)
-        fs_handle_flushed(session, fs_handle_of(info));
-    if (is_flushed_first(session, request, fs_handle_of(info)))
-        return;
-    fuse_reply_err(request, -do_flush(session, fs_handle_of(info)));
+        fs_handle_flushed(session, handle);
+    if (handle->slice != NULL)
+        fs_store_lost(session);
+    if (handle->slice != NULL && handle->writes)
+        torn = fs_settle_first(session, handle->slice);
+    if (!is_flushed_first(session, request, handle, torn))
+        fuse_reply_err(request, -do_flush(session, handle, torn));
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)

@@ -124,7 +124,7 @@ int fs_settle(struct fs_session *session, const struct fs_slice *slice);
 void fs_give_up(struct fs_session *session, struct fs_slice *slice);
 
 /* fs_settle before a flush, which what it stores is to be in. sync.c; thread-safe. */
-void fs_settle_first(struct fs_session *session, const struct fs_slice *slice);
+int fs_settle_first(struct fs_session *session, const struct fs_slice *slice);
 
 /* Writes text as JSON does; its bytes count as Latin-1. stats.c */
 void fs_stats_string(FILE *out, const char *text);

@@ -45,11 +45,13 @@ int fs_settle(struct fs_session *session, const struct fs_slice *slice)
     return failed;
 }
 
-void fs_settle_first(struct fs_session *session, const struct fs_slice *slice)
+int fs_settle_first(struct fs_session *session, const struct fs_slice *slice)
 {
-    fs_settle(session, slice);
+    int torn = fs_settle(session, slice);
+
     if (session->back != NULL && !mpiio_back_is_empty(session->back))
         fs_flusher_wrote(&session->flusher);
+    return torn;
 }
 
 /* The kernel's pages have what was given up: they go now, or else when the slice is opened. */
@@ -79,6 +81,8 @@ void fs_give_up(struct fs_session *session, struct fs_slice *slice)
                          (long long)node.rank, offset, strerror(-failed));
     }
     fs_losses_end_write(&session->losses, begun);
+    if (session->back != NULL && !mpiio_back_is_empty(session->back))
+        fs_flusher_wrote(&session->flusher);
     if (dropped)
         drop_pages(session, slice);
 }
@@ -144,22 +148,22 @@ int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
 
 int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
 {
+    int torn, failed;
+
     fs_store_lost(session);
-    fs_settle(session, handle->slice);
-    return fs_sync_told(session, handle, sync_file(session, data_only));
+    torn = fs_settle(session, handle->slice);
+    failed = sync_file(session, data_only);
+    return fs_sync_told(session, handle, failed != 0 ? failed : torn);
 }
 
 int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int failed)
 {
-    int missed, lost, torn;
+    int missed, lost;
 
-    torn = fs_settle(session, handle->slice);
     missed = fs_sync_missed(session, handle);
     lost = fs_losses_error(&session->losses, handle->slice->inode);
     if (failed == 0)
         failed = missed;
-    if (failed == 0)
-        failed = torn;
     if (failed == 0)
         failed = lost;
     if (failed == 0)

@@ -146,7 +146,8 @@ static void answer_write(struct fs_session *session, fuse_req_t request, fuse_in
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
                          const struct fs_flushed *flushed)
 {
-    int failed = fs_sync_told(session, waiter->handle, flushed->status);
+    int failed = fs_sync_told(session, waiter->handle,
+                              flushed->status != 0 ? flushed->status : waiter->torn);
 
     if (failed != 0)
         fuse_reply_err(waiter->request, -failed);
@@ -163,19 +164,20 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
 static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                        struct fs_handle *handle, int flags, off_t offset, size_t size)
 {
-    int failed;
+    int failed, torn;
 
     if (!handle->direct || !(flags & (O_SYNC | O_DSYNC)))
         return 0;
     if (!fs_flusher_is_on(&session->flusher))
         return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
     fs_store_lost(session);
-    fs_settle_first(session, handle->slice);
+    torn = fs_settle_first(session, handle->slice);
     failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
                                                          .sync = true,
                                                          .request = request,
                                                          .inode = inode,
                                                          .handle = handle,
+                                                         .torn = torn,
                                                          .offset = offset,
                                                          .size = size});
     return failed != 0 ? failed : 1;
@@ -286,7 +288,8 @@ static int refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t in
 static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
                         const struct fs_flushed *flushed)
 {
-    int result = fs_sync_told(session, waiter->handle, flushed->status);
+    int result = fs_sync_told(session, waiter->handle,
+                              flushed->status != 0 ? flushed->status : waiter->torn);
 
     if (result == 0)
         result = refresh(session, waiter->request, waiter->inode, waiter->handle);
@@ -300,22 +303,25 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
                     struct fs_handle *handle, bool data_only)
 {
     struct fs_flusher *flusher = &session->flusher;
-    int failed;
+    int failed, torn;
 
     if (handle->slice == NULL)
         return 0;
     if (!fs_flusher_is_on(flusher)) {
         failed = fs_sync_handle(session, handle, data_only);
-    } else if (fs_flusher_is_clean(flusher, true)) {
-        failed = fs_sync_told(session, handle, 0);
+        return failed != 0 ? failed : refresh(session, request, inode, handle);
+    }
+    fs_store_lost(session);
+    torn = fs_settle_first(session, handle->slice);
+    if (fs_flusher_is_clean(flusher, true)) {
+        failed = fs_sync_told(session, handle, torn);
     } else {
-        fs_store_lost(session);
-        fs_settle_first(session, handle->slice);
         failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_synced,
                                                              .sync = true,
                                                              .request = request,
                                                              .inode = inode,
-                                                             .handle = handle});
+                                                             .handle = handle,
+                                                             .torn = torn});
         return failed != 0 ? failed : 1;
     }
     return failed != 0 ? failed : refresh(session, request, inode, handle);

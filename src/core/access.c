@@ -17,6 +17,13 @@ struct mpiio_hold {
     unsigned shares; /* so far */
 };
 
+static _Thread_local bool held;
+
+bool mpiio_access_is_held(void)
+{
+    return held;
+}
+
 int mpiio_accesses_init(struct mpiio_accesses *accesses, int fd, bool writable)
 {
     struct mpiio_lock lock;
@@ -259,19 +266,20 @@ int mpiio_access_begin(struct mpiio_accesses *accesses, const struct vs_map *map
     pthread_mutex_lock(&accesses->lock);
     join_list(accesses, access);
     pthread_mutex_unlock(&accesses->lock);
-    if (access->start >= access->end)
-        return 0;
-    access->hold = share(accesses, access);
-    if (access->hold == NULL)
+    if (access->start < access->end)
+        access->hold = share(accesses, access);
+    if (access->start < access->end && access->hold == NULL)
         error = lock_file(accesses, access);
     if (error != 0)
         leave(accesses, access);
+    held = error == 0;
     return error;
 }
 
 /* The lock goes first: who comes next in this process takes it anew, and others may have it. */
 void mpiio_access_end(struct mpiio_accesses *accesses, struct mpiio_access *access)
 {
+    held = false;
     if (access->hold != NULL)
         let_go(accesses, access->hold);
     leave(accesses, access);

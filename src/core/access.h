@@ -55,11 +55,15 @@ void mpiio_accesses_destroy(struct mpiio_accesses *accesses);
  * Waits until the positions [position, position + length) of map may be read, or written; with map
  * NULL, these bytes of the file, length INT64_MAX - position: all from there on. The map outlives
  * the access, which is the caller's, until mpiio_access_end. 0, or a negative errno of lock.h, and
- * then there is nothing to be ended. Thread-safe.
+ * then there is nothing to be ended. The thread that begins an access ends it, and has no other one
+ * meanwhile. Thread-safe.
  */
 int mpiio_access_begin(struct mpiio_accesses *accesses, const struct vs_map *map, int64_t position,
                        int64_t length, bool writes, struct mpiio_access *access);
 void mpiio_access_end(struct mpiio_accesses *accesses, struct mpiio_access *access);
+
+/* True where this thread is in an access: it must not wait for a lock of what that has locked. */
+bool mpiio_access_is_held(void);
 
 struct mpiio_access_stats {
     uint64_t calls, waits, lock_waits; /* see above */

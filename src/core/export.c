@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "store_private.h"
 
 /*
@@ -70,7 +71,11 @@ static void release(struct mpiio_store *store, struct held *held)
 static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
                    struct held *held)
 {
-    int error = mpiio_lock_acquire(&store->locks, start, end, exclusive, &held->lock);
+    int error = -EOPNOTSUPP;
+
+    /* An access has the elements locked already. */
+    if (!mpiio_access_is_held())
+        error = mpiio_lock_acquire(&store->locks, start, end, exclusive, &held->lock);
 
     held->locked = error == 0;
     if (error != 0 && error != -EOPNOTSUPP)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "access.h"
 #include "back.h"
 #include "cover.h"
 #include "fetch.h"
@@ -138,12 +137,6 @@ static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
         return there;
     there = there > offset ? there - offset : 0;
     return there < bytes ? there : bytes;
-}
-
-int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_accesses *accesses, int64_t offset,
-                       int64_t length, bool writes, struct mpiio_access *access)
-{
-    return mpiio_access_begin(accesses, vs_view_map(slice->view), offset, length, writes, access);
 }
 
 void mpiio_slice_fetch(struct mpiio_slice *slice, int64_t position, size_t length, void *buffer,

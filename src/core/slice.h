@@ -47,7 +47,8 @@ bool mpiio_slice_is_writable(const struct mpiio_slice *slice);
 
 /*
  * Begins an access to the slice's bytes [offset, offset + length), as mpiio_access_begin (access.h)
- * does; mpiio_access_end ends it, before the slice is freed.
+ * does, and to all of the elements that these are in; mpiio_access_end ends it, before the slice is
+ * freed.
  */
 struct mpiio_accesses;
 struct mpiio_access;

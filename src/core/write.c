@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "access.h"
 #include "export.h"
 #include "slice_private.h"
 #include "store_private.h"
@@ -191,6 +192,22 @@ static void positions_of(const struct mpiio_slice *slice, int64_t *offset, int64
     last = mpiio_codec_element(slice->codec, *end - 1);
     *offset = mpiio_codec_element(slice->codec, *offset).position;
     *end = last.position + (int64_t)last.conversion->file;
+}
+
+int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_accesses *accesses, int64_t offset,
+                       int64_t length, bool writes, struct mpiio_access *access)
+{
+    int64_t end;
+
+    if (offset < 0)
+        return -EINVAL;
+    if (length > slice->limit - offset)
+        length = slice->limit > offset ? slice->limit - offset : 0;
+    end = offset + length;
+    if (length > 0)
+        positions_of(slice, &offset, &end);
+    return mpiio_access_begin(accesses, vs_view_map(slice->view), offset, end - offset, writes,
+                              access);
 }
 
 int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)

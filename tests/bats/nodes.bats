@@ -566,3 +566,33 @@ END
     [ "$(head -c 16 f.dat)" = 01234567ABCDEFGH ]
     mpiio-umount "$mnt"
 }
+
+@test "nodes: converted slices: written back, parts of values, and in atomic mode" {
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "f.dat", "ranks": 2,
+  "view": { "etype": "long_double", "filetype": { "type": "scatter" }, "datarep": "external32" } }
+END
+    : >f.dat
+    start_nodes 2
+    python <<'END'
+import numpy
+values = [numpy.arange(500, dtype=numpy.longdouble) * (rank + 3) for rank in range(2)]
+def write_all(how):
+    files = [os.open(f"m{rank}/rank{rank}", os.O_RDWR) for rank in range(2)]
+    for rank in range(2):
+        data = values[rank].tobytes()
+        for start in range(0, len(data), how):
+            os.pwrite(files[rank], data[start:start + how], start)
+    for fd in files:
+        os.fsync(fd)
+        os.close(fd)
+    for rank in range(2):
+        have = numpy.frombuffer(open(f"m{1 - rank}/rank{rank}", "rb").read(), numpy.longdouble)
+        assert (have == values[rank]).all(), (how, rank)
+write_all(100)
+values[0] += 1
+os.setxattr("m0", "user.mpiio.atomicity", b"1")
+write_all(100)
+END
+    stop_nodes
+}
