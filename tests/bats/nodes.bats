@@ -18,6 +18,7 @@ teardown() {
 start_nodes() {
     local count=$1 launcher i
     shift
+    rm -f out err
     for ((i = 0; i < count; i++)); do
         mkdir -p "m$i"
     done
@@ -50,7 +51,7 @@ stop_nodes() {
         fi
     done
     for ((i = 0; i < 400; i++)); do
-        if [ -z "$(marked | grep -vx "$BASHPID")" ]; then
+        if ! marked | grep -qvx "$BASHPID"; then
             return 0
         fi
         sleep 0.05
@@ -68,7 +69,7 @@ END
     : >>"${file:-f.dat}"
 }
 
-# python [ARGUMENT]...: runs the program on standard input, which has some words of its own.
+# python: runs the program on standard input, which has some words of its own.
 python() {
     {
         cat <<'END'
@@ -99,7 +100,7 @@ def merged(parts, block):
 END
         cat
     } >program.py
-    timeout -s KILL 100 /usr/bin/python3 program.py "$@"
+    timeout -s KILL 100 /usr/bin/python3 program.py
 }
 
 # stat_sum KEY: over the nodes, of what stats.json tells.
@@ -270,7 +271,7 @@ assert open("disk/f.dat", "rb").read() == merged(parts, 1 << 20)
 END
         stop_nodes
     done
-    ! grep -q "not all is stored" log
+    run ! grep -q "not all is stored" log
 }
 
 @test "nodes: times that are set stay, though data was written before" {
@@ -403,8 +404,8 @@ END
     [[ $(attribute m0 unsaved) == *"$tmp/m1: Device or resource busy"* ]]
     exec 5>&-
     setfattr -n user.mpiio.unmount -v 1 m0
-    ! is_mounted m1
-    ! is_mounted m2
+    run ! is_mounted m1
+    run ! is_mounted m2
     is_mounted m0
     stop_nodes
     [ "$(stat -c %s disk/f.dat)" -eq 2097152 ]
@@ -545,7 +546,7 @@ END
     cc -shared -fPIC -o nolocks.so nolocks.c
     run -1 env LD_PRELOAD="$tmp/nolocks.so" "$MPIIO_SBIN/mpiio-fused" -o atomic s.json "$mnt" 3>&-
     [ "$output" = "mpiio-fused: $tmp/f.dat: atomic mode needs locks, which this filesystem has not" ]
-    ! is_mounted
+    run ! is_mounted
 }
 
 @test "nodes: cache=back on one: stored at close, fsync, and by its age" {
