@@ -113,17 +113,29 @@ static void write_pointer(struct vs_error *error, const struct vs_place *place)
     *out = '\0';
 }
 
-static void write_line_and_column(struct vs_error *error, const struct vs_text *text,
-                                  const char *at)
+void vs_place_at(struct vs_error *error, const char *start, const char *at)
 {
     error->line = error->column = 1;
-    for (const char *c = text->bytes; c < at; c++) {
+    for (const char *c = start; c < at; c++) {
         if (*c == '\n') {
             error->line++;
             error->column = 1;
         } else if (((unsigned char)*c & 0xc0) != 0x80) {
             error->column++;
         }
+    }
+}
+
+/* Where the value at pointer, or what holds it, comes from. */
+static const char *find_origin(const struct vs_text *text, const char *pointer)
+{
+    char part[sizeof((struct vs_error *)0)->pointer];
+    snprintf(part, sizeof part, "%s", pointer);
+    for (;;) {
+        json_t *offset = json_object_get(text->origins, part);
+        if (offset || !part[0])
+            return text->shorthand + json_integer_value(offset);
+        *strrchr(part, '/') = '\0';
     }
 }
 
@@ -139,9 +151,13 @@ int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_
     vsnprintf(error->reason, sizeof error->reason, format, arguments);
     va_end(arguments);
     write_pointer(error, place);
+    if (text->shorthand) {
+        vs_place_at(error, text->shorthand, find_origin(text, error->pointer));
+        return error->code;
+    }
     const char *at = text->length ? find_place(text, place, at_key) : NULL;
     if (at)
-        write_line_and_column(error, text, at);
+        vs_place_at(error, text->bytes, at);
     return error->code;
 }
 

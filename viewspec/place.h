@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "arena.h"
 #include "error.h"
 
@@ -22,6 +24,8 @@ struct vs_text {
     const char *source; /* the name errors carry */
     const char *bytes;  /* JSON that was parsed without error */
     size_t length;
+    const char *shorthand; /* what the JSON was translated from; NULL: nothing */
+    json_t *origins;       /* JSON pointer -> byte offset in shorthand; borrowed */
 };
 
 /*
@@ -32,6 +36,9 @@ struct vs_text {
  */
 int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
             bool at_key, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Sets the line and column of the character at `at` in the text that begins at start. */
+void vs_place_at(struct vs_error *error, const char *start, const char *at);
 
 /* Notes that memory ran out. Returns -ENOMEM, or the code of an earlier error. */
 int vs_fail_memory(struct vs_error *error, const struct vs_text *text);

@@ -6,6 +6,7 @@
 
 #include "build.h"
 #include "compile.h"
+#include "translate.h"
 
 #define MAX_RANKS INT32_MAX
 
@@ -21,6 +22,8 @@ struct vs_spec {
     struct vs_arena arena;
     struct vs_text text;
     char *bytes;
+    char *shorthand; /* NULL: bytes were not translated */
+    json_t *origins; /* of text, where they were */
     json_t *root;
     json_t *defines; /* name -> string, from -D */
     char *file;
@@ -250,8 +253,11 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
         return fail_at(spec, error, "file", "the file's name is empty");
     if (overrides->file)
         spec->file = strdup(overrides->file);
+    else if (!name && overrides->file_optional)
+        return 0;
     else if (!name)
-        return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing");
+        return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing%s",
+                       spec->shorthand ? ": give it with -f" : "");
     else
         spec->file = vs_path_from(folder, name);
     return spec->file ? 0 : no_memory(spec, error);
@@ -283,10 +289,12 @@ static int check_rest(const struct vs_spec *spec, struct vs_error *error)
     return 0;
 }
 
+/* The keys of a spec, in the order in which it is printed. */
+static const char *const keys[] = {"viewspec", "file",  "ranks", "let",    "types",
+                                   "view",     "views", "hints", "atomic", NULL};
+
 static int check_head(const struct vs_spec *spec, struct vs_error *error)
 {
-    static const char *const keys[] = {"viewspec", "file",  "ranks", "let",    "types",
-                                       "view",     "views", "hints", "atomic", NULL};
     if (vs_check_keys(error, &spec->text, NULL, spec->root, keys))
         return error->code;
     json_t *version = json_object_get(spec->root, "viewspec");
@@ -423,7 +431,7 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     memcpy(bytes, text, length);
     bytes[length] = '\0';
     spec->bytes = bytes;
-    spec->text = (struct vs_text){source, bytes, length};
+    spec->text = (struct vs_text){.source = source, .bytes = bytes, .length = length};
     spec->text.source = vs_arena_text(&spec->arena, source);
     json_error_t json;
     if (!spec->text.source)
@@ -432,6 +440,36 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
         note_syntax(spec, &json, error);
     else
         resolve(spec, folder, overrides, error);
+    if (error->code)
+        vs_spec_free(spec);
+    else
+        *result = spec;
+    return error->code;
+}
+
+int vs_spec_parse_shorthand(const char *text, const char *source, const char *folder,
+                            const struct vs_overrides *overrides, struct vs_spec **result,
+                            struct vs_error *error)
+{
+    static const struct vs_overrides none = {0};
+    overrides = overrides ? overrides : &none;
+    struct vs_spec *spec = calloc(1, sizeof *spec);
+    if (!spec)
+        return note(error, -ENOMEM, source, "out of memory");
+    spec->root = vs_shorthand_translate(text, source, overrides->defines, overrides->define_count,
+                                        &spec->origins, error);
+    spec->bytes = spec->root ? vs_pretty(spec->root) : NULL;
+    spec->shorthand = strdup(text);
+    spec->text.source = vs_arena_text(&spec->arena, source);
+    if (!spec->bytes || !spec->shorthand || !spec->text.source) {
+        note(error, -ENOMEM, source, "out of memory");
+    } else {
+        spec->text.bytes = spec->bytes;
+        spec->text.length = strlen(spec->bytes);
+        spec->text.shorthand = spec->shorthand;
+        spec->text.origins = spec->origins;
+        resolve(spec, folder, overrides, error);
+    }
     if (error->code)
         vs_spec_free(spec);
     else
@@ -449,18 +487,21 @@ void vs_spec_free(struct vs_spec *spec)
     }
     vs_representations_free(spec->representations);
     json_decref(spec->root);
+    json_decref(spec->origins);
     json_decref(spec->defines);
     json_decref(spec->scope.indexes);
     free(spec->file);
     free(spec->bytes);
+    free(spec->shorthand);
     vs_arena_free(&spec->arena);
     free(spec);
 }
 
-const char *vs_spec_text(const struct vs_spec *spec, size_t *length)
+const char *vs_spec_text(const struct vs_spec *spec, size_t *length, bool *shorthand)
 {
-    *length = spec->text.length;
-    return spec->bytes;
+    *shorthand = spec->shorthand;
+    *length = *shorthand ? strlen(spec->shorthand) : spec->text.length;
+    return *shorthand ? spec->shorthand : spec->bytes;
 }
 
 const char *vs_spec_file(const struct vs_spec *spec)
@@ -512,7 +553,7 @@ char *vs_spec_resolved(const struct vs_spec *spec)
 {
     json_t *root = json_copy(spec->root);
     json_t *let = json_copy(json_object_get(root, "let"));
-    int error = json_object_set_new(root, "file", json_string(spec->file));
+    int error = spec->file ? json_object_set_new(root, "file", json_string(spec->file)) : 0;
     error |= json_object_set_new(root, "ranks", json_integer(spec->ranks));
     for (size_t i = 0; i < spec->scope.count; i++) {
         json_t *value = spec->scope.states[i] == VS_COMMON
@@ -523,7 +564,12 @@ char *vs_spec_resolved(const struct vs_spec *spec)
     if (let)
         error |= json_object_set(root, "let", let);
     json_decref(let);
-    char *text = error ? NULL : json_dumps(root, JSON_INDENT(2));
+    json_t *sorted = json_object();
+    for (size_t i = 0; keys[i]; i++)
+        if (json_object_get(root, keys[i]))
+            error |= json_object_set(sorted, keys[i], json_object_get(root, keys[i]));
+    char *text = error ? NULL : vs_pretty(sorted);
+    json_decref(sorted);
     json_decref(root);
     return text;
 }

@@ -44,6 +44,7 @@ struct vs_overrides {
     int64_t ranks;              /* -n RANKS, 1 .. 2^31-1; 0: the text's */
     const char *const *defines; /* -D NAME=VALUE, each as "NAME=VALUE" */
     size_t define_count;
+    bool file_optional;            /* a text without "file" will do: vs_spec_file is NULL then */
     const char *datarep;           /* data representation of all views; NULL: the text's */
     const char *datarep_library;   /* its library, where it is the user's own; else NULL */
     vs_datarep_load *load_datarep; /* NULL: user-defined representations are refused */
@@ -66,13 +67,28 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
                   const struct vs_overrides *overrides, struct vs_spec **spec,
                   struct vs_error *error);
 
+/*
+ * The same for a view in shorthand (shorthand.h), for which overrides->defines define names. The
+ * spec is that of the JSON it is translated to; lines and columns of errors, those of vs_spec_view
+ * too, are places in the shorthand.
+ */
+int vs_spec_parse_shorthand(const char *text, const char *source, const char *folder,
+                            const struct vs_overrides *overrides, struct vs_spec **spec,
+                            struct vs_error *error);
+
 /* Frees a spec; views compiled from it stay valid. NULL is allowed. */
 void vs_spec_free(struct vs_spec *spec);
 
-/* The text that was parsed, length bytes. Borrowed: valid as long as the spec. */
-const char *vs_spec_text(const struct vs_spec *spec, size_t *length);
+/*
+ * The text that was parsed, length bytes, and whether it is a view in shorthand. Borrowed: valid as
+ * long as the spec.
+ */
+const char *vs_spec_text(const struct vs_spec *spec, size_t *length, bool *shorthand);
 
-/* The path of the shared file: the folder is put before a relative one. Borrowed. */
+/*
+ * The path of the shared file: the folder is put before a relative one. NULL where overrides made
+ * it optional and there is none. Borrowed.
+ */
 const char *vs_spec_file(const struct vs_spec *spec);
 
 /* Number of ranks, 1 .. 2^31-1. */
@@ -95,9 +111,9 @@ bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, co
 
 /*
  * The spec as it was resolved, as JSON text that can be read again: overrides applied, "let"
- * evaluated where it does not depend on the rank, "file" as vs_spec_file, libraries of data
- * representations with absolute paths. A new string, the
- * caller's to free(); NULL without memory.
+ * evaluated where it does not depend on the rank, "file" as vs_spec_file (none where that is NULL),
+ * libraries of data representations with absolute paths. A new string, the caller's to free(); NULL
+ * without memory.
  */
 char *vs_spec_resolved(const struct vs_spec *spec);
 

@@ -81,7 +81,7 @@ static char *absolute_file(const char *file)
 }
 
 /* Parses text with what overrides leave out filled in, and their paths absolute. */
-static int parse(const char *text, size_t length, const char *path,
+static int parse(const char *text, size_t length, bool shorthand, const char *path,
                  const struct vs_overrides *overrides, struct vs_spec **spec,
                  struct vs_error *error)
 {
@@ -103,7 +103,8 @@ static int parse(const char *text, size_t length, const char *path,
     } else {
         resolved.file = file;
         resolved.datarep_library = library;
-        result = vs_spec_parse(text, length, path, folder, &resolved, spec, error);
+        result = shorthand ? vs_spec_parse_shorthand(text, path, folder, &resolved, spec, error)
+                           : vs_spec_parse(text, length, path, folder, &resolved, spec, error);
     }
     free(file);
     free(library);
@@ -120,16 +121,23 @@ int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, stru
     if (result)
         fail(error, result, path);
     else
-        result = parse(text, length, path, overrides, spec, error);
+        result = parse(text, length, false, path, overrides, spec, error);
     free(text);
     return result;
+}
+
+int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overrides,
+                              struct vs_spec **spec, struct vs_error *error)
+{
+    return parse(text, strlen(text), true, "--view", overrides, spec, error);
 }
 
 int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
                       const struct vs_overrides *overrides, struct vs_spec **again,
                       struct vs_error *error)
 {
+    bool shorthand;
     size_t length;
-    const char *text = vs_spec_text(spec, &length);
-    return parse(text, length, path, overrides, again, error);
+    const char *text = vs_spec_text(spec, &length, &shorthand);
+    return parse(text, length, shorthand, path, overrides, again, error);
 }

@@ -16,6 +16,13 @@ int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, stru
                     struct vs_error *error);
 
 /*
+ * The same for a view in shorthand (shorthand.h), by vs_spec_parse_shorthand. Relative paths are
+ * taken from the working folder. Errors carry the source "--view".
+ */
+int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overrides,
+                              struct vs_spec **spec, struct vs_error *error);
+
+/*
  * Parses the text of spec, which was loaded from path, again with other overrides, as
  * mpiio_spec_load does: path itself, which may be a pipe, is not read again.
  */

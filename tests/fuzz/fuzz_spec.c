@@ -4,6 +4,8 @@
  * maps are sound: positions and displacements are each other's inverse, runs are where the map
  * says, and sizes grow with the file.
  *
+ * With FUZZ_SHORTHAND the text is a view in shorthand, and what it resolves to is a spec.
+ *
  * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
 #include <stdint.h>
@@ -109,11 +111,49 @@ static void check_view(const struct vs_view *view)
     }
 }
 
+#ifdef FUZZ_SHORTHAND
+static int parse(const uint8_t *data, size_t size, struct vs_spec **spec, struct vs_error *error)
+{
+    static const char *const defines[] = {"n=5", "m=n*2"};
+    static const struct vs_overrides overrides = {
+        .file = "/f", .defines = defines, .define_count = 2};
+    char *text = strndup((const char *)data, size);
+
+    CHECK(text);
+    int rc = vs_spec_parse_shorthand(text, "fuzz", "/", &overrides, spec, error);
+    CHECK(!rc || (error->line > 0 && error->column > 0));
+    free(text);
+    return rc;
+}
+
+static void check_resolved(const char *text)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+
+    CHECK(vs_spec_parse(text, strlen(text), "fuzz", "/", NULL, &spec, &error) == 0);
+    char *again = vs_spec_resolved(spec);
+    CHECK(strcmp(text, again) == 0);
+    free(again);
+    vs_spec_free(spec);
+}
+#else
+static int parse(const uint8_t *data, size_t size, struct vs_spec **spec, struct vs_error *error)
+{
+    return vs_spec_parse((const char *)data, size, "fuzz", "/", NULL, spec, error);
+}
+
+static void check_resolved(const char *text)
+{
+    CHECK(text);
+}
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
-    int rc = vs_spec_parse((const char *)data, size, "fuzz", "/", NULL, &spec, &error);
+    int rc = parse(data, size, &spec, &error);
 
     if (rc) {
         CHECK(error.code == rc && error.reason[0] && !spec);
@@ -134,7 +174,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             vs_view_unref(view);
         }
     }
-    free(vs_spec_resolved(spec));
+    char *text = vs_spec_resolved(spec);
+    check_resolved(text);
+    free(text);
     vs_spec_free(spec);
     return 0;
 }

@@ -62,12 +62,16 @@ char *__wrap_strdup(const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
+static const char *const one_name[] = {"n=4"};
+
+static const struct vs_overrides with_file = {.file = "f", .defines = one_name, .define_count = 1};
+
 static void *json_allocate(size_t size)
 {
     return !spare_json && fails() ? NULL : __real_malloc(size);
 }
 
-/* A spec of tests/specs/valid, or the text of one. */
+/* A spec of tests/specs/valid, or the text of one, or a view in shorthand behind "--view ". */
 static int load(const char *name)
 {
     struct vs_error error = {0};
@@ -77,7 +81,9 @@ static int load(const char *name)
     snprintf(path, sizeof(path), "../specs/valid/%s.json", name);
     int rc = name[0] == '{' ? vs_spec_parse(name, strlen(name), "text", "/folder", &with_made_up,
                                             &spec, &error)
-                            : mpiio_spec_load(path, NULL, &spec, &error);
+             : strncmp(name, "--view ", 7) == 0
+                 ? mpiio_spec_load_shorthand(name + 7, &with_file, &spec, &error)
+                 : mpiio_spec_load(path, NULL, &spec, &error);
     for (size_t v = 0; !rc && v < vs_spec_view_count(spec); v++) {
         for (int64_t rank = 0; !rc && rank < vs_spec_ranks(spec); rank++) {
             struct vs_view *view = NULL;
@@ -117,8 +123,14 @@ static const char user_defined[] =
     "{\"datarep\": {\"name\": \"other\", \"library\": \"x.so\"}}]}}";
 
 static const char *const names[] = {
-    "several-views",       "struct-etype", "constructor-darray", "constructor-struct",
-    "constructor-indexed", "per-rank",     user_defined};
+    "several-views",
+    "struct-etype",
+    "constructor-darray",
+    "constructor-struct",
+    "constructor-indexed",
+    "per-rank",
+    user_defined,
+    "--view darray 4xn block,cyclic(1) on 2x2 of 2 int at 8 * n every 1k as big-endian"};
 
 static void own_allocations(void **state)
 {

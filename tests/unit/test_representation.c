@@ -245,7 +245,9 @@ static void overridden(void **state)
             vs_view_unref(view);
         }
         size_t length;
-        assert_string_equal(vs_spec_text(spec, &length), text);
+        bool shorthand;
+        assert_string_equal(vs_spec_text(spec, &length, &shorthand), text);
+        assert_false(shorthand);
         assert_int_equal(length, strlen(text));
         char *again = vs_spec_resolved(spec);
         vs_spec_free(spec);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_SHORTHAND_H
+#define VS_SHORTHAND_H
+
+#include <stddef.h>
+
+#include "error.h"
+
+/*
+ * A view in one line of words instead of JSON (viewspec(5), SHORTHAND), such as
+ * "darray 1000x1000 block,cyclic(8) on 2x2 of double at 4096". Nothing can be said in it that JSON
+ * cannot say: it is translated, and the JSON is what counts.
+ */
+
+/* The longest shorthand that is read, bytes. */
+#define VS_SHORTHAND_MAX_BYTES 65536
+
+/*
+ * Translates text. source is the name that errors carry. Each of the defines ("NAME=VALUE", as -D
+ * has them) becomes a name of "let", which text can use; they may be NULL where define_count is 0.
+ * Returns the JSON text of a spec without "file", a new string, the caller's to free(); or NULL
+ * with error filled: -EINVAL with line and column in text, -ENOMEM. Local, thread-safe.
+ */
+char *vs_shorthand_json(const char *text, const char *source, const char *const *defines,
+                        size_t define_count, struct vs_error *error);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "words.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_EXPRESSION 512 /* bytes, and one for its end */
+#define MAX_NESTING    64
+
+int vs_words_fail(struct vs_words *w, const char *at, const char *format, ...)
+{
+    struct vs_error *error = w->error;
+    if (error->code)
+        return error->code;
+    error->code = -EINVAL;
+    snprintf(error->source, sizeof error->source, "%s", w->text.source);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->reason, sizeof error->reason, format, arguments);
+    va_end(arguments);
+    vs_place_at(error, w->text.bytes, at);
+    return error->code;
+}
+
+char vs_words_peek(struct vs_words *w)
+{
+    while (isspace((unsigned char)*w->at))
+        w->at++;
+    return w->error->code ? '\0' : *w->at;
+}
+
+bool vs_words_accept(struct vs_words *w, char wanted)
+{
+    if (vs_words_peek(w) != wanted)
+        return false;
+    w->at++;
+    return true;
+}
+
+bool vs_words_is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+size_t vs_words_length(struct vs_words *w)
+{
+    size_t length = 0;
+    vs_words_peek(w);
+    while (vs_words_is_name(w->at[length]))
+        length++;
+    return length;
+}
+
+bool vs_words_accept_word(struct vs_words *w, const char *word)
+{
+    size_t length = vs_words_length(w);
+    if (w->error->code || length != strlen(word) || strncmp(w->at, word, length) != 0)
+        return false;
+    w->at += length;
+    return true;
+}
+
+int vs_words_expected(struct vs_words *w, const char *what)
+{
+    if (!vs_words_peek(w))
+        return vs_words_fail(w, w->at, "expected %s at the end", what);
+    return vs_words_fail(w, w->at, "expected %s, found '%.*s'", what,
+                         (int)strcspn(w->at, " \t\n") > 20 ? 20 : (int)strcspn(w->at, " \t\n"),
+                         w->at);
+}
+
+/* An expression as it is read. */
+struct expression {
+    char text[MAX_EXPRESSION];
+    size_t length;
+    int64_t literal; /* where it is nothing but a number */
+    int tokens, nesting;
+};
+
+static void add(struct vs_words *w, struct expression *e, const char *token, size_t length)
+{
+    if (length >= sizeof e->text - e->length) {
+        vs_words_fail(w, w->at, "the expression is longer than %d characters", MAX_EXPRESSION - 1);
+        return;
+    }
+    memcpy(e->text + e->length, token, length);
+    e->length += length;
+    e->text[e->length] = '\0';
+    e->tokens++;
+}
+
+/* Decimal digits and a suffix; "4x4" is two numbers, and so is "4kx4k". */
+static void number(struct vs_words *w, struct expression *e)
+{
+    static const char suffixes[] = "kmgt";
+    const char *start = w->at, *suffix;
+    int64_t value = 0;
+    bool overflow = false;
+    for (; isdigit((unsigned char)*w->at); w->at++)
+        overflow |= __builtin_mul_overflow(value, 10, &value) ||
+                    __builtin_add_overflow(value, *w->at - '0', &value);
+    suffix = *w->at ? strchr(suffixes, tolower((unsigned char)*w->at)) : NULL;
+    if (suffix) {
+        overflow |=
+            __builtin_mul_overflow(value, INT64_C(1024) << (10 * (suffix - suffixes)), &value);
+        w->at++;
+    }
+    if (vs_words_is_name(*w->at) && *w->at != 'x') {
+        vs_words_fail(w, start, "'%.20s' is neither a number nor a name", start);
+        return;
+    }
+    if (overflow) {
+        vs_words_fail(w, start, "%.*s exceeds 2^63-1", (int)(w->at - start), start);
+        return;
+    }
+    char digits[24];
+    add(w, e, digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
+    e->literal = value;
+}
+
+static bool is_defined(const struct vs_words *w, const char *name, size_t length)
+{
+    for (size_t i = 0; i < w->define_count; i++)
+        if (strncmp(w->defines[i], name, length) == 0 && w->defines[i][length] == '=')
+            return true;
+    return (length == 4 && strncmp(name, "rank", 4) == 0) ||
+           (length == 5 && strncmp(name, "ranks", 5) == 0);
+}
+
+static void terms(struct vs_words *w, struct expression *e);
+
+static void in_parentheses(struct vs_words *w, struct expression *e, int values)
+{
+    if (++e->nesting > MAX_NESTING) {
+        vs_words_fail(w, w->at, "nested too deep");
+        return;
+    }
+    if (!vs_words_accept(w, '('))
+        vs_words_expected(w, "'('");
+    add(w, e, "(", 1);
+    terms(w, e);
+    if (values == 2) {
+        if (!vs_words_accept(w, ','))
+            vs_words_expected(w, "','");
+        add(w, e, ", ", 2);
+        terms(w, e);
+    }
+    if (!vs_words_accept(w, ')'))
+        vs_words_expected(w, "')'");
+    add(w, e, ")", 1);
+    e->nesting--;
+}
+
+static void operand(struct vs_words *w, struct expression *e)
+{
+    while (vs_words_accept(w, '-'))
+        add(w, e, "-", 1);
+    char next = vs_words_peek(w);
+    const char *start = w->at;
+    if (isdigit((unsigned char)next)) {
+        number(w, e);
+    } else if (next == '(') {
+        in_parentheses(w, e, 1);
+    } else if (vs_words_accept_word(w, "min") || vs_words_accept_word(w, "max")) {
+        add(w, e, start, 3);
+        in_parentheses(w, e, 2);
+    } else if (isalpha((unsigned char)next) || next == '_') {
+        size_t length = vs_words_length(w);
+        if (!is_defined(w, start, length))
+            vs_words_fail(w, start, "unknown name \"%.*s\" (-D %.*s=VALUE would define it)",
+                          length > 128 ? 128 : (int)length, start, length > 128 ? 128 : (int)length,
+                          start);
+        add(w, e, start, length);
+        w->at += length;
+    } else {
+        vs_words_expected(w, "a number, a name or '('");
+    }
+}
+
+static void terms(struct vs_words *w, struct expression *e)
+{
+    operand(w, e);
+    while (vs_words_peek(w) && strchr("+-*/%", *w->at)) {
+        add(w, e, (char[]){' ', *w->at, ' '}, 3);
+        w->at++;
+        operand(w, e);
+    }
+}
+
+json_t *vs_words_integer(struct vs_words *w)
+{
+    struct expression e = {0};
+    terms(w, &e);
+    return e.tokens == 1 && isdigit((unsigned char)e.text[0]) ? json_integer(e.literal)
+                                                              : json_string(e.text);
+}
