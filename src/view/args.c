@@ -16,6 +16,9 @@ static const char common_help[] =
     "  -n, --ranks=RANKS        number of ranks, instead of the spec's\n"
     "  -f, --file=FILE          the shared file, instead of the spec's\n"
     "  -D, --define=NAME=VALUE  value of a name in the spec's \"let\"; may be repeated\n"
+    "  -v, --view=SHORTHAND     in place of SPEC: the view itself, in words of viewspec(5), such "
+    "as\n"
+    "                           'scatter 512 on 4 of double at 64' (the file comes with -f)\n"
     "  -h, --help               this text\n"
     "  -V, --version            the version\n"
     "\n"
@@ -69,7 +72,6 @@ static const struct {
     const char *name;
 } special_options[] = {
     {'r', VIEW_TAKES_RANK, "-r"},
-    {'v', VIEW_TAKES_RANK | VIEW_TAKES_PICTURE, "-v"},
     {OFFSET, VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET | VIEW_TAKES_PICTURE, "--offset"},
     {LENGTH, VIEW_TAKES_RANGE, "--length"},
     {FORMAT, VIEW_TAKES_FORMAT, "--format"},
@@ -262,26 +264,47 @@ static const char *not_taken(const struct view_command *command, int option)
     return NULL;
 }
 
+/*
+ * With SPEC, -v names one of its views; in place of SPEC it is the view. Which of both is told by
+ * how many operands there are.
+ */
+static int take_view(const struct view_command *command, bool has_spec, struct view_args *args)
+{
+    if (has_spec && args->view && !(command->options & (VIEW_TAKES_RANK | VIEW_TAKES_PICTURE)))
+        return usage(command, "-v", "not an option of this subcommand where there is a SPEC");
+    if (!has_spec) {
+        args->shorthand = args->view;
+        args->view = NULL;
+    }
+    return VIEW_DONE;
+}
+
 /* What follows the options: SPEC, and DISP where the subcommand takes one. */
 static int take_operands(const struct view_command *command, int count, char **operands,
                          struct view_args *args)
 {
     int wanted = command->options & VIEW_TAKES_PLACE ? 2 : 1;
+    bool has_spec = !args->view || count >= wanted;
 
-    if (count < 1)
+    wanted -= !has_spec;
+    if (count < 1 && has_spec)
         return usage(command, "SPEC is missing", "");
     if (count < wanted)
         return usage(command, "DISP is missing", "");
     if (count > wanted)
         return usage(command, operands[wanted], "one argument too many");
+    if (take_view(command, has_spec, args))
+        return VIEW_USAGE;
     if (command->options & VIEW_TAKES_RANK && args->rank < 0)
         return usage(command, "-r RANK is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->to)
         return usage(command, "--to DATAREP is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->output)
         return usage(command, "-o FILE is missing", "");
-    args->spec = operands[0];
-    return wanted == 2 ? parse_size(command, "DISP", operands[1], &args->place) : VIEW_DONE;
+    args->spec = has_spec ? operands[0] : "--view";
+    return command->options & VIEW_TAKES_PLACE
+               ? parse_size(command, "DISP", operands[wanted - 1], &args->place)
+               : VIEW_DONE;
 }
 
 /* Returns -1 where all is there to go on, else the exit status. */
@@ -346,7 +369,9 @@ int view_run(const struct view_command *command, int argc, char **argv)
     if (status >= 0)
         goto out;
     struct vs_overrides overrides = view_overrides(&args);
-    if (mpiio_spec_load(args.spec, &overrides, &spec, &error))
+    overrides.file_optional = command->options & VIEW_NEEDS_NO_FILE;
+    if (args.shorthand ? mpiio_spec_load_shorthand(args.shorthand, &overrides, &spec, &error)
+                       : mpiio_spec_load(args.spec, &overrides, &spec, &error))
         status = view_spec_failed(&error);
     else
         status = command->run(&args, spec);

@@ -54,7 +54,8 @@ int64_t view_file_size(const struct vs_spec *spec)
 {
     struct mpiio_store *store;
     struct stat st;
-    int result = mpiio_store_open(vs_spec_file(spec), O_RDONLY, &store);
+    int result =
+        vs_spec_file(spec) ? mpiio_store_open(vs_spec_file(spec), O_RDONLY, &store) : -ENOENT;
 
     if (result)
         return result;

@@ -5,7 +5,7 @@
 
 static const struct view_command *const commands[] = {
     &view_check, &view_map,     &view_owner, &view_cat,     &view_put,
-    &view_dump,  &view_convert, &view_draw,  &view_capture,
+    &view_dump,  &view_convert, &view_draw,  &view_capture, &view_spec,
 };
 
 static int help(void)

@@ -25,8 +25,11 @@ static int64_t choose_length(const struct view_args *args, const struct vs_spec 
     }
     if (!facts->tile_size)
         return 0;
-    view_message("%s: %s: showing one tile (--length shows more)", vs_spec_file(spec),
-                 strerror((int)-file_size));
+    if (vs_spec_file(spec))
+        view_message("%s: %s: showing one tile (--length shows more)", vs_spec_file(spec),
+                     strerror((int)-file_size));
+    else
+        view_message("no file (-f FILE): showing one tile (--length shows more)");
     tile = facts->tile_size / vs_view_facts(view)->etype_file_size;
     tile *= vs_view_facts(view)->etype_size;
     return tile - args->offset % tile;
@@ -72,7 +75,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 
 const struct view_command view_map = {
     .name = "map",
-    .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE,
+    .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE | VIEW_NEEDS_NO_FILE,
     .run = run,
     .summary = "where each byte of a slice lies in the file",
     .help = "Usage: mpiio-view map SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"
@@ -87,5 +90,6 @@ const struct view_command view_map = {
             "\n"
             "Examples:\n"
             "  mpiio-view map heat.json -r 2 | head\n"
-            "  mpiio-view map heat.json -r 0 --offset 1M --length 64\n",
+            "  mpiio-view map heat.json -r 0 --offset 1M --length 64\n"
+            "  mpiio-view map -v 'darray 6x6 block,cyclic(2) on 2x2 of int' -r 1\n",
 };

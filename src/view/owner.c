@@ -200,7 +200,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 
 const struct view_command view_owner = {
     .name = "owner",
-    .options = VIEW_TAKES_PLACE,
+    .options = VIEW_TAKES_PLACE | VIEW_NEEDS_NO_FILE,
     .run = run,
     .summary = "whose slices hold a byte of the file",
     .help =

@@ -32,14 +32,16 @@ enum view_options {
     VIEW_TAKES_FORMAT = 16, /* --format and --fields */
     VIEW_TAKES_TARGET = 32, /* --to and -o (both required), --force and --spec */
     VIEW_TAKES_NARROW = 64,
-    VIEW_TAKES_PICTURE = 256, /* -v VIEW, --offset, --svg, --window, --width and --color */
+    VIEW_TAKES_PICTURE = 256,  /* -v VIEW, --offset, --svg, --window, --width and --color */
+    VIEW_NEEDS_NO_FILE = 1024, /* runs without the shared file, too: vs_spec_file may be NULL */
 };
 
 /* A subcommand's command line. Strings are borrowed from argv. */
 struct view_args {
-    const char *spec;
-    const char *file;     /* NULL: the spec's own */
-    const char **defines; /* owned */
+    const char *spec;      /* its path, or what messages call a view in shorthand */
+    const char *shorthand; /* a view in shorthand instead of a spec; NULL: none */
+    const char *file;      /* NULL: the spec's own */
+    const char **defines;  /* owned */
     size_t define_count;
     int64_t ranks; /* 0: the spec's own */
     int64_t rank;
@@ -71,7 +73,7 @@ struct view_command {
 };
 
 extern const struct view_command view_check, view_map, view_owner, view_cat, view_put, view_dump,
-    view_convert, view_draw, view_capture;
+    view_convert, view_draw, view_capture, view_spec;
 
 /* Prints the command's name and version on stdout. */
 void view_version(void);
@@ -102,8 +104,8 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
                     struct mpiio_store **store, struct mpiio_slice **slice);
 
 /*
- * The size of the spec's file, bytes; with a negative errno where it has none, and nothing is
- * printed.
+ * The size of the spec's file, bytes; a negative errno where it cannot be had (-ENOENT where the
+ * spec names no file), and nothing is printed.
  */
 int64_t view_file_size(const struct vs_spec *spec);
 
