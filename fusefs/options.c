@@ -22,7 +22,7 @@
 #define FLUSH_DEFAULT 5000
 #define SECONDS_MAX   86400
 
-enum { OPTION_NAME = 256, OPTION_VERSION, OPTION_ENGINE };
+enum { OPTION_NAME = 256, OPTION_VERSION, OPTION_ENGINE, OPTION_VIEW };
 
 /* Options that libfuse and the kernel take as they are; with '=' those that have a value. */
 static const char *const fuse_options[] = {
@@ -42,11 +42,13 @@ static const char *const ignored_options[] = {
 
 static const char help_text[] =
     "Usage: mpiio-fused [OPTION]... SPEC MOUNTPOINT\n"
+    "       mpiio-fused [OPTION]... --view=SHORTHAND FILE MOUNTPOINT\n"
     "Serves the views that SPEC describes as a filesystem: one node's daemon.\n"
     "\n"
     "  -n, --ranks=RANKS        number of ranks, instead of the spec's\n"
     "  -f, --file=FILE          the shared file, instead of the spec's\n"
     "  -D, --define=NAME=VALUE  value of a name of the spec's \"let\"\n"
+    "      --view=SHORTHAND     the view itself, in words (viewspec(5)), instead of a SPEC\n"
     "  -o, --options=OPTIONS    mount options, separated by commas (below)\n"
     "  -F, --foreground         do not become a daemon\n"
     "      --name=NAME          what messages begin with\n"
@@ -56,8 +58,8 @@ static const char help_text[] =
     "Mount options: ro, rw (default: as the file can be opened), create (make the file if it is\n"
     "missing), unique (nobody else has the file open: writes may be held back), narrow=refuse or\n"
     "narrow=truncate (integers that the file has no room for), atomic (atomic mode), local (of\n"
-    "several nodes each shows its own block of ranks), threads=N (worker threads at most),\n"
-    "log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
+    "several nodes each shows its own block of ranks), view=SHORTHAND (as --view), threads=N\n"
+    "(worker threads at most), log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
     "and FUSE's own: allow_other (which implies default_permissions), allow_root, auto_unmount,\n"
     "default_permissions, nosuid, nodev, noexec, noatime, fsname=NAME, ...\n"
     "Of write-back: cache=auto|through|back, dirty_max=SIZE, flush_interval=SECONDS. Of several\n"
@@ -142,6 +144,14 @@ static int pass_on(struct fs_options *options, const char *option)
     if (value_of(option, "subtype=") != NULL)
         options->has_subtype = true;
     return append(&options->fuse, option);
+}
+
+/* Makes *text a copy of value. */
+static int keep(char **text, const char *value)
+{
+    free(*text);
+    *text = strdup(value);
+    return *text != NULL ? 0 : -ENOMEM;
 }
 
 /* The index of value in list, which NULL ends, or -1. */
@@ -231,10 +241,10 @@ static int mount_option(struct fs_options *options, const char *option)
     if ((value = value_of(option, "log=")) != NULL) {
         if (*value == '\0')
             return usage(options, "log= needs the name of a file", "");
-        free(options->log);
-        options->log = strdup(value);
-        return options->log ? 0 : -ENOMEM;
+        return keep(&options->log, value);
     }
+    if ((value = value_of(option, "view=")) != NULL)
+        return keep(&options->shorthand, value);
     if (listed(option, fuse_options, sizeof(fuse_options) / sizeof(*fuse_options)))
         return pass_on(options, option);
     if (listed(option, ignored_options, sizeof(ignored_options) / sizeof(*ignored_options)) ||
@@ -301,6 +311,8 @@ static int command_option(struct fs_options *options, int key, char **argv)
     case OPTION_VERSION:
         options->version = true;
         return 0;
+    case OPTION_VIEW:
+        return keep(&options->shorthand, optarg);
     case ':':
         return usage(options, "an argument is missing after ", argv[optind - 1]);
     default:
@@ -308,6 +320,28 @@ static int command_option(struct fs_options *options, int key, char **argv)
             return usage(options, "unknown option: -", (char[]){(char)optopt, '\0'});
         return usage(options, "unknown option: ", argv[optind - 1]);
     }
+}
+
+/* SPEC and MOUNTPOINT; with a view in shorthand FILE and MOUNTPOINT, or -f and MOUNTPOINT. */
+static int take_operands(struct fs_options *options, int count, char **operands)
+{
+    bool no_spec = options->shorthand != NULL;
+
+    if (count == 0 || (count == 1 && !no_spec))
+        return usage(options,
+                     count == 1 ? "MOUNTPOINT is missing"
+                     : no_spec  ? "FILE and MOUNTPOINT are missing"
+                                : "SPEC and MOUNTPOINT are missing",
+                     "");
+    if (count > 2)
+        return usage(options, "too many arguments: ", operands[2]);
+    if (count == 2 && no_spec && options->overrides.file != NULL)
+        return usage(options, "the file is named twice, by -f and as ", operands[0]);
+    if (count == 2 && no_spec)
+        options->overrides.file = operands[0];
+    options->spec = no_spec ? "--view" : operands[0];
+    options->mountpoint = operands[count - 1];
+    return 0;
 }
 
 int fs_options_parse(struct fs_options *options, int argc, char **argv)
@@ -322,6 +356,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         {"engine-fd", required_argument, NULL, OPTION_ENGINE},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, OPTION_VERSION},
+        {"view", required_argument, NULL, OPTION_VIEW},
         {NULL, 0, NULL, 0},
     };
     int key;
@@ -342,22 +377,17 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         fs_complain(options, "out of memory");
     if (error != 0 || options->help || options->version)
         return error;
-    if (argc - optind < 2)
-        return usage(options,
-                     argc == optind ? "SPEC and MOUNTPOINT are missing" : "MOUNTPOINT is missing",
-                     "");
-    if (argc - optind > 2)
-        return usage(options, "too many arguments: ", argv[optind + 2]);
+    if (take_operands(options, argc - optind, argv + optind) != 0)
+        return -EINVAL;
     if (options->create && options->access == FS_ACCESS_RO)
         return usage(options, "mount options ro and create exclude each other", "");
-    options->spec = argv[optind];
-    options->mountpoint = argv[optind + 1];
     return 0;
 }
 
 void fs_options_free(struct fs_options *options)
 {
     free((void *)options->overrides.defines);
+    free(options->shorthand);
     free(options->log);
     free(options->fuse);
 }

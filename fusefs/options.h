@@ -31,7 +31,8 @@ enum fs_cache {
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
 struct fs_options {
     const char *name; /* what messages begin with */
-    const char *spec;
+    const char *spec; /* its path; what messages call it where it is in shorthand */
+    char *shorthand;  /* the view itself, instead of a spec; owned; NULL: none */
     const char *mountpoint;
     struct vs_overrides overrides; /* its array of defines is owned */
     bool foreground;

@@ -29,9 +29,14 @@ static int load_spec(struct fs_session *session)
     struct vs_overrides overrides = session->options->overrides;
     struct vs_error error = {0};
     char text[1536];
+    const char *shorthand = session->options->shorthand;
+    int failed;
 
     overrides.datarep_argument = &conversions;
-    if (mpiio_spec_load(session->options->spec, &overrides, &session->spec, &error) == 0)
+    failed = shorthand != NULL
+                 ? mpiio_spec_load_shorthand(shorthand, &overrides, &session->spec, &error)
+                 : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &error);
+    if (failed == 0)
         return 0;
     fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
     return 2;
@@ -176,7 +181,9 @@ static int open_store(struct fs_session *session)
         return 1;
     }
     session->file = realpath(path, NULL);
-    session->spec_path = realpath(session->options->spec, NULL);
+    /* A view in shorthand has no path: the file stands for it. */
+    session->spec_path =
+        realpath(session->options->shorthand != NULL ? path : session->options->spec, NULL);
     if (session->file == NULL || session->spec_path == NULL) {
         fs_complain(session->options, "%s: %s",
                     session->file == NULL ? path : session->options->spec, strerror(errno));

@@ -57,7 +57,7 @@ struct fs_session {
     int read_only;           /* 0, or what opening a slice for writing gives: a negative errno */
     bool writeback;          /* the kernel holds writes back; set before the mount serves */
     char *file;              /* absolute path of the shared file */
-    char *spec_path;         /* absolute path of the spec */
+    char *spec_path;         /* absolute path of the spec; of the file where there is none */
     char *mountpoint;        /* absolute path, without symbolic links */
     char *resolved;          /* contents of spec.json */
     size_t resolved_length;
