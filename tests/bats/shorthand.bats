@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Views in shorthand: mpiio-view, mpiio-mount.
+# shellcheck disable=SC2154 # stderr and top come from bats and the helper
+
+load helper
+
+# A file of 64 bytes and 12 x 10 doubles, and its view, in JSON and in shorthand.
+matrix() {
+    make_file m.dat $((64 + 960))
+    cat >m.json <<'END'
+{ "viewspec": 1, "file": "m.dat", "ranks": 4,
+  "view": { "disp": 64, "etype": "double",
+            "filetype": { "type": "darray", "gsizes": [12, 10], "psizes": [2, 2],
+                          "distribs": ["block", "cyclic"], "dargs": [null, 3],
+                          "order": "C" } } }
+END
+    shorthand='darray 12x10 block,cyclic(3) on 2x2 of double at 64'
+}
+
+@test "shorthand: every subcommand takes it in place of SPEC" {
+    local rank
+    matrix
+    for rank in 0 1 2 3; do
+        cmp <(mpiio-view cat m.json -r "$rank") \
+            <(mpiio-view cat --view "$shorthand" -f m.dat -r "$rank")
+        cmp <(mpiio-view map m.json -r "$rank") \
+            <(mpiio-view map -v "$shorthand" -f m.dat -r "$rank")
+    done
+    mpiio-view cat m.json -r 3 | tr '\0-\377' '\1-\377\0' >changed
+    cp m.dat other.dat
+    mpiio-view put --view "$shorthand" -f other.dat -r 3 <changed
+    cmp changed <(mpiio-view cat m.json -f other.dat -r 3)
+    [ "$(mpiio-view owner --view "$shorthand" -f m.dat 100)" = "$(mpiio-view owner m.json 100)" ]
+    [ -n "$(mpiio-view owner m.json 100)" ]
+    diff <(mpiio-view check m.json) <(mpiio-view check --view "$shorthand" -f m.dat)
+}
+
+@test "shorthand: what needs no file runs without one, the rest says what is missing" {
+    matrix
+    run -0 --separate-stderr mpiio-view map --view "$shorthand" -r 1
+    [ "${lines[0]}" = $'0\t88\t24' ]
+    [ "$stderr" = "mpiio-view: no file (-f FILE): showing one tile (--length shows more)" ]
+    [ "$(mpiio-view owner --view "$shorthand" 88)" = $'-\t1\t0' ]
+    run -2 --separate-stderr mpiio-view cat --view "$shorthand" -r 1
+    [ "$stderr" = 'mpiio-view: --view:1:1: "file" is missing: give it with -f' ]
+}
+
+@test "shorthand: mpiio-view spec prints JSON that is the same spec" {
+    local rank
+    matrix
+    mpiio-view spec --view "$shorthand" >printed.json
+    [ "$(jq -c .view.filetype.dargs printed.json)" = "[null,3]" ]
+    [ "$(jq -r 'has("file")' printed.json)" = false ]
+    for rank in 0 1 2 3; do
+        cmp <(mpiio-view cat m.json -r "$rank") <(mpiio-view cat printed.json -f m.dat -r "$rank")
+    done
+    mpiio-view spec m.json >resolved.json
+    [ "$(jq -r .file resolved.json)" = "$tmp/m.dat" ]
+    diff resolved.json <(mpiio-view spec resolved.json)
+    diff resolved.json <(mpiio-view spec --view "$shorthand" -f m.dat |
+        jq '.view.filetype |= {type, gsizes, psizes, distribs, dargs, order}' |
+        mpiio-view spec /dev/stdin)
+    [ "$(mpiio-view spec --view 'scatter n of int' -D n=2*3 -n 4 | jq -c '[.ranks, .let.n]')" = "[4,6]" ]
+}
+
+@test "shorthand: errors have their place in it, those of the spec too" {
+    run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,blok on 2x2'
+    [ "$stderr" = "mpiio-view: --view:1:18: expected block, cyclic or none, found 'blok'" ]
+    run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,block on 2x2' -n 6
+    [ "$stderr" = "mpiio-view: --view:1:27: /view/filetype/psizes: the product is 4, not the number of ranks, 6" ]
+    run -2 --separate-stderr mpiio-view spec --view 'scatter n' -D m=1
+    [ "$stderr" = 'mpiio-view: --view:1:9: unknown name "n" (-D n=VALUE would define it)' ]
+    run -2 --separate-stderr mpiio-view spec --view 'scatter n' -D n=x
+    [ "$stderr" = 'mpiio-view: -D n=x: expected an integer, got "x"' ]
+    matrix
+    run -2 --separate-stderr mpiio-view owner m.json --view scatter 5
+    [ "$stderr" = "mpiio-view: owner: -v: not an option of this subcommand where there is a SPEC (see mpiio-view owner --help)" ]
+    run -2 --separate-stderr mpiio-mount --view "$shorthand of int" m.dat "$mnt"
+    [ "$stderr" = 'mpiio-mount: --view:1:53: "of" is said twice' ]
+}
+
+@test "shorthand: a mount" {
+    local rank
+    matrix
+    mpiio-mount --view "$shorthand" m.dat "$mnt"
+    for rank in 0 1 2 3; do
+        cmp <(mpiio-view cat m.json -r "$rank") "$mnt/rank$rank"
+    done
+    [ "$(readlink "$mnt/.mpiio/file")" = "$tmp/m.dat" ]
+    [ "$(findmnt -no SOURCE "$mnt")" = "$tmp/m.dat" ]
+    diff "$mnt/.mpiio/spec.json" <(mpiio-view spec --view "$shorthand" -f m.dat)
+    head -c 100 </dev/zero | dd of="$mnt/rank2" conv=notrunc status=none
+    cmp -n 100 /dev/zero <(mpiio-view cat m.json -r 2)
+    mpiio-umount "$mnt"
+    mpiio-mount -n 6 -f m.dat --view 'scatter w of double' -D w=5 "$mnt"
+    [ "$(find "$mnt" -name 'rank*' | wc -l)" -eq 6 ]
+    cmp <(dd if=m.dat bs=40 skip=1 count=1 status=none) <(head -c 40 "$mnt/rank1")
+    mpiio-umount "$mnt"
+    run -2 --separate-stderr mpiio-mount -f m.dat --view scatter m.dat "$mnt"
+    [ "$stderr" = "mpiio-mount: the file is named twice, by -f and as m.dat (see --help)" ]
+    run -2 --separate-stderr mpiio-mount --view scatter "$mnt"
+    [ "$stderr" = 'mpiio-mount: --view:1:1: "file" is missing: give it with -f' ]
+    run ! is_mounted
+}
