@@ -12,8 +12,57 @@ _mpiio_offer_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$1")
 }
 
+# The words that may come next in the shorthand that is the first argument (viewspec(5)).
+_mpiio_shorthand_words() {
+    local words='of at every as on' form=${1%% *} last=${1% *}
+    last=${last##*[ ,]}
+    case $1 in
+    *' '*) ;;
+    *)
+        echo "contiguous vector subarray darray scatter hpf_block hpf_cyclic broadcast"
+        return
+        ;;
+    esac
+    case $last in
+    of)
+        echo "byte char short int long float double integer real double_precision complex
+            int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t"
+        return
+        ;;
+    as)
+        echo "$_mpiio_datareps"
+        return
+        ;;
+    order)
+        echo "C Fortran"
+        return
+        ;;
+    at | every | on | stride | part | from | by) return ;;
+    esac
+    case $form in
+    vector) words+=" stride" ;;
+    subarray) words+=" part from order" ;;
+    darray) words+=" block cyclic none order" ;;
+    hpf_cyclic) words+=" by" ;;
+    esac
+    echo "$words"
+}
+
+_mpiio_datareps="native external32 internal big-endian little-endian"
+
+# Offers what continues the shorthand being typed, which an open quotation mark precedes.
+_mpiio_offer_shorthand() {
+    local typed=${1#[\'\"]} before=''
+    [[ $typed == *[\ ,]* ]] && before=${typed%"${typed##*[ ,]}"}
+    _mpiio_offer "${typed##*[ ,]}" "$(_mpiio_shorthand_words "$typed")"
+    COMPREPLY=("${COMPREPLY[@]/#/$before}")
+    # A single word would close the quotation mark.
+    [ ${#COMPREPLY[@]} -ne 1 ] || COMPREPLY+=("${COMPREPLY[0]} ")
+    compopt -o nospace 2>/dev/null
+}
+
 # Words of the spec on the command line: its views, ranks (the first thousand) or named integers.
-# None where jq is not installed or the number of ranks is an expression.
+# None where jq is not installed.
 _mpiio_from_spec() {
     local word filter
     case $1 in
@@ -23,7 +72,7 @@ _mpiio_from_spec() {
     esac
     for word in "${COMP_WORDS[@]:1}"; do
         if [[ $word == *.json && -f $word ]]; then
-            jq -r "$filter" "$word" 2>/dev/null
+            { mpiio-view spec "$word" 2>/dev/null || cat "$word"; } | jq -r "$filter" 2>/dev/null
             return 0
         fi
     done
@@ -49,9 +98,13 @@ _mpiio_mount() {
     COMPREPLY=()
     _mpiio_common "$prev" "$cur" && return
     case $prev in
+    --view)
+        _mpiio_offer_shorthand "$cur"
+        return
+        ;;
     -o | --options)
         [[ $cur == *,* ]] && before=${cur%,*},
-        _mpiio_offer "${cur##*,}" "ro rw create unique narrow=refuse narrow=truncate atomic local log= threads= max_read= fsname=
+        _mpiio_offer "${cur##*,}" "ro rw create unique view= narrow=refuse narrow=truncate atomic local log= threads= max_read= fsname=
             cache=auto cache=through cache=back store=auto store=posix store=mpiio
             dirty_max= flush_interval= peer_timeout=
             allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
@@ -60,7 +113,7 @@ _mpiio_mount() {
         ;;
     esac
     case $cur in
-    -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define -o --options -F --foreground
+    -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define --view -o --options -F --foreground
         --help --version" ;;
     *) _mpiio_offer_files "$cur" ;;
     esac
@@ -99,10 +152,10 @@ _mpiio_capture() {
 }
 
 _mpiio_view() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own=
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own="-v --view"
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _mpiio_offer "$cur" "check map owner cat put dump convert draw capture --help --version"
+        _mpiio_offer "$cur" "check map owner cat put dump convert draw spec capture --help --version"
         return
     fi
     if [ "${COMP_WORDS[1]}" = capture ]; then
@@ -112,12 +165,19 @@ _mpiio_view() {
     _mpiio_common "$prev" "$cur" && return
     case $prev in
     -r | --rank) _mpiio_offer "$cur" "$(_mpiio_from_spec ranks)" && return ;;
-    -v | --view) _mpiio_offer "$cur" "$(_mpiio_from_spec views)" && return ;;
+    -v | --view)
+        if [[ " ${COMP_WORDS[*]} " == *.json\ * ]]; then
+            _mpiio_offer "$cur" "$(_mpiio_from_spec views)"
+        else
+            _mpiio_offer_shorthand "$cur"
+        fi
+        return
+        ;;
     --offset | --length | --fields | --window | --width) return ;;
     --format) _mpiio_offer "$cur" "text csv json" && return ;;
     --narrow) _mpiio_offer "$cur" "refuse truncate" && return ;;
     --to)
-        _mpiio_offer "$cur" "native external32 internal big-endian little-endian"
+        _mpiio_offer "$cur" "$_mpiio_datareps"
         return
         ;;
     --color) _mpiio_offer "$cur" "always auto never" && return ;;

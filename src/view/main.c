@@ -21,9 +21,15 @@ static int help(void)
            "  -V, --version  the version\n"
            "\n"
            "Examples:\n"
-           "  mpiio-view capture -- mpiexec -n 4 ./solver\n"
-           "  mpiio-view check heat.json\n"
-           "  mpiio-view cat heat.json -r 2 | od -A d -t f8 | head\n"
+           "  mpiio-view capture -- mpiexec -n 4 ./solver     specs of its views\n"
+           "  mpiio-view check heat.json                      does the spec fit the file?\n"
+           "  mpiio-view map heat.json -r 2 | head            where rank 2's bytes are\n"
+           "  mpiio-view owner heat.json 1M                   whose byte that is\n"
+           "  mpiio-view cat heat.json -r 2 | od -A d -t f8   rank 2's bytes\n"
+           "  mpiio-view put heat.json -r 2 < piece           new ones\n"
+           "Without a spec, with a view in words (viewspec(5), SHORTHAND):\n"
+           "  mpiio-view cat --view 'scatter 512 on 4 of double at 64' -f data.bin -r 2\n"
+           "  mpiio-view spec --view 'darray 100x100 block,block on 2x2 of double'   as JSON\n"
            "\n"
            "Exit status: 0 done, 1 failed, 2 wrong usage or wrong spec.\n");
     return VIEW_DONE;

@@ -304,6 +304,16 @@ END
     [ "$output" = --output ]
     run -0 complete_line mpiio-view capture -- mpiexec v.j
     [ "$output" = v.json ]
+    run -0 complete_line mpiio-view map -v "'dar"
+    [ "$output" = $'darray\ndarray ' ]
+    run -0 complete_line mpiio-view map -v "'darray 4x4 block,n"
+    [ "$output" = $'darray 4x4 block,none\ndarray 4x4 block,none ' ]
+    run -0 complete_line mpiio-view spec --view '"scatter as '
+    [ "${lines[1]}" = 'scatter as external32' ]
+    run -0 complete_line mpiio-mount --view "'scatter of dou"
+    [ "$output" = $'scatter of double\nscatter of double_precision' ]
+    run -0 complete_line mpiio-view sp
+    [ "$output" = spec ]
     run -0 complete_line mpiio-mount --ra
     [ "$output" = --ranks ]
     run -0 complete_line mpiio-umount --

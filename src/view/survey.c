@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "survey.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "progress.h"
+
+/* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
+#define MAX_RANKS ((int64_t)4 << 20)
+/* Runs that are walked to count them: of one tile, and of all ranks. */
+#define TILE_RUNS  65536
+#define TOTAL_RUNS ((int64_t)8 << 20)
+
+static int64_t min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t max64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t add64(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? -1 : sum;
+}
+
+static int64_t mul64(int64_t a, int64_t b)
+{
+    int64_t product;
+
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+static int64_t walk(const struct vs_map *map, int64_t length)
+{
+    struct vs_runs runs;
+    struct vs_run run;
+    int64_t count = 0;
+
+    vs_runs_start(&runs, map, 0, length);
+    while (vs_runs_next(&runs, &run))
+        count++;
+    return count;
+}
+
+/*
+ * Runs of the first positions of a map. Tiles are alike, so that two of them, and one with what
+ * follows the last whole one, tell of all; where a tile has too many runs they are not counted.
+ */
+static void count_runs(const struct vs_map *map, int64_t positions, int64_t *budget,
+                       struct view_share *share)
+{
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    int64_t tiles, rest, one;
+
+    share->runs = positions > 0;
+    if (positions <= 0 || (facts->tile_runs == 1 && facts->tile_size == facts->tile_extent))
+        return;
+    tiles = positions / facts->tile_size;
+    rest = positions % facts->tile_size;
+    if (facts->tile_runs > TILE_RUNS || *budget < 4 * facts->tile_runs) {
+        share->runs = add64(mul64(tiles, facts->tile_runs), min64(rest, facts->tile_runs));
+        share->about = true;
+        return;
+    }
+    *budget -= 4 * facts->tile_runs;
+    if (tiles <= 2) {
+        share->runs = walk(map, positions);
+        return;
+    }
+    one = walk(map, facts->tile_size);
+    share->runs = mul64(tiles - 1, walk(map, 2 * facts->tile_size) - one);
+    share->runs = add64(share->runs, walk(map, facts->tile_size + rest));
+}
+
+static struct view_share share_of(const struct vs_view *view, int64_t file_size, int64_t *budget)
+{
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    const struct vs_map *map = vs_view_map(view);
+    struct view_share share = {.file = file_size < 0 ? vs_map_facts(map)->tile_size
+                                                     : vs_view_positions(view, file_size)};
+
+    share.etypes = share.file / facts->etype_file_size;
+    share.bytes = mul64(share.etypes, facts->etype_size);
+    count_runs(map, share.file, budget, &share);
+    return share;
+}
+
+static bool same_share(const struct view_share *a, const struct view_share *b)
+{
+    return a->bytes == b->bytes && a->etypes == b->etypes && a->file == b->file &&
+           a->runs == b->runs && a->about == b->about;
+}
+
+static void add_group(struct view_survey *survey, const struct view_share *share, int64_t rank,
+                      int64_t copies)
+{
+    size_t count = survey->groups;
+
+    if (count > VIEW_GROUPS)
+        return;
+    if (count > 0 && same_share(&survey->group[count - 1].share, share)) {
+        survey->group[count - 1].last = rank + copies - 1;
+        return;
+    }
+    if (count < VIEW_GROUPS)
+        survey->group[count] = (struct view_group){rank, rank + copies - 1, *share};
+    survey->groups++;
+}
+
+static void add_share(struct view_survey *survey, const struct view_share *share, int64_t rank,
+                      int64_t copies)
+{
+    bool first = survey->looked_at == 0;
+
+    if (first || share->file < survey->min.file)
+        survey->least = rank;
+    if (first || share->file > survey->max.file)
+        survey->most = rank;
+    survey->min.file = first ? share->file : min64(survey->min.file, share->file);
+    survey->min.bytes = first ? share->bytes : min64(survey->min.bytes, share->bytes);
+    survey->min.etypes = first ? share->etypes : min64(survey->min.etypes, share->etypes);
+    survey->min.runs = first ? share->runs : min64(survey->min.runs, share->runs);
+    survey->max.file = max64(survey->max.file, share->file);
+    survey->max.bytes = max64(survey->max.bytes, share->bytes);
+    survey->max.etypes = max64(survey->max.etypes, share->etypes);
+    survey->max.runs = max64(survey->max.runs, share->runs);
+    survey->max.about = survey->max.about || share->about;
+    survey->file = add64(survey->file, mul64(share->file, copies));
+    add_group(survey, share, rank, copies);
+}
+
+/* The bytes of an etype that begins inside the file and does not end there. */
+static void add_tail(struct view_survey *survey, const struct vs_map *map, int64_t positions)
+{
+    int64_t begin = vs_map_displacement(map, positions);
+
+    if (!vs_map_facts(map)->monotonic || begin < 0 || begin >= survey->file_size)
+        return;
+    survey->tails += vs_map_lower_bound(map, survey->file_size) - positions;
+    survey->tail_begin = min64(survey->tail_begin, begin);
+}
+
+/* Adds a view that copies ranks have, rank the first of them. */
+static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t rank, int64_t copies,
+                     int64_t *budget)
+{
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
+    struct view_share share = share_of(view, survey->file_size, budget);
+    bool first = survey->looked_at == 0;
+
+    if (first)
+        survey->first = vs_view_ref(view);
+    add_share(survey, &share, rank, copies);
+    survey->tile_min = first ? facts->tile_size : min64(survey->tile_min, facts->tile_size);
+    survey->tile_max = max64(survey->tile_max, facts->tile_size);
+    survey->extent_min = first ? facts->tile_extent : min64(survey->extent_min, facts->tile_extent);
+    survey->extent_max = max64(survey->extent_max, facts->tile_extent);
+    if (!facts->disjoint && survey->overlapping < 0)
+        survey->overlapping = rank;
+    if (facts->tile_size) {
+        survey->begin = min64(survey->begin, facts->first);
+        if (survey->file_size >= 0)
+            add_tail(survey, vs_view_map(view), share.file);
+    }
+    survey->looked_at++;
+}
+
+int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t index,
+                int64_t file_size, struct vs_cover *cover)
+{
+    bool common = vs_spec_view_is_common(spec, index);
+    int64_t ranks = vs_spec_ranks(spec), budget = TOTAL_RUNS;
+    struct vs_error error = {0};
+    struct view_progress progress;
+    int result = 0;
+
+    *survey = (struct view_survey){.ranks = ranks,
+                                   .step = common ? 1 : (ranks - 1) / MAX_RANKS + 1,
+                                   .file_size = file_size,
+                                   .begin = INT64_MAX,
+                                   .tail_begin = INT64_MAX,
+                                   .overlapping = -1};
+    view_progress_start(&progress, true, "ranks", ranks);
+    for (int64_t rank = 0; rank < ranks && !result; rank += common ? ranks : survey->step) {
+        struct vs_view *view;
+        result = vs_spec_view(spec, index, rank, &view, &error);
+        if (result)
+            break;
+        add_rank(survey, view, rank, common ? ranks : 1, &budget);
+        if (survey->step == 1)
+            result = vs_cover_add(cover, vs_view_map(view), common ? ranks : 1);
+        vs_view_unref(view);
+        if (rank % 1024 == 0)
+            view_progress_step(&progress, rank);
+    }
+    view_progress_end(&progress);
+    if (error.code)
+        view_spec_failed(&error);
+    else if (result)
+        view_message("%s", strerror(-result));
+    if (survey->step > 1) {
+        survey->file = -1;
+        survey->groups = VIEW_GROUPS + 1;
+    }
+    return result ? VIEW_FAILED : VIEW_DONE;
+}
+
+void view_survey_free(struct view_survey *survey)
+{
+    vs_view_unref(survey->first);
+    survey->first = NULL;
+}
+
+/* At most what the slices lack: overlapping ranks lack the same. */
+int64_t view_survey_tail(const struct view_survey *survey)
+{
+    return survey->tails ? min64(survey->tails, survey->file_size - survey->tail_begin) : 0;
+}

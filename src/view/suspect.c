@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "suspect.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "element.h"
+
+/*
+ * What is looked at: bounded, so that a file of any size on a slow disk takes a moment. Reads are
+ * of a window each.
+ */
+#define WINDOW   4096
+#define READS    256 /* for one question */
+#define RANKS    8
+#define PLACES   8   /* of each of these ranks */
+#define LENGTH   512 /* bytes of the slice at each place */
+#define SPOTS    32  /* of an array */
+#define IN_A_ROW 8   /* values at each spot */
+#define RECORDS  4   /* Fortran records that follow each other by chance only in a strange file */
+
+struct look {
+    const struct view_survey *survey;
+    const char *view;
+    int fd;
+    int reads;          /* left */
+    int64_t begin, end; /* of the file, what the window holds */
+    unsigned char window[WINDOW];
+};
+
+/* size bytes of the file, at most 8; NULL where they cannot be had or enough was read. */
+static const unsigned char *bytes_at(struct look *look, int64_t displacement, int64_t size)
+{
+    if (displacement < look->begin || displacement + size > look->end) {
+        if (look->reads-- <= 0 || displacement < 0 || displacement > look->survey->file_size - size)
+            return NULL;
+        ssize_t got = pread(look->fd, look->window, WINDOW, displacement);
+        look->begin = displacement;
+        look->end = displacement + (got > 0 ? got : 0);
+        if (got < size)
+            return NULL;
+    }
+    return look->window + (displacement - look->begin);
+}
+
+static uint64_t load(const unsigned char *bytes, int64_t size, bool big)
+{
+    uint64_t value = 0;
+
+    for (int64_t i = 0; i < size; i++)
+        value = value << 8 | bytes[big ? i : size - 1 - i];
+    return value;
+}
+
+/* The byte order of a representation; false where it is the user's own. */
+static bool byte_order(const struct vs_view_facts *facts, bool *big)
+{
+    *big = facts->datarep == VS_EXTERNAL32 || facts->datarep == VS_BIG_ENDIAN;
+    return facts->datarep != VS_USER;
+}
+
+/* Numbers of 4 or 8 bytes: those that tell by their size. */
+static bool is_number(const struct vs_basic *basic, int64_t size)
+{
+    return (size == 4 || size == 8) && !basic->extended &&
+           (basic->kind == VS_FLOAT || basic->kind == VS_INTEGER || basic->kind == VS_UNSIGNED);
+}
+
+/* Whether a value is as large as people's values are; wrong bytes give all sizes alike. */
+static bool is_usual(const struct vs_basic *basic, int64_t size, uint64_t bits)
+{
+    int exponent = size == 4 ? (int)(bits >> 23 & 0xff) - 127 : (int)(bits >> 52 & 0x7ff) - 1023;
+    int64_t integer = size == 4 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+
+    if (basic->kind == VS_FLOAT)
+        return size == 4 ? exponent > -40 && exponent < 40 : exponent > -130 && exponent < 130;
+    if (basic->kind == VS_UNSIGNED && integer < 0)
+        return false;
+    return integer >> (6 * size) == 0 || integer >> (6 * size) == -1;
+}
+
+struct tally {
+    int64_t count, as_is, swapped; /* values that are not 0; those of usual size */
+};
+
+static void add_elements(struct look *look, const struct vs_map *map, const struct vs_elements *run,
+                         bool big, struct tally *tally)
+{
+    int64_t size = run->file / run->basic->parts;
+    const unsigned char *bytes;
+
+    if (!is_number(run->basic, size))
+        return;
+    for (int64_t i = 0; i < run->count && i < LENGTH; i++) {
+        bytes = bytes_at(look, vs_map_displacement(map, run->position + i * run->file), size);
+        uint64_t value = bytes ? load(bytes, size, big) : 0;
+        if (!value)
+            continue;
+        tally->count++;
+        tally->as_is += is_usual(run->basic, size, value);
+        tally->swapped += is_usual(run->basic, size, load(bytes, size, !big));
+    }
+}
+
+/* Adds values of the whole slice. */
+static void add_slice(struct look *look, const struct vs_view *view, bool big, struct tally *tally)
+{
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    int64_t size = vs_view_slice_size(view, look->survey->file_size);
+    struct vs_element_cursor cursor;
+    struct vs_elements run;
+
+    for (int64_t place = 0; place < PLACES; place++) {
+        int64_t offset = size / facts->etype_size / PLACES * place * facts->etype_size;
+        if (offset >= size)
+            return;
+        vs_elements_start(&cursor, view, offset, LENGTH < size - offset ? LENGTH : size - offset);
+        while (vs_elements_next(&cursor, &run))
+            add_elements(look, vs_view_map(view), &run, big, tally);
+    }
+}
+
+/* Whether values look as if their bytes stood in the other order. */
+static bool looks_swapped(struct look *look, const struct vs_spec *spec, size_t index)
+{
+    int64_t ranks = look->survey->ranks;
+    struct tally tally = {0};
+    bool big;
+
+    if (!byte_order(vs_view_facts(look->survey->first), &big))
+        return false;
+    look->reads = READS;
+    for (int64_t i = 0; i < RANKS && i < ranks; i++) {
+        struct vs_view *view;
+        struct vs_error error = {0};
+        int64_t rank = ranks <= RANKS ? i : ranks / RANKS * i;
+        if (vs_spec_view(spec, index, rank, &view, &error))
+            return false;
+        add_slice(look, view, big, &tally);
+        vs_view_unref(view);
+    }
+    if (tally.count < 32 || tally.as_is * 10 > tally.count * 7 ||
+        tally.swapped * 100 < tally.count * 97)
+        return false;
+    view_message("warning: %s: the byte order looks wrong: of %" PRId64
+                 " values %d %% are of usual size, with their bytes reversed %d %% "
+                 "(is \"datarep\" \"%s\"?)",
+                 look->view, tally.count, (int)(tally.as_is * 100 / tally.count),
+                 (int)(tally.swapped * 100 / tally.count), big ? "native" : "big-endian");
+    return true;
+}
+
+/* The value of element number index of the array; NaN where it cannot be had. */
+static double value_at(struct look *look, const struct vs_basic *basic, int64_t index, bool big)
+{
+    const struct vs_view_facts *facts = vs_view_facts(look->survey->first);
+    int64_t size = facts->array->element;
+    int64_t begin = vs_map_facts(vs_view_map(look->survey->first))->displacement;
+    const unsigned char *bytes = bytes_at(look, begin + index * size, size);
+    uint64_t bits = bytes ? load(bytes, size, big) : 0;
+    float single;
+    double value;
+
+    if (!bytes)
+        return NAN;
+    if (basic->kind == VS_FLOAT && size == 4) {
+        memcpy(&single, &(uint32_t){(uint32_t)bits}, sizeof single);
+        return (double)single;
+    }
+    if (basic->kind == VS_FLOAT) {
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    return size == 4 ? (double)(int32_t)(uint32_t)bits : (double)(int64_t)bits;
+}
+
+/* The mean difference of values that are `distance` elements apart. */
+static double difference(struct look *look, const struct vs_basic *basic, int64_t room,
+                         int64_t distance, bool big)
+{
+    double sum = 0;
+
+    look->reads = READS;
+    for (int64_t spot = 0; spot < SPOTS; spot++) {
+        int64_t start = (int64_t)((double)room / SPOTS * (double)spot);
+        double here[IN_A_ROW];
+        for (int i = 0; i < IN_A_ROW; i++)
+            here[i] = value_at(look, basic, start + i, big);
+        for (int i = 0; i < IN_A_ROW; i++)
+            sum += fabs(value_at(look, basic, start + distance + i, big) - here[i]);
+    }
+    return sum / (SPOTS * IN_A_ROW);
+}
+
+/*
+ * Neighbours in a smooth field are close to each other. If those are that the other order has, and
+ * neither those of this order nor what is half as far away, the order is the other one.
+ */
+static void look_at_order(struct look *look)
+{
+    const struct vs_view_facts *facts = vs_view_facts(look->survey->first);
+    const struct vs_array *array = facts->array;
+    int64_t row, column, total = 1, longer;
+    double other, own, half;
+    bool big;
+
+    if (!array || array->dimensions < 2 || !facts->basic || facts->basic->parts != 1 ||
+        facts->etype_file_size != array->element || !is_number(facts->basic, array->element) ||
+        !byte_order(facts, &big))
+        return;
+    row = array->sizes[array->fortran ? 0 : array->dimensions - 1];
+    column = array->sizes[array->fortran ? array->dimensions - 1 : 0];
+    longer = row > column ? row : column;
+    for (int64_t i = 0; i < array->dimensions; i++)
+        if (__builtin_mul_overflow(total, array->sizes[i], &total))
+            return;
+    if (row == column || column < 4 || total <= longer + IN_A_ROW)
+        return;
+    other = difference(look, facts->basic, total - longer - IN_A_ROW, column, big);
+    own = difference(look, facts->basic, total - longer - IN_A_ROW, row, big);
+    half = difference(look, facts->basic, total - longer - IN_A_ROW, column / 2, big);
+    if (isfinite(other) && own > 2 * other && half > 2 * other)
+        view_message("warning: %s: the array's order looks wrong: values that are %" PRId64
+                     " elements apart differ less than those %" PRId64
+                     " apart (is \"order\" \"%s\"?)",
+                     look->view, column, row, array->fortran ? "C" : "Fortran");
+}
+
+/* How many Fortran records with markers of width bytes follow each other from begin on. */
+static int count_records(struct look *look, int64_t begin, int64_t width, bool big, int64_t *first)
+{
+    int64_t at = begin, size = look->survey->file_size;
+    int records = 0;
+
+    look->reads = READS;
+    while (records < RECORDS && at < size) {
+        const unsigned char *bytes = bytes_at(look, at, width);
+        uint64_t length = bytes ? load(bytes, width, big) : 0;
+        if (!length || length > INT64_MAX || (int64_t)length > size - at - 2 * width)
+            return 0;
+        bytes = bytes_at(look, at + width + (int64_t)length, width);
+        if (!bytes || load(bytes, width, big) != length)
+            return 0;
+        if (!records++)
+            *first = (int64_t)length;
+        at += 2 * width + (int64_t)length;
+    }
+    return records;
+}
+
+static bool look_for_records(struct look *look)
+{
+    int64_t begin = vs_map_facts(vs_view_map(look->survey->first))->displacement, length = 0;
+
+    for (int kind = 0; kind < 4; kind++) {
+        int64_t width = kind < 2 ? 4 : 8;
+        int records = count_records(look, begin, width, kind % 2, &length);
+        if (!records)
+            continue;
+        view_message("warning: %s: a Fortran record seems to begin at displacement %" PRId64
+                     ": %" PRId64 " bytes between two markers of %" PRId64
+                     "%s%s (is \"disp\" %" PRId64 "?)",
+                     look->view, begin, length, width, kind % 2 ? ", which are big-endian" : "",
+                     records > 1 ? ", and more records follow" : "", begin + width);
+        return true;
+    }
+    return false;
+}
+
+/* Whether whole arrays fill the file. records: a better reason was found where they do not. */
+static void look_at_array(const struct look *look, bool records)
+{
+    const struct view_survey *survey = look->survey;
+    const struct vs_map_facts *map = vs_map_facts(vs_view_map(survey->first));
+    int64_t room = survey->file_size - map->displacement, rest;
+
+    if (!vs_view_facts(survey->first)->array || survey->extent_min != survey->extent_max ||
+        room <= 0)
+        return;
+    rest = room % map->tile_extent;
+    if (room < map->tile_extent)
+        view_message("warning: %s: the file ends inside the array: it has %" PRId64
+                     " of its %" PRId64 " bytes (are its sizes right?)",
+                     look->view, room, map->tile_extent);
+    else if (rest && map->displacement == 0 && !records && rest < map->tile_extent / 2)
+        view_message("warning: %s: the file has %" PRId64 " bytes more than %s of %" PRId64
+                     " bytes (a header? then \"disp\" is %" PRId64 ")",
+                     look->view, rest, room / map->tile_extent == 1 ? "the array" : "whole arrays",
+                     map->tile_extent, rest);
+    else if (rest)
+        view_message("warning: %s: the file has %" PRId64 " bytes more than %s of %" PRId64
+                     " bytes behind displacement %" PRId64,
+                     look->view, rest, room / map->tile_extent == 1 ? "the array" : "whole arrays",
+                     map->tile_extent, map->displacement);
+}
+
+static void look_at_end(const struct look *look)
+{
+    const struct view_survey *survey = look->survey;
+
+    if (survey->tails)
+        view_message("warning: %s: the file ends inside an etype: its last %" PRId64
+                     " bytes are in no slice of it",
+                     look->view, view_survey_tail(survey));
+    else if (survey->file == 0 && survey->tile_max > 0 && survey->file_size > 0)
+        view_message("warning: %s: all slices are empty: the file has %" PRId64
+                     " bytes, and the first etype begins at displacement %" PRId64,
+                     look->view, survey->file_size, survey->begin);
+}
+
+void view_suspect(const struct view_survey *survey, const struct vs_spec *spec, size_t index,
+                  const char *view)
+{
+    struct look look = {.survey = survey, .view = view};
+    struct mpiio_store *store;
+    bool records = false;
+
+    look_at_end(&look);
+    if (survey->tile_max > 0 && survey->file_size > 0 &&
+        mpiio_store_open(vs_spec_file(spec), O_RDONLY, &store) == 0) {
+        look.fd = mpiio_store_fd(store);
+        records = look_for_records(&look);
+        if (!looks_swapped(&look, spec, index))
+            look_at_order(&look);
+        mpiio_store_close(store);
+    }
+    look_at_array(&look, records);
+}
