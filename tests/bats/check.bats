@@ -162,6 +162,14 @@ END
     done
 }
 
+@test "check: elements of other sizes in the file" {
+    truncate -s 1000 l.dat
+    mpiio-view check -f l.dat --view 'scatter 5 on 3 of long as external32' >out
+    grep -qx '  datarep    external32' out
+    grep -qx '  ranks      0-1: 680 bytes (340 in the file), 85 etypes, 17 runs each' out
+    grep -qx '             2: 640 bytes (320 in the file), 80 etypes, 16 runs' out
+}
+
 @test "check: without a file a tile is told, and it fails" {
     run -1 --separate-stderr mpiio-view check -f none.dat --view 'scatter 2 of double on 3'
     [[ $stderr == "mpiio-view: "*"none.dat: No such file or directory" ]]

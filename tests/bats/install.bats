@@ -29,7 +29,7 @@ in_stage() {
 
 @test "install: headers, library, pkg-config file" {
     local header
-    for header in basic conversion datarep element error map spec slice store; do
+    for header in basic conversion datarep element error map shorthand spec slice store; do
         in_stage "include/mpiio/$header.h"
     done
     in_stage 'lib*/**/pkgconfig/mpiio.pc' || in_stage 'lib*/pkgconfig/mpiio.pc'

@@ -67,6 +67,18 @@ END
     [ "$(mpiio-view spec --view 'scatter n of int' -D n=2*3 -n 4 | jq -c '[.ranks, .let.n]')" = "[4,6]" ]
 }
 
+@test "shorthand: values are printed and converted" {
+    matrix
+    cmp <(mpiio-view dump m.json -r 2) <(mpiio-view dump -v "$shorthand" -f m.dat -r 2)
+    mpiio-view convert -v "$shorthand" -f m.dat --to external32 -o e.dat --spec e.json
+    cmp <(mpiio-view cat m.json -r 2) <(mpiio-view cat e.json -r 2)
+    cmp e.dat <(mpiio-view cat -v "contiguous of double at 64 as big-endian" -f m.dat -r 0 |
+        cat <(head -c 64 m.dat) -)
+    run -2 --separate-stderr mpiio-view convert -v scatter -f m.dat --to none -o x.dat
+    [ "$stderr" = 'mpiio-view: --to none: unknown data representation "none"' ]
+    [ ! -e x.dat ]
+}
+
 @test "shorthand: errors have their place in it, those of the spec too" {
     run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,blok on 2x2'
     [ "$stderr" = "mpiio-view: --view:1:18: expected block, cyclic or none, found 'blok'" ]
