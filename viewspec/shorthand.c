@@ -16,6 +16,10 @@
 
 #define MAX_WORD 64
 
+/* The words that clauses begin with. */
+enum { OF, AT, AS, EVERY, ON, ORDER, CLAUSES };
+static const char *const clauses[] = {"of", "at", "as", "every", "on", "order"};
+
 struct reader {
     struct vs_words words;
 
@@ -86,11 +90,10 @@ static void need_word(struct reader *r, const char *word)
 /* Whether an integer may begin here: no word of a clause. */
 static bool at_integer(struct reader *r)
 {
-    static const char *const words[] = {"of", "at", "as", "on", "order", "every"};
     char next = vs_words_peek(&r->words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (vs_words_length(&r->words) == strlen(words[i]) &&
-            strncmp(r->words.at, words[i], strlen(words[i])) == 0)
+    size_t length = vs_words_length(&r->words);
+    for (size_t i = 0; i < CLAUSES; i++)
+        if (length == strlen(clauses[i]) && strncmp(r->words.at, clauses[i], length) == 0)
             return false;
     return next != '\0';
 }
@@ -270,47 +273,36 @@ static void read_order(struct reader *r)
 
 static void read_clause(struct reader *r)
 {
-    const struct {
-        const char *word;
-        const char **at; /* where it was said; NULL: not yet */
-    } clauses[] = {
-        {"of", &r->etype_at},     {"at", &r->disp_at}, {"as", &r->datarep_at},
-        {"every", &r->extent_at}, {"on", &r->grid_at}, {"order", &r->order_at},
-    };
+    /* where each was said; NULL: not yet */
+    const char **const places[] = {&r->etype_at,  &r->disp_at, &r->datarep_at,
+                                   &r->extent_at, &r->grid_at, &r->order_at};
     size_t i = 0;
     vs_words_peek(&r->words);
     const char *start = r->words.at;
-    while (i < 6 && !vs_words_accept_word(&r->words, clauses[i].word))
+    while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i]))
         i++;
-    if (i == 6) {
+    if (i == CLAUSES) {
         vs_words_expected(&r->words, "of, at, as, every, on or order");
         return;
     }
-    if (*clauses[i].at) {
-        vs_words_fail(&r->words, start, "\"%s\" is said twice", clauses[i].word);
+    if (*places[i]) {
+        vs_words_fail(&r->words, start, "\"%s\" is said twice", clauses[i]);
         return;
     }
     vs_words_peek(&r->words);
-    *clauses[i].at = r->words.at;
-    switch (i) {
-    case 0:
+    *places[i] = r->words.at;
+    if (i == OF)
         read_etype(r);
-        break;
-    case 1:
+    else if (i == AT)
         r->disp = integer(r, NULL);
-        break;
-    case 2:
+    else if (i == AS)
         read_datarep(r);
-        break;
-    case 3:
+    else if (i == EVERY)
         r->extent = integer(r, NULL);
-        break;
-    case 4:
+    else if (i == ON)
         r->grid = integers(r, "psizes");
-        break;
-    default:
+    else
         read_order(r);
-    }
 }
 
 /* A darray's grid: what "on" says. A single number, or the ranks, go where there is one choice. */
