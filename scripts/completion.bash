@@ -188,7 +188,7 @@ _mpiio_view() {
     put) own="-r --rank -v --view --offset --narrow" ;;
     dump) own="-r --rank -v --view --offset --length --format --fields" ;;
     draw) own="-v --view --offset --window --svg --width --color" ;;
-    convert) own="--to -o --output --force --spec --narrow" ;;
+    convert) own="-v --view --to -o --output --force --spec --narrow" ;;
     esac
     case $cur in
     -*) _mpiio_offer "$cur" "$own -n --ranks -f --file -D --define --help" ;;
