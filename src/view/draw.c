@@ -208,18 +208,21 @@ static bool wants_color(const struct view_args *args)
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
     struct draw_model model = {.spec = spec};
+    struct view_args titled = *args; /* a view in shorthand is its own title */
     long index = view_choose(args, spec);
     int status;
 
     if (index < 0)
         return VIEW_USAGE;
+    if (titled.shorthand)
+        titled.spec = titled.shorthand;
     model.index = (size_t)index;
     model.file_size = view_file_size(spec);
     status = draw_survey(&model);
     if (!status && args->svg)
-        status = draw_svg(&model, args);
+        status = draw_svg(&model, &titled);
     else if (!status)
-        status = draw_text(&model, args, args->width ? args->width : terminal_width(),
+        status = draw_text(&model, &titled, args->width ? args->width : terminal_width(),
                            wants_color(args));
     draw_free(&model);
     return status;

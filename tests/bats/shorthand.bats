@@ -43,7 +43,8 @@ END
     [ "$stderr" = "mpiio-view: no file (-f FILE): showing one tile (--length shows more)" ]
     [ "$(mpiio-view owner --view "$shorthand" 88)" = $'-\t1\t0' ]
     mv m.dat hidden
-    cmp <(mpiio-view draw m.json) <(mpiio-view draw --view "$shorthand")
+    cmp <(mpiio-view draw m.json | sed "s/^m.json:/$shorthand:/") \
+        <(mpiio-view draw --view "$shorthand")
     mv hidden m.dat
     run -2 --separate-stderr mpiio-view cat --view "$shorthand" -r 1
     [ "$stderr" = 'mpiio-view: --view:1:1: "file" is missing: give it with -f' ]
