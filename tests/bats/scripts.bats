@@ -232,7 +232,7 @@ END
 @test "mount.fuse.mpiio: a line of fstab that has its view in shorthand" {
     make_file m.dat 1024
     place_helper
-    echo "$tmp/m.dat $mnt fuse.mpiio noauto,ro,view=darray\\04012x10\\040block\\040cyclic(3)\\040on\\0402x2\\040of\\040double\\040at\\04064 0 0" \
+    printf '%s\n' "$tmp/m.dat $mnt fuse.mpiio noauto,ro,view=darray\\04012x10\\040block\\040cyclic(3)\\040on\\0402x2\\040of\\040double\\040at\\04064 0 0" \
         >fstab
     as_root mount -T fstab "$mnt" 3>&-
     cmp "$mnt/rank3" <(mpiio-view cat -f m.dat -r 3 \
