@@ -251,14 +251,20 @@ static struct vs_part *part_at(struct vs_part *parts, int64_t dimensions, int64_
 
 /* The type of a rank's parts of an array, which remembers the array. */
 static struct vs_type part_of_array(const struct site *site, int64_t n, const int64_t *sizes,
-                                    bool fortran, const struct vs_part *parts,
-                                    const struct vs_type *old)
+                                    bool fortran, struct vs_part *parts, const struct vs_type *old)
 {
     struct vs_arena *arena = site->b->arena;
+    const struct vs_type *etype = site->b->etype;
     struct vs_type type = vs_type_array(arena, n, parts, old);
     struct vs_array *whole = vs_arena_alloc(arena, sizeof *whole);
+    int64_t *owned = vs_arena_array(arena, n, sizeof *owned);
+    for (int64_t d = 0; owned && d < n; d++) {
+        const struct vs_part *part = part_at(parts, n, d, fortran);
+        owned[d] = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
+    }
+    int64_t etypes = etype && old->node ? old->node->size / etype->node->size : 0;
     if (whole)
-        *whole = (struct vs_array){n, sizes, fortran, vs_type_extent(arena, old)};
+        *whole = (struct vs_array){n, sizes, owned, fortran, vs_type_extent(arena, old), etypes};
     type.array = whole;
     return type;
 }

@@ -147,8 +147,10 @@ enum vs_datarep {
 struct vs_array {
     int64_t dimensions;   /* at least 1 */
     const int64_t *sizes; /* elements in each dimension, as the spec has them */
+    const int64_t *owned; /* of those, the rank's: the shape of a tile of its slice */
     bool fortran;         /* the first dimension varies fastest, not the last */
     int64_t element;      /* bytes from one element to the next in the file: 1 or more etypes */
+    int64_t etypes;       /* data in an element */
 };
 
 /* Facts of a view beside its map's; sizes in bytes, text borrowed from the view. */

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NumPy headers: the local arrays of subarrays and darrays, dtypes of all basic types and of
+ * nested etypes, lengths that do not change, and headers read back.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "npy.h"
+
+static struct vs_view *view_of(const char *text, int64_t rank)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+
+    if (vs_spec_parse(text, strlen(text), "text", "/folder", NULL, &spec, &error) ||
+        vs_spec_view(spec, 0, rank, &view, &error))
+        fail_msg("%s: %s: %.500s", error.pointer, error.reason, text);
+    vs_spec_free(spec);
+    return view;
+}
+
+/* A header of rank's slice in ranks ranks; members are the view's. */
+static struct vs_npy *npy_of(int ranks, int64_t rank, const char *members)
+{
+    struct vs_npy *npy;
+    struct vs_view *view;
+    char *text = NULL;
+
+    assert_true(asprintf(&text, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": {%s}}",
+                         ranks, members) > 0);
+    view = view_of(text, rank);
+    assert_int_equal(vs_npy_new(view, &npy), 0);
+    vs_view_unref(view);
+    free(text);
+    return npy;
+}
+
+/* The header's text, without its padding. Checks all around it. New. */
+static char *text_of(const struct vs_npy *npy, int64_t size)
+{
+    size_t length = (size_t)vs_npy_length(npy), start, end = length - 1;
+    unsigned char *header = malloc(length);
+    char *text;
+
+    assert_non_null(header);
+    memset(header, 'x', length);
+    vs_npy_header(npy, size, (char *)header);
+    assert_int_equal(length % 64, 0);
+    assert_memory_equal(header, "\x93NUMPY", 6);
+    assert_int_equal(header[7], 0);
+    start = header[6] == 1 ? 10 : 12;
+    assert_int_equal(header[6], length - 10 <= 65535 ? 1 : 2);
+    assert_int_equal(header[8] | header[9] << 8 | (start == 12 ? header[10] << 16 : 0),
+                     length - start);
+    assert_int_equal(vs_npy_size(npy, (char *)header), size);
+    assert_int_equal(header[end], '\n');
+    while (header[end - 1] == ' ')
+        end--;
+    text = strndup((char *)header + start, end - start);
+    assert_int_equal(strlen(text), end - start);
+    free(header);
+    return text;
+}
+
+static void check(const struct vs_npy *npy, int64_t size, const char *expected)
+{
+    char *text = text_of(npy, size);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void check_once(int ranks, int64_t rank, const char *members, int64_t size,
+                       const char *expected)
+{
+    struct vs_npy *npy = npy_of(ranks, rank, members);
+
+    check(npy, size, expected);
+    vs_npy_free(npy);
+}
+
+#define F8(order, shape) "{'descr': '<f8', 'fortran_order': " order ", 'shape': (" shape "), }"
+#define DARRAY(order)                                                                              \
+    "\"etype\": \"double\", \"filetype\": {\"type\": \"darray\", \"gsizes\": [7, 10], "            \
+    "\"psizes\": [2, 2], \"distribs\": [\"block\", \"cyclic\"], \"dargs\": [null, 3], "            \
+    "\"order\": \"" order "\"}"
+
+static void test_darray(void **state)
+{
+    (void)state;
+    check_once(4, 0, DARRAY("C"), 4 * 6 * 8, F8("False", "4, 6"));
+    check_once(4, 1, DARRAY("C"), 4 * 4 * 8, F8("False", "4, 4"));
+    check_once(4, 3, DARRAY("C"), 3 * 4 * 8, F8("False", "3, 4"));
+    check_once(4, 2, DARRAY("Fortran"), 3 * 6 * 8, F8("True", "3, 6"));
+}
+
+static void test_tiles(void **state)
+{
+    struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
+
+    (void)state;
+    check(npy, 0, F8("False", "0,"));
+    check(npy, 2 * 192, F8("False", "2, 4, 6"));
+    check(npy, 1000 * 192, F8("False", "1000, 4, 6"));
+    check(npy, INT64_MAX / 192 * 192, F8("False", "48038396025285290, 4, 6"));
+    check(npy, 200, F8("False", "25,"));
+    check(npy, 184, F8("False", "23,"));
+    vs_npy_free(npy);
+    check_once(4, 0, DARRAY("Fortran"), 2 * 192, F8("True", "4, 6, 2"));
+}
+
+#define SUBARRAY(sub, order, old)                                                                  \
+    "\"filetype\": {\"type\": \"subarray\", \"sizes\": [5, 6, 7], \"subsizes\": " sub              \
+    ", \"starts\": [0, 1, 2], \"order\": \"" order "\"" old "}"
+#define DOUBLE "\"etype\": \"double\", "
+
+static void test_subarray(void **state)
+{
+    (void)state;
+    check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "C", ""), 192, F8("False", "2, 3, 4"));
+    check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "Fortran", ""), 192, F8("True", "2, 3, 4"));
+    /* Where only one index runs NumPy says C, and where none does. */
+    check_once(1, 0, DOUBLE SUBARRAY("[1, 3, 1]", "Fortran", ""), 24, F8("False", "1, 3, 1"));
+    check_once(1, 0, DOUBLE SUBARRAY("[2, 0, 4]", "Fortran", ""), 0, F8("False", "2, 0, 4"));
+}
+
+/* Elements of several etypes are rows; what is part of something else has one dimension. */
+static void test_no_array(void **state)
+{
+    (void)state;
+    check_once(1, 0,
+               DOUBLE SUBARRAY("[2, 3, 4]", "C",
+                               ", \"oldtype\": {\"type\": \"contiguous\", \"count\": 2}"),
+               384, F8("False", "2, 3, 4, 2"));
+    check_once(1, 0,
+               DOUBLE SUBARRAY("[1, 1, 1]", "C",
+                               ", \"oldtype\": " /* an array of arrays */
+                               "{\"type\": \"subarray\", \"sizes\": [2, 2], \"subsizes\": [2, 2], "
+                               "\"starts\": [0, 0], \"order\": \"C\"}"),
+               32, F8("False", "1, 1, 1, 4"));
+    check_once(1, 0,
+               DOUBLE "\"filetype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, "
+                      "\"stride\": 2, \"oldtype\": {\"type\": \"subarray\", \"sizes\": [2, 2], "
+                      "\"subsizes\": [2, 2], \"starts\": [0, 0], \"order\": \"C\"}}",
+               64, F8("False", "8,"));
+    check_once(1, 0, DOUBLE "\"filetype\": {\"type\": \"contiguous\", \"count\": 3}", 24,
+               F8("False", "3,"));
+    check_once(2, 0, DOUBLE "\"filetype\": {\"type\": \"scatter\"}", 24, F8("False", "3,"));
+    check_once(1, 0, "\"disp\": 0", 5, "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }");
+    /* The etype's own arrays are not the filetype's. */
+    check_once(1, 0,
+               "\"etype\": {\"type\": \"subarray\", \"sizes\": [2, 2], \"subsizes\": [2, 2], "
+               "\"starts\": [0, 0], \"order\": \"C\", \"oldtype\": \"double\"}",
+               64, F8("False", "8,"));
+}
+
+/* dup leaves the array what it is, resized does not. */
+static void test_resized(void **state)
+{
+    (void)state;
+    check_once(1, 0,
+               DOUBLE "\"filetype\": {\"type\": \"dup\", \"oldtype\": {\"type\": \"resized\", "
+                      "\"lb\": 0, \"extent\": 800, \"oldtype\": {\"type\": \"subarray\", "
+                      "\"sizes\": [4, 4], \"subsizes\": [2, 3], \"starts\": [0, 0], "
+                      "\"order\": \"C\"}}}",
+               96, F8("False", "12,"));
+    check_once(1, 0,
+               DOUBLE "\"filetype\": {\"type\": \"dup\", \"oldtype\": {\"type\": \"subarray\", "
+                      "\"sizes\": [4, 4], \"subsizes\": [2, 3], \"starts\": [0, 0], "
+                      "\"order\": \"C\"}}",
+               96, F8("False", "2, 2, 3"));
+}
+
+static void test_several_values(void **state)
+{
+    const char *etype = "\"etype\": {\"type\": \"contiguous\", \"count\": 5, \"oldtype\": "
+                        "\"double\"}, ";
+    char members[512];
+
+    (void)state;
+    snprintf(members, sizeof(members), "%s%s", etype, SUBARRAY("[2, 3, 4]", "C", ""));
+    check_once(1, 0, members, 960, F8("False", "2, 3, 4, 5"));
+    check_once(1, 0, members, 1920, F8("False", "2, 2, 3, 4, 5"));
+    check_once(1, 0, members, 40, F8("False", "5,"));
+    snprintf(members, sizeof(members), "%s%s", etype, SUBARRAY("[2, 3, 4]", "Fortran", ""));
+    check_once(1, 0, members, 1920, F8("True", "5, 2, 3, 4, 2"));
+}
+
+/* Only as many dimensions as NumPy has. */
+static void test_dimensions(void **state)
+{
+    char members[2048], list[128] = "[2";
+    char shape[256] = "2";
+
+    (void)state;
+    for (int n = 2; n <= 31; n++) {
+        size_t used = strlen(list);
+
+        snprintf(list + used, sizeof(list) - used, ", %d", n > 3 ? 1 : 2);
+        if (n == 30 || n == 31) {
+            snprintf(members, sizeof(members),
+                     DOUBLE "\"filetype\": {\"type\": \"subarray\", \"sizes\": %s], "
+                            "\"subsizes\": %s], \"starts\": [0%.*s], \"order\": \"C\"}",
+                     list, list, (n - 1) * 3,
+                     ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+                     "0, 0, 0, 0, 0, 0");
+            snprintf(shape, sizeof(shape), F8("False", "%s%s"), n == 30 ? list + 1 : "8",
+                     n == 30 ? "" : ",");
+            check_once(1, 0, members, 64, shape);
+        }
+    }
+}
+
+static void test_basics(void **state)
+{
+    static const struct {
+        const char *name, *descr;
+    } cases[] = {
+        {"packed", "|u1"},     {"byte", "|u1"},
+        {"char", "|S1"},       {"signed_char", "|i1"},
+        {"wchar", "<u4"},      {"unsigned_short", "<u2"},
+        {"long", "<i8"},       {"uint64_t", "<u8"},
+        {"float", "<f4"},      {"long_double", "<f16"},
+        {"c_bool", "|b1"},     {"logical", "<i4"},
+        {"c_complex", "<c8"},  {"c_long_double_complex", "<c32"},
+        {"character", "|S1"},  {"complex", "<c8"},
+        {"integer16", "|V16"}, {"real2", "<f2"},
+        {"real16", "|V16"},    {"complex4", "|V4"},
+        {"complex16", "<c16"}, {"complex32", "|V32"},
+        {"aint", "<i8"},       {"double_complex", "<c16"},
+        {"cxx_bool", "|b1"},   {"integer2", "<i2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char members[128], expected[128];
+
+        snprintf(members, sizeof(members), "\"etype\": \"%s\"", cases[i].name);
+        snprintf(expected, sizeof(expected),
+                 "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }", cases[i].descr);
+        check_once(1, 0, members, 3 * vs_basic_find(cases[i].name)->size, expected);
+    }
+    /* The slice is native whatever the file is. */
+    check_once(1, 0, "\"etype\": \"long\", \"datarep\": \"external32\"", 16,
+               "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }");
+}
+
+#define STRUCT(types, lengths, places)                                                             \
+    "{\"type\": \"struct\", \"types\": [" types "], \"blocklengths\": [" lengths                   \
+    "], \"displacements\": [" places "]}"
+
+static void test_structures(void **state)
+{
+    static const char inner[] = STRUCT("\"char\", \"double\"", "1, 2", "0, 8");
+    char members[1024];
+
+    (void)state;
+    snprintf(members, sizeof(members), "\"etype\": " STRUCT("\"int\", %s", "2, 3", "0, 8"), inner);
+    check_once(1, 0, members, 2 * (8 + 3 * 17),
+               "{'descr': [('f0', '<i4', (2,)), ('f1', [('f0', '|S1'), ('f1', '<f8', (2,))], "
+               "(3,))], 'fortran_order': False, 'shape': (2,), }");
+    /* A structure several times in an etype is several values. */
+    snprintf(members, sizeof(members),
+             "\"etype\": {\"type\": \"contiguous\", \"count\": 4, \"oldtype\": %s}", inner);
+    check_once(1, 0, members, 4 * 17,
+               "{'descr': [('f0', '|S1'), ('f1', '<f8', (2,))], 'fortran_order': False, "
+               "'shape': (4,), }");
+}
+
+/* Named types that double forty times, spelt out, would fill any memory. */
+static void test_endless(void **state)
+{
+    char text[8192] = "{\"viewspec\": 1, \"file\": \"f\", \"types\": {\"t0\": " STRUCT(
+        "\"int\", \"char\"", "1, 1", "0, 4");
+    struct vs_view *view;
+    struct vs_npy *npy;
+
+    (void)state;
+    for (int i = 1; i <= 22; i++) {
+        size_t used = strlen(text);
+
+        snprintf(text + used, sizeof(text) - used,
+                 ", \"t%d\": " STRUCT("\"t%d\", \"char\", \"t%d\"", "1, 1, 1", "0, %ld, %ld"), i,
+                 i - 1, i - 1, 16L << 2 * i, 32L << 2 * i);
+    }
+    strcat(text, "}, \"view\": {\"etype\": \"t22\"}}");
+    view = view_of(text, 0);
+    assert_int_equal(vs_npy_new(view, &npy), 0);
+    check(npy, 2 * vs_view_facts(view)->etype_size,
+          "{'descr': '|V25165823', 'fortran_order': False, 'shape': (2,), }");
+    vs_npy_free(npy);
+    vs_view_unref(view);
+    /* An item of more than 2^31-1 bytes is bytes. */
+    check_once(1, 0, "\"etype\": " STRUCT("\"int\", \"char\"", "1000000000, 1", "0, 4000000000"),
+               4000000001, "{'descr': '|u1', 'fortran_order': False, 'shape': (4000000001,), }");
+}
+
+/* Longer than 65535 bytes: version 2.0. */
+static void test_long(void **state)
+{
+    const size_t size = 1 << 20;
+    char *members = malloc(size), *text;
+    struct vs_npy *npy;
+    FILE *out = fmemopen(members, size, "w");
+
+    (void)state;
+    assert_non_null(out);
+    fputs("\"etype\": {\"type\": \"struct\", \"blocklengths\": [1", out);
+    for (int i = 1; i < 5000; i++)
+        fputs(", 1", out);
+    fputs("], \"displacements\": [0", out);
+    for (int i = 1; i < 5000; i++)
+        fprintf(out, ", %d", 8 * i);
+    fputs("], \"types\": [\"int\"", out);
+    for (int i = 1; i < 5000; i++)
+        fputs(i % 2 ? ", \"double\"" : ", \"int\"", out);
+    fputs("]}", out);
+    fclose(out);
+    npy = npy_of(1, 0, members);
+    assert_true(vs_npy_length(npy) > 65545);
+    text = text_of(npy, 30000);
+    assert_non_null(strstr(text, "('f4999', '<f8')], 'fortran_order': False, 'shape': (1,), }"));
+    free(text);
+    vs_npy_free(npy);
+    free(members);
+}
+
+/* The length is numpy.save's, and holds all sizes. */
+static void test_length(void **state)
+{
+    struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
+
+    (void)state;
+    assert_int_equal(vs_npy_length(npy), 128);
+    for (int64_t size = 1; size > 0 && size < INT64_MAX / 7; size *= 3)
+        free(text_of(npy, size / 8 * 8));
+    vs_npy_free(npy);
+}
+
+static void test_read_back(void **state)
+{
+    static const char *const wrong[] = {
+        "9, 6",
+        "4,  6",
+        "4, 6,",
+        "04, 6",
+        "-4, 6",
+        "4, x",
+        "99999999999999999999, 6",
+        "24",
+        "",
+        "4, 6), 'shape': (4, 6",
+        "9223372036854775807, 2",
+    };
+    struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
+    char header[128], text[128];
+
+    (void)state;
+    vs_npy_header(npy, 192, header);
+    assert_int_equal(vs_npy_size(npy, header), 192);
+    header[127] = ' ';
+    assert_int_equal(vs_npy_size(npy, header), -EINVAL);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        vs_npy_header(npy, 192, header);
+        memset(header + 10, ' ', 117);
+        snprintf(text, sizeof(text), "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }",
+                 wrong[i]);
+        memcpy(header + 10, text, strlen(text));
+        assert_int_equal(vs_npy_size(npy, header), -EINVAL);
+    }
+    memset(header, '1', sizeof(header));
+    memcpy(header, "'shape': (", 10);
+    assert_int_equal(vs_npy_size(npy, header), -EINVAL);
+    memset(header, 0, sizeof(header));
+    assert_int_equal(vs_npy_size(npy, header), -EINVAL);
+    vs_npy_free(npy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_darray),     cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_subarray),   cmocka_unit_test(test_no_array),
+        cmocka_unit_test(test_resized),    cmocka_unit_test(test_several_values),
+        cmocka_unit_test(test_dimensions), cmocka_unit_test(test_basics),
+        cmocka_unit_test(test_structures), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_long),       cmocka_unit_test(test_length),
+        cmocka_unit_test(test_read_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
