@@ -66,6 +66,8 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         size = session->back != NULL
                    ? mpiio_slice_size(slice->slice)
                    : vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
+        if (size >= 0 && __builtin_add_overflow(size, slice->header, &size))
+            size = -EFBIG;
         failed = size < 0 ? (int)size : 0;
         fs_flusher_times(&session->flusher, &file);
     }
@@ -257,7 +259,8 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
         failed = -EROFS;
     else if (info != NULL || size != 0 ||
              !fs_handle_truncates(session, slice, fuse_req_ctx(request)->pid))
-        failed = mpiio_slice_resize(slice->slice, size);
+        failed =
+            size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
     fs_slices_put(&session->slices, slice);
     return failed;
 }

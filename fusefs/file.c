@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "handle.h"
+#include "npy.h"
 #include "operations.h"
 
 #include <errno.h>
@@ -150,7 +151,7 @@ static int do_flush(struct fs_session *session, struct fs_handle *handle, int to
     if (failed == 0)
         failed = torn;
     if (failed == 0)
-        failed = fs_losses_error(&session->losses, handle->slice->inode);
+        failed = fs_losses_error(&session->losses, handle->slice->data);
     return failed != 0 ? failed : fs_flush_error(session, handle);
 }
 
@@ -267,10 +268,29 @@ static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, ch
         got = mpiio_slice_read(slice->slice, buffer, size, offset);
         fs_atomic_end(session, &access);
         if (got >= 0)
-            got = (ssize_t)fs_losses_overlay(losses, slice->inode, buffer, (size_t)got, size,
-                                             offset, session->writeback);
+            got = (ssize_t)fs_losses_overlay(losses, slice->data, buffer, (size_t)got, size, offset,
+                                             session->writeback);
     } while (got >= 0 && atomic_load(&losses->changes) != changes);
     return got;
+}
+
+/* The file that the slice is: its header, if it has one, and its bytes. */
+static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, char *buffer,
+                         size_t size, off_t offset)
+{
+    size_t head = fs_npy_part(slice, offset, size);
+    ssize_t got = 0;
+    int failed;
+
+    if (head > 0) {
+        failed = fs_npy_read(slice, buffer, head, offset);
+        if (failed != 0)
+            return failed;
+    }
+    if (head < size)
+        got = read_slice(session, slice, buffer + head, size - head,
+                         offset + (off_t)head - slice->header);
+    return got < 0 ? got : (ssize_t)head + got;
 }
 
 /* Reads into buffer, which is this thread's own: the answer outlives the handle if the reader
@@ -289,7 +309,7 @@ static ssize_t do_read(struct fs_session *session, fuse_ino_t inode, struct fs_h
     if (atomic_load_explicit(&handle->pending, memory_order_relaxed) &&
         atomic_exchange(&handle->pending, false))
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
-    got = read_slice(session, handle->slice, buffer, size, offset);
+    got = read_file(session, handle->slice, buffer, size, offset);
     if (got >= 0)
         notice_end(session, handle->slice, inode, offset + (off_t)size, offset + got);
     return got;
@@ -312,13 +332,19 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 
 static int64_t do_lseek(struct fs_handle *handle, off_t offset, int whence)
 {
-    if (handle->slice == NULL || offset < 0)
+    struct fs_slice *slice = handle->slice;
+    int64_t start, found;
+
+    if (slice == NULL || offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE))
         return -EINVAL;
-    if (whence == SEEK_DATA)
-        return mpiio_slice_seek_data(handle->slice->slice, offset);
-    if (whence == SEEK_HOLE)
-        return mpiio_slice_seek_hole(handle->slice->slice, offset);
-    return -EINVAL;
+    if (offset < slice->header && whence == SEEK_DATA)
+        return offset;
+    start = offset < slice->header ? 0 : offset - slice->header;
+    found = whence == SEEK_DATA ? mpiio_slice_seek_data(slice->slice, start)
+                                : mpiio_slice_seek_hole(slice->slice, start);
+    if (found == -ENXIO && offset < slice->header)
+        found = 0; /* nothing behind the header */
+    return found < 0 ? found : found + slice->header;
 }
 
 void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,

@@ -24,8 +24,9 @@ static mode_t entry_type(struct fs_node node)
 }
 
 /*
- * Fills buffer with entries from number index on. Returns how much of it is used. "self" is the
- * last entry, and there only for a process that has a rank: ls -l or tar would stumble over it.
+ * Fills buffer with entries from number index on. Returns how much of it is used. "self" and
+ * "self.npy" are the last entries, and there only for a process that has a rank: ls -l or tar would
+ * stumble over it.
  */
 static size_t fill(fuse_req_t request, struct fs_node folder, int64_t index, bool has_rank,
                    char *buffer, size_t size)

@@ -119,6 +119,7 @@ void fs_readlink(fuse_req_t request, fuse_ino_t inode)
         fuse_reply_err(request, (int)-rank);
         return;
     }
-    fs_tree_rank_name(&session->tree, rank, name);
+    node.rank = rank;
+    fs_tree_rank_name(&session->tree, node, name);
     fuse_reply_readlink(request, name);
 }

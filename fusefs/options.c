@@ -57,11 +57,12 @@ static const char help_text[] =
     "\n"
     "Mount options: ro, rw (default: as the file can be opened), create (make the file if it is\n"
     "missing), unique (nobody else has the file open: writes may be held back), narrow=refuse or\n"
-    "narrow=truncate (integers that the file has no room for), atomic (atomic mode), local (of\n"
-    "several nodes each shows its own block of ranks), view=SHORTHAND (as --view), threads=N\n"
-    "(worker threads at most), log=FILE (else syslog, or stderr in the foreground), max_read=N,\n"
-    "and FUSE's own: allow_other (which implies default_permissions), allow_root, auto_unmount,\n"
-    "default_permissions, nosuid, nodev, noexec, noatime, fsname=NAME, ...\n"
+    "narrow=truncate (integers that the file has no room for), npy (a rankN.npy beside each\n"
+    "rankN, for NumPy), atomic (atomic mode), local (of several nodes each shows its own block\n"
+    "of ranks), view=SHORTHAND (as --view), threads=N (worker threads at most), log=FILE (else\n"
+    "syslog, or stderr in the foreground), max_read=SIZE (4k to 1M), and FUSE's own: allow_other\n"
+    "(which implies default_permissions), allow_root, auto_unmount, default_permissions, nosuid,\n"
+    "nodev, noexec, noatime, fsname=NAME, ...\n"
     "Of write-back: cache=auto|through|back, dirty_max=SIZE, flush_interval=SECONDS. Of several\n"
     "nodes, where mpiio-engine starts this program: store=auto|posix|mpiio, peer_timeout=SECONDS.\n"
     "\n"
@@ -203,6 +204,7 @@ static int flush_option(struct fs_options *options, const char *option)
 static int mount_option(struct fs_options *options, const char *option)
 {
     const char *value;
+    int64_t size;
     long long n = flush_option(options, option);
 
     if (n <= 0)
@@ -219,6 +221,10 @@ static int mount_option(struct fs_options *options, const char *option)
         *(option[0] == 'a' ? &options->atomic : &options->local) = true;
         return 0;
     }
+    if (strcmp(option, "npy") == 0) {
+        options->npy = true;
+        return 0;
+    }
     if ((value = value_of(option, "threads=")) != NULL) {
         n = number(value, 1, THREADS_MAX);
         if (n < 0)
@@ -227,10 +233,9 @@ static int mount_option(struct fs_options *options, const char *option)
         return 0;
     }
     if ((value = value_of(option, "max_read=")) != NULL) {
-        n = number(value, READ_MIN, FS_READ_MAX);
-        if (n < 0)
-            return usage(options, "max_read= needs a number from 4096 to 1048576: ", value);
-        options->max_read = (unsigned)n;
+        if (mpiio_parse_size(value, &size) != 0 || size < READ_MIN || size > FS_READ_MAX)
+            return usage(options, "max_read= needs a size from 4k to 1M: ", value);
+        options->max_read = (unsigned)size;
         return 0;
     }
     if ((value = value_of(option, "narrow=")) != NULL) {

@@ -43,6 +43,7 @@ struct fs_options {
     bool atomic;                           /* atomic mode, from the start */
     bool unique;                           /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
+    bool npy;                              /* slices are there with a NumPy header, too */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
     int engine_fd; /* where the engine speaks that has started this daemon; -1: there is none */

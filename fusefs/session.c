@@ -108,7 +108,7 @@ static int check_views(struct fs_session *session)
     char *text;
     int status = 0;
 
-    fs_tree_init(&session->tree, session->spec);
+    fs_tree_init(&session->tree, session->spec, session->options->npy);
     if (session->options->local)
         fs_tree_localize(&session->tree, session->cluster.node, session->cluster.nodes);
     text = vs_spec_resolved(session->spec);
@@ -309,7 +309,7 @@ static int choose_writeback(struct fs_session *session)
 
     if (!session->options->unique || session->back != NULL || session->cluster.nodes > 1 ||
         fs_atomic_is_on(&session->atomic) || session->read_only != 0 || session->tree.views > 1 ||
-        session->tree.ranks > UNIQUE_RANKS)
+        session->tree.ranks > UNIQUE_RANKS || session->tree.npy)
         return 0;
     if (session->tree.ranks > 1)
         failed = find_disjoint(session, &disjoint);

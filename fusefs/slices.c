@@ -24,6 +24,7 @@ int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct 
 static void free_slice(struct fs_slice *slice)
 {
     mpiio_slice_free(slice->slice);
+    vs_npy_free(slice->npy);
     free(slice);
 }
 
@@ -107,11 +108,17 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
         failed = vs_spec_view(slices->tree->spec, node.view, node.rank, &view, error);
     if (failed == 0)
         failed = mpiio_slice_new(slices->store, view, slices->narrow, &slice->slice);
+    if (failed == 0 && node.npy)
+        failed = vs_npy_new(view, &slice->npy);
     if (failed != 0) {
-        free(slice);
+        free_slice(slice);
         return failed;
     }
-    mpiio_slice_set_id(slice->slice, slice->inode);
+    if (node.npy)
+        slice->header = vs_npy_length(slice->npy);
+    node.npy = false;
+    slice->data = fs_tree_inode(node);
+    mpiio_slice_set_id(slice->slice, slice->data);
     *made = slice;
     return 0;
 }

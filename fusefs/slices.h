@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "../src/core/slice.h"
+#include "../viewspec/npy.h"
 #include "tree.h"
 #include "version.h"
 
@@ -21,6 +22,11 @@ struct fs_handle;
 struct fs_slice {
     uint64_t inode;
     struct mpiio_slice *slice;
+
+    struct vs_npy *npy; /* what stands before the data; NULL: nothing */
+    int64_t header;     /* its length: byte i of the slice is byte header + i of the file */
+    uint64_t data;      /* the inode number of the file without it: what is lost, and what is wrong
+                           with write-back, goes by this one */
 
     /* The size that the kernel was told last, or found by a short read. */
     _Atomic int64_t known_size;

@@ -29,7 +29,7 @@ void fs_lost(struct fs_session *session, const struct fs_slice *slice, const cha
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
 
-    fs_losses_add(&session->losses, slice->inode, bytes, length, offset, error);
+    fs_losses_add(&session->losses, slice->data, bytes, length, offset, error);
     if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
         fs_log_error(&session->log, "rank %lld: %zu bytes at %" PRId64 " cannot be stored: %s",
                      (long long)node.rank, length, offset, strerror(-error));
@@ -134,7 +134,7 @@ int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter)
 
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
 {
-    return session->back != NULL ? mpiio_back_error(session->back, handle->slice->inode) : 0;
+    return session->back != NULL ? mpiio_back_error(session->back, handle->slice->data) : 0;
 }
 
 int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
@@ -161,7 +161,7 @@ int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int faile
     int missed, lost;
 
     missed = fs_sync_missed(session, handle);
-    lost = fs_losses_error(&session->losses, handle->slice->inode);
+    lost = fs_losses_error(&session->losses, handle->slice->data);
     if (failed == 0)
         failed = missed;
     if (failed == 0)

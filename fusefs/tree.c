@@ -6,8 +6,11 @@
 
 #define INODE_FOLDERS 16
 #define RANK_BITS     32
+#define NPY_BIT       ((uint64_t)1 << 31)
 /* The slices of the first view have numbers of so many bits; above them is room for rounds. */
 #define SINGLE_BITS 33
+
+static const char npy_suffix[] = ".npy";
 
 struct fixed_entry {
     const char *name;
@@ -21,7 +24,7 @@ static const struct fixed_entry control_entries[] = {
 };
 #define CONTROL_ENTRIES ((int64_t)(sizeof(control_entries) / sizeof(*control_entries)))
 
-void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec)
+void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec, bool npy)
 {
     int64_t largest;
 
@@ -29,6 +32,7 @@ void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec)
                              .ranks = vs_spec_ranks(spec),
                              .views = vs_spec_view_count(spec),
                              .folders = vs_spec_view_name(spec, 0) != NULL,
+                             .npy = npy,
                              .width = 1};
     for (largest = tree->ranks - 1; largest > 9; largest /= 10)
         tree->width++;
@@ -50,11 +54,12 @@ uint64_t fs_tree_inode(struct fs_node node)
 {
     switch (node.kind) {
     case FS_FOLDER:
-        return INODE_FOLDERS + 2 * (uint64_t)node.view;
+        return INODE_FOLDERS + 4 * (uint64_t)node.view;
     case FS_SELF:
-        return INODE_FOLDERS + 2 * (uint64_t)node.view + 1;
+        return INODE_FOLDERS + 4 * (uint64_t)node.view + 1 + node.npy;
     case FS_SLICE:
-        return ((uint64_t)node.view + 1) << RANK_BITS | (uint64_t)node.rank;
+        return ((uint64_t)node.view + 1) << RANK_BITS | (node.npy ? NPY_BIT : 0) |
+               (uint64_t)node.rank;
     default:
         return (uint64_t)node.kind;
     }
@@ -75,13 +80,16 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
     if (inode >> RANK_BITS != 0) {
         node.kind = FS_SLICE;
         node.view = (size_t)(inode >> RANK_BITS) - 1;
-        node.rank = (int64_t)(inode & (((uint64_t)1 << RANK_BITS) - 1));
-        return node.view < tree->views && is_shown(tree, node.rank) ? node : none;
+        node.rank = (int64_t)(inode & (NPY_BIT - 1));
+        node.npy = (inode & NPY_BIT) != 0;
+        return node.view < tree->views && is_shown(tree, node.rank) && node.npy <= tree->npy ? node
+                                                                                             : none;
     }
     if (inode >= INODE_FOLDERS) {
-        node.kind = inode % 2 == 0 ? FS_FOLDER : FS_SELF;
-        node.view = (size_t)(inode - INODE_FOLDERS) / 2;
-        return node.view < tree->views ? node : none;
+        node.kind = inode % 4 == 0 ? FS_FOLDER : FS_SELF;
+        node.npy = inode % 4 == 2;
+        node.view = (size_t)(inode - INODE_FOLDERS) / 4;
+        return node.view < tree->views && inode % 4 <= 1 + (uint64_t)tree->npy ? node : none;
     }
     if (inode >= FS_ROOT && inode <= FS_FILE)
         node.kind = (enum fs_kind)inode;
@@ -119,11 +127,17 @@ static int64_t parse_rank(const struct fs_tree *tree, const char *digits)
 static struct fs_node find_rank(const struct fs_tree *tree, struct fs_node folder, const char *name)
 {
     struct fs_node node = {.kind = FS_NONE, .view = folder.view};
+    size_t length = strlen(name), suffix = strlen(npy_suffix);
+    char plain[FS_NAME_SIZE];
 
-    if (strcmp(name, "self") == 0) {
+    if (length >= sizeof(plain))
+        return node;
+    node.npy = tree->npy && length > suffix && strcmp(name + length - suffix, npy_suffix) == 0;
+    snprintf(plain, sizeof(plain), "%.*s", (int)(length - (node.npy ? suffix : 0)), name);
+    if (strcmp(plain, "self") == 0) {
         node.kind = FS_SELF;
-    } else if (strncmp(name, "rank", 4) == 0) {
-        node.rank = parse_rank(tree, name + 4);
+    } else if (strncmp(plain, "rank", 4) == 0) {
+        node.rank = parse_rank(tree, plain + 4);
         if (node.rank >= 0)
             node.kind = FS_SLICE;
     }
@@ -154,9 +168,10 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
     return node;
 }
 
-void fs_tree_rank_name(const struct fs_tree *tree, int64_t rank, char *name)
+void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name)
 {
-    snprintf(name, FS_NAME_SIZE, "rank%0*lld", tree->width, (long long)rank);
+    snprintf(name, FS_NAME_SIZE, "rank%0*lld%s", tree->width, (long long)slice.rank,
+             slice.npy ? npy_suffix : "");
 }
 
 /* Entries of a folder of ranks, or of view folders, from 0. */
@@ -165,17 +180,16 @@ static bool listed_entry(const struct fs_tree *tree, struct fs_node folder, int6
 {
     node->view = folder.view;
     if (holds_ranks(tree, folder)) {
-        int64_t count = tree->end - tree->first;
-
-        if (index > count)
+        node->rank = tree->first + index / (1 + tree->npy);
+        node->npy = index % (1 + tree->npy) != 0;
+        if (node->rank > tree->end)
             return false;
-        if (index == count) {
+        if (node->rank == tree->end) {
             node->kind = FS_SELF;
-            strcpy(name, "self");
+            snprintf(name, FS_NAME_SIZE, "self%s", node->npy ? npy_suffix : "");
         } else {
             node->kind = FS_SLICE;
-            node->rank = tree->first + index;
-            fs_tree_rank_name(tree, node->rank, name);
+            fs_tree_rank_name(tree, *node, name);
         }
         return true;
     }

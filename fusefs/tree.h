@@ -14,7 +14,8 @@
  * every function is thread-safe.
  *
  * An inode number says all that there is to know: small ones are the fixed nodes; a slice's is
- * (view + 1) * 2^32 + rank; the folder and the "self" of view v are 16 + 2v and 17 + 2v.
+ * (view + 1) * 2^32 + rank, and 2^31 more with its NumPy header; the folder, the "self" and the
+ * "self.npy" of view v are 16 + 4v, 17 + 4v and 18 + 4v.
  */
 enum fs_kind {
     FS_NONE,
@@ -32,6 +33,7 @@ struct fs_node {
     enum fs_kind kind;
     size_t view;  /* of a folder, self or slice */
     int64_t rank; /* of a slice */
+    bool npy;     /* of a self or slice: behind a NumPy header */
 };
 
 struct fs_tree {
@@ -40,13 +42,14 @@ struct fs_tree {
     int64_t first, end; /* the ranks that are shown: [first, end) */
     size_t views;
     bool folders; /* the spec names its views: each has a folder */
+    bool npy;     /* each slice is there with a NumPy header, too */
     int width;    /* digits of the largest rank */
 };
 
 /* NAME_MAX and a zero: a spec with a longer view name is not mounted. */
 #define FS_NAME_SIZE 256
 
-void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec);
+void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec, bool npy);
 
 /* Shows no ranks but those of node: its block, where they are dealt to nodes in blocks. */
 void fs_tree_localize(struct fs_tree *tree, int node, int nodes);
@@ -73,12 +76,12 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
 
 /*
  * Entry number index (from 0: ".", "..", ...) of folder: fills name (FS_NAME_SIZE bytes) and node.
- * "self" is the last one of a folder of ranks. Returns false behind the last. O(1).
+ * Those of kind FS_SELF are the last of a folder of ranks. Returns false behind the last. O(1).
  */
 bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index, char *name,
                    struct fs_node *node);
 
-/* Writes the listed (padded) name of rank into name. */
-void fs_tree_rank_name(const struct fs_tree *tree, int64_t rank, char *name);
+/* Writes the listed (padded) name of a slice into name. */
+void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "handle.h"
+#include "npy.h"
 #include "operations.h"
 
 #include <errno.h>
@@ -19,9 +20,9 @@ static void note_end(struct fs_slice *slice, int64_t end)
 static void note_stored(struct fs_session *session, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {
-    note_end(slice, offset + length);
+    note_end(slice, slice->header + offset + length);
     fs_flusher_wrote(&session->flusher);
-    fs_losses_remove(&session->losses, slice->inode, offset, offset + length);
+    fs_losses_remove(&session->losses, slice->data, offset, offset + length);
 }
 
 /*
@@ -91,7 +92,7 @@ static ssize_t store_page(struct fs_session *session, struct fs_slice *slice, co
 
     if (done > 0) {
         fs_flusher_wrote(&session->flusher);
-        fs_losses_remove(&session->losses, slice->inode, offset, offset + (int64_t)done);
+        fs_losses_remove(&session->losses, slice->data, offset, offset + (int64_t)done);
     }
     if (done == size)
         return (ssize_t)size;
@@ -183,8 +184,8 @@ static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_
     return failed != 0 ? failed : 1;
 }
 
-static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const char *buffer,
-                         size_t size, off_t *offset, const struct fuse_file_info *info)
+static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char *buffer,
+                        size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
     bool appends = (info->flags & O_APPEND) && !session->writeback;
@@ -206,6 +207,30 @@ static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const cha
     }
     fs_atomic_end(session, &access);
     return put;
+}
+
+/* The same of a file that may have a header; an append puts its place into offset. */
+static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const char *buffer,
+                         size_t size, off_t *offset, const struct fuse_file_info *info)
+{
+    struct fs_slice *slice = fs_handle_of(info)->slice;
+    bool appends = (info->flags & O_APPEND) && !info->writepage;
+    size_t head = appends ? 0 : fs_npy_part(slice, *offset, size);
+    off_t place = *offset + (off_t)head - slice->header;
+    ssize_t put = 0;
+    int failed = 0;
+
+    if (head > 0 && info->writepage)
+        fs_npy_mapped(session, slice, inode, buffer, head, *offset);
+    else if (head > 0)
+        failed = fs_npy_write(session, slice, inode, buffer, head, *offset);
+    if (failed != 0)
+        return failed;
+    if (head < size)
+        put = put_data(session, inode, buffer + head, size - head, &place, info);
+    if (appends && put > 0)
+        *offset = place + slice->header;
+    return put < 0 ? put : (ssize_t)head + put;
 }
 
 /* Returns 1 where the request is answered later; else put is what it is answered with. */
@@ -247,19 +272,23 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
 void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
                   struct fuse_file_info *info)
 {
-    struct fs_handle *handle = fs_handle_of(info);
-    int failed;
+    struct fs_slice *slice = fs_handle_of(info)->slice;
+    size_t head = 0;
+    int failed = 0;
 
     (void)inode;
     fs_count(fs_session_of(request), FS_OTHER);
-    if (handle->slice == NULL)
+    if (slice == NULL)
         failed = -EBADF;
     else if (mode != 0)
         failed = -EOPNOTSUPP;
     else
-        failed = mpiio_slice_reserve(handle->slice->slice, offset, length);
+        head = fs_npy_part(slice, offset, (size_t)length);
+    if (failed == 0 && (off_t)head < length)
+        failed = mpiio_slice_reserve(slice->slice, offset + (off_t)head - slice->header,
+                                     length - (off_t)head);
     if (failed == 0)
-        note_end(handle->slice, offset + length);
+        note_end(slice, offset + length);
     fuse_reply_err(request, -failed);
 }
 

@@ -141,16 +141,22 @@ with open(sys.argv[1], "wb") as out:
 END
 }
 
-# write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat, 2-D doubles in blocks behind 64
-# bytes, and rankN.expected; field.json is its spec. In the working folder.
-write_demo() {
-    local mpiexec psizes=([1]="1, 1" [2]="2, 1" [3]="3, 1" [4]="2, 2" [6]="3, 2")
+# mpi_run RANKS COMMAND [ARGUMENT...]: under MPICH's mpiexec, also where another MPI owns that name.
+mpi_run() {
+    local mpiexec
     for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
         if command -v "$mpiexec" >/dev/null; then
             break
         fi
     done
-    "$mpiexec" -n "$3" "$MPIIO_BUILD/tests/mpi/write_demo" field.dat "$1" "$2" </dev/null 3>&-
+    "$mpiexec" -n "$1" "${@:2}" </dev/null 3>&-
+}
+
+# write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat, 2-D doubles in blocks behind 64
+# bytes, and rankN.expected; field.json is its spec. In the working folder.
+write_demo() {
+    local psizes=([1]="1, 1" [2]="2, 1" [3]="3, 1" [4]="2, 2" [6]="3, 2")
+    mpi_run "$3" "$MPIIO_BUILD/tests/mpi/write_demo" field.dat "$1" "$2"
     cat >field.json <<END
 { "viewspec": 1, "file": "field.dat", "ranks": $3,
   "view": { "disp": 64, "etype": "double",

@@ -144,16 +144,21 @@ EOF
 }
 
 @test "tree: self under mpiexec" {
-    local mpiexec
     spec 4
     mount_spec t.json
-    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if command -v "$mpiexec" >/dev/null; then
-            break
-        fi
-    done
-    "$mpiexec" -n 4 readlink "$mnt/self" </dev/null 3>&- | sort >names
+    mpi_run 4 readlink "$mnt/self" | sort >names
     [ "$(cat names)" = $'rank0\nrank1\nrank2\nrank3' ]
+    # Serial programs: each reads its own slice; what a shell starts has the shell's rank.
+    mpi_run 4 md5sum "$mnt/self" | cut -c -32 | sort >sums
+    [ "$(cat sums)" = "$(md5sum "$mnt"/rank? | cut -c -32 | sort)" ]
+    mpi_run 4 sh -c 'cp "$1/self" "copy.$(readlink "$1/self")"' - "$mnt"
+    local rank
+    for rank in 0 1 2 3; do
+        cmp "copy.rank$rank" "$mnt/rank$rank"
+    done
+    # And writes it.
+    mpi_run 4 sh -c 'printf "%s---" "$(readlink "$1/self")" | dd of="$1/self" conv=notrunc status=none' - "$mnt"
+    [ "$(dd if=t.dat bs=16 skip=1 count=2 status=none | tr -d '\0')" = rank0---rank1---rank2---rank3--- ]
 }
 
 @test "tree: .mpiio/spec.json is the resolved spec, and mounts again" {

@@ -1,0 +1,411 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Mount option npy: slices behind a header that NumPy reads.
+
+# shellcheck disable=SC2012 # what ls shows is what is tested
+load helper
+
+# np CODE: runs python with numpy as np, the mount as m; a failed assert shows its line.
+np() {
+    /usr/bin/python3 -W error - "$mnt" 3>&- <<END
+import os, sys, numpy as np
+m = sys.argv[1]
+$1
+END
+}
+
+# doubles_spec FILETYPE: 24 doubles 0, 1, .. 23 in d.dat; four ranks.
+doubles_spec() {
+    /usr/bin/python3 -c 'import numpy; numpy.arange(24.0).tofile("d.dat")'
+    cat >d.json <<END
+{ "viewspec": 1, "file": "d.dat", "ranks": 4,
+  "view": { "etype": "double", "filetype": $1 } }
+END
+}
+
+# darray_spec ORDER DISTRIBUTION: 4 x 6 doubles by a grid of 2 x 2.
+darray_spec() {
+    doubles_spec "{ \"type\": \"darray\", \"gsizes\": [4, 6], \"psizes\": [2, 2],
+        \"distribs\": [\"block\", \"$2\"], \"dargs\": [null, null], \"order\": \"$1\" }"
+}
+
+@test "npy: files beside the slices, under both names, only with the option" {
+    scatter_spec
+    mount_spec s.json -n 11
+    [ ! -e "$mnt/rank00.npy" ]
+    mpiio-umount "$mnt"
+    mount_spec s.json -n 11 -o npy
+    [ "$(ls "$mnt" | wc -l)" -eq 22 ]
+    [ "$(ls "$mnt" | head -n 4 | tr '\n' ' ')" = "rank00 rank00.npy rank01 rank01.npy " ]
+    [ "$(stat -c %i "$mnt/rank7.npy")" = "$(stat -c %i "$mnt/rank07.npy")" ]
+    [ "$(stat -c %i "$mnt/rank7.npy")" != "$(stat -c %i "$mnt/rank7")" ]
+    [ "$(find "$mnt" -printf '%i\n' | sort | uniq -d)" = "" ]
+    local name
+    for name in rank11.npy rank007.npy rank.npy .npy npy rank1.npy.npy rank1npy self.npy; do
+        [ ! -e "$mnt/$name" ]
+    done
+    run ! mkdir "$mnt/x.npy"
+    [ "$(getfattr --only-values -n user.mpiio.rank "$mnt/rank3.npy")" = 3 ]
+}
+
+@test "npy: an array of one dimension, the whole slice" {
+    make_file s.dat 4096
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "s.dat", "ranks": 4,
+  "view": { "etype": "uint16_t", "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    mount_spec s.json -o npy
+    np '
+a = np.load(m + "/rank2.npy")
+assert a.shape == (512,) and a.dtype == np.uint16
+assert (a == np.fromfile("s.dat", "u2").reshape(-1, 4, 8)[:, 2].ravel()).all()
+size = os.stat(m + "/rank2").st_size
+assert os.stat(m + "/rank2.npy").st_size == size + 128'
+    cmp "$mnt/rank2" <(tail -c +129 "$mnt/rank2.npy")
+    # From any place, over the end of the header, too.
+    cmp <(tail -c +101 "$mnt/rank2.npy" | head -c 60) <(dd if="$mnt/rank2.npy" bs=20 skip=5 count=3 \
+        iflag=direct status=none)
+}
+
+@test "npy: block-block darray, C order, mapped r" {
+    darray_spec C block
+    mount_spec d.json -o npy
+    np '
+whole = np.arange(24.0).reshape(4, 6)
+for rank in range(4):
+    i, j = divmod(rank, 2)
+    a = np.load(f"{m}/rank{rank}.npy", mmap_mode="r")
+    assert a.shape == (2, 3) and a.flags.c_contiguous and not a.flags.f_contiguous
+    assert (a == whole[2 * i : 2 * i + 2, 3 * j : 3 * j + 3]).all()'
+}
+
+@test "npy: block-block darray, Fortran order" {
+    darray_spec Fortran block
+    mount_spec d.json -o npy
+    np '
+whole = np.arange(24.0).reshape((4, 6), order="F")
+for rank in range(4):
+    i, j = divmod(rank, 2)
+    a = np.load(f"{m}/rank{rank}.npy", mmap_mode="r")
+    assert a.shape == (2, 3) and a.flags.f_contiguous and not a.flags.c_contiguous
+    assert (a == whole[2 * i : 2 * i + 2, 3 * j : 3 * j + 3]).all()'
+}
+
+@test "npy: cyclic darray of uneven parts" {
+    doubles_spec '{ "type": "darray", "gsizes": [3, 8], "psizes": [1, 4],
+        "distribs": ["none", "cyclic"], "dargs": [null, 3], "order": "C" }'
+    mount_spec d.json -o npy
+    np '
+whole = np.arange(24.0).reshape(3, 8)
+columns = [[0, 1, 2], [3, 4, 5], [6, 7], []]
+for rank in range(4):
+    a = np.load(f"{m}/rank{rank}.npy")
+    assert a.shape == (3, len(columns[rank]))
+    assert (a == whole[:, columns[rank]]).all()'
+}
+
+@test "npy: subarray, several tiles, and a file that ends within one" {
+    doubles_spec '{ "type": "subarray", "sizes": [2, 4], "subsizes": [2, 1], "starts": [0, "rank"],
+        "order": "C" }'
+    mount_spec d.json -o npy
+    np '
+whole = np.arange(24.0).reshape(3, 2, 4)
+for rank in range(4):
+    a = np.load(f"{m}/rank{rank}.npy")
+    assert a.shape == (3, 2, 1) and (a[:, :, 0] == whole[:, :, rank]).all()
+before = os.stat(m + "/rank0.npy").st_size
+os.truncate("d.dat", 20 * 8)
+a = np.load(m + "/rank0.npy")
+assert a.shape == (5,) and (a == [0, 4, 8, 12, 16]).all()
+assert os.stat(m + "/rank0.npy").st_size == before - 8
+os.truncate("d.dat", 8 * 8)
+assert np.load(m + "/rank0.npy").shape == (2, 1)
+os.truncate("d.dat", 0)
+assert np.load(m + "/rank0.npy").shape == (0,)'
+}
+
+@test "npy: a structure is a structured dtype" {
+    np '
+t = np.dtype({"names": ["a", "b", "c"], "formats": ["i4", ("f8", (2,)), "S1"],
+              "offsets": [0, 8, 24], "itemsize": 32})
+a = np.zeros(6, t)
+a["a"] = range(6)
+a["b"] = np.arange(12).reshape(6, 2)
+a["c"] = list("uvwxyz")
+a.tofile("s.dat")'
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "s.dat", "ranks": 2,
+  "view": { "etype": { "type": "struct", "types": ["int", "double", "char"],
+                       "blocklengths": [1, 2, 1], "displacements": [0, 8, 24] },
+            "filetype": { "type": "scatter" } } }
+END
+    mount_spec s.json -o npy
+    np '
+a = np.load(m + "/rank1.npy", mmap_mode="r")
+assert a.dtype.itemsize == 21 and a.shape == (3,)
+assert a["f0"].tolist() == [1, 3, 5]
+assert a["f1"].tolist() == [[2, 3], [6, 7], [10, 11]]
+assert a["f2"].tolist() == [b"v", b"x", b"z"]'
+}
+
+@test "npy: in the folders of views, with self and self.npy" {
+    make_file t.dat 4096
+    cat >t.json <<'EOF2'
+{ "viewspec": 1, "file": "t.dat", "ranks": 3,
+  "views": { "all": { "etype": "double" }, "words": { "etype": "int" } } }
+EOF2
+    mount_spec t.json -o npy
+    [ "$(PMI_RANK=2 readlink "$mnt/words/self.npy")" = rank2.npy ]
+    [ "$(PMI_RANK=2 readlink "$mnt/words/self")" = rank2 ]
+    [ "$(PMI_RANK=2 ls "$mnt/all" | tail -n 2 | tr '\n' ' ')" = "self self.npy " ]
+    [ "$(ls "$mnt/all" | tail -n 1)" = rank2.npy ]
+    [ "$(PMI_RANK=1 find "$mnt" -printf '%i\n' | sort | uniq -d)" = "" ]
+    np '
+assert np.load(m + "/all/rank0.npy").dtype == "f8" and np.load(m + "/words/rank1.npy").dtype == "i4"'
+}
+
+@test "npy: self.npy of serial programs under mpiexec" {
+    darray_spec C block
+    mount_spec d.json -o npy
+    cat >sum.py <<'END'
+import sys, numpy
+print(numpy.load(sys.argv[1], mmap_mode="r").sum())
+END
+    mpi_run 4 /usr/bin/python3 sum.py "$mnt/self.npy" | sort -n >sums
+    [ "$(tr '\n' ' ' <sums)" = "24.0 42.0 96.0 114.0 " ]
+}
+
+@test "npy: stores through a mapping (r+) are in the file" {
+    darray_spec C block
+    mount_spec d.json -o npy
+    np '
+a = np.load(m + "/rank3.npy", mmap_mode="r+")
+a[1, 2] = -1
+a[0] += 1000
+a.flush()
+whole = np.arange(24.0).reshape(4, 6)
+whole[3, 5] = -1
+whole[2, 3:] += 1000
+assert (np.fromfile("d.dat").reshape(4, 6) == whole).all()
+assert (np.load(m + "/rank3.npy") == whole[2:, 3:]).all()
+assert (np.fromfile(m + "/rank3").reshape(2, 3) == whole[2:, 3:]).all()'
+}
+
+@test "npy: numpy.save onto a slice, of its own shape only" {
+    local order
+    for order in C Fortran; do
+        darray_spec $order block
+        mount_spec d.json -o npy
+        np "
+order = '$order'[0]"'
+new = np.array([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]], order=order)
+np.save(m + "/rank1.npy", new)
+whole = np.arange(24.0).reshape((4, 6), order=order)
+whole[:2, 3:] = new
+assert (np.fromfile("d.dat").reshape((4, 6), order=order) == whole).all()
+assert (np.load(m + "/rank1.npy") == new).all()
+for other in np.zeros(6), np.zeros((3, 2)), np.zeros((2, 3), "f4"), np.zeros((1, 3)):
+    try:
+        np.save(m + "/rank1.npy", other)
+        raise SystemExit("saved " + str(other))
+    except PermissionError:
+        pass
+assert (np.fromfile("d.dat").reshape((4, 6), order=order) == whole).all()
+assert (np.load(m + "/rank1.npy") == new).all()'
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "npy: numpy.save makes an empty file what it is to be" {
+    darray_spec C block
+    rm d.dat
+    mount_spec d.json -o npy,create
+    np '
+whole = np.random.default_rng(1).random((4, 6))
+assert np.load(m + "/rank0.npy").shape == (0,)
+for rank in range(4):
+    i, j = divmod(rank, 2)
+    np.save(f"{m}/rank{rank}.npy", np.ascontiguousarray(whole[2 * i :, 3 * j :][:2, :3]))
+assert (np.fromfile("d.dat").reshape(4, 6) == whole).all()
+for rank in range(4):
+    i, j = divmod(rank, 2)
+    assert (np.load(f"{m}/rank{rank}.npy") == whole[2 * i :, 3 * j :][:2, :3]).all()'
+}
+
+@test "npy: the header cannot be changed, and tells what is there when no data follows" {
+    darray_spec C block
+    mount_spec d.json -o npy
+    np '
+path = m + "/rank0.npy"
+before = open(path, "rb").read()
+def refused(call, *arguments):
+    try:
+        call(*arguments)
+    except PermissionError:
+        return True
+for flags in os.O_WRONLY, os.O_RDWR:
+    f = os.open(path, flags)
+    for at in 0, 5, 100, 127:
+        assert os.pwrite(f, before[at:at + 20], at) == 20
+        assert refused(os.pwrite, f, b"#" * 20, at)
+    assert refused(os.pwrite, f, before[:20].replace(b"descr", b"DESCR"), 0)
+    larger = before[:128].replace(b"(2, 3), }   ", b"(9, 2, 3), }")
+    assert larger != before[:128]
+    assert os.pwrite(f, larger, 0) == 128
+    os.close(f)
+    assert open(path, "rb").read() == before
+    assert refused(os.truncate, path, 127) and refused(os.truncate, path, 130)
+os.truncate(path, len(before))
+assert open("d.dat", "rb").read() == np.arange(24.0).tobytes()'
+    # What is stored to a header that is mapped goes nowhere, and data beside it does not suffer.
+    np '
+import mmap, time
+path = m + "/rank0.npy"
+before = open(path, "rb").read()
+def store(at, value):
+    with open(path, "r+b") as f, mmap.mmap(f.fileno(), 0) as page:
+        page[0:4] = b"####"
+        page[at : at + len(value)] = value
+        page.flush()
+def wait_for(header): # the kernel drops the page soon
+    for _ in range(3000):
+        if open(path, "rb").read(128) == header:
+            return
+        time.sleep(0.01)
+    raise SystemExit("the header stays wrong")
+store(4, b"#")
+wait_for(before[:128])
+store(128, np.float64(7).tobytes())
+wait_for(before[:128])
+a = np.load(path)
+assert a[0, 0] == 7 and a[0, 1] == 1
+os.truncate("d.dat", 0)
+time.sleep(0.3) # pages of a file that was left alone are kept
+empty = open(path, "rb").read()
+assert len(empty) == 128 and empty[:6] == before[:6]
+store(4, b"#")
+wait_for(empty)'
+}
+
+@test "npy: append, truncate to more, fallocate and seeking mind the header" {
+    scatter_spec
+    mount_spec s.json -o npy
+    np '
+path = m + "/rank1.npy"
+with open(path, "ab") as f:
+    f.write(b"x" * 512)
+assert np.load(path).shape == (1536,) and (np.load(path)[1024:] == ord("x")).all()
+assert os.stat("s.dat").st_size == 4096 + 1024
+os.truncate(path, 128 + 2048)
+assert np.load(path).shape == (2048,) and np.load(path)[-1] == 0
+f = os.open(path, os.O_RDWR)
+os.posix_fallocate(f, 0, 100)
+assert os.fstat(f).st_size == 128 + 2048
+os.posix_fallocate(f, 100, 28 + 2560)
+assert os.fstat(f).st_size == 128 + 2560 == os.stat(m + "/rank1").st_size + 128
+assert os.lseek(f, 5, os.SEEK_DATA) == 5
+assert os.lseek(f, 5, os.SEEK_HOLE) > 128
+assert os.lseek(f, 0, os.SEEK_HOLE) == os.lseek(f, 130, os.SEEK_HOLE)
+os.close(f)
+os.truncate("s.dat", 0)
+f = os.open(path, os.O_RDONLY)
+assert os.lseek(f, 5, os.SEEK_HOLE) == 128 and os.fstat(f).st_size == 128
+try:
+    os.lseek(f, 128, os.SEEK_DATA)
+    raise SystemExit("data")
+except OSError as error:
+    assert error.errno == 6'
+}
+
+@test "npy: O_TRUNC is ignored, ro is EROFS, and unique changes nothing" {
+    scatter_spec
+    mount_spec s.json -o npy,unique
+    [ "$(jq .writeback "$mnt/.mpiio/stats.json")" = false ]
+    : >"$mnt/rank0.npy"
+    cmp s.dat <(make_file again.dat 4096 && cat again.dat)
+    np '
+np.save(m + "/rank0.npy", np.full(1024, 3, "u1"))
+assert (np.fromfile(m + "/rank0", "u1") == 3).all()'
+    mpiio-umount "$mnt"
+    mount_spec s.json -o npy,ro
+    [ "$(stat -c %A "$mnt/rank0.npy" | tr -d r-)" = "" ]
+    run -1 bash -c "echo x >'$mnt/rank0.npy'"
+    [[ $output == *"Read-only file system"* ]]
+    run -0 np 'print(np.load(m + "/rank0.npy").sum())'
+    [ "$output" = 3072 ]
+}
+
+@test "npy: what others write is seen at the next open, header and data" {
+    scatter_spec
+    mount_spec s.json -o npy
+    np '
+path = m + "/rank0.npy"
+for step in range(20):
+    with open(m + "/rank0", "r+b") as f:
+        f.write(bytes([step]))
+    assert np.load(path)[0] == step
+    np.load(path, mmap_mode="r+")[1] = step + 100
+    assert open(m + "/rank0", "rb").read(2) == bytes([step, step + 100])
+    with open(m + "/rank0", "ab") as f:
+        f.write(b"x" * 512)
+    assert np.load(path).shape == (1024 + 512 * (step + 1),)'
+}
+
+@test "npy: a file in external32 is native in the array, read and written" {
+    /usr/bin/python3 -c 'import numpy; numpy.arange(24).astype(">i4").tofile("e.dat")'
+    cat >e.json <<'END'
+{ "viewspec": 1, "file": "e.dat", "ranks": 4,
+  "view": { "etype": "long", "datarep": "external32",
+            "filetype": { "type": "darray", "gsizes": [4, 6], "psizes": [2, 2],
+              "distribs": ["block", "block"], "dargs": [null, null], "order": "Fortran" } } }
+END
+    mount_spec e.json -o npy
+    np '
+whole = np.arange(24).reshape((4, 6), order="F")
+a = np.load(m + "/rank3.npy", mmap_mode="r+")
+assert a.dtype == "<i8" and a.shape == (2, 3) and (a == whole[2:, 3:]).all()
+a *= -1000
+a.flush()
+new = np.asfortranarray(np.load(m + "/rank0.npy") + 7)
+np.save(m + "/rank0.npy", new)
+whole[2:, 3:] *= -1000
+whole[:2, :3] += 7
+assert (np.fromfile("e.dat", ">i4").reshape((4, 6), order="F") == whole).all()
+f = os.open(m + "/rank0.npy", os.O_WRONLY)
+try:
+    os.pwrite(f, (new + 2**40).tobytes(order="F"), 128)
+    raise SystemExit("stored")
+except OSError as error:
+    assert error.errno == 34
+os.close(f)
+assert (np.fromfile("e.dat", ">i4").reshape((4, 6), order="F") == whole).all()'
+}
+
+@test "npy: what is stored through a mapping and finds no room is the slice's, too" {
+    mkdir disk
+    as_root mount -t tmpfs -o size=1m,mode=777 tmpfs disk
+    truncate -s 1m disk/x.dat
+    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    echo '{ "viewspec": 1, "file": "disk/x.dat", "ranks": 1, "view": { "etype": "int" } }' >x.json
+    mount_spec x.json -o npy
+    np '
+import mmap
+f = os.open(m + "/rank0.npy", os.O_RDWR)
+page = mmap.mmap(f, 0)
+page[128 + 65536 : 128 + 65544] = b"twowords"
+try:
+    page.flush()
+    raise SystemExit("stored")
+except OSError as error:
+    assert error.errno == 28
+page.close()
+for name, start in ("rank0", 0), ("rank0.npy", 128):
+    assert open(f"{m}/{name}", "rb").read()[start:][65536:65544] == b"twowords"
+assert open("disk/x.dat", "rb").read()[65536:65544] == bytes(8)
+os.remove("disk/ballast")
+with open(m + "/rank0", "r+b") as plain:
+    os.fsync(plain)
+assert open("disk/x.dat", "rb").read()[65536:65544] == b"twowords"
+os.close(f)'
+    mpiio-umount "$mnt"
+}
