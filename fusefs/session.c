@@ -164,20 +164,23 @@ static int open_file(struct fs_session *session)
 static int open_store(struct fs_session *session)
 {
     const char *path = vs_spec_file(session->spec);
-    bool readable = false;
+    const char *advice = "";
     int failed = open_file(session);
 
     if (failed != 0) {
         if (session->options->access == FS_ACCESS_RW && is_no_permission(failed)) {
             struct mpiio_store *store;
 
-            readable = mpiio_store_open(path, O_RDONLY, &store) == 0;
-            if (readable)
+            if (mpiio_store_open(path, O_RDONLY, &store) == 0) {
                 mpiio_store_close(store);
+                advice = " (it can only be mounted read-only: -o ro)";
+            }
+        } else if (failed == -ENOENT && !session->options->create) {
+            advice = " (-o create makes it, -f names another)";
         }
         fs_complain(session->options, "%s: %s%s", path,
                     failed == -EINVAL ? "not a regular file or a block device" : strerror(-failed),
-                    readable ? " (it can only be mounted read-only: -o ro)" : "");
+                    advice);
         return 1;
     }
     session->file = realpath(path, NULL);
@@ -247,9 +250,11 @@ static int check_mountpoint(struct fs_session *session)
 
     session->mountpoint = realpath(path, NULL);
     if (session->mountpoint == NULL || stat(session->mountpoint, &st) != 0) {
-        fs_complain(session->options, "%s: %s", path,
-                    errno == ENOTCONN ? "a mount whose daemon is gone: unmount it first"
-                                      : strerror(errno));
+        fs_complain(session->options, "%s: %s%s", path,
+                    errno == ENOTCONN ? "a mount whose daemon is gone" : strerror(errno),
+                    errno == ENOTCONN ? " (mpiio-umount takes it away)"
+                    : errno == ENOENT ? " (the folder must be there: mkdir)"
+                                      : "");
         return 1;
     }
     if (!S_ISDIR(st.st_mode)) {

@@ -13,8 +13,8 @@
 #define NUMBER_MAX 24
 
 static const char slice_names[] =
-    PREFIX "view\0" PREFIX "rank\0" PREFIX "disp\0" PREFIX "etype\0" PREFIX "filetype\0" PREFIX
-           "datarep\0" PREFIX "extent\0" PREFIX "tile_size";
+    PREFIX "about\0" PREFIX "view\0" PREFIX "rank\0" PREFIX "disp\0" PREFIX "etype\0" PREFIX
+           "filetype\0" PREFIX "datarep\0" PREFIX "extent\0" PREFIX "tile_size";
 static const char root_names[] = PREFIX "nodes\0" PREFIX "state\0" ATOMICITY "\0" PREFIX "epoch";
 
 /* A value: text, which number or made holds where it is not borrowed. */
@@ -36,6 +36,57 @@ static void set_number(struct value *value, int64_t number)
     value->text = value->number;
 }
 
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What a tile of the view holds, and what NumPy would call that. */
+static void write_tile(FILE *out, const struct vs_view *view)
+{
+    const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    int64_t etypes = map->tile_size / facts->etype_file_size;
+
+    if (facts->basic != NULL)
+        fprintf(out, "%lld x %s", (long long)(etypes * (facts->etype_size / facts->basic->size)),
+                facts->basic->name);
+    else
+        fprintf(out, "%lld etype%s of %lld bytes", (long long)etypes, plural(etypes),
+                (long long)facts->etype_size);
+    fprintf(out, " of each %lld byte%s from byte %lld on", (long long)map->tile_extent,
+            plural(map->tile_extent), (long long)map->displacement);
+    if (facts->array != NULL) {
+        for (int64_t d = 0; d < facts->array->dimensions; d++)
+            fprintf(out, "%s%lld", d == 0 ? "; an array of " : " x ",
+                    (long long)facts->array->owned[d]);
+        fprintf(out, ", %s order", facts->array->fortran ? "Fortran" : "C");
+    }
+    if (facts->datarep != VS_NATIVE)
+        fprintf(out, "; %s", facts->datarep_name);
+}
+
+/* A slice in words: new, the caller's to free(); NULL without memory. */
+static char *about(struct fs_session *session, struct fs_node node, const struct vs_view *view)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return NULL;
+    fprintf(out, "rank %lld of %lld: ", (long long)node.rank, (long long)session->tree.ranks);
+    if (vs_map_facts(vs_view_map(view))->tile_size == 0)
+        fputs("nothing", out);
+    else
+        write_tile(out, view);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 /* The value called name (without its prefix) of a slice's view; text NULL where there is none. */
 static void view_value(struct fs_session *session, struct fs_node node, const struct vs_view *view,
                        const char *name, struct value *value)
@@ -44,7 +95,9 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
     const char *view_name = vs_spec_view_name(session->spec, node.view);
 
     *value = (struct value){.text = NULL};
-    if (strcmp(name, "view") == 0)
+    if (strcmp(name, "about") == 0)
+        set_made(value, about(session, node, view));
+    else if (strcmp(name, "view") == 0)
         value->text = view_name ? view_name : "";
     else if (strcmp(name, "rank") == 0)
         set_number(value, node.rank);

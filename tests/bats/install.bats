@@ -56,6 +56,19 @@ in_stage() {
     done
 }
 
+@test "install: a mount unit that systemd takes, for the example of the manual" {
+    local unit
+    unit=$(in_stage share/doc/mpiio-viewfs/examples/views-field.mount)
+    run -0 systemd-analyze verify --man=no "$unit"
+    [ -z "$output" ]
+    [ "$(systemd-escape -p --suffix=mount "$(sed -n s/^Where=//p "$unit")")" = "${unit##*/}" ]
+    # The manual's lines are its.
+    man -l "$prefix/share/man/man1/mpiio-mount.1" | sed -n 's/^ *\(\[Mount\]\|[A-Z][a-z]*=\)/\1/p' \
+        >lines
+    [ "$(wc -l <lines)" -eq 5 ]
+    run ! grep -vxF -f "$unit" lines
+}
+
 @test "install: nothing of the tests" {
     run find "$MPIIO_STAGE" -name '*test*' -o -name '*demo*' -o -name '*.a'
     [ -z "$output" ]

@@ -151,13 +151,19 @@ EOF
     # Serial programs: each reads its own slice; what a shell starts has the shell's rank.
     mpi_run 4 md5sum "$mnt/self" | cut -c -32 | sort >sums
     [ "$(cat sums)" = "$(md5sum "$mnt"/rank? | cut -c -32 | sort)" ]
-    mpi_run 4 sh -c 'cp "$1/self" "copy.$(readlink "$1/self")"' - "$mnt"
+    cat >copy.sh <<'EOF'
+cp "$1/self" "copy.$(readlink "$1/self")"
+EOF
+    mpi_run 4 sh copy.sh "$mnt"
     local rank
     for rank in 0 1 2 3; do
         cmp "copy.rank$rank" "$mnt/rank$rank"
     done
     # And writes it.
-    mpi_run 4 sh -c 'printf "%s---" "$(readlink "$1/self")" | dd of="$1/self" conv=notrunc status=none' - "$mnt"
+    cat >write.sh <<'EOF'
+printf '%s---' "$(readlink "$1/self")" | dd of="$1/self" conv=notrunc status=none
+EOF
+    mpi_run 4 sh write.sh "$mnt"
     [ "$(dd if=t.dat bs=16 skip=1 count=2 status=none | tr -d '\0')" = rank0---rank1---rank2---rank3--- ]
 }
 
@@ -216,7 +222,7 @@ EOF
 @test "tree: extended attributes of a slice" {
     spec 4
     mount_spec t.json
-    [ "$(getfattr -d --absolute-names "$mnt/rank3" | grep -c '^user.mpiio')" -eq 8 ]
+    [ "$(getfattr -d --absolute-names "$mnt/rank3" | grep -c '^user.mpiio')" -eq 9 ]
     value() {
         getfattr --only-values --absolute-names -n "user.mpiio.$1" "$mnt/rank3"
     }
@@ -227,6 +233,30 @@ EOF
     [ "$(value extent)" = 32 ]
     [ "$(value tile_size)" = 8 ]
     [ "$(value filetype | jq -r .type)" = scatter ]
+    [ "$(value about)" = "rank 3 of 4: 2 x int of each 32 bytes from byte 16 on" ]
+}
+
+# about VIEW RANK: what user.mpiio.about says of a slice of that view, of six ranks.
+about() {
+    make_file t.dat 4096
+    echo "{ \"viewspec\": 1, \"file\": \"t.dat\", \"ranks\": 6, \"view\": { $1 } }" >about.json
+    mount_spec about.json
+    getfattr --only-values --absolute-names -n user.mpiio.about "$mnt/rank$2"
+    mpiio-umount "$mnt"
+}
+
+@test "tree: the attribute about says in words what a slice is" {
+    local array='"type": "darray", "psizes": [3, 2], "distribs": ["block", "block"],
+        "dargs": [null, null]'
+    [ "$(about '"disp": 7' 0)" = "rank 0 of 6: 1 x byte of each 1 byte from byte 7 on" ]
+    [ "$(about "\"etype\": \"double\", \"filetype\": { $array, \"gsizes\": [6, 7],
+        \"order\": \"Fortran\" }" 1)" = \
+        "rank 1 of 6: 6 x double of each 336 bytes from byte 0 on; an array of 2 x 3, Fortran order" ]
+    [ "$(about "\"filetype\": { $array, \"gsizes\": [2, 2], \"order\": \"C\" }" 5)" = \
+        "rank 5 of 6: nothing" ]
+    [ "$(about '"datarep": "big-endian", "etype": { "type": "struct", "types": ["byte", "char"],
+        "blocklengths": [3, 1], "displacements": [0, 3] }' 2)" = \
+        "rank 2 of 6: 1 etype of 4 bytes of each 4 bytes from byte 0 on; big-endian" ]
 }
 
 @test "tree: extended attributes name the view" {
@@ -271,7 +301,7 @@ assert size > 0
 assert libc.listxattr(path, buffer, size - 1) == -1
 assert ctypes.get_errno() == errno.ERANGE
 assert libc.listxattr(path, buffer, size) == size
-assert buffer.raw[:size].count(b"\0") == 8
+assert buffer.raw[:size].count(b"\0") == 9
 EOF
 }
 
@@ -440,11 +470,11 @@ EOF
     run -2 mpiio-fused --engine-fd x t.json "$mnt"
     run -1 mpiio-fused --engine-fd 77 t.json "$mnt"
     run -1 mpiio-fused t.json nowhere
-    [ "$output" = "mpiio-fused: nowhere: No such file or directory" ]
+    [ "$output" = "mpiio-fused: nowhere: No such file or directory (the folder must be there: mkdir)" ]
     run -1 mpiio-fused t.json t.dat
     [ "$output" = "mpiio-fused: t.dat: Not a directory" ]
     run -1 mpiio-fused --name=mpiio-mount -f gone t.json "$mnt"
-    [[ $output == "mpiio-mount: "*"gone: No such file or directory" ]]
+    [[ $output == "mpiio-mount: "*"gone: No such file or directory (-o create makes it, -f names another)" ]]
     run -1 mpiio-fused -f /dev/null t.json "$mnt"
     echo '{' >wrong.json
     run -2 mpiio-fused wrong.json "$mnt"

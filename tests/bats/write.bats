@@ -372,7 +372,7 @@ END
     blocks_spec 10
     rm b.dat
     run -1 mpiio-mount b.json "$mnt"
-    [[ $output == "mpiio-mount: "*"b.dat: No such file or directory" ]]
+    [[ $output == "mpiio-mount: "*"b.dat: No such file or directory (-o create makes it, -f names another)" ]]
     [ ! -e b.dat ]
     run -2 mpiio-mount -o ro,create b.json "$mnt"
     [ ! -e b.dat ]
