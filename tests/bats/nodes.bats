@@ -242,7 +242,7 @@ END
         rm -f disk/*
         file=disk/f.dat
         spec 1048576
-        start_nodes 2 -o "flush_interval=0,store=$how"
+        start_nodes 2 -o "flush_interval=0,store=$how,npy"
         head -c 5M /dev/zero >disk/filler
         python <<'END'
 parts = [slice_of(rank, 1 << 20, 7) for rank in range(4)]
@@ -250,13 +250,16 @@ files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
 for rank in range(2):
     os.pwrite(files[rank], parts[3 - rank], 0)
 os.fsync(files[0])
-for rank in range(4):
+for rank in range(3):
     os.pwrite(files[rank], parts[rank], 0)
-# The last one has no room.
+# The last one has no room; both of its files tell so, though it is written through one.
+os.pwrite(os.open("m1/rank3.npy", os.O_RDWR), parts[3], 128)
 results = [fails(os.fsync, fd) for fd in files]
 assert results == [None, None, None, "ENOSPC"], results
 assert fails(os.fsync, files[3]) == "ENOSPC", "it is told as long as it is so"
-assert fails(os.close, os.open("m1/rank3", os.O_RDWR)) == "ENOSPC"
+for name in "rank3", "rank3.npy":
+    assert fails(os.close, os.open("m1/" + name, os.O_RDWR)) == "ENOSPC", name
+assert fails(os.fsync, os.open("m1/rank3.npy", os.O_RDWR)) == "ENOSPC"
 assert os.pread(files[3], 1 << 20, 0) == parts[3]
 assert open("disk/f.dat", "rb").read()[:3 << 20] == merged(parts, 1 << 20)[:3 << 20]
 # Dirty data of others is not in the way of what is stored.
@@ -302,6 +305,57 @@ rank6" ]
     run ! cat m0/rank2
     [ "$(PMI_RANK=3 readlink m1/self)" = rank3 ]
     run ! env PMI_RANK=4 readlink m1/self
+    stop_nodes
+    start_nodes 3 -o local,npy
+    [ "$(PMI_RANK=3 ls m1)" = "rank2
+rank2.npy
+rank3
+rank3.npy
+self
+self.npy" ]
+    [ "$(PMI_RANK=3 readlink m1/self.npy)" = rank3.npy ]
+    run ! env PMI_RANK=4 readlink m1/self.npy
+    [ ! -e m0/rank2.npy ]
+    [ ! -e m2/rank3.npy ]
+    [ "$(tail -c 8 m2/rank6.npy)" = 12345678 ]
+    stop_nodes
+}
+
+@test "nodes: behind NumPy headers: written back, and in atomic mode" {
+    spec 8 4
+    head -c 3200 /dev/zero >f.dat
+    start_nodes 2 -o npy
+    python <<'END'
+import numpy
+def append_to(rank, node, count):
+    """Header, sizes and data of all files after an append, before and after it is synced."""
+    before = numpy.load(f"m{node}/rank{rank}.npy")
+    more = slice_of(rank, count, node)
+    fd = os.open(f"m{node}/rank{rank}.npy", os.O_RDWR | os.O_APPEND)
+    os.write(fd, more)
+    here = numpy.load(f"m{node}/rank{rank}.npy")
+    assert here.tobytes() == before.tobytes() + more
+    size = os.stat(f"m{node}/rank{rank}.npy").st_size
+    assert size == 128 + len(here) == 128 + os.stat(f"m{node}/rank{rank}").st_size
+    assert open(f"m{node}/rank{rank}", "rb").read() == here.tobytes()
+    os.fsync(fd)
+    os.close(fd)
+    assert numpy.load(f"m{1 - node}/rank{rank}.npy").tobytes() == here.tobytes()
+def save(rank, node, seed):
+    array = numpy.load(f"m{node}/rank{rank}.npy")
+    new = numpy.frombuffer(slice_of(rank, array.nbytes, seed), array.dtype)
+    numpy.save(f"m{node}/rank{rank}.npy", new)
+    for name, start in ("", 0), (".npy", 128):
+        assert open(f"m{1 - node}/rank{rank}{name}", "rb").read()[start:] == new.tobytes()
+for atomic in b"0", b"1", b"0":
+    os.setxattr("m0", "user.mpiio.atomicity", atomic)
+    for rank in range(4):
+        append_to(rank, rank % 2, 80)
+        save(rank, 1 - rank % 2, rank)
+        other = os.open(f"m{rank % 2}/rank{rank}.npy", os.O_RDWR)
+        assert fails(os.pwrite, other, b"#", 0) == "EPERM"
+        os.close(other)
+END
     stop_nodes
 }
 
