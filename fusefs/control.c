@@ -179,9 +179,13 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
     mpiio_peers_unmounted(session->cluster.peers, failed, text);
 }
 
+/* What a node that all are to be unmounted from says of itself, with -EINPROGRESS. */
+static const char comes_last[] = "is unmounted last";
+
 /*
  * The node that all are to be unmounted from comes last: whoever asked there does the rest, when he
- * has the answer. What it holds is stored by then.
+ * has the answer. What it holds is stored by then. Until it is unmounted it is one of the nodes,
+ * as it must be if another one stays.
  */
 void fs_control_on_unmount(void *data, bool force)
 {
@@ -189,7 +193,7 @@ void fs_control_on_unmount(void *data, bool force)
     int failed = 0;
 
     if (fs_control_calls(&session->control))
-        mpiio_peers_unmounted(session->cluster.peers, 0, NULL);
+        mpiio_peers_unmounted(session->cluster.peers, -EINPROGRESS, comes_last);
     else
         failed = fs_control_run(&session->control,
                                 &(struct fs_job){.run = unmount_node, .value = force});
@@ -205,6 +209,26 @@ char *fs_control_unsaved(struct fs_control *control)
     text = control->unsaved != NULL ? strdup(control->unsaved) : NULL;
     pthread_mutex_unlock(&control->lock);
     return text;
+}
+
+/* Takes out the lines of nodes that come last. True where there were no others. */
+static bool only_last(char *unsaved)
+{
+    char *to = unsaved;
+
+    for (char *line = unsaved, *next; *line != '\0'; line = next) {
+        size_t length = strcspn(line, "\n");
+        bool last = length > strlen(comes_last) && strncmp(line + length - strlen(comes_last),
+                                                           comes_last, strlen(comes_last)) == 0;
+
+        next = line + length + (line[length] != '\0');
+        if (!last) {
+            memmove(to, line, (size_t)(next - line));
+            to += next - line;
+        }
+    }
+    *to = '\0';
+    return *unsaved == '\0';
 }
 
 void fs_control_unmount_all(struct fs_session *session, struct fs_job *job)
@@ -224,6 +248,10 @@ void fs_control_unmount_all(struct fs_session *session, struct fs_job *job)
         failed =
             mpiio_peers_unmount_all(session->cluster.peers, job->value, UNMOUNT_TIMEOUT, &unsaved);
         fs_control_call(control, false);
+        if (unsaved != NULL && only_last(unsaved))
+            failed = 0;
+        else if (failed == -EINPROGRESS)
+            failed = -EBUSY;
     }
     pthread_mutex_lock(&control->lock);
     free(control->unsaved);
