@@ -154,8 +154,11 @@ int engine_start(struct engine *engine)
         mpiio_slots_unmap(&engine->slots);
         /* When it is read, nothing is left. */
         MPI_Barrier(engine->comm);
-        if (engine->node == 0)
+        if (engine->node == 0) {
             fprintf(stderr, "%s: %s: %s\n", engine->options->name, failure.host, failure.text);
+            printf("failed %d\n", status);
+            fflush(stdout);
+        }
     } else {
         MPI_Type_contiguous(2, MPI_INT64_T, &engine->notice_type);
         MPI_Type_commit(&engine->notice_type);

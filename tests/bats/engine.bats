@@ -234,7 +234,7 @@ nothing_left() {
             --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$file" \
             --fail=$how --fail-node=1
         [ "$stderr" = "mpiio-mount: $(hostname): $want" ]
-        [ -z "$output" ]
+        [ "$output" = "failed $status" ]
         case $how in
         *-tell) [ "$status" -eq 2 ] ;;
         *) [ "$status" -eq 1 ] ;;
