@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Several hosts on one machine, for tests: load it after helper. Each has a network of its own,
+# that of the test's switch, and a name of its own, so that MPI takes them for different
+# machines; they share the disk. Nothing of it has a name outside of the test's folder: end_test
+# takes it all away. Needs root.
+
+# make_hosts N: hosts node0, node1, ..., and what mpiio-mount needs to reach them. Mounts in
+# $tmp/at are seen by all. All of them can be used together by at.
+make_hosts() {
+    local name i
+    mkdir -p "$tmp/net" "$tmp/at"
+    as_root mount --bind "$tmp/at" "$tmp/at"
+    as_root mount --make-private "$tmp/at"
+    as_root mount --make-shared "$tmp/at"
+    for name in switch $(seq -f node%g 0 $(($1 - 1))); do
+        : >"$tmp/net/$name"
+        as_root unshare --net="$tmp/net/$name" ip link set lo up
+    done
+    at switch ip link add bridge type bridge
+    at switch ip address add 10.77.0.254/24 dev bridge
+    at switch ip link set bridge up
+    for ((i = 0; i < $1; i++)); do
+        at switch ip link add "port$i" type veth peer name eth0 netns "$tmp/net/node$i"
+        at switch ip link set "port$i" master bridge up
+        at "node$i" ip address add "10.77.0.$((i + 1))/24" dev eth0
+        at "node$i" ip link set eth0 up
+        mkdir "$tmp/at/$i"
+    done
+    hosts=$(seq -s , -f node%g 0 $(($1 - 1)))
+    make_launcher
+}
+
+# What mpiexec starts instead of ssh: drops ssh's options, and runs the command as the host would.
+# A /sys of its own shows the host's interfaces; mounts in $tmp/at go out. Mounts of others, which
+# would outlive their end here, are let go of.
+make_launcher() {
+    cat >"$tmp/launcher" <<'END'
+#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+host=$1
+shift
+[ ! -e "$tmp/unreachable-$host" ] || { echo "ssh: connect to host $host: No route" >&2; exit 255; }
+exec nsenter --net="$tmp/net/$host" unshare --uts --mount --propagation unchanged bash -c '
+    awk -v own="$tmp/" "index(\$5, own) != 1 && (\$0 ~ / - fuse/ || \$5 ~ \"^/(var/)?tmp/\") {
+        print \$5 }" /proc/self/mountinfo | tac | while read -r place; do
+        mount --make-private "$place" && umount -l "$place"
+    done 2>/dev/null
+    hostname "$1" && mount --make-private /sys && mount -t sysfs sysfs /sys && eval "$2"' \
+    launcher "$host" "$*"
+END
+    chmod +x "$tmp/launcher"
+    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$mpiexec" >/dev/null; then
+            break
+        fi
+    done
+    # Over TCP alone: UCX would find the shared memory of the one kernel.
+    export MPIIO_MPIEXEC="$mpiexec -launcher ssh -launcher-exec $tmp/launcher
+        -localhost 10.77.0.254 -genv UCX_TLS tcp,self"
+}
+
+# at HOST COMMAND...: runs it in the network of a host, or of the switch.
+at() {
+    as_root nsenter --net="$tmp/net/$1" "${@:2}" 3>&-
+}
+
+# mount_hosts SPEC [OPTION]...: mounts SPEC on all hosts, at $tmp/at/0, ...
+mount_hosts() {
+    at switch mpiio-mount --hosts="$hosts" "${@:2}" "$1" "$tmp/at/%n"
+}
+
+# of_host HOST [NAME]: the numbers of the test's processes on a host, or those of a program.
+of_host() {
+    local process net comm
+    net=$(stat -c %i "$tmp/net/$1")
+    for process in $(marked); do
+        if [ "$(as_root stat -L -c %i "/proc/$process/ns/net" 2>/dev/null)" = "$net" ] &&
+            { read -r comm <"/proc/$process/comm"; } 2>/dev/null &&
+            [[ -z ${2:-} || $comm == "$2" ]]; then
+            echo "$process"
+        fi
+    done
+}
+
+# ended SECONDS: true once no process of the test is left.
+ended() {
+    local end=$((SECONDS + $1))
+    while [ -n "$(marked)" ]; do
+        [ $SECONDS -lt $end ] || {
+            # shellcheck disable=SC2046 # a list
+            ps -o pid,stat,args $(marked) >&2
+            return 1
+        }
+        sleep 0.05
+    done
+}

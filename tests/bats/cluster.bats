@@ -1,0 +1,302 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Hosts of their own networks that only TCP connects, each with a mount of the same file. With
+# MPIIO_PROGRAMS there are so many random programs, from MPIIO_SEED on.
+
+load helper
+load cluster
+
+# spec_of RANKS BLOCK: x.json deals the blocks of x.dat to ranks.
+spec_of() {
+    cat >x.json <<END
+{ "viewspec": 1, "file": "${3:-x.dat}", "ranks": $1,
+  "view": { "filetype": { "type": "scatter", "blocklength": $2 } } }
+END
+    [ -e "${3:-x.dat}" ] || : >"${3:-x.dat}"
+}
+
+# total KEY: the sum over the nodes of what stats.json tells of the cluster.
+total() {
+    cat at/*/.mpiio/stats.json | jq -s "map(.cluster.$1) | add"
+}
+
+# Bytes that the hosts have sent over their links.
+sent() {
+    at switch cat /proc/net/dev | awk '/port/ { total += $2 } END { print total }'
+}
+
+@test "cluster: 8-byte slices written on four hosts, one fsync: stored once, and over TCP alone" {
+    local process before
+    make_hosts 4
+    spec_of 4 8
+    mount_hosts x.json -o flush_interval=0
+    before=$(sent)
+    /usr/bin/python3 - <<'END'
+import os
+import numpy
+size = 1 << 20
+parts = [(numpy.arange(size // 8, dtype="<u8") << 8) | rank for rank in range(4)]
+files = [os.open(f"at/{node}/rank{node}", os.O_RDWR) for node in range(4)]
+for fd, part in zip(files, parts):
+    assert os.pwrite(fd, part.tobytes(), 0) == size
+os.fsync(files[1])
+got = numpy.fromfile("x.dat", "<u8")
+assert (got.reshape(-1, 4).T == parts).all()
+END
+    [ "$(total dirty_bytes)" -eq $((4 << 20)) ]
+    [ "$(total stored_bytes)" -eq $((4 << 20)) ]
+    [ "$(total fill_read_bytes)" -eq 0 ]
+    # Four nodes, and 4 MiB that one of them is home of: in one run.
+    [ "$(total merged_runs)" -eq 1 ]
+    [ "$(total store_calls)" -eq 1 ]
+    # Three quarters of it have travelled, and not through memory: none is shared.
+    [ "$(total sent_bytes)" -ge $((3 << 20)) ]
+    [ $(($(sent) - before)) -ge "$(total sent_bytes)" ]
+    for process in $(of_host node0 mpiio-engine) $(of_host node3 mpiio-engine); do
+        run ! grep -E '/dev/shm|/SYSV|ucx_shm' "/proc/$process/maps"
+        grep -qzxF UCX_TLS=tcp,self "/proc/$process/environ"
+    done
+    mpiio-umount at/2
+    ended 20
+}
+
+@test "cluster: what is closed or synced on one host is seen by who opens or syncs on another" {
+    make_hosts 2
+    spec_of 2 8
+    mount_hosts x.json
+    /usr/bin/python3 - <<'END'
+import os
+reader = [os.open(f"at/{node}/rank1", os.O_RDONLY) for node in (0, 1)]
+for round in range(10):
+    here, there = round % 2, 1 - round % 2
+    data = bytes((i * 7 + round) % 256 for i in range(1000 + 100 * round))
+    with open(f"at/{here}/rank1", "wb") as file:
+        file.write(data)
+    assert os.stat(f"at/{there}/rank1").st_size == len(data) // 8 * 8 or len(data) % 8
+    with open(f"at/{there}/rank1", "rb") as file:
+        assert file.read() == data
+    os.fsync(reader[there])
+    assert os.pread(reader[there], 10000, 0) == data
+END
+    mpiio-umount at/0
+    ended 20
+}
+
+@test "cluster: random programs over three hosts give what the model allows" {
+    local seed=${MPIIO_SEED:-$RANDOM} i programs=$top/tests/cluster/programs.py
+    make_hosts 3
+    make_file x.dat 5000000
+    "$programs" --spec "$tmp/x.dat" >x.json
+    mount_hosts x.json
+    for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
+        timeout -s KILL 100 "$programs" x.dat $((seed + i)) 200 at/*
+    done
+    mpiio-umount at/1
+    ended 20
+}
+
+@test "cluster: random programs in atomic mode find what was written last" {
+    local seed=${MPIIO_SEED:-$RANDOM} i programs=$top/tests/cluster/programs.py
+    make_hosts 3
+    make_file x.dat 5000000
+    "$programs" --atomic --spec "$tmp/x.dat" >x.json
+    mount_hosts x.json
+    for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
+        timeout -s KILL 100 "$programs" --atomic x.dat $((seed + i)) 200 at/*
+    done
+    mpiio-umount at/1
+    ended 20
+}
+
+@test "cluster: atomic mode: nothing torn or old, also with a program of MPI's own" {
+    local size=65536 start=$(((1 << 20) - 32768)) node users=()
+    make_hosts 3
+    make_file x.dat $((start + size))
+    head -c $size /dev/zero | dd of=x.dat bs=1k seek=$((start >> 10)) conv=notrunc status=none
+    # Rank 0 has the even words, rank 1 all.
+    cat >x.json <<END
+{ "viewspec": 1, "file": "x.dat", "ranks": 2, "atomic": true,
+  "view": { "disp": $start, "etype": "double", "per_rank": [
+    { "filetype": { "type": "resized", "lb": 0, "extent": 16, "oldtype": "double" } },
+    { "filetype": "double" } ] } }
+END
+    mount_hosts x.json
+    for node in 0 1 2; do
+        "$top/tests/cluster/atomic.py" use "at/$node/rank0" $((size / 2)) 60 $((node + 1)) 1 \
+            >"half$node" &
+        users+=($!)
+        "$top/tests/cluster/atomic.py" use "at/$node/rank1" $size 60 $((node + 11)) 0 >"all$node" &
+        users+=($!)
+    done
+    timeout -s KILL 100 "$MPIIO_BUILD/tests/mpi/atomic_peer" x.dat $start $((size / 8)) 60 21 \
+        >peer &
+    users+=($!)
+    sleep 1
+    touch go
+    wait "${users[@]}"
+    "$top/tests/cluster/atomic.py" check half* all* peer
+    [ "$(cat half* all* peer | wc -l)" -eq 420 ]
+    mpiio-umount at/0
+    ended 20
+}
+
+@test "cluster: a full disk in a flush: told where data is unsaved; with room, all is stored" {
+    make_hosts 3
+    truncate -s 24M disk.img
+    mkfs.ext4 -q -m 0 -O ^has_journal disk.img
+    mkdir disk
+    as_root mount -o loop disk.img disk
+    mountpoint -q disk
+    spec_of 3 1048576 disk/x.dat
+    fallocate -l 14M disk/ballast
+    mount_hosts x.json -o flush_interval=0
+    /usr/bin/python3 - <<'END'
+import errno, os
+parts = [bytes((rank * 50 + i // 100) % 255 + 1 for i in range(5 << 20)) for rank in range(3)]
+files = [os.open(f"at/{node}/rank{node}", os.O_RDWR) for node in range(3)]
+# Ranks 0 and 2 need 5 MiB each, rank 1 only what fits.
+small = [parts[0], parts[1][:1 << 20], parts[2]]
+for fd, part in zip(files, small):
+    os.pwrite(fd, part, 0)
+def fsync(fd):
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+results = [fsync(fd) for fd in files]
+file = open("disk/x.dat", "rb").read()
+for node, (fd, part, result) in enumerate(zip(files, small, results)):
+    stored = all(file[(node + 3 * i) << 20:][:1 << 20] == part[i << 20:][:1 << 20]
+                 for i in range(len(part) >> 20))
+    assert (result is None) == stored, (node, result, stored)
+    assert os.pread(fd, len(part), 0) == part
+assert "ENOSPC" in results, results
+os.unlink("disk/ballast")
+os.pwrite(files[1], parts[1], 0)
+for fd in files:
+    os.fsync(fd)
+    os.close(fd)
+file = open("disk/x.dat", "rb").read()
+assert file == b"".join(part[i << 20:][:1 << 20] for i in range(5) for part in parts)
+END
+    mpiio-umount at/1
+    ended 20
+    as_root umount disk
+}
+
+@test "cluster: a host that fails is named, once, and nothing is left" {
+    make_hosts 3
+    spec_of 3 8
+    rmdir at/1
+    run -1 --separate-stderr mount_hosts x.json
+    [ "$stderr" = "mpiio-mount: node1: $tmp/at/1: No such file or directory" ]
+    ended 5
+    mkdir at/1
+    echo '{}' >y.json
+    run -2 --separate-stderr mount_hosts y.json
+    [ ${#stderr_lines[@]} -eq 1 ]
+    [[ $stderr == "mpiio-mount: node0: $tmp/y.json:"* ]]
+    ended 5
+    run -1 --separate-stderr mount_hosts x.json -f nowhere.dat
+    [ ${#stderr_lines[@]} -eq 1 ]
+    [[ $stderr == "mpiio-mount: node"?": "*"nowhere.dat: No such file or directory"* ]]
+    ended 5
+    touch unreachable-node2
+    MPIIO_START_TIMEOUT=3 run -1 --separate-stderr mount_hosts x.json
+    [ "$stderr" = "mpiio-mount: ssh: connect to host node2: No route (not ready within 3 s)" ]
+    ended 5
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}
+
+@test "cluster: a signal while it starts leaves nothing, at whatever moment" {
+    local i mounting
+    make_hosts 2
+    spec_of 2 8
+    for i in 05 1 15 2 25 3 4 6; do
+        (exec nsenter --net="$tmp/net/switch" \
+            "$MPIIO_BIN/mpiio-mount" --hosts="$hosts" x.json "$tmp/at/%n" 3>&- 2>err) &
+        mounting=$!
+        sleep "0.$i"
+        kill -TERM "$mounting" || true # it may be through
+        wait "$mounting" || [ $? -eq 143 ]
+        if mountpoint -q at/0; then
+            # Only if it was.
+            [ ! -s err ]
+            [ "$i" != 05 ]
+            mpiio-umount at/0
+        fi
+        ended 10
+        run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    done
+}
+
+@test "cluster: mpiio-umount on any host unmounts all, and says what keeps one mounted" {
+    make_hosts 3
+    spec_of 3 8
+    mount_hosts x.json
+    exec 9<at/2/rank0
+    run -1 --separate-stderr mpiio-umount at/0
+    [ "$stderr" = "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" ]
+    exec 9<&-
+    mountpoint -q at/0
+    mountpoint -q at/2
+    mpiio-umount at/2
+    ended 20
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}
+
+@test "cluster: one node can be unmounted alone; the others go on together" {
+    make_hosts 3
+    spec_of 3 8
+    mount_hosts x.json
+    printf 12345678 >at/1/rank1
+    mpiio-umount --node at/1
+    run ! mountpoint -q at/1
+    printf abcdefgh >at/2/rank2
+    [ "$(cat at/0/rank2)" = abcdefgh ]
+    [ "$(getfattr --absolute-names --only-values -n user.mpiio.state at/0)" = ok ]
+    mpiio-umount at/0
+    ended 20
+    cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')
+}
+
+@test "mpiio-mount --hosts: lists of hosts, Slurm's allocation, and wrong usage" {
+    local list
+    scatter_spec
+    # In place of mpiexec: tells what it was asked for.
+    cat >mpiexec <<'END'
+#!/bin/bash
+echo "$*" >&2
+exit 1
+END
+    chmod +x mpiexec
+    export MPIIO_MPIEXEC="$tmp/mpiexec -x 1"
+    unset SLURM_JOB_NODELIST SLURM_NODELIST SLURM_STEP_ID
+    asked() {
+        sed -n 's/^mpiio-mount: -x 1 \(.*\) [^ ]*mpiio-engine .*/\1/p' <<<"$stderr"
+    }
+    run -1 --separate-stderr mpiio-mount --hosts=a,b.c s.json mnt
+    [ "$(asked)" = "-hosts a,b.c -ppn 1 -n 2" ]
+    [[ $stderr == *" -- $tmp/s.json $tmp/mnt" ]]
+    run -1 --separate-stderr mpiio-mount --hosts='n[08-10,3],x[1-2]y[0-1]z,end' s.json mnt
+    [ "$(asked)" = "-hosts n08,n09,n10,n3,x1y0z,x1y1z,x2y0z,x2y1z,end -ppn 1 -n 9" ]
+    SLURM_JOB_NODELIST='n[1-2]' run -1 --separate-stderr mpiio-mount s.json mnt
+    [ "$(asked)" = "-hosts n1,n2 -ppn 1 -n 2" ]
+    run -1 --separate-stderr mpiio-mount -o ro,store=mpiio s.json mnt
+    [ "$(asked)" = "-n 1" ]
+    # This machine alone.
+    SLURM_JOB_NODELIST='n[1-2]' mpiio-mount --hosts= s.json mnt
+    mpiio-umount mnt
+    SLURM_JOB_NODELIST='n[1-2]' SLURM_STEP_ID=0 mpiio-mount s.json mnt
+    mpiio-umount mnt
+    SLURM_JOB_NODELIST=n1 mpiio-mount -o store=mpiio,store=auto s.json mnt
+    mpiio-umount mnt
+    for list in 'a b' 'n[1-' 'n[a-b]' 'a,,b' '-x' 'a;b' 'n[1-2]]'; do
+        run -2 --separate-stderr mpiio-mount --hosts="$list" s.json mnt
+        [ "$stderr" = "mpiio-mount: not a list of hosts: $list" ]
+    done
+    run -2 --separate-stderr mpiio-mount -F --hosts=a s.json mnt
+    [ "$stderr" = "mpiio-mount: --foreground is for one node without an engine" ]
+    MPIIO_MPIEXEC=no-such-mpiexec run -1 --separate-stderr mpiio-mount --hosts=a s.json mnt
+    [ "$stderr" = "mpiio-mount: no-such-mpiexec: program not found" ]
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Death among three hosts while all of them write: what survivors wrote is stored, what was synced
+# is there, nothing hangs, and nothing is left. Each test has several runs, at moments and with
+# victims that seeds choose, all at once.
+
+load helper
+load cluster
+
+# With MPIIO_DEATHS each kind of death has so many runs; they share the processors.
+runs=${MPIIO_DEATHS:-3}
+
+# state NODE: what the mount says of itself.
+state() {
+    timeout 5 getfattr --absolute-names --only-values -n user.mpiio.state "$tmp/at/$1" 2>/dev/null
+}
+
+# comes_to STATE SECONDS NODE...: true once all these say so.
+comes_to() {
+    local wanted=$1 end=$((SECONDS + $2)) node
+    shift 2
+    for node in "$@"; do
+        until [ "$(state "$node")" = "$wanted" ]; do
+            if [ $SECONDS -ge $end ]; then
+                echo "node $node: $(state "$node"), not $wanted"
+                return 1
+            fi
+            sleep 0.05
+        done
+    done
+}
+
+# signal SIGNAL HOST [NAME]: to its processes, or those of a program.
+signal() {
+    # shellcheck disable=SC2046 # a list
+    as_root kill "-$1" $(of_host "$2" "${3:-}")
+}
+
+# Half a second to a second and a half.
+a_moment() {
+    sleep "$((RANDOM % 2)).$((RANDOM % 5 + 5))"
+}
+
+# What happens to $victim; sets survivors where not all are, and stays where all stay together.
+happen() {
+    case $1 in
+    mpiexec) signal KILL switch ;;
+    engine | unmount) signal KILL "node$victim" mpiio-engine ;;
+    daemon)
+        signal KILL "node$victim" mpiio-fused
+        survivors=("${others[@]}")
+        ;;
+    stop)
+        signal STOP "node$victim"
+        survivors=("${others[@]}")
+        ;;
+    link) at switch ip link set "port$victim" down ;;
+    pause)
+        local processes
+        mapfile -t processes < <(of_host "node$victim")
+        kill -STOP "${processes[@]}"
+        sleep 2
+        kill -CONT "${processes[@]}"
+        stays=yes
+        ;;
+    esac
+}
+
+# Waits for the writers of the nodes, which must not have waited too long themselves.
+join_writers() {
+    local node slowest
+    for node in "$@"; do
+        if ! timeout $((timeout + 15)) tail -q --pid="${writers[node]}" -f /dev/null; then
+            echo "the writer of node $node hangs"
+            return 1
+        fi
+        slowest=$(sed -n 's/^slowest //p' "log$node")
+        echo "node $node: slowest call $slowest s; $(grep error "log$node" || echo no error)"
+        [ "${slowest%.*}" -lt $((timeout + 5)) ] || return 1
+        ! grep error "log$node" || return 1
+    done
+}
+
+# After it has ended, alone or together.
+unmount_nodes() {
+    local node
+    if [ -n "$stays" ]; then
+        timeout -s KILL 60 mpiio-umount "$tmp/at/$victim"
+        return
+    fi
+    for node in "${survivors[@]}"; do
+        timeout -s KILL 60 mpiio-umount "$tmp/at/$node" || return
+    done
+    # A host that was stopped for good is switched off, and one that was cut off is found again.
+    case $kind in
+    stop) signal KILL "node$victim" ;;
+    link) at switch ip link set "port$victim" up ;;
+    esac
+    if [ ${#survivors[@]} -lt 3 ]; then
+        timeout -s KILL 60 mpiio-umount --force "$tmp/at/$victim"
+    fi
+}
+
+# run_death KIND SEED: in a folder of its own, and a shell of its own.
+run_death() {
+    local kind=$1 timeout=2 victim node stays='' survivors=(0 1 2) others writers=()
+    tmp=$tmp/$1$2
+    mkdir "$tmp"
+    cd "$tmp" || return
+    export tmp MPIIO_TEST=$tmp
+    trap 'umount_all; reap' EXIT
+    RANDOM=$2
+    [ "$kind" != pause ] || timeout=6
+    victim=$((RANDOM % 3))
+    others=($(((victim + 1) % 3)) $(((victim + 2) % 3)))
+    echo "$kind, seed $2, victim $victim"
+
+    make_hosts 3
+    : >x.dat
+    cat >x.json <<'END'
+{ "viewspec": 1, "file": "x.dat", "ranks": 3,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
+        x.json -o "peer_timeout=$timeout,log=$tmp/log" || return
+    for node in 0 1 2; do
+        "$top/tests/cluster/writer.py" write "at/$node/rank$node" "log$node" "$node" "$2" stop &
+        writers[node]=$!
+    done
+    a_moment
+    happen "$kind"
+    if [ "$kind" = unmount ]; then
+        sleep "0.$((RANDOM % 10))"
+    elif [ -n "$stays" ]; then
+        a_moment
+        comes_to ok 1 "${survivors[@]}" || return
+    else
+        comes_to degraded $((timeout + 5)) "${survivors[@]}" || return
+        a_moment
+    fi
+    touch stop
+    join_writers "${survivors[@]}" || return
+    unmount_nodes || return
+    cat log
+    ended 20 || return
+    "$top/tests/cluster/writer.py" check x.dat log0 log1 log2
+}
+
+# deaths KIND: all runs of that kind.
+deaths() {
+    local run seed first=${MPIIO_SEED:-$RANDOM} failed=0 jobs=()
+    export hosts=''
+    for ((run = 0; run < runs; run++)); do
+        seed=$((first + run))
+        (run_death "$1" $seed) >"run$run" 2>&1 3>&- &
+        jobs[run]=$!
+    done
+    for ((run = 0; run < runs; run++)); do
+        wait "${jobs[run]}" || failed=1
+        echo "--- MPIIO_SEED=$((first + run)):"
+        cat "run$run"
+    done
+    return $failed
+}
+
+@test "deaths: an engine is killed" {
+    deaths engine
+}
+
+@test "deaths: mpiexec is killed" {
+    deaths mpiexec
+}
+
+@test "deaths: a daemon is killed" {
+    deaths daemon
+}
+
+@test "deaths: a host is stopped for two seconds: nothing happens" {
+    deaths pause
+}
+
+@test "deaths: a host is stopped for good" {
+    deaths stop
+}
+
+@test "deaths: a link is down" {
+    deaths link
+}
+
+@test "deaths: unmounting while an engine's death is being dealt with" {
+    deaths unmount
+}
