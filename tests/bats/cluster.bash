@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # the variables are helper.bash's
 # Several hosts on one machine, for tests: load it after helper. Each has a network of its own,
 # that of the test's switch, and a name of its own, so that MPI takes them for different
 # machines; they share the disk. Nothing of it has a name outside of the test's folder: end_test

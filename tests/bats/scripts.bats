@@ -272,7 +272,7 @@ END
     mkdir place
     TMPDIR=$tmp/place run -0 "$top/scripts/quickstart" 3>&-
     [ "$(grep -c '^equal$' <<<"$output")" -eq 4 ]
-    [[ $output == *'$ mpiio-mount field.json mnt'* ]]
+    [[ $output == *'$ mpiio-mount -o npy field.json mnt'* ]]
     [ -z "$(ls -A place)" ]
 }
 
