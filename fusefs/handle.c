@@ -11,14 +11,21 @@
 #define RELEASE_PAUSE_MAX 5000000
 
 /* Lock held. A handle that never joined is not found. */
-static void leave(struct fs_slice *slice, struct fs_handle *handle)
+static void leave(struct fs_slices *slices, struct fs_slice *slice, struct fs_handle *handle)
 {
     struct fs_handle **link = &slice->handles;
+    struct fs_slice **place = &slices->open;
 
     while (*link != NULL && *link != handle)
         link = &(*link)->next;
-    if (*link != NULL)
-        *link = handle->next;
+    if (*link == NULL)
+        return;
+    *link = handle->next;
+    if (slice->handles != NULL)
+        return;
+    while (*place != slice)
+        place = &(*place)->next_open;
+    *place = slice->next_open;
 }
 
 /* Whether a slice is open for writing. Lock held. */
@@ -37,7 +44,7 @@ void fs_handle_free(struct fs_session *session, struct fs_handle *handle)
         bool last;
 
         pthread_mutex_lock(&session->slices.lock);
-        leave(handle->slice, handle);
+        leave(&session->slices, handle->slice, handle);
         last = handle->writes && !is_written(handle->slice);
         pthread_mutex_unlock(&session->slices.lock);
         if (last)
@@ -61,6 +68,10 @@ int fs_handle_join(struct fs_session *session, struct fs_handle *handle, fuse_in
     if (slice->inode_open != inode) {
         failed = -ESTALE;
     } else {
+        if (slice->handles == NULL) {
+            slice->next_open = session->slices.open;
+            session->slices.open = slice;
+        }
         handle->opener = opener;
         handle->next = slice->handles;
         slice->handles = handle;
@@ -69,18 +80,60 @@ int fs_handle_join(struct fs_session *session, struct fs_handle *handle, fuse_in
     return failed;
 }
 
+/* Lock held. */
+static bool is_read(const struct fs_slice *slice)
+{
+    const struct fs_handle *handle = slice->handles;
+
+    while (handle != NULL && !handle->reads)
+        handle = handle->next;
+    return handle != NULL;
+}
+
 bool fs_handle_is_read(struct fs_session *session, struct fs_slice *slice)
 {
-    struct fs_handle *handle;
     bool found;
 
     pthread_mutex_lock(&session->slices.lock);
-    handle = slice->handles;
-    while (handle != NULL && !handle->reads)
-        handle = handle->next;
-    found = handle != NULL;
+    found = is_read(slice);
     pthread_mutex_unlock(&session->slices.lock);
     return found;
+}
+
+/* How many slices but the given one are open for reading; of the first room, a reference each. Lock
+   held. */
+static size_t collect_readers(struct fs_slices *slices, const struct fs_slice *but,
+                              struct fs_slice **list, size_t room)
+{
+    size_t count = 0;
+
+    for (struct fs_slice *slice = slices->open; slice != NULL; slice = slice->next_open) {
+        if (slice == but || !is_read(slice))
+            continue;
+        if (count < room) {
+            slice->references++;
+            list[count] = slice;
+        }
+        count++;
+    }
+    return count;
+}
+
+size_t fs_handle_readers(struct fs_session *session, const struct fs_slice *but,
+                         struct fs_slice ***list)
+{
+    struct fs_slices *slices = &session->slices;
+    size_t count;
+
+    *list = NULL;
+    pthread_mutex_lock(&slices->lock);
+    count = collect_readers(slices, but, NULL, 0);
+    if (count > 0)
+        *list = calloc(count, sizeof(struct fs_slice *));
+    if (*list != NULL)
+        collect_readers(slices, but, *list, count);
+    pthread_mutex_unlock(&slices->lock);
+    return *list != NULL ? count : 0;
 }
 
 void fs_handle_flushed(struct fs_session *session, struct fs_handle *handle)

@@ -54,6 +54,14 @@ void fs_handle_flushed(struct fs_session *session, struct fs_handle *handle);
 bool fs_handle_is_read(struct fs_session *session, struct fs_slice *slice);
 
 /*
+ * The slices but the given one that are open for reading: a new array, the caller's to free(), with
+ * a reference to each, and their number; NULL and 0 where there is none (or no memory).
+ * Thread-safe.
+ */
+size_t fs_handle_readers(struct fs_session *session, const struct fs_slice *but,
+                         struct fs_slice ***list);
+
+/*
  * The kernel does not wait for a release, so that one may still be under way, in another thread,
  * when a close(2) has returned and the next request comes. Waits a moment if a slice is open by
  * handles only that may have been closed for good. Thread-safe.

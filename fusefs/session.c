@@ -10,13 +10,10 @@
 
 #include "../src/core/datarep.h"
 #include "../src/core/load.h"
-#include "../viewspec/cover.h"
+#include "others.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
 #define CHECKED_RANKS 1024
-/* Slices are compared with each other up to so many, and so many pieces: a fraction of a second. */
-#define UNIQUE_RANKS 16384
-#define COVER_STEPS  1000000
 
 static void log_conversion(void *log, const char *message)
 {
@@ -116,7 +113,8 @@ static int check_views(struct fs_session *session)
         session->resolved = NULL;
     free(text);
     session->common = calloc(session->tree.views, sizeof(struct vs_view *));
-    if (session->resolved == NULL || session->common == NULL) {
+    session->apart = calloc(session->tree.views, sizeof(atomic_int));
+    if (session->resolved == NULL || session->common == NULL || session->apart == NULL) {
         fs_complain(session->options, "out of memory");
         return 1;
     }
@@ -277,33 +275,6 @@ static int open_log(struct fs_session *session)
 }
 
 /*
- * Whether no two slices hold the same byte of the file, as far as that is found without much work.
- */
-static int find_disjoint(struct fs_session *session, bool *disjoint)
-{
-    int64_t ranks = session->tree.ranks;
-    struct vs_cover *cover = vs_cover_new();
-    struct vs_cover_result result;
-    struct vs_error error = {0};
-    int failed = cover != NULL ? 0 : -ENOMEM;
-
-    for (int64_t rank = 0; rank < ranks && failed == 0; rank++) {
-        struct vs_view *view;
-
-        failed = vs_spec_view(session->spec, 0, rank, &view, &error);
-        if (failed == 0) {
-            failed = vs_cover_add(cover, vs_view_map(view), 1);
-            vs_view_unref(view);
-        }
-    }
-    if (failed == 0)
-        failed = vs_cover_compute(cover, COVER_STEPS, &result);
-    *disjoint = failed == 0 && result.many == 0;
-    vs_cover_free(cover);
-    return failed == -ENOMEM ? failed : 0;
-}
-
-/*
  * A kernel that holds writes back takes what it knows of a slice for all that there is. Slices that
  * share bytes would overwrite each other's with what they were: then it must not.
  */
@@ -314,10 +285,10 @@ static int choose_writeback(struct fs_session *session)
 
     if (!session->options->unique || session->back != NULL || session->cluster.nodes > 1 ||
         fs_atomic_is_on(&session->atomic) || session->read_only != 0 || session->tree.views > 1 ||
-        session->tree.ranks > UNIQUE_RANKS || session->tree.npy)
+        session->tree.npy)
         return 0;
     if (session->tree.ranks > 1)
-        failed = find_disjoint(session, &disjoint);
+        failed = fs_others_apart(session, 0, &disjoint);
     if (failed != 0) {
         fs_complain(session->options, "%s", strerror(-failed));
         return 1;
@@ -375,6 +346,7 @@ void fs_session_close(struct fs_session *session)
         for (size_t view = 0; view < session->tree.views; view++)
             vs_view_unref(session->common[view]);
     free(session->common);
+    free(session->apart);
     mpiio_back_free(session->back);
     mpiio_store_close(session->store);
     vs_spec_free(session->spec);

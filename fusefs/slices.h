@@ -39,6 +39,7 @@ struct fs_slice {
        table's. */
     struct fs_handle *handles;
     uint64_t inode_open;
+    struct fs_slice *next_open; /* among those that are open; lock: the table's */
 
     unsigned references;    /* lock: the table's */
     struct fs_slice *next;  /* in its bucket; lock: the table's */
@@ -59,6 +60,7 @@ struct fs_slices {
     struct fs_slice *buckets[FS_BUCKETS]; /* lock: lock */
     struct fs_slice *oldest, *newest;     /* the unreferenced ones; lock: lock */
     size_t idle;                          /* how many those are; lock: lock */
+    struct fs_slice *open;                /* those with handles; lock: lock */
 
     bool renumbers;                  /* fs_slices_number; set before the mount serves */
     uint64_t numbered;               /* how often new numbers were begun; lock: lock */

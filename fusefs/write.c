@@ -2,6 +2,7 @@
 #include "handle.h"
 #include "npy.h"
 #include "operations.h"
+#include "others.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,14 +135,24 @@ static bool leaves_pages(struct fs_session *session, const struct fs_handle *han
            fs_handle_is_read(session, handle->slice);
 }
 
+/*
+ * Others that show what was written are to see it at once. Past the page cache the answer waits for
+ * that. Else the kernel has locked the pages of the request until it is answered, and who writes
+ * one of the others in the same way would wait for them: their pages are dropped soon.
+ */
 static void answer_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                          const struct fs_handle *handle, off_t offset, size_t put)
 {
-    if (!leaves_pages(session, handle, put) ||
-        fs_notifier_wrote(&session->notifier, handle->slice, inode, request, offset, put) != 0)
-        fuse_reply_write(request, put);
+    int64_t end = offset + (int64_t)put - handle->slice->header;
+    int64_t start = offset > handle->slice->header ? offset - handle->slice->header : 0;
+    bool others = end > start && fs_others_drop(session, handle->slice, start, end - start) > 0;
+    bool own = leaves_pages(session, handle, put);
+
+    if ((own || (others && handle->direct)) &&
+        fs_notifier_wrote(&session->notifier, handle->slice, inode, request, offset, put) == 0)
+        atomic_fetch_add(&session->requests[FS_DROPPED], own);
     else
-        fs_count(session, FS_DROPPED);
+        fuse_reply_write(request, put);
 }
 
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,

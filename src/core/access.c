@@ -121,6 +121,22 @@ static bool meet(const struct mpiio_access *a, const struct mpiio_access *b)
     return !ascends(a) || !ascends(b) || runs_meet(a, b);
 }
 
+bool mpiio_access_meets(const struct vs_map *map, int64_t position, int64_t length,
+                        const struct vs_map *other)
+{
+    struct mpiio_access a = {.map = map, .position = position, .length = length};
+    struct mpiio_access b = {.map = other, .length = vs_map_facts(other)->limit};
+
+    set_range(&a);
+    b.start = a.start;
+    b.end = a.end;
+    if (ascends(&b)) {
+        b.position = vs_map_lower_bound(other, a.start);
+        b.length = vs_map_lower_bound(other, a.end) - b.position;
+    }
+    return a.length > 0 && b.length > 0 && meet(&a, &b);
+}
+
 static bool conflict(const struct mpiio_access *a, const struct mpiio_access *b)
 {
     return (a->writes || b->writes) && meet(a, b);

@@ -62,6 +62,13 @@ int mpiio_access_begin(struct mpiio_accesses *accesses, const struct vs_map *map
                        int64_t length, bool writes, struct mpiio_access *access);
 void mpiio_access_end(struct mpiio_accesses *accesses, struct mpiio_access *access);
 
+/*
+ * Whether other holds a byte of the file that is at the positions [position, position + length) of
+ * map, or, where that takes more than one walk to tell, may hold one. Local, thread-safe.
+ */
+bool mpiio_access_meets(const struct vs_map *map, int64_t position, int64_t length,
+                        const struct vs_map *other);
+
 /* True where this thread is in an access: it must not wait for a lock of what that has locked. */
 bool mpiio_access_is_held(void);
 

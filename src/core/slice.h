@@ -46,6 +46,13 @@ const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice);
 bool mpiio_slice_is_writable(const struct mpiio_slice *slice);
 
 /*
+ * Whether other, a slice of the same store, shows bytes of the file that are at the bytes
+ * [offset, offset + length) of slice, or may show some (access.h).
+ */
+bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
+                        const struct mpiio_slice *other);
+
+/*
  * Begins an access to the slice's bytes [offset, offset + length), as mpiio_access_begin (access.h)
  * does, and to all of the elements that these are in; mpiio_access_end ends it, before the slice is
  * freed.

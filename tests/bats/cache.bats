@@ -202,6 +202,74 @@ assert dropped() == 2000
 EOF
 }
 
+@test "cache: other slices that show what is written are seen by open readers at once" {
+    local options
+    make_file b.dat 4096
+    cat >two.json <<'EOF'
+{"viewspec": 1, "file": "b.dat", "ranks": 2, "views": {
+    "all": {"filetype": {"type": "broadcast"}},
+    "dealt": {"filetype": {"type": "scatter", "blocklength": 8}}}}
+EOF
+    for options in npy,cache=through npy,cache=back,flush_interval=0; do
+        mpiio-mount -o "$options" two.json "$mnt"
+        /usr/bin/python3 - "$mnt" <<'EOF'
+import json, os, sys, time
+def dropped():
+    return json.load(open(sys.argv[1] + "/.mpiio/stats.json"))["requests"]["dropped"]
+def open_slice(name, flags):
+    return os.open(sys.argv[1] + "/" + name, flags)
+writer = open_slice("dealt/rank1", os.O_WRONLY)
+reader = open_slice("all/rank0", os.O_RDONLY)
+header = os.path.getsize(sys.argv[1] + "/dealt/rank1.npy") - os.path.getsize(sys.argv[1] + "/dealt/rank1")
+npy = open_slice("dealt/rank1.npy", os.O_RDONLY)
+apart = open_slice("dealt/rank0", os.O_RDONLY)
+os.pread(apart, 100, 0)
+for i in range(200):
+    before = os.pread(reader, 8, 24), os.pread(npy, 8, header + 8)
+    assert os.pwrite(writer, b"%08d" % i, 8) == 8
+    after = os.pread(reader, 8, 24), os.pread(npy, 8, header + 8)
+    assert after == (b"%08d" % i,) * 2, (i, before, after)
+assert dropped() == 400 # not of dealt/rank0, which shows none of it
+# With pages of its own the kernel waits for the answer: soon.
+both = open_slice("dealt/rank0", os.O_RDWR)
+for i in range(50):
+    os.pread(reader, 8, 0)
+    os.pwrite(both, b"%08d" % i, 0)
+    end = time.monotonic() + 30
+    while os.pread(reader, 8, 0) != b"%08d" % i:
+        assert time.monotonic() < end, i
+EOF
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "cache: slices that show the same bytes, written and read from all sides, never block" {
+    make_file b.dat 65536
+    cat >two.json <<'EOF'
+{"viewspec": 1, "file": "b.dat", "ranks": 2, "view": {"filetype": {"type": "broadcast"}}}
+EOF
+    mpiio-mount -o threads=2 two.json "$mnt"
+    timeout -s KILL 60 /usr/bin/python3 - "$mnt" <<'EOF'
+import os, random, sys, threading
+def work(seed):
+    dice = random.Random(seed)
+    flags = (os.O_RDWR, os.O_WRONLY, os.O_RDONLY)[seed % 3]
+    fd = os.open(f"{sys.argv[1]}/rank{seed // 3 % 2}", flags)
+    for i in range(400):
+        if flags != os.O_WRONLY:
+            os.pread(fd, dice.randrange(1, 9000), dice.randrange(60000))
+        if flags != os.O_RDONLY:
+            os.pwrite(fd, bytes(dice.randrange(1, 9000)), dice.randrange(50000))
+    os.close(fd)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+EOF
+    mpiio-umount "$mnt"
+}
+
 @test "cache: fsync of an open reader shows what others have written" {
     blocks_spec
     settle
