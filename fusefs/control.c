@@ -2,7 +2,6 @@
 #include "control.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../src/core/thread.h"
 #include "session.h"
 
 extern char **environ;
@@ -56,16 +56,11 @@ void fs_control_free(struct fs_control *control)
 
 int fs_control_start(struct fs_control *control)
 {
-    sigset_t all, before;
     int failed;
 
-    /* Signals are for the main thread. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&control->thread, NULL, work, control);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    failed = mpiio_thread_start(&control->thread, work, control);
     control->started = failed == 0;
-    return -failed;
+    return failed;
 }
 
 void fs_control_stop(struct fs_control *control)

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../src/core/back.h"
+#include "../src/core/thread.h"
 #include "cluster.h"
 #include "operations.h"
 #include "session.h"
@@ -445,18 +445,13 @@ static void *work(void *data)
 
 int fs_flusher_start(struct fs_flusher *flusher)
 {
-    sigset_t all, before;
     int failed;
 
     if (!fs_flusher_is_on(flusher))
         return 0;
-    /* Signals are for the main thread. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&flusher->thread, NULL, work, flusher);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    failed = mpiio_thread_start(&flusher->thread, work, flusher);
     flusher->started = failed == 0;
-    return -failed;
+    return failed;
 }
 
 void fs_flusher_stop(struct fs_flusher *flusher)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "notifier.h"
 
+#include "../src/core/thread.h"
 #include "operations.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
 struct fs_notice {
@@ -72,20 +72,15 @@ static void *work(void *data)
 
 int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session)
 {
-    sigset_t all, before;
     int failed;
 
     *notifier = (struct fs_notifier){.session = session};
     pthread_mutex_init(&notifier->lock, NULL);
     pthread_cond_init(&notifier->wake, NULL);
     pthread_cond_init(&notifier->done, NULL);
-    /* Signals are for the main thread, whose loop they end. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&notifier->thread, NULL, work, notifier);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    failed = mpiio_thread_start(&notifier->thread, work, notifier);
     notifier->started = failed == 0;
-    return -failed;
+    return failed;
 }
 
 void fs_notifier_stop(struct fs_notifier *notifier)

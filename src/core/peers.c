@@ -2,7 +2,6 @@
 #include "peers_private.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "thread.h"
 
 /* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
 #define INTERVAL 1000
@@ -137,17 +137,9 @@ static int create(const struct mpiio_peers_options *options, struct mpiio_peers 
 
 static int start(struct mpiio_peers *peers)
 {
-    sigset_t all, before;
-    int failed;
-
     peers->interval = peers->timeout / 4 < INTERVAL ? peers->timeout / 4 + 1 : INTERVAL;
     peers->settle = peers->timeout < SETTLE ? peers->timeout : SETTLE;
-    /* Signals are for the daemon's main thread. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&peers->thread, NULL, mpiio_peers_run, peers);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -failed;
+    return mpiio_thread_start(&peers->thread, mpiio_peers_run, peers);
 }
 
 /* Node 0 as its own peer. */

@@ -603,6 +603,36 @@ END
     run ! is_mounted
 }
 
+@test "nodes: a hole of the file on a full disk: told, kept, and stored once there is room" {
+    mkdir disk
+    as_root mount -t tmpfs -o size=4m,mode=777 tmpfs "$tmp/disk"
+    head -c 4096 /dev/zero >disk/f.dat # so that not the first run tells
+    truncate -s 1M disk/f.dat
+    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
+  "view": { "filetype": { "type": "scatter", "blocklength": 64 } } }
+END
+    mount_spec s.json -o cache=back,flush_interval=0
+    python <<'END'
+fd = os.open("mnt/rank0", os.O_RDWR)
+data = b"".join(b"%063d\n" % i for i in range(8192))
+assert os.pwrite(fd, data, 0) == len(data)
+for _ in range(2):
+    try:
+        os.fsync(fd)
+        assert False, "stored without room"
+    except OSError as error:
+        assert error.errno == errno.ENOSPC, error
+os.unlink("disk/ballast")
+os.fsync(fd)
+stored = open("disk/f.dat", "rb").read()
+assert b"".join(stored[i:i + 64] for i in range(0, len(stored), 128)) == data
+assert not any(stored[i] for j in range(64, len(stored), 128) for i in range(j, j + 64))
+END
+    mpiio-umount "$mnt"
+}
+
 @test "nodes: cache=back on one: stored at close, fsync, and by its age" {
     spec 8
     mount_spec s.json -o cache=back,flush_interval=1
