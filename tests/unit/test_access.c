@@ -7,11 +7,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "access.h"
-#include "slice_fixture.h"
+#include "foreign_lock.h"
 
 static struct mpiio_accesses accesses;
 static int file;
@@ -29,23 +28,6 @@ static int end(void **state)
     mpiio_accesses_destroy(&accesses);
     close(file);
     return 0;
-}
-
-/* What kind of lock another process finds in its way when it wants [first, last] exclusively. */
-static int foreign_finds(int64_t first, int64_t last)
-{
-    int status;
-    pid_t child = fork();
-
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct flock range = {.l_type = F_WRLCK, .l_start = first, .l_len = last - first + 1};
-
-        _exit(fcntl(file, F_GETLK, &range) == 0 ? range.l_type : 255);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
 }
 
 /* An access in a thread of its own, which holds it until it is told to end it. */
@@ -108,19 +90,19 @@ static void interleaved_writers_hold_one_lock_together(void **state)
     (void)state;
     begin(&a);
     assert_true(gets_turn(&a, true));
-    assert_int_equal(foreign_finds(0, 0), F_WRLCK);
-    assert_int_equal(foreign_finds(1591, 1591), F_WRLCK);
-    assert_int_equal(foreign_finds(1592, 1 << 20), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 0, 0), F_WRLCK);
+    assert_int_equal(foreign_finds(file, 1591, 1591), F_WRLCK);
+    assert_int_equal(foreign_finds(file, 1592, 1 << 20), F_UNLCK);
     begin(&b);
     assert_true(gets_turn(&b, true));
     begin(&reader);
     assert_true(gets_turn(&reader, true));
-    assert_int_equal(foreign_finds(1592, 1592), F_WRLCK);
+    assert_int_equal(foreign_finds(file, 1592, 1592), F_WRLCK);
     finish(&a);
-    assert_int_equal(foreign_finds(168, 168), F_WRLCK);
+    assert_int_equal(foreign_finds(file, 168, 168), F_WRLCK);
     finish(&b);
     finish(&reader);
-    assert_int_equal(foreign_finds(0, 1 << 20), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 0, 1 << 20), F_UNLCK);
     mpiio_accesses_stats(&accesses, &stats);
     assert_int_equal(stats.calls, 3);
     assert_int_equal(stats.waits + stats.lock_waits, 0);
@@ -174,7 +156,7 @@ static void a_foreign_lock_is_waited_for(void **state)
     range.l_type = F_UNLCK;
     assert_int_equal(fcntl(other, F_OFD_SETLK, &range), 0);
     assert_true(gets_turn(&append, true));
-    assert_int_equal(foreign_finds(0, 3), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 0, 3), F_UNLCK);
     finish(&append);
     mpiio_accesses_stats(&accesses, &stats);
     assert_int_equal(stats.lock_waits, 1);
@@ -256,7 +238,7 @@ static void random_accesses_exclude_each_other(void **state)
     assert_false(atomic_load(&wrong));
     for (int i = 0; i < VIEWS; i++)
         vs_view_unref(views[i]);
-    assert_int_equal(foreign_finds(0, 1 << 20), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 0, 1 << 20), F_UNLCK);
 }
 
 int main(void)

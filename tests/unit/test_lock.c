@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "lock.h"
-#include "slice_fixture.h"
+#include "foreign_lock.h"
 
 static int fcntl_error; /* what the next lock calls fail with; 0: nothing */
 static int fcntl_fails; /* how many of them */
@@ -52,23 +52,6 @@ static int end(void **state)
     return 0;
 }
 
-/* What kind of lock another process finds in its way when it wants [first, last] exclusively. */
-static int foreign_finds(int64_t first, int64_t last)
-{
-    int status;
-    pid_t child = fork();
-
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct flock range = {.l_type = F_WRLCK, .l_start = first, .l_len = last - first + 1};
-
-        _exit(fcntl(file, F_GETLK, &range) == 0 ? range.l_type : 255);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
 static void other_processes_see_the_range(void **state)
 {
     struct mpiio_lock lock, tail;
@@ -76,15 +59,15 @@ static void other_processes_see_the_range(void **state)
     (void)state;
     assert_int_equal(mpiio_lock_acquire(&locks, 10, 20, true, &lock), 0);
     assert_int_equal(mpiio_lock_acquire(&locks, 1000, INT64_MAX, false, &tail), 0);
-    assert_int_equal(foreign_finds(0, 9), F_UNLCK);
-    assert_int_equal(foreign_finds(9, 10), F_WRLCK);
-    assert_int_equal(foreign_finds(19, 19), F_WRLCK);
-    assert_int_equal(foreign_finds(20, 999), F_UNLCK);
-    assert_int_equal(foreign_finds(1 << 30, 1 << 30), F_RDLCK);
+    assert_int_equal(foreign_finds(file, 0, 9), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 9, 10), F_WRLCK);
+    assert_int_equal(foreign_finds(file, 19, 19), F_WRLCK);
+    assert_int_equal(foreign_finds(file, 20, 999), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 1 << 30, 1 << 30), F_RDLCK);
     mpiio_lock_release(&locks, &lock);
-    assert_int_equal(foreign_finds(0, 999), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 0, 999), F_UNLCK);
     mpiio_lock_release(&locks, &tail);
-    assert_int_equal(foreign_finds(0, 1 << 30), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 0, 1 << 30), F_UNLCK);
 }
 
 /* A process that holds a lock until it reads the end of go, and says so on held. */
@@ -255,7 +238,7 @@ static void a_filesystem_without_locks_is_told_apart(void **state)
     fcntl_error = EIO; /* the release: the description goes, and its lock with it */
     fcntl_fails = 1;
     mpiio_lock_release(&locks, &lock);
-    assert_int_equal(foreign_finds(0, 1), F_UNLCK);
+    assert_int_equal(foreign_finds(file, 0, 1), F_UNLCK);
 }
 
 static void a_file_for_reading_has_shared_locks_only(void **state)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FOREIGN_LOCK_H
+#define FOREIGN_LOCK_H
+
+/* How another process sees what this one has locked in a file. */
+
+#include <sys/wait.h>
+
+#include "slice_fixture.h"
+
+/* What kind of lock it finds in its way when it wants [first, last] of file exclusively. */
+static inline int foreign_finds(int file, int64_t first, int64_t last)
+{
+    int status;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock range = {.l_type = F_WRLCK, .l_start = first, .l_len = last - first + 1};
+
+        _exit(fcntl(file, F_GETLK, &range) == 0 ? range.l_type : 255);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+#endif
