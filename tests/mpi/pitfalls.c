@@ -6,29 +6,13 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <mpi.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../viewspec/spec.h"
-
-static int tests, failures;
-
-static void ok(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void ok(bool good, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%sok %d - ", good ? "" : "not ", ++tests);
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    putchar('\n');
-    failures += !good;
-}
+#include "tap.h"
 
 /* The view of rank in a spec with that "ranks" and "view"; NULL, with a comment, where refused. */
 static struct vs_view *view_of(int64_t ranks, int64_t rank, const char *body)
@@ -318,7 +302,6 @@ int main(int argc, char **argv)
     large_views();
     empty_views();
     lower_bounds();
-    printf("1..%d\n", tests);
     MPI_Finalize();
-    return failures > 0;
+    return tap_end();
 }

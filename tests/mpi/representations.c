@@ -10,7 +10,6 @@
 #include <math.h>
 #include <mpi.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,23 +21,7 @@
 #include "conversion.h"
 #include "datarep.h"
 #include "handles.h"
-
-static int tests, failures;
-
-static void ok(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void ok(bool good, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%sok %d - ", good ? "" : "not ", ++tests);
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
-    failures += !good;
-}
+#include "tap.h"
 
 /* The types, by the names of table 13.2. */
 
@@ -368,8 +351,7 @@ int main(void)
     external32();
     vax();
     snprintf(command, sizeof(command), "rm -r '%s'", folder);
-    failures += system(command) != 0;
+    ok(system(command) == 0, "the libraries' folder is removed");
     MPI_Finalize();
-    printf("1..%d\n", tests);
-    return failures != 0;
+    return tap_end();
 }
