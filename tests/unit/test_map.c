@@ -107,8 +107,7 @@ static void limit(void **state)
         "{\"disp\": 9223372036854775806}",
         "{\"etype\": \"double\", \"filetype\": {\"type\": \"scatter\"}}",
         "{\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 9223372036854775807}}",
-        "{\"disp\": 5, \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": "
-        "9223372036854775000}}",
+        "{\"disp\":5, \"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":9223372036854775000}}",
     };
 
     (void)state;
