@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -129,53 +130,59 @@ int dtype_file_extent_fn(MPI_Datatype datatype, MPI_Aint *file_extent, void *ext
     return MPI_SUCCESS;
 }
 
+/* A number of size bytes, from the file or to it. */
+static int read_number(const struct format *format, int size, char *native, unsigned char *file)
+{
+    double value;
+    const int error = from_vax(format, get_bits(file, size), &value);
+    const float narrow = (float)value;
+
+    memcpy(native, size == 4 ? (const void *)&narrow : (const void *)&value, (size_t)size);
+    return error;
+}
+
+static int write_number(const struct format *format, int size, char *native, unsigned char *file)
+{
+    double value = 0;
+    float narrow = 0;
+    uint64_t bits;
+
+    memcpy(size == 4 ? (void *)&narrow : (void *)&value, native, (size_t)size);
+    const int error = to_vax(format, size == 4 ? (double)narrow : value, &bits);
+    put_bits(file, size, bits);
+    return error;
+}
+
 /* position counts elements: userbuf is where element 0 would be. filebuf has count of them. */
-int read_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
-                       MPI_Offset position, void *extra_state)
+static int convert(bool reading, void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
+                   MPI_Offset position, void *extra_state)
 {
     int size, error = MPI_SUCCESS;
     const enum kind kind = kind_of(datatype, &size);
-    const unsigned char *from = filebuf;
-    char *to = (char *)userbuf + position * size;
+    const struct format *format = kind == SINGLE ? &f_or_d : extra_state;
+    char *native = (char *)userbuf + position * size;
+    unsigned char *file = filebuf;
 
     if (kind == UNKNOWN)
         return MPI_ERR_TYPE;
-    if (kind == BYTES)
-        memcpy(to, from, (size_t)count * (size_t)size);
-    for (; kind != BYTES && count > 0 && error == MPI_SUCCESS; count--, from += size, to += size) {
-        const struct format *format = kind == SINGLE ? &f_or_d : extra_state;
-        double value;
-        float narrow;
-
-        error = from_vax(format, get_bits(from, size), &value);
-        narrow = (float)value;
-        memcpy(to, kind == SINGLE ? (void *)&narrow : (void *)&value, (size_t)size);
-    }
+    if (kind == BYTES && reading)
+        memcpy(native, file, (size_t)count * (size_t)size);
+    else if (kind == BYTES)
+        memcpy(file, native, (size_t)count * (size_t)size);
+    for (; kind != BYTES && count > 0 && error == MPI_SUCCESS;
+         count--, native += size, file += size)
+        error = (reading ? read_number : write_number)(format, size, native, file);
     return error;
+}
+
+int read_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
+                       MPI_Offset position, void *extra_state)
+{
+    return convert(true, userbuf, datatype, count, filebuf, position, extra_state);
 }
 
 int write_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                         MPI_Offset position, void *extra_state)
 {
-    int size, error = MPI_SUCCESS;
-    const enum kind kind = kind_of(datatype, &size);
-    const char *from = (const char *)userbuf + position * size;
-    unsigned char *to = filebuf;
-
-    if (kind == UNKNOWN)
-        return MPI_ERR_TYPE;
-    if (kind == BYTES)
-        memcpy(to, from, (size_t)count * (size_t)size);
-    for (; kind != BYTES && count > 0 && error == MPI_SUCCESS; count--, from += size, to += size) {
-        const struct format *format = kind == SINGLE ? &f_or_d : extra_state;
-        uint64_t bits;
-        double value;
-        float narrow;
-
-        memcpy(&value, from, kind == DOUBLE ? sizeof(value) : 0);
-        memcpy(&narrow, from, kind == SINGLE ? sizeof(narrow) : 0);
-        error = to_vax(format, kind == SINGLE ? (double)narrow : value, &bits);
-        put_bits(to, size, bits);
-    }
-    return error;
+    return convert(false, userbuf, datatype, count, filebuf, position, extra_state);
 }
