@@ -5,15 +5,6 @@
 
 load helper
 
-# Four ranks take turns over blocks of 4 KiB: rank 1 of 1 MiB has 256 KiB, the first at 4096.
-blocks_spec() {
-    make_file b.dat "${1:-1048576}"
-    cat >b.json <<'EOF'
-{ "viewspec": 1, "file": "b.dat", "ranks": 4,
-  "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } }
-EOF
-}
-
 # expected RANK: what the slice of that rank holds by the file's present contents, on stdout.
 expected() {
     /usr/bin/python3 - b.dat "$1" <<'EOF'
@@ -40,25 +31,16 @@ settle() {
     sleep 0.1
 }
 
-requests() {
-    jq ".requests.$1" "$mnt/.mpiio/stats.json"
-}
-
-# How many reads of slices reached the daemon.
-slice_reads() {
-    jq .slice_reads "$mnt/.mpiio/stats.json"
-}
-
 @test "cache: pages of an unchanged file are kept across opens" {
     local before
     blocks_spec
     settle
     mount_spec b.json
     cat "$mnt/rank1" >/dev/null
-    before=$(slice_reads)
+    before=$(stat_of slice_reads)
     cmp "$mnt/rank1" <(expected 1)
     cmp "$mnt/rank1" <(expected 1)
-    [ "$(slice_reads)" -eq "$before" ]
+    [ "$(stat_of slice_reads)" -eq "$before" ]
 }
 
 @test "cache: a file rewritten in place is seen by the next open" {
@@ -338,7 +320,7 @@ for thread in threads:
     thread.join()
 assert not errors, errors
 EOF
-    [ "$(requests fsync)" -gt 8 ]
+    [ "$(stat_of requests.fsync)" -gt 8 ]
     cmp "$mnt/rank1" <(expected 1)
 }
 

@@ -52,14 +52,10 @@ exec nsenter --net="$tmp/net/$host" unshare --uts --mount --propagation unchange
     launcher "$host" "$*"
 END
     chmod +x "$tmp/launcher"
-    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if command -v "$mpiexec" >/dev/null; then
-            break
-        fi
-    done
     # Over TCP alone: UCX would find the shared memory of the one kernel.
-    export MPIIO_MPIEXEC="$mpiexec -launcher ssh -launcher-exec $tmp/launcher
+    MPIIO_MPIEXEC="$(mpich_mpiexec) -launcher ssh -launcher-exec $tmp/launcher
         -localhost 10.77.0.254 -genv UCX_TLS tcp,self"
+    export MPIIO_MPIEXEC
 }
 
 # at HOST COMMAND...: runs it in the network of a host, or of the switch.

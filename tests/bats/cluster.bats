@@ -142,11 +142,7 @@ END
 
 @test "cluster: a full disk in a flush: told where data is unsaved; with room, all is stored" {
     make_hosts 3
-    truncate -s 24M disk.img
-    mkfs.ext4 -q -m 0 -O ^has_journal disk.img
-    mkdir disk
-    as_root mount -o loop disk.img disk
-    mountpoint -q disk
+    small_disk 24
     spec_of 3 1048576 disk/x.dat
     fallocate -l 14M disk/ballast
     mount_hosts x.json -o flush_interval=0
@@ -255,7 +251,7 @@ END
     run ! mountpoint -q at/1
     printf abcdefgh >at/2/rank2
     [ "$(cat at/0/rank2)" = abcdefgh ]
-    [ "$(getfattr --absolute-names --only-values -n user.mpiio.state at/0)" = ok ]
+    [ "$(attribute at/0 state)" = ok ]
     mpiio-umount at/0
     ended 20
     cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')

@@ -5,16 +5,6 @@
 
 load helper
 
-# fails STATUS MESSAGE COMMAND...: what the command says and how it ends.
-fails() {
-    local status=$1 message=$2
-    shift 2
-    run -"$status" --separate-stderr "$@"
-    echo "$stderr"
-    [ "$stderr" = "mpiio-view: $message" ]
-    [ -z "$output" ]
-}
-
 # records: 4 ranks own records of an int and a double with gaps, behind a header; a tail is left.
 records() {
     /usr/bin/python3 - <<'END'
@@ -375,17 +365,16 @@ END
 
 @test "convert: a full disk is told, and nothing is left" {
     records
-    mkdir small
-    as_root mount -t tmpfs -o size=64k mpiio-test small
-    mpiio-view convert r.json --to native -o small/fits.dat
+    ram_disk 64k
+    mpiio-view convert r.json --to native -o disk/fits.dat
     make_file r.dat 300000
-    fails 1 "small/x.dat: No space left on device" \
-        mpiio-view convert r.json --to big-endian -o small/x.dat
-    fails 1 "small/x.dat: No space left on device" \
-        mpiio-view convert r.json --to external32 -o small/x.dat
-    fails 1 "small/fits.dat: No space left on device" \
-        mpiio-view convert r.json --to external32 -o small/fits.dat --force
-    [ "$(ls -A small)" = fits.dat ]
+    fails 1 "disk/x.dat: No space left on device" \
+        mpiio-view convert r.json --to big-endian -o disk/x.dat
+    fails 1 "disk/x.dat: No space left on device" \
+        mpiio-view convert r.json --to external32 -o disk/x.dat
+    fails 1 "disk/fits.dat: No space left on device" \
+        mpiio-view convert r.json --to external32 -o disk/fits.dat --force
+    [ "$(ls -A disk)" = fits.dat ]
     (
         ulimit -f 100
         run -1 mpiio-view convert r.json --to external32 -o x.dat

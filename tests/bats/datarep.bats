@@ -68,7 +68,7 @@ END
     spec real vax ./libvax.so 2
     mount_spec x.json
     cmp "$mnt/rank0" <(head -c 4 x.expected; tail -c +9 x.expected | head -c 4)
-    [ "$(getfattr -n user.mpiio.datarep --only-values "$mnt/rank1")" = vax ]
+    [ "$(attribute "$mnt/rank1" datarep)" = vax ]
     # The upper half of pi becomes that of -1.5.
     printf '\xc0\xbf' | dd of="$mnt/rank1" bs=1 seek=6 conv=notrunc status=none
     mpiio-umount "$mnt"
@@ -95,13 +95,7 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     take asking
     printf '\x9e\x9d' >x.dat
     spec short inverted libasking.so
-    local mpiexec
-    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if command -v "$mpiexec" >/dev/null; then
-            break
-        fi
-    done
-    run -0 timeout -s KILL 60 "$mpiexec" -n 2 mpiio-view cat x.json -r 0 </dev/null 3>&-
+    run -0 timeout -s KILL 60 "$(mpich_mpiexec)" -n 2 mpiio-view cat x.json -r 0 </dev/null 3>&-
     [ "$output" = abab ]
 }
 

@@ -17,12 +17,6 @@ figure() {
     rsvg-convert f.svg -o f.png
 }
 
-# fails MESSAGE WORD...: what mpiio-view says of wrong usage.
-fails() {
-    run -2 --separate-stderr mpiio-view "${@:2}"
-    [ "$stderr" = "mpiio-view: $1" ]
-}
-
 # colors < PYTHON: runs python with `cells`, the places of the cells of f.svg from left to
 # right and from the top, and `pixels`, those of f.png: at(cell) is the colour near a cell's
 # corner, all_of(cell) the set of its colours, and rank[n] the colour of rank n.
@@ -274,13 +268,13 @@ assert title.startswith("a&b<c>??\u00e9.json: "), title'
 @test "draw: wrong usage" {
     cd "$top/tests/draw"
     local see="(see mpiio-view draw --help)"
-    fails "several views: choose one with -v (sparse, interleaved, twice, same, nothing)" \
-        draw gaps.json
-    fails "draw: --color: expected always, auto or never $see" draw scatter.json --color blue
-    fails "draw: --width 5: expected a number of columns, 20 .. 1000 $see" \
-        draw scatter.json --width 5
-    fails "draw: --window 0: nothing to draw $see" draw scatter.json --window 0
-    fails "draw: -r: not an option of this subcommand $see" draw scatter.json -r 0
-    fails "cat: --svg: not an option of this subcommand (see mpiio-view cat --help)" \
-        cat scatter.json -r 0 --svg f.svg
+    fails 2 "several views: choose one with -v (sparse, interleaved, twice, same, nothing)" \
+        mpiio-view draw gaps.json
+    fails 2 "draw: --color: expected always, auto or never $see" mpiio-view draw scatter.json --color blue
+    fails 2 "draw: --width 5: expected a number of columns, 20 .. 1000 $see" \
+        mpiio-view draw scatter.json --width 5
+    fails 2 "draw: --window 0: nothing to draw $see" mpiio-view draw scatter.json --window 0
+    fails 2 "draw: -r: not an option of this subcommand $see" mpiio-view draw scatter.json -r 0
+    fails 2 "cat: --svg: not an option of this subcommand (see mpiio-view cat --help)" \
+        mpiio-view cat scatter.json -r 0 --svg f.svg
 }

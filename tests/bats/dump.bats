@@ -5,15 +5,6 @@
 
 load helper
 
-# fails STATUS MESSAGE COMMAND...: what the command says and how it ends.
-fails() {
-    local status=$1 message=$2
-    shift 2
-    run -"$status" --separate-stderr "$@"
-    echo "$stderr"
-    [ "$stderr" = "mpiio-view: $message" ]
-}
-
 # all_types: all.dat and all.json, rows of a value of every basic type; values.py has `types` and
 # read(name, text), the native bytes of a value's text, exactly.
 all_types() {

@@ -5,28 +5,16 @@
 
 load helper
 
-teardown() {
-    if mountpoint -q "$tmp/small"; then
-        as_root umount "$tmp/small"
-    fi
-    end_test
-}
-
 # start_engines NODES [OPTION]... [-- OPTION-OF-FAKE_DAEMON...]: the daemons' reports are report0, ...
 start_engines() {
-    local nodes=$1 own=() launcher
+    local nodes=$1 own=()
     shift
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
         own+=("$1")
         shift
     done
     shift || true
-    for launcher in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if command -v "$launcher" >/dev/null; then
-            break
-        fi
-    done
-    timeout -s KILL 120 "$launcher" -n "$nodes" ${tracer:+"${tracer[@]}"} \
+    timeout -s KILL 120 "$(mpich_mpiexec)" -n "$nodes" ${tracer:+"${tracer[@]}"} \
         "$MPIIO_SBIN/mpiio-engine" "${own[@]}" -- "$@" "$tmp/report%n" </dev/null 3>&-
 }
 
@@ -175,14 +163,12 @@ nothing_left() {
 
 @test "engine: a full disk: the errno at those whose data is unsaved, and a second flush saves it" {
     local store
-    mkdir small
     for store in auto posix mpiio; do
-        as_root mount -t tmpfs -o "size=20m,mode=777" none small
-        mountpoint -q small
-        file=$tmp/small/field.dat
+        ram_disk 20m
+        file=$tmp/disk/field.dat
         : >"$file"
         cp "$file" "$file.before"
-        head -c 12M /dev/zero >small/filler
+        head -c 12M /dev/zero >disk/filler
         rm -f report* go
         (
             for ((i = 0; i < 600; i++)); do
@@ -191,7 +177,7 @@ nothing_left() {
                 fi
                 sleep 0.05
             done
-            rm small/filler
+            rm disk/filler
             touch go
         ) 3>&- &
         flush 3 --mode=full --blocks=15 --store=$store --wait="$tmp/go"
@@ -202,7 +188,7 @@ nothing_left() {
         jq -e -s 'all(.[] | select(.epoch == 1); (.errno == 28) == (.failed > 0))' report*
         [ "$(total blocks 2)" -eq "$(total failed)" ]
         [ "$(total failed 2)" -eq 0 ]
-        as_root umount small
+        as_root umount disk
     done
 }
 

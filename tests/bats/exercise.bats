@@ -261,13 +261,7 @@ four_writers() {
 # MPI programs
 
 roundtrip() {
-    local mpiexec
-    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if command -v "$mpiexec" >/dev/null; then
-            break
-        fi
-    done
-    "$mpiexec" -n 4 "$MPIIO_BUILD/tests/mpi/roundtrip" "$@" </dev/null 3>&-
+    mpi_run 4 "$MPIIO_BUILD/tests/mpi/roundtrip" "$@"
 }
 
 @test "exercise: what goes through the slices is what MPI reads, and the other way round" {

@@ -5,16 +5,6 @@
 
 load helper
 
-# A disk of its own, with N MiB, in $tmp/disk.
-small_disk() {
-    truncate -s "${1}M" disk.img
-    mkfs.ext4 -q -m 0 -O ^has_journal disk.img
-    mkdir disk
-    as_root mount -o loop disk.img disk
-    as_root chmod 777 disk
-    mountpoint -q disk
-}
-
 # spec_of BLOCK [FILE]: blocks of that many bytes dealt to two ranks.
 spec_of() {
     cat >x.json <<EOF
@@ -132,7 +122,7 @@ full_disk() {
 @test "faults: stores to a mapped slice on a full disk are told by msync" {
     small_disk 8
     truncate -s 64M disk/x.dat
-    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    fill_disk
     spec_of 512
     mount_spec x.json
     run -0 /usr/bin/python3 - "$mnt/rank0" <<'EOF'
@@ -158,7 +148,7 @@ EOF
     local pid
     small_disk 8
     : >disk/x.dat
-    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    fill_disk
     spec_of 512
     mount_spec x.json -o unique
     pid=$(daemon_pid)
@@ -177,7 +167,7 @@ EOF
 full_file() {
     small_disk 8
     truncate -s "${1}M" disk/x.dat
-    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    fill_disk
     spec_of 512
 }
 
@@ -228,16 +218,12 @@ tell(os.close, fd)
 EOF
 }
 
-lost() {
-    jq .lost_bytes "$mnt/.mpiio/stats.json"
-}
-
 @test "faults: stores to a mapped slice that found no room are stored by the next fsync" {
     full_file 64
     mount_spec x.json
     run -0 held mapped fsync
     [ "$output" = "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
-    [ "$(lost)" -eq 0 ]
+    [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 0 >slice
     lines_there slice $((64 * 16384))
@@ -248,7 +234,7 @@ lost() {
     mount_spec x.json -o unique
     run -0 held written fsync
     [ "$output" = "ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
-    [ "$(lost)" -eq 0 ]
+    [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 0 >slice
     lines_there slice $((64 * 16384))
@@ -275,7 +261,7 @@ unsaved() {
     mount_spec x.json "$@"
     run -0 held "$how" none
     [[ $output == *"ENOSPC " ]]
-    [ "$(lost)" -gt 0 ]
+    [ "$(stat_of lost_bytes)" -gt 0 ]
     run -1 mpiio-umount "$mnt"
     [[ $output =~ "No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
     pid=$(daemon_pid)
@@ -358,7 +344,7 @@ assert not errors, errors
 assert failed[0]
 open("want", "wb").write(b"".join(results))
 EOF
-    [ "$(lost)" -eq 0 ]
+    [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 0 | cmp - -n 524288 want
 }
@@ -497,7 +483,7 @@ broken_disk() {
     run -0 writer "$mnt/rank0" start=1000064 stop=1200000
     [[ $output == "EIO write "* || $output == "EROFS write "* ]]
     is_mounted
-    jq -e .pid "$mnt/.mpiio/stats.json"
+    [ "$(daemon_pid)" -gt 0 ]
 }
 
 @test "faults: EIO of a broken disk: runs of 8 bytes" {

@@ -141,15 +141,20 @@ with open(sys.argv[1], "wb") as out:
 END
 }
 
-# mpi_run RANKS COMMAND [ARGUMENT...]: under MPICH's mpiexec, also where another MPI owns that name.
-mpi_run() {
-    local mpiexec
-    for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if command -v "$mpiexec" >/dev/null; then
+# The name of MPICH's mpiexec, also where another MPI owns that name.
+mpich_mpiexec() {
+    local name
+    for name in mpiexec.mpich mpiexec.hydra mpiexec; do
+        if command -v "$name" >/dev/null; then
             break
         fi
     done
-    "$mpiexec" -n "$1" "${@:2}" </dev/null 3>&-
+    echo "$name"
+}
+
+# mpi_run RANKS COMMAND [ARGUMENT...]: under MPICH's mpiexec.
+mpi_run() {
+    "$(mpich_mpiexec)" -n "$1" "${@:2}" </dev/null 3>&-
 }
 
 # write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat, 2-D doubles in blocks behind 64
@@ -175,9 +180,89 @@ scatter_spec() {
 END
 }
 
+# blocks_spec [BYTES]: four ranks take turns over blocks of 4 KiB of b.dat: b.json. Rank 1 of 1 MiB
+# has 256 KiB, the first at 4096.
+blocks_spec() {
+    make_file b.dat "${1:-1048576}"
+    cat >b.json <<'END'
+{ "viewspec": 1, "file": "b.dat", "ranks": 4,
+  "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } }
+END
+}
+
+# gaps_spec [BYTES]: g.dat, g.json: blocks of 24 bytes in turn for three ranks and nobody, behind
+# 100 bytes.
+gaps_spec() {
+    make_file g.dat "${1:-100100}"
+    cat >g.json <<'END'
+{ "viewspec": 1, "file": "g.dat", "ranks": 3,
+  "view": { "disp": 100, "etype": "double",
+            "filetype": { "type": "resized", "lb": 0, "extent": 96,
+                          "oldtype": { "type": "hindexed", "blocklengths": [3],
+                                       "displacements": ["rank * 24"] } } } }
+END
+}
+
+# small_disk MIB: a disk of its own in disk, of that size.
+small_disk() {
+    truncate -s "${1}M" disk.img
+    mkfs.ext4 -q -m 0 -O ^has_journal disk.img
+    mkdir disk
+    as_root mount -o loop disk.img disk
+    as_root chmod 777 disk
+    mountpoint -q disk
+}
+
+# ram_disk SIZE: the same in memory, of a size as tmpfs takes it.
+ram_disk() {
+    mkdir -p disk
+    as_root mount -t tmpfs -o "size=$1,mode=777" tmpfs disk
+    mountpoint -q disk
+}
+
+# Nothing more goes onto the disk, until disk/ballast is removed.
+fill_disk() {
+    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+}
+
+# fails STATUS MESSAGE COMMAND...: what mpiio-view says, on standard error alone, and how it ends.
+fails() {
+    local status=$1 message=$2
+    shift 2
+    run -"$status" --separate-stderr "$@"
+    # shellcheck disable=SC2154 # run sets it
+    echo "$stderr"
+    [ "$stderr" = "mpiio-view: $message" ]
+    [ -z "$output" ]
+}
+
+# error_of CODE...: runs python with os, fcntl, mmap and m (the mount), and prints the name of the
+# error that it ends with, or "none".
+error_of() {
+    /usr/bin/python3 - "$mnt" "$@" <<'END'
+import errno, fcntl, mmap, os, sys
+m, *code = sys.argv[1:]
+try:
+    exec("\n".join(code))
+    print("none")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+END
+}
+
+# stat_of KEY [MOUNTPOINT]: what stats.json tells.
+stat_of() {
+    jq ".$1" "${2:-$mnt}/.mpiio/stats.json"
+}
+
+# attribute PATH NAME: the value of user.mpiio.NAME.
+attribute() {
+    getfattr --absolute-names --only-values -n "user.mpiio.$2" "$1"
+}
+
 # The number of the daemon behind $mnt, as it tells itself.
 daemon_pid() {
-    jq .pid "${1:-$mnt}/.mpiio/stats.json"
+    stat_of pid "$@"
 }
 
 is_mounted() {

@@ -5,29 +5,16 @@
 
 load helper
 
-teardown() {
-    umount_all
-    if mountpoint -q "$tmp/disk"; then
-        as_root umount -l "$tmp/disk"
-    fi
-    end_test
-}
-
 # start_nodes COUNT [OPTION]...: mounts s.json on m0, m1, ... with options of mpiio-fused; a log for
 # all is in ./log.
 start_nodes() {
-    local count=$1 launcher i
+    local count=$1 i
     shift
     rm -f out err
     for ((i = 0; i < count; i++)); do
         mkdir -p "m$i"
     done
-    for launcher in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if command -v "$launcher" >/dev/null; then
-            break
-        fi
-    done
-    timeout -s KILL 120 "$launcher" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes -- \
+    timeout -s KILL 120 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes -- \
         -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
     engines=$!
     for ((i = 0; i < 400; i++)); do
@@ -106,10 +93,6 @@ END
 # stat_sum KEY: over the nodes, of what stats.json tells.
 stat_sum() {
     cat m[0-9]*/.mpiio/stats.json | jq -s "map($1) | add"
-}
-
-attribute() {
-    getfattr --absolute-names --only-values -n "user.mpiio.$2" "$1"
 }
 
 @test "nodes: interleaved slices of 8-byte blocks, one fsync: stored once, in merged runs" {
@@ -230,14 +213,13 @@ while any(thread.is_alive() for thread in threads):
 assert open("f.dat", "rb").read() == merged(parts, 4096) * 16
 END
     [ "$(stat_sum .cluster.stored_bytes)" -eq $((64 << 20)) ]
-    [ "$(jq .dirty_memory m0/.mpiio/stats.json)" -eq 0 ]
+    [ "$(stat_of dirty_memory m0)" -eq 0 ]
     stop_nodes
 }
 
 @test "nodes: a full disk is told to those whose data is unsaved; with room again all is stored" {
     local how
-    mkdir disk
-    as_root mount -t tmpfs -o size=8m,mode=777 tmpfs disk
+    ram_disk 8m
     for how in auto posix mpiio; do
         rm -f disk/*
         file=disk/f.dat
@@ -441,8 +423,7 @@ END
 }
 
 @test "nodes: all are unmounted from one of them, unless something is unsaved or in use" {
-    mkdir disk
-    as_root mount -t tmpfs -o size=8m,mode=777 tmpfs disk
+    ram_disk 8m
     file=disk/f.dat
     spec 1048576
     start_nodes 3 -o flush_interval=0
@@ -604,11 +585,10 @@ END
 }
 
 @test "nodes: a hole of the file on a full disk: told, kept, and stored once there is room" {
-    mkdir disk
-    as_root mount -t tmpfs -o size=4m,mode=777 tmpfs "$tmp/disk"
+    ram_disk 4m
     head -c 4096 /dev/zero >disk/f.dat # so that not the first run tells
     truncate -s 1M disk/f.dat
-    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    fill_disk
     cat >s.json <<'END'
 { "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
   "view": { "filetype": { "type": "scatter", "blocklength": 64 } } }

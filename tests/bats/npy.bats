@@ -45,7 +45,7 @@ darray_spec() {
         [ ! -e "$mnt/$name" ]
     done
     run ! mkdir "$mnt/x.npy"
-    [ "$(getfattr --only-values -n user.mpiio.rank "$mnt/rank3.npy")" = 3 ]
+    [ "$(attribute "$mnt/rank3.npy" rank)" = 3 ]
 }
 
 @test "npy: an array of one dimension, the whole slice" {
@@ -320,7 +320,7 @@ except OSError as error:
 @test "npy: O_TRUNC is ignored, ro is EROFS, and unique changes nothing" {
     scatter_spec
     mount_spec s.json -o npy,unique
-    [ "$(jq .writeback "$mnt/.mpiio/stats.json")" = false ]
+    [ "$(stat_of writeback)" = false ]
     : >"$mnt/rank0.npy"
     cmp s.dat <(make_file again.dat 4096 && cat again.dat)
     np '
@@ -382,10 +382,9 @@ assert (np.fromfile("e.dat", ">i4").reshape((4, 6), order="F") == whole).all()'
 }
 
 @test "npy: what is stored through a mapping and finds no room is the slice's, too" {
-    mkdir disk
-    as_root mount -t tmpfs -o size=1m,mode=777 tmpfs disk
+    ram_disk 1m
     truncate -s 1m disk/x.dat
-    dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
+    fill_disk
     echo '{ "viewspec": 1, "file": "disk/x.dat", "ranks": 1, "view": { "etype": "int" } }' >x.json
     mount_spec x.json -o npy
     np '

@@ -38,19 +38,6 @@ open("r.external32", "wb").write(external)
 END
 }
 
-# error_of CODE...: runs python with os and m (the mount) and prints the error's name, or "none".
-error_of() {
-    /usr/bin/python3 - "$mnt" "$@" <<'END'
-import errno, mmap, os, sys
-m, *code = sys.argv[1:]
-try:
-    exec("\n".join(code))
-    print("none")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-END
-}
-
 # longs NUMBER...: as 8 bytes each.
 longs() {
     /usr/bin/python3 -c 'import struct, sys

@@ -7,7 +7,7 @@ load helper
 
 # Three ranks take turns over blocks of 1000 bytes of a file of 3 MB and a bit; "want" holds what
 # rank 1 has.
-blocks_spec() {
+thirds_spec() {
     make_file b.dat 3000500
     cat >b.json <<'EOF'
 { "viewspec": 1, "file": "b.dat", "ranks": 3,
@@ -35,20 +35,20 @@ EOF
 }
 
 @test "tools: cat of all ranks of scattered blocks" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     cmp <(cat "$mnt"/rank*) <(cat want0 want1 want2)
 }
 
 @test "tools: md5sum and cmp" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     [ "$(md5sum <"$mnt/rank2")" = "$(md5sum <want2)" ]
     cmp "$mnt/rank0" want0
 }
 
 @test "tools: cp, and cp -a keeps mode and times" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     cp "$mnt/rank1" copy
     cmp copy want1
@@ -60,7 +60,7 @@ EOF
 }
 
 @test "tools: head, tail, wc" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     cmp <(head -c1 "$mnt/rank1") <(head -c1 want1)
     cmp <(head -c 12345 "$mnt/rank1") <(head -c 12345 want1)
@@ -73,7 +73,7 @@ EOF
 
 @test "tools: dd with skip, odd block sizes, and direct I/O" {
     local size
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     for size in 1 7 512 4096 65537 3000000; do
         cmp <(dd if="$mnt/rank1" bs="$size" skip=13 count=29 status=none) \
@@ -85,7 +85,7 @@ EOF
 }
 
 @test "tools: od, awk and split" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     cmp <(od -An -tx8 -j 8000 -N 800 "$mnt/rank0") <(od -An -tx8 -j 8000 -N 800 want0)
     split -b 100000 "$mnt/rank1" part.
@@ -96,7 +96,7 @@ EOF
 
 @test "tools: tar of slices, and back" {
     local rank
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     mkdir out
     tar -C "$mnt" -cf - rank0 rank1 rank2 | tar -C out -xf -
@@ -108,7 +108,7 @@ EOF
 }
 
 @test "tools: python maps a slice" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     /usr/bin/python3 - "$mnt/rank1" <<'EOF'
 import mmap, sys
@@ -124,7 +124,7 @@ EOF
 
 @test "tools: numpy maps a slice" {
     /usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "python3-numpy is missing"
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     /usr/bin/python3 - "$mnt/rank1" <<'EOF'
 import numpy, sys
@@ -136,7 +136,7 @@ EOF
 }
 
 @test "tools: sendfile and copy_file_range" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     /usr/bin/python3 - "$mnt/rank1" <<'EOF'
 import os, sys
@@ -159,7 +159,7 @@ EOF
 }
 
 @test "tools: reads at random places agree" {
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     /usr/bin/python3 - "$mnt" <<'EOF'
 import os, random, sys
@@ -176,7 +176,7 @@ EOF
 
 @test "tools: many readers at once" {
     local i
-    blocks_spec
+    thirds_spec
     mount_spec b.json
     for ((i = 0; i < 12; i++)); do
         cmp "$mnt/rank$((i % 3))" "want$((i % 3))" 3>&- &

@@ -92,7 +92,7 @@ EOF
     [ -e "$mnt/rank007" ]
     [ ! -e "$mnt/rank07" ]
     [ "$(ls "$mnt" | head -n 1)" = rank000 ]
-    [ "$(jq .ranks "$mnt/.mpiio/stats.json")" -eq 101 ]
+    [ "$(stat_of ranks)" -eq 101 ]
 }
 
 @test "tree: each view has a folder" {
@@ -183,11 +183,11 @@ EOF
     spec 4
     mount_spec t.json
     jq -e '.version and .pid and .mounted and .requests' "$mnt/.mpiio/stats.json"
-    [ "$(jq .slice_read_bytes "$mnt/.mpiio/stats.json")" -eq 0 ]
+    [ "$(stat_of slice_read_bytes)" -eq 0 ]
     cat "$mnt/rank1" >/dev/null
-    [ "$(jq .slice_read_bytes "$mnt/.mpiio/stats.json")" -eq "$(stat -c %s "$mnt/rank1")" ]
-    [ "$(jq .requests.read "$mnt/.mpiio/stats.json")" -gt 0 ]
-    [ -e "/proc/$(jq .pid "$mnt/.mpiio/stats.json")" ]
+    [ "$(stat_of slice_read_bytes)" -eq "$(stat -c %s "$mnt/rank1")" ]
+    [ "$(stat_of requests.read)" -gt 0 ]
+    [ -e "/proc/$(stat_of pid)" ]
     # Read in small pieces it is still one snapshot.
     dd bs=7 if="$mnt/.mpiio/stats.json" status=none | jq -e .pid
 }
@@ -224,7 +224,7 @@ EOF
     mount_spec t.json
     [ "$(getfattr -d --absolute-names "$mnt/rank3" | grep -c '^user.mpiio')" -eq 9 ]
     value() {
-        getfattr --only-values --absolute-names -n "user.mpiio.$1" "$mnt/rank3"
+        attribute "$mnt/rank3" "$1"
     }
     [ "$(value rank)" = 3 ]
     [ "$(value disp)" = 16 ]
@@ -241,7 +241,7 @@ about() {
     make_file t.dat 4096
     echo "{ \"viewspec\": 1, \"file\": \"t.dat\", \"ranks\": 6, \"view\": { $1 } }" >about.json
     mount_spec about.json
-    getfattr --only-values --absolute-names -n user.mpiio.about "$mnt/rank$2"
+    attribute "$mnt/rank$2" about
     mpiio-umount "$mnt"
 }
 
@@ -262,7 +262,7 @@ about() {
 @test "tree: extended attributes name the view" {
     views_spec
     mount_spec t.json
-    [ "$(getfattr --only-values --absolute-names -n user.mpiio.view "$mnt/rows/rank0")" = rows ]
+    [ "$(attribute "$mnt/rows/rank0" view)" = rows ]
     run ! getfattr --absolute-names -n user.mpiio.nodes "$mnt/rows"
 }
 
@@ -309,14 +309,14 @@ EOF
     spec 2
     jq '.atomic = true' t.json >atomic.json
     mount_spec atomic.json
-    [ "$(getfattr --only-values --absolute-names -n user.mpiio.atomicity "$mnt")" = 1 ]
+    [ "$(attribute "$mnt" atomicity)" = 1 ]
 }
 
 @test "tree: atomic mode is set while no slice is open; other attributes are fixed" {
     spec 4
     mount_spec t.json
     setfattr -n user.mpiio.atomicity -v 1 "$mnt"
-    [ "$(getfattr --only-values --absolute-names -n user.mpiio.atomicity "$mnt")" = 1 ]
+    [ "$(attribute "$mnt" atomicity)" = 1 ]
     exec 5<"$mnt/rank0"
     run ! setfattr -n user.mpiio.atomicity -v 0 "$mnt"
     [[ $output == *"Device or resource busy"* ]]

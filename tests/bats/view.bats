@@ -38,16 +38,6 @@ for at in range(start, len(data) - 7, 32):
 END
 }
 
-# fails STATUS MESSAGE COMMAND...: what the command says and how it ends.
-fails() {
-    local status=$1 message=$2
-    shift 2
-    run -"$status" --separate-stderr "$@"
-    echo "$stderr"
-    [ "$stderr" = "mpiio-view: $message" ]
-    [ -z "$output" ]
-}
-
 @test "view: help and version" {
     local command
     [[ $(mpiio-view --version) =~ ^mpiio-view\ [0-9]+\.[0-9]+ ]]

@@ -5,52 +5,9 @@
 # shellcheck disable=SC2154 # helper.bash sets mnt and top
 load helper
 
-# gaps_spec [BYTES]: blocks of 24 bytes in turn for three ranks and nobody, behind 100 bytes.
-gaps_spec() {
-    make_file g.dat "${1:-100100}"
-    cat >g.json <<'END'
-{ "viewspec": 1, "file": "g.dat", "ranks": 3,
-  "view": { "disp": 100, "etype": "double",
-            "filetype": { "type": "resized", "lb": 0, "extent": 96,
-                          "oldtype": { "type": "hindexed", "blocklengths": [3],
-                                       "displacements": ["rank * 24"] } } } }
-END
-}
-
-# blocks_spec [BYTES]: four ranks take turns over blocks of 4 KiB.
-blocks_spec() {
-    make_file b.dat "${1:-1048576}"
-    cat >b.json <<'END'
-{ "viewspec": 1, "file": "b.dat", "ranks": 4,
-  "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } }
-END
-}
-
-# error_of CODE...: runs python with os, sys, m (the mount) and prints the error's name, or "none".
-error_of() {
-    /usr/bin/python3 - "$mnt" "$@" <<'END'
-import errno, fcntl, mmap, os, sys
-m, *code = sys.argv[1:]
-try:
-    exec("\n".join(code))
-    print("none")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-END
-}
-
-stat_of() {
-    jq ".$1" "$mnt/.mpiio/stats.json"
-}
-
-# Kills the process for good and waits until it is gone.
-kill_daemon() {
-    kill "-$1" "$2"
-    gone "$2"
-}
-
-# random_writes SEED COUNT [COMMAND]: COMMAND runs before the file is looked at. Writes of all kinds through the three slices of g.json, with a model of
-# the file beside them: the file must be the model's bytes, those of no view included.
+# random_writes SEED COUNT [COMMAND]: writes of all kinds through the three slices of g.json, with a
+# model of the file beside them: the file must be the model's bytes, those of no view included.
+# COMMAND runs before the file is looked at.
 random_writes() {
     /usr/bin/python3 - "$mnt" "$@" <<'END'
 import mmap, os, random, sys
@@ -386,10 +343,7 @@ END
 }
 
 @test "write: a full disk is ENOSPC at the write, and room saves the rest" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root"
-    mkdir disk
-    mount -t tmpfs -o size=4m tmpfs disk
-    mountpoint -q disk
+    ram_disk 4m
     cat >f.json <<'END'
 { "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
   "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
@@ -461,7 +415,8 @@ except OSError:
 END
     writer=$!
     sleep 1
-    kill_daemon KILL "$pid"
+    kill -KILL "$pid"
+    gone "$pid"
     wait "$writer"
     [ "$(wc -l <"done")" -gt 100 ]
     umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
@@ -602,10 +557,7 @@ END
 }
 
 @test "write: unmounting says what the kernel could not store (unique), -f gives it up" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root"
-    mkdir disk
-    mount -t tmpfs -o size=1m tmpfs disk
-    mountpoint -q disk
+    ram_disk 1m
     cat >f.json <<'END'
 { "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
   "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
@@ -618,12 +570,12 @@ END
     is_mounted
     [ "$(stat_of lost_bytes)" -gt 500000 ]
     # With room it can be written again, and then nothing is missing.
-    mount -o remount,size=8m disk
+    as_root mount -o remount,size=8m disk
     dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync status=none
     [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
     rm disk/f.dat
-    mount -o remount,size=1m disk
+    as_root mount -o remount,size=1m disk
     mount_spec f.json -o create,unique
     dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync 2>err || true
     run -0 mpiio-umount -f "$mnt"
