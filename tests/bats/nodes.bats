@@ -1,99 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Several nodes, all on this machine: a daemon and a mount each (m0, m1, ...), which write back and
-# flush together.
+# Several nodes write back and flush together, come and go, and show each other what they have.
 
 load helper
-
-# start_nodes COUNT [OPTION]...: mounts s.json on m0, m1, ... with options of mpiio-fused; a log for
-# all is in ./log.
-start_nodes() {
-    local count=$1 i
-    shift
-    rm -f out err
-    for ((i = 0; i < count; i++)); do
-        mkdir -p "m$i"
-    done
-    timeout -s KILL 120 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes -- \
-        -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
-    engines=$!
-    for ((i = 0; i < 400; i++)); do
-        if grep -qs ready out; then
-            return 0
-        fi
-        if ! kill -0 "$engines" 2>/dev/null; then
-            break
-        fi
-        sleep 0.05
-    done
-    return 1
-}
-
-# Unmounts those that are mounted; then nothing is left: no daemon, no engine.
-stop_nodes() {
-    local folder i
-    for folder in m[0-9]*; do
-        if mountpoint -q "$folder"; then
-            as_root umount "$folder"
-        fi
-    done
-    for ((i = 0; i < 400; i++)); do
-        if ! marked | grep -qvx "$BASHPID"; then
-            return 0
-        fi
-        sleep 0.05
-    done
-    marked | xargs -r ps -o pid,args >&2
-    return 1
-}
-
-# spec BLOCK [RANKS] [MORE]: f.dat, whose blocks are dealt to ranks; MORE: keys of the spec.
-spec() {
-    cat >s.json <<END
-{ "viewspec": 1, "file": "${file:-f.dat}", "ranks": ${2:-4}, ${3:-}
-  "view": { "filetype": { "type": "scatter", "blocklength": $1 } } }
-END
-    : >>"${file:-f.dat}"
-}
-
-# python: runs the program on standard input, which has some words of its own.
-python() {
-    {
-        cat <<'END'
-import errno, json, os, sys, threading, time
-
-def fails(call, *arguments):
-    try:
-        call(*arguments)
-    except OSError as error:
-        return errno.errorcode[error.errno]
-    return None
-
-def await_true(condition):
-    for i in range(600):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass")
-
-def slice_of(rank, length, seed):
-    """What a rank writes: no two ranks or seeds alike."""
-    pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
-    return (pattern * (length // 4096 + 1))[:length]
-
-def merged(parts, block):
-    """The file that slices dealt by blocks make up."""
-    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)
-END
-        cat
-    } >program.py
-    timeout -s KILL 100 /usr/bin/python3 program.py
-}
-
-# stat_sum KEY: over the nodes, of what stats.json tells.
-stat_sum() {
-    cat m[0-9]*/.mpiio/stats.json | jq -s "map($1) | add"
-}
+load nodes
 
 @test "nodes: interleaved slices of 8-byte blocks, one fsync: stored once, in merged runs" {
     spec 8
@@ -222,8 +132,7 @@ END
     ram_disk 8m
     for how in auto posix mpiio; do
         rm -f disk/*
-        file=disk/f.dat
-        spec 1048576
+        file=disk/f.dat spec 1048576
         start_nodes 2 -o "flush_interval=0,store=$how,npy"
         head -c 5M /dev/zero >disk/filler
         python <<'END'
@@ -424,8 +333,7 @@ END
 
 @test "nodes: all are unmounted from one of them, unless something is unsaved or in use" {
     ram_disk 8m
-    file=disk/f.dat
-    spec 1048576
+    file=disk/f.dat spec 1048576
     start_nodes 3 -o flush_interval=0
     head -c 8M /dev/zero >disk/filler || true
     exec 5<>m1/rank1
@@ -477,140 +385,6 @@ END
     grep -q "degraded: node .* (.*): " log
     [ "$(jq '.cluster.dead.node >= 0' m0/.mpiio/stats.json)" = true ]
     stop_nodes
-}
-
-@test "nodes: atomic mode on all of them, by attribute, while nothing is open" {
-    spec 8
-    head -c 3200 /dev/zero >f.dat
-    start_nodes 2
-    exec 5<m1/rank0
-    run -1 setfattr -n user.mpiio.atomicity -v 1 m0
-    [[ $output == *"Device or resource busy"* ]]
-    exec 5<&-
-    printf 'dirty...' >m1/rank3
-    setfattr -n user.mpiio.atomicity -v 1 m0
-    [ "$(attribute m1 atomicity)" -eq 1 ]
-    run -1 setfattr -n user.mpiio.atomicity -v 2 m0
-    python <<'END'
-import mmap
-one, other = os.open("m0/rank1", os.O_RDWR), os.open("m1/rank1", os.O_RDWR)
-for i in range(200):
-    part = slice_of(1, 800, i)
-    os.pwrite(one if i % 2 else other, part, 0)
-    assert os.pread(other if i % 2 else one, 800, 0) == part
-assert fails(mmap.mmap, one, 800) == "ENODEV"
-END
-    setfattr -n user.mpiio.atomicity -v 0 m1
-    [ "$(attribute m0 atomicity)" -eq 0 ]
-    python <<'END'
-one = os.open("m0/rank1", os.O_RDWR)
-before = open("f.dat", "rb").read()
-os.pwrite(one, b"cached..", 0)
-assert open("f.dat", "rb").read() == before
-os.fsync(one)
-assert open("m1/rank1", "rb").read()[:8] == b"cached.."
-END
-    grep -q "atomic mode is on" log
-    stop_nodes
-}
-
-@test "nodes: atomic mode: no call sees a part of another, on any node, nor of a foreign one" {
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "f.dat", "ranks": 2, "atomic": true, "views": {
-    "dealt": { "filetype": { "type": "scatter", "blocklength": 16 } },
-    "all": { "filetype": { "type": "broadcast" } } } }
-END
-    head -c 131072 /dev/zero >f.dat
-    start_nodes 2
-    python <<'END'
-import fcntl, multiprocessing, struct
-SIZE, end = 131072, time.time() + 3
-def whole(node, letter):
-    fd = os.open(f"m{node}/all/rank0", os.O_RDWR)
-    while time.time() < end:
-        os.pwrite(fd, letter * SIZE, 0)
-        data = os.pread(fd, SIZE, 0)
-        assert data in (b"a" * SIZE, b"b" * SIZE, b"f" * SIZE), "torn"
-def foreign():
-    fd = os.open("f.dat", os.O_RDWR)
-    lock = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, SIZE, 0)
-    unlock = struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, SIZE, 0)
-    while time.time() < end:
-        fcntl.fcntl(fd, fcntl.F_SETLKW, lock)
-        for start in range(0, SIZE, 8192):
-            os.pwrite(fd, b"f" * 8192, start)
-        assert os.pread(fd, SIZE, 0) == b"f" * SIZE
-        fcntl.fcntl(fd, fcntl.F_SETLKW, unlock)
-        time.sleep(0.001)
-jobs = [multiprocessing.Process(target=whole, args=(node, letter))
-        for node, letter in ((0, b"a"), (1, b"b"), (0, b"b"))]
-jobs.append(multiprocessing.Process(target=foreign))
-for job in jobs:
-    job.start()
-for job in jobs:
-    job.join()
-assert [job.exitcode for job in jobs] == [0] * 4
-END
-    [ "$(stat_sum .lock_waits)" -gt 0 ]
-    stop_nodes
-}
-
-@test "nodes: atomic mode on one, -o atomic; refused where there are no locks" {
-    spec 8
-    mount_spec s.json -o atomic
-    [ "$(attribute "$mnt" atomicity)" -eq 1 ]
-    [ "$(attribute "$mnt" nodes)" -eq 1 ]
-    printf 01234567 >"$mnt/rank0"
-    printf more >>"$mnt/rank0"
-    [ "$(head -c 8 f.dat)" = 01234567 ]
-    setfattr -n user.mpiio.atomicity -v 0 "$mnt"
-    [ "$(attribute "$mnt" atomicity)" -eq 0 ]
-    umount_all
-    cat >nolocks.c <<'END'
-#include <errno.h>
-#include <fcntl.h>
-int fcntl64(int fd, int command, ...);
-int fcntl64(int fd, int command, ...)
-{
-    (void)fd;
-    (void)command;
-    errno = ENOLCK;
-    return -1;
-}
-END
-    cc -shared -fPIC -o nolocks.so nolocks.c
-    run -1 env LD_PRELOAD="$tmp/nolocks.so" "$MPIIO_SBIN/mpiio-fused" -o atomic s.json "$mnt" 3>&-
-    [ "$output" = "mpiio-fused: $tmp/f.dat: atomic mode needs locks, which this filesystem has not" ]
-    run ! is_mounted
-}
-
-@test "nodes: a hole of the file on a full disk: told, kept, and stored once there is room" {
-    ram_disk 4m
-    head -c 4096 /dev/zero >disk/f.dat # so that not the first run tells
-    truncate -s 1M disk/f.dat
-    fill_disk
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
-  "view": { "filetype": { "type": "scatter", "blocklength": 64 } } }
-END
-    mount_spec s.json -o cache=back,flush_interval=0
-    python <<'END'
-fd = os.open("mnt/rank0", os.O_RDWR)
-data = b"".join(b"%063d\n" % i for i in range(8192))
-assert os.pwrite(fd, data, 0) == len(data)
-for _ in range(2):
-    try:
-        os.fsync(fd)
-        assert False, "stored without room"
-    except OSError as error:
-        assert error.errno == errno.ENOSPC, error
-os.unlink("disk/ballast")
-os.fsync(fd)
-stored = open("disk/f.dat", "rb").read()
-assert b"".join(stored[i:i + 64] for i in range(0, len(stored), 128)) == data
-assert not any(stored[i] for j in range(64, len(stored), 128) for i in range(j, j + 64))
-END
-    mpiio-umount "$mnt"
 }
 
 @test "nodes: cache=back on one: stored at close, fsync, and by its age" {

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # the variables are helper.bash's
+# Several nodes, all on this machine: a daemon and a mount each, at m0, m1, ... Load it after helper.
+
+# start_nodes COUNT [OPTION]...: mounts s.json on m0, m1, ... with options of mpiio-fused; a log for
+# all is in ./log.
+start_nodes() {
+    local count=$1 i
+    shift
+    rm -f out err
+    for ((i = 0; i < count; i++)); do
+        mkdir -p "m$i"
+    done
+    timeout -s KILL 120 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes -- \
+        -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
+    engines=$!
+    for ((i = 0; i < 400; i++)); do
+        if grep -qs ready out; then
+            return 0
+        fi
+        if ! kill -0 "$engines" 2>/dev/null; then
+            break
+        fi
+        sleep 0.05
+    done
+    return 1
+}
+
+# Unmounts those that are mounted; then nothing is left: no daemon, no engine.
+stop_nodes() {
+    local folder i
+    for folder in m[0-9]*; do
+        if mountpoint -q "$folder"; then
+            as_root umount "$folder"
+        fi
+    done
+    for ((i = 0; i < 400; i++)); do
+        if ! marked | grep -qvx "$BASHPID"; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    marked | xargs -r ps -o pid,args >&2
+    return 1
+}
+
+# spec BLOCK [RANKS] [MORE]: f.dat, or $file, whose blocks are dealt to ranks; MORE: keys of the spec.
+spec() {
+    cat >s.json <<END
+{ "viewspec": 1, "file": "${file:-f.dat}", "ranks": ${2:-4}, ${3:-}
+  "view": { "filetype": { "type": "scatter", "blocklength": $1 } } }
+END
+    : >>"${file:-f.dat}"
+}
+
+# python: runs the program on standard input, which has some words of its own.
+python() {
+    {
+        cat <<'END'
+import errno, json, os, sys, threading, time
+
+def fails(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return None
+
+def await_true(condition):
+    for i in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
+
+def slice_of(rank, length, seed):
+    """What a rank writes: no two ranks or seeds alike."""
+    pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
+    return (pattern * (length // 4096 + 1))[:length]
+
+def merged(parts, block):
+    """The file that slices dealt by blocks make up."""
+    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)
+END
+        cat
+    } >program.py
+    timeout -s KILL 100 /usr/bin/python3 program.py
+}
+
+# stat_sum KEY: over the nodes, of what stats.json tells.
+stat_sum() {
+    cat m[0-9]*/.mpiio/stats.json | jq -s "map($1) | add"
+}

@@ -1,0 +1,399 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What finds no room on the disk is told to the program that writes, by the right call; it is kept,
+# and stored once there is room.
+
+load helper
+load writer
+
+# A full disk: for runs of BLOCK bytes, acknowledged bytes are there; then space is made free.
+full_disk() {
+    local acknowledged pid
+    small_disk 24
+    : >disk/x.dat
+    fallocate -l 8M disk/ballast
+    spec_of "$1"
+    mount_spec x.json
+    pid=$(daemon_pid)
+    run -0 writer "$mnt/rank0"
+    [[ $output == "ENOSPC write "* ]]
+    acknowledged=${output##* }
+    [ "$acknowledged" -gt 1000000 ]
+    lines_there "$mnt/rank0" "$acknowledged"
+    # The other slice and the mount go on, reading; a write that needs space is told, too.
+    [ "$(head -c 4 "$mnt/rank1" | wc -c)" -eq 4 ]
+    run -0 writer "$mnt/rank0" start="$acknowledged"
+    [[ $output == "ENOSPC write $acknowledged" ]]
+    # What is there already needs no space.
+    run -0 writer "$mnt/rank0" stop=100000
+    [ "$output" = "done - 100000" ]
+
+    rm disk/ballast
+    run -0 writer "$mnt/rank0" start="$acknowledged" stop=$((acknowledged + 1500000))
+    [ "$output" = "done - $((acknowledged + 1500000))" ]
+    [ "$(daemon_pid)" -eq "$pid" ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice $((acknowledged + 1500000))
+}
+
+@test "room: a full disk, then freed: runs of 8 bytes" {
+    full_disk 8
+}
+
+@test "room: a full disk, then freed: runs of 4 KiB" {
+    full_disk 4096
+}
+
+@test "room: a full disk, then freed: runs of 1 MiB" {
+    full_disk 1048576
+}
+
+@test "room: holes of a file on a full disk" {
+    local acknowledged
+    small_disk 16
+    truncate -s 256M disk/x.dat
+    spec_of 8
+    mount_spec x.json
+    run -0 writer "$mnt/rank0"
+    [[ $output == "ENOSPC write "* ]]
+    acknowledged=${output##* }
+    [ "$acknowledged" -gt 1000000 ]
+    lines_there "$mnt/rank0" "$acknowledged"
+    # The end of the slice stays where it is: nothing has moved.
+    [ "$(stat -c %s "$mnt/rank0")" -eq $((128 << 20)) ]
+    run -1 fallocate -l 100M "$mnt/rank1"
+    [[ $output == *"No space left on device"* ]]
+    is_mounted
+}
+
+@test "room: stores to a mapped slice on a full disk are told by msync" {
+    small_disk 8
+    truncate -s 64M disk/x.dat
+    fill_disk
+    spec_of 512
+    mount_spec x.json
+    run -0 /usr/bin/python3 - "$mnt/rank0" <<'EOF'
+import errno, mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+size = 1 << 20
+map = mmap.mmap(fd, size)
+map[:] = b"x" * size
+try:
+    map.flush()
+    print("stored")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+EOF
+    [ "$output" = ENOSPC ]
+    rm disk/ballast
+    run -0 writer "$mnt/rank0" stop=1000000
+    [ "$output" = "done - 1000000" ]
+    lines_there "$mnt/rank0" 1000000
+}
+
+@test "room: with unique, fsync or close tells of a full disk" {
+    local pid
+    small_disk 8
+    : >disk/x.dat
+    fill_disk
+    spec_of 512
+    mount_spec x.json -o unique
+    pid=$(daemon_pid)
+    run -0 writer "$mnt/rank0" stop=3000000
+    [[ $output == "ENOSPC "* ]]
+    rm disk/ballast
+    run -0 writer "$mnt/rank0" stop=3000000
+    [ "$output" = "done - 3000000" ]
+    [ "$(daemon_pid)" -eq "$pid" ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice 3000000
+}
+
+# full_file SIZE: a sparse file of so many MiB on a disk that is full, and a spec of it.
+full_file() {
+    small_disk 8
+    truncate -s "${1}M" disk/x.dat
+    fill_disk
+    spec_of 512
+}
+
+# held HOW WHAT: writes lines by stores to a mapping or by write(2), as HOW says, where there is no
+# room for them, and prints what each step says. WHAT=fsync: then makes room and syncs again;
+# WHAT=over: writes over the first ones before that.
+held() {
+    /usr/bin/python3 - "$mnt" "$@" <<'EOF'
+import errno, json, mmap, os, sys
+mount, how, what = sys.argv[1:]
+size = 64 * 16384
+lines = b"".join(b"%063d\n" % i for i in range(size // 64))
+fd = os.open(mount + "/rank0", os.O_RDWR)
+def slice_reads():
+    return json.load(open(mount + "/.mpiio/stats.json"))["slice_reads"]
+def tell(call, *arguments):
+    try:
+        call(*arguments)
+        print("0", end=" ")
+    except OSError as error:
+        print(errno.errorcode[error.errno], end=" ")
+if how == "mapped":
+    map = mmap.mmap(fd, size)
+    map[:] = lines
+    tell(map.flush)
+    map.close()
+else:
+    os.pwrite(fd, lines, 0)
+tell(os.fsync, fd)
+tell(os.fsync, fd)
+other = os.open(mount + "/rank1", os.O_RDWR)
+tell(os.fsync, other)
+tell(os.close, other)
+tell(os.close, os.dup(fd))
+# The kernel forgets its pages; what was written is still there.
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+reads = slice_reads()
+assert os.pread(fd, size, 0) == lines
+assert os.pread(fd, 100, size - 100) == lines[-100:]
+assert slice_reads() > reads
+if what != "none":
+    os.remove("disk/ballast")
+if what == "over":
+    os.pwrite(fd, b"over" * 1600, 100)
+if what != "none":
+    tell(os.fsync, fd)
+tell(os.close, fd)
+EOF
+}
+
+@test "room: stores to a mapped slice that found no room are stored by the next fsync" {
+    full_file 64
+    mount_spec x.json
+    run -0 held mapped fsync
+    [ "$output" = "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+    [ "$(stat_of lost_bytes)" -eq 0 ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice $((64 * 16384))
+}
+
+@test "room: what was written (unique) and found no room is stored by the next fsync" {
+    full_file 0
+    mount_spec x.json -o unique
+    run -0 held written fsync
+    [ "$output" = "ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+    [ "$(stat_of lost_bytes)" -eq 0 ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice $((64 * 16384))
+}
+
+@test "room: what found no room does not come back over a later write" {
+    full_file 64
+    mount_spec x.json
+    run -0 held mapped over
+    [ "$output" = "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 >slice
+    [ "$(tail -c +101 slice | head -c 6400 | tr -d over | wc -c)" -eq 0 ]
+    lines_there slice 100
+    run -1 lines_there slice $((64 * 16384))
+    [[ $output == "6"???" of 1048576 bytes are not there, first 100" ]]
+}
+
+# unsaved HOW [OPTION...]: nobody has the slice open any more; unmounting and SIGTERM save it.
+unsaved() {
+    local how=$1 size=$2 pid
+    shift 2
+    full_file "$size"
+    mount_spec x.json "$@"
+    run -0 held "$how" none
+    [[ $output == *"ENOSPC " ]]
+    [ "$(stat_of lost_bytes)" -gt 0 ]
+    run -1 mpiio-umount "$mnt"
+    [[ $output =~ "No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
+    pid=$(daemon_pid)
+    rm disk/ballast
+    if [ "$how" = mapped ]; then
+        mpiio-umount "$mnt"
+    else
+        kill -TERM "$pid"
+        gone "$pid"
+    fi
+    run ! is_mounted
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice $((64 * 16384))
+}
+
+@test "room: unmounting stores what found no room before" {
+    unsaved mapped 64
+}
+
+@test "room: SIGTERM stores what found no room before (unique)" {
+    unsaved written 0 -o unique
+}
+
+# Room comes and goes under writers that sync after each change: each reads what it wrote last, and
+# in the end that is in the file.
+room_comes_and_goes() {
+    small_disk 8
+    truncate -s 2M disk/x.dat
+    spec_of 512
+    mount_spec x.json "$@"
+    timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
+import mmap, os, random, sys, threading
+size, writers = 131072, 4
+errors, failed = [], [0]
+fd = os.open(sys.argv[1] + "/rank0", os.O_RDWR)
+def sync():
+    try:
+        os.fsync(fd)
+    except OSError:
+        failed[0] += 1
+def write(me):
+    chance = random.Random(me)
+    map = mmap.mmap(fd, size, offset=me * size)
+    want = bytearray(size)
+    while not done.is_set():
+        start = chance.randrange(size)
+        part = bytes([chance.randrange(1, 256)]) * chance.randrange(1, size - start + 1)
+        want[start:start + len(part)] = part
+        map[start:start + len(part)] = part
+        sync()
+        if chance.randrange(3) == 0:
+            os.posix_fadvise(fd, me * size, size, os.POSIX_FADV_DONTNEED)
+        if os.pread(fd, size, me * size) != want:
+            errors.append(me)
+    results[me] = bytes(want)
+results = [b""] * writers
+done = threading.Event()
+threads = [threading.Thread(target=write, args=(i,)) for i in range(writers)]
+for i in range(8):
+    with open("disk/ballast", "wb", 0) as out:
+        try:
+            while True:
+                out.write(bytes(65536))
+        except OSError:
+            pass
+    if i == 0:
+        for thread in threads:
+            thread.start()
+        while not failed[0]:
+            done.wait(0.01)
+    done.wait(0.2)
+    os.truncate("disk/ballast", i * 300000)
+    done.wait(0.05)
+os.remove("disk/ballast")
+done.set()
+for thread in threads:
+    thread.join()
+os.fsync(fd)
+assert not errors, errors
+assert failed[0]
+open("want", "wb").write(b"".join(results))
+EOF
+    [ "$(stat_of lost_bytes)" -eq 0 ]
+    mpiio-umount "$mnt"
+    mpiio-view cat x.json -r 0 | cmp - -n 524288 want
+}
+
+@test "room: room that comes and goes loses nothing" {
+    room_comes_and_goes
+}
+
+@test "room: room that comes and goes loses nothing (unique)" {
+    room_comes_and_goes -o unique
+}
+
+@test "room: a full disk is ENOSPC at the write, and room saves the rest" {
+    ram_disk 4m
+    cat >f.json <<'END'
+{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    mount_spec f.json -o create
+    head -c 1m /dev/urandom >disk/ballast
+    /usr/bin/python3 - "$mnt/rank1" <<'END'
+import errno, os, sys
+data = os.urandom(2 << 20)
+fd = os.open(sys.argv[1], os.O_RDWR)
+done, failed = 0, None
+try:
+    while done < len(data):
+        done += os.write(fd, data[done:done + 65536])
+except OSError as error:
+    failed = error.errno
+assert failed == errno.ENOSPC, failed
+assert 1000000 < done < len(data), done
+assert os.pread(fd, done, 0) == data[:done]
+os.fsync(fd)
+try:
+    os.posix_fallocate(fd, 0, 3 << 20)
+    raise SystemExit("room")
+except OSError as error:
+    assert error.errno == errno.ENOSPC
+os.unlink("disk/ballast")
+while done < 1800000:
+    done += os.pwrite(fd, data[done:min(done + 65536, 1800000)], done)
+os.close(fd)
+assert open(sys.argv[1], "rb").read(1800000) == data[:1800000]
+END
+    mpiio-umount "$mnt"
+}
+
+@test "room: unmounting says what the kernel could not store (unique), -f gives it up" {
+    ram_disk 1m
+    cat >f.json <<'END'
+{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    mount_spec f.json -o create,unique
+    dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync 2>err || true
+    grep -q 'No space left' err
+    run -1 mpiio-umount "$mnt"
+    [[ $output =~ "cannot sync: No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
+    is_mounted
+    [ "$(stat_of lost_bytes)" -gt 500000 ]
+    # With room it can be written again, and then nothing is missing.
+    as_root mount -o remount,size=8m disk
+    dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync status=none
+    [ "$(stat_of lost_bytes)" -eq 0 ]
+    mpiio-umount "$mnt"
+    rm disk/f.dat
+    as_root mount -o remount,size=1m disk
+    mount_spec f.json -o create,unique
+    dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync 2>err || true
+    run -0 mpiio-umount -f "$mnt"
+    [[ $output =~ "given up: "[0-9]+" bytes could not be stored" ]]
+    run ! is_mounted
+}
+
+@test "room: with cache=back, a hole of the file on a full disk is told of, and stored later" {
+    ram_disk 4m
+    head -c 4096 /dev/zero >disk/f.dat # so that not the first run tells
+    truncate -s 1M disk/f.dat
+    fill_disk
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
+  "view": { "filetype": { "type": "scatter", "blocklength": 64 } } }
+END
+    mount_spec s.json -o cache=back,flush_interval=0
+    /usr/bin/python3 - <<'END'
+import errno, os
+fd = os.open("mnt/rank0", os.O_RDWR)
+data = b"".join(b"%063d\n" % i for i in range(8192))
+assert os.pwrite(fd, data, 0) == len(data)
+for _ in range(2):
+    try:
+        os.fsync(fd)
+        assert False, "stored without room"
+    except OSError as error:
+        assert error.errno == errno.ENOSPC, error
+os.unlink("disk/ballast")
+os.fsync(fd)
+stored = open("disk/f.dat", "rb").read()
+assert b"".join(stored[i:i + 64] for i in range(0, len(stored), 128)) == data
+assert not any(stored[i] for j in range(64, len(stored), 128) for i in range(j, j + 64))
+END
+    mpiio-umount "$mnt"
+}

@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# A slice is written while others use it, other slices and mounts, or the file itself.
+
+load helper
+
+@test "sharing: O_TRUNC of one does not hurt another's mapping" {
+    blocks_spec 65536
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt/rank1" <<'END'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+map = mmap.mmap(fd, 16384)
+map[5000:5004] = b"mine"
+other = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC | os.O_CREAT)
+assert map[5000:5004] == b"mine" and map[12000:12001]
+os.fsync(fd)
+assert os.pread(os.open("b.dat", os.O_RDONLY), 4, 4 * 4096 + 4096 + 5000 - 4096) == b"mine"
+END
+}
+
+@test "sharing: many append to one slice while others make the file grow" {
+    blocks_spec 0
+    mount_spec b.json
+    timeout 120 /usr/bin/python3 - "$mnt" <<'END'
+import os, sys
+m = sys.argv[1]
+def append(name, count, path):
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    for i in range(count):
+        assert os.write(fd, b"%c%06d\n" % (name, i)) == 8
+    os._exit(0)
+children = []
+for name in b"abcd":
+    child = os.fork()
+    if child == 0:
+        append(name, 500, m + "/rank2")
+    children.append(child)
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+lines = open(m + "/rank2", "rb").read().split(b"\n")
+assert lines.pop() == b"" and len(lines) == 2000, len(lines)
+for name in b"abcd":
+    mine = [line[1:] for line in lines if line[0] == name]
+    assert mine == [b"%06d" % i for i in range(500)], name
+END
+}
+
+@test "sharing: an append lands at the end that another writer has moved" {
+    gaps_spec 1060
+    mount_spec g.json
+    /usr/bin/python3 - "$mnt/rank1" "$mnt/rank0" <<'END'
+import fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)
+late = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(late, fcntl.F_SETFL, os.O_APPEND)
+def end(): # by the file: a look at the slice would tell the kernel
+    size, n = os.stat("g.dat").st_size, 0
+    while 100 + n // 24 * 96 + 24 + n % 24 + 8 <= size:
+        n += 8
+    return n
+for i in range(20):
+    with open("g.dat", "ab") as out: # not through the mount
+        out.write(b"f" * 960)
+    before = end()
+    assert os.write(fd if i % 2 else late, b"%08d" % i) == 8
+    assert os.fstat(fd).st_size == before + 8
+    got = os.pread(os.open(sys.argv[1], os.O_RDONLY), 100, before)
+    assert got[:8] == b"%08d" % i, (i, before, got)
+    # The same process sees it by a handle that it had before, too, and nothing else has changed.
+    assert os.pread(fd, 16, before - 8)[8:] == b"%08d" % i
+    if i % 2:
+        assert os.pread(late, 16, before - 8)[8:] == b"%08d" % i
+END
+}
+
+@test "sharing: locks on a slice work between processes" {
+    blocks_spec 65536
+    mount_spec b.json
+    timeout 60 /usr/bin/python3 - "$mnt/rank1" <<'END'
+import fcntl, os, struct, sys
+path = sys.argv[1]
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+            os._exit(0)
+        except BlockingIOError:
+            os._exit(1)
+    return os.WEXITSTATUS(os.waitpid(pid, 0)[1])
+fd = os.open(path, os.O_RDWR)
+fcntl.flock(fd, fcntl.LOCK_EX)
+assert child(lambda: fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)) == 1
+fcntl.flock(fd, fcntl.LOCK_UN)
+assert child(lambda: fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)) == 0
+def lock(start):
+    fcntl.lockf(os.open(path, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB, 10, start)
+fcntl.lockf(fd, fcntl.LOCK_EX, 10, 100)
+assert child(lambda: lock(105)) == 1
+assert child(lambda: lock(110)) == 0
+# A counter under a lock: no update is lost.
+os.pwrite(fd, struct.pack("q", 0), 0)
+fcntl.lockf(fd, fcntl.LOCK_UN)
+children = []
+for i in range(4):
+    pid = os.fork()
+    if pid == 0:
+        own = os.open(path, os.O_RDWR)
+        for j in range(200):
+            fcntl.lockf(own, fcntl.LOCK_EX, 8, 0)
+            os.pwrite(own, struct.pack("q", struct.unpack("q", os.pread(own, 8, 0))[0] + 1), 0)
+            fcntl.lockf(own, fcntl.LOCK_UN, 8, 0)
+        os._exit(0)
+    children.append(pid)
+for pid in children:
+    assert os.waitpid(pid, 0)[1] == 0
+assert struct.unpack("q", os.pread(fd, 8, 0))[0] == 800
+END
+}
+
+@test "sharing: posix writers and slice writers on interleaved bytes lose nothing" {
+    local count=${MPIIO_TEST_UPDATES:-20000}
+    make_file w.dat 262144
+    cat >w.json <<'END'
+{ "viewspec": 1, "file": "w.dat", "ranks": 4,
+  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+    mount_spec w.json
+    timeout 500 /usr/bin/python3 - "$mnt" "$count" <<'END'
+import os, random, struct, sys
+m, count = sys.argv[1], int(sys.argv[2])
+blocks = 262144 // 32
+def run(rank):
+    random.seed(rank)
+    last = {}
+    slice = rank < 2
+    fd = os.open("%s/rank%d" % (m, rank) if slice else "w.dat", os.O_WRONLY)
+    for i in range(count):
+        block = random.randrange(blocks)
+        last[block] = struct.pack("II", rank, i)
+        os.pwrite(fd, last[block], block * 8 if slice else block * 32 + rank * 8)
+    os.close(fd)
+    data = open("w.dat", "rb").read()
+    lost = sum(data[b * 32 + rank * 8:][:8] != value for b, value in last.items())
+    os._exit(lost != 0)
+children = []
+for rank in range(4):
+    pid = os.fork()
+    if pid == 0:
+        run(rank)
+    children.append(pid)
+assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
+END
+}
+
+@test "sharing: close-to-open between views, mounts and programs that use the file" {
+    mkdir second
+    make_file v.dat 65536
+    cat >v.json <<'END'
+{ "viewspec": 1, "file": "v.dat", "ranks": 2, "views": {
+  "all": { "filetype": { "type": "broadcast" } },
+  "words": { "filetype": { "type": "scatter", "blocklength": 8 } } } }
+END
+    mount_spec v.json
+    mpiio-mount v.json second
+    /usr/bin/python3 - "$mnt" second <<'END'
+import os, random, sys
+one, two = sys.argv[1:]
+paths = ["v.dat"] + [m + "/all/rank%d" % r for m in (one, two) for r in (0, 1)]
+words = [m + "/words/rank1" for m in (one, two)]
+for i in range(400):
+    for path in paths + words: # everybody has it in the cache
+        with open(path, "rb", 0) as file:
+            file.read(65536)
+    offset = random.randrange(4096) * 16 + 8
+    data = b"%08d" % i
+    writer, reader = random.choice(paths + words), random.choice(paths + words)
+    place = lambda path: offset // 16 * 8 if path in words else offset
+    fd = os.open(writer, os.O_WRONLY)
+    open_reader = os.open(reader, os.O_RDWR)
+    os.pwrite(fd, data, place(writer))
+    if i % 2:
+        os.close(fd)
+    else:
+        os.fsync(fd)
+    with open(reader, "rb", 0) as file:
+        got = os.pread(file.fileno(), 8, place(reader))
+    assert got == data, (i, writer, reader, got)
+    os.fsync(open_reader) # whoever has it open sees it after an fsync
+    for other in paths + words:
+        handle = os.open(other, os.O_RDONLY)
+        assert os.pread(handle, 8, place(other)) == data, (i, writer, other)
+        os.close(handle)
+    assert os.pread(open_reader, 8, place(reader)) == data
+    os.close(open_reader)
+    if not i % 2:
+        os.close(fd)
+END
+    mpiio-umount second
+}
+
+@test "sharing: a deleted file is read and written on, as by an open descriptor" {
+    blocks_spec 65536
+    mount_spec b.json
+    rm b.dat
+    printf still >"$mnt/rank1"
+    [ "$(head -c 5 "$mnt/rank1")" = still ]
+    sync "$mnt/rank1"
+    mpiio-umount "$mnt"
+    [ ! -e b.dat ]
+}
+
+@test "sharing: a file truncated under a mount is grown again by the next write" {
+    blocks_spec 1048576
+    mount_spec b.json
+    exec 5<>"$mnt/rank1"
+    cat <&5 >/dev/null
+    truncate -s 10000 b.dat
+    printf new | dd of="$mnt/rank1" bs=1 seek=100000 conv=notrunc status=none
+    cmp <(dd if="$mnt/rank1" bs=100000 count=1 status=none) \
+        <(tail -c +4097 b.dat | head -c 4096; head -c 95904 /dev/zero)
+    exec 5<&-
+}
+
+@test "sharing: a mapping does not make a truncated file grow" {
+    blocks_spec 1048576
+    mount_spec b.json
+    /usr/bin/python3 - "$mnt/rank1" <<'END'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+map = mmap.mmap(fd, 20000)
+map[1000:1004] = b"here"
+map[12000:12004] = b"gone"
+os.truncate("b.dat", 6000)
+map.flush()
+os.fsync(fd)
+END
+    [ "$(stat -c %s b.dat)" -eq 6000 ]
+    [ "$(tail -c +5097 b.dat | head -c 4)" = here ]
+}
