@@ -201,30 +201,42 @@ static int flush_option(struct fs_options *options, const char *option)
     return 0;
 }
 
+/* Options without a value: whether option is one of them. */
+static bool plain_option(struct fs_options *options, const char *option)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {
+        {"create", &options->create}, {"unique", &options->unique}, {"atomic", &options->atomic},
+        {"local", &options->local},   {"npy", &options->npy},
+    };
+
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (strcmp(option, flags[i].name) == 0) {
+            *flags[i].flag = true;
+            return true;
+        }
+    }
+    if (strcmp(option, "ro") == 0)
+        options->access = FS_ACCESS_RO;
+    else if (strcmp(option, "rw") == 0)
+        options->access = FS_ACCESS_RW;
+    else
+        return false;
+    return true;
+}
+
 static int mount_option(struct fs_options *options, const char *option)
 {
     const char *value;
     int64_t size;
-    long long n = flush_option(options, option);
+    long long n;
 
-    if (n <= 0)
+    if (plain_option(options, option))
+        return 0;
+    if ((n = flush_option(options, option)) <= 0)
         return (int)n;
-    if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0) {
-        options->access = option[1] == 'o' ? FS_ACCESS_RO : FS_ACCESS_RW;
-        return 0;
-    }
-    if (strcmp(option, "create") == 0 || strcmp(option, "unique") == 0) {
-        *(option[0] == 'c' ? &options->create : &options->unique) = true;
-        return 0;
-    }
-    if (strcmp(option, "atomic") == 0 || strcmp(option, "local") == 0) {
-        *(option[0] == 'a' ? &options->atomic : &options->local) = true;
-        return 0;
-    }
-    if (strcmp(option, "npy") == 0) {
-        options->npy = true;
-        return 0;
-    }
     if ((value = value_of(option, "threads=")) != NULL) {
         n = number(value, 1, THREADS_MAX);
         if (n < 0)
