@@ -61,20 +61,10 @@ struct walk {
 static int cover_window(struct walk *walk, struct vs_item *items, int64_t count,
                         struct vs_tally *tally);
 
-static int64_t gcd64(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The least common multiple, or COVER_LIMIT where it is that or more. */
 static int64_t lcm64(int64_t a, int64_t b)
 {
-    int64_t factor = b / gcd64(a, b);
+    int64_t factor = b / vs_gcd(a, b);
 
     return a >= COVER_LIMIT / factor ? COVER_LIMIT : a * factor;
 }

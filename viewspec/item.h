@@ -4,6 +4,7 @@
 
 /* Private to viewspec/: shapes at places in a window, which coverage is counted from. */
 
+#include "integer.h"
 #include "shape.h"
 
 /* A shape at origin; only its bytes in [lo, hi) count. */
@@ -20,26 +21,6 @@ struct vs_tally {
     int64_t covered; /* held at all */
     int64_t many;
 };
-
-static inline int64_t vs_min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t vs_max(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static inline int64_t vs_floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-static inline int64_t vs_ceil_div(int64_t a, int64_t b)
-{
-    return a / b + (a % b > 0);
-}
 
 static inline bool vs_item_is_loop(const struct vs_item *item)
 {

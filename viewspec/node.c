@@ -1,41 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "node.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    uint64_t x = a < 0 ? -(uint64_t)a : (uint64_t)a;
-    uint64_t y = b < 0 ? -(uint64_t)b : (uint64_t)b;
-    while (y) {
-        uint64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return (int64_t)(x > INT64_MAX ? 0 : x);
-}
+#include <string.h>
 
-static int64_t saturating_mul(int64_t a, int64_t b)
-{
-    int64_t result;
-    return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
-}
-
-static int64_t saturating_add(int64_t a, int64_t b)
-{
-    int64_t result;
-    return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#include "integer.h"
 
 const struct vs_node *vs_node_run(struct vs_arena *arena, int64_t size)
 {
@@ -90,16 +58,16 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
         return NULL;
     int64_t reach = vs_mul(arena, count - 1, stride);
     node->size = vs_mul(arena, count, child->size);
-    node->lo = vs_add(arena, child->lo, min64(reach, 0));
-    node->hi = vs_add(arena, child->hi, max64(reach, 0));
+    node->lo = vs_add(arena, child->lo, vs_min(reach, 0));
+    node->hi = vs_add(arena, child->hi, vs_max(reach, 0));
     node->starts.first = child->starts.first;
     node->starts.last = vs_add(arena, child->starts.last, reach);
-    node->starts.grain = gcd(child->starts.grain, stride);
+    node->starts.grain = vs_gcd(child->starts.grain, stride);
     node->monotonic =
         child->monotonic && vs_add(arena, stride, child->starts.first) >= child->starts.last;
     node->disjoint =
         node->monotonic && child->disjoint && vs_add(arena, stride, child->lo) >= child->hi;
-    node->runs = saturating_mul(count, child->runs);
+    node->runs = vs_mul_capped(count, child->runs);
     return node;
 }
 
@@ -113,8 +81,8 @@ static void loop_shape(struct vs_node *node, int64_t count, int64_t stride,
         node->runs = node->depth = 1;
         return;
     }
-    if (child->kind == VS_LOOP && stride == saturating_mul(child->count, child->stride)) {
-        node->count = saturating_mul(child->count, count);
+    if (child->kind == VS_LOOP && stride == vs_mul_capped(child->count, child->stride)) {
+        node->count = vs_mul_capped(child->count, count);
         node->stride = child->stride;
         node->child = child->child;
         node->depth = child->depth;
@@ -155,13 +123,13 @@ static void append_facts(struct vs_arena *arena, struct vs_node *node, const str
         node->disjoint = node->disjoint && part->disjoint && behind && part->lo >= node->hi;
         node->monotonic = node->monotonic && part->monotonic && behind;
         int64_t distance = vs_sub(arena, part->starts.first, node->starts.first);
-        node->starts.grain = gcd(gcd(node->starts.grain, part->starts.grain), distance);
+        node->starts.grain = vs_gcd(vs_gcd(node->starts.grain, part->starts.grain), distance);
         node->starts.last = part->starts.last;
-        node->lo = min64(node->lo, part->lo);
-        node->hi = max64(node->hi, part->hi);
+        node->lo = vs_min(node->lo, part->lo);
+        node->hi = vs_max(node->hi, part->hi);
     }
     node->size = vs_add(arena, node->size, part->size);
-    node->runs = saturating_add(node->runs, part->runs);
+    node->runs = vs_add_capped(node->runs, part->runs);
 }
 
 /* Where a list of blocks puts them, adjacent ones merged and empty ones left out. */
@@ -212,15 +180,15 @@ static void append_block(struct vs_arena *arena, struct vs_node *node,
     int64_t reach = vs_mul(arena, n - 1, stride);
     struct vs_node block = *child;
     block.size = vs_mul(arena, n, child->size);
-    block.lo = vs_add(arena, vs_add(arena, child->lo, min64(reach, 0)), list->displacements[b]);
-    block.hi = vs_add(arena, vs_add(arena, child->hi, max64(reach, 0)), list->displacements[b]);
+    block.lo = vs_add(arena, vs_add(arena, child->lo, vs_min(reach, 0)), list->displacements[b]);
+    block.hi = vs_add(arena, vs_add(arena, child->hi, vs_max(reach, 0)), list->displacements[b]);
     block.starts.first = vs_add(arena, child->starts.first, list->displacements[b]);
     block.starts.last =
         vs_add(arena, child->starts.last, vs_add(arena, reach, list->displacements[b]));
     bool dense = child->kind == VS_RUN && stride == child->size;
-    block.runs = dense ? 1 : saturating_mul(n, child->runs);
+    block.runs = dense ? 1 : vs_mul_capped(n, child->runs);
     if (n > 1) {
-        block.starts.grain = gcd(child->starts.grain, stride);
+        block.starts.grain = vs_gcd(child->starts.grain, stride);
         block.monotonic =
             child->monotonic && vs_add(arena, stride, child->starts.first) >= child->starts.last;
         block.disjoint =
@@ -363,7 +331,7 @@ static int64_t first_instance(const struct vs_node *child, int64_t count, int64_
     if (stride <= 0)
         return count;
     int64_t index = (target - child->hi) / stride + 1;
-    return min64(index, count);
+    return vs_min(index, count);
 }
 
 /* The first block with a byte at or behind target: their ends never decrease. */
@@ -409,7 +377,7 @@ int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement)
         target -= node->base;
         switch (node->kind) {
         case VS_RUN:
-            return position + max64(target, 0);
+            return position + vs_max(target, 0);
         case VS_LOOP:
             index = first_instance(node->child, node->count, node->stride, target);
             position += index * node->child->size;

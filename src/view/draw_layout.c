@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "integer.h"
 #include "progress.h"
 
 /* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
@@ -16,42 +17,6 @@
 
 /* Lines of an array that are looked at for a cell which stands for many. */
 #define MAX_SAMPLES 4
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b > 0);
-}
-
-/* a + b and a * b of numbers that are not negative, or what there is at most. */
-static int64_t add(int64_t a, int64_t b)
-{
-    return __builtin_add_overflow(a, b, &a) ? INT64_MAX : a;
-}
-
-static int64_t multiply(int64_t a, int64_t b)
-{
-    return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
-}
-
-static int64_t divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 int draw_digits(int64_t number)
 {
@@ -103,18 +68,18 @@ static int add_rank(struct draw_survey *survey, const struct vs_view *view)
     }
     if (facts->etype_extent != survey->etype)
         survey->etype = 0;
-    survey->unit = divisor(survey->unit, facts->etype_extent);
-    survey->unit = divisor(survey->unit, llabs(begin - survey->first));
+    survey->unit = vs_gcd(survey->unit, facts->etype_extent);
+    survey->unit = vs_gcd(survey->unit, llabs(begin - survey->first));
     if (survey->first != begin && survey->dimensions)
         survey->dimensions = 0;
-    survey->first = min64(survey->first, begin);
-    survey->last = max64(survey->last, begin);
+    survey->first = vs_min(survey->first, begin);
+    survey->last = vs_max(survey->last, begin);
     survey->idle = survey->idle && !extent;
     if (extent && survey->longest && extent != survey->longest)
         survey->tile = 0;
     else if (extent && !survey->longest)
         survey->tile = extent;
-    survey->longest = max64(survey->longest, extent);
+    survey->longest = vs_max(survey->longest, extent);
     return survey->looked_at == 1 || survey->dimensions ? add_array(survey, facts->array)
                                                         : VIEW_DONE;
 }
@@ -159,7 +124,7 @@ static void add_segment(struct draw_model *model, int64_t cell, int64_t begin, i
 {
     struct draw_cell *to = &model->cells[cell];
 
-    begin = max64(begin, 0);
+    begin = vs_max(begin, 0);
     if (begin >= end)
         return;
     if (!to->size)
@@ -176,16 +141,17 @@ static int64_t choose_window(const struct draw_model *model, const struct view_a
                              const struct draw_room *room)
 {
     const struct draw_survey *survey = &model->survey;
-    int64_t line = multiply(room->columns, survey->unit), all = multiply(line, room->lines);
+    int64_t line = vs_mul_capped(room->columns, survey->unit),
+            all = vs_mul_capped(line, room->lines);
     int64_t longest = survey->longest, tiles;
 
     if (args->window)
         return args->window;
     if (!longest)
         return line;
-    tiles = max64(min64(3, all / longest), line / longest);
-    return add(multiply(longest, max64(tiles, 1)),
-               survey->last - survey->first < longest ? 0 : survey->last - survey->first);
+    tiles = vs_max(vs_min(3, all / longest), line / longest);
+    return vs_add_capped(vs_mul_capped(longest, vs_max(tiles, 1)),
+                         survey->last - survey->first < longest ? 0 : survey->last - survey->first);
 }
 
 /* Lines hold whole tiles, or a tile whole lines, where that leaves them half full at least. */
@@ -226,22 +192,23 @@ static int lay_out_line(struct draw_model *model, const struct view_args *args,
                        : survey->unit - 1 - (survey->first - offset - 1) % survey->unit;
 
     model->begin = offset - past; /* may be before the file's begin */
-    model->end = add(offset, window);
-    window = model->begin < 0 ? add(model->end, -model->begin) : model->end - model->begin;
-    int64_t units = divide_up(window, survey->unit);
-    units = max64(1, divide_up(units, room->columns * room->lines));
+    model->end = vs_add_capped(offset, window);
+    window =
+        model->begin < 0 ? vs_add_capped(model->end, -model->begin) : model->end - model->begin;
+    int64_t units = vs_ceil_div(window, survey->unit);
+    units = vs_max(1, vs_ceil_div(units, room->columns * room->lines));
     if (!args->window)
         units = choose_scale(survey->tile / survey->unit, units);
     if (room->zoom > 1) {
-        units = divide_up(units, room->zoom);
-        window = min64(window, multiply(survey->unit, units * room->columns * room->lines));
+        units = vs_ceil_div(units, room->zoom);
+        window = vs_min(window, vs_mul_capped(survey->unit, units * room->columns * room->lines));
         model->end = model->begin + window;
     }
-    model->scale = multiply(survey->unit, units);
-    int64_t cells = divide_up(window, model->scale);
+    model->scale = vs_mul_capped(survey->unit, units);
+    int64_t cells = vs_ceil_div(window, model->scale);
     model->planes = 1;
-    model->columns = min64(choose_columns(model, room->columns), cells);
-    model->lines = divide_up(cells, model->columns);
+    model->columns = vs_min(choose_columns(model, room->columns), cells);
+    model->lines = vs_ceil_div(cells, model->columns);
     if (make_room(model, cells))
         return VIEW_FAILED;
     for (int64_t i = 0; i < cells; i++) {
@@ -258,8 +225,8 @@ static void add_lines(struct draw_model *model, int64_t plane, int64_t line)
     const struct draw_survey *survey = &model->survey;
     int64_t width = survey->sizes[survey->dimensions - 1];
     int64_t from = model->first_line + line * model->scale_down;
-    int64_t lines = min64(model->scale_down, model->first_line + model->array_lines - from);
-    int64_t samples = min64(lines, MAX_SAMPLES), height = survey->sizes[survey->dimensions - 2];
+    int64_t lines = vs_min(model->scale_down, model->first_line + model->array_lines - from);
+    int64_t samples = vs_min(lines, MAX_SAMPLES), height = survey->sizes[survey->dimensions - 2];
 
     model->sampled = model->sampled || samples < lines;
     for (int64_t s = 0; s < samples; s++) {
@@ -271,7 +238,7 @@ static void add_lines(struct draw_model *model, int64_t plane, int64_t line)
             add_segment(model, (plane * model->lines + line) * model->columns + c,
                         begin + c * model->scale * survey->element,
                         begin +
-                            min64((c + 1) * model->scale, model->array_columns) * survey->element);
+                            vs_min((c + 1) * model->scale, model->array_columns) * survey->element);
     }
 }
 
@@ -282,18 +249,18 @@ static void choose_part(struct draw_model *model, const struct view_args *args,
     const struct draw_survey *survey = &model->survey;
     int64_t height = survey->sizes[survey->dimensions - 2];
     int64_t line = survey->sizes[survey->dimensions - 1] * survey->element, plane = line * height;
-    int64_t offset = max64(args->offset_given ? args->offset - survey->first : 0, 0), end;
+    int64_t offset = vs_max(args->offset_given ? args->offset - survey->first : 0, 0), end;
 
     model->tile = offset / survey->tile;
     offset %= survey->tile;
-    end = args->window ? min64(add(offset, args->window), survey->tile) : survey->tile;
+    end = args->window ? vs_min(vs_add_capped(offset, args->window), survey->tile) : survey->tile;
     *first_plane = offset / plane;
-    model->array_planes = divide_up(end, plane) - *first_plane;
+    model->array_planes = vs_ceil_div(end, plane) - *first_plane;
     model->first_line = 0;
     model->array_lines = height;
     if (model->array_planes == 1) {
         model->first_line = offset % plane / line;
-        model->array_lines = divide_up(end - *first_plane * plane, line) - model->first_line;
+        model->array_lines = vs_ceil_div(end - *first_plane * plane, line) - model->first_line;
     }
 }
 
@@ -301,21 +268,22 @@ static int lay_out_array(struct draw_model *model, const struct view_args *args,
                          const struct draw_room *room)
 {
     const struct draw_survey *survey = &model->survey;
-    int64_t width = survey->sizes[survey->dimensions - 1], zoom = max64(room->zoom, 1);
+    int64_t width = survey->sizes[survey->dimensions - 1], zoom = vs_max(room->zoom, 1);
     int64_t first_plane;
 
     choose_part(model, args, &first_plane);
-    model->scale = choose_scale(width, divide_up(divide_up(width, room->array_columns), zoom));
+    model->scale = choose_scale(width, vs_ceil_div(vs_ceil_div(width, room->array_columns), zoom));
     model->scale_down = choose_scale(
-        model->array_lines, divide_up(divide_up(model->array_lines, room->array_lines), zoom));
-    model->array_columns = min64(width, multiply(model->scale, room->array_columns));
-    model->array_lines = min64(model->array_lines, multiply(model->scale_down, room->array_lines));
-    model->columns = divide_up(model->array_columns, model->scale);
-    model->lines = divide_up(model->array_lines, model->scale_down);
-    model->planes = min64(model->array_planes, room->array_planes);
+        model->array_lines, vs_ceil_div(vs_ceil_div(model->array_lines, room->array_lines), zoom));
+    model->array_columns = vs_min(width, vs_mul_capped(model->scale, room->array_columns));
+    model->array_lines =
+        vs_min(model->array_lines, vs_mul_capped(model->scale_down, room->array_lines));
+    model->columns = vs_ceil_div(model->array_columns, model->scale);
+    model->lines = vs_ceil_div(model->array_lines, model->scale_down);
+    model->planes = vs_min(model->array_planes, room->array_planes);
     model->plane = calloc((size_t)model->planes, sizeof *model->plane);
     if (!model->plane || make_room(model, model->planes * model->lines * model->columns *
-                                              min64(model->scale_down, MAX_SAMPLES)))
+                                              vs_min(model->scale_down, MAX_SAMPLES)))
         return no_memory();
     for (int64_t p = 0; p < model->planes; p++) {
         double step =

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "integer.h"
 #include "progress.h"
 
 /* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
@@ -11,16 +12,6 @@
 /* Runs that are walked to count them: of one tile, and of all ranks. */
 #define TILE_RUNS  65536
 #define TOTAL_RUNS ((int64_t)8 << 20)
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static int64_t add64(int64_t a, int64_t b)
 {
@@ -64,7 +55,7 @@ static void count_runs(const struct vs_map *map, int64_t positions, int64_t *bud
     tiles = positions / facts->tile_size;
     rest = positions % facts->tile_size;
     if (facts->tile_runs > TILE_RUNS || *budget < 4 * facts->tile_runs) {
-        share->runs = add64(mul64(tiles, facts->tile_runs), min64(rest, facts->tile_runs));
+        share->runs = add64(mul64(tiles, facts->tile_runs), vs_min(rest, facts->tile_runs));
         share->about = true;
         return;
     }
@@ -122,14 +113,14 @@ static void add_share(struct view_survey *survey, const struct view_share *share
         survey->least = rank;
     if (first || share->file > survey->max.file)
         survey->most = rank;
-    survey->min.file = first ? share->file : min64(survey->min.file, share->file);
-    survey->min.bytes = first ? share->bytes : min64(survey->min.bytes, share->bytes);
-    survey->min.etypes = first ? share->etypes : min64(survey->min.etypes, share->etypes);
-    survey->min.runs = first ? share->runs : min64(survey->min.runs, share->runs);
-    survey->max.file = max64(survey->max.file, share->file);
-    survey->max.bytes = max64(survey->max.bytes, share->bytes);
-    survey->max.etypes = max64(survey->max.etypes, share->etypes);
-    survey->max.runs = max64(survey->max.runs, share->runs);
+    survey->min.file = first ? share->file : vs_min(survey->min.file, share->file);
+    survey->min.bytes = first ? share->bytes : vs_min(survey->min.bytes, share->bytes);
+    survey->min.etypes = first ? share->etypes : vs_min(survey->min.etypes, share->etypes);
+    survey->min.runs = first ? share->runs : vs_min(survey->min.runs, share->runs);
+    survey->max.file = vs_max(survey->max.file, share->file);
+    survey->max.bytes = vs_max(survey->max.bytes, share->bytes);
+    survey->max.etypes = vs_max(survey->max.etypes, share->etypes);
+    survey->max.runs = vs_max(survey->max.runs, share->runs);
     survey->max.about = survey->max.about || share->about;
     survey->file = add64(survey->file, mul64(share->file, copies));
     add_group(survey, share, rank, copies);
@@ -143,7 +134,7 @@ static void add_tail(struct view_survey *survey, const struct vs_map *map, int64
     if (!vs_map_facts(map)->monotonic || begin < 0 || begin >= survey->file_size)
         return;
     survey->tails += vs_map_lower_bound(map, survey->file_size) - positions;
-    survey->tail_begin = min64(survey->tail_begin, begin);
+    survey->tail_begin = vs_min(survey->tail_begin, begin);
 }
 
 /* Adds a view that copies ranks have, rank the first of them. */
@@ -157,14 +148,15 @@ static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t r
     if (first)
         survey->first = vs_view_ref(view);
     add_share(survey, &share, rank, copies);
-    survey->tile_min = first ? facts->tile_size : min64(survey->tile_min, facts->tile_size);
-    survey->tile_max = max64(survey->tile_max, facts->tile_size);
-    survey->extent_min = first ? facts->tile_extent : min64(survey->extent_min, facts->tile_extent);
-    survey->extent_max = max64(survey->extent_max, facts->tile_extent);
+    survey->tile_min = first ? facts->tile_size : vs_min(survey->tile_min, facts->tile_size);
+    survey->tile_max = vs_max(survey->tile_max, facts->tile_size);
+    survey->extent_min =
+        first ? facts->tile_extent : vs_min(survey->extent_min, facts->tile_extent);
+    survey->extent_max = vs_max(survey->extent_max, facts->tile_extent);
     if (!facts->disjoint && survey->overlapping < 0)
         survey->overlapping = rank;
     if (facts->tile_size) {
-        survey->begin = min64(survey->begin, facts->first);
+        survey->begin = vs_min(survey->begin, facts->first);
         if (survey->file_size >= 0)
             add_tail(survey, vs_view_map(view), share.file);
     }
@@ -220,5 +212,5 @@ void view_survey_free(struct view_survey *survey)
 /* At most what the slices lack: overlapping ranks lack the same. */
 int64_t view_survey_tail(const struct view_survey *survey)
 {
-    return survey->tails ? min64(survey->tails, survey->file_size - survey->tail_begin) : 0;
+    return survey->tails ? vs_min(survey->tails, survey->file_size - survey->tail_begin) : 0;
 }
