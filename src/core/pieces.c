@@ -21,6 +21,20 @@ void mpiio_piece_advance(struct mpiio_piece *piece, int64_t runs)
     }
 }
 
+struct mpiio_piece mpiio_piece_cut(struct mpiio_piece *piece, int64_t window)
+{
+    struct mpiio_piece part = *piece;
+    int64_t room = window - piece->displacement % window;
+
+    part.count = 1;
+    if (part.length > room)
+        part.length = room;
+    piece->memory += part.length;
+    piece->displacement += part.length;
+    piece->length -= part.length;
+    return part;
+}
+
 int64_t mpiio_piece_runs_inside(const struct mpiio_piece *piece, int64_t start, int64_t size)
 {
     int64_t behind = piece->displacement - start;
@@ -109,20 +123,13 @@ static void enter_window(struct mpiio_pieces *pieces, int64_t displacement)
 }
 
 /* Adds one run that reaches over the edge of a window. */
-static void add_long_run(struct mpiio_pieces *pieces, struct mpiio_piece piece)
+static void add_long_run(struct mpiio_pieces *pieces, struct mpiio_piece run)
 {
-    int64_t left = piece.length;
+    while (run.length > 0) {
+        struct mpiio_piece part = mpiio_piece_cut(&run, MPIIO_WINDOW_SIZE);
 
-    piece.count = 1;
-    while (left > 0) {
-        int64_t room = MPIIO_WINDOW_SIZE - piece.displacement % MPIIO_WINDOW_SIZE;
-
-        piece.length = left < room ? left : room;
-        enter_window(pieces, piece.displacement);
-        add(pieces, &piece, 1);
-        piece.memory += piece.length;
-        piece.displacement += piece.length;
-        left -= piece.length;
+        enter_window(pieces, part.displacement);
+        add(pieces, &part, 1);
     }
 }
 

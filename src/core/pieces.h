@@ -83,6 +83,13 @@ struct mpiio_piece mpiio_piece_of(const struct vs_batch *batch, char *buffer, in
 /* Takes the first runs off a piece. */
 void mpiio_piece_advance(struct mpiio_piece *piece, int64_t runs);
 
+/*
+ * Cuts off the part of piece's first run that comes before the next multiple of window bytes in the
+ * file, or all of it. Leaves in piece the rest of that run, of length 0 in the end; its other runs
+ * are not looked at.
+ */
+struct mpiio_piece mpiio_piece_cut(struct mpiio_piece *piece, int64_t window);
+
 /* How many runs of piece, from the first on, lie as a whole in [start, start + size). */
 int64_t mpiio_piece_runs_inside(const struct mpiio_piece *piece, int64_t start, int64_t size);
 

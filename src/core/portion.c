@@ -19,19 +19,12 @@ static void add_part(struct mpiio_portion *portion, const struct mpiio_piece *pa
 }
 
 /* One run that reaches over the edge of a block. */
-static void add_long_run(struct mpiio_portion *portion, struct mpiio_piece part)
+static void add_long_run(struct mpiio_portion *portion, struct mpiio_piece run)
 {
-    int64_t left = part.length;
+    while (run.length > 0) {
+        struct mpiio_piece part = mpiio_piece_cut(&run, MPIIO_BLOCK_SIZE);
 
-    part.count = 1;
-    while (left > 0) {
-        int64_t room = MPIIO_BLOCK_SIZE - part.displacement % MPIIO_BLOCK_SIZE;
-
-        part.length = left < room ? left : room;
         add_part(portion, &part);
-        part.memory += part.length;
-        part.displacement += part.length;
-        left -= part.length;
     }
 }
 
