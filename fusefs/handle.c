@@ -28,16 +28,6 @@ static void leave(struct fs_slices *slices, struct fs_slice *slice, struct fs_ha
     *place = slice->next_open;
 }
 
-/* Whether a slice is open for writing. Lock held. */
-static bool is_written(const struct fs_slice *slice)
-{
-    const struct fs_handle *handle = slice->handles;
-
-    while (handle != NULL && !handle->writes)
-        handle = handle->next;
-    return handle != NULL;
-}
-
 void fs_handle_free(struct fs_session *session, struct fs_handle *handle)
 {
     if (handle->slice != NULL) {
@@ -45,7 +35,7 @@ void fs_handle_free(struct fs_session *session, struct fs_handle *handle)
 
         pthread_mutex_lock(&session->slices.lock);
         leave(&session->slices, handle->slice, handle);
-        last = handle->writes && !is_written(handle->slice);
+        last = handle->writes && !fs_slice_has_writer(handle->slice);
         pthread_mutex_unlock(&session->slices.lock);
         if (last)
             fs_give_up(session, handle->slice);

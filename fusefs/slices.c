@@ -199,7 +199,7 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
     return number;
 }
 
-static bool is_written(const struct fs_slice *slice)
+bool fs_slice_has_writer(const struct fs_slice *slice)
 {
     const struct fs_handle *handle = slice->handles;
 
@@ -213,7 +213,7 @@ bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice
     bool written;
 
     pthread_mutex_lock(&slices->lock);
-    written = is_written(slice);
+    written = fs_slice_has_writer(slice);
     pthread_mutex_unlock(&slices->lock);
     return written;
 }
@@ -226,7 +226,7 @@ static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t r
 
     for (size_t i = 0; i < FS_BUCKETS; i++) {
         for (struct fs_slice *slice = slices->buckets[i]; slice != NULL; slice = slice->next) {
-            if (!is_written(slice))
+            if (!fs_slice_has_writer(slice))
                 continue;
             if (count < room) {
                 slice->references++; /* it has its handles' already: it is not idle */

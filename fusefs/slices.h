@@ -101,7 +101,10 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
  */
 int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list);
 
-/* True while the slice is open for writing. */
+/* Whether a slice is open for writing. The table's lock is held. */
+bool fs_slice_has_writer(const struct fs_slice *slice);
+
+/* The same; takes the lock. */
 bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice);
 
 /* Reads and sets slice->filled. */
