@@ -149,16 +149,16 @@ foreign() {
     [ ! -s bad ]
 }
 
-# options COMMAND...: the long options that its help names.
+# options COMMAND...: the long options that its help lists.
 options() {
-    "$@" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u
+    "$@" --help | sed -nE 's/^ +(-[A-Za-z], )?(--[a-z][a-z-]+).*/\2/p' | sort -u
 }
 
 @test "man pages: every option of --help is described" {
     local command page option section sub
-    for command in mpiio-mount mpiio-umount mpiio-fused mpiio-view; do
+    for command in mpiio-mount mpiio-umount mpiio-fused mpiio-engine mpiio-view; do
         section=1
-        [ "$command" != mpiio-fused ] || section=8
+        [[ $command != mpiio-fused && $command != mpiio-engine ]] || section=8
         page=$top/man/$command.$section.scd
         if [ ! -f "$page" ]; then
             echo "$command: no man page"
@@ -167,7 +167,7 @@ options() {
         {
             options "$command"
             if [ "$command" = mpiio-view ]; then
-                for sub in check map owner cat put dump convert draw; do
+                for sub in check map owner cat put dump convert draw spec capture; do
                     options mpiio-view "$sub"
                 done
             fi

@@ -435,3 +435,24 @@ write_all(100)
 END
     stop_nodes
 }
+
+@test "nodes: the manual names each number of stats.json" {
+    spec 8
+    start_nodes 2
+    kill -KILL "$(daemon_pid m1)"
+    for ((i = 0; i < 400; i++)); do
+        [ "$(attribute m0 state)" != degraded ] || break
+        sleep 0.05
+    done
+    jq -r 'del(.requests[], .cluster.hints[]) | [paths[-1] | strings] | unique[]' \
+        m0/.mpiio/stats.json >keys
+    cat keys
+    grep -qx why keys && grep -qx lost_bytes keys && grep -qx last_heard_ms keys
+    sed 's/.*/_&_/' keys | while read -r key; do
+        grep -qF -- "$key" "$top/man/mpiio-fused.8.scd" || echo "$key: not in the manual"
+    done >bad
+    cat bad
+    [ ! -s bad ]
+    as_root umount -l m1
+    stop_nodes
+}
