@@ -194,7 +194,7 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     if (handle->slice != NULL)
         fs_store_lost(session);
     if (handle->slice != NULL && handle->writes)
-        torn = fs_settle_first(session, handle->slice);
+        torn = fs_settle(session, handle->slice);
     if (!is_flushed_first(session, request, handle, torn))
         fuse_reply_err(request, -do_flush(session, handle, torn));
 }

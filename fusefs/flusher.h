@@ -37,7 +37,7 @@ struct fs_waiter {
     struct fs_handle *handle;
     off_t offset;
     size_t size;
-    int torn; /* what fs_settle_first said */
+    int torn; /* what fs_settle said */
     struct timespec times[2];
 
     /* The flusher's. */

@@ -116,15 +116,13 @@ void fs_store_lost(struct fs_session *session);
 
 /*
  * Elements that were written in parts and are not complete (mpiio_slice_settle): fs_settle stores
- * those that have a value in the file, and returns 0 or the negative errno of one that has none;
- * fs_give_up is for when no one has the slice open for writing any more, and logs what is lost;
- * called where a handle is freed, it does not wait for the kernel. sync.c; thread-safe.
+ * those that have a value in the file, before the next flush, and returns 0 or the negative errno
+ * of one that has none; fs_give_up is for when no one has the slice open for writing any more, and
+ * logs what is lost; called where a handle is freed, it does not wait for the kernel. sync.c;
+ * thread-safe.
  */
 int fs_settle(struct fs_session *session, const struct fs_slice *slice);
 void fs_give_up(struct fs_session *session, struct fs_slice *slice);
-
-/* fs_settle before a flush, which what it stores is to be in. sync.c; thread-safe. */
-int fs_settle_first(struct fs_session *session, const struct fs_slice *slice);
 
 /* Writes text as JSON does; its bytes count as Latin-1. stats.c */
 void fs_stats_string(FILE *out, const char *text);

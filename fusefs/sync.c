@@ -37,21 +37,15 @@ void fs_lost(struct fs_session *session, const struct fs_slice *slice, const cha
 
 int fs_settle(struct fs_session *session, const struct fs_slice *slice)
 {
+    bool torn = mpiio_slice_is_torn(slice->slice);
     bool begun = fs_losses_begin_write(&session->losses);
     int64_t offset, length;
     int failed = mpiio_slice_settle(slice->slice, false, &offset, &length);
 
     fs_losses_end_write(&session->losses, begun);
-    return failed;
-}
-
-int fs_settle_first(struct fs_session *session, const struct fs_slice *slice)
-{
-    int torn = fs_settle(session, slice);
-
-    if (session->back != NULL && !mpiio_back_is_empty(session->back))
+    if (torn)
         fs_flusher_wrote(&session->flusher);
-    return torn;
+    return failed;
 }
 
 /* The kernel's pages have what was given up: they go now, or else when the slice is opened. */
@@ -67,9 +61,9 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice)
 void fs_give_up(struct fs_session *session, struct fs_slice *slice)
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
+    bool torn = mpiio_slice_is_torn(slice->slice), dropped = false;
     bool begun = fs_losses_begin_write(&session->losses);
     int64_t offset, length;
-    bool dropped = false;
     int failed;
 
     while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0) {
@@ -81,7 +75,7 @@ void fs_give_up(struct fs_session *session, struct fs_slice *slice)
                          (long long)node.rank, offset, strerror(-failed));
     }
     fs_losses_end_write(&session->losses, begun);
-    if (session->back != NULL && !mpiio_back_is_empty(session->back))
+    if (torn)
         fs_flusher_wrote(&session->flusher);
     if (dropped)
         drop_pages(session, slice);

@@ -183,7 +183,7 @@ static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_
     if (!fs_flusher_is_on(&session->flusher))
         return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
     fs_store_lost(session);
-    torn = fs_settle_first(session, handle->slice);
+    torn = fs_settle(session, handle->slice);
     failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
                                                          .sync = true,
                                                          .request = request,
@@ -352,7 +352,7 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
         return failed != 0 ? failed : refresh(session, request, inode, handle);
     }
     fs_store_lost(session);
-    torn = fs_settle_first(session, handle->slice);
+    torn = fs_settle(session, handle->slice);
     if (fs_flusher_is_clean(flusher, true)) {
         failed = fs_sync_told(session, handle, torn);
     } else {

@@ -59,8 +59,8 @@ const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back);
 void mpiio_back_on_full(struct mpiio_back *back, void (*full)(void *argument), void *argument);
 
 /*
- * wait(argument, true) is called by a writer that begins to wait for room, and with false when it
- * does not wait any more. To be set before the slices are used.
+ * wait(argument, true) is called by a writer that begins to wait for room or a flush, and with
+ * false when it does not wait any more. To be set before the slices are used.
  */
 void mpiio_back_on_wait(struct mpiio_back *back, void (*wait)(void *argument, bool waits),
                         void *argument);
@@ -73,6 +73,26 @@ void mpiio_back_on_wait(struct mpiio_back *back, void (*wait)(void *argument, bo
 size_t mpiio_back_put(struct mpiio_back *back, const struct vs_map *map, int64_t position,
                       size_t length, const void *buffer, uint64_t id, int *error,
                       struct mpiio_counters *done);
+
+/*
+ * As mpiio_put, for a value that was read, changed in part and is to be written back, while others,
+ * on other nodes too, may do so with other parts of it. The caller has it locked against them since
+ * before it was read. It goes to the file at once: in the active generation it would be stored over
+ * what they write until then. But where bytes of it are dirty in a block, all of it that lies there
+ * goes to the active generation, as they would be stored over it. Never waits for room.
+ * -EINPROGRESS where bytes of it are frozen: none is put; mpiio_back_await, and begin again with
+ * reading.
+ */
+size_t mpiio_back_put_merged(struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                             size_t length, const void *buffer, uint64_t id, int *error,
+                             struct mpiio_counters *done);
+
+/*
+ * Where error is -EINPROGRESS, waits until what is frozen now is resolved. The caller holds no lock
+ * of the file. 0: try again; -EIO after mpiio_back_stop; any other error comes back as it is, at
+ * once.
+ */
+int mpiio_back_await(struct mpiio_back *back, int error);
 
 /*
  * As mpiio_fetch, with the frozen and the active bytes laid over those of the file. The range must

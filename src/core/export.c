@@ -109,6 +109,13 @@ static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
     return merged->file != NULL ? 0 : -ENOMEM;
 }
 
+static int acquire_element(const struct mpiio_slice *slice, const struct merged *merged,
+                           struct held *held)
+{
+    return acquire(slice->store, merged->displacement,
+                   merged->displacement + (int64_t)merged->conversion->file, true, held);
+}
+
 /* Behind the end the file is zeros to be. */
 static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native,
                         struct mpiio_counters *done)
@@ -172,13 +179,10 @@ static int merge(struct mpiio_slice *slice, struct merged *merged, const char *b
     return mpiio_to_file(merged->conversion, merged->file, merged->torn.bytes, 1);
 }
 
-/* Stores length bytes from position on, all or none as far as the caller is concerned. */
-static int store(struct mpiio_slice *slice, int64_t position, size_t length, const void *bytes,
-                 struct mpiio_counters *done)
+/* Part of an element counts as nothing. */
+static int outcome(size_t put, size_t wanted, int error)
 {
-    int error = 0;
-
-    if (mpiio_slice_put(slice, position, length, bytes, &error, done) == length)
+    if (put == wanted)
         return 0;
     return error != 0 ? error : -EIO;
 }
@@ -186,7 +190,11 @@ static int store(struct mpiio_slice *slice, int64_t position, size_t length, con
 static int store_element(struct mpiio_slice *slice, const struct merged *merged,
                          struct mpiio_counters *done)
 {
-    return store(slice, merged->position, merged->conversion->file, merged->file, done);
+    size_t size = merged->conversion->file;
+    int error = 0;
+    size_t put = mpiio_slice_put_merged(slice, merged->position, size, merged->file, &error, done);
+
+    return outcome(put, size, error);
 }
 
 static int replace_locked(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
@@ -218,18 +226,36 @@ static int replace(struct mpiio_slice *slice, const struct mpiio_element *elemen
                    const char *bytes, int64_t from, int64_t to, struct mpiio_counters *done)
 {
     struct merged merged;
-    struct held held;
     int error = merged_init(&merged, slice, element);
 
     if (error != 0)
         return error;
-    error = acquire(slice->store, merged.displacement,
-                    merged.displacement + (int64_t)element->conversion->file, true, &held);
-    if (error == 0) {
-        error = replace_locked(slice, &merged, bytes, from, to, done);
-        release(slice->store, &held);
-    }
+    do {
+        struct held held;
+
+        error = acquire_element(slice, &merged, &held);
+        if (error == 0) {
+            error = replace_locked(slice, &merged, bytes, from, to, done);
+            release(slice->store, &held);
+        }
+    } while (error != 0 && (error = mpiio_slice_await(slice, error)) == 0);
     free(merged.file);
+    return error;
+}
+
+static int settle_locked(struct mpiio_slice *slice, struct merged *merged, bool last,
+                         struct mpiio_counters *done)
+{
+    unsigned char native[MPIIO_ELEMENT_NATIVE];
+    int error = read_element(slice, merged, native, done);
+
+    if (error == 0)
+        error = merge(slice, merged, NULL, 0, 0, native);
+    /* It may have been completed since it was looked up. */
+    if (error == 0 && merged->torn.written != 0)
+        error = store_element(slice, merged, done);
+    if (error == 0 && (last || is_exact(slice, merged)))
+        mpiio_torn_drop(&slice->torn, merged->torn.offset, merged->torn.offset + 1);
     return error;
 }
 
@@ -237,27 +263,24 @@ int mpiio_export_torn(struct mpiio_slice *slice, const struct mpiio_torn_element
                       struct mpiio_counters *done)
 {
     struct mpiio_element element = mpiio_codec_element(slice->codec, torn->offset);
-    unsigned char native[MPIIO_ELEMENT_NATIVE];
     struct merged merged;
-    struct held held;
     int error = merged_init(&merged, slice, &element);
 
     if (error != 0)
-        return error;
-    error = acquire(slice->store, merged.displacement,
-                    merged.displacement + (int64_t)element.conversion->file, true, &held);
-    if (error != 0)
         goto out;
-    error = read_element(slice, &merged, native, done);
-    if (error == 0)
-        error = merge(slice, &merged, NULL, 0, 0, native);
-    /* It may have been completed since it was looked up. */
-    if (error == 0 && merged.torn.written != 0)
-        error = store_element(slice, &merged, done);
-    if (last || (error == 0 && is_exact(slice, &merged)))
-        mpiio_torn_drop(&slice->torn, torn->offset, torn->offset + 1);
-    release(slice->store, &held);
+    do {
+        struct held held;
+
+        error = acquire_element(slice, &merged, &held);
+        if (error == 0) {
+            error = settle_locked(slice, &merged, last, done);
+            release(slice->store, &held);
+        }
+    } while (error != 0 && (error = mpiio_slice_await(slice, error)) == 0);
 out:
+    /* Whatever the reason is, or the caller would come again for ever. */
+    if (last && error != 0)
+        mpiio_torn_drop(&slice->torn, torn->offset, torn->offset + 1);
     free(merged.file);
     return error;
 }
@@ -275,12 +298,15 @@ static int reorder(struct mpiio_slice *slice, const struct mpiio_element *elemen
 
     for (int64_t i = from, behind; i < to && error == 0; i = behind) {
         int64_t start = i / unit * unit;
+        size_t length, put;
 
         behind = start + unit < to ? start + unit : to;
+        length = (size_t)(behind - i);
         for (int64_t j = i; j < behind; j++)
             reversed[behind - 1 - j] = bytes[j - from];
-        error = store(slice, element->position + start + (start + unit - behind),
-                      (size_t)(behind - i), reversed, done);
+        put = mpiio_slice_put(slice, element->position + start + (start + unit - behind), length,
+                              reversed, &error, done);
+        error = outcome(put, length, error);
     }
     return error;
 }

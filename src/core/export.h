@@ -10,8 +10,9 @@
  * Where the bytes of an element are only reordered each native byte goes to its own byte of the
  * file, so that parts of elements are stored as they come. An element of another kind that is
  * given in part is read, changed and written back: alone, and locked against all who write whole
- * elements through this store or another one, and against programs that use fcntl(2) locks. One
- * that has no value in the file yet is kept with the slice's torn elements until it has.
+ * elements through this store or another one, and against programs that use fcntl(2) locks. It goes
+ * past write-back, unless that has it already (back.h): other stores do the same with other parts.
+ * One that has no value in the file yet is kept with the slice's torn elements until it has.
  */
 
 /*

@@ -152,16 +152,40 @@ void mpiio_slice_fetch(struct mpiio_slice *slice, int64_t position, size_t lengt
         mpiio_fetch(store, map, position, length, buffer, fetched, done);
 }
 
-size_t mpiio_slice_put(struct mpiio_slice *slice, int64_t position, size_t length,
-                       const void *buffer, int *error, struct mpiio_counters *done)
+/* mpiio_back_put or one of its kind, where the store writes back. */
+typedef size_t put_back(struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                        size_t length, const void *buffer, uint64_t id, int *error,
+                        struct mpiio_counters *done);
+
+static size_t put_by(put_back *put, struct mpiio_slice *slice, int64_t position, size_t length,
+                     const void *buffer, int *error, struct mpiio_counters *done)
 {
     struct mpiio_store *store = slice->store;
     struct mpiio_back *back = store->back;
     const struct vs_map *map = vs_view_map(slice->view);
 
     if (back != NULL)
-        return mpiio_back_put(back, map, position, length, buffer, slice->id, error, done);
+        return put(back, map, position, length, buffer, slice->id, error, done);
     return mpiio_put(store, map, position, length, buffer, error, done);
+}
+
+size_t mpiio_slice_put(struct mpiio_slice *slice, int64_t position, size_t length,
+                       const void *buffer, int *error, struct mpiio_counters *done)
+{
+    return put_by(mpiio_back_put, slice, position, length, buffer, error, done);
+}
+
+size_t mpiio_slice_put_merged(struct mpiio_slice *slice, int64_t position, size_t length,
+                              const void *buffer, int *error, struct mpiio_counters *done)
+{
+    return put_by(mpiio_back_put_merged, slice, position, length, buffer, error, done);
+}
+
+int mpiio_slice_await(const struct mpiio_slice *slice, int error)
+{
+    struct mpiio_back *back = slice->store->back;
+
+    return back != NULL ? mpiio_back_await(back, error) : error;
 }
 
 static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset,

@@ -103,6 +103,9 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  * an exclusive one (fcntl(2)) of the element's bytes in the file; writers of whole elements of this
  * kind hold both shared meanwhile, so that none loses any. Other programs that write such a file
  * at the same time must use fcntl locks. A filesystem without locks leaves only the store's own.
+ * Where the store writes back (back.h), it is written back to the file at once, so that parts from
+ * several stores stay; but what is dirty of it is changed where it is, and such a write waits while
+ * it is being stored.
  *
  * Whole elements of a call of up to 4 MiB are converted before anything is stored: -ERANGE, where a
  * value does not fit and narrow refuses it, and -EIO, where the user's converter fails, leave the
@@ -157,5 +160,8 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
  * are none. What is kept when the slice is freed is lost.
  */
 int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, int64_t *length);
+
+/* Whether there are any for mpiio_slice_settle, which else stores nothing. */
+bool mpiio_slice_is_torn(const struct mpiio_slice *slice);
 
 #endif

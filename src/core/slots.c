@@ -148,6 +148,21 @@ bool mpiio_slot_touched(const struct mpiio_slot *slot, size_t from, size_t to)
                                &run);
 }
 
+bool mpiio_slot_has(const struct mpiio_slot *slot, size_t from, size_t to)
+{
+    struct mpiio_mask_run pages = {.end = from / MPIIO_PAGE_SIZE}, bytes;
+    size_t behind = (to - 1) / MPIIO_PAGE_SIZE + 1;
+
+    while (mpiio_mask_next_run(slot->pages, pages.end, behind, &pages)) {
+        size_t start = pages.start * MPIIO_PAGE_SIZE, end = pages.end * MPIIO_PAGE_SIZE;
+
+        if (mpiio_mask_next_run(slot->mask, start > from ? start : from, end < to ? end : to,
+                                &bytes))
+            return true;
+    }
+    return false;
+}
+
 int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS])
 {
     size_t count = mpiio_mask_count(pages, 0, MPIIO_PAGE_WORDS * 64);

@@ -73,6 +73,10 @@ void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs
 /* Whether any page of the bytes [from, to) of the block is touched. */
 bool mpiio_slot_touched(const struct mpiio_slot *slot, size_t from, size_t to);
 
+/* Whether any byte of [from, to) of the block is there. Looks at no part of the mask that is empty.
+ */
+bool mpiio_slot_has(const struct mpiio_slot *slot, size_t from, size_t to);
+
 /* The memory that the touched pages, and those of the mask beside them, take. In bytes. */
 int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS]);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "gather.h"
+#include "guard.h"
 #include "portion.h"
 #include "put.h"
 
@@ -38,13 +39,18 @@ static bool ask(struct mpiio_back *back)
     return true;
 }
 
+static void tell_wait(const struct mpiio_back *back, bool waits)
+{
+    if (back->wait != NULL)
+        back->wait(back->wait_argument, waits);
+}
+
 /* Returns false where there is none and nobody waits any more. */
 static bool wait_for_room(struct mpiio_back *back)
 {
     bool waits;
 
-    if (back->wait != NULL)
-        back->wait(back->wait_argument, true);
+    tell_wait(back, true);
     pthread_mutex_lock(&back->state);
     back->waits++;
     while ((waits = is_full(back) && !back->through) && !back->stopped) {
@@ -56,9 +62,30 @@ static bool wait_for_room(struct mpiio_back *back)
             pthread_cond_wait(&back->changed, &back->state);
     }
     pthread_mutex_unlock(&back->state);
-    if (back->wait != NULL)
-        back->wait(back->wait_argument, false);
+    tell_wait(back, false);
     return !waits;
+}
+
+/* The same: until what is frozen, if anything is, has been resolved. */
+static bool wait_for_flush(struct mpiio_back *back)
+{
+    uint64_t generation;
+    int error;
+
+    pthread_mutex_lock(&back->state);
+    generation = back->number - 1;
+    pthread_mutex_unlock(&back->state);
+    tell_wait(back, true);
+    error = mpiio_back_wait(back, generation, NULL);
+    tell_wait(back, false);
+    return error == 0;
+}
+
+int mpiio_back_await(struct mpiio_back *back, int error)
+{
+    if (error != -EINPROGRESS)
+        return error;
+    return wait_for_flush(back) ? 0 : -EIO;
 }
 
 /* Putting. */
@@ -70,6 +97,13 @@ struct put {
     size_t bytes; /* that were put when it stopped */
     int error;
 };
+
+static bool stop_at(struct put *put, const struct mpiio_portion *portion, int error)
+{
+    put->bytes = (size_t)(portion->part[0].memory - put->buffer);
+    put->error = error;
+    return false;
+}
 
 static int take_slot(struct mpiio_back *back)
 {
@@ -97,12 +131,16 @@ static struct mpiio_block *active_block(struct mpiio_back *back, int64_t number)
     return block;
 }
 
-/* The block to put to, with the gate shared and itself locked; NULL: stopped, or through. */
-static struct mpiio_block *enter(struct put *put, int64_t number)
+/*
+ * The block to put to, with the gate shared and itself locked; NULL: there is none, for a reason
+ * that error gets, or because of writing through, 0.
+ */
+static struct mpiio_block *enter(const struct put *put, int64_t number, int *error)
 {
     struct mpiio_back *back = put->back;
     struct mpiio_block *block;
 
+    *error = 0;
     for (;;) {
         pthread_rwlock_rdlock(&back->gate);
         if (back->through)
@@ -114,7 +152,7 @@ static struct mpiio_block *enter(struct put *put, int64_t number)
         }
         pthread_rwlock_unlock(&back->gate);
         if (!wait_for_room(back)) {
-            put->error = -EIO;
+            *error = -EIO;
             return NULL;
         }
     }
@@ -137,19 +175,13 @@ static void put_work(void *argument)
     }
 }
 
-static bool put_portion(struct mpiio_portion *portion)
+/* Copies to an active block, with the gate shared and the block locked, which it unlocks. */
+static bool put_in(struct put *put, const struct mpiio_portion *portion, struct mpiio_block *block)
 {
-    struct put *put = portion->argument;
     struct mpiio_back *back = put->back;
-    struct mpiio_block *block = enter(put, portion->block);
-    int64_t before, end = mpiio_portion_end(portion);
+    int64_t before = mpiio_back_memory(back, block), end = mpiio_portion_end(portion);
     bool done;
 
-    if (block == NULL) {
-        put->bytes = (size_t)(portion->part[0].memory - put->buffer);
-        return false;
-    }
-    before = mpiio_back_memory(back, block);
     mpiio_holders_add(&block->holders, put->holder);
     done = mpiio_back_copy(back, portion, block, put_work);
     back->memory += mpiio_back_memory(back, block) - before;
@@ -157,11 +189,20 @@ static bool put_portion(struct mpiio_portion *portion)
     pthread_mutex_lock(&back->state);
     back->active_end = end > back->active_end ? end : back->active_end;
     pthread_mutex_unlock(&back->state);
-    pthread_rwlock_unlock(&back->gate);
-    if (!done) {
-        put->bytes = (size_t)(portion->part[0].memory - put->buffer);
-        put->error = -ENOMEM;
-    }
+    return done || stop_at(put, portion, -ENOMEM);
+}
+
+static bool put_portion(struct mpiio_portion *portion)
+{
+    struct put *put = portion->argument;
+    int error;
+    struct mpiio_block *block = enter(put, portion->block, &error);
+    bool done;
+
+    if (block == NULL)
+        return stop_at(put, portion, error);
+    done = put_in(put, portion, block);
+    pthread_rwlock_unlock(&put->back->gate);
     return done;
 }
 
@@ -238,4 +279,113 @@ size_t mpiio_back_put(struct mpiio_back *back, const struct vs_map *map, int64_t
         pthread_mutex_unlock(&back->state);
     }
     return put.bytes;
+}
+
+/* Values that were read and changed. */
+
+struct merged {
+    struct put put;
+    bool dirty, clean; /* bytes in blocks that have some of it, and that have none */
+};
+
+/* Looks for bytes of a portion in a slot. */
+struct look {
+    const struct mpiio_portion *portion;
+    struct mpiio_slot slot;
+    bool found;
+};
+
+static void look_work(void *argument)
+{
+    struct look *look = argument;
+
+    for (int i = 0; i < look->portion->count; i++) {
+        struct mpiio_piece part = look->portion->part[i];
+
+        while (part.count > 0 && !look->found) {
+            size_t start = mpiio_portion_runs(&part).start;
+
+            look->found = mpiio_slot_has(&look->slot, start, start + (size_t)part.length);
+            mpiio_piece_advance(&part, 1);
+        }
+    }
+}
+
+/* Whether bytes of a portion are in a block, if there is one: 0, 1, or -ENOMEM. The gate is held.
+ */
+static int is_dirty(const struct mpiio_back *back, const struct mpiio_portion *portion,
+                    struct mpiio_block *block)
+{
+    struct look look = {.portion = portion};
+    bool done;
+
+    if (block == NULL)
+        return 0;
+    look.slot = mpiio_slots_get(&back->slots, block->slot);
+    pthread_rwlock_rdlock(&block->lock);
+    done = mpiio_guard_call(look_work, &look, back->slots.base, back->slots.size);
+    pthread_rwlock_unlock(&block->lock);
+    return done ? look.found : -ENOMEM;
+}
+
+static bool look_at_portion(struct mpiio_portion *portion)
+{
+    struct merged *merged = portion->argument;
+    struct mpiio_back *back = merged->put.back;
+    struct mpiio_block *frozen, *active;
+    int is_frozen, is_active;
+
+    mpiio_back_find(back, portion->block, &frozen, &active);
+    is_frozen = is_dirty(back, portion, frozen);
+    is_active = is_dirty(back, portion, active);
+    if (is_frozen > 0)
+        merged->put.error = -EINPROGRESS;
+    else if (is_frozen < 0 || is_active < 0)
+        merged->put.error = -ENOMEM;
+    merged->dirty |= is_active > 0;
+    merged->clean |= is_active == 0;
+    return merged->put.error == 0;
+}
+
+static bool put_dirty_portion(struct mpiio_portion *portion)
+{
+    struct merged *merged = portion->argument;
+    struct mpiio_block *frozen, *active;
+
+    mpiio_back_find(merged->put.back, portion->block, &frozen, &active);
+    if (is_dirty(merged->put.back, portion, active) <= 0)
+        return true;
+    pthread_rwlock_wrlock(&active->lock);
+    return put_in(&merged->put, portion, active);
+}
+
+/*
+ * A value that lies in two blocks, one of which has none of it, goes to the file as a whole, too:
+ * the bytes that are also dirty will be stored once more.
+ */
+size_t mpiio_back_put_merged(struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                             size_t length, const void *buffer, uint64_t id, int *error,
+                             struct mpiio_counters *done)
+{
+    struct merged merged = {.put = {.back = back, .buffer = buffer}};
+    bool through;
+
+    merged.put.holder = mpiio_back_holder(back, id, true);
+    *error = -ENOMEM;
+    if (merged.put.holder == NULL)
+        return 0;
+    pthread_rwlock_rdlock(&back->gate);
+    through = back->through;
+    if (!through)
+        mpiio_portion_walk(map, position, length, (char *)buffer, look_at_portion, &merged);
+    if (merged.dirty && merged.put.error == 0)
+        mpiio_portion_walk(map, position, length, (char *)buffer, put_dirty_portion, &merged);
+    pthread_rwlock_unlock(&back->gate);
+    *error = merged.put.error;
+    if (*error != 0)
+        return 0;
+    if (through)
+        return put_through(back, map, position, length, buffer, error, done);
+    return merged.clean ? mpiio_put(back->store, map, position, length, buffer, error, done)
+                        : length;
 }

@@ -255,6 +255,11 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     return mpiio_store_grow(slice->store, needed);
 }
 
+bool mpiio_slice_is_torn(const struct mpiio_slice *slice)
+{
+    return slice->torn.count > 0;
+}
+
 int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, int64_t *length)
 {
     struct mpiio_counters done = {0};

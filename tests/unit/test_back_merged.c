@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "back_model.h"
+
+/*
+ * Write-back of values that were read and changed, at random places within blocks and over their
+ * edges, where any of their bytes may be dirty in either generation.
+ */
+
+/* To the model as to write-back; returns false where bytes are frozen. */
+static bool model_merged(int number, int64_t position, int length)
+{
+    bool any_clean = false, in_block = false;
+
+    for (int i = 0; i < length; i++)
+        if (model.frozen.there[vs_map_displacement(map_of(number), position + i)])
+            return false;
+    for (int i = 0, start = 0; i < length; i++) {
+        int64_t at = vs_map_displacement(map_of(number), position + i);
+        int64_t next = vs_map_displacement(map_of(number), position + i + 1);
+
+        in_block |= model.active.there[at];
+        if (i + 1 < length && next / MPIIO_BLOCK_SIZE == at / MPIIO_BLOCK_SIZE)
+            continue;
+        for (; start <= i && in_block; start++) {
+            int64_t place = vs_map_displacement(map_of(number), position + start);
+
+            model.active.there[place] = true;
+            model.active.value[place] = bytes[start];
+            model.active.wrote[place / MPIIO_BLOCK_SIZE][number] = true;
+        }
+        any_clean |= !in_block;
+        in_block = false;
+        start = i + 1;
+    }
+    for (int i = 0; i < length && any_clean; i++) {
+        int64_t at = vs_map_displacement(map_of(number), position + i);
+
+        model.file[at] = bytes[i];
+        model.size = at >= model.size ? at + 1 : model.size;
+    }
+    return true;
+}
+
+static void put_merged(int number)
+{
+    int length = 1 + below(32), error;
+    int64_t position = below((int)room_of(number) - length);
+    struct mpiio_counters done = {0};
+    size_t bytes_put;
+
+    for (int i = 0; i < length; i++)
+        bytes[i] = (unsigned char)rand();
+    bytes_put = mpiio_back_put_merged(model.back, map_of(number), position, (size_t)length, bytes,
+                                      (uint64_t)number + 100, &error, &done);
+    if (model_merged(number, position, length)) {
+        assert_int_equal(error, 0);
+        assert_int_equal(bytes_put, length);
+    } else {
+        assert_int_equal(error, -EINPROGRESS);
+        assert_int_equal(bytes_put, 0);
+    }
+    read_slice(number, position, (size_t)length);
+}
+
+static void random_step(void)
+{
+    int number = below(model.slices);
+    int64_t room = room_of(number);
+
+    switch (below(40)) {
+    case 0:
+        if (!model.is_frozen)
+            freeze();
+        break;
+    case 1:
+        if (model.is_frozen)
+            resolve();
+        break;
+    case 2:
+        if (below(4) == 0)
+            store_all();
+        check_file();
+        break;
+    case 3:
+        check_stats();
+        break;
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+        write_slice(number, below((int)room - 40), 1 + (size_t)below(40));
+        break;
+    default:
+        put_merged(number);
+    }
+}
+
+static void test_random_blocks(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 6; round++) {
+        start(64 << 20);
+        add_slice(make_view("\"disp\": %d", (int)MPIIO_BLOCK_SIZE - 30));
+        add_slice(make_vector(5, 1, MPIIO_BLOCK_SIZE / 20));
+        add_slice(make_vector(2, 3, MPIIO_BLOCK_SIZE / 15 + 1));
+        add_slice(make_vector(MPIIO_BLOCK_SIZE - 11, 2, 7));
+        model.slices = 4;
+        for (int i = 0; i < 1000; i++)
+            random_step();
+        if (model.is_frozen)
+            resolve();
+        store_all();
+        check_file();
+        end();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_blocks),
+    };
+
+    keep_guard();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Write-back of values that are written in parts, on two nodes: stores of one file that each write
+ * back. The values are longs of external32: 4 bytes, the last of the long first.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "back.h"
+#include "random_views.h"
+
+#define LONGS "\"etype\": \"long\", \"datarep\": \"external32\""
+
+struct node {
+    struct mpiio_store *store;
+    struct mpiio_back *back;
+    struct mpiio_slice *slice; /* longs */
+    struct mpiio_slice *bytes; /* the file as it is */
+};
+
+static int fd;
+static struct node one, other;
+
+/* Makes a node of the file, whose longs begin at disp. */
+static void join_file(struct node *node, int64_t disp, int64_t dirty_max)
+{
+    node->store = open_store_for(fd, O_RDWR);
+    assert_int_equal(mpiio_back_new(node->store, dirty_max, &node->back), 0);
+    node->slice = make_slice(node->store, make_view("\"disp\": %" PRId64 ", " LONGS, disp));
+    node->bytes = make_slice(node->store, make_view("\"disp\": 0"));
+    mpiio_slice_set_id(node->slice, 1);
+    mpiio_slice_set_id(node->bytes, 2);
+}
+
+static void leave_file(struct node *node)
+{
+    mpiio_slice_free(node->slice);
+    mpiio_slice_free(node->bytes);
+    mpiio_back_free(node->back);
+    mpiio_store_close(node->store);
+}
+
+static void start_nodes(int64_t disp, int64_t dirty_max)
+{
+    restore_guard();
+    fd = make_file();
+    join_file(&one, disp, dirty_max);
+    join_file(&other, disp, 64 << 20);
+}
+
+static void end_nodes(void)
+{
+    leave_file(&one);
+    leave_file(&other);
+    close(fd);
+}
+
+static void put(const struct node *node, const void *from, size_t length, int64_t offset)
+{
+    assert_int_equal(mpiio_slice_write(node->slice, from, length, offset), length);
+}
+
+static void expect_long(const struct node *node, int64_t number, int64_t value)
+{
+    int64_t found = -1;
+
+    assert_int_equal(mpiio_slice_read(node->slice, &found, 8, number * 8), 8);
+    assert_int_equal(found, value);
+}
+
+/* The file has value as its number-th long behind disp. */
+static void expect_in_file(int64_t disp, int64_t number, int64_t value)
+{
+    unsigned char found[4];
+
+    assert_int_equal(pread(fd, found, 4, disp + number * 4), 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(found[i], value >> (24 - 8 * i) & 0xff);
+}
+
+static int64_t file_size(void)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(fd, &st), 0);
+    return st.st_size;
+}
+
+static void store_node(struct node *node)
+{
+    assert_int_equal(mpiio_back_store_all(node->back), 0);
+}
+
+/* Parts and wholes. */
+
+static void test_parts_go_to_the_file(void **state)
+{
+    const int64_t whole = 0x01020304;
+    struct mpiio_back_stats stats;
+
+    (void)state;
+    start_nodes(0, 64 << 20);
+    put(&one, "\x11\x22", 2, 8);
+    assert_int_equal(file_size(), 8);
+    expect_in_file(0, 1, 0x2211);
+    assert_true(mpiio_back_is_empty(one.back));
+    expect_long(&one, 1, 0x2211);
+    expect_long(&other, 1, 0x2211);
+    put(&one, &whole, 8, 16);
+    assert_int_equal(file_size(), 8);
+    mpiio_back_get_stats(one.back, &stats);
+    assert_int_equal(stats.dirty_bytes, 4);
+    /* The two that are cut are in the file, and the one between them is not. */
+    put(&one, "\0\0\0\0\0\x44\0\0\0\0\0\0\0\x55", 14, 27);
+    expect_long(&one, 4, 0x44);
+    expect_in_file(0, 4, 0);
+    expect_in_file(0, 5, 0x55);
+    mpiio_back_get_stats(one.back, &stats);
+    assert_int_equal(stats.dirty_bytes, 8);
+    store_node(&one);
+    expect_in_file(0, 4, 0x44);
+    end_nodes();
+}
+
+/* Each node writes its half of each value, between two flushes. */
+static void test_parts_of_two_nodes(void **state)
+{
+    enum { COUNT = 500 };
+
+    (void)state;
+    start_nodes(MPIIO_BLOCK_SIZE - 998, 64 << 20);
+    for (int i = 0; i < COUNT; i++) {
+        unsigned char low[2] = {(unsigned char)i, (unsigned char)(i >> 8)};
+        unsigned char high[2] = {(unsigned char)(i * 7), (unsigned char)(i % 128)};
+
+        put(&one, low, 2, i * 8);
+        put(&other, high, 2, i * 8 + 2);
+    }
+    store_node(&one);
+    store_node(&other);
+    for (int i = 0; i < COUNT; i++)
+        expect_in_file(MPIIO_BLOCK_SIZE - 998, i,
+                       i | (int64_t)(i * 7 & 0xff) << 16 | (int64_t)(i % 128) << 24);
+    end_nodes();
+}
+
+/* What would be stored over a part has it. */
+static void test_part_of_a_dirty_value(void **state)
+{
+    const int64_t whole = 0x01020304;
+
+    (void)state;
+    start_nodes(0, 64 << 20);
+    put(&one, &whole, 8, 0);
+    put(&one, "\x77", 1, 1);
+    assert_int_equal(file_size(), 0);
+    expect_long(&one, 0, 0x01027704);
+    store_node(&one);
+    expect_in_file(0, 0, 0x01027704);
+    put(&other, "\x55", 1, 2);
+    put(&one, "\x66", 1, 0);
+    expect_in_file(0, 0, 0x01557766);
+    end_nodes();
+}
+
+/* Waiting for a flush. */
+
+struct writer {
+    pthread_t thread;
+    const void *from;
+    size_t length;
+    int64_t offset;
+    ssize_t result;
+    atomic_bool done;
+};
+
+static sem_t waiting;
+
+static void on_wait(void *argument, bool waits)
+{
+    (void)argument;
+    if (waits)
+        sem_post(&waiting);
+}
+
+static void *write_longs(void *argument)
+{
+    struct writer *writer = argument;
+
+    writer->result = mpiio_slice_write(one.slice, writer->from, writer->length, writer->offset);
+    writer->done = true;
+    return NULL;
+}
+
+/* Starts a writer on node one, and returns when it waits. */
+static void start_waiter(struct writer *writer)
+{
+    assert_int_equal(sem_init(&waiting, 0, 0), 0);
+    mpiio_back_on_wait(one.back, on_wait, NULL);
+    assert_int_equal(pthread_create(&writer->thread, NULL, write_longs, writer), 0);
+    while (sem_trywait(&waiting) != 0) {
+        if (writer->done)
+            fail_msg("it did not wait");
+        usleep(1000);
+    }
+}
+
+static void expect_done(const struct writer *writer, ssize_t result)
+{
+    assert_int_equal(pthread_join(writer->thread, NULL), 0);
+    assert_int_equal(writer->result, result);
+    sem_destroy(&waiting);
+}
+
+/* Nobody has locked anything of the file. */
+static void expect_no_locks(void)
+{
+    struct mpiio_lock lock;
+
+    assert_int_equal(mpiio_lock_try(&other.store->locks, 0, INT64_MAX, true, &lock), 0);
+    mpiio_lock_release(&other.store->locks, &lock);
+}
+
+static struct mpiio_frozen *frozen;
+static size_t frozen_count;
+
+static void freeze_node(struct node *node)
+{
+    assert_int_equal(mpiio_back_freeze(node->back, &frozen, &frozen_count), 0);
+}
+
+/* As the engines store it, or do not. */
+static void resolve_node(struct node *node, int error)
+{
+    int errors[8] = {error, error, error, error, error, error, error, error};
+
+    assert_true(frozen_count <= 8);
+    for (size_t i = 0; i < frozen_count && error == 0; i++) {
+        struct mpiio_slot slot = mpiio_slots_get(mpiio_back_slots(node->back), frozen[i].slot);
+        struct mpiio_mask_run run = {0};
+
+        while (mpiio_slot_next_run(&slot, run.end, &run))
+            write_file(fd, slot.data + run.start, run.end - run.start,
+                       frozen[i].block * MPIIO_BLOCK_SIZE + (int64_t)run.start);
+    }
+    mpiio_back_resolve(node->back, errors);
+    free(frozen);
+}
+
+/*
+ * A part of what is being stored: once that is done, the other node may write the rest, and keeps
+ * it whenever this one flushes again.
+ */
+static void test_part_of_a_frozen_value(void **state)
+{
+    static const int64_t disps[] = {0, MPIIO_BLOCK_SIZE - 1};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const int64_t whole = 0x01020304, disp = disps[i / 2];
+        struct writer writer = {.from = "\x77", .length = 1, .offset = 1};
+        int error = i % 2 ? -EIO : 0;
+
+        start_nodes(disp, 64 << 20);
+        put(&one, &whole, 8, 0);
+        freeze_node(&one);
+        start_waiter(&writer);
+        expect_no_locks();
+        expect_long(&one, 0, whole);
+        resolve_node(&one, error);
+        expect_done(&writer, 1);
+        expect_long(&one, 0, 0x01027704);
+        if (error != 0)
+            store_node(&one);
+        expect_in_file(disp, 0, 0x01027704);
+        put(&other, "\x55", 1, 2);
+        store_node(&one);
+        expect_in_file(disp, 0, 0x01557704);
+        end_nodes();
+    }
+}
+
+static void test_nobody_waits_after_stop(void **state)
+{
+    const int64_t whole = 1;
+    struct writer writer = {.from = "\x77", .length = 1, .offset = 1};
+    int64_t offset, length;
+
+    (void)state;
+    start_nodes(0, 64 << 20);
+    put(&one, &whole, 8, 0);
+    /* Half of a negative number; the other half is being stored. */
+    put(&one, "\xff\xff\xff\xff", 4, 12);
+    assert_int_equal(mpiio_slice_write(one.bytes, "\xff\xff\xff\xf9", 4, 4), 4);
+    freeze_node(&one);
+    start_waiter(&writer);
+    mpiio_back_stop(one.back);
+    expect_done(&writer, -EIO);
+    assert_int_equal(mpiio_slice_settle(one.slice, false, &offset, &length), -EIO);
+    assert_true(mpiio_slice_is_torn(one.slice));
+    assert_int_equal(mpiio_slice_settle(one.slice, true, &offset, &length), -EIO);
+    assert_int_equal(offset, 8);
+    assert_int_equal(mpiio_slice_settle(one.slice, true, &offset, &length), 0);
+    resolve_node(&one, 0);
+    end_nodes();
+}
+
+/* Written through: older bytes of the value are forgotten, whatever generation they are in. */
+static void test_part_written_through(void **state)
+{
+    const int64_t whole = 0x01020304;
+
+    (void)state;
+    for (int is_frozen = 0; is_frozen < 2; is_frozen++) {
+        start_nodes(MPIIO_BLOCK_SIZE - 2, 64 << 20);
+        put(&one, &whole, 8, 0);
+        if (is_frozen) {
+            freeze_node(&one);
+            free(frozen);
+        }
+        mpiio_back_write_through(one.back);
+        put(&one, "\x77", 1, 1);
+        expect_in_file(MPIIO_BLOCK_SIZE - 2, 0, 0x01027704);
+        put(&other, "\x55", 1, 2);
+        store_node(&one);
+        expect_in_file(MPIIO_BLOCK_SIZE - 2, 0, 0x01557704);
+        end_nodes();
+    }
+}
+
+static void limit_file(rlim_t size)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* The writer is told at once, and of what is dirty nothing is in the way. */
+static void test_errors_are_told(void **state)
+{
+    const int64_t whole = 0x01020304;
+
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    start_nodes(0, 64 << 20);
+    put(&one, &whole, 8, 800);
+    limit_file(400);
+    assert_int_equal(mpiio_slice_write(one.slice, "\1", 1, 816), -EFBIG);
+    assert_int_equal(mpiio_slice_write(one.slice, "\x77", 1, 801), 1);
+    limit_file(RLIM_INFINITY);
+    assert_int_equal(mpiio_slice_size(one.slice), 808);
+    expect_long(&one, 100, 0x01027704);
+    store_node(&one);
+    expect_in_file(0, 100, 0x01027704);
+    end_nodes();
+}
+
+/* A value that waits for its rest is laid over what others have written when it is given up. */
+static void test_torn_value_is_stored_at_once(void **state)
+{
+    const int64_t first = -7, second = -9;
+    int64_t offset, length;
+
+    (void)state;
+    start_nodes(0, 64 << 20);
+    put(&one, "\xff\xff\xff\xff", 4, 4);
+    put(&one, "\x05", 1, 0);
+    assert_int_equal(mpiio_slice_settle(one.slice, false, &offset, &length), -ERANGE);
+    assert_true(mpiio_slice_is_torn(one.slice));
+    put(&other, &first, 8, 0);
+    store_node(&other);
+    assert_int_equal(mpiio_slice_settle(one.slice, true, &offset, &length), 0);
+    assert_false(mpiio_slice_is_torn(one.slice));
+    expect_in_file(0, 0, -251);
+    put(&other, &second, 8, 0);
+    store_node(&other);
+    store_node(&one);
+    expect_in_file(0, 0, -9);
+    end_nodes();
+}
+
+/* Two nodes at once, each with its flushes. */
+
+#define VALUES 200
+#define ROUNDS 12
+#define STEPS  1500
+
+struct worker {
+    pthread_t writer, flusher;
+    struct node *node;
+    int number; /* 0: it writes the lower two bytes of each value, 1: the next two */
+    unsigned int seed;
+    unsigned char wanted[VALUES][2];
+    atomic_bool wrong;
+};
+
+static struct worker workers[2];
+static atomic_bool written;
+
+static void *write_parts(void *argument)
+{
+    struct worker *worker = argument;
+
+    for (int i = 0; i < STEPS && !worker->wrong; i++) {
+        int value = rand_r(&worker->seed) % VALUES, first = rand_r(&worker->seed) % 2;
+        int length = 1 + rand_r(&worker->seed) % (2 - first);
+        int64_t offset = value * 8 + worker->number * 2;
+        unsigned char found[2];
+
+        for (int j = first; j < first + length; j++)
+            worker->wanted[value][j] = (unsigned char)rand_r(&worker->seed) & 0x7f;
+        worker->wrong = mpiio_slice_write(worker->node->slice, worker->wanted[value] + first,
+                                          (size_t)length, offset + first) != length ||
+                        mpiio_slice_read(worker->node->slice, found, 2, offset) != 2 ||
+                        memcmp(found, worker->wanted[value], 2) != 0;
+    }
+    return NULL;
+}
+
+static void *keep_flushing(void *argument)
+{
+    struct worker *worker = argument;
+
+    while (!written)
+        worker->wrong |= mpiio_back_store_all(worker->node->back) != 0;
+    return NULL;
+}
+
+/* One node writes some of the values as a whole; in every other round they are stored, too. */
+static void write_wholes(struct worker *worker, bool stored)
+{
+    for (int i = 0; i < VALUES; i++) {
+        int64_t value = 0;
+
+        if (below(2))
+            continue;
+        for (int j = 0; j < 4; j++) {
+            unsigned char *byte = &workers[j / 2].wanted[i][j % 2];
+
+            *byte = (unsigned char)below(128);
+            value |= (int64_t)*byte << 8 * j;
+        }
+        put(worker->node, &value, 8, i * 8);
+    }
+    if (stored)
+        store_node(worker->node);
+}
+
+static void run_round(int round)
+{
+    struct worker *first = &workers[round % 2], *second = &workers[1 - round % 2];
+
+    write_wholes(first, round % 4 < 2);
+    /* They are stored before the other node writes parts, but not before this one does. */
+    assert_int_equal(pthread_create(&first->writer, NULL, write_parts, first), 0);
+    store_node(first->node);
+    written = false;
+    assert_int_equal(pthread_create(&second->writer, NULL, write_parts, second), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&workers[i].flusher, NULL, keep_flushing, &workers[i]), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(workers[i].writer, NULL);
+    written = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(workers[i].flusher, NULL);
+}
+
+static void test_two_nodes_at_once(void **state)
+{
+    const int64_t disp = MPIIO_BLOCK_SIZE - 401;
+
+    (void)state;
+    start_nodes(disp, 64 << 20);
+    for (int i = 0; i < 2; i++)
+        workers[i] =
+            (struct worker){.node = i ? &other : &one, .number = i, .seed = (unsigned int)i + 1};
+    for (int round = 0; round < ROUNDS; round++) {
+        run_round(round);
+        assert_false(workers[0].wrong || workers[1].wrong);
+        store_node(&one);
+        store_node(&other);
+        for (int i = 0; i < VALUES; i++)
+            expect_in_file(disp, i,
+                           workers[0].wanted[i][0] | workers[0].wanted[i][1] << 8 |
+                               workers[1].wanted[i][0] << 16 | workers[1].wanted[i][1] << 24);
+    }
+    end_nodes();
+}
+
+static int end_failed(void **state)
+{
+    (void)state;
+    limit_file(RLIM_INFINITY);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_go_to_the_file),
+        cmocka_unit_test(test_parts_of_two_nodes),
+        cmocka_unit_test(test_part_of_a_dirty_value),
+        cmocka_unit_test(test_part_of_a_frozen_value),
+        cmocka_unit_test(test_nobody_waits_after_stop),
+        cmocka_unit_test(test_part_written_through),
+        cmocka_unit_test_teardown(test_errors_are_told, end_failed),
+        cmocka_unit_test(test_torn_value_is_stored_at_once),
+        cmocka_unit_test(test_two_nodes_at_once),
+    };
+
+    keep_guard();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
