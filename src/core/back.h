@@ -75,6 +75,14 @@ size_t mpiio_back_put(struct mpiio_back *back, const struct vs_map *map, int64_t
                       struct mpiio_counters *done);
 
 /*
+ * The same for one that holds locks of the file, which who stores what is dirty may have to wait
+ * for: it never waits for room. -ENOBUFS where there is none; mpiio_back_await before the next try.
+ */
+size_t mpiio_back_put_now(struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                          size_t length, const void *buffer, uint64_t id, int *error,
+                          struct mpiio_counters *done);
+
+/*
  * As mpiio_put, for a value that was read, changed in part and is to be written back, while others,
  * on other nodes too, may do so with other parts of it. The caller has it locked against them since
  * before it was read. It goes to the file at once: in the active generation it would be stored over
@@ -88,9 +96,9 @@ size_t mpiio_back_put_merged(struct mpiio_back *back, const struct vs_map *map, 
                              struct mpiio_counters *done);
 
 /*
- * Where error is -EINPROGRESS, waits until what is frozen now is resolved. The caller holds no lock
- * of the file. 0: try again; -EIO after mpiio_back_stop; any other error comes back as it is, at
- * once.
+ * Waits for what error, of the two above, says is missing: room, or that what is frozen now is
+ * resolved. The caller holds no lock of the file. 0: try again; -EIO after mpiio_back_stop; any
+ * other error comes back as it is, at once.
  */
 int mpiio_back_await(struct mpiio_back *back, int error);
 

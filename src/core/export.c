@@ -362,30 +362,53 @@ static void bounds(const struct vs_map *map, int64_t position, int64_t length, i
     }
 }
 
-/* Elements that are converted in memory. */
+/*
+ * Elements that are converted in memory, from the one at slice offset at on, whose positions are
+ * [position, position + length): with locks, and so without waiting. Returns the offset behind
+ * those that are stored.
+ */
+static int64_t put_locked(const struct export *export, const char *memory, int64_t position,
+                          int64_t length, int64_t at, int *error)
+{
+    struct mpiio_slice *slice = export->slice;
+    int64_t start, end, stored, behind = export->body_end;
+    struct held held;
+
+    bounds(vs_view_map(slice->view), position, length, &start, &end);
+    *error = acquire(slice->store, start, end, false, &held);
+    if (*error != 0)
+        return at;
+    stored =
+        (int64_t)mpiio_slice_put_now(slice, position, (size_t)length, memory, error, export->done);
+    /* An element that is stored in part does not count. */
+    if (stored < length)
+        behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
+    mpiio_torn_drop(&slice->torn, at, behind);
+    release(slice->store, &held);
+    return behind;
+}
+
+/* The same whatever they are. Returns how many slice bytes are stored. */
 static int64_t put_packed(const struct export *export, const char *memory, int64_t position,
                           int64_t length, bool bytewise, int *error)
 {
     struct mpiio_slice *slice = export->slice;
-    const struct vs_map *map = vs_view_map(slice->view);
-    struct held held;
-    int64_t start, end, stored;
+    int64_t at = export->body_start;
 
-    if (!bytewise) {
-        bounds(map, position, length, &start, &end);
-        *error = acquire(slice->store, start, end, false, &held);
-        if (*error != 0)
-            return 0;
+    if (bytewise) {
+        int64_t stored =
+            (int64_t)mpiio_slice_put(slice, position, (size_t)length, memory, error, export->done);
+
+        at = stored < length ? mpiio_codec_element_at(slice->codec, position + stored).offset
+                             : export->body_end;
+        return at - export->body_start;
     }
-    stored = (int64_t)mpiio_slice_put(slice, position, (size_t)length, memory, error, export->done);
-    /* An element that is stored in part does not count. */
-    end = export->body_end;
-    if (stored < length)
-        end = mpiio_codec_element_at(slice->codec, position + stored).offset;
-    mpiio_torn_drop(&slice->torn, export->body_start, end);
-    if (!bytewise)
-        release(slice->store, &held);
-    return end - export->body_start;
+    do {
+        int64_t have = mpiio_codec_element(slice->codec, at).position - position;
+
+        at = put_locked(export, memory + have, position + have, length - have, at, error);
+    } while (*error != 0 && (*error = mpiio_slice_await(slice, *error)) == 0);
+    return at - export->body_start;
 }
 
 /* The positions of the body. */

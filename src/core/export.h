@@ -13,6 +13,9 @@
  * elements through this store or another one, and against programs that use fcntl(2) locks. It goes
  * past write-back, unless that has it already (back.h): other stores do the same with other parts.
  * One that has no value in the file yet is kept with the slice's torn elements until it has.
+ *
+ * Nobody waits for room or for a flush with one of these locks held: who stores what is dirty may
+ * need it, as MPI-IO locks what it writes on some filesystems.
  */
 
 /*

@@ -175,6 +175,12 @@ size_t mpiio_slice_put(struct mpiio_slice *slice, int64_t position, size_t lengt
     return put_by(mpiio_back_put, slice, position, length, buffer, error, done);
 }
 
+size_t mpiio_slice_put_now(struct mpiio_slice *slice, int64_t position, size_t length,
+                           const void *buffer, int *error, struct mpiio_counters *done)
+{
+    return put_by(mpiio_back_put_now, slice, position, length, buffer, error, done);
+}
+
 size_t mpiio_slice_put_merged(struct mpiio_slice *slice, int64_t position, size_t length,
                               const void *buffer, int *error, struct mpiio_counters *done)
 {

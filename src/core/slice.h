@@ -123,7 +123,7 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  *
  * Where the store writes back (back.h) the bytes are acknowledged, and seen by reads of all slices
  * of the store, before they are in the file; an error of the file is then told by
- * mpiio_back_error instead, and the call may wait for room.
+ * mpiio_back_error instead, and the call may wait for room. It holds no lock of the file then.
  */
 ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
                           int64_t offset);

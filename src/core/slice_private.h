@@ -31,9 +31,11 @@ size_t mpiio_slice_put(struct mpiio_slice *slice, int64_t position, size_t lengt
                        const void *buffer, int *error, struct mpiio_counters *done);
 
 /*
- * The same for an element that is locked and was read: mpiio_back_put_merged, or mpiio_put; and
- * mpiio_back_await, or error as it is.
+ * The same for one who has locked elements: mpiio_back_put_now, and mpiio_back_put_merged for one
+ * that was read, or mpiio_put; and mpiio_back_await, or error as it is.
  */
+size_t mpiio_slice_put_now(struct mpiio_slice *slice, int64_t position, size_t length,
+                           const void *buffer, int *error, struct mpiio_counters *done);
 size_t mpiio_slice_put_merged(struct mpiio_slice *slice, int64_t position, size_t length,
                               const void *buffer, int *error, struct mpiio_counters *done);
 int mpiio_slice_await(const struct mpiio_slice *slice, int error);

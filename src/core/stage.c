@@ -83,9 +83,12 @@ static bool wait_for_flush(struct mpiio_back *back)
 
 int mpiio_back_await(struct mpiio_back *back, int error)
 {
-    if (error != -EINPROGRESS)
+    bool done;
+
+    if (error != -ENOBUFS && error != -EINPROGRESS)
         return error;
-    return wait_for_flush(back) ? 0 : -EIO;
+    done = error == -ENOBUFS ? wait_for_room(back) : wait_for_flush(back);
+    return done ? 0 : -EIO;
 }
 
 /* Putting. */
@@ -94,6 +97,7 @@ struct put {
     struct mpiio_back *back;
     struct mpiio_holder *holder;
     const char *buffer;
+    bool now;     /* it does not wait */
     size_t bytes; /* that were put when it stopped */
     int error;
 };
@@ -151,10 +155,9 @@ static struct mpiio_block *enter(const struct put *put, int64_t number, int *err
             return block;
         }
         pthread_rwlock_unlock(&back->gate);
-        if (!wait_for_room(back)) {
-            *error = -EIO;
+        *error = put->now ? -ENOBUFS : mpiio_back_await(back, -ENOBUFS);
+        if (*error != 0)
             return NULL;
-        }
     }
     pthread_rwlock_unlock(&back->gate);
     return NULL;
@@ -255,30 +258,48 @@ static size_t put_through(struct mpiio_back *back, const struct vs_map *map, int
     return bytes;
 }
 
-size_t mpiio_back_put(struct mpiio_back *back, const struct vs_map *map, int64_t position,
-                      size_t length, const void *buffer, uint64_t id, int *error,
-                      struct mpiio_counters *done)
+static size_t put_all(struct put *put, const struct vs_map *map, int64_t position, size_t length,
+                      uint64_t id, int *error, struct mpiio_counters *done)
 {
-    struct put put = {.back = back, .buffer = buffer, .bytes = length};
+    struct mpiio_back *back = put->back;
 
-    put.holder = mpiio_back_holder(back, id, true);
+    put->holder = mpiio_back_holder(back, id, true);
     *error = -ENOMEM;
-    if (put.holder == NULL)
+    if (put->holder == NULL)
         return 0;
+    put->bytes = length;
     if (!back->through)
-        mpiio_portion_walk(map, position, length, (char *)buffer, put_portion, &put);
+        mpiio_portion_walk(map, position, length, (char *)put->buffer, put_portion, put);
     else
-        put.bytes = 0;
-    *error = put.error;
-    if (put.bytes < length && put.error == 0)
-        return put.bytes + put_through(back, map, position + (int64_t)put.bytes, length - put.bytes,
-                                       put.buffer + put.bytes, error, done);
+        put->bytes = 0;
+    *error = put->error;
+    if (put->bytes < length && put->error == 0)
+        return put->bytes + put_through(back, map, position + (int64_t)put->bytes,
+                                        length - put->bytes, put->buffer + put->bytes, error, done);
     if (back->memory >= back->dirty_max / 2) {
         pthread_mutex_lock(&back->state);
         ask(back);
         pthread_mutex_unlock(&back->state);
     }
-    return put.bytes;
+    return put->bytes;
+}
+
+size_t mpiio_back_put(struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                      size_t length, const void *buffer, uint64_t id, int *error,
+                      struct mpiio_counters *done)
+{
+    struct put put = {.back = back, .buffer = buffer};
+
+    return put_all(&put, map, position, length, id, error, done);
+}
+
+size_t mpiio_back_put_now(struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                          size_t length, const void *buffer, uint64_t id, int *error,
+                          struct mpiio_counters *done)
+{
+    struct put put = {.back = back, .buffer = buffer, .now = true};
+
+    return put_all(&put, map, position, length, id, error, done);
 }
 
 /* Values that were read and changed. */

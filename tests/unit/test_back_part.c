@@ -3,6 +3,7 @@
  * Write-back of values that are written in parts, on two nodes: stores of one file that each write
  * back. The values are longs of external32: 4 bytes, the last of the long first.
  */
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -309,6 +310,38 @@ static void test_nobody_waits_after_stop(void **state)
     end_nodes();
 }
 
+/*
+ * Who waits for room has no lock: who stores what is dirty may need one. Nor is a part of another
+ * value in the way, of this node or of another one.
+ */
+static void test_no_locks_while_waiting_for_room(void **state)
+{
+    enum { COUNT = (3 << 20) / 4 };
+    static int64_t values[COUNT];
+    static uint32_t image[COUNT];
+    struct writer writer = {.from = values, .length = sizeof(values)};
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        values[i] = i * 5;
+    /* Longs lie over the edges of blocks, behind which there is no room. */
+    start_nodes(1, 1 << 20);
+    start_waiter(&writer);
+    expect_no_locks();
+    put(&one, "\x77", 1, 8 * COUNT);
+    put(&other, "\x55", 1, 8 * COUNT + 1);
+    expect_in_file(1, COUNT, 0x5577);
+    while (!writer.done)
+        store_node(&one);
+    expect_done(&writer, sizeof(values));
+    store_node(&one);
+    assert_int_equal(pread(fd, image, sizeof(image), 1), sizeof(image));
+    for (int i = 0; i < COUNT; i++)
+        if (be32toh(image[i]) != (uint32_t)values[i])
+            fail_msg("value %d is %" PRIu32, i, be32toh(image[i]));
+    end_nodes();
+}
+
 /* Written through: older bytes of the value are forgotten, whatever generation they are in. */
 static void test_part_written_through(void **state)
 {
@@ -508,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_part_of_a_dirty_value),
         cmocka_unit_test(test_part_of_a_frozen_value),
         cmocka_unit_test(test_nobody_waits_after_stop),
+        cmocka_unit_test(test_no_locks_while_waiting_for_room),
         cmocka_unit_test(test_part_written_through),
         cmocka_unit_test_teardown(test_errors_are_told, end_failed),
         cmocka_unit_test(test_torn_value_is_stored_at_once),
