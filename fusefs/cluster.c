@@ -12,12 +12,18 @@
 #include <unistd.h>
 
 #include "../src/core/back.h"
+#include "../src/core/descriptors.h"
 #include "operations.h"
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
 /* An engine that is at work is looked at so often, in ms. */
 #define WATCH_INTERVAL 1000
+/*
+ * Descriptors that node 0 may need beside a connection to each other node: its files, and 64
+ * connections that have not joined yet.
+ */
+#define OTHER_DESCRIPTORS 128
 
 /* Talking to the engine. */
 
@@ -188,6 +194,21 @@ static int listen_for_peers(struct fs_session *session, char **address)
     return failed;
 }
 
+/* The connections of all nodes meet at node 0. An exit status, 1 after a line on stderr. */
+static int make_room(const struct fs_session *session)
+{
+    uint64_t needed = (uint64_t)session->cluster.nodes - 1 + OTHER_DESCRIPTORS;
+    uint64_t allowed = mpiio_descriptors_allow(needed);
+
+    if (allowed >= needed)
+        return 0;
+    fs_complain(session->options,
+                "%d nodes need %llu open files in the daemon of node 0, which may have %llu "
+                "(ulimit -Hn)",
+                session->cluster.nodes, (unsigned long long)needed, (unsigned long long)allowed);
+    return 1;
+}
+
 static int join_peers(struct fs_session *session, const char *address)
 {
     struct mpiio_peers_options options;
@@ -245,6 +266,8 @@ int fs_cluster_meet(struct fs_session *session)
     char *address = NULL;
     int failed = 0;
 
+    if (cluster->node == 0 && make_room(session) != 0)
+        return 1;
     if (cluster->node == 0)
         failed = listen_for_peers(session, &address);
     if (failed != 0) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "epoch.h"
 #include "start.h"
 
@@ -117,6 +118,8 @@ int main(int argc, char **argv)
         return 0;
     }
     signal(SIGPIPE, SIG_IGN);
+    /* Over TCP, MPI has two connections to each other node, and does not see to their number. */
+    mpiio_descriptors_allow(UINT64_MAX);
     /* One thread calls MPI; the daemons' threads are in other processes. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
     status = be_node(&options);

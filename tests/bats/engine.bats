@@ -264,6 +264,13 @@ nothing_left() {
     [ "$(jq -r 'select(.ended).ended' report2)" != "done" ]
 }
 
+@test "engine: has descriptors for all its connections" {
+    # Over TCP it needs some 30, and two for each other node.
+    tracer=(env "UCX_TLS=tcp,self" prlimit --nofile=33:400)
+    old_file 1000
+    flush 4 --mode=random --blocks=12
+}
+
 @test "engine: waits without using the processor" {
     old_file 1000
     flush 3 --mode=random --blocks=4 --idle

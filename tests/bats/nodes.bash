@@ -4,7 +4,7 @@
 # Several nodes, all on this machine: a daemon and a mount each, at m0, m1, ... Load it after helper.
 
 # start_nodes COUNT [OPTION]...: mounts s.json on m0, m1, ... with options of mpiio-fused; a log for
-# all is in ./log.
+# all is in ./log. $daemon: a program in the place of mpiio-fused, which runs that.
 start_nodes() {
     local count=$1 i
     shift
@@ -12,8 +12,8 @@ start_nodes() {
     for ((i = 0; i < count; i++)); do
         mkdir -p "m$i"
     done
-    timeout -s KILL 120 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes -- \
-        -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
+    timeout -s KILL 120 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes \
+        ${daemon:+"--daemon=$daemon"} -- -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
     engines=$!
     for ((i = 0; i < 400; i++)); do
         if grep -qs ready out; then

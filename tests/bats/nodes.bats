@@ -299,6 +299,43 @@ END
     stop_nodes
 }
 
+# limited SOFT:HARD: daemons may have so many descriptors.
+limited() {
+    mkdir -p limited
+    daemon=$tmp/limited/mpiio-fused
+    cat >"$daemon" <<END
+#!/bin/sh
+exec prlimit --nofile=$1 "$MPIIO_SBIN/mpiio-fused" "\$@"
+END
+    chmod +x "$daemon"
+}
+
+# Of the daemon that is mounted there: how many descriptors it may have.
+allowed() {
+    awk '/^Max open files/ { print $4 ":" $5 }' "/proc/$(daemon_pid "$1")/limits"
+}
+
+@test "nodes: node 0 has descriptors for all nodes, or none is mounted" {
+    spec 8
+    limited 129:1000
+    start_nodes 3
+    [ "$(allowed m0)" = 130:1000 ]
+    [ "$(allowed m1)" = 129:1000 ]
+    stop_nodes
+    limited 131:1000
+    start_nodes 3
+    [ "$(allowed m0)" = 131:1000 ]
+    stop_nodes
+    limited 100:129
+    run ! start_nodes 3
+    [ "$(cat err)" = "nodes: $(hostname): 3 nodes need 130 open files in the daemon of node 0, which may have 129 (ulimit -Hn)" ]
+    run ! mountpoint -q m0
+    run ! mountpoint -q m1
+    stop_nodes
+    start_nodes 2
+    stop_nodes
+}
+
 @test "nodes: one is unmounted alone, with what it holds, and the others go on" {
     spec 8
     start_nodes 3 -o flush_interval=0

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_DESCRIPTORS_H
+#define MPIIO_DESCRIPTORS_H
+
+#include <stdint.h>
+
+/*
+ * Sees to it that this process may have count descriptors open at once: raises its soft limit
+ * (RLIMIT_NOFILE) to that, or to the hard limit where that is less. Never lowers it. Returns how
+ * many it may have then. The limit is the process's, and that of those it starts.
+ */
+uint64_t mpiio_descriptors_allow(uint64_t count);
+
+#endif
