@@ -142,16 +142,12 @@ static int unmount(const struct fs_session *session, bool force)
 /* What keeps this node from being unmounted, for people. */
 static void describe(struct fs_session *session, int failed, char *text, size_t size)
 {
-    struct mpiio_back_stats stats = {0};
-
     if (failed == -EBUSY) {
         snprintf(text, size, "%s: %s", session->mountpoint, strerror(EBUSY));
         return;
     }
-    if (session->back != NULL)
-        mpiio_back_get_stats(session->back, &stats);
     snprintf(text, size, "%s: not all is stored: %s (%lld bytes)", session->mountpoint,
-             strerror(-failed), (long long)stats.dirty_bytes);
+             strerror(-failed), (long long)fs_unsaved(session));
 }
 
 static void unmount_node(struct fs_session *session, struct fs_job *job)

@@ -114,11 +114,13 @@ static int mount_quietly(struct fs_session *session)
     return failed;
 }
 
-/* Serves until a signal or an unmount; then nothing is mounted. Returns 0 or a negative errno. */
-static int serve(struct fs_session *session)
+/*
+ * Serves until a signal or an unmount. Returns 0 or a negative errno; stop is to be ended where
+ * *listens is true.
+ */
+static int serve(struct fs_session *session, struct fs_stop *stop, bool *listens)
 {
     struct fs_loop *loop = &session->loop;
-    struct fs_stop stop;
     int result = fs_notifier_start(&session->notifier, session);
 
     if (result != 0)
@@ -128,10 +130,11 @@ static int serve(struct fs_session *session)
         result = fs_control_start(&session->control);
     fs_loop_init(loop, session);
     if (result == 0)
-        result = fs_stop_start(&stop, loop);
+        result = fs_stop_start(stop, loop);
     if (result == 0) {
+        *listens = true;
         result = fs_loop_run(loop);
-        fs_stop_end(&stop);
+        fs_stop_over(stop);
     }
     fs_loop_free(loop);
     fs_notifier_stop(&session->notifier);
@@ -159,15 +162,24 @@ static void settle(struct fs_session *session)
 
 static int serve_and_unmount(struct fs_session *session)
 {
-    int failed = serve(session);
+    struct fs_stop stop;
+    bool listens = false;
+    int failed = serve(session, &stop, &listens);
+    int64_t lost;
 
     fuse_session_unmount(session->fuse);
     settle(session);
+    if (listens)
+        fs_stop_end(&stop);
+    lost = fs_unsaved(session);
+    if (lost != 0)
+        fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
+                     (long long)lost);
     if (failed != 0 && session->ready >= 0)
         fs_complain(session->options, "cannot serve the mount: %s", strerror(-failed));
     else if (failed != 0)
         fs_log_error(&session->log, "the mount ended: %s", strerror(-failed));
-    return failed == 0 ? 0 : 1;
+    return failed == 0 && lost == 0 ? 0 : 1;
 }
 
 /* Waits for the child to serve, or to end. */

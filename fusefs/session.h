@@ -108,6 +108,12 @@ int fs_session_run(struct fs_session *session);
  */
 int fs_sync_all(struct fs_session *session);
 
+/*
+ * How many bytes the daemon holds that are not stored: of write-back, and what is kept or lost of
+ * what the kernel held back (losses.h). sync.c; thread-safe.
+ */
+int64_t fs_unsaved(struct fs_session *session);
+
 /* The operations for fuse_session_new. */
 extern const struct fuse_lowlevel_ops fs_operations;
 

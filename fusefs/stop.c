@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "../src/core/thread.h"
 #include "loop.h"
 #include "session.h"
 
@@ -19,13 +20,8 @@ static void *work(void *data)
 {
     struct fs_stop *stop = data;
     struct fs_session *session = stop->loop->session;
-    sigset_t signals;
-    int number, failed;
+    int failed = fs_sync_all(session);
 
-    fill_signals(&signals);
-    if (sigwait(&signals, &number) != 0 || atomic_load(&stop->ended))
-        return NULL;
-    failed = fs_sync_all(session);
     if (failed != 0)
         fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
     /* Nor does a writer wait any more for room that does not come. */
@@ -37,27 +33,73 @@ static void *work(void *data)
     return NULL;
 }
 
+/* Nothing but SIGKILL may lose data, or leave the other nodes on their own. */
+static void tell(struct fs_session *session, bool over)
+{
+    const char *state = over && fs_cluster_is_on(&session->cluster)
+                            ? "unmounted, and waiting for the other nodes to be"
+                            : "still storing what was written";
+
+    fs_log_error(&session->log, "%s: SIGKILL would lose what is not stored, %lld bytes held here",
+                 state, (long long)fs_unsaved(session));
+}
+
+static void *listen(void *data)
+{
+    struct fs_stop *stop = data;
+    sigset_t signals;
+    int number;
+
+    fill_signals(&signals);
+    while (sigwait(&signals, &number) == 0 && !atomic_load(&stop->ended)) {
+        bool first, over;
+
+        pthread_mutex_lock(&stop->lock);
+        over = stop->over;
+        first = !over && !stop->working && mpiio_thread_start(&stop->worker, work, stop) == 0;
+        stop->working = stop->working || first;
+        pthread_mutex_unlock(&stop->lock);
+        if (!first)
+            tell(stop->loop->session, over);
+    }
+    return NULL;
+}
+
 int fs_stop_start(struct fs_stop *stop, struct fs_loop *loop)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t signals;
     int failed;
 
-    stop->loop = loop;
-    atomic_init(&stop->ended, false);
+    *stop = (struct fs_stop){.loop = loop};
+    pthread_mutex_init(&stop->lock, NULL);
     /* A peer that is gone, and a file that is too large, are told by errno. */
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
     fill_signals(&signals);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    failed = pthread_create(&stop->thread, NULL, work, stop);
+    failed = pthread_create(&stop->listener, NULL, listen, stop);
+    if (failed != 0)
+        pthread_mutex_destroy(&stop->lock);
     return -failed;
+}
+
+void fs_stop_over(struct fs_stop *stop)
+{
+    bool working;
+
+    pthread_mutex_lock(&stop->lock);
+    stop->over = true;
+    working = stop->working;
+    pthread_mutex_unlock(&stop->lock);
+    if (working)
+        pthread_join(stop->worker, NULL);
 }
 
 void fs_stop_end(struct fs_stop *stop)
 {
     atomic_store(&stop->ended, true);
-    /* It may wait for a signal that never came. */
-    pthread_kill(stop->thread, SIGTERM);
-    pthread_join(stop->thread, NULL);
+    pthread_kill(stop->listener, SIGTERM);
+    pthread_join(stop->listener, NULL);
+    pthread_mutex_destroy(&stop->lock);
 }

@@ -4,27 +4,37 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 struct fs_loop;
 
 /*
- * The thread that waits for SIGTERM, SIGINT and SIGHUP. Upon one it has all that is written stored
- * while the mount still serves, and then ends the loop of the main thread.
+ * The threads that see to SIGTERM, SIGINT and SIGHUP. One waits for them. Upon the first it has
+ * another one store all that is written, while the mount still serves, and then end the loop of the
+ * main thread. Upon more, and where nothing is mounted any more, it says in the log what the daemon
+ * waits for: only SIGKILL makes it give up what it holds.
  */
 struct fs_stop {
     struct fs_loop *loop; /* borrowed */
-    pthread_t thread;
-    atomic_bool ended; /* the loop has ended */
+    pthread_t listener, worker;
+    atomic_bool ended; /* no signal is waited for any more */
+
+    pthread_mutex_t lock;
+    bool working; /* the worker was started; lock: lock */
+    bool over;    /* the loop has ended; lock: lock */
 };
 
 /*
- * Starts the thread, after the notifier and before the loop, from the thread that runs the loop:
+ * Starts to listen, after the notifier and before the loop, from the thread that runs the loop:
  * the signals are blocked from here on, for good: a second one must not get between the end of the
  * loop and the unmount. 0 or a negative errno.
  */
 int fs_stop_start(struct fs_stop *stop, struct fs_loop *loop);
 
-/* Ends the thread, after the loop and before the notifier. */
+/* The loop has ended: waits for the worker, before the notifier ends, and starts none any more. */
+void fs_stop_over(struct fs_stop *stop);
+
+/* Ends it, when nothing is left to wait for. */
 void fs_stop_end(struct fs_stop *stop);
 
 #endif

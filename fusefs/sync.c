@@ -211,6 +211,16 @@ int fs_sync_all(struct fs_session *session)
     return failed;
 }
 
+int64_t fs_unsaved(struct fs_session *session)
+{
+    struct mpiio_back_stats stats = {0};
+    int error;
+
+    if (session->back != NULL)
+        mpiio_back_get_stats(session->back, &stats);
+    return stats.dirty_bytes + (int64_t)fs_losses_bytes(&session->losses, &error);
+}
+
 void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);

@@ -368,6 +368,62 @@ END
     stop_nodes
 }
 
+@test "nodes: signals make no node that is unmounted give up what it holds, nor leave the others" {
+    local pid signal
+    mkdir disk
+    as_root mount -t tmpfs -o size=8m,mode=777 tmpfs disk
+    file=disk/f.dat
+    spec 1048576
+    start_nodes 2 -o flush_interval=0
+    pid=$(daemon_pid m1)
+    head -c 8M /dev/zero >disk/filler || true
+    run ! sh -c 'head -c 1M /dev/urandom | tee copy >m1/rank1'
+    kill -TERM "$pid"
+    logged log "is unmounted"
+    run ! mountpoint -q m1
+    for signal in TERM INT HUP; do
+        : >log
+        kill "-$signal" "$pid"
+        logged log "[$pid]: unmounted, and waiting for the other nodes to be: SIGKILL would lose what is not stored, 1048576 bytes held here"
+    done
+    [ "$(attribute m0 state)" = ok ]
+    rm disk/filler
+    stop_nodes
+    cmp copy <(tail -c +1048577 disk/f.dat)
+    run ! grep "are lost" log
+}
+
+@test "nodes: a second signal says what a daemon that is to end still waits for" {
+    local ends other writer i
+    spec 8
+    start_nodes 2 -o flush_interval=0,peer_timeout=100
+    ends=$(daemon_pid m0) other=$(daemon_pid m1)
+    sh -c 'printf 01234567; exec sleep 100' >m0/rank0 3>&- &
+    writer=$!
+    for ((i = 0; i < 600; i++)); do
+        if [ "$(jq .dirty_bytes m0/.mpiio/stats.json)" -eq 8 ]; then
+            break
+        fi
+        sleep 0.05
+    done
+    # What is to be stored needs all nodes.
+    kill -STOP "$other"
+    for ((i = 0; i < 600; i++)); do
+        kill -TERM "$ends"
+        if grep -qF "still storing what was written: SIGKILL would lose what is not stored, 8 bytes held here" log; then
+            break
+        fi
+        sleep 0.05
+    done
+    [ "$i" -lt 600 ]
+    is_mounted m0
+    kill -CONT "$other"
+    kill "$writer"
+    logged log "is unmounted"
+    stop_nodes
+    [ "$(cat f.dat)" = 01234567 ]
+}
+
 @test "nodes: all are unmounted from one of them, unless something is unsaved or in use" {
     ram_disk 8m
     file=disk/f.dat spec 1048576

@@ -233,6 +233,32 @@ unsaved() {
     unsaved written 0 -o unique
 }
 
+@test "room: SIGTERM where there is still no room: the log says how much is lost, status 1" {
+    local how pid bytes i
+    full_file 0
+    for how in unique cache=back; do
+        command mpiio-fused -F -o "log=$tmp/log,$how" x.json "$mnt" 3>&- &
+        pid=$!
+        for ((i = 0; i < 200; i++)); do
+            if is_mounted; then
+                break
+            fi
+            sleep 0.05
+        done
+        head -c 1M /dev/zero >"$mnt/rank0" || true
+        bytes=$(jq '.lost_bytes + .dirty_bytes' "$mnt/.mpiio/stats.json")
+        [ "$bytes" -gt 0 ]
+        kill -TERM "$pid"
+        status=0
+        wait "$pid" || status=$?
+        [ "$status" -eq 1 ]
+        run ! is_mounted
+        grep -q "not all is stored: No space left on device" log
+        grep -q "]: $bytes bytes that could not be stored are lost" log
+        rm log
+    done
+}
+
 # Room comes and goes under writers that sync after each change: each reads what it wrote last, and
 # in the end that is in the file.
 room_comes_and_goes() {
