@@ -27,6 +27,17 @@ start_nodes() {
     return 1
 }
 
+# run_daemons COMMAND...: start_nodes has daemons run by that command.
+run_daemons() {
+    mkdir -p run
+    daemon=$tmp/run/mpiio-fused
+    cat >"$daemon" <<END
+#!/bin/sh
+exec $* "$MPIIO_SBIN/mpiio-fused" "\$@"
+END
+    chmod +x "$daemon"
+}
+
 # Unmounts those that are mounted; then nothing is left: no daemon, no engine.
 stop_nodes() {
     local folder i

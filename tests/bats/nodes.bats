@@ -61,6 +61,29 @@ END
     stop_nodes
 }
 
+@test "nodes: pages are kept across opens, and not across a flush, whatever the file's times tell" {
+    spec 512
+    head -c 8192 /dev/zero >f.dat
+    sleep 0.1 # so that the file's times count as settled
+    run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libstale.so" "STALE_FILE=$tmp/f.dat"
+    start_nodes 2 -o flush_interval=0
+    python <<'END'
+def reads():
+    return json.load(open("m1/.mpiio/stats.json"))["slice_reads"]
+zeros = bytes(2048)
+assert open("m1/rank1", "rb").read() == zeros
+before = reads()
+assert open("m1/rank1", "rb").read() == zeros
+assert reads() == before
+for round in range(5):
+    part = slice_of(1, 2048, round)
+    with open("m0/rank1", "r+b") as out:
+        out.write(part)
+    assert open("m1/rank1", "rb").read() == part, round
+END
+    stop_nodes
+}
+
 @test "nodes: a node reads at once what it has written, through any slice and view" {
     cat >s.json <<'END'
 { "viewspec": 1, "file": "f.dat", "ranks": 2, "views": {
@@ -299,17 +322,6 @@ END
     stop_nodes
 }
 
-# limited SOFT:HARD: daemons may have so many descriptors.
-limited() {
-    mkdir -p limited
-    daemon=$tmp/limited/mpiio-fused
-    cat >"$daemon" <<END
-#!/bin/sh
-exec prlimit --nofile=$1 "$MPIIO_SBIN/mpiio-fused" "\$@"
-END
-    chmod +x "$daemon"
-}
-
 # Of the daemon that is mounted there: how many descriptors it may have.
 allowed() {
     awk '/^Max open files/ { print $4 ":" $5 }' "/proc/$(daemon_pid "$1")/limits"
@@ -317,16 +329,16 @@ allowed() {
 
 @test "nodes: node 0 has descriptors for all nodes, or none is mounted" {
     spec 8
-    limited 129:1000
+    run_daemons prlimit --nofile=129:1000
     start_nodes 3
     [ "$(allowed m0)" = 130:1000 ]
     [ "$(allowed m1)" = 129:1000 ]
     stop_nodes
-    limited 131:1000
+    run_daemons prlimit --nofile=131:1000
     start_nodes 3
     [ "$(allowed m0)" = 131:1000 ]
     stop_nodes
-    limited 100:129
+    run_daemons prlimit --nofile=100:129
     run ! start_nodes 3
     [ "$(cat err)" = "nodes: $(hostname): 3 nodes need 130 open files in the daemon of node 0, which may have 129 (ulimit -Hn)" ]
     run ! mountpoint -q m0
