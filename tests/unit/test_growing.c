@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing through a mapping where another one is making the file longer. Linked with --wrap for
+ * fallocate64 and pwrite64: they wait for that one, as those of a filesystem do, and only then it
+ * clears the rest of what was the file's last block, although the file's new size is seen before.
+ */
+#include <errno.h>
+
+#include "slice_fixture.h"
+
+#define BLOCK 4096
+#define START (5 * BLOCK + 100) /* where the file ended, */
+#define END   (6 * BLOCK)       /* and that block does */
+#define RUN   8
+#define RUNS  100
+
+static bool growing;
+
+int __real_fallocate64(int fd, int mode, off_t displacement, off_t length);
+int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length);
+ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+
+static void await_growth(int fd)
+{
+    static const char zeros[END - START];
+
+    if (growing)
+        assert_int_equal(__real_pwrite64(fd, zeros, sizeof(zeros), START), sizeof(zeros));
+    growing = false;
+}
+
+int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length)
+{
+    await_growth(fd);
+    return __real_fallocate64(fd, mode, displacement, length);
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
+{
+    await_growth(fd);
+    return __real_pwrite64(fd, buffer, length, displacement);
+}
+
+/* Runs of 8 bytes from START on, into a file that has become size bytes long. */
+static void check_growing(int64_t size, bool has_page)
+{
+    int fd = make_file();
+    struct mpiio_store *store;
+    struct mpiio_slice *slice;
+    struct mpiio_counters counters;
+    unsigned char bytes[RUNS * RUN], file[2 * RUN * RUNS];
+
+    assert_int_equal(ftruncate(fd, START), 0);
+    if (has_page)
+        write_file(fd, "x", 1, START - 1);
+    assert_int_equal(ftruncate(fd, size), 0);
+    store = open_store_for(fd, O_RDWR);
+    slice = make_slice(store, make_vector(START, RUN, 2 * RUN));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)(i % 255 + 1);
+    growing = true;
+    assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    assert_false(growing);
+    mpiio_store_counters(store, &counters);
+    assert_true(counters.store_map_write_bytes > sizeof(bytes) / 2);
+    assert_int_equal(pread(fd, file, sizeof(file), START), sizeof(file));
+    for (int i = 0; i < RUNS; i++)
+        assert_memory_equal(file + 2 * RUN * i, bytes + RUN * i, RUN);
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
+static void test_a_page_that_is_there(void **state)
+{
+    (void)state;
+    check_growing(1 << 20, true);
+}
+
+static void test_a_page_that_is_not(void **state)
+{
+    (void)state;
+    check_growing(1 << 20, false);
+}
+
+static void test_far_from_the_new_end(void **state)
+{
+    (void)state;
+    check_growing((int64_t)1 << 30, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_page_that_is_there),
+        cmocka_unit_test(test_a_page_that_is_not),
+        cmocka_unit_test(test_far_from_the_new_end),
+    };
+
+    return cmocka_run_group_tests_name("growing", tests, NULL, NULL);
+}
