@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,6 +19,28 @@ static void give_up(void)
     _exit(1);
 }
 
+/*
+ * In an epoch nobody listens to the daemon, and once the other engines are gone, there may be no
+ * end of it: so the daemon's end is a signal then. Nothing may be stored any more for a node that
+ * the others take for dead. MPI's threads may take the signal.
+ */
+static atomic_bool in_epoch, daemon_gone;
+
+static void daemon_ended(int number)
+{
+    (void)number;
+    atomic_store(&daemon_gone, true);
+    if (atomic_load(&in_epoch))
+        give_up();
+}
+
+static void begin_epoch(void)
+{
+    atomic_store(&in_epoch, true);
+    if (atomic_load(&daemon_gone))
+        give_up();
+}
+
 /* Collective, but for the waiting. */
 static void run(struct engine *engine, const struct mpiio_message_run *message)
 {
@@ -27,7 +51,9 @@ static void run(struct engine *engine, const struct mpiio_message_run *message)
     if (blocks == NULL || errors == NULL || message->count > (uint32_t)engine->slots.count ||
         mpiio_channel_receive_blocks(engine->daemon.channel, blocks, message->count) != 0)
         give_up();
+    begin_epoch();
     engine_epoch(engine, message, blocks, errors, &result);
+    atomic_store(&in_epoch, false);
     if (mpiio_channel_send_result(engine->daemon.channel, &result, errors) != 0)
         give_up();
     free(blocks);
@@ -106,6 +132,7 @@ static void finalize(int status)
 /* mpiio-engine(8): the MPI program of a mount on several nodes. */
 int main(int argc, char **argv)
 {
+    struct sigaction ended = {.sa_handler = daemon_ended, .sa_flags = SA_NOCLDSTOP | SA_RESTART};
     struct engine_options options;
     int status, granted;
 
@@ -118,6 +145,7 @@ int main(int argc, char **argv)
         return 0;
     }
     signal(SIGPIPE, SIG_IGN);
+    sigaction(SIGCHLD, &ended, NULL);
     /* Over TCP, MPI has two connections to each other node, and does not see to their number. */
     mpiio_descriptors_allow(UINT64_MAX);
     /* One thread calls MPI; the daemons' threads are in other processes. */

@@ -264,6 +264,16 @@ nothing_left() {
     [ "$(jq -r 'select(.ended).ended' report2)" != "done" ]
 }
 
+@test "engine: a daemon that dies in an epoch that has no end leaves no engine" {
+    old_file 1000
+    run --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+        --file="$file" --mode=random --blocks=12 --fail=epoch-die-alone --fail-node=1
+    [ "$status" -ne 0 ]
+    [ "$status" -ne 137 ] # that of the time limit
+    nothing_left
+    cmp "$file" "$file.before"
+}
+
 @test "engine: has descriptors for all its connections" {
     # Over TCP it needs some 30, and two for each other node.
     tracer=(env "UCX_TLS=tcp,self" prlimit --nofile=33:400)

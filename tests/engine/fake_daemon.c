@@ -122,7 +122,7 @@ static void maybe_fail(struct fake *fake, const char *when)
     } else if (strcmp(how, "-print") == 0) {
         fprintf(stderr, "fake_daemon: printed on the way out\nand a second line\n");
         exit(1);
-    } else if (strcmp(how, "-die") == 0) {
+    } else if (strcmp(how, "-die") == 0 || strcmp(how, "-die-alone") == 0) {
         raise(SIGKILL);
     } else if (strcmp(how, "-babble") == 0) {
         mpiio_channel_send(fake->channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_QUIT});
@@ -210,6 +210,9 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_b
     int32_t worst = 0;
     int error;
 
+    /* The node that dies is alone in the epoch, which nothing but its death can end. */
+    if (strcmp(fake->fail, "epoch-die-alone") == 0 && (int)fake->model.node != fake->fail_node)
+        expect(fake, MPIIO_MESSAGE_RESULT, &message);
     if (mpiio_channel_send_run(fake->channel, &run, blocks) != 0)
         stop(fake, "the engine is gone");
     maybe_fail(fake, "epoch");
