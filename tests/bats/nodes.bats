@@ -382,10 +382,8 @@ END
 
 @test "nodes: signals make no node that is unmounted give up what it holds, nor leave the others" {
     local pid signal
-    mkdir disk
-    as_root mount -t tmpfs -o size=8m,mode=777 tmpfs disk
-    file=disk/f.dat
-    spec 1048576
+    ram_disk 8m
+    file=disk/f.dat spec 1048576
     start_nodes 2 -o flush_interval=0
     pid=$(daemon_pid m1)
     head -c 8M /dev/zero >disk/filler || true
