@@ -29,7 +29,8 @@ struct epoch {
     struct engine_notice *received; /* what is announced to this home */
     size_t received_count;
     struct engine_home *home;
-    char *out, *in;  /* the pieces of a round */
+    char *out, *in;  /* the pieces of a round, to and from other nodes */
+    char *piece;     /* one of this node's for itself */
     int32_t *wanted; /* what the homes ask of this node */
     int32_t *outcomes;
     int *ints;
@@ -107,6 +108,7 @@ static void free_epoch(struct epoch *epoch)
     free(epoch->received);
     free(epoch->out);
     free(epoch->in);
+    free(epoch->piece);
     free(epoch->wanted);
     free(epoch->outcomes);
     free(epoch->ints);
@@ -148,30 +150,49 @@ static int count_notices(struct epoch *epoch)
     return epoch->received != NULL && epoch->outcomes != NULL ? 0 : -ENOMEM;
 }
 
+/* Whether what this node announces, or is announced to this home, at index is between itself. */
+static bool is_inside(const struct epoch *epoch, const int *starts, const int *counts, size_t index)
+{
+    int node = epoch->engine->node;
+
+    return index >= (size_t)starts[node] && index < (size_t)(starts[node] + counts[node]);
+}
+
+static char *new_buffer(size_t bytes)
+{
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
 /*
- * What a round takes at most: pieces of this node's for every home that asks for its share, and of
- * others for this home. Memory that is not used is never touched.
+ * What a round takes at most: pieces of this node's for every other home that asks for its share,
+ * and of others for this home. Memory that is not used is never touched.
  */
 static int make_buffers(struct epoch *epoch)
 {
-    size_t out = 0, in = 0, largest = 0, nodes = (size_t)epoch->engine->nodes;
+    size_t nodes = (size_t)epoch->engine->nodes, round = engine_round_bytes(epoch->engine->nodes);
+    size_t out = 0, in = 0, largest = 0;
 
     for (size_t i = 0; i < epoch->own_count; i++) {
         size_t bytes = (size_t)epoch->sent[i].bytes;
 
-        out += bytes;
+        if (!is_inside(epoch, epoch->own_starts, epoch->own_counts, i))
+            out += bytes;
         largest = bytes > largest ? bytes : largest;
     }
-    if (out > ENGINE_ROUND_BYTES + nodes * largest)
-        out = ENGINE_ROUND_BYTES + nodes * largest;
-    for (size_t i = 0; i < epoch->received_count && in < ENGINE_ROUND_BYTES; i++)
-        in += (size_t)epoch->received[i].bytes;
-    if (in > ENGINE_ROUND_BYTES)
-        in = ENGINE_ROUND_BYTES;
-    epoch->out = aligned_alloc(64, (out + ENGINE_PIECE_SLACK + 63) / 64 * 64);
-    epoch->in = aligned_alloc(64, (in + 64) / 64 * 64);
+    if (out > round + nodes * largest)
+        out = round + nodes * largest;
+    for (size_t i = 0; i < epoch->received_count && in < round; i++)
+        if (!is_inside(epoch, epoch->notice_starts, epoch->notice_counts, i))
+            in += (size_t)epoch->received[i].bytes;
+    if (in > round)
+        in = round;
+    epoch->out = new_buffer(out + ENGINE_PIECE_SLACK);
+    epoch->in = new_buffer(in + 1);
+    epoch->piece = new_buffer(largest + ENGINE_PIECE_SLACK);
     epoch->wanted = calloc(epoch->own_count + 1, sizeof(*epoch->wanted));
-    return epoch->out != NULL && epoch->in != NULL && epoch->wanted != NULL ? 0 : -ENOMEM;
+    return epoch->out != NULL && epoch->in != NULL && epoch->piece != NULL && epoch->wanted != NULL
+               ? 0
+               : -ENOMEM;
 }
 
 /* Collective: announces the pieces to their homes. Returns an error of this node's. */
@@ -191,7 +212,17 @@ static int announce(struct epoch *epoch)
     return error != 0 ? error : make_buffers(epoch);
 }
 
-/* Makes the pieces that the homes ask for, where they are to be sent from. */
+/* A piece of this node's for itself. */
+static const char *own_piece(void *argument, int32_t place)
+{
+    struct epoch *epoch = argument;
+    const struct own *own = &epoch->owns[epoch->own_starts[epoch->engine->node] + place];
+
+    engine_piece_make(&own->shape, &own->slot, epoch->piece);
+    return epoch->piece;
+}
+
+/* Makes the pieces that the other homes ask for, where they are to be sent from. */
 static void pack(struct epoch *epoch)
 {
     char *to = epoch->out;
@@ -204,6 +235,8 @@ static void pack(struct epoch *epoch)
         for (int i = 0; i < epoch->want_counts[home]; i++) {
             const struct own *own = &owns[*wanted++];
 
+            if (home == epoch->engine->node)
+                continue;
             engine_piece_make(&own->shape, &own->slot, to);
             to += engine_piece_size(&own->shape);
         }
@@ -230,13 +263,11 @@ static bool exchange(struct epoch *epoch)
     MPI_Alltoallv(epoch->out, epoch->out_bytes, epoch->out_starts, MPI_BYTE, epoch->in,
                   epoch->in_bytes, epoch->in_starts, MPI_BYTE, engine->comm);
     for (int i = 0; i < nodes; i++) {
-        if (i == engine->node)
-            continue;
         epoch->counters->sent_bytes += (uint64_t)epoch->out_bytes[i];
         epoch->counters->received_bytes += (uint64_t)epoch->in_bytes[i];
     }
     epoch->counters->rounds++;
-    engine_home_take(epoch->home, epoch->in);
+    engine_home_take(epoch->home, epoch->in, own_piece, epoch);
     return engine_home_store(epoch->home, &engine->file, engine->comm, epoch->counters);
 }
 

@@ -103,7 +103,7 @@ static int take_notices(struct engine_home *home, const struct engine_notice *no
             const struct engine_notice *notice = &notices[total];
 
             if (notice->block < 0 || engine_home_of(notice->block, home->nodes) != home->node ||
-                notice->bytes <= 0 || notice->bytes > (int64_t)ENGINE_ROUND_BYTES)
+                notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST)
                 return -EPROTO;
             home->pieces[total] = (struct piece){notice->block, node, i, notice->bytes, total};
         }
@@ -201,7 +201,7 @@ static void close_group(struct engine_home *home, struct group *group)
 /* Asks for pieces of group as far as the round has room: total is what is asked of all nodes. */
 static void ask_group(struct engine_home *home, struct group *group, size_t *total)
 {
-    size_t share = ENGINE_ROUND_BYTES / (size_t)home->nodes;
+    size_t round = engine_round_bytes(home->nodes), share = round / (size_t)home->nodes;
 
     if (group->state == GROUP_DONE || (group->state == GROUP_CLOSED && home->open == ENGINE_OPEN))
         return;
@@ -211,7 +211,7 @@ static void ask_group(struct engine_home *home, struct group *group, size_t *tot
             size_t bytes = (size_t)piece->bytes;
             size_t *of_node = &home->from_node[piece->node];
 
-            if ((*total > 0 && *total + bytes > ENGINE_ROUND_BYTES) ||
+            if ((*total > 0 && *total + bytes > round) ||
                 (*of_node > 0 && *of_node + bytes > share))
                 break;
             if (group->state == GROUP_CLOSED)
@@ -225,18 +225,18 @@ static void ask_group(struct engine_home *home, struct group *group, size_t *tot
 
 void engine_home_ask(struct engine_home *home, int *counts, int *bytes, const int32_t **asks)
 {
-    size_t total = 0, place = 0;
+    size_t round = engine_round_bytes(home->nodes), total = 0, place = 0;
 
     home->ask_count = 0;
     memset(home->from_node, 0, (size_t)home->nodes * sizeof(*home->from_node));
     memset(counts, 0, (size_t)home->nodes * sizeof(*counts));
-    for (size_t i = home->first; i < home->group_count && total < ENGINE_ROUND_BYTES; i++)
+    for (size_t i = home->first; i < home->group_count && total < round; i++)
         ask_group(home, &home->groups[i], &total);
     /* By node; those of one node stay in their order. */
     for (size_t i = 0; i < home->ask_count; i++)
         counts[home->pieces[home->chosen[i]].node]++;
     for (int i = 0; i < home->nodes; i++) {
-        bytes[i] = (int)home->from_node[i];
+        bytes[i] = i == home->node ? 0 : (int)home->from_node[i];
         home->from_node[i] = place;
         place += (size_t)counts[i];
     }
@@ -265,21 +265,31 @@ static struct group *group_of(const struct engine_home *home, int64_t block)
     return &home->groups[low];
 }
 
-void engine_home_take(struct engine_home *home, const char *pieces)
+/* Lays a piece that has come over its block. */
+static void take_piece(struct engine_home *home, const struct piece *piece, const char *bytes)
+{
+    struct group *group = group_of(home, piece->block);
+    size_t in_group = (size_t)(piece->block % ENGINE_GROUP);
+
+    group->missing--;
+    if (group->data != NULL)
+        set_error(group, in_group, in_group,
+                  engine_piece_lay(bytes, (size_t)piece->bytes,
+                                   group->mask + in_group * MPIIO_BLOCK_WORDS,
+                                   group->data + in_group * BLOCK_SIZE));
+}
+
+void engine_home_take(struct engine_home *home, const char *pieces,
+                      const char *(*own)(void *argument, int32_t place), void *argument)
 {
     for (size_t i = 0; i < home->ask_count; i++) {
         const struct piece *piece = &home->pieces[home->asked[i]];
-        struct group *group = group_of(home, piece->block);
-        size_t in_group = (size_t)(piece->block % ENGINE_GROUP);
 
-        group->missing--;
-        if (group->data != NULL) {
-            int error = engine_piece_lay(pieces, (size_t)piece->bytes,
-                                         group->mask + in_group * MPIIO_BLOCK_WORDS,
-                                         group->data + in_group * BLOCK_SIZE);
-
-            set_error(group, in_group, in_group, error);
+        if (piece->node == home->node) {
+            take_piece(home, piece, own(argument, piece->place));
+            continue;
         }
+        take_piece(home, piece, pieces);
         pieces += piece->bytes;
     }
     home->ask_count = 0;

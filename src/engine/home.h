@@ -23,8 +23,17 @@
 #define ENGINE_GROUP 4
 #define ENGINE_OPEN  16
 
-/* What is in flight to or from a node in one round, in bytes; more only where one piece is. */
-#define ENGINE_ROUND_BYTES ((size_t)64 << 20)
+/*
+ * What is in flight to or from a node in one round, in bytes; more only where one piece is. Memory
+ * that is new to the engine costs more than what is copied to it, so it is little; but of many
+ * nodes, each has 64 KiB of it.
+ */
+static inline size_t engine_round_bytes(int nodes)
+{
+    size_t least = (size_t)4 << 20, most = (size_t)64 << 20, bytes = (size_t)nodes << 16;
+
+    return bytes < least ? least : bytes > most ? most : bytes;
+}
 
 /* The node that is home of block. */
 static inline int engine_home_of(int64_t block, int nodes)
@@ -54,14 +63,19 @@ void engine_home_free(struct engine_home *home);
 /*
  * Chooses the pieces to ask for in the next round: counts[i] of node i, by their place among
  * what it announced, one node's behind another's in asks, which is the home's. bytes[i] is how long
- * they are together. Fewer than ENGINE_ROUND_BYTES in all, or one piece; at least one as long as
- * any is missing, and of each node at most its share, so that no node sends much more than that.
- * Local.
+ * they are together, 0 for this node itself, whose pieces do not travel. Fewer than
+ * engine_round_bytes in all, or one piece; at least one as long as any is missing, and of each node
+ * at most its share, so that no node sends much more than that. Local.
  */
 void engine_home_ask(struct engine_home *home, int *counts, int *bytes, const int32_t **asks);
 
-/* Merges the pieces that were asked for last: they lie in the order of asks. Local. */
-void engine_home_take(struct engine_home *home, const char *pieces);
+/*
+ * Merges the pieces that were asked for last: those of other nodes lie in the order of asks in
+ * pieces; own(argument, place) returns this node's own with that place, to be used before the next
+ * call. Local.
+ */
+void engine_home_take(struct engine_home *home, const char *pieces,
+                      const char *(*own)(void *argument, int32_t place), void *argument);
 
 /*
  * Stores the groups of which all pieces are there. Collective. Returns true as long as pieces are

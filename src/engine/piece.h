@@ -18,6 +18,9 @@
 /* What may be written behind a piece when it is made. */
 #define ENGINE_PIECE_SLACK MPIIO_MASK_SLACK
 
+/* No piece is longer: its mask is the longest list. */
+#define ENGINE_PIECE_MOST (MPIIO_SLOT_SIZE + 64)
+
 /* How a block is packed. */
 struct engine_shape {
     uint32_t first_word; /* of the mask */
@@ -29,7 +32,7 @@ struct engine_shape {
 /* The shortest shape for what slot has. */
 struct engine_shape engine_shape_of(const struct mpiio_slot *slot);
 
-/* The length in bytes of a piece of that shape; less than 2^21. */
+/* The length in bytes of a piece of that shape; at most ENGINE_PIECE_MOST. */
 size_t engine_piece_size(const struct engine_shape *shape);
 
 /* Makes the piece at to, which is aligned to 8 bytes, has its length and ENGINE_PIECE_SLACK more.
