@@ -348,6 +348,7 @@ static void add_counters(struct fs_cluster *cluster, const struct mpiio_epoch_co
     sum->store_map_bytes += more->store_map_bytes;
     sum->store_read_bytes += more->store_read_bytes;
     sum->rounds += more->rounds;
+    sum->left_blocks += more->left_blocks;
     pthread_mutex_unlock(&cluster->lock);
 }
 
@@ -434,23 +435,43 @@ static int freeze(struct fs_session *session, struct mpiio_frozen **frozen, size
     return session->back != NULL ? mpiio_back_freeze(session->back, frozen, count) : 0;
 }
 
-/* Runs the epoch with what is frozen: as exchange. blocks: the first error of a block. */
+/* What became of the blocks, for write-back and for those who wait. */
+static void take_errors(const struct mpiio_run_block *list, uint32_t count, int32_t *errors,
+                        struct fs_stored *stored)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (errors[i] == -EAGAIN && list[i].may_wait) {
+            stored->left = true;
+            continue;
+        }
+        /* Else nobody would be told. */
+        if (errors[i] == -EAGAIN)
+            errors[i] = -EIO;
+        if (stored->blocks == 0)
+            stored->blocks = errors[i];
+    }
+}
+
+/* Runs the epoch with what is frozen: as exchange. */
 static int store_frozen(struct fs_session *session, struct mpiio_message_run *run,
-                        const struct mpiio_frozen *frozen, int *status, int *blocks)
+                        const struct mpiio_frozen *frozen, bool may_wait, int *status,
+                        struct fs_stored *stored)
 {
     struct mpiio_run_block *list = calloc((size_t)run->count + 1, sizeof(*list));
     int32_t *errors = calloc((size_t)run->count + 1, sizeof(*errors));
     int failed = list == NULL || errors == NULL ? -ENOMEM : 0;
 
     for (uint32_t i = 0; i < run->count && failed == 0; i++)
-        list[i] =
-            (struct mpiio_run_block){.block = frozen[i].block, .slot = (uint32_t)frozen[i].slot};
+        list[i] = (struct mpiio_run_block){.block = frozen[i].block,
+                                           .slot = (uint32_t)frozen[i].slot,
+                                           .may_wait = may_wait && !frozen[i].tried};
     if (failed == 0)
         failed = exchange(session, run, list, errors, status);
-    for (uint32_t i = 0; i < run->count && failed == 0 && *blocks == 0; i++)
-        *blocks = errors[i];
-    if (failed == 0 && session->back != NULL)
-        mpiio_back_resolve(session->back, errors);
+    if (failed == 0) {
+        take_errors(list, run->count, errors, stored);
+        if (session->back != NULL)
+            mpiio_back_resolve(session->back, errors);
+    }
     free(list);
     free(errors);
     return failed;
@@ -463,7 +484,8 @@ static const char *why_lost(int error)
     return error == -EPIPE ? "its engine has ended" : strerror(-error);
 }
 
-int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int *blocks)
+int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool may_wait,
+                     struct fs_stored *stored)
 {
     struct mpiio_message_run run = {.epoch = epoch, .sync = sync};
     struct mpiio_frozen *frozen;
@@ -474,12 +496,12 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int 
     int result = 0, failed;
 
     run.count = (uint32_t)count;
-    *blocks = frozen_error;
+    *stored = (struct fs_stored){.blocks = frozen_error};
     if (frozen_error != 0) {
         /* The others wait for this node all the same: it joins with nothing. */
         failed = exchange(session, &run, NULL, NULL, &result);
     } else {
-        failed = store_frozen(session, &run, frozen, &result, blocks);
+        failed = store_frozen(session, &run, frozen, may_wait, &result, stored);
         free(frozen);
     }
     /* What is frozen stays so: this node will store it alone. */

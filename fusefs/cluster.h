@@ -56,12 +56,19 @@ int fs_cluster_meet(struct fs_session *session);
 /* This node is mounted: waits until all are. An exit status: 1: some node is not to be. */
 int fs_cluster_await_start(struct fs_session *session);
 
+/* What became of this node's data in an epoch. */
+struct fs_stored {
+    int blocks; /* the first error, negative; it is kept, to be tried again */
+    bool left;  /* some was left dirty, as it may wait */
+};
+
 /*
  * This node's part of an epoch: hands what is dirty to the engine, which stores it with the others.
- * Returns 0 or the negative errno of the epoch as a whole; blocks gets the first error of this
- * node's data. The flusher's.
+ * With may_wait, nobody here waits for it: blocks that are not whole yet and were not tried before
+ * may be left. Returns 0 or the negative errno of the epoch as a whole. The flusher's.
  */
-int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, int *blocks);
+int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool may_wait,
+                     struct fs_stored *stored);
 
 /* The engine's end of stream can be waited for on this descriptor; -1: not any more. The flusher's.
  */

@@ -281,13 +281,14 @@ static void answer(struct fs_flusher *flusher, struct fs_waiter *waiter,
 /* A flush is over: all that was taken for it is stored unless an error says otherwise. */
 static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
 {
-    const struct fs_flushed flushed = {.status = epoch->status, .blocks = flusher->blocks};
+    const struct fs_flushed flushed = {.status = epoch->status, .blocks = flusher->stored.blocks};
+    bool all = flushed.blocks == 0 && !flusher->stored.left;
     struct fs_waiter *waiter;
 
     pthread_mutex_lock(&flusher->lock);
-    if (flushed.blocks == 0)
+    if (all)
         flusher->flushed = flusher->taken;
-    if (flushed.blocks == 0 && epoch->status == 0 && epoch->sync)
+    if (all && epoch->status == 0 && epoch->sync)
         flusher->synced = flusher->taken;
     flusher->epochs = epoch->number > 0 ? epoch->number : flusher->epochs;
     waiter = take_waiters(flusher, epoch->number, epoch->sync);
@@ -295,18 +296,36 @@ static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     if (epoch->sync && epoch->status != 0)
         fs_sync_failed(flusher->session, epoch->status);
     /* What is still dirty is tried again when its time has come. */
-    if (flushed.blocks != 0)
+    if (!all)
         atomic_store(&flusher->armed, true);
     answer(flusher, waiter, &flushed);
+}
+
+/*
+ * Whether somebody on this node waits for the epoch. Whoever comes later, while it runs, waits for
+ * the next one.
+ */
+static bool is_awaited(struct fs_flusher *flusher, uint64_t epoch)
+{
+    const struct fs_waiter *waiter;
+
+    pthread_mutex_lock(&flusher->lock);
+    waiter = flusher->first;
+    while (waiter != NULL && waiter->after >= epoch)
+        waiter = waiter->next;
+    pthread_mutex_unlock(&flusher->lock);
+    return waiter != NULL;
 }
 
 static void run_epoch(struct fs_flusher *flusher, const struct fs_epoch *epoch)
 {
     struct fs_session *session = flusher->session;
+    bool may_wait = !epoch->sync && !flusher->aged && !is_awaited(flusher, epoch->number);
     int status;
 
+    flusher->aged = false;
     flusher->taken = atomic_load(&flusher->writes);
-    status = fs_cluster_store(session, epoch->number, epoch->sync, &flusher->blocks);
+    status = fs_cluster_store(session, epoch->number, epoch->sync, may_wait, &flusher->stored);
     /* Whoever opens a slice from now on sees what the nodes have stored. */
     atomic_fetch_add(&flusher->changes, 1);
     mpiio_peers_epoch_done(session->cluster.peers, epoch->number, status);
@@ -343,7 +362,7 @@ static void store_alone(struct fs_flusher *flusher)
         flushed.blocks = mpiio_back_store_all(session->back);
     if (epoch.sync)
         epoch.status = flushed.status = fs_sync_file(session, false);
-    flusher->blocks = flushed.blocks;
+    flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
     atomic_fetch_add(&flusher->changes, 1);
     conclude(flusher, &epoch);
     answer(flusher, waiter, &flushed);
@@ -427,11 +446,14 @@ static void *work(void *data)
     struct fs_flusher *flusher = data;
     int64_t deadline = 0;
     struct work found = {0};
+    bool due;
 
     while (!found.stop) {
         deadline = set_timer(flusher, deadline);
         await(flusher, deadline);
-        found = look(flusher, is_due(flusher, &deadline));
+        due = is_due(flusher, &deadline);
+        flusher->aged = flusher->aged || due;
+        found = look(flusher, due);
         /* The end of one epoch and the beginning of the next may come together. */
         if (found.over.due)
             conclude(flusher, &found.over);

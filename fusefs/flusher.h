@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cluster.h"
+
 struct fs_session;
 struct fs_handle;
 struct fs_waiter;
@@ -83,9 +85,10 @@ struct fs_flusher {
     uint64_t flushed, synced;       /* writes that are in the file, on the device; lock: lock */
     uint64_t epochs;                /* the last that was finished; lock: lock */
 
-    uint64_t taken; /* writes that are in the flush under way; the thread's */
-    int blocks;     /* the first error of its blocks; the thread's */
-    bool through;   /* write-back writes through; the thread's */
+    uint64_t taken;          /* writes that are in the flush under way; the thread's */
+    struct fs_stored stored; /* what came of it; the thread's */
+    bool aged;               /* something was dirty for flush_interval; the thread's */
+    bool through;            /* write-back writes through; the thread's */
 };
 
 /* Sets it up, without its thread. 0 or a negative errno. */

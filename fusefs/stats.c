@@ -134,6 +134,7 @@ static void print_cluster(struct fs_session *session, FILE *out)
         {"store_map_bytes", &sum.store_map_bytes},
         {"fill_read_bytes", &sum.store_read_bytes},
         {"rounds", &sum.rounds},
+        {"left_blocks", &sum.left_blocks},
     };
 
     if (!fs_cluster_is_on(cluster))

@@ -237,7 +237,8 @@ int mpiio_back_freeze(struct mpiio_back *back, struct mpiio_frozen **frozen, siz
     error = list == NULL ? -ENOMEM : freeze(back);
     for (size_t i = 0; i < *count && error == 0; i++)
         list[i] = (struct mpiio_frozen){.block = back->frozen->list[i]->number,
-                                        .slot = back->frozen->list[i]->slot};
+                                        .slot = back->frozen->list[i]->slot,
+                                        .tried = back->frozen->list[i]->tried};
     pthread_rwlock_unlock(&back->gate);
     if (error != 0)
         free(list);

@@ -122,6 +122,7 @@ bool mpiio_back_is_empty(struct mpiio_back *back);
 struct mpiio_frozen {
     int64_t block;
     int slot;
+    bool tried; /* some of it was frozen before, and stayed dirty */
 };
 
 /*
@@ -134,7 +135,8 @@ int mpiio_back_freeze(struct mpiio_back *back, struct mpiio_frozen **frozen, siz
 /*
  * The frozen generation is dealt with: errors has for each of its blocks, in their order, 0 where
  * all of it is stored in the file, else the negative errno; NULL: all are stored. What is not
- * stored stays dirty and the slices that have data there are told (mpiio_back_error).
+ * stored stays dirty and the slices that have data there are told (mpiio_back_error); but not for
+ * -EAGAIN, which is for what was not tried yet: no block that was.
  */
 void mpiio_back_resolve(struct mpiio_back *back, const int *errors);
 

@@ -15,6 +15,7 @@ struct mpiio_block {
     int64_t number; /* it begins at displacement number * MPIIO_BLOCK_SIZE */
     int slot;
     bool kept;                /* the slot's memory was kept for reuse; lock: table */
+    bool tried;               /* it was frozen before, and stayed dirty; lock: the gate */
     int error;                /* what came of storing it; while it is frozen, its storer's */
     struct mpiio_block *next; /* in a bucket; lock: table */
     pthread_rwlock_t

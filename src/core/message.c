@@ -16,7 +16,7 @@
 #define BLOCK_LAST (INT64_MAX >> 20)
 
 /* Of a list in one message: what fits beside its type and its length. */
-#define BLOCK_BYTES      12
+#define BLOCK_BYTES      16
 #define BLOCKS_A_MESSAGE ((MPIIO_MESSAGE_MAX - 8) / BLOCK_BYTES)
 #define ERRORS_A_MESSAGE ((MPIIO_MESSAGE_MAX - 8) / (uint32_t)sizeof(int32_t))
 
@@ -306,6 +306,7 @@ int mpiio_channel_send_run(struct mpiio_channel *channel, const struct mpiio_mes
         for (uint32_t end = i + count; i < end; i++) {
             put_u64(&wire, (uint64_t)blocks[i].block);
             put_u32(&wire, blocks[i].slot);
+            put_u32(&wire, blocks[i].may_wait);
         }
         error = transmit(channel, &wire, -1);
     }
@@ -438,6 +439,7 @@ int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_run
         for (; part > 0; part--, blocks++) {
             blocks->block = (int64_t)get_u64(&wire);
             blocks->slot = get_u32(&wire);
+            blocks->may_wait = get_u32(&wire) != 0;
             if (blocks->block < 0 || blocks->block > BLOCK_LAST)
                 return -EPROTO;
         }

@@ -107,6 +107,7 @@ struct mpiio_epoch_counters {
     uint64_t store_map_bytes;  /* those of stored_bytes that were scattered into mappings */
     uint64_t store_read_bytes; /* read from the file for it: none, as stores are exact */
     uint64_t rounds;           /* of the exchange */
+    uint64_t left_blocks;      /* of this node's, that were left dirty as they may wait */
 };
 
 struct mpiio_message_result {
@@ -129,10 +130,15 @@ struct mpiio_message {
     };
 };
 
-/* A dirty block: its number in the file, and the slot that holds it. */
+/*
+ * A dirty block: its number in the file, and the slot that holds it. One that may wait is left
+ * dirty (its error is -EAGAIN) if what all nodes have of it has gaps between short runs, which
+ * others may be about to fill.
+ */
 struct mpiio_run_block {
     int64_t block;
     uint32_t slot;
+    bool may_wait;
 };
 
 struct mpiio_channel;

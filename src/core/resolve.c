@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "back_private.h"
 
+#include <errno.h>
 #include <search.h>
 
 #include "guard.h"
@@ -56,6 +57,7 @@ static bool keep(struct mpiio_back *back, struct mpiio_block *block)
         mpiio_blocks_add(back->active, block);
     else
         merge_under(back, active, block);
+    (active == NULL ? block : active)->tried = true;
     return active == NULL;
 }
 
@@ -78,6 +80,12 @@ static void end_round(const void *node, VISIT visit, void *closure)
     holder->unsaved = holder->round;
 }
 
+/* Of one that was left for another time nobody needs to know. */
+static bool is_failed(const struct mpiio_block *block)
+{
+    return block->error != 0 && block->error != -EAGAIN;
+}
+
 /*
  * What was not stored the last time was in this generation too: who has no error in it has none.
  */
@@ -91,7 +99,7 @@ static void tell_holders(struct mpiio_back *back)
     for (size_t i = 0; i < blocks->count; i++) {
         struct mpiio_block *block = blocks->list[i];
 
-        if (block->error == 0)
+        if (!is_failed(block))
             continue;
         if (block->holders.everyone)
             for_everyone = block;
@@ -103,13 +111,23 @@ static void tell_holders(struct mpiio_back *back)
     pthread_mutex_unlock(&back->table);
 }
 
-static size_t count_failed(const struct mpiio_blocks *blocks)
-{
-    size_t failed = 0;
+/* What came of the blocks of a generation. */
+struct outcome {
+    size_t stored, failed, left;
+};
 
-    for (size_t i = 0; i < blocks->count; i++)
-        failed += blocks->list[i]->error != 0;
-    return failed;
+static struct outcome count_outcome(const struct mpiio_blocks *blocks)
+{
+    struct outcome outcome = {0};
+
+    for (size_t i = 0; i < blocks->count; i++) {
+        const struct mpiio_block *block = blocks->list[i];
+
+        *(block->error == 0  ? &outcome.stored
+          : is_failed(block) ? &outcome.failed
+                             : &outcome.left) += 1;
+    }
+    return outcome;
 }
 
 /* Empties the frozen generation. Returns the blocks whose slots are to be freed, chained. */
@@ -132,18 +150,18 @@ static struct mpiio_block *split(struct mpiio_back *back)
     return dropped;
 }
 
-static void end_generation(struct mpiio_back *back, size_t count, size_t failed)
+static void end_generation(struct mpiio_back *back, struct outcome outcome)
 {
     pthread_mutex_lock(&back->state);
-    if (failed > 0 && back->frozen_end > back->active_end)
+    if (outcome.failed + outcome.left > 0 && back->frozen_end > back->active_end)
         back->active_end = back->frozen_end;
     back->frozen_end = 0;
     back->busy = false;
-    back->failing = failed > 0;
+    back->failing = outcome.failed > 0;
     clock_gettime(CLOCK_MONOTONIC, &back->retry);
     back->retry.tv_sec += RETRY_SECONDS;
-    back->stored += count - failed;
-    back->failed += failed;
+    back->stored += outcome.stored;
+    back->failed += outcome.failed;
     pthread_cond_broadcast(&back->changed);
     pthread_mutex_unlock(&back->state);
 }
@@ -204,16 +222,15 @@ static void free_slots(struct mpiio_back *back, struct mpiio_block *dropped)
 void mpiio_back_settle(struct mpiio_back *back)
 {
     struct mpiio_block *dropped;
-    size_t count, failed;
+    struct outcome outcome;
 
     pthread_rwlock_wrlock(&back->gate);
-    count = back->frozen->count;
-    failed = count_failed(back->frozen);
-    if (failed > 0 || back->failing)
+    outcome = count_outcome(back->frozen);
+    if (outcome.failed > 0 || back->failing)
         tell_holders(back);
     back->drops++;
     dropped = split(back);
-    end_generation(back, count, failed);
+    end_generation(back, outcome);
     pthread_rwlock_unlock(&back->gate);
     free_slots(back, dropped);
 }

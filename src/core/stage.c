@@ -129,6 +129,7 @@ static struct mpiio_block *active_block(struct mpiio_back *back, int64_t number)
     if (block == NULL && (slot = take_slot(back)) >= 0) {
         block = &back->block[slot];
         block->number = number;
+        block->tried = false;
         mpiio_blocks_add(back->active, block);
     }
     pthread_mutex_unlock(&back->table);

@@ -15,6 +15,7 @@ struct own {
     int64_t block;
     int home;
     uint32_t index; /* in the run's list */
+    bool may_wait;
     struct mpiio_slot slot;
     struct engine_shape shape;
 };
@@ -74,6 +75,7 @@ static int collect(struct epoch *epoch, const struct mpiio_message_run *run,
         own->block = blocks[i].block;
         own->home = engine_home_of(own->block, epoch->engine->nodes);
         own->index = i;
+        own->may_wait = blocks[i].may_wait;
         own->slot = mpiio_slots_get(slots, (int)blocks[i].slot);
         own->shape = engine_shape_of(&own->slot);
         epoch->counters->dirty_bytes += own->shape.dirty;
@@ -195,6 +197,15 @@ static int make_buffers(struct epoch *epoch)
                : -ENOMEM;
 }
 
+static struct engine_notice notice_of(const struct own *own)
+{
+    bool may_wait = own->may_wait && engine_shape_is_short(&own->shape);
+
+    return (struct engine_notice){.block = own->block,
+                                  .bytes = (int32_t)engine_piece_size(&own->shape),
+                                  .may_wait = may_wait ? (int32_t)own->shape.dirty : 0};
+}
+
 /* Collective: announces the pieces to their homes. Returns an error of this node's. */
 static int announce(struct epoch *epoch)
 {
@@ -202,8 +213,7 @@ static int announce(struct epoch *epoch)
     int error;
 
     for (size_t i = 0; i < epoch->own_count; i++)
-        epoch->sent[i] = (struct engine_notice){epoch->owns[i].block,
-                                                (int64_t)engine_piece_size(&epoch->owns[i].shape)};
+        epoch->sent[i] = notice_of(&epoch->owns[i]);
     MPI_Alltoallv(epoch->sent, epoch->own_counts, epoch->own_starts, engine->notice_type,
                   epoch->received, epoch->notice_counts, epoch->notice_starts, engine->notice_type,
                   engine->comm);
@@ -279,8 +289,10 @@ static void return_outcomes(struct epoch *epoch, int32_t *errors)
     engine_home_errors(epoch->home, received);
     MPI_Alltoallv(received, epoch->notice_counts, epoch->notice_starts, MPI_INT32_T, own,
                   epoch->own_counts, epoch->own_starts, MPI_INT32_T, epoch->engine->comm);
-    for (size_t i = 0; i < epoch->own_count; i++)
+    for (size_t i = 0; i < epoch->own_count; i++) {
         errors[epoch->owns[i].index] = own[i];
+        epoch->counters->left_blocks += own[i] == -EAGAIN;
+    }
 }
 
 /* Collective: the worst of the nodes' errors, each 0 or a negative errno. */

@@ -12,9 +12,6 @@
 #include "put.h"
 #include "store.h"
 
-/* Runs of so many bytes and more are stored by MPI_File_write_at_all, where that is used. */
-#define ENGINE_LONG_RUN (64 << 10)
-
 /* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. */
 struct engine_file {
     MPI_File mpi;              /* for long runs; MPI_FILE_NULL: they go to store */

@@ -20,8 +20,9 @@ struct piece {
     int64_t block;
     int32_t node;
     int32_t place; /* among what its node announced */
-    int64_t bytes;
-    size_t notice; /* its number among the notices of all nodes */
+    int32_t bytes;
+    int32_t may_wait; /* as announced */
+    size_t notice;    /* its number among the notices of all nodes */
 };
 
 enum group_state { GROUP_CLOSED, GROUP_OPEN, GROUP_DONE };
@@ -64,6 +65,12 @@ struct engine_home {
     struct mpiio_range ranges[RANGES];
 };
 
+static void skip_done(struct engine_home *home)
+{
+    while (home->first < home->group_count && home->groups[home->first].state == GROUP_DONE)
+        home->first++;
+}
+
 static int compare_pieces(const void *left, const void *right)
 {
     const struct piece *a = left, *b = right;
@@ -73,24 +80,53 @@ static int compare_pieces(const void *left, const void *right)
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
+/* Whether the pieces [first, end), all that there are of a block, are left for another flush. */
+static bool are_left(const struct engine_home *home, size_t first, size_t end)
+{
+    int64_t dirty = 0;
+
+    for (size_t i = first; i < end; i++) {
+        if (home->pieces[i].may_wait == 0)
+            return false;
+        dirty += home->pieces[i].may_wait;
+    }
+    return dirty < MPIIO_BLOCK_SIZE;
+}
+
+/* The group of block, a new one where the last is not. */
+static struct group *last_group(struct engine_home *home, int64_t block)
+{
+    struct group *group = home->groups + home->group_count - 1;
+
+    if (home->group_count > 0 && group->number == block / ENGINE_GROUP)
+        return group;
+    group = &home->groups[home->group_count++];
+    group->number = block / ENGINE_GROUP;
+    /* Until something is missing. */
+    group->state = GROUP_DONE;
+    return group;
+}
+
 /* Groups the sorted pieces. */
 static void make_groups(struct engine_home *home)
 {
-    struct group *group = NULL;
-
-    for (size_t i = 0; i < home->piece_count; i++) {
-        int64_t block = home->pieces[i].block;
+    for (size_t first = 0, end; first < home->piece_count; first = end) {
+        int64_t block = home->pieces[first].block;
+        struct group *group = last_group(home, block);
         size_t in_group = (size_t)(block % ENGINE_GROUP);
 
-        if (group == NULL || group->number != block / ENGINE_GROUP) {
-            group = &home->groups[home->group_count++];
-            group->number = block / ENGINE_GROUP;
+        for (end = first; end < home->piece_count && home->pieces[end].block == block;)
+            end++;
+        if (are_left(home, first, end)) {
+            group->error[in_group] = -EAGAIN;
+            continue;
         }
-        if (group->end[in_group] == 0)
-            group->next[in_group] = i;
-        group->end[in_group] = i + 1;
-        group->missing++;
+        group->next[in_group] = first;
+        group->end[in_group] = end;
+        group->missing += end - first;
+        group->state = GROUP_CLOSED;
     }
+    skip_done(home);
 }
 
 static int take_notices(struct engine_home *home, const struct engine_notice *notices,
@@ -105,7 +141,8 @@ static int take_notices(struct engine_home *home, const struct engine_notice *no
             if (notice->block < 0 || engine_home_of(notice->block, home->nodes) != home->node ||
                 notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST)
                 return -EPROTO;
-            home->pieces[total] = (struct piece){notice->block, node, i, notice->bytes, total};
+            home->pieces[total] =
+                (struct piece){notice->block, node, i, notice->bytes, notice->may_wait, total};
         }
     }
     qsort(home->pieces, total, sizeof(*home->pieces), compare_pieces);
@@ -194,8 +231,7 @@ static void close_group(struct engine_home *home, struct group *group)
     if (group->data != NULL)
         home->spare[home->spare_count++] = group->data;
     group->data = NULL;
-    while (home->first < home->group_count && home->groups[home->first].state == GROUP_DONE)
-        home->first++;
+    skip_done(home);
 }
 
 /* Asks for pieces of group as far as the round has room: total is what is asked of all nodes. */

@@ -41,18 +41,20 @@ static inline int engine_home_of(int64_t block, int nodes)
     return (int)(block / ENGINE_GROUP % nodes);
 }
 
-/* A piece that a node has announced. */
+/* A piece that a node has announced. MPI sends it as two int64_t. */
 struct engine_notice {
     int64_t block;
-    int64_t bytes; /* its length */
+    int32_t bytes;    /* its length */
+    int32_t may_wait; /* its dirty bytes, in short runs, if it may be left; else 0 */
 };
 
 struct engine_home;
 
 /*
  * Makes the home of pieces that the nodes have announced: counts[i] of them by node i, ascending by
- * block, one node's behind another's in notices, which is borrowed. 0, -ENOMEM, or -EPROTO where
- * they are not for this home (node). Local.
+ * block, one node's behind another's in notices, which is borrowed. Blocks of which all
+ * pieces may wait, and that these do not fill, are left: nobody is asked for them, and their error
+ * is -EAGAIN. 0, -ENOMEM, or -EPROTO where notices are not for this home (node). Local.
  */
 int engine_home_new(int node, int nodes, const struct engine_notice *notices, const int *counts,
                     struct engine_home **home);

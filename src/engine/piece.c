@@ -64,6 +64,11 @@ struct engine_shape engine_shape_of(const struct mpiio_slot *slot)
     return shape;
 }
 
+bool engine_shape_is_short(const struct engine_shape *shape)
+{
+    return shape->words > 0 || shape->dirty < shape->runs * ENGINE_LONG_RUN;
+}
+
 static void list_runs(const struct mpiio_slot *slot, struct run *list)
 {
     struct mpiio_mask_run run = {0};

@@ -2,6 +2,7 @@
 #ifndef ENGINE_PIECE_H
 #define ENGINE_PIECE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,9 @@
  * so that pieces behind each other in a buffer are aligned. All functions are local; nobody may
  * change the slot of a piece between the first and the last of them.
  */
+
+/* Runs of so many bytes and more are stored by MPI_File_write_at_all, where that is used. */
+#define ENGINE_LONG_RUN ((size_t)64 << 10)
 
 /* What may be written behind a piece when it is made. */
 #define ENGINE_PIECE_SLACK MPIIO_MASK_SLACK
@@ -31,6 +35,9 @@ struct engine_shape {
 
 /* The shortest shape for what slot has. */
 struct engine_shape engine_shape_of(const struct mpiio_slot *slot);
+
+/* Whether its runs are shorter than that, on average. */
+bool engine_shape_is_short(const struct engine_shape *shape);
 
 /* The length in bytes of a piece of that shape; at most ENGINE_PIECE_MOST. */
 size_t engine_piece_size(const struct engine_shape *shape);

@@ -132,9 +132,9 @@ nothing_left() {
 
 @test "engine: a node that has nothing takes part" {
     old_file 0
-    flush 3 --mode=lonely --blocks=13
+    flush 3 --mode=full --lonely --blocks=13
     [ "$(jq -s '.[1].dirty_bytes' report0)" -eq 0 ]
-    [ "$(total stored_bytes)" -eq $((13 << 20)) ]
+    [ "$(total stored_bytes)" -eq $((4 << 20)) ]
 }
 
 @test "engine: what does not fit a round goes in several, and the same node wins" {
@@ -148,6 +148,31 @@ nothing_left() {
     flush 2 --mode=sparse --blocks=120
     [ "$(total rounds)" -gt 2 ]
     [ "$(total stored_bytes)" -eq "$(total dirty_bytes)" ]
+}
+
+@test "engine: blocks with gaps between short runs are left where they may wait, and then stored" {
+    old_file 100
+    # One node's half is missing: nothing of it travels, until it may not wait any more.
+    flush 2 --mode=interleave --blocks=12 --lonely --may-wait
+    [ "$(total left_blocks)" -eq 12 ]
+    [ "$(total sent_bytes)" -eq 0 ]
+    [ "$(total stored_bytes)" -eq 0 ]
+    [ "$(total failed)" -eq 12 ]
+    [ "$(total errno)" -eq 11 ] # EAGAIN
+    [ "$(total stored_bytes 2)" -eq $((6 << 20)) ]
+    [ "$(total left_blocks 2)" -eq 0 ]
+}
+
+@test "engine: blocks that are whole, in long runs, or of a node that cannot wait are not left" {
+    local mode
+    for mode in interleave full sparse; do
+        rm -f field.dat*
+        old_file 100
+        # A node that cannot wait is in all blocks, but for mode full.
+        flush 2 "--mode=$mode" --blocks=12 --may-wait=$([ "$mode" = sparse ] && echo 1)
+        [ "$(total left_blocks)" -eq 0 ]
+        [ "$(total stored_bytes)" -eq "$(total dirty_bytes)" ]
+    done
 }
 
 @test "engine: hints reach MPI-IO, but for those that would read, modify and write back" {

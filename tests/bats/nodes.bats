@@ -124,6 +124,7 @@ assert os.stat("f.dat").st_size == 0 or time.monotonic() - begin > 0.9
 await_true(lambda: open("f.dat", "rb").read() == b"0123456789abcdef")
 await_true(lambda: json.load(open("m0/.mpiio/stats.json"))["dirty_bytes"] == 0)
 END
+    [ "$(stat_sum .cluster.left_blocks)" -eq 0 ]
     stop_nodes
 }
 
@@ -147,6 +148,33 @@ assert open("f.dat", "rb").read() == merged(parts, 4096) * 16
 END
     [ "$(stat_sum .cluster.stored_bytes)" -eq $((64 << 20)) ]
     [ "$(stat_of dirty_memory m0)" -eq 0 ]
+    stop_nodes
+}
+
+@test "nodes: what a node has no room for waits for what another writes beside it, if nobody else waits" {
+    spec 8 2
+    start_nodes 2 -o dirty_max=8M,flush_interval=0
+    python <<'END'
+parts = [slice_of(rank, 29 << 16, 7) for rank in range(2)]
+def sums(key):
+    return sum(json.load(open(f"m{node}/.mpiio/stats.json"))["cluster"][key] for node in range(2))
+files = [os.open(f"m{rank}/rank{rank}", os.O_WRONLY) for rank in range(2)]
+# The last of them is more than half of dirty_max has room for.
+for i in range(29):
+    os.pwrite(files[0], parts[0][i << 16:(i + 1) << 16], i << 16)
+await_true(lambda: sums("left_blocks") == 4)
+assert sums("stored_bytes") == 0
+for i in range(29):
+    os.pwrite(files[1], parts[1][i << 16:(i + 1) << 16], i << 16)
+await_true(lambda: sums("stored_bytes") == 29 << 17)
+assert sums("merged_runs") == 1
+assert open("f.dat", "rb").read() == merged(parts, 8)
+# Nobody writes beside this one: a second flush stores it, and a sync does so at once.
+os.pwrite(files[0], parts[1][:8], 0)
+assert open("f.dat", "rb").read(8) == parts[0][:8]
+os.fsync(files[0])
+assert open("f.dat", "rb").read(8) == parts[1][:8]
+END
     stop_nodes
 }
 

@@ -30,8 +30,10 @@ struct fake {
     int fail_node;    /* the node that goes wrong; -1: none does */
     const char *fail; /* how and when */
     const char *wait; /* a file to wait for after an epoch with errors */
+    bool again;       /* what was not stored is handed in once more */
     bool tells_engine;
     bool no_check; /* of the file */
+    bool may_wait; /* all blocks may, the first time; what is left is handed in again */
     bool idle;     /* measure what the engine spends while there is nothing to do */
 };
 
@@ -82,6 +84,12 @@ static void set_option(struct fake *fake, const char *name, const char *value)
         fake->fail = value;
     } else if (strcmp(name, "--wait") == 0) {
         fake->wait = value;
+        fake->again = true;
+    } else if (strcmp(name, "--lonely") == 0) {
+        fake->model.lonely = true;
+    } else if (strcmp(name, "--may-wait") == 0) {
+        fake->again = true;
+        fake->may_wait = value[0] == '\0' || (uint32_t)atoi(value) == fake->model.node;
     } else if (strcmp(name, "--no-check") == 0) {
         fake->no_check = true;
     } else if (strcmp(name, "--idle") == 0) {
@@ -232,10 +240,10 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_b
             ", \"received_bytes\": %" PRIu64 ", \"merged_runs\": %" PRIu64
             ", \"stored_bytes\": %" PRIu64 ", \"store_calls\": %" PRIu64
             ", \"store_map_bytes\": %" PRIu64 ", \"store_read_bytes\": %" PRIu64
-            ", \"rounds\": %" PRIu64 "}\n",
+            ", \"rounds\": %" PRIu64 ", \"left_blocks\": %" PRIu64 "}\n",
             epoch, count, failed, -worst, -message.result.error, c->dirty_bytes, c->sent_bytes,
             c->received_bytes, c->merged_runs, c->stored_bytes, c->store_calls, c->store_map_bytes,
-            c->store_read_bytes, c->rounds);
+            c->store_read_bytes, c->rounds, c->left_blocks);
     fflush(fake->report);
     return failed;
 }
@@ -260,7 +268,8 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_run_block *bloc
         struct mpiio_slot slot = mpiio_slots_get(&fake->slots, i);
 
         if (mpiio_slot_touched(&slot, 0, (size_t)MPIIO_BLOCK_SIZE))
-            blocks[count++] = (struct mpiio_run_block){model_block(&fake->model, i), (uint32_t)i};
+            blocks[count++] =
+                (struct mpiio_run_block){model_block(&fake->model, i), (uint32_t)i, fake->may_wait};
     }
     /* In no order: the list need not have one. */
     for (uint32_t i = 0; i + 1 < count; i += 2) {
@@ -272,14 +281,14 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_run_block *bloc
     return count;
 }
 
-/* Hands in again what has failed. */
+/* Hands in again what has failed or was left, and may not wait any more. */
 static uint32_t keep_failed(struct mpiio_run_block *blocks, uint32_t count, const int32_t *errors)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < count; i++)
         if (errors[i] != 0)
-            blocks[kept++] = blocks[i];
+            blocks[kept++] = (struct mpiio_run_block){blocks[i].block, blocks[i].slot, false};
     return kept;
 }
 
@@ -295,8 +304,9 @@ static void run(struct fake *fake)
         uint32_t count = dirty(fake, i, blocks);
 
         run_epoch(fake, ++epoch, blocks, count, errors);
-        if (fake->wait != NULL) {
+        if (fake->wait != NULL)
             await_file(fake->wait);
+        if (fake->again) {
             count = keep_failed(blocks, count, errors);
             run_epoch(fake, ++epoch, blocks, count, errors);
         }

@@ -12,8 +12,7 @@
 
 enum model_mode model_mode(const char *name)
 {
-    static const char *const names[] = {"random", "interleave", "full",
-                                        "lonely", "sparse",     "overlap"};
+    static const char *const names[] = {"random", "interleave", "full", "sparse", "overlap"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(names[i], name) == 0)
@@ -85,6 +84,8 @@ static void runs_of(const struct model *model, int epoch, uint32_t node, int slo
     struct mpiio_mask_runs whole = {0, BLOCK, 1, 0};
     size_t stride = 8 * (size_t)model->nodes;
 
+    if (model->lonely && node != model->nodes - 1)
+        return;
     switch (model->mode) {
     case MODEL_RANDOM:
         if (below(&random, 3) == 0)
@@ -96,10 +97,6 @@ static void runs_of(const struct model *model, int epoch, uint32_t node, int slo
         break;
     case MODEL_FULL:
         if ((uint32_t)slot % model->nodes == node)
-            take(context, slot, whole);
-        break;
-    case MODEL_LONELY:
-        if (node == model->nodes - 1)
             take(context, slot, whole);
         break;
     case MODEL_OVERLAP:

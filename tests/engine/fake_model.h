@@ -14,7 +14,6 @@ enum model_mode {
     MODEL_RANDOM,     /* runs of all kinds in some of the blocks, also over other nodes' */
     MODEL_INTERLEAVE, /* node k of n has the k-th 8 bytes of every 8 n, in all blocks */
     MODEL_FULL,       /* whole blocks, dealt in turn */
-    MODEL_LONELY,     /* the last node alone has anything: whole blocks */
     MODEL_SPARSE,     /* blocks that lie far apart, a few bytes in each */
     MODEL_OVERLAP,    /* whole blocks: node 0 has all, the others the upper half */
 };
@@ -23,7 +22,8 @@ struct model {
     const char *path;
     enum model_mode mode;
     uint64_t seed;
-    int blocks; /* that may be dirty; also the number of slots */
+    int blocks;  /* that may be dirty; also the number of slots */
+    bool lonely; /* the last node alone has anything */
     uint32_t node;
     uint32_t nodes;
     unsigned char *image; /* what the file should be */

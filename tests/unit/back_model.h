@@ -18,6 +18,7 @@ struct layer {
     bool there[BYTES];
     unsigned char value[BYTES];
     bool wrote[BLOCKS][SLICES]; /* which slices have data in which block */
+    bool tried[BLOCKS];         /* it was frozen before, and stayed dirty */
 };
 
 struct model {
@@ -135,6 +136,7 @@ static inline void check_frozen(void)
         if (memchr(there, 1, (size_t)MPIIO_BLOCK_SIZE) == NULL)
             continue;
         assert_true(listed < model.count);
+        assert_int_equal(model.list[listed].tried, model.frozen.tried[block]);
         assert_int_equal(model.list[listed].block, block);
         slot = mpiio_slots_get(mpiio_back_slots(model.back), model.list[listed++].slot);
         for (int64_t i = 0; i < MPIIO_BLOCK_SIZE; i++)
@@ -158,6 +160,9 @@ static inline void freeze(void)
 /* Takes what is frozen of a block to the model's file, or under what is active. */
 static inline void settle_block(int64_t block, int error)
 {
+    const bool *there = model.frozen.there + block * MPIIO_BLOCK_SIZE;
+
+    model.active.tried[block] |= error != 0 && memchr(there, 1, (size_t)MPIIO_BLOCK_SIZE) != NULL;
     for (int64_t at = block * MPIIO_BLOCK_SIZE; at < (block + 1) * MPIIO_BLOCK_SIZE; at++) {
         if (!model.frozen.there[at])
             continue;
@@ -172,7 +177,7 @@ static inline void settle_block(int64_t block, int error)
     for (int i = 0; i < SLICES && error != 0; i++)
         if (model.frozen.wrote[block][i]) {
             model.active.wrote[block][i] = true;
-            model.unsaved[i] = error;
+            model.unsaved[i] = error != -EAGAIN ? error : model.unsaved[i];
         }
 }
 
@@ -206,7 +211,7 @@ static inline void resolve(void)
     int errors[BLOCKS], of_block[BLOCKS] = {0};
 
     for (size_t i = 0; i < model.count; i++) {
-        errors[i] = below(3) == 0 ? -ENOSPC : 0;
+        errors[i] = below(3) > 0 ? 0 : below(2) && !model.list[i].tried ? -EAGAIN : -ENOSPC;
         of_block[model.list[i].block] = errors[i];
         if (errors[i] == 0)
             store_block(&model.list[i]);

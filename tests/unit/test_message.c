@@ -147,6 +147,7 @@ static void carry_lists(struct pair *pair, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         lists.blocks[i].block = (INT64_MAX >> 20) - (int64_t)i * 1234577;
         lists.blocks[i].slot = count - i;
+        lists.blocks[i].may_wait = i % 3 == 0;
         lists.errors[i] = -(int32_t)(i % 200);
     }
     assert_int_equal(pthread_create(&thread, NULL, send_lists, &lists), 0);
@@ -166,6 +167,7 @@ static void carry_lists(struct pair *pair, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(blocks[i].block, lists.blocks[i].block);
         assert_int_equal(blocks[i].slot, lists.blocks[i].slot);
+        assert_int_equal(blocks[i].may_wait, lists.blocks[i].may_wait);
         assert_int_equal(errors[i], lists.errors[i]);
     }
     free(lists.blocks);
@@ -307,7 +309,7 @@ static void lists_that_do_not_fit_are_refused(void **state)
 {
     struct pair *pair = *state;
     struct mpiio_message_run run = {.count = 3};
-    struct mpiio_run_block blocks[3] = {{1, 1}, {2, 2}, {3, 3}};
+    struct mpiio_run_block blocks[3] = {{1, 1, false}, {2, 2, false}, {3, 3, false}};
     struct mpiio_message_result result = {.count = 1};
     struct mpiio_message message;
     int32_t errors[3] = {1, 0, 0};
