@@ -241,6 +241,11 @@ int mpiio_store_grow(struct mpiio_store *store, int64_t end)
     return is_unsupported(error) ? grow_by_writing(store, end) : error;
 }
 
+void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end)
+{
+    mpiio_behind_wrote(&store->behind, start, end, end - start);
+}
+
 int mpiio_store_sync(struct mpiio_store *store, bool data_only)
 {
     int result;

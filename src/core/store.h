@@ -38,6 +38,12 @@ int mpiio_store_open(const char *path, int flags, struct mpiio_store **store);
 void mpiio_store_close(struct mpiio_store *store);
 
 /*
+ * Notes that the bytes [start, end) of the file were written by other means than this store, so
+ * that they are on their way to the device before the next sync (behind.h). Thread-safe.
+ */
+void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end);
+
+/*
  * Waits until all data of the file that was written so far, through this store or otherwise, is on
  * the storage device: fsync(2), or fdatasync(2) with data_only. An error is the file's, and the
  * kernel tells it once a store. Thread-safe.

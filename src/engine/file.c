@@ -213,7 +213,11 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
     int result =
         MPI_File_write_at_all(file->mpi, displacement, memory, (int)length, MPI_BYTE, &status);
 
-    return length == 0 ? 0 : outcome(result, &status, length, counters);
+    int error = length == 0 ? 0 : outcome(result, &status, length, counters);
+
+    if (length > 0 && error == 0 && file->store != NULL)
+        mpiio_store_wrote(file->store, displacement, displacement + (int64_t)length);
+    return error;
 }
 
 static int64_t write_ranges(struct engine_file *file, const char *image, int64_t displacement,
@@ -259,7 +263,7 @@ int64_t engine_file_write(struct engine_file *file, const char *image, int64_t d
 int engine_file_sync(struct engine_file *file)
 {
     /* Either brings the whole file to the device, whoever of this machine wrote what. */
-    if (file->mpi != MPI_FILE_NULL)
-        return engine_error(MPI_File_sync(file->mpi));
-    return file->store != NULL ? mpiio_store_sync(file->store, false) : 0;
+    if (file->store != NULL)
+        return mpiio_store_sync(file->store, false);
+    return file->mpi != MPI_FILE_NULL ? engine_error(MPI_File_sync(file->mpi)) : 0;
 }
