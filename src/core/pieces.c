@@ -152,7 +152,7 @@ void mpiio_pieces_add(struct mpiio_pieces *pieces, struct mpiio_piece piece)
 
 struct map_work {
     const struct mpiio_pieces *pieces;
-    mpiio_kernel *kernel;
+    mpiio_pieces_kernel *kernel;
 };
 
 /*
@@ -196,7 +196,7 @@ static void map_pieces(void *argument)
     ignore_races(false);
 }
 
-int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_kernel *kernel)
+int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_pieces_kernel *kernel)
 {
     struct map_work work = {.pieces = pieces, .kernel = kernel};
     int64_t bytes = 0;

@@ -70,9 +70,9 @@ void mpiio_pieces_finish(struct mpiio_pieces *pieces);
  * the bytes moved, or -1 where the file is not mapped or a page of it was not there: then some of
  * the pieces, or parts of them, may have been moved.
  */
-typedef void mpiio_kernel(char *memory, char *mapped, size_t length, size_t count,
-                          ptrdiff_t stride);
-int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_kernel *kernel);
+typedef void mpiio_pieces_kernel(char *memory, char *mapped, size_t length, size_t count,
+                                 ptrdiff_t stride);
+int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_pieces_kernel *kernel);
 
 /* The displacements of the pieces' first byte and behind their last one. There is one at least. */
 void mpiio_pieces_bounds(const struct mpiio_pieces *pieces, int64_t *start, int64_t *end);

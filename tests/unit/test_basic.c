@@ -115,7 +115,7 @@ static struct vs_view_facts facts_of(const char *etype, const char *datarep)
 
 static void expect_size(const char *name, const char *datarep, size_t native, int64_t file)
 {
-    char etype[64];
+    char etype[68]; /* quotes around the longest spelling */
 
     snprintf(etype, sizeof(etype), "\"%s\"", name);
     struct vs_view_facts facts = facts_of(etype, datarep);
