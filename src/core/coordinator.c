@@ -297,8 +297,17 @@ void mpiio_coordinator_ready(struct mpiio_peers *peers)
         say(peers, peers->peer[i], &(struct mpiio_frame){.type = MPIIO_READY});
 }
 
-static void degrade(struct mpiio_peers *peers, struct mpiio_peer *dead, const char *why,
-                    bool silent)
+/*
+ * A node that has not said so itself may still have an engine at work: its daemon lives, and needs
+ * that long to notice that nobody hears it, and to fence itself; or it has just died, and its
+ * engine is about to hear of it.
+ */
+static void await_fencing(struct mpiio_peers *peers)
+{
+    peers->coordinator.go_after = mpiio_clock() + peers->settle;
+}
+
+static void degrade(struct mpiio_peers *peers, struct mpiio_peer *dead, const char *why)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
     struct mpiio_frame frame = {.type = MPIIO_DEGRADED, .node = (uint32_t)dead->node};
@@ -311,8 +320,7 @@ static void degrade(struct mpiio_peers *peers, struct mpiio_peer *dead, const ch
     /* To the dead one too: it may be alive, and must know first of all. */
     broadcast(peers, &frame);
     self->go_before = now + peers->timeout;
-    /* Who is not heard does not hear us, and needs that long to notice it and to fence itself. */
-    self->go_after = silent ? now + peers->settle : now;
+    self->go_after = now;
 }
 
 static void try_to_go(struct mpiio_peers *peers, int64_t now)
@@ -329,8 +337,7 @@ static void try_to_go(struct mpiio_peers *peers, int64_t now)
     self->go_after = INT64_MAX; /* said once */
 }
 
-void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why,
-                            bool silent)
+void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
 
@@ -346,11 +353,14 @@ void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, 
         mpiio_peers_bury(peers, peer);
         break;
     case MPIIO_PEERS_TOGETHER:
-        degrade(peers, peer, why, silent);
+        degrade(peers, peer, why);
+        await_fencing(peers);
         mpiio_peers_close(peers, peer);
         expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
         break;
     case MPIIO_PEERS_DEGRADING:
+        if (self->go_after != INT64_MAX)
+            await_fencing(peers);
         mpiio_peers_close(peers, peer);
         answer(&self->fenced, peer, MPIIO_AWAIT_FENCED, 0);
         try_to_go(peers, mpiio_clock());
@@ -366,7 +376,7 @@ static void on_engine_lost(struct mpiio_peers *peers, struct mpiio_peer *peer,
     char why[sizeof(peers->status.why)];
 
     mpiio_frame_clean(why, sizeof(why), frame->text, frame->text_size);
-    degrade(peers, peer, why, false);
+    degrade(peers, peer, why);
     expect(peers, &peers->coordinator.fenced, MPIIO_AWAIT_FENCED);
 }
 

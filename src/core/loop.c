@@ -91,12 +91,12 @@ static void free_dead(struct mpiio_peers *peers)
     }
 }
 
-static void lose(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why, bool silent)
+static void lose(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
 {
     if (peers->leaving != MPIIO_PEERS_JOINING) /* all others leave, too */
         return;
     if (peers->node == 0)
-        mpiio_coordinator_lost(peers, peer, why, silent);
+        mpiio_coordinator_lost(peers, peer, why);
     else
         mpiio_member_lost(peers, why);
 }
@@ -121,7 +121,7 @@ static void lose_broken(struct mpiio_peers *peers)
                 snprintf(why, sizeof(why), "it does not take what it is sent");
             else
                 snprintf(why, sizeof(why), "connection: %s", strerror(-peer->link.error));
-            lose(peers, peer, why, false);
+            lose(peers, peer, why);
         }
     }
 }
@@ -156,7 +156,7 @@ static void lose_silent(struct mpiio_peers *peers, int64_t now)
         if (now - (heard > peers->attentive ? heard : peers->attentive) <= peers->timeout)
             continue;
         snprintf(why, sizeof(why), "not heard of for %.1f s", (double)(now - heard) / 1000);
-        lose(peers, peer, why, true);
+        lose(peers, peer, why);
     }
 }
 

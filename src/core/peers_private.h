@@ -179,8 +179,7 @@ int mpiio_coordinator_receive(struct mpiio_peers *peers, struct mpiio_peer *peer
                               const struct mpiio_frame *frame);
 
 /* A node's connection has failed, or it is silent. */
-void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why,
-                            bool silent);
+void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why);
 
 /* All have joined: tells them. */
 void mpiio_coordinator_ready(struct mpiio_peers *peers);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "address.h"
@@ -104,26 +105,62 @@ static void end_lies(struct mpiio_link *link, struct node *node, bool together)
     free_cluster(&cluster);
 }
 
-static void test_a_member_that_lies(void **state)
+static void lie_as_member(unsigned int number)
 {
+    unsigned int seed = number;
     struct mpiio_link link;
     uint64_t after;
 
+    cluster_init(&cluster, 2);
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    join_as_liar(&link);
+    cluster.nodes = 0;
+    assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
+    mpiio_peers_request_flush(cluster.node[0].peers, true, &after);
+    for (int k = 0; k < 200 && link.error == 0; k++)
+        lie(&link, &seed, number % 2 == 0 ? MPIIO_BEAT : MPIIO_HELLO,
+            number % 2 == 0 ? MPIIO_FENCED : MPIIO_GO);
+    end_lies(&link, &cluster.node[0], true);
+}
+
+/* Node 0 waits two seconds for each to be gone: so all at once, in processes of their own. */
+static void test_a_member_that_lies(void **state)
+{
+    pid_t liars[40];
+    int status;
+
     (void)state;
     for (unsigned int i = 0; i < 40; i++) {
-        unsigned int seed = i;
-
-        cluster_init(&cluster, 2);
-        assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
-        join_as_liar(&link);
-        cluster.nodes = 0;
-        assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
-        mpiio_peers_request_flush(cluster.node[0].peers, true, &after);
-        for (int k = 0; k < 200 && link.error == 0; k++)
-            lie(&link, &seed, i % 2 == 0 ? MPIIO_BEAT : MPIIO_HELLO,
-                i % 2 == 0 ? MPIIO_FENCED : MPIIO_GO);
-        end_lies(&link, &cluster.node[0], true);
+        liars[i] = fork();
+        assert_true(liars[i] >= 0);
+        if (liars[i] == 0) {
+            lie_as_member(i);
+            _exit(0);
+        }
     }
+    for (unsigned int i = 0; i < 40; i++) {
+        assert_int_equal(waitpid(liars[i], &status, 0), liars[i]);
+        assert_int_equal(status, 0);
+    }
+}
+
+/* Its daemon may have died just now: its engine hears of it before the others store alone. */
+static void test_a_member_that_leaves_without_a_word(void **state)
+{
+    struct mpiio_link link;
+    int64_t left;
+
+    (void)state;
+    cluster_init(&cluster, 2);
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    join_as_liar(&link);
+    assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
+    left = mpiio_clock();
+    mpiio_link_close(&link);
+    AWAIT(&cluster, cluster.node[0].alone);
+    assert_true(mpiio_clock() - left >= 2000);
+    cluster.nodes = 1;
+    free_cluster(&cluster);
 }
 
 struct liar {
@@ -221,7 +258,8 @@ static void test_a_member_that_is_never_fenced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_member_that_lies),
+        cmocka_unit_test(test_a_member_that_lies), /* it forks: while there is no other thread */
+        cmocka_unit_test(test_a_member_that_leaves_without_a_word),
         cmocka_unit_test(test_a_coordinator_that_lies),
         cmocka_unit_test(test_a_member_that_is_never_fenced),
     };
