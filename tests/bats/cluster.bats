@@ -199,8 +199,13 @@ END
     [[ $stderr == "mpiio-mount: node"?": "*"nowhere.dat: No such file or directory"* ]]
     ended 5
     touch unreachable-node2
+    run -1 --separate-stderr mount_hosts x.json
+    [ "$stderr" = "mpiio-mount: ssh: connect to host node2: No route" ]
+    ended 5
+    rm unreachable-node2
+    touch silent-node2
     MPIIO_START_TIMEOUT=3 run -1 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: ssh: connect to host node2: No route (not ready within 3 s)" ]
+    [ "$stderr" = "mpiio-mount: no answer (not ready within 3 s)" ]
     ended 5
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }

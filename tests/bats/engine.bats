@@ -165,11 +165,12 @@ nothing_left() {
 
 @test "engine: blocks that are whole, in long runs, or of a node that cannot wait are not left" {
     local mode
+    local -A node=([sparse]=1)
     for mode in interleave full sparse; do
         rm -f field.dat*
         old_file 100
         # A node that cannot wait is in all blocks, but for mode full.
-        flush 2 "--mode=$mode" --blocks=12 --may-wait=$([ "$mode" = sparse ] && echo 1)
+        flush 2 "--mode=$mode" --blocks=12 "--may-wait=${node[$mode]:-}"
         [ "$(total left_blocks)" -eq 0 ]
         [ "$(total stored_bytes)" -eq "$(total dirty_bytes)" ]
     done
