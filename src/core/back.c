@@ -300,6 +300,16 @@ int mpiio_back_error(struct mpiio_back *back, uint64_t id)
 
 /* Storing alone. */
 
+/* Of what was left nobody is told, but here nothing is: a filesystem may have refused so. */
+static int drain(struct mpiio_back *back, const struct mpiio_block *block,
+                 struct mpiio_counters *done)
+{
+    struct mpiio_slot slot = mpiio_slots_get(&back->slots, block->slot);
+    int error = mpiio_drain(back->store, block->number, &slot, done);
+
+    return error == -EAGAIN ? -EIO : error;
+}
+
 /* Nobody else changes the frozen generation. Returns the first error. */
 static int drain_frozen(struct mpiio_back *back)
 {
@@ -308,9 +318,8 @@ static int drain_frozen(struct mpiio_back *back)
 
     for (size_t i = 0; i < back->frozen->count; i++) {
         struct mpiio_block *block = back->frozen->list[i];
-        struct mpiio_slot slot = mpiio_slots_get(&back->slots, block->slot);
 
-        block->error = mpiio_drain(back->store, block->number, &slot, &done);
+        block->error = drain(back, block, &done);
         error = error == 0 ? block->error : error;
     }
     mpiio_store_count(back->store, &done);

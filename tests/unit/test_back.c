@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/* Write-back in one thread. Linked with --wrap for pwrite64, which fails while refusal says so. */
 #include "back_model.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
-/* Write-back in one thread. */
+static int refusal;
+
+ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
+{
+    errno = refusal;
+    return refusal != 0 ? -1 : __real_pwrite64(fd, buffer, length, displacement);
+}
 
 static void random_step(void)
 {
@@ -328,9 +339,35 @@ static void test_no_memory(void **state)
     end();
 }
 
+/*
+ * A filesystem may refuse with any error; also with the one that is for blocks which were left, and
+ * of which nobody is told.
+ */
+static void test_refused(void **state)
+{
+    struct mpiio_back_stats stats;
+
+    (void)state;
+    start(64 << 20);
+    add_slice(make_view("\"disp\": 0"));
+    write_slice(0, 0, 100);
+    refusal = EAGAIN;
+    assert_int_equal(mpiio_back_store_all(model.back), -EIO);
+    assert_int_equal(mpiio_back_error(model.back, 100), -EIO);
+    mpiio_back_get_stats(model.back, &stats);
+    assert_int_equal(stats.failed, 1);
+    assert_int_equal(stats.dirty_bytes, 100);
+    refusal = 0;
+    store_all();
+    assert_int_equal(mpiio_back_error(model.back, 100), 0);
+    check_file();
+    end();
+}
+
 static int end_failed(void **state)
 {
     (void)state;
+    refusal = 0;
     limit_file(RLIM_INFINITY);
     return 0;
 }
@@ -342,7 +379,7 @@ int main(void)
         cmocka_unit_test(test_end),         cmocka_unit_test(test_behind_end),
         cmocka_unit_test(test_generations), cmocka_unit_test_teardown(test_failure, end_failed),
         cmocka_unit_test(test_memory),      cmocka_unit_test(test_write_through),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory),   cmocka_unit_test_teardown(test_refused, end_failed),
     };
 
     keep_guard();
