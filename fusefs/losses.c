@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "losses.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #define LOSSES_KEPT ((size_t)64 << 20)
 
 struct fs_loss {
-    struct fs_loss *next;
+    struct fs_loss *next; /* an older one */
+    uint64_t number;      /* of those that were made */
     uint64_t inode;
     int64_t start, end;
     char *bytes; /* NULL: they are not kept */
@@ -93,8 +95,12 @@ static void insert(struct fs_losses *losses, uint64_t inode, int64_t start, int6
         free(copy);
         return;
     }
-    *loss = (struct fs_loss){
-        .next = losses->first, .inode = inode, .start = start, .end = end, .bytes = copy};
+    *loss = (struct fs_loss){.next = losses->first,
+                             .number = ++losses->made,
+                             .inode = inode,
+                             .start = start,
+                             .end = end,
+                             .bytes = copy};
     losses->first = loss;
     if (copy != NULL)
         losses->kept += (size_t)(end - start);
@@ -170,6 +176,41 @@ size_t fs_losses_overlay(struct fs_losses *losses, uint64_t inode, char *buffer,
     return got;
 }
 
+/*
+ * Stores a copy of a part, which may wait for room, and so for others who want the lock: it is let
+ * go meanwhile. Returns true where all is stored. Lock held.
+ */
+static bool store_part(struct fs_losses *losses, const struct fs_loss *loss, fs_losses_store *store,
+                       void *data)
+{
+    size_t length = (size_t)(loss->end - loss->start), done = 0;
+    uint64_t inode = loss->inode;
+    int64_t start = loss->start;
+    char *copy = malloc(length);
+    int error = -ENOMEM;
+
+    if (copy != NULL) {
+        memcpy(copy, loss->bytes, length);
+        pthread_mutex_unlock(&losses->lock);
+        done = store(data, inode, copy, length, start, &error);
+        free(copy);
+        pthread_mutex_lock(&losses->lock);
+    }
+    if (done < length)
+        losses->error = error;
+    return done == length;
+}
+
+/* Where the part with that number is, or the first one that is older. Lock held. */
+static struct fs_loss **find(struct fs_losses *losses, uint64_t number)
+{
+    struct fs_loss **link = &losses->first;
+
+    while (*link != NULL && (*link)->number > number)
+        link = &(*link)->next;
+    return link;
+}
+
 void fs_losses_retry(struct fs_losses *losses, fs_losses_store *store, void *data)
 {
     struct fs_loss **link = &losses->first;
@@ -179,17 +220,18 @@ void fs_losses_retry(struct fs_losses *losses, fs_losses_store *store, void *dat
     pthread_rwlock_wrlock(&losses->storing);
     pthread_mutex_lock(&losses->lock);
     while (*link != NULL) {
-        struct fs_loss *loss = *link;
-        size_t length = (size_t)(loss->end - loss->start), done = 0;
+        unsigned changes = atomic_load(&losses->changes);
+        uint64_t number = (*link)->number;
+        bool stored = (*link)->bytes != NULL && store_part(losses, *link, store, data);
 
-        if (loss->bytes != NULL)
-            done = store(data, loss->inode, loss->bytes, length, loss->start, &losses->error);
-        if (done == length) {
-            free(take(losses, link).bytes);
+        if (atomic_load(&losses->changes) != changes)
+            link = find(losses, number);
+        if (*link == NULL || (*link)->number != number)
             continue;
-        }
-        /* A part of it may be stored: it is the same there. */
-        link = &loss->next;
+        if (stored)
+            free(take(losses, link).bytes);
+        else /* A part of it may be stored: it is the same there. */
+            link = &(*link)->next;
     }
     pthread_mutex_unlock(&losses->lock);
     pthread_rwlock_unlock(&losses->storing);

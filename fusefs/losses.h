@@ -19,6 +19,7 @@ struct fs_losses {
     pthread_mutex_t lock;
     struct fs_loss *first; /* no two overlap; lock: lock */
     size_t kept;           /* bytes that are kept; lock: lock */
+    uint64_t made;         /* parts, so far; lock: lock */
     uint64_t forgotten;    /* bytes that there was no room to keep in mind; lock: lock */
     int error;             /* why, the last time; lock: lock */
     atomic_int count;      /* of the list, to look at without the lock */
@@ -52,7 +53,8 @@ size_t fs_losses_overlay(struct fs_losses *losses, uint64_t inode, char *buffer,
 
 /*
  * Stores bytes of the slice with that inode number: how many, from the first on; why not all is
- * put into error.
+ * put into error. Without the lock: it may wait for others who call anything here but begin and
+ * retry.
  */
 typedef size_t fs_losses_store(void *data, uint64_t inode, const char *bytes, size_t length,
                                int64_t offset, int *error);

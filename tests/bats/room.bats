@@ -4,6 +4,7 @@
 # and stored once there is room.
 
 load helper
+load nodes
 load writer
 
 # A full disk: for runs of BLOCK bytes, acknowledged bytes are there; then space is made free.
@@ -422,4 +423,63 @@ assert b"".join(stored[i:i + 64] for i in range(0, len(stored), 128)) == data
 assert not any(stored[i] for j in range(64, len(stored), 128) for i in range(j, j + 64))
 END
     mpiio-umount "$mnt"
+}
+
+@test "room: who waits for it to store what was lost before keeps no flush from its end" {
+    local engine
+    ram_disk 8m
+    head -c 64K /dev/zero >disk/f.dat
+    truncate -s 6M disk/f.dat
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
+  "view": { "datarep": "external32", "filetype": { "type": "scatter", "blocklength": 131072 },
+            "etype": { "type": "struct", "types": ["int", "long"], "blocklengths": [1, 1],
+                       "displacements": [0, 4] } } }
+END
+    start_nodes 2 -o dirty_max=1M,flush_interval=0,peer_timeout=60
+    head -c 4096 /dev/zero >disk/little
+    fill_disk
+    for engine in $(marked); do
+        if [ "$(cat "/proc/$engine/comm")" = mpiio-engine ]; then
+            break
+        fi
+    done
+    engine=$engine python <<'END'
+import mmap, signal
+def stat(key):
+    return json.load(open("m0/.mpiio/stats.json"))[key]
+def later(fd):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(fails(os.fsync, fd)), daemon=True)
+    thread.start()
+    return thread, results
+files = [os.open(f"m0/rank{rank}", os.O_RDWR) for rank in range(2)]
+# A page that begins within a long: a part of a value goes to the file at once.
+page = mmap.mmap(files[0], 4096, offset=62 * 4096)
+page[:] = bytes(4) + b"\1" + bytes(4091)
+assert fails(page.flush) == "ENOSPC"
+assert stat("lost_bytes") == 4096
+for i in range(200):
+    if stat("dirty_memory") >= 1 << 20:
+        break
+    os.pwrite(files[1], bytes(12000), i * 12000)
+assert fails(os.fsync, files[1]) == "ENOSPC"
+# One waits for a flush; another, when that long has room, for room for the rest of the page.
+engine = int(os.environ["engine"])
+os.kill(engine, signal.SIGSTOP)
+waits, fsyncs = stat("room_waits"), stat("requests")["fsync"]
+first, told = later(files[1])
+await_true(lambda: stat("requests")["fsync"] == fsyncs + 1)
+os.unlink("disk/little")
+second, saved = later(files[0])
+await_true(lambda: stat("room_waits") > waits)
+os.kill(engine, signal.SIGCONT)
+first.join(30)
+assert told == ["ENOSPC"], told
+os.unlink("disk/ballast")
+second.join(30)
+assert saved == [None], saved
+assert stat("lost_bytes") == 0
+END
+    stop_nodes
 }

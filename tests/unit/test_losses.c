@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -124,6 +125,58 @@ static void test_retry_without_room(void **state)
     assert_int_equal(model->file[199], 'x');
 }
 
+static void *ask(void *argument)
+{
+    char bytes[100];
+    int error;
+
+    assert_int_equal(fs_losses_error(argument, INODE), -EIO);
+    assert_int_equal(fs_losses_bytes(argument, &error), 200);
+    assert_int_equal(fs_losses_overlay(argument, INODE, bytes, 100, 100, 0, false), 100);
+    assert_int_equal(bytes[0], 'x');
+    return NULL;
+}
+
+/* Waits for one who asks what is lost; and the first part is written over meanwhile. */
+static size_t store_and_wait(void *data, uint64_t inode, const char *bytes, size_t length,
+                             int64_t offset, int *error)
+{
+    struct model *model = data;
+    struct timespec deadline;
+    pthread_t thread;
+
+    if (offset == 100) {
+        clock_gettime(CLOCK_REALTIME, &deadline);
+        deadline.tv_sec += 30;
+        assert_int_equal(pthread_create(&thread, NULL, ask, &model->losses), 0);
+        assert_int_equal(pthread_timedjoin_np(thread, NULL, &deadline), 0);
+        memset(model->file + 90, 'x', 20);
+        fs_losses_remove(&model->losses, INODE, 90, 110);
+        fs_losses_add(&model->losses, INODE, "y", 1, 300, -EIO);
+    }
+    return store(data, inode, bytes, length, offset, error);
+}
+
+static void test_others_while_storing(void **state)
+{
+    struct model *model = *state;
+    char bytes[100];
+    int error;
+
+    memset(bytes, 'x', sizeof(bytes));
+    fs_losses_add(&model->losses, INODE, bytes, 100, 0, -EIO);
+    fs_losses_add(&model->losses, INODE, bytes, 100, 100, -EIO);
+    model->room = SIZE;
+    fs_losses_retry(&model->losses, store_and_wait, model);
+    /* What has changed meanwhile is for the next time. */
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), 90 + 90 + 1);
+    fs_losses_retry(&model->losses, store, model);
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(model->file[i], 'x');
+    assert_int_equal(model->file[300], 'y');
+}
+
 /* Behind the end of the file, where the kernel knows of more. */
 static void test_overlay_behind_the_end(void **state)
 {
@@ -176,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_random, setup, teardown),
         cmocka_unit_test_setup_teardown(test_retry_without_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_others_while_storing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overlay_behind_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
     };
