@@ -242,6 +242,18 @@ static bool forget_portion(struct mpiio_portion *portion)
     return true;
 }
 
+/* mpiio_put: an error of the filesystem's is none that mpiio_back_await waits for. */
+static size_t put_in_file(const struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                          size_t length, const void *buffer, int *error,
+                          struct mpiio_counters *done)
+{
+    size_t bytes = mpiio_put(back->store, map, position, length, buffer, error, done);
+
+    if (*error == -ENOBUFS || *error == -EINPROGRESS)
+        *error = -EIO;
+    return bytes;
+}
+
 /* Once nothing is dirty it stays so, and nothing is to be excluded. */
 static size_t put_through(struct mpiio_back *back, const struct vs_map *map, int64_t position,
                           size_t length, const void *buffer, int *error,
@@ -250,9 +262,9 @@ static size_t put_through(struct mpiio_back *back, const struct vs_map *map, int
     size_t bytes;
 
     if (mpiio_back_is_empty(back))
-        return mpiio_put(back->store, map, position, length, buffer, error, done);
+        return put_in_file(back, map, position, length, buffer, error, done);
     pthread_mutex_lock(&back->flush);
-    bytes = mpiio_put(back->store, map, position, length, buffer, error, done);
+    bytes = put_in_file(back, map, position, length, buffer, error, done);
     back->drops++;
     mpiio_portion_walk(map, position, bytes, (char *)buffer, forget_portion, back);
     pthread_mutex_unlock(&back->flush);
@@ -408,6 +420,5 @@ size_t mpiio_back_put_merged(struct mpiio_back *back, const struct vs_map *map, 
         return 0;
     if (through)
         return put_through(back, map, position, length, buffer, error, done);
-    return merged.clean ? mpiio_put(back->store, map, position, length, buffer, error, done)
-                        : length;
+    return merged.clean ? put_in_file(back, map, position, length, buffer, error, done) : length;
 }

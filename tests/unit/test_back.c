@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Write-back in one thread. Linked with --wrap for pwrite64, which fails while refusal says so. */
+/*
+ * Write-back in one thread. Linked with --wrap for pwrite64, which fails while refusal says so, but
+ * not for ever.
+ */
 #include "back_model.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 
-static int refusal;
+static int refusal, refusals;
 
 ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
 ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
@@ -13,7 +16,13 @@ ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displac
 ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
 {
     errno = refusal;
-    return refusal != 0 ? -1 : __real_pwrite64(fd, buffer, length, displacement);
+    return refusal != 0 && refusals-- > 0 ? -1 : __real_pwrite64(fd, buffer, length, displacement);
+}
+
+static void refuse(int error)
+{
+    refusal = error;
+    refusals = 100;
 }
 
 static void random_step(void)
@@ -351,23 +360,41 @@ static void test_refused(void **state)
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
     write_slice(0, 0, 100);
-    refusal = EAGAIN;
+    refuse(EAGAIN);
     assert_int_equal(mpiio_back_store_all(model.back), -EIO);
     assert_int_equal(mpiio_back_error(model.back, 100), -EIO);
     mpiio_back_get_stats(model.back, &stats);
     assert_int_equal(stats.failed, 1);
     assert_int_equal(stats.dirty_bytes, 100);
-    refusal = 0;
+    refuse(0);
     store_all();
     assert_int_equal(mpiio_back_error(model.back, 100), 0);
     check_file();
     end();
 }
 
+/* Nor is a part of a value, which goes to the file at once, tried again and again. */
+static void test_part_refused(void **state)
+{
+    static const int errors[] = {ENOBUFS, EINPROGRESS, ENOSPC};
+
+    (void)state;
+    start(64 << 20);
+    add_slice(make_view("\"etype\": \"long\", \"datarep\": \"external32\""));
+    for (int i = 0; i < 3; i++) {
+        refuse(errors[i]);
+        assert_int_equal(mpiio_slice_write(model.slice[0], "\1", 1, 9),
+                         errors[i] == ENOSPC ? -ENOSPC : -EIO);
+        assert_int_equal(refusals, 99);
+    }
+    refuse(0);
+    end();
+}
+
 static int end_failed(void **state)
 {
     (void)state;
-    refusal = 0;
+    refuse(0);
     limit_file(RLIM_INFINITY);
     return 0;
 }
@@ -375,11 +402,17 @@ static int end_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_merged_runs),
-        cmocka_unit_test(test_end),         cmocka_unit_test(test_behind_end),
-        cmocka_unit_test(test_generations), cmocka_unit_test_teardown(test_failure, end_failed),
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_write_through),
-        cmocka_unit_test(test_no_memory),   cmocka_unit_test_teardown(test_refused, end_failed),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_merged_runs),
+        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_behind_end),
+        cmocka_unit_test(test_generations),
+        cmocka_unit_test_teardown(test_failure, end_failed),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_write_through),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test_teardown(test_refused, end_failed),
+        cmocka_unit_test_teardown(test_part_refused, end_failed),
     };
 
     keep_guard();
