@@ -39,8 +39,8 @@ struct epoch {
     int *notice_counts, *notice_starts; /* of received, by node */
     int *ask_counts, *ask_starts;       /* of what this home asks for in a round */
     int *want_counts, *want_starts;     /* of what this node is asked for */
-    int *in_bytes, *in_starts;
-    int *out_bytes, *out_starts;
+    int *in_words, *in_starts;
+    int *out_words, *out_starts;
 };
 
 /* Arrays of ints in an epoch. */
@@ -93,7 +93,7 @@ static int make_arrays(struct epoch *epoch)
     int **arrays[INT_ARRAYS] = {
         &epoch->own_counts, &epoch->own_starts, &epoch->notice_counts, &epoch->notice_starts,
         &epoch->ask_counts, &epoch->ask_starts, &epoch->want_counts,   &epoch->want_starts,
-        &epoch->in_bytes,   &epoch->in_starts,  &epoch->out_bytes,     &epoch->out_starts,
+        &epoch->in_words,   &epoch->in_starts,  &epoch->out_words,     &epoch->out_starts,
     };
 
     epoch->ints = calloc(nodes * INT_ARRAYS, sizeof(*epoch->ints));
@@ -250,8 +250,8 @@ static void pack(struct epoch *epoch)
             engine_piece_make(&own->shape, &own->slot, to);
             to += engine_piece_size(&own->shape);
         }
-        epoch->out_starts[home] = (int)(start - epoch->out);
-        epoch->out_bytes[home] = (int)(to - start);
+        epoch->out_starts[home] = (int)((size_t)(start - epoch->out) / ENGINE_PIECE_UNIT);
+        epoch->out_words[home] = (int)((size_t)(to - start) / ENGINE_PIECE_UNIT);
     }
 }
 
@@ -262,19 +262,19 @@ static bool exchange(struct epoch *epoch)
     int nodes = engine->nodes;
     const int32_t *asks;
 
-    engine_home_ask(epoch->home, epoch->ask_counts, epoch->in_bytes, &asks);
+    engine_home_ask(epoch->home, epoch->ask_counts, epoch->in_words, &asks);
     MPI_Alltoall(epoch->ask_counts, 1, MPI_INT, epoch->want_counts, 1, MPI_INT, engine->comm);
     starts_of(epoch->ask_counts, epoch->ask_starts, nodes);
     starts_of(epoch->want_counts, epoch->want_starts, nodes);
-    starts_of(epoch->in_bytes, epoch->in_starts, nodes);
+    starts_of(epoch->in_words, epoch->in_starts, nodes);
     MPI_Alltoallv(asks, epoch->ask_counts, epoch->ask_starts, MPI_INT32_T, epoch->wanted,
                   epoch->want_counts, epoch->want_starts, MPI_INT32_T, engine->comm);
     pack(epoch);
-    MPI_Alltoallv(epoch->out, epoch->out_bytes, epoch->out_starts, MPI_BYTE, epoch->in,
-                  epoch->in_bytes, epoch->in_starts, MPI_BYTE, engine->comm);
+    MPI_Alltoallv(epoch->out, epoch->out_words, epoch->out_starts, MPI_UINT64_T, epoch->in,
+                  epoch->in_words, epoch->in_starts, MPI_UINT64_T, engine->comm);
     for (int i = 0; i < nodes; i++) {
-        epoch->counters->sent_bytes += (uint64_t)epoch->out_bytes[i];
-        epoch->counters->received_bytes += (uint64_t)epoch->in_bytes[i];
+        epoch->counters->sent_bytes += (uint64_t)epoch->out_words[i] * ENGINE_PIECE_UNIT;
+        epoch->counters->received_bytes += (uint64_t)epoch->in_words[i] * ENGINE_PIECE_UNIT;
     }
     epoch->counters->rounds++;
     engine_home_take(epoch->home, epoch->in, own_piece, epoch);

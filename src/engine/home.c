@@ -139,7 +139,8 @@ static int take_notices(struct engine_home *home, const struct engine_notice *no
             const struct engine_notice *notice = &notices[total];
 
             if (notice->block < 0 || engine_home_of(notice->block, home->nodes) != home->node ||
-                notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST)
+                notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST ||
+                notice->bytes % ENGINE_PIECE_UNIT != 0)
                 return -EPROTO;
             home->pieces[total] =
                 (struct piece){notice->block, node, i, notice->bytes, notice->may_wait, total};
@@ -259,7 +260,7 @@ static void ask_group(struct engine_home *home, struct group *group, size_t *tot
     }
 }
 
-void engine_home_ask(struct engine_home *home, int *counts, int *bytes, const int32_t **asks)
+void engine_home_ask(struct engine_home *home, int *counts, int *words, const int32_t **asks)
 {
     size_t round = engine_round_bytes(home->nodes), total = 0, place = 0;
 
@@ -272,7 +273,7 @@ void engine_home_ask(struct engine_home *home, int *counts, int *bytes, const in
     for (size_t i = 0; i < home->ask_count; i++)
         counts[home->pieces[home->chosen[i]].node]++;
     for (int i = 0; i < home->nodes; i++) {
-        bytes[i] = i == home->node ? 0 : (int)home->from_node[i];
+        words[i] = i == home->node ? 0 : (int)(home->from_node[i] / ENGINE_PIECE_UNIT);
         home->from_node[i] = place;
         place += (size_t)counts[i];
     }

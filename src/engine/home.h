@@ -64,12 +64,12 @@ void engine_home_free(struct engine_home *home);
 
 /*
  * Chooses the pieces to ask for in the next round: counts[i] of node i, by their place among
- * what it announced, one node's behind another's in asks, which is the home's. bytes[i] is how long
- * they are together, 0 for this node itself, whose pieces do not travel. Fewer than
- * engine_round_bytes in all, or one piece; at least one as long as any is missing, and of each node
- * at most its share, so that no node sends much more than that. Local.
+ * what it announced, one node's behind another's in asks, which is the home's. words[i] is how long
+ * they are together, in units of ENGINE_PIECE_UNIT; 0 for this node itself, whose pieces do not
+ * travel. Fewer than engine_round_bytes in all, or one piece; at least one as long as any is
+ * missing, and of each node at most its share, so that no node sends much more than that. Local.
  */
-void engine_home_ask(struct engine_home *home, int *counts, int *bytes, const int32_t **asks);
+void engine_home_ask(struct engine_home *home, int *counts, int *words, const int32_t **asks);
 
 /*
  * Merges the pieces that were asked for last: those of other nodes lie in the order of asks in

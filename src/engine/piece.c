@@ -21,7 +21,9 @@ static size_t head_size(const struct engine_shape *shape)
 
 size_t engine_piece_size(const struct engine_shape *shape)
 {
-    return (head_size(shape) + shape->dirty + 7) & ~(size_t)7;
+    size_t bytes = head_size(shape) + shape->dirty + ENGINE_PIECE_UNIT - 1;
+
+    return bytes / ENGINE_PIECE_UNIT * ENGINE_PIECE_UNIT;
 }
 
 /* Words of the mask that lie in one page of it: all are zeros where no page of the data is touched.

@@ -11,9 +11,9 @@
 /*
  * Pieces: what one node has of a block, as it travels to the block's home. A piece is its dirty
  * bytes, packed, behind what tells their places: the list of their runs, or the mask between its
- * first and its last word that is not empty; whichever is shorter. Its length is a multiple of 8,
- * so that pieces behind each other in a buffer are aligned. All functions are local; nobody may
- * change the slot of a piece between the first and the last of them.
+ * first and its last word that is not empty; whichever is shorter. Its length is a multiple of
+ * ENGINE_PIECE_UNIT, so that pieces behind each other in a buffer are aligned. All functions are
+ * local; nobody may change the slot of a piece between the first and the last of them.
  */
 
 /* Runs of so many bytes and more are stored by MPI_File_write_at_all, where that is used. */
@@ -21,6 +21,9 @@
 
 /* What may be written behind a piece when it is made. */
 #define ENGINE_PIECE_SLACK MPIIO_MASK_SLACK
+
+/* Its length is a multiple of this: MPI, which counts by ints, gets pieces in words. */
+#define ENGINE_PIECE_UNIT 8
 
 /* No piece is longer: its mask is the longest list. */
 #define ENGINE_PIECE_MOST (MPIIO_SLOT_SIZE + 64)
