@@ -383,10 +383,11 @@ END
     [ ! -e x.dat ]
 }
 
-# in_the_middle SIGNAL: sends it to a conversion that takes long and has written something.
+# in_the_middle SIGNAL: sends it to a conversion that takes long and has written something, and that
+# ignores no signal: what scripts start in the background does, and what nohup starts.
 in_the_middle() {
     local pid file size=0 i
-    mpiio-view convert big.json --to external32 -o out/e.dat --spec out/e.json --force 3>&- &
+    env --default-signal mpiio-view convert big.json --to external32 -o out/e.dat --spec out/e.json --force 3>&- &
     pid=$!
     for ((i = 0; i < 3000 && size < 1000000; i++)); do
         sleep 0.01
@@ -412,11 +413,7 @@ END
     mkdir out
     echo old >out/e.dat
     for signal in KILL INT TERM HUP; do
-        # Jobs in the background of a script ignore SIGINT unless it is reset.
-        (
-            set -m
-            in_the_middle "$signal"
-        )
+        in_the_middle "$signal"
         # Where files cannot be without a name, SIGKILL leaves a hidden one.
         if [ "$signal" = KILL ]; then
             [ "$(ls out)" = e.dat ]
