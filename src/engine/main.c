@@ -8,6 +8,7 @@
 
 #include "descriptors.h"
 #include "epoch.h"
+#include "leave.h"
 #include "start.h"
 
 /*
@@ -107,34 +108,12 @@ static int be_node(const struct engine_options *options)
     return status;
 }
 
-static volatile sig_atomic_t exit_status;
-
-static void exit_now(int number)
-{
-    (void)number;
-    _exit(exit_status);
-}
-
-/*
- * Over TCP, MPICH's MPI_Finalize hangs where the processes do not come to it at the same moment:
- * who is early waits for the others without answering them. All that matters is done by then,
- * so it gets a second.
- */
-static void finalize(int status)
-{
-    exit_status = status;
-    signal(SIGALRM, exit_now);
-    MPI_Barrier(MPI_COMM_WORLD);
-    alarm(1);
-    MPI_Finalize();
-}
-
 /* mpiio-engine(8): the MPI program of a mount on several nodes. */
 int main(int argc, char **argv)
 {
     struct sigaction ended = {.sa_handler = daemon_ended, .sa_flags = SA_NOCLDSTOP | SA_RESTART};
     struct engine_options options;
-    int status, granted;
+    int granted;
 
     engine_options_parse(&options, argc, argv);
     if (options.help || options.version) {
@@ -150,7 +129,5 @@ int main(int argc, char **argv)
     mpiio_descriptors_allow(UINT64_MAX);
     /* One thread calls MPI; the daemons' threads are in other processes. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
-    status = be_node(&options);
-    finalize(status);
-    return status;
+    engine_leave(be_node(&options));
 }
