@@ -299,6 +299,11 @@ END
     done
     run -2 --separate-stderr mpiio-mount -F --hosts=a s.json mnt
     [ "$stderr" = "mpiio-mount: --foreground is for one node without an engine" ]
+    # Another MPI may own the name "mpiexec".
+    mkdir hydra
+    mv mpiexec hydra/mpiexec.hydra
+    MPIIO_MPIEXEC='' PATH=$tmp/hydra:$PATH run -1 --separate-stderr mpiio-mount --hosts=a s.json mnt
+    [[ $stderr == "mpiio-mount: -hosts a -ppn 1 -n 1 "* ]]
     MPIIO_MPIEXEC=no-such-mpiexec run -1 --separate-stderr mpiio-mount --hosts=a s.json mnt
     [ "$stderr" = "mpiio-mount: no-such-mpiexec: program not found" ]
 }
