@@ -237,25 +237,23 @@ static void send_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
 /* Carries over what this node's own threads, and node 0 to itself, have said, until all is said. */
 static void exchange(struct mpiio_peers *peers)
 {
-    struct mpiio_queue outbox;
+    struct mpiio_queue *outbox = &peers->sending, empty;
 
-    for (;;) {
+    do {
         pthread_mutex_lock(&peers->lock);
-        outbox = peers->outbox;
-        peers->outbox = (struct mpiio_queue){0};
+        empty = *outbox;
+        *outbox = peers->outbox;
+        peers->outbox = empty;
         if (peers->stop && peers->leaving == MPIIO_PEERS_JOINING)
             peers->leaving = MPIIO_PEERS_STOPPED;
         pthread_mutex_unlock(&peers->lock);
-        if (mpiio_queue_size(&outbox) != 0)
-            send_outbox(peers, &outbox);
+        if (mpiio_queue_size(outbox) != 0)
+            send_outbox(peers, outbox);
         else if (mpiio_queue_size(&peers->inbox) == 0)
             break;
-        mpiio_queue_free(&outbox);
+        mpiio_queue_drop(outbox, mpiio_queue_size(outbox));
         peers->inbox_failed |= mpiio_member_receive(peers, &peers->inbox, false) != 0;
-        if (peers->leaving != MPIIO_PEERS_JOINING || peers->inbox_failed)
-            break;
-    }
-    mpiio_queue_free(&outbox);
+    } while (peers->leaving == MPIIO_PEERS_JOINING && !peers->inbox_failed);
     if (peers->inbox_failed && !peers->member.degraded)
         mpiio_member_lost(peers, strerror(ENOMEM));
 }

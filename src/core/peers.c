@@ -16,8 +16,9 @@
 /* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
 #define INTERVAL 1000
 #define SETTLE   2000
-/* What node 0 may tell itself between two turns without having to ask for memory. */
-#define INBOX ((size_t)256 << 10)
+/* What may be said to node 0, and by it to itself, between two turns without asking for memory. */
+#define OUTBOX ((size_t)16 << 10)
+#define INBOX  ((size_t)256 << 10)
 
 void mpiio_peers_log(struct mpiio_peers *peers, const char *format, ...)
 {
@@ -82,6 +83,7 @@ static void destroy(struct mpiio_peers *peers)
         close(peers->coordinator.fd);
     mpiio_queue_free(&peers->inbox);
     mpiio_queue_free(&peers->outbox);
+    mpiio_queue_free(&peers->sending);
     free(peers->coordinator.unsaved);
     pthread_cond_destroy(&peers->changed);
     pthread_mutex_destroy(&peers->lock);
@@ -97,6 +99,14 @@ static void set_host(struct mpiio_peers *peers, const char *host)
     if (host == NULL || host[0] == '\0')
         host = "?";
     mpiio_frame_clean(peers->host, sizeof(peers->host), host, strlen(host));
+}
+
+/* What cannot be said would be waited for for ever. */
+static int reserve(struct mpiio_queue *queue, size_t size)
+{
+    queue->bytes = malloc(size);
+    queue->capacity = queue->bytes != NULL ? size : 0;
+    return queue->bytes != NULL ? 0 : -ENOMEM;
 }
 
 static int create(const struct mpiio_peers_options *options, struct mpiio_peers **created)
@@ -129,7 +139,8 @@ static int create(const struct mpiio_peers_options *options, struct mpiio_peers 
     peers->poll = epoll_create1(EPOLL_CLOEXEC);
     peers->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     *created = peers;
-    if (peers->peer == NULL)
+    if (peers->peer == NULL || reserve(&peers->outbox, OUTBOX) != 0 ||
+        reserve(&peers->sending, OUTBOX) != 0)
         return -ENOMEM;
     return peers->poll < 0 || peers->wake < 0 ? -errno
                                               : mpiio_peers_watch(peers, peers->wake, &peers->wake);
@@ -151,9 +162,7 @@ static int add_self(struct mpiio_peers *peers)
         return -ENOMEM;
     self->link.fd = -1;
     mpiio_peers_adopt(peers, self, 0, peers->host);
-    peers->inbox.bytes = malloc(INBOX);
-    peers->inbox.capacity = peers->inbox.bytes != NULL ? INBOX : 0;
-    return peers->inbox.bytes != NULL ? 0 : -ENOMEM;
+    return reserve(&peers->inbox, INBOX);
 }
 
 int mpiio_peers_listen(const struct mpiio_peers_options *options, struct mpiio_peers **created,

@@ -98,6 +98,7 @@ struct mpiio_peers {
     /* For the thread. */
     struct mpiio_coordinator coordinator;
     struct mpiio_member member;
+    struct mpiio_queue sending;     /* what was in the outbox */
     struct mpiio_queue inbox;       /* what node 0 tells itself */
     bool inbox_failed;              /* something is missing in it */
     struct mpiio_peer *dead;        /* to be freed once no event can name them */
