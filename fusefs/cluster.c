@@ -79,6 +79,8 @@ void fs_cluster_free(struct fs_cluster *cluster)
     if (cluster->engine >= 0)
         close(cluster->engine);
     free(cluster->hints);
+    free(cluster->blocks);
+    free(cluster->errors);
     pthread_cond_destroy(&cluster->changed);
     pthread_mutex_destroy(&cluster->lock);
 }
@@ -259,6 +261,20 @@ static int say_hello(struct fs_session *session, const char *address)
     return failed;
 }
 
+/* For all that can be dirty at once: no epoch needs to ask for memory. */
+static int make_lists(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    size_t most = session->back != NULL ? (size_t)mpiio_back_slots(session->back)->count : 1;
+
+    cluster->blocks = calloc(most, sizeof(*cluster->blocks));
+    cluster->errors = calloc(most, sizeof(*cluster->errors));
+    if (cluster->blocks != NULL && cluster->errors != NULL)
+        return 0;
+    fs_complain(session->options, "%s", strerror(ENOMEM));
+    return 1;
+}
+
 int fs_cluster_meet(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
@@ -266,7 +282,7 @@ int fs_cluster_meet(struct fs_session *session)
     char *address = NULL;
     int failed = 0;
 
-    if (cluster->node == 0 && make_room(session) != 0)
+    if (make_lists(session) != 0 || (cluster->node == 0 && make_room(session) != 0))
         return 1;
     if (cluster->node == 0)
         failed = listen_for_peers(session, &address);
@@ -427,12 +443,25 @@ static int exchange(struct fs_session *session, const struct mpiio_message_run *
     return mpiio_channel_receive_errors(cluster->channel, errors, run->count);
 }
 
-/* What is dirty from now on is for the next epoch. count 0 where nothing is, or can be taken. */
-static int freeze(struct fs_session *session, struct mpiio_frozen **frozen, size_t *count)
+/* What is dirty from now on is for the next epoch. */
+static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_run *run)
 {
-    *frozen = NULL;
-    *count = 0;
-    return session->back != NULL ? mpiio_back_freeze(session->back, frozen, count) : 0;
+    const struct mpiio_frozen *frozen;
+    size_t count;
+    int failed;
+
+    if (session->back == NULL)
+        return 0;
+    failed = mpiio_back_freeze(session->back, &frozen, &count);
+    if (failed != 0)
+        return failed;
+    for (size_t i = 0; i < count; i++)
+        session->cluster.blocks[i] =
+            (struct mpiio_run_block){.block = frozen[i].block,
+                                     .slot = (uint32_t)frozen[i].slot,
+                                     .may_wait = may_wait && !frozen[i].tried};
+    run->count = (uint32_t)count;
+    return 0;
 }
 
 /* What became of the blocks, for write-back and for those who wait. */
@@ -452,31 +481,6 @@ static void take_errors(const struct mpiio_run_block *list, uint32_t count, int3
     }
 }
 
-/* Runs the epoch with what is frozen: as exchange. */
-static int store_frozen(struct fs_session *session, struct mpiio_message_run *run,
-                        const struct mpiio_frozen *frozen, bool may_wait, int *status,
-                        struct fs_stored *stored)
-{
-    struct mpiio_run_block *list = calloc((size_t)run->count + 1, sizeof(*list));
-    int32_t *errors = calloc((size_t)run->count + 1, sizeof(*errors));
-    int failed = list == NULL || errors == NULL ? -ENOMEM : 0;
-
-    for (uint32_t i = 0; i < run->count && failed == 0; i++)
-        list[i] = (struct mpiio_run_block){.block = frozen[i].block,
-                                           .slot = (uint32_t)frozen[i].slot,
-                                           .may_wait = may_wait && !frozen[i].tried};
-    if (failed == 0)
-        failed = exchange(session, run, list, errors, status);
-    if (failed == 0) {
-        take_errors(list, run->count, errors, stored);
-        if (session->back != NULL)
-            mpiio_back_resolve(session->back, errors);
-    }
-    free(list);
-    free(errors);
-    return failed;
-}
-
 static const char *why_lost(int error)
 {
     if (error == -ETIMEDOUT)
@@ -487,26 +491,22 @@ static const char *why_lost(int error)
 int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool may_wait,
                      struct fs_stored *stored)
 {
+    struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message_run run = {.epoch = epoch, .sync = sync};
-    struct mpiio_frozen *frozen;
-    size_t count;
-    int frozen_error = freeze(session, &frozen, &count);
+    int frozen_error = freeze(session, may_wait, &run);
     /* Without write-back the engine has no file. */
     int status = session->back == NULL && sync ? fs_sync_file(session, false) : 0;
-    int result = 0, failed;
+    int result = 0;
+    int failed = exchange(session, &run, cluster->blocks, cluster->errors, &result);
 
-    run.count = (uint32_t)count;
     *stored = (struct fs_stored){.blocks = frozen_error};
-    if (frozen_error != 0) {
-        /* The others wait for this node all the same: it joins with nothing. */
-        failed = exchange(session, &run, NULL, NULL, &result);
-    } else {
-        failed = store_frozen(session, &run, frozen, may_wait, &result, stored);
-        free(frozen);
-    }
     /* What is frozen stays so: this node will store it alone. */
     if (failed != 0)
         fs_cluster_engine_lost(session, why_lost(failed));
+    if (failed == 0 && frozen_error == 0 && session->back != NULL) {
+        take_errors(cluster->blocks, run.count, cluster->errors, stored);
+        mpiio_back_resolve(session->back, cluster->errors);
+    }
     if (failed == 0)
         failed = status != 0 ? status : result;
     return failed;

@@ -19,10 +19,12 @@ struct fs_session;
  */
 struct fs_cluster {
     int node, nodes;
-    struct mpiio_channel *channel; /* to the engine; NULL: there is none */
-    int engine;                    /* its process, a pidfd; -1: none */
-    pid_t engine_pid;              /* its number */
-    struct mpiio_peers *peers;     /* NULL: not met yet */
+    struct mpiio_channel *channel;  /* to the engine; NULL: there is none */
+    int engine;                     /* its process, a pidfd; -1: none */
+    pid_t engine_pid;               /* its number */
+    struct mpiio_peers *peers;      /* NULL: not met yet */
+    struct mpiio_run_block *blocks; /* what is handed in, and what became of it; the flusher's */
+    int32_t *errors;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;

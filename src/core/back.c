@@ -50,8 +50,9 @@ static int init(struct mpiio_back *back)
     back->block = calloc(slots, sizeof(struct mpiio_block));
     back->free = calloc(slots, sizeof(int));
     back->free_kept = calloc(slots, sizeof(int));
+    back->list = calloc(slots, sizeof(struct mpiio_frozen));
     if (back->block == NULL || back->free == NULL || back->free_kept == NULL ||
-        mpiio_blocks_init(&back->sets[0], slots) != 0 ||
+        back->list == NULL || mpiio_blocks_init(&back->sets[0], slots) != 0 ||
         mpiio_blocks_init(&back->sets[1], slots) != 0)
         return -ENOMEM;
     for (size_t i = 0; i < slots; i++) {
@@ -78,6 +79,7 @@ static void free_memory(struct mpiio_back *back)
     free(back->block);
     free(back->free);
     free(back->free_kept);
+    free(back->list);
     mpiio_slots_destroy(&back->slots);
     free(back);
 }
@@ -226,24 +228,19 @@ static int freeze(struct mpiio_back *back)
     return 0;
 }
 
-int mpiio_back_freeze(struct mpiio_back *back, struct mpiio_frozen **frozen, size_t *count)
+int mpiio_back_freeze(struct mpiio_back *back, const struct mpiio_frozen **frozen, size_t *count)
 {
-    struct mpiio_frozen *list = NULL;
     int error;
 
     pthread_rwlock_wrlock(&back->gate);
-    *count = back->active->count;
-    list = calloc(*count + 1, sizeof(*list));
-    error = list == NULL ? -ENOMEM : freeze(back);
-    for (size_t i = 0; i < *count && error == 0; i++)
-        list[i] = (struct mpiio_frozen){.block = back->frozen->list[i]->number,
-                                        .slot = back->frozen->list[i]->slot,
-                                        .tried = back->frozen->list[i]->tried};
+    error = freeze(back);
+    for (size_t i = 0; i < back->frozen->count && error == 0; i++)
+        back->list[i] = (struct mpiio_frozen){.block = back->frozen->list[i]->number,
+                                              .slot = back->frozen->list[i]->slot,
+                                              .tried = back->frozen->list[i]->tried};
+    *frozen = back->list;
+    *count = back->frozen->count;
     pthread_rwlock_unlock(&back->gate);
-    if (error != 0)
-        free(list);
-    else
-        *frozen = list;
     return error;
 }
 

@@ -127,10 +127,10 @@ struct mpiio_frozen {
 
 /*
  * Makes the active generation the frozen one, at one moment for all of it. frozen gets its blocks,
- * ascending, in an array that is the caller's to free, count their number (0 where nothing was
- * dirty). mpiio_back_resolve must follow. -EBUSY where one is frozen already; -ENOMEM.
+ * ascending, in an array that is borrowed until the next freeze, count their number (0 where
+ * nothing was dirty). mpiio_back_resolve must follow. -EBUSY where one is frozen already.
  */
-int mpiio_back_freeze(struct mpiio_back *back, struct mpiio_frozen **frozen, size_t *count);
+int mpiio_back_freeze(struct mpiio_back *back, const struct mpiio_frozen **frozen, size_t *count);
 
 /*
  * The frozen generation is dealt with: errors has for each of its blocks, in their order, 0 where

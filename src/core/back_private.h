@@ -40,6 +40,7 @@ struct mpiio_back {
     struct mpiio_blocks sets[2];
     struct mpiio_blocks *active; /* which set: gate; its contents: table or the gate exclusively */
     struct mpiio_blocks *frozen; /* the same */
+    struct mpiio_frozen *list;   /* what freezing tells of them: one a slot */
     int *free;                   /* slots; lock: table */
     int *free_kept;              /* the same, with their memory; lock: table */
     int free_kept_count;         /* lock: table */

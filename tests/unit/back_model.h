@@ -31,7 +31,7 @@ struct model {
     unsigned char file[BYTES];
     struct layer active, frozen;
     bool is_frozen;
-    struct mpiio_frozen *list;
+    const struct mpiio_frozen *list;
     size_t count;
     int unsaved[SLICES];
 };
@@ -61,7 +61,6 @@ static inline void end(void)
 {
     for (int i = 0; i < model.slices; i++)
         mpiio_slice_free(model.slice[i]);
-    free(model.list);
     mpiio_back_free(model.back);
     mpiio_store_close(model.store);
     close(model.fd);
@@ -217,8 +216,6 @@ static inline void resolve(void)
             store_block(&model.list[i]);
     }
     mpiio_back_resolve(model.back, errors);
-    free(model.list);
-    model.list = NULL;
     settle(of_block);
 }
 
@@ -229,8 +226,6 @@ static inline void store_all(void)
     assert_int_equal(mpiio_back_store_all(model.back), 0);
     if (model.is_frozen)
         settle(errors);
-    free(model.list);
-    model.list = NULL;
     model.frozen = model.active;
     memset(&model.active, 0, sizeof(model.active));
     settle(errors);
