@@ -156,25 +156,28 @@ static int prepare(struct fs_session *session, uint64_t change, bool value)
     return failed != 0 ? failed : close_door(session, change);
 }
 
-static void prepare_later(struct fs_session *session, struct fs_job *job)
+static void vote(struct fs_session *session, struct fs_job *job)
 {
-    await_releases(&session->atomic);
     mpiio_peers_vote(session->cluster.peers, job->number,
                      prepare(session, job->number, job->value));
+}
+
+static void vote_later(struct fs_session *session, struct fs_job *job)
+{
+    await_releases(&session->atomic);
+    vote(session, job);
 }
 
 /* The node that asked for it has waited for its own slices before. */
 void fs_atomic_on_prepare(void *data, uint64_t change, bool value)
 {
     struct fs_session *session = data;
-    int failed = 0;
+    int failed = fs_control_run(&session->control, &(struct fs_job){.run = vote_later,
+                                                                    .meanwhile = vote,
+                                                                    .during = FS_CALL_CHANGE,
+                                                                    .number = change,
+                                                                    .value = value});
 
-    if (fs_control_calls(&session->control))
-        mpiio_peers_vote(session->cluster.peers, change, prepare(session, change, value));
-    else
-        failed = fs_control_run(
-            &session->control,
-            &(struct fs_job){.run = prepare_later, .number = change, .value = value});
     if (failed != 0)
         mpiio_peers_vote(session->cluster.peers, change, failed);
 }
@@ -208,9 +211,9 @@ static int change_everywhere(struct fs_session *session, bool value)
 
     if (failed != 0)
         return failed;
-    fs_control_call(&session->control, true);
+    fs_control_call(&session->control, FS_CALL_CHANGE);
     failed = mpiio_peers_set_atomicity(session->cluster.peers, value, CHANGE_TIMEOUT);
-    fs_control_call(&session->control, false);
+    fs_control_call(&session->control, FS_CALL_NONE);
     return failed == -ENOTCONN ? -EBUSY : failed;
 }
 

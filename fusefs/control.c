@@ -75,17 +75,24 @@ void fs_control_stop(struct fs_control *control)
     control->started = false;
 }
 
+/* Lock held. */
+static bool is_due(const struct fs_control *control, const struct fs_job *job)
+{
+    return job->meanwhile != NULL && control->call >= job->during;
+}
+
 int fs_control_run(struct fs_control *control, const struct fs_job *wanted)
 {
     struct fs_job *job = calloc(1, sizeof(*job));
-    bool stopped;
+    bool stopped, due;
 
     if (job == NULL)
         return -ENOMEM;
     *job = *wanted;
     pthread_mutex_lock(&control->lock);
     stopped = control->stop;
-    if (!stopped) {
+    due = is_due(control, job);
+    if (!stopped && !due) {
         if (control->first == NULL)
             control->first = job;
         else
@@ -94,26 +101,45 @@ int fs_control_run(struct fs_control *control, const struct fs_job *wanted)
         pthread_cond_signal(&control->wake);
     }
     pthread_mutex_unlock(&control->lock);
-    if (stopped)
+    if (due)
+        job->meanwhile(control->session, job);
+    if (stopped || due)
         free(job);
-    return stopped ? -ENOTCONN : 0;
+    return stopped && !due ? -ENOTCONN : 0;
 }
 
-void fs_control_call(struct fs_control *control, bool calls)
+/* Takes out the jobs that are due. Lock held. */
+static struct fs_job *take_due(struct fs_control *control)
 {
-    pthread_mutex_lock(&control->lock);
-    control->calls = calls;
-    pthread_mutex_unlock(&control->lock);
+    struct fs_job *due = NULL, **end = &due, **link = &control->first, *job;
+
+    while ((job = *link) != NULL) {
+        if (is_due(control, job)) {
+            *link = job->next;
+            *end = job;
+            end = &job->next;
+        } else {
+            control->last = job;
+            link = &job->next;
+        }
+    }
+    *end = NULL;
+    return due;
 }
 
-bool fs_control_calls(struct fs_control *control)
+void fs_control_call(struct fs_control *control, enum fs_call call)
 {
-    bool calls;
+    struct fs_job *job, *next;
 
     pthread_mutex_lock(&control->lock);
-    calls = control->calls;
+    control->call = call;
+    job = take_due(control);
     pthread_mutex_unlock(&control->lock);
-    return calls;
+    for (; job != NULL; job = next) {
+        next = job->next;
+        job->meanwhile(control->session, job);
+        free(job);
+    }
 }
 
 /* Unmounting. */
@@ -178,16 +204,20 @@ static const char comes_last[] = "is unmounted last";
  * has the answer. What it holds is stored by then. Until it is unmounted it is one of the nodes,
  * as it must be if another one stays.
  */
+static void say_last(struct fs_session *session, struct fs_job *job)
+{
+    (void)job;
+    mpiio_peers_unmounted(session->cluster.peers, -EINPROGRESS, comes_last);
+}
+
 void fs_control_on_unmount(void *data, bool force)
 {
     struct fs_session *session = data;
-    int failed = 0;
+    int failed = fs_control_run(&session->control, &(struct fs_job){.run = unmount_node,
+                                                                    .meanwhile = say_last,
+                                                                    .during = FS_CALL_UNMOUNT,
+                                                                    .value = force});
 
-    if (fs_control_calls(&session->control))
-        mpiio_peers_unmounted(session->cluster.peers, -EINPROGRESS, comes_last);
-    else
-        failed = fs_control_run(&session->control,
-                                &(struct fs_job){.run = unmount_node, .value = force});
     if (failed != 0)
         mpiio_peers_unmounted(session->cluster.peers, failed, strerror(-failed));
 }
@@ -235,10 +265,10 @@ void fs_control_unmount_all(struct fs_session *session, struct fs_job *job)
     }
     if (failed == 0 || job->value) {
         free(unsaved);
-        fs_control_call(control, true);
+        fs_control_call(control, FS_CALL_UNMOUNT);
         failed =
             mpiio_peers_unmount_all(session->cluster.peers, job->value, UNMOUNT_TIMEOUT, &unsaved);
-        fs_control_call(control, false);
+        fs_control_call(control, FS_CALL_NONE);
         if (unsaved != NULL && only_last(unsaved))
             failed = 0;
         else if (failed == -EINPROGRESS)

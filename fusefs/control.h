@@ -10,6 +10,9 @@
 
 struct fs_session;
 
+/* A job's call to the peers that waits for all nodes, this one among them. */
+enum fs_call { FS_CALL_NONE, FS_CALL_CHANGE, FS_CALL_UNMOUNT };
+
 /*
  * The thread for what all nodes do together and what takes time: unmounting, and changing the
  * atomicity. No handler of requests, and not the thread of the peers, may wait for that.
@@ -23,14 +26,19 @@ struct fs_control {
     pthread_cond_t wake;
     struct fs_job *first, *last; /* lock: lock */
     bool stop;                   /* lock: lock */
-    bool calls;                  /* a job waits for the other nodes; lock: lock */
+    enum fs_call call;           /* what a job waits for; lock: lock */
     bool unmounts;               /* this node is to be unmounted; lock: lock */
     char *unsaved;               /* what the last attempt to unmount all nodes left; lock: lock */
 };
 
-/* What is to be done. */
+/*
+ * What is to be done. What this node has to do for a call of its own cannot wait until that is
+ * over: during one, of that kind or a later one, meanwhile is done instead.
+ */
 struct fs_job {
-    void (*run)(struct fs_session *session, struct fs_job *job); /* does not free it */
+    void (*run)(struct fs_session *session, struct fs_job *job);       /* does not free it */
+    void (*meanwhile)(struct fs_session *session, struct fs_job *job); /* the same; or NULL */
+    enum fs_call during;
     fuse_req_t request; /* to be answered by run; or NULL */
     uint64_t number;
     bool value;
@@ -44,15 +52,14 @@ int fs_control_start(struct fs_control *control);
 void fs_control_stop(struct fs_control *control);
 void fs_control_free(struct fs_control *control);
 
-/* Hands a copy of job over: 0, or a negative errno, and then nothing was. Thread-safe. */
+/*
+ * Hands a copy of job over, or does what it is to do meanwhile. 0, or a negative errno, and then
+ * nothing was. Thread-safe.
+ */
 int fs_control_run(struct fs_control *control, const struct fs_job *job);
 
-/*
- * Around a job's call to the peers that waits for all nodes, this one among them; what that one has
- * to do for it cannot be another job then.
- */
-void fs_control_call(struct fs_control *control, bool calls);
-bool fs_control_calls(struct fs_control *control);
+/* A job is about to call; FS_CALL_NONE: it has. What came before and is due meanwhile is done. */
+void fs_control_call(struct fs_control *control, enum fs_call call);
 
 /* Answers the request to unmount all nodes, with value: whatever is lost. For fs_control_run. */
 void fs_control_unmount_all(struct fs_session *session, struct fs_job *job);
