@@ -117,12 +117,23 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
     memset(slot.pages, 0, MPIIO_PAGE_WORDS * sizeof(uint64_t));
 }
 
-static void touch(uint64_t *pages, size_t start, size_t end)
+/* Has the kernel give the page of memory. */
+static void fault(volatile char *memory)
 {
-    size_t first = start / MPIIO_PAGE_SIZE, last = (end - 1) / MPIIO_PAGE_SIZE;
+    *memory = *memory;
+}
 
-    mpiio_mask_set(
-        pages, (struct mpiio_mask_runs){.start = first, .length = last - first + 1, .count = 1});
+static void touch(const struct mpiio_slot *slot, size_t start, size_t end)
+{
+    for (size_t page = start / MPIIO_PAGE_SIZE; page <= (end - 1) / MPIIO_PAGE_SIZE; page++) {
+        uint64_t bit = (uint64_t)1 << page % 64;
+
+        if ((slot->pages[page / 64] & bit) != 0)
+            continue;
+        fault(slot->data + page * MPIIO_PAGE_SIZE);
+        fault((char *)slot->mask + page * MPIIO_PAGE_SIZE / 8);
+        slot->pages[page / 64] |= bit;
+    }
 }
 
 void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs)
@@ -133,10 +144,10 @@ void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs
         for (size_t i = 0; i < runs.count; i++) {
             size_t start = runs.start + i * (size_t)runs.stride;
 
-            touch(slot->pages, start, start + runs.length);
+            touch(slot, start, start + runs.length);
         }
     } else {
-        touch(slot->pages, runs.start, runs.start + span);
+        touch(slot, runs.start, runs.start + span);
     }
 }
 

@@ -65,8 +65,8 @@ struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index);
 void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep);
 
 /*
- * Marks the pages of runs as touched. A mask may be looked at only where pages are, else memory is
- * spent on zeros.
+ * Marks the pages of runs as touched, once the kernel has given their memory, which it may refuse
+ * with a SIGBUS (guard.h). A mask may be looked at only where pages are.
  */
 void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs);
 

@@ -332,6 +332,7 @@ static void test_write_through(void **state)
 static void test_no_memory(void **state)
 {
     const struct mpiio_slots *slots;
+    struct mpiio_back_stats stats;
 
     (void)state;
     start(64 << 20);
@@ -345,6 +346,11 @@ static void test_no_memory(void **state)
     assert_int_equal(mpiio_slice_read(model.slice[0], seen, 1000, 0), 1000);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(seen[i], model.active.value[i]);
+    /* Nobody looks at memory that was not given. */
+    mpiio_back_get_stats(model.back, &stats);
+    assert_int_equal(stats.dirty_bytes, 3000);
+    assert_int_equal(stats.dirty_memory, 4 * MPIIO_PAGE_SIZE);
+    assert_int_equal(mpiio_back_store_all(model.back), 0);
     end();
 }
 
