@@ -339,12 +339,9 @@ int fs_cluster_await_start(struct fs_session *session)
         return 1;
     cluster->hints = hints_text(&message.start);
     failed = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
-    /* Nodes that were lost since are told of as they are later. */
-    if (failed == -ETIMEDOUT) {
+    if (failed != 0)
         fs_log_error(&session->log, "the other nodes did not join");
-        return 1;
-    }
-    return 0;
+    return failed != 0 ? 1 : 0;
 }
 
 /* Epochs. */

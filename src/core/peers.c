@@ -234,9 +234,9 @@ int mpiio_peers_wait(struct mpiio_peers *peers, int timeout)
         continue;
     state = peers->status.state;
     pthread_mutex_unlock(&peers->lock);
-    if (state == MPIIO_PEERS_TOGETHER)
-        return 0;
-    return state == MPIIO_PEERS_JOINING ? -ETIMEDOUT : -ENOTCONN;
+    if (state == MPIIO_PEERS_STOPPED)
+        return -ENOTCONN;
+    return state == MPIIO_PEERS_JOINING ? -ETIMEDOUT : 0;
 }
 
 int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *after)

@@ -123,7 +123,10 @@ int mpiio_peers_join(const struct mpiio_peers_options *options, const char *addr
                      const uint8_t token[MPIIO_TOKEN_BYTES], int timeout,
                      struct mpiio_peers **peers);
 
-/* Blocks until all nodes have joined: 0; -ETIMEDOUT after timeout ms, -ENOTCONN if it failed. */
+/*
+ * Blocks until all nodes have joined: 0, also where some were lost since; -ETIMEDOUT after timeout
+ * ms, -ENOTCONN where the coordinator was lost before.
+ */
 int mpiio_peers_wait(struct mpiio_peers *peers, int timeout);
 
 /*

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * To be preloaded: all but the first RESET_AFTER calls of recv(2) find their connection broken;
+ * with CONNECT_LATE, connect(2) takes half a second.
+ */
+
+ssize_t recv(int fd, void *buffer, size_t size, int flags)
+{
+    static int calls;
+    const char *after = getenv("RESET_AFTER");
+
+    if (after != NULL && calls++ >= atoi(after)) {
+        errno = ECONNRESET;
+        return -1;
+    }
+    return syscall(SYS_recvfrom, fd, buffer, size, flags, NULL, NULL);
+}
+
+int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
+{
+    if (getenv("CONNECT_LATE") != NULL)
+        usleep(500000);
+    return (int)syscall(SYS_connect, fd, address.__sockaddr__, size);
+}
