@@ -265,4 +265,35 @@ static inline void check_stats(void)
     assert_true(dirty > 0 || stats.dirty_memory == 0);
 }
 
+/* A step of a flush, of a kind from 0 to 3, or a look at what there is. */
+static inline void random_flush(int kind)
+{
+    switch (kind) {
+    case 0:
+        if (!model.is_frozen)
+            freeze();
+        break;
+    case 1:
+        if (model.is_frozen)
+            resolve();
+        break;
+    case 2:
+        if (below(4) == 0)
+            store_all();
+        check_file();
+        break;
+    default:
+        check_stats();
+    }
+}
+
+/* All that is dirty is in the file in the end. */
+static inline void store_rest(void)
+{
+    if (model.is_frozen)
+        resolve();
+    store_all();
+    check_file();
+}
+
 #endif

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -40,6 +41,17 @@ static inline int make_file(void)
 static inline void write_file(int fd, const void *bytes, size_t length, int64_t displacement)
 {
     assert_int_equal(pwrite(fd, bytes, length, displacement), length);
+}
+
+/* No file grows beyond size: RLIM_INFINITY ends that. */
+static inline void limit_file(rlim_t size)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 static inline struct mpiio_store *open_store_for(int fd, int flags)

@@ -6,7 +6,6 @@
 #include "back_model.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 
 static int refusal, refusals;
 
@@ -32,40 +31,20 @@ static void random_step(void)
     int64_t etype = vs_view_facts(mpiio_slice_view(model.slice[number]))->etype_file_size;
     int64_t offset = below((int)room);
     int64_t length = 1 + below(below(3) ? 3000 : 400000);
+    int kind = below(16);
 
     length = length < room - offset ? length : room - offset;
     /* A part of an etype would grow the file: another test has that. */
     offset -= offset % etype;
     length -= length % etype;
-    switch (below(16)) {
-    case 0:
-        if (!model.is_frozen)
-            freeze();
-        break;
-    case 1:
-        if (model.is_frozen)
-            resolve();
-        break;
-    case 2:
-        if (below(4) == 0)
-            store_all();
-        break;
-    case 3:
-        check_file();
-        break;
-    case 4:
-    case 5:
+    if (kind < 4)
+        random_flush(kind);
+    else if (kind < 6)
         check_errors();
-        break;
-    case 6:
-        check_stats();
-        break;
-    default:
-        if (below(2) && mpiio_slice_is_writable(model.slice[number]))
-            write_slice(number, offset, (size_t)length);
-        else
-            read_slice(number, offset, (size_t)length);
-    }
+    else if (below(2) && mpiio_slice_is_writable(model.slice[number]))
+        write_slice(number, offset, (size_t)length);
+    else
+        read_slice(number, offset, (size_t)length);
 }
 
 /* Tiles that lie within each other: not in the file's order, and only to be read. */
@@ -93,10 +72,7 @@ static void test_random(void **state)
             add_slice(random_view(model.slices));
         for (int i = 0; i < 150; i++)
             random_step();
-        if (model.is_frozen)
-            resolve();
-        store_all();
-        check_file();
+        store_rest();
         for (int i = 0; i < model.slices; i++)
             read_slice(i, 0, (size_t)(room_of(i) < 700000 ? room_of(i) : 700000));
         end();
@@ -256,15 +232,6 @@ static void test_memory(void **state)
     end();
 }
 
-static void limit_file(rlim_t size)
-{
-    struct rlimit limit;
-
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* Some blocks cannot be stored: who has data there is told, nothing is lost, a retry saves it. */
 static void test_failure(void **state)
 {
@@ -277,7 +244,6 @@ static void test_failure(void **state)
         add_slice(make_vector(run, run, 2 * run));
         write_slice(0, 0, 2 << 20);
         write_slice(1, 0, 400000);
-        signal(SIGXFSZ, SIG_IGN);
         limit_file((rlim_t)MPIIO_BLOCK_SIZE + 4096);
         assert_int_equal(mpiio_back_store_all(model.back), -EFBIG);
         limit_file(RLIM_INFINITY);

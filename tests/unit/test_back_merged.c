@@ -65,34 +65,14 @@ static void put_merged(int number)
 static void random_step(void)
 {
     int number = below(model.slices);
-    int64_t room = room_of(number);
+    int kind = below(40);
 
-    switch (below(40)) {
-    case 0:
-        if (!model.is_frozen)
-            freeze();
-        break;
-    case 1:
-        if (model.is_frozen)
-            resolve();
-        break;
-    case 2:
-        if (below(4) == 0)
-            store_all();
-        check_file();
-        break;
-    case 3:
-        check_stats();
-        break;
-    case 4:
-    case 5:
-    case 6:
-    case 7:
-        write_slice(number, below((int)room - 40), 1 + (size_t)below(40));
-        break;
-    default:
+    if (kind < 4)
+        random_flush(kind);
+    else if (kind < 8)
+        write_slice(number, below((int)room_of(number) - 40), 1 + (size_t)below(40));
+    else
         put_merged(number);
-    }
 }
 
 static void test_random_blocks(void **state)
@@ -107,10 +87,7 @@ static void test_random_blocks(void **state)
         model.slices = 4;
         for (int i = 0; i < 1000; i++)
             random_step();
-        if (model.is_frozen)
-            resolve();
-        store_all();
-        check_file();
+        store_rest();
         end();
     }
 }

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "back.h"
@@ -362,22 +361,12 @@ static void test_part_written_through(void **state)
     }
 }
 
-static void limit_file(rlim_t size)
-{
-    struct rlimit limit;
-
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* The writer is told at once, and of what is dirty nothing is in the way. */
 static void test_errors_are_told(void **state)
 {
     const int64_t whole = 0x01020304;
 
     (void)state;
-    signal(SIGXFSZ, SIG_IGN);
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 800);
     limit_file(400);

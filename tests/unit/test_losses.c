@@ -78,11 +78,30 @@ static void check(struct model *model)
     assert_int_equal(fs_losses_error(&model->losses, INODE + 1), 0);
 }
 
+/* Two parts of 100 bytes, one behind the other. */
+static void lose_two(struct model *model)
+{
+    char bytes[100];
+
+    memset(bytes, 'x', sizeof(bytes));
+    fs_losses_add(&model->losses, INODE, bytes, 100, 0, -EIO);
+    fs_losses_add(&model->losses, INODE, bytes, 100, 100, -EIO);
+}
+
+/* There is room, and nothing stays lost. */
+static void store_all(struct model *model)
+{
+    int error;
+
+    model->room = SIZE;
+    fs_losses_retry(&model->losses, store, model);
+    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
+}
+
 /* Writes that fail and succeed, in any order: what is read is always what was written last. */
 static void test_random(void **state)
 {
     struct model *model = *state;
-    int error;
 
     srand(1);
     for (int i = 0; i < ROUNDS; i++) {
@@ -99,29 +118,22 @@ static void test_random(void **state)
         }
         check(model);
     }
-    model->room = SIZE;
-    fs_losses_retry(&model->losses, store, model);
+    store_all(model);
     assert_memory_equal(model->file, model->want, SIZE);
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
 }
 
 static void test_retry_without_room(void **state)
 {
     struct model *model = *state;
-    char bytes[100];
     int error;
 
-    memset(bytes, 'x', sizeof(bytes));
-    fs_losses_add(&model->losses, INODE, bytes, 100, 0, -EIO);
-    fs_losses_add(&model->losses, INODE, bytes, 100, 100, -EIO);
+    lose_two(model);
     model->room = 150;
     fs_losses_retry(&model->losses, store, model);
     assert_int_equal(fs_losses_bytes(&model->losses, &error), 100);
     assert_int_equal(error, -ENOSPC);
     assert_int_equal(fs_losses_error(&model->losses, INODE), -ENOSPC);
-    model->room = SIZE;
-    fs_losses_retry(&model->losses, store, model);
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
+    store_all(model);
     assert_int_equal(model->file[199], 'x');
 }
 
@@ -160,18 +172,14 @@ static size_t store_and_wait(void *data, uint64_t inode, const char *bytes, size
 static void test_others_while_storing(void **state)
 {
     struct model *model = *state;
-    char bytes[100];
     int error;
 
-    memset(bytes, 'x', sizeof(bytes));
-    fs_losses_add(&model->losses, INODE, bytes, 100, 0, -EIO);
-    fs_losses_add(&model->losses, INODE, bytes, 100, 100, -EIO);
+    lose_two(model);
     model->room = SIZE;
     fs_losses_retry(&model->losses, store_and_wait, model);
     /* What has changed meanwhile is for the next time. */
     assert_int_equal(fs_losses_bytes(&model->losses, &error), 90 + 90 + 1);
-    fs_losses_retry(&model->losses, store, model);
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
+    store_all(model);
     for (int i = 0; i < 200; i++)
         assert_int_equal(model->file[i], 'x');
     assert_int_equal(model->file[300], 'y');

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void check_one_view(struct vs_view *view, bool refuse, int64_t fill)
@@ -198,20 +197,16 @@ static void test_limits(void **state)
 static void test_file_size_limit(void **state)
 {
     struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
-    struct rlimit before, limit;
     unsigned char bytes[4096] = {1};
 
     (void)state;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    limit = (struct rlimit){.rlim_cur = 16 * 32 + 4, .rlim_max = before.rlim_max};
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_file(16 * 32 + 4);
     assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), 16 * 8 + 4);
     assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 16 * 8 + 4), -EFBIG);
     assert_int_equal(mpiio_slice_write(model->slice, bytes, 1, 4096), -EFBIG);
     assert_int_equal(mpiio_slice_resize(model->slice, 4096), -EFBIG);
     assert_int_equal(mpiio_slice_reserve(model->slice, 0, 4096), -EFBIG);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    limit_file(RLIM_INFINITY);
     assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
     model_end(model);
 }
