@@ -59,117 +59,119 @@ static int evaluate(const char *text, int64_t *value, struct vs_error *error)
     return rc;
 }
 
+/* For RANK of RANKS. */
+static const struct {
+    const char *text;
+    int64_t value;
+} expressions[] = {
+    {"0", 0},
+    {"9223372036854775807", INT64_MAX},
+    {"0 - 9223372036854775807 - 1", INT64_MIN},
+    {"-9223372036854775807 - 1", INT64_MIN},
+    {"2+3*4", 14},
+    {"(2+3)*4", 20},
+    {"2*3+4", 10},
+    {"10-3-2", 5},
+    {"10-(3-2)", 9},
+    {"100/10/2", 5},
+    {"100/10*2", 20},
+    {"100%7*2", 4},
+    {"7/2", 3},
+    {"(0-7)/2", -4},
+    {"7/(0-2)", -4},
+    {"(0-7)/(0-2)", 3},
+    {"7%2", 1},
+    {"(0-7)%2", 1},
+    {"7%(0-2)", -1},
+    {"(0-7)%(0-2)", -1},
+    {"(0-8)/2", -4},
+    {"(0-8)%2", 0},
+    {"min(3,5)", 3},
+    {"max(3,5)", 5},
+    {"min(max(1,2),max(4,3))*2", 4},
+    {"max( rank , ranks )", RANKS},
+    {"rank", RANK},
+    {"rank*n+ranks", RANK * 100 + RANKS},
+    {"n/ranks", 14},
+    {"less", -100},
+    {"big", INT64_MAX},
+    {"((((((((1))))))))", 1},
+    {" \\t1 +\\n2 ", 3},
+    {"007", 7},
+    {"- 5", -5},
+    {"2 - -3", 5},
+    {"-(2+3)*2", -10},
+    {"big - big", 0},
+    {"big / (0-1)", -INT64_MAX},
+    {"(0 - big - 1) % (0 - 1)", 0},
+};
+
 static void values(void **state)
 {
-    static const struct {
-        const char *text;
-        int64_t value;
-    } cases[] = {
-        {"0", 0},
-        {"9223372036854775807", INT64_MAX},
-        {"0 - 9223372036854775807 - 1", INT64_MIN},
-        {"-9223372036854775807 - 1", INT64_MIN},
-        {"2+3*4", 14},
-        {"(2+3)*4", 20},
-        {"2*3+4", 10},
-        {"10-3-2", 5},
-        {"10-(3-2)", 9},
-        {"100/10/2", 5},
-        {"100/10*2", 20},
-        {"100%7*2", 4},
-        {"7/2", 3},
-        {"(0-7)/2", -4},
-        {"7/(0-2)", -4},
-        {"(0-7)/(0-2)", 3},
-        {"7%2", 1},
-        {"(0-7)%2", 1},
-        {"7%(0-2)", -1},
-        {"(0-7)%(0-2)", -1},
-        {"(0-8)/2", -4},
-        {"(0-8)%2", 0},
-        {"min(3,5)", 3},
-        {"max(3,5)", 5},
-        {"min(max(1,2),max(4,3))*2", 4},
-        {"max( rank , ranks )", RANKS},
-        {"rank", RANK},
-        {"rank*n+ranks", RANK * 100 + RANKS},
-        {"n/ranks", 14},
-        {"less", -100},
-        {"big", INT64_MAX},
-        {"((((((((1))))))))", 1},
-        {" \\t1 +\\n2 ", 3},
-        {"007", 7},
-        {"- 5", -5},
-        {"2 - -3", 5},
-        {"-(2+3)*2", -10},
-        {"big - big", 0},
-        {"big / (0-1)", -INT64_MAX},
-        {"(0 - big - 1) % (0 - 1)", 0},
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++) {
         struct vs_error error = {0};
         int64_t value = 0;
-        if (evaluate(cases[i].text, &value, &error))
-            fail_msg("%s: %s", cases[i].text, error.reason);
-        if (value != cases[i].value)
-            fail_msg("%s is %" PRId64 ", expected %" PRId64, cases[i].text, value, cases[i].value);
+        if (evaluate(expressions[i].text, &value, &error))
+            fail_msg("%s: %s", expressions[i].text, error.reason);
+        if (value != expressions[i].value)
+            fail_msg("%s is %" PRId64 ", expected %" PRId64, expressions[i].text, value,
+                     expressions[i].value);
     }
 }
 
+static const char *const refusals[] = {
+    "",
+    "+",
+    "2+",
+    "*2",
+    "(1",
+    "1)",
+    "()",
+    "1 2",
+    "1,2",
+    "min",
+    "min(1)",
+    "min(1,2,3)",
+    "min 1,2",
+    "min(,2)",
+    "x",
+    "x$",
+    "$",
+    "1.0",
+    "1e3",
+    "0x10",
+    "2^3",
+    "2**3",
+    "1/0",
+    "1%0",
+    "n/(rank-3)",
+    "9223372036854775808",
+    "99999999999999999999999999",
+    "big+1",
+    "0-big-2",
+    "big*2",
+    "(0-big-1)/(0-1)",
+    "(0-big-1)*(0-1)",
+    "-(0-big-1)",
+    "4294967296*4294967296",
+    "rank rank",
+    "Rank",
+    "ranks2",
+    "value",
+    "\\u0000",
+    "1\\u00a02",
+};
+
 static void refused(void **state)
 {
-    static const char *const cases[] = {
-        "",
-        "+",
-        "2+",
-        "*2",
-        "(1",
-        "1)",
-        "()",
-        "1 2",
-        "1,2",
-        "min",
-        "min(1)",
-        "min(1,2,3)",
-        "min 1,2",
-        "min(,2)",
-        "x",
-        "x$",
-        "$",
-        "1.0",
-        "1e3",
-        "0x10",
-        "2^3",
-        "2**3",
-        "1/0",
-        "1%0",
-        "n/(rank-3)",
-        "9223372036854775808",
-        "99999999999999999999999999",
-        "big+1",
-        "0-big-2",
-        "big*2",
-        "(0-big-1)/(0-1)",
-        "(0-big-1)*(0-1)",
-        "-(0-big-1)",
-        "4294967296*4294967296",
-        "rank rank",
-        "Rank",
-        "ranks2",
-        "value",
-        "\\u0000",
-        "1\\u00a02",
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         struct vs_error error = {0};
         int64_t value = 0;
-        int rc = evaluate(cases[i], &value, &error);
+        int rc = evaluate(refusals[i], &value, &error);
         if (rc != -EINVAL)
-            fail_msg("%s gives %d and %" PRId64 ", expected an error", cases[i], rc, value);
+            fail_msg("%s gives %d and %" PRId64 ", expected an error", refusals[i], rc, value);
         assert_true(error.reason[0] != '\0');
     }
 }
