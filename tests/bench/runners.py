@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: MIT
+"""The runners of scripts/bench: each measures one round in a setting and returns its values by
+name. What is read must be right before its speed counts: verify."""
+import contextlib
+import json
+import os
+import re
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+from typing import Callable
+
+from testbed import (BUILD, CALL, MIB, RANKS, READ, Failure, Unavailable, at_once, import_numpy,
+                     note, program, rate, run)
+
+# The six times of DONIO.
+PHASES = ("wopen", "write", "wclose", "ropen", "read", "rclose")
+
+
+def run_mount(bench, setting, datarep="native"):
+    with bench.mounted(bench.spec(setting, datarep)) as point:
+        return {"cold": rate(point / "rank0", bench.slice, bench.readers[0]),
+                "again": rate(point / "rank0", bench.slice, bench.readers[0])}
+
+
+def run_two(bench, setting):
+    """Two slices at once, both cold: bytes of both by the time until the later has ended."""
+    with bench.mounted(bench.spec(setting)) as point:
+        reads, seconds = at_once(lambda rank, reader: reader.read(point / f"rank{rank}"),
+                                 list(enumerate(bench.readers)))
+    totals = [total for total, _ in reads]
+    if totals != [bench.slice] * 2:
+        raise Failure(f"two slices at once: {totals} bytes instead of {bench.slice} each")
+    return {"cold": sum(totals) / seconds / 1e6}
+
+
+def run_passthrough(bench, _setting):
+    with bench.passthrough() as point:
+        path = point / bench.plain().name
+        return {"cold": rate(path, bench.slice, bench.readers[0]),
+                "again": rate(path, bench.slice, bench.readers[0])}
+
+
+def run_plain(bench, _setting):
+    return {"read": rate(bench.plain(), bench.slice, bench.readers[0])}
+
+
+def run_romio(bench, setting):
+    return {"read": bench.slice / float(bench.romio_slice("read", setting, 0)) / 1e6}
+
+
+def write_all(fd, data):
+    """Writes 1 MiB a call, as dd bs=1M does."""
+    view = memoryview(data)
+    for first in range(0, len(data), READ):
+        if os.write(fd, view[first:first + READ]) != len(view[first:first + READ]):
+            raise Failure("a short write")
+
+
+def write_slice(path, data):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        write_all(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def run_write_mount(bench, setting, datarep="native"):
+    """Two slices at once into a fresh file, until both are on the device."""
+    data = bench.write_data(setting)
+    out = bench.fresh("out.dat")
+    with bench.mounted(bench.write_spec(setting, datarep)) as point:
+        _, seconds = at_once(write_slice, [(point / f"rank{rank}", data[rank]) for rank in (0, 1)])
+    bench.check_written(out, setting.name, datarep)
+    return {"rate": 2 * bench.write / seconds / 1e6}
+
+
+def run_write_romio(bench, setting):
+    """The better of independent and collective writing, each into a fresh file."""
+    values = {}
+    for mode in ("write", "write_all"):
+        out = bench.fresh("out.dat")
+        try:
+            seconds = float(bench.romio(mode, out, setting.run, bench.write, CALL, ranks=2))
+            bench.check_written(out, f"{setting.name}, ROMIO {mode}")
+        except Failure as error:  # one of them may lose data (pitfalls): the other still counts
+            note(f"{setting.name}, ROMIO {mode}: {error}")
+            continue
+        values[f"{mode}_rate"] = 2 * bench.write / seconds / 1e6
+    if not values:
+        raise Failure(f"{setting.name}: ROMIO wrote nothing right")
+    return {"rate": max(values.values()), **values}
+
+
+def run_write_all(bench, setting):
+    """Collective writing alone, into a fresh file."""
+    out = bench.fresh("out.dat")
+    seconds = float(bench.romio("write_all", out, setting.run, bench.write, CALL, ranks=2))
+    bench.check_written(out, f"{setting.name}, ROMIO write_all")
+    return {"rate": 2 * bench.write / seconds / 1e6}
+
+
+def stats_of(point):
+    return json.loads((point / ".mpiio/stats.json").read_text())
+
+
+def run_write_nodes(bench, setting):
+    """Two nodes write a slice each at once into a fresh file; one fsync stores it all."""
+    if not (BUILD / "src/engine/mpiio-engine").exists():
+        raise Unavailable("mpiio-engine is not built (libmpich-dev)")
+    data = bench.write_data(setting)
+    out = bench.fresh("out.dat")
+    with bench.mounted_nodes(bench.write_spec(setting), 2) as points:
+        files = [os.open(point / f"rank{rank}", os.O_WRONLY) for rank, point in enumerate(points)]
+        start = time.perf_counter()
+        at_once(write_all, list(zip(files, data)))
+        os.fsync(files[0])
+        seconds = time.perf_counter() - start
+        bench.check_written(out, f"{setting.name}, two nodes")
+        counters = [stats_of(point)["cluster"] for point in points]
+        for fd in files:
+            os.close(fd)
+    if any(counter["fill_read_bytes"] for counter in counters):
+        raise Failure(f"{setting.name}: the file was read to be written")
+    return {"rate": 2 * bench.write / seconds / 1e6,
+            "stored": sum(counter["stored_bytes"] for counter in counters) / (2 * bench.write)}
+
+
+def processor_seconds(pid):
+    """What a process has used so far, in all its threads."""
+    return sum(int(path.read_text().split()[0])
+               for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+
+
+def idle_percent(bench, point):
+    """The share of a processor of the busiest of a mount's processes."""
+    mark = f"MPIIO_BENCH={bench.dir}".encode()
+    pids = []
+    (point / "rank0").stat()
+    time.sleep(1)
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes().split(b"\0"):
+                pids.append(int(path.parent.name))
+    before = {pid: processor_seconds(pid) for pid in pids}
+    time.sleep(bench.idle)
+    return max(processor_seconds(pid) - before[pid] for pid in pids) / bench.idle * 100
+
+
+def run_idle(bench, setting):
+    bench.fresh("out.dat")
+    with bench.mounted(bench.write_spec(setting)) as point:
+        values = {"one": idle_percent(bench, point)}
+    if (BUILD / "src/engine/mpiio-engine").exists():
+        with bench.mounted_nodes(bench.write_spec(setting), 3) as points:
+            values["three"] = idle_percent(bench, points[0])
+    return values
+
+
+def donio(bench, setting, path, *mode):
+    """The rate over all six phases, and the seconds of each."""
+    binary = bench.program_of_build("bench-donio", "bench-donio was not built")
+    times = [float(word) for word in run(binary, path, *setting.grid, 4, *mode).split()]
+    nx, ny, nz = (points - 1 for points in setting.grid)
+    return {"rate": 2 * nx * ny * nz * 32 / sum(times) / 1e6, **dict(zip(PHASES, times))}
+
+
+def run_donio_mount(bench, setting, options=()):
+    bench.fresh("out.dat")
+    with bench.mounted(bench.write_spec(setting), *options) as point:
+        return donio(bench, setting, point / "rank0")
+
+
+def run_donio_plain(bench, setting, *mode):
+    return donio(bench, setting, bench.fresh("out.dat"), *mode)
+
+
+def run_cat(bench, setting):
+    """With the start of the process, as a user sees it."""
+    with open(os.devnull, "wb") as null:
+        start = time.perf_counter()
+        subprocess.run([bench.view(), "cat", bench.spec(setting), "-r", "0"], stdout=null,
+                       check=True)
+        return {"read": bench.slice / (time.perf_counter() - start) / 1e6}
+
+
+def run_numpy(bench, setting):
+    """A strided copy from a new mapping of the file into memory that is touched before."""
+    numpy = import_numpy()
+    values = {}
+    for name, block in (("whole", bench.slice), ("blocks", CALL)):
+        target = numpy.ones((block // setting.run, setting.run // 8), numpy.uint64)
+        start = time.perf_counter()
+        source = bench.expected(setting, 0)
+        for first in range(0, len(source), len(target)):
+            numpy.copyto(target, source[first:first + len(target)])
+        values[name] = bench.slice / (time.perf_counter() - start) / 1e6
+        del source
+    return values
+
+
+def run_start(bench, _setting, name, ranks, doubles):
+    """Mounts, reads the first byte, unmounts."""
+    path, spec = bench.dir / f"{name}.dat", bench.dir / f"{name}.json"
+    if not spec.exists():
+        try:
+            with open(path, "wb") as file:
+                file.write(b"Z")
+                file.truncate(doubles * 8)
+        except OSError as error:
+            raise Unavailable(f"no sparse file of {doubles * 8:g} bytes here: {error.strerror}") \
+                from error
+        filetype = {"type": "resized", "lb": 0, "extent": "ranks * 8"}
+        spec.write_text(json.dumps({
+            "viewspec": 1, "file": str(path), "ranks": ranks,
+            "view": {"disp": "rank * 8", "etype": "double", "filetype": filetype}}))
+    start = time.perf_counter()
+    with bench.mounted(spec) as point:
+        with open(point / "rank0", "rb", buffering=0) as file:
+            if file.read(1) != b"Z":
+                raise Failure(f"{name}: wrong first byte")
+        inside = time.perf_counter()
+        mib = memory_of(point)
+        inside = time.perf_counter() - inside
+    return {"ms": (time.perf_counter() - start - inside) * 1e3, "mib": mib}
+
+
+def memory_of(point):
+    """MiB that the daemon of a mount has in memory (VmRSS)."""
+    status = Path(f"/proc/{stats_of(point)['pid']}/status").read_text()
+    return int(re.search(r"VmRSS:\s*(\d+) kB", status)[1]) / 1024
+
+
+def fio(path, total):
+    """Random reads per second; each of the 4 threads reads a quarter of total bytes."""
+    out = run(program("fio"), "--name=bench", f"--filename={path}", f"--size={total}",
+              f"--io_size={total // 4}", "--rw=randread", "--bs=4k", "--ioengine=psync",
+              "--thread", "--numjobs=4", "--group_reporting", "--readonly", "--allow_file_create=0",
+              "--output-format=json")
+    return json.loads(out[out.index("{"):])["jobs"][0]["read"]["iops"]
+
+
+def run_fio_mount(bench, setting):
+    with bench.mounted(bench.spec(setting)) as point:
+        return {"iops": fio(point / "rank0", bench.slice)}
+
+
+def run_fio_passthrough(bench, _setting):
+    with bench.passthrough() as point:
+        return {"iops": fio(point / bench.plain().name, bench.slice)}
+
+
+def run_seek(bench, _setting):
+    binary = bench.program_of_build("bench-seek", "bench-seek was not built")
+    count = 200000 if bench.quick else 1000000
+    return {"rate": count / float(run(binary, bench.file(), bench.runs, count))}
+
+
+def run_seek_romio(bench, _setting):
+    """ROMIO keeps a list of the runs: about 1 GiB for 64 M, for a moment more."""
+    free = int(re.search(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text())[1])
+    if free < 4 * MIB:
+        raise Unavailable("less than 4 GiB of memory are free for ROMIO's list of runs")
+    count = 5 if bench.quick else 20
+    return {"rate": count / float(bench.romio("seek", bench.file(), bench.runs, count))}
+
+
+RUNNERS: dict[str, Callable] = {
+    "mount": run_mount,
+    "mount_external32": partial(run_mount, datarep="external32"),
+    "two": run_two,
+    "passthrough": run_passthrough,
+    "plain": run_plain,
+    "romio": run_romio,
+    "write_mount": run_write_mount,
+    "write_external32": partial(run_write_mount, datarep="external32"),
+    "write_romio": run_write_romio,
+    "write_nodes": run_write_nodes,
+    "write_all": run_write_all,
+    "idle": run_idle,
+    "donio_mount": run_donio_mount,
+    "donio_unique": partial(run_donio_mount, options=("-o", "unique")),
+    "donio_dsync": lambda bench, setting: run_donio_plain(bench, setting, "dsync"),
+    "donio_plain": run_donio_plain,
+    "cat": run_cat,
+    "numpy": run_numpy,
+    "small": partial(run_start, name="small", ranks=4, doubles=10**6),
+    "large": partial(run_start, name="large", ranks=10**6, doubles=10**12),
+    "fio_mount": run_fio_mount,
+    "fio_passthrough": run_fio_passthrough,
+    "seek": run_seek,
+    "seek_romio": run_seek_romio,
+}
+
+
+def same(path_or_pipe, expected, what):
+    """Compares a stream with a slice by numpy, a few MiB at a time."""
+    lines = max(1, CALL // (expected.shape[1] * 8))
+    for first in range(0, len(expected), lines):
+        want = expected[first:first + lines].tobytes()
+        if path_or_pipe.read(len(want)) != want:
+            raise Failure(f"{what}: wrong data")
+    if path_or_pipe.read(1):
+        raise Failure(f"{what}: too long")
+
+
+def verify_mount(bench, setting, datarep, wanted):
+    if not wanted:
+        return
+    with bench.mounted(bench.spec(setting, datarep)) as point:
+        for rank in range(RANKS):
+            with open(point / f"rank{rank}", "rb") as file:
+                same(file, bench.expected(setting, rank, datarep).astype("<u8"),
+                     f"{setting.name}, {datarep}, rank{rank}")
+
+
+def verify(bench, setting, runners):
+    """Each of the runners reads what numpy says."""
+    if not setting.run:
+        return
+    verify_mount(bench, setting, "native", runners & {"mount", "two", "fio_mount"})
+    verify_mount(bench, setting, "external32", "mount_external32" in runners)
+    if "cat" in runners:
+        with subprocess.Popen([bench.view(), "cat", bench.spec(setting), "-r", "1"],
+                              stdout=subprocess.PIPE) as cat:
+            same(cat.stdout, bench.expected(setting, 1), f"{setting.name}, mpiio-view cat")
+    if "romio" in runners:
+        numpy = import_numpy()
+        words = bench.expected(setting, 1).reshape(-1)
+        weights = 2 * numpy.arange(len(words), dtype=numpy.uint64) + numpy.uint64(1)
+        with contextlib.suppress(Unavailable):
+            if int(bench.romio_slice("sum", setting, 1)) != int((words * weights).sum()):
+                raise Failure(f"{setting.name}, ROMIO: wrong data")

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: MIT
+"""What the rows of scripts/bench are measured on: files, mounts and the programs of peers."""
+import concurrent.futures
+import contextlib
+import json
+import mmap
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("MPIIO_BUILD", TOP / "build")).absolute()
+EXAMPLES = Path("/usr/share/doc/libfuse3-dev/examples")
+FACTOR = 0x9E3779B97F4A7C15  # tests/bench/bench.h: word i of the file is i * FACTOR
+RANKS = 4
+MIB = 1 << 20
+READ = MIB  # bytes a read call, as dd bs=1M does
+CALL = 4 * MIB  # bytes a call of ROMIO's
+NUMPY_TYPES = {"native": "<u8", "external32": ">u8"}  # of doubles in the file, bit by bit
+
+
+class Unavailable(Exception):
+    """What a row needs is not here; the text says what."""
+
+
+class Failure(Exception):
+    """Wrong data, or a command that failed."""
+
+
+def note(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def run(*words, **options):
+    """Runs a command and returns what it printed; Failure says what it complained of."""
+    words = [str(word) for word in words]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False, **options)
+    if done.returncode != 0:
+        complaint = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise Failure(f"{os.path.basename(words[0])}: " +
+                      (complaint[-1] if complaint else f"exit status {done.returncode}"))
+    return done.stdout
+
+
+def program(*names):
+    """The first of the named programs that is installed."""
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise Unavailable(f"{names[0]} is not installed")
+
+
+def import_numpy():
+    try:
+        import numpy  # here, not above: --help and most rows work without
+    except ImportError as error:
+        raise Unavailable("python3-numpy is not installed") from error
+    return numpy
+
+
+class Reader:
+    """Reads files into one buffer that is touched before, as dd does."""
+
+    def __init__(self):
+        self.buffer = mmap.mmap(-1, READ)
+        self.buffer.write(b"\1" * READ)
+
+    def read(self, path):
+        """Reads the file to its end; returns the bytes and the seconds."""
+        total = 0
+        start = time.perf_counter()
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            while (got := os.readv(fd, [self.buffer])) > 0:
+                total += got
+        finally:
+            os.close(fd)
+        return total, time.perf_counter() - start
+
+
+def rate(path, expected, reader):
+    """MB/s at which the file is read."""
+    total, seconds = reader.read(path)
+    if total != expected:
+        raise Failure(f"{path}: {total} bytes instead of {expected}")
+    return total / seconds / 1e6
+
+
+def at_once(work, arguments):
+    """A thread for each of the arguments; returns what they return, and the seconds of all."""
+    with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
+        start = time.perf_counter()
+        results = list(pool.map(lambda words: work(*words), arguments))
+        return results, time.perf_counter() - start
+
+
+def wait_for(condition, what, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure(f"{what}: nothing after {seconds:g} s")
+        time.sleep(0.002)
+
+
+def dealt(file, ranks, setting, datarep):
+    """The spec of a file whose runs of doubles the ranks have in turns."""
+    return {"viewspec": 1, "file": str(file), "ranks": ranks,
+            "view": {"disp": f"rank * {setting.run}", "etype": "double", "datarep": datarep,
+                     "filetype": {"type": "resized", "lb": 0, "extent": f"ranks * {setting.run}",
+                                  "oldtype": {"type": "contiguous", "count": setting.run // 8}}}}
+
+
+class Testbed:
+    """The files, mounts and peers of one run. close() takes all of it away."""
+
+    def __init__(self, quick):
+        self.quick = quick
+        self.size = (256 if quick else 1024) * MIB
+        self.slice = self.size // RANKS
+        self.write = (16 if quick else 64) * MIB  # bytes that each of P5's writers has
+        self.runs = self.size // 16  # of P12's view: 64 M
+        self.rounds = 3 if quick else 5
+        self.idle = 2 if quick else 10  # seconds of P9
+        self.readers = [Reader(), Reader()]
+        self.mounts = []
+        self.daemons = []  # the peers' processes, children of ours
+        self.made = {}  # what made() has made, or why it could not
+        base = os.environ.get("TMPDIR") or "/var/tmp"
+        free = shutil.disk_usage(base).free
+        need = self.size + self.slice + 256 * MIB
+        if free < need:
+            raise Failure(f"{base}: {free // MIB} MiB free, {need // MIB} needed (set TMPDIR)")
+        self.dir = Path(tempfile.mkdtemp(prefix="mpiio-bench.", dir=base))
+
+    def close(self):
+        for point in list(self.mounts):
+            if os.path.ismount(point):
+                # Without the mount's daemon or while it is in use: detach it all the same.
+                command = ["umount", "-l"] if os.geteuid() == 0 else ["fusermount3", "-u", "-z"]
+                subprocess.run([*command, point], check=False)
+        for daemon in self.daemons:
+            daemon.terminate()
+            daemon.wait()
+        if any(os.path.ismount(point) for point in self.mounts):
+            note(f"still mounted: {self.dir}")
+        else:
+            shutil.rmtree(self.dir, ignore_errors=True)
+
+    def once(self, name, make):
+        """make()'s result, made once; an Unavailable is remembered, too."""
+        if name not in self.made:
+            try:
+                self.made[name] = make()
+            except Unavailable as error:
+                self.made[name] = error
+        if isinstance(self.made[name], Unavailable):
+            raise self.made[name]
+        return self.made[name]
+
+    # Files
+
+    def words_file(self, name, size):
+        """A file of words that tell where they are (bench.h), on the disk and in the page cache."""
+
+        def make():
+            numpy = import_numpy()
+            path = self.dir / name
+            step = MIB
+            with open(path, "wb") as file:
+                for first in range(0, size // 8, step):
+                    words = numpy.arange(first, min(first + step, size // 8), dtype=numpy.uint64)
+                    file.write(words * numpy.uint64(FACTOR))
+                file.flush()
+                os.fsync(file.fileno())  # writing back would disturb what is measured
+            self.readers[0].read(path)
+            return path
+
+        return self.once(name, make)
+
+    def file(self):
+        return self.words_file("file.dat", self.size)
+
+    def plain(self):
+        return self.words_file("plain/slice.dat", self.slice)
+
+    def spec(self, setting, datarep="native"):
+        path = self.dir / f"{setting.run}.{datarep}.json"
+        if not path.exists():
+            path.write_text(json.dumps(dealt(self.file(), RANKS, setting, datarep)))
+        return path
+
+    def fresh(self, name):
+        """An empty file, newly made, with nothing else to be written to the disk."""
+        path = self.dir / name
+        path.unlink(missing_ok=True)
+        path.touch()
+        os.sync()
+        return path
+
+    def write_spec(self, setting, datarep="native"):
+        """Two ranks that share out.dat in turns; without a run one rank that has it all."""
+        path = self.dir / f"write{setting.run}.{datarep}.json"
+        path.write_text(json.dumps(dealt("out.dat", 2, setting, datarep) if setting.run else
+                                   {"viewspec": 1, "file": "out.dat", "view": {"etype": "int"}}))
+        return path
+
+    def write_data(self, setting):
+        """What each of the two writers has: every other run of a file of words (bench.h)."""
+        numpy = import_numpy()
+
+        def make():
+            words = numpy.arange(2 * self.write // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
+            words = words.reshape(-1, 2, setting.run // 8)
+            return [words[:, rank, :].tobytes() for rank in (0, 1)]
+
+        return self.once(f"data{setting.run}", make)
+
+    def check_written(self, path, what, datarep="native"):
+        numpy = import_numpy()
+        words = numpy.fromfile(path, NUMPY_TYPES[datarep])
+        want = numpy.arange(2 * self.write // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
+        if not numpy.array_equal(words, want):
+            raise Failure(f"{what}: wrong data in the file")
+
+    def expected(self, setting, rank, datarep="native"):
+        """The slice by numpy: a strided view of the file, a line a run."""
+        numpy = import_numpy()
+        words = numpy.memmap(self.file(), NUMPY_TYPES[datarep], mode="r")
+        return words.reshape(-1, RANKS, setting.run // 8)[:, rank, :]
+
+    # Mounts
+
+    def point(self, name):
+        path = self.dir / name
+        path.mkdir(exist_ok=True)
+        if path not in self.mounts:
+            self.mounts.append(path)
+        return path
+
+    @contextlib.contextmanager
+    def mounted(self, spec, *options):
+        """A fresh mount of a spec."""
+        point = self.point("mnt")
+        run(TOP / "scripts/mpiio-mount", *options, spec, point, env=self.environment())
+        try:
+            yield point
+        finally:
+            run(TOP / "scripts/mpiio-umount", point, env=self.environment())
+
+    @contextlib.contextmanager
+    def mounted_nodes(self, spec, count):
+        """Fresh mounts of a spec on as many nodes, all on this machine."""
+        points = [self.point(f"node{node}") for node in range(count)]
+        run(TOP / "scripts/mpiio-mount", f"--hosts={','.join(['localhost'] * count)}",
+            "-o", "flush_interval=0", spec, self.dir / "node%n", env=self.environment())
+        try:
+            yield points
+        finally:
+            run(TOP / "scripts/mpiio-umount", points[0], env=self.environment())
+
+    @contextlib.contextmanager
+    def passthrough(self):
+        """A fresh mount of the plain file through passthrough_ll. It keeps its page cache."""
+        binary = self.once("passthrough_ll", self.build_passthrough)
+        source, point = self.plain().parent, self.point("peer")
+        with open(self.dir / "passthrough.log", "wb") as log:
+            daemon = subprocess.Popen([binary, "-f", "-o", f"source={source},cache=always", point],
+                                      stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                      start_new_session=True)
+        self.daemons.append(daemon)
+        try:
+            wait_for(lambda: os.path.ismount(point) or daemon.poll() is not None, "passthrough_ll")
+            if daemon.poll() is not None:
+                raise Unavailable("passthrough_ll does not run: " +
+                                  (self.dir / "passthrough.log").read_text().strip())
+            yield point
+        finally:
+            if os.path.ismount(point):
+                run("fusermount3", "-u", point)
+            daemon.wait()
+            self.daemons.remove(daemon)
+
+    def environment(self):
+        fused = BUILD / "fusefs/mpiio-fused"
+        environment = {**os.environ, "MPIIO_FUSED": str(fused), "MPIIO_BENCH": str(self.dir),
+                       "MPIIO_ENGINE": str(BUILD / "src/engine/mpiio-engine")}
+        with contextlib.suppress(Unavailable):
+            environment.setdefault("MPIIO_MPIEXEC", program("mpiexec.mpich", "mpiexec.hydra"))
+        return environment
+
+    # Programs
+
+    def build_passthrough(self):
+        source = EXAMPLES / "passthrough_ll.c"
+        if not source.exists():
+            raise Unavailable(f"{source} is not there (libfuse3-dev)")
+        flags = run("pkg-config", "--cflags", "--libs", "fuse3").split()
+        binary = self.dir / "passthrough_ll"
+        run(os.environ.get("CC", "cc"), "-O2", "-w", "-o", binary, source, *flags)
+        return binary
+
+    def program_of_build(self, name, without):
+        path = BUILD / "tests/bench" / name
+        if not path.exists():
+            raise Unavailable(without)
+        return path
+
+    def romio(self, *words, ranks=1):
+        """What tests/bench/romio.c prints, started as an MPI job."""
+        binary = self.program_of_build("bench-romio", "mpich is not installed (libmpich-dev)")
+        return run(program("mpiexec.mpich", "mpiexec.hydra"), "-n", ranks, binary, *words)
+
+    def romio_slice(self, mode, setting, rank):
+        return self.romio(mode, self.file(), setting.run, RANKS, rank, self.slice, CALL)
+
+    def view(self):
+        return BUILD / "src/view/mpiio-view"
