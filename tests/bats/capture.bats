@@ -232,7 +232,7 @@ END
     mpiio-view capture sh -c 'trap "echo caught; exit 5" TERM; touch ready; while :; do sleep 0.05; done' \
         >out 2>err 3>&- &
     pid=$!
-    until [ -e ready ]; do sleep 0.05; done
+    await [ -e ready ]
     kill -TERM $pid
     wait $pid || status=$?
     [ "$status" -eq 5 ]

@@ -71,26 +71,11 @@ mount_hosts() {
 
 # of_host HOST [NAME]: the numbers of the test's processes on a host, or those of a program.
 of_host() {
-    local process net comm
+    local process net
     net=$(stat -c %i "$tmp/net/$1")
-    for process in $(marked); do
-        if [ "$(as_root stat -L -c %i "/proc/$process/ns/net" 2>/dev/null)" = "$net" ] &&
-            { read -r comm <"/proc/$process/comm"; } 2>/dev/null &&
-            [[ -z ${2:-} || $comm == "$2" ]]; then
+    for process in $(marked "${2:-}"); do
+        if [ "$(as_root stat -L -c %i "/proc/$process/ns/net" 2>/dev/null)" = "$net" ]; then
             echo "$process"
         fi
-    done
-}
-
-# ended SECONDS: true once no process of the test is left.
-ended() {
-    local end=$((SECONDS + $1))
-    while [ -n "$(marked)" ]; do
-        [ $SECONDS -lt $end ] || {
-            # shellcheck disable=SC2046 # a list
-            ps -o pid,stat,args $(marked) >&2
-            return 1
-        }
-        sleep 0.05
     done
 }

@@ -57,7 +57,7 @@ END
         grep -qzxF UCX_TLS=tcp,self "/proc/$process/environ"
     done
     mpiio-umount at/2
-    ended 20
+    nothing_left
 }
 
 @test "cluster: what is closed or synced on one host is seen by who opens or syncs on another" {
@@ -79,7 +79,7 @@ for round in range(10):
     assert os.pread(reader[there], 10000, 0) == data
 END
     mpiio-umount at/0
-    ended 20
+    nothing_left
 }
 
 @test "cluster: random programs over three hosts give what the model allows" {
@@ -92,7 +92,7 @@ END
         timeout -s KILL 100 "$programs" x.dat $((seed + i)) 200 at/*
     done
     mpiio-umount at/1
-    ended 20
+    nothing_left
 }
 
 @test "cluster: random programs in atomic mode find what was written last" {
@@ -105,7 +105,7 @@ END
         timeout -s KILL 100 "$programs" --atomic x.dat $((seed + i)) 200 at/*
     done
     mpiio-umount at/1
-    ended 20
+    nothing_left
 }
 
 @test "cluster: atomic mode: nothing torn or old, also with a program of MPI's own" {
@@ -137,7 +137,7 @@ END
     "$top/tests/cluster/atomic.py" check half* all* peer
     [ "$(cat half* all* peer | wc -l)" -eq 420 ]
     mpiio-umount at/0
-    ended 20
+    nothing_left
 }
 
 @test "cluster: a full disk in a flush: told where data is unsaved; with room, all is stored" {
@@ -176,7 +176,7 @@ file = open("disk/x.dat", "rb").read()
 assert file == b"".join(part[i << 20:][:1 << 20] for i in range(5) for part in parts)
 END
     mpiio-umount at/1
-    ended 20
+    nothing_left
     as_root umount disk
 }
 
@@ -187,26 +187,26 @@ END
     run -1 --separate-stderr mount_hosts x.json
     [ ${#stderr_lines[@]} -eq 1 ]
     [[ $stderr == "mpiio-mount: node1: $tmp/at/1: No such file or directory"* ]]
-    ended 5
+    nothing_left 5
     mkdir at/1
     echo '{}' >y.json
     run -2 --separate-stderr mount_hosts y.json
     [ ${#stderr_lines[@]} -eq 1 ]
     [[ $stderr == "mpiio-mount: node0: $tmp/y.json:"* ]]
-    ended 5
+    nothing_left 5
     run -1 --separate-stderr mount_hosts x.json -f nowhere.dat
     [ ${#stderr_lines[@]} -eq 1 ]
     [[ $stderr == "mpiio-mount: node"?": "*"nowhere.dat: No such file or directory"* ]]
-    ended 5
+    nothing_left 5
     touch unreachable-node2
     run -1 --separate-stderr mount_hosts x.json
     [ "$stderr" = "mpiio-mount: ssh: connect to host node2: No route" ]
-    ended 5
+    nothing_left 5
     rm unreachable-node2
     touch silent-node2
     MPIIO_START_TIMEOUT=3 run -1 --separate-stderr mount_hosts x.json
     [ "$stderr" = "mpiio-mount: no answer (not ready within 3 s)" ]
-    ended 5
+    nothing_left 5
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
@@ -227,7 +227,7 @@ END
             [ "$i" != 05 ]
             mpiio-umount at/0
         fi
-        ended 10
+        nothing_left 10
         run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
     done
 }
@@ -243,7 +243,7 @@ END
     mountpoint -q at/0
     mountpoint -q at/2
     mpiio-umount at/2
-    ended 20
+    nothing_left
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
@@ -258,7 +258,7 @@ END
     [ "$(cat at/0/rank2)" = abcdefgh ]
     [ "$(attribute at/0 state)" = ok ]
     mpiio-umount at/0
-    ended 20
+    nothing_left
     cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')
 }
 

@@ -144,7 +144,7 @@ END
     join_writers "${survivors[@]}" || return
     unmount_nodes || return
     cat log
-    ended 20 || return
+    nothing_left || return
     "$top/tests/cluster/writer.py" check x.dat log0 log1 log2
 }
 

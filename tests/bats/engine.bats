@@ -48,18 +48,9 @@ total() {
     jq -s "[.[] | select(.epoch == ${2:-1}).$1] | add" report*
 }
 
-# nothing_left: all that the test has started is gone.
-nothing_left() {
-    local i left
-    for ((i = 0; i < 200; i++)); do
-        mapfile -t left < <(marked)
-        if [ ${#left[@]} -eq 0 ]; then
-            return 0
-        fi
-        sleep 0.05
-    done
-    ps -o pid,stat,args "${left[@]}" >&2
-    return 1
+# first_epoch NODES: true once so many have reported of it.
+first_epoch() {
+    [ "$(cat report* 2>/dev/null | grep -c '"epoch": 1,')" -eq "$1" ]
 }
 
 @test "engine: --help, --version, and wrong usage told once" {
@@ -197,12 +188,7 @@ nothing_left() {
         head -c 12M /dev/zero >disk/filler
         rm -f report* go
         (
-            for ((i = 0; i < 600; i++)); do
-                if [ "$(cat report* 2>/dev/null | grep -c '"epoch": 1,')" -eq 3 ]; then
-                    break
-                fi
-                sleep 0.05
-            done
+            await first_epoch 3
             rm disk/filler
             touch go
         ) 3>&- &

@@ -238,6 +238,11 @@ four_writers() {
     done
 }
 
+# has_served COUNT: so many writes have come to the daemon.
+has_served() {
+    [ "$(stat_of requests.write)" -gt "$1" ]
+}
+
 @test "exercise: SIGKILL to the daemon: every acknowledged byte is in the file" {
     local round writer
     for round in 1 2 3; do
@@ -245,7 +250,7 @@ four_writers() {
         interleave --until-killed --batch=$((round * round)) --seed="$round" x.dat \
             "$mnt/rank2" "$mnt/rank3" >killed.log 2>&1 &
         writer=$!
-        sleep "0.$((3 + round))"
+        await has_served $((round * 1000))
         kill -KILL "$(daemon_pid)"
         wait "$writer" || {
             cat killed.log

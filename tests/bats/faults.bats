@@ -9,15 +9,15 @@ load writer
 # inject CALLS WHAT COMMAND...: runs a command while the daemon's system calls of those names have
 # a fault, as strace -e inject=CALLS:WHAT says.
 inject() {
-    local calls=$1 what=$2 pid tracer=0 result=0 i
+    local calls=$1 what=$2 pid tracer result=0
     shift 2
     pid=$(daemon_pid)
-    as_root strace -f -q -o strace.log -e trace="$calls" -e inject="$calls:$what" -p "$pid" \
+    rm -f strace.err
+    as_root strace -f -o strace.log -e trace="$calls" -e inject="$calls:$what" -p "$pid" \
         >strace.err 2>&1 3>&- &
-    for ((i = 0; i < 100 && tracer == 0; i++)); do
-        sleep 0.05
-        tracer=$(awk '/^TracerPid/ { print $2 }' "/proc/$pid/status")
-    done
+    # With all of its threads.
+    logged strace.err "Process $pid attached" || return
+    tracer=$(awk '/^TracerPid/ { print $2 }' "/proc/$pid/status")
     "$@" || result=$?
     as_root kill -TERM "$tracer"
     wait $! || true

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
+# shellcheck disable=SC2119,SC2120 # other files give marked a name
 # What all bats files share: `load helper` first. Each test begins in an empty folder of its own
 # on a real disk and with the installed commands on its PATH; whatever it leaves (mounts, daemons,
 # processes, files) is removed behind it, also when it fails.
@@ -85,16 +86,28 @@ reap() {
     return 1
 }
 
-# The numbers of the processes that were started with the test's mark in their environment. (The
-# test's own shell was not; zombies have no environment.)
+# marked [NAME]: the numbers of the processes, or those of a program, that were started with the
+# test's mark in their environment. (The test's own shell was not; zombies have no environment.)
 marked() {
-    local file
+    local file comm
     for file in $(as_root grep -lszxF -- "MPIIO_TEST=$tmp" /proc/[0-9]*/environ); do
-        file=${file#/proc/}
-        if [ -e "/proc/${file%/environ}" ]; then
-            echo "${file%/environ}"
+        file=${file%/environ}
+        if { read -r comm <"$file/comm"; } 2>/dev/null && [[ -z ${1:-} || $comm == "$1" ]]; then
+            echo "${file#/proc/}"
         fi
     done
+}
+
+# nothing_left [SECONDS]: true once all that the test has started is gone; waits so long at most.
+nothing_left() {
+    within=${1:-20} await none_marked || {
+        marked | xargs -r ps -o pid,stat,args >&2
+        return 1
+    }
+}
+
+none_marked() {
+    [ -z "$(marked)" ]
 }
 
 as_root() {
@@ -269,26 +282,28 @@ is_mounted() {
     mountpoint -q "${1:-$mnt}"
 }
 
-# gone PID: true once the process has ended; waits half a minute at most.
-gone() {
-    local i
-    for ((i = 0; i < 600; i++)); do
-        if [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; then
-            return 0
+# await COMMAND...: true once the command is; waits $within seconds at most, or half a minute.
+await() {
+    local end=$((SECONDS + ${within:-30}))
+    until "$@"; do
+        if [ "$SECONDS" -ge "$end" ]; then
+            echo "it did not come to pass: $*" >&2
+            return 1
         fi
         sleep 0.05
     done
-    return 1
 }
 
-# logged FILE TEXT: true once the text is in the file; waits half a minute at most.
+# gone PID: true once the process has ended, as await waits for it.
+gone() {
+    await has_ended "$1"
+}
+
+has_ended() {
+    [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+}
+
+# logged FILE TEXT: true once the text is in the file, as await waits for it.
 logged() {
-    local i
-    for ((i = 0; i < 600; i++)); do
-        if grep -qF -- "$2" "$1"; then
-            return 0
-        fi
-        sleep 0.05
-    done
-    return 1
+    await grep -qsF -- "$2" "$1"
 }

@@ -15,16 +15,13 @@ start_nodes() {
     timeout -s KILL 120 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes \
         ${daemon:+"--daemon=$daemon"} -- -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
     engines=$!
-    for ((i = 0; i < 400; i++)); do
-        if grep -qs ready out; then
-            return 0
-        fi
-        if ! kill -0 "$engines" 2>/dev/null; then
-            break
-        fi
-        sleep 0.05
-    done
-    return 1
+    await start_is_over
+    grep -q ready out
+}
+
+# The nodes are ready, or their engines have ended.
+start_is_over() {
+    grep -qs ready out || ! kill -0 "$engines" 2>/dev/null
 }
 
 # run_daemons COMMAND...: start_nodes has daemons run by that command.
@@ -40,20 +37,13 @@ END
 
 # Unmounts those that are mounted; then nothing is left: no daemon, no engine.
 stop_nodes() {
-    local folder i
+    local folder
     for folder in m[0-9]*; do
         if mountpoint -q "$folder"; then
             as_root umount "$folder"
         fi
     done
-    for ((i = 0; i < 400; i++)); do
-        if ! marked | grep -qvx "$BASHPID"; then
-            return 0
-        fi
-        sleep 0.05
-    done
-    marked | xargs -r ps -o pid,args >&2
-    return 1
+    nothing_left
 }
 
 # spec BLOCK [RANKS] [MORE]: f.dat, or $file, whose blocks are dealt to ranks; MORE: keys of the spec.

@@ -399,10 +399,7 @@ END
     [ "$(attribute m2 state)" = ok ]
     grep -q 'node 1 .* is unmounted' log
     kill -TERM "$(daemon_pid m2)"
-    for ((i = 0; i < 200; i++)); do
-        is_mounted m2 || break
-        sleep 0.05
-    done
+    await run ! is_mounted m2
     printf 01234567 >m0/rank2
     [ "$(tail -c +17 f.dat | head -c 8)" = 01234567 ]
     stop_nodes
@@ -431,29 +428,28 @@ END
     run ! grep "are lost" log
 }
 
+# holds BYTES MOUNTPOINT: so much is written there and not stored.
+holds() {
+    [ "$(stat_of dirty_bytes "$2")" -eq "$1" ]
+}
+
+# signalled PID TEXT: sends SIGTERM once more; true if the text is in the log.
+signalled() {
+    kill -TERM "$1"
+    grep -qF -- "$2" log
+}
+
 @test "nodes: a second signal says what a daemon that is to end still waits for" {
-    local ends other writer i
+    local ends other writer
     spec 8
     start_nodes 2 -o flush_interval=0,peer_timeout=100
     ends=$(daemon_pid m0) other=$(daemon_pid m1)
     sh -c 'printf 01234567; exec sleep 100' >m0/rank0 3>&- &
     writer=$!
-    for ((i = 0; i < 600; i++)); do
-        if [ "$(jq .dirty_bytes m0/.mpiio/stats.json)" -eq 8 ]; then
-            break
-        fi
-        sleep 0.05
-    done
+    await holds 8 m0
     # What is to be stored needs all nodes.
     kill -STOP "$other"
-    for ((i = 0; i < 600; i++)); do
-        kill -TERM "$ends"
-        if grep -qF "still storing what was written: SIGKILL would lose what is not stored, 8 bytes held here" log; then
-            break
-        fi
-        sleep 0.05
-    done
-    [ "$i" -lt 600 ]
+    await signalled "$ends" "still storing what was written: SIGKILL would lose what is not stored, 8 bytes held here"
     is_mounted m0
     kill -CONT "$other"
     kill "$writer"
@@ -567,14 +563,15 @@ END
     stop_nodes
 }
 
+is_degraded() {
+    [ "$(attribute "$1" state)" = degraded ]
+}
+
 @test "nodes: the manual names each number of stats.json" {
     spec 8
     start_nodes 2
     kill -KILL "$(daemon_pid m1)"
-    for ((i = 0; i < 400; i++)); do
-        [ "$(attribute m0 state)" != degraded ] || break
-        sleep 0.05
-    done
+    await is_degraded m0
     jq -r 'del(.requests[], .cluster.hints[]) | [paths[-1] | strings] | unique[]' \
         m0/.mpiio/stats.json >keys
     cat keys

@@ -235,17 +235,12 @@ unsaved() {
 }
 
 @test "room: SIGTERM where there is still no room: the log says how much is lost, status 1" {
-    local how pid bytes i
+    local how pid bytes
     full_file 0
     for how in unique cache=back; do
         command mpiio-fused -F -o "log=$tmp/log,$how" x.json "$mnt" 3>&- &
         pid=$!
-        for ((i = 0; i < 200; i++)); do
-            if is_mounted; then
-                break
-            fi
-            sleep 0.05
-        done
+        await is_mounted
         head -c 1M /dev/zero >"$mnt/rank0" || true
         bytes=$(jq '.lost_bytes + .dirty_bytes' "$mnt/.mpiio/stats.json")
         [ "$bytes" -gt 0 ]
@@ -426,7 +421,6 @@ END
 }
 
 @test "room: who waits for it to store what was lost before keeps no flush from its end" {
-    local engine
     ram_disk 8m
     head -c 64K /dev/zero >disk/f.dat
     truncate -s 6M disk/f.dat
@@ -439,12 +433,7 @@ END
     start_nodes 2 -o dirty_max=1M,flush_interval=0,peer_timeout=60
     head -c 4096 /dev/zero >disk/little
     fill_disk
-    for engine in $(marked); do
-        if [ "$(cat "/proc/$engine/comm")" = mpiio-engine ]; then
-            break
-        fi
-    done
-    engine=$engine python <<'END'
+    engine=$(marked mpiio-engine | head -n 1) python <<'END'
 import mmap, signal
 def stat(key):
     return json.load(open("m0/.mpiio/stats.json"))[key]

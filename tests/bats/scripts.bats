@@ -101,13 +101,8 @@ END
 @test "mpiio-mount: -F stays in the foreground until unmounted" {
     scatter_spec
     "$MPIIO_BIN/mpiio-mount" -F s.json "$mnt" 3>&- &
-    local i pid=$!
-    for ((i = 0; i < 100; i++)); do
-        if is_mounted; then
-            break
-        fi
-        sleep 0.05
-    done
+    local pid=$!
+    await is_mounted
     [ "$(stat -c %s "$mnt/rank0")" -eq 1024 ]
     [ "$(daemon_pid)" -eq "$pid" ]
     mpiio-umount "$mnt"
@@ -150,6 +145,11 @@ END
     [ "$stderr" = "mpiio-umount: /proc/: a mount of type proc, not fuse.mpiio" ]
 }
 
+# has_open PID: the process has a file of the mount open.
+has_open() {
+    find "/proc/$1/fd" -lname "$mnt/*" | grep -q .
+}
+
 @test "mpiio-umount: a busy mount stays and its user is named; -f takes it away" {
     scatter_spec
     mount_spec s.json
@@ -157,7 +157,7 @@ END
     pid=$(daemon_pid)
     tail -f "$mnt/rank0" >/dev/null 3>&- &
     user=$!
-    sleep 0.2
+    await has_open "$user"
     run -1 --separate-stderr mpiio-umount "$mnt"
     [ "$stderr" = "mpiio-umount: $mnt: busy: in use by tail ($user) (-f unmounts it all the same)" ]
     [ "$(stat -c %s "$mnt/rank0")" -eq 1024 ]
@@ -181,8 +181,7 @@ END
     scatter_spec
     mount_spec s.json
     kill -KILL "$(daemon_pid)"
-    sleep 0.2
-    run ! ls "$mnt"
+    await run ! ls "$mnt"
     mpiio-umount mnt/
     run ! is_mounted
     [ -z "$(ls -A "$mnt")" ]

@@ -4,15 +4,21 @@
 
 load helper
 
+# Some hundred writes are through.
+under_way() {
+    [ "$(wc -l <"done")" -gt 300 ]
+}
+
 @test "stop: what was acknowledged is in the file when the daemon is killed" {
     local pid writer
     gaps_spec 0
+    : >"done"
     mount_spec g.json
     pid=$(daemon_pid)
     /usr/bin/python3 - "$mnt" 3>&- <<'END' &
 import os, sys
 fds = [os.open("%s/rank%d" % (sys.argv[1], rank), os.O_WRONLY) for rank in range(3)]
-done = open("done", "wb", 0)
+done = open("done", "ab", 0)
 offset = 0
 try:
     while True:
@@ -26,11 +32,10 @@ except OSError:
     pass
 END
     writer=$!
-    sleep 1
+    await under_way
     kill -KILL "$pid"
     gone "$pid"
     wait "$writer"
-    [ "$(wc -l <"done")" -gt 100 ]
     umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
     mount_spec g.json -o ro
     /usr/bin/python3 - "$mnt" <<'END'

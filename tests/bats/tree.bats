@@ -502,16 +502,11 @@ EOF
 }
 
 @test "tree: mpiio-fused: -F stays in the foreground and ends with the mount" {
-    local pid i
+    local pid
     spec 4
     mpiio-fused -F t.json "$mnt" &
     pid=$!
-    for ((i = 0; i < 100; i++)); do
-        if is_mounted "$mnt"; then
-            break
-        fi
-        sleep 0.05
-    done
+    await is_mounted
     cmp -n 8 "$mnt/rank0" <(tail -c +17 t.dat)
     as_root umount "$mnt"
     wait "$pid"
