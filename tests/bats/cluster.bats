@@ -26,7 +26,7 @@ sent() {
 }
 
 @test "cluster: 8-byte slices written on four hosts, one fsync: stored once, and over TCP alone" {
-    local process before
+    local processes process before
     make_hosts 4
     spec_of 4 8
     mount_hosts x.json -o flush_interval=0
@@ -52,7 +52,9 @@ END
     # Three quarters of it have travelled, and not through memory: none is shared.
     [ "$(total sent_bytes)" -ge $((3 << 20)) ]
     [ $(($(sent) - before)) -ge "$(total sent_bytes)" ]
-    for process in $(of_host node0 mpiio-engine) $(of_host node3 mpiio-engine); do
+    mapfile -t processes < <(of_host node0 mpiio-engine && of_host node3 mpiio-engine)
+    [ ${#processes[@]} -eq 2 ]
+    for process in "${processes[@]}"; do
         run ! grep -E '/dev/shm|/SYSV|ucx_shm' "/proc/$process/maps"
         grep -qzxF UCX_TLS=tcp,self "/proc/$process/environ"
     done

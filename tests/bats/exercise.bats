@@ -280,6 +280,7 @@ roundtrip() {
         mount_spec m.json
         roundtrip read "${kind[@]}" # for the sizes
         for rank in 0 1 2 3; do
+            [ -s "rank$rank.read" ]
             size=$(stat -c %s "rank$rank.read")
             head -c "$size" /dev/urandom >"rank$rank.slice"
             dd if="rank$rank.slice" of="$mnt/rank$rank" bs=1000 conv=notrunc status=none

@@ -306,7 +306,7 @@ END
     start_nodes 2
     [ "$(jq -r .cluster.hints.cb_nodes m1/.mpiio/stats.json)" = 1 ]
     [ "$(jq -r .cluster.hints.cb_buffer_size m0/.mpiio/stats.json)" = 65536 ]
-    [ "$(jq '.cluster.peers[0].last_heard_ms < 5000' m0/.mpiio/stats.json)" = true ]
+    [ "$(stat_of 'cluster.peers[0].last_heard_ms' m0)" -lt 5000 ]
     stop_nodes
 }
 
@@ -468,7 +468,8 @@ signalled() {
     [ "$output" = "head: write error: No space left on device" ]
     run ! setfattr -n user.mpiio.unmount -v 1 m0
     [[ $(attribute m0 unsaved) == *"$(hostname): $tmp/m1: not all is stored: No space left on device"* ]]
-    is_mounted m0 && is_mounted m1
+    is_mounted m0
+    is_mounted m1
     rm disk/filler
     run ! setfattr -n user.mpiio.unmount -v 1 m0
     [[ $(attribute m0 unsaved) == *"$tmp/m1: Device or resource busy"* ]]
@@ -575,7 +576,7 @@ is_degraded() {
     jq -r 'del(.requests[], .cluster.hints[]) | [paths[-1] | strings] | unique[]' \
         m0/.mpiio/stats.json >keys
     cat keys
-    grep -qx why keys && grep -qx lost_bytes keys && grep -qx last_heard_ms keys
+    [ "$(grep -cx 'why\|lost_bytes\|last_heard_ms' keys)" -eq 3 ]
     sed 's/.*/_&_/' keys | while read -r key; do
         grep -qF -- "$key" "$top/man/mpiio-fused.8.scd" || echo "$key: not in the manual"
     done >bad

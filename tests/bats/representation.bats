@@ -196,11 +196,13 @@ END
 import os, sys
 def writer(mount, number):
     fd = os.open(f"{mount}/rank0", os.O_RDWR)
+    file = os.open("x.dat", os.O_RDONLY)
     for round in range(400):
         byte = bytes([(round * 7 + number) % 128])
         for at in (0, 16):
             if number < 4:
                 os.pwrite(fd, byte, at + number)
+                assert os.pread(file, 1, at // 2 + 3 - number) == byte, round
             else:
                 os.pwrite(fd, byte * 4 + bytes(4), at + 8)
 children = []

@@ -70,7 +70,7 @@ for step in range(count):
 for fd in fds:
     os.close(fd)
 if len(sys.argv) > 4:
-    os.system(sys.argv[4])
+    assert os.system(sys.argv[4]) == 0
 data = open("g.dat", "rb").read()
 bad = next((i for i in range(min(len(data), len(model))) if data[i] != model[i]), None)
 assert data == bytes(model), (seed, len(data), len(model), bad)
