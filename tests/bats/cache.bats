@@ -231,8 +231,8 @@ EOF
 {"viewspec": 1, "file": "b.dat", "ranks": 2, "view": {"filetype": {"type": "broadcast"}}}
 EOF
     mpiio-mount -o threads=2 two.json "$mnt"
-    timeout -s KILL 60 /usr/bin/python3 - "$mnt" <<'EOF'
-import os, random, sys, threading
+    limit=60 python "$mnt" <<'EOF'
+import random
 def work(seed):
     dice = random.Random(seed)
     flags = (os.O_RDWR, os.O_WRONLY, os.O_RDONLY)[seed % 3]
@@ -243,11 +243,7 @@ def work(seed):
         if flags != os.O_RDONLY:
             os.pwrite(fd, bytes(dice.randrange(1, 9000)), dice.randrange(50000))
     os.close(fd)
-threads = [threading.Thread(target=work, args=(i,)) for i in range(12)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+at_once(work, range(12))
 EOF
     mpiio-umount "$mnt"
 }
@@ -290,16 +286,11 @@ EOF
 @test "cache: fsyncs of many readers, more than there are threads, while others read" {
     blocks_spec 16777216
     mount_spec b.json -o threads=2
-    timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
-import os, sys, threading, time
+    limit=60 python "$mnt" <<'EOF'
 stop = time.time() + 3
-errors = []
 def run(work):
-    try:
-        while time.time() < stop:
-            work()
-    except BaseException as error:
-        errors.append(error)
+    while time.time() < stop:
+        work()
 def sync():
     fd = os.open(sys.argv[1] + "/rank1", os.O_RDONLY)
     os.pread(fd, 8192, 0)
@@ -313,12 +304,7 @@ file = os.open("b.dat", os.O_WRONLY)
 def write():
     os.pwrite(file, os.urandom(8), 4096)
     time.sleep(0.001)
-threads = [threading.Thread(target=run, args=(work,)) for work in [sync] * 8 + [read] * 4 + [write]]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not errors, errors
+at_once(run, [sync] * 8 + [read] * 4 + [write])
 EOF
     [ "$(stat_of requests.fsync)" -gt 8 ]
     cmp "$mnt/rank1" <(expected 1)
@@ -332,10 +318,8 @@ EOF
     # What is read is never longer than the file was. Bytes that are cut off and written again while
     # they are read may come as zeros, as from a read(2) of the file: the kernel has nothing to tell
     # that from by.
-    timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
-import os, sys, threading, time
+    limit=60 python "$mnt" <<'EOF'
 stop = time.time() + 3
-errors = []
 with open("b.dat", "wb") as out:
     out.write(b"x" * 1048576)
 def change():
@@ -349,17 +333,9 @@ def read(rank):
             total = 0
             while part := slice.read(65536):
                 total += len(part)
-                if part.strip(b"x\0"):
-                    errors.append((rank, total))
-            if total > 262144:
-                errors.append((rank, total))
-threads = [threading.Thread(target=change)]
-threads += [threading.Thread(target=read, args=(rank,)) for rank in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not errors, (len(errors), errors[:10])
+                assert not part.strip(b"x\0"), (rank, total)
+            assert total <= 262144, (rank, total)
+at_once(lambda rank: read(rank) if rank < 4 else change(), range(5))
 EOF
     [ "$(daemon_pid)" -eq "$pid" ]
 }

@@ -8,10 +8,7 @@ load cluster
 
 # spec_of RANKS BLOCK: x.json deals the blocks of x.dat to ranks.
 spec_of() {
-    cat >x.json <<END
-{ "viewspec": 1, "file": "${3:-x.dat}", "ranks": $1,
-  "view": { "filetype": { "type": "scatter", "blocklength": $2 } } }
-END
+    dealt "${3:-x.dat}" "$1" "$2" >x.json
     [ -e "${3:-x.dat}" ] || : >"${3:-x.dat}"
 }
 

@@ -119,10 +119,7 @@ run_death() {
 
     make_hosts 3
     : >x.dat
-    cat >x.json <<'END'
-{ "viewspec": 1, "file": "x.dat", "ranks": 3,
-  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
-END
+    dealt x.dat 3 8 >x.json
     timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
         x.json -o "peer_timeout=$timeout,log=$tmp/log" || return
     for node in 0 1 2; do

@@ -184,23 +184,26 @@ write_demo() {
 END
 }
 
+# dealt FILE RANKS BLOCK [MORE]: prints the spec of a file whose blocks of so many bytes the ranks
+# have in turns; MORE: keys of the spec.
+dealt() {
+    cat <<END
+{ "viewspec": 1, "file": "$1", "ranks": $2, ${4:-}
+  "view": { "filetype": { "type": "scatter", "blocklength": $3 } } }
+END
+}
+
 # scatter_spec: a file of 4096 bytes whose 512-byte blocks are dealt to 4 ranks: s.dat, s.json.
 scatter_spec() {
     make_file s.dat 4096
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "s.dat", "ranks": 4,
-  "view": { "filetype": { "type": "scatter", "blocklength": 512 } } }
-END
+    dealt s.dat 4 512 >s.json
 }
 
 # blocks_spec [BYTES]: four ranks take turns over blocks of 4 KiB of b.dat: b.json. Rank 1 of 1 MiB
 # has 256 KiB, the first at 4096.
 blocks_spec() {
     make_file b.dat "${1:-1048576}"
-    cat >b.json <<'END'
-{ "viewspec": 1, "file": "b.dat", "ranks": 4,
-  "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } }
-END
+    dealt b.dat 4 4096 >b.json
 }
 
 # gaps_spec [BYTES]: g.dat, g.json: blocks of 24 bytes in turn for three ranks and nobody, behind
@@ -261,6 +264,56 @@ try:
 except OSError as error:
     print(errno.errorcode[error.errno])
 END
+}
+
+# python [ARGUMENT...]: runs the program on standard input, which has some words of its own; for
+# $limit seconds at most.
+python() {
+    {
+        cat <<'END'
+import concurrent.futures, errno, json, multiprocessing, os, sys, threading, time
+
+def fails(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return None
+
+def await_true(condition):
+    for i in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
+
+def at_once(work, arguments):
+    """A thread for each of the arguments. Raises what one of them raises."""
+    with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
+        return list(pool.map(work, arguments))
+
+def in_processes(work, arguments):
+    """The same with a process for each."""
+    fork = multiprocessing.get_context("fork")
+    jobs = [fork.Process(target=work, args=(argument,)) for argument in arguments]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert not any(job.exitcode for job in jobs), [job.exitcode for job in jobs]
+
+def slice_of(rank, length, seed):
+    """What a rank writes: no two ranks or seeds alike."""
+    pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
+    return (pattern * (length // 4096 + 1))[:length]
+
+def merged(parts, block):
+    """The file that slices dealt by blocks make up."""
+    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)
+END
+        cat
+    } >program.py
+    timeout -s KILL "${limit:-100}" /usr/bin/python3 program.py "$@"
 }
 
 # stat_of KEY [MOUNTPOINT]: what stats.json tells.

@@ -48,45 +48,8 @@ stop_nodes() {
 
 # spec BLOCK [RANKS] [MORE]: f.dat, or $file, whose blocks are dealt to ranks; MORE: keys of the spec.
 spec() {
-    cat >s.json <<END
-{ "viewspec": 1, "file": "${file:-f.dat}", "ranks": ${2:-4}, ${3:-}
-  "view": { "filetype": { "type": "scatter", "blocklength": $1 } } }
-END
+    dealt "${file:-f.dat}" "${2:-4}" "$1" "${3:-}" >s.json
     : >>"${file:-f.dat}"
-}
-
-# python: runs the program on standard input, which has some words of its own.
-python() {
-    {
-        cat <<'END'
-import errno, json, os, sys, threading, time
-
-def fails(call, *arguments):
-    try:
-        call(*arguments)
-    except OSError as error:
-        return errno.errorcode[error.errno]
-    return None
-
-def await_true(condition):
-    for i in range(600):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass")
-
-def slice_of(rank, length, seed):
-    """What a rank writes: no two ranks or seeds alike."""
-    pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
-    return (pattern * (length // 4096 + 1))[:length]
-
-def merged(parts, block):
-    """The file that slices dealt by blocks make up."""
-    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)
-END
-        cat
-    } >program.py
-    timeout -s KILL 100 /usr/bin/python3 program.py
 }
 
 # stat_sum KEY: over the nodes, of what stats.json tells.

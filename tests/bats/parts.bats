@@ -21,7 +21,7 @@ END
 import random, struct
 COUNT = 1500
 want = [[(number * 7 + byte * 31) % 128 for byte in range(4)] for number in range(COUNT)]
-def write(node, results):
+def write(node):
     fd = os.open(f"m{node}/rank0", os.O_RDWR)
     order = list(range(COUNT))
     random.Random(node).shuffle(order)
@@ -29,15 +29,8 @@ def write(node, results):
         mine = bytes(want[number][2 * node:2 * node + 2])
         assert os.pwrite(fd, mine, 8 * number + 2 * node) == 2
         assert os.pread(fd, 2, 8 * number + 2 * node) == mine
-    results.append(fd)
-files = []
-threads = [threading.Thread(target=write, args=(node, files)) for node in range(2)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert len(files) == 2
-for fd in files:
+    return fd
+for fd in at_once(write, range(2)):
     os.fsync(fd)
 right = b"".join(bytes(reversed(number)) for number in want)
 have = open("f.dat", "rb").read()
@@ -69,11 +62,7 @@ def write(node):
     for number in range(COUNT):
         start = 4 * node
         os.pwrite(files[node], native(number)[start:start + 3 + (1 - node)], 16 * number + start)
-threads = [threading.Thread(target=write, args=(node,)) for node in range(2)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+at_once(write, range(2))
 for fd in files:
     os.fsync(fd)
 assert open("f.dat", "rb").read() == b"".join(external(number) for number in range(COUNT))
@@ -186,7 +175,6 @@ model = [bytearray(8) for number in range(COUNT)]
 files = [os.open(f"m{node}/rank0", os.O_RDWR) for node in range(2)]
 os.pwrite(files[0], bytes(8 * COUNT), 0)
 os.fsync(files[0])
-errors = []
 def write(node):
     pick = random.Random(node + 10)
     fd = files[node]
@@ -207,16 +195,10 @@ def write(node):
             value[start:end] = bytes(pick.randrange(128) for _ in range(end - start))
             os.pwrite(fd, value[start:end], 8 * number + start)
             mine = slice(2 * node, 2 * node + 2)
-            if os.pread(fd, 8, 8 * number)[mine] != value[mine]:
-                errors.append((node, step, "reads something else"))
-threads = [threading.Thread(target=write, args=(node,)) for node in range(2)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+            assert os.pread(fd, 8, 8 * number)[mine] == value[mine], (node, step)
+at_once(write, range(2))
 for fd in files:
     os.fsync(fd)
-assert not errors, errors
 have = open("f.dat", "rb").read()
 wrong = [n for n in range(COUNT) if have[4 * n:4 * n + 4] != bytes(reversed(model[n][:4]))]
 assert not wrong, wrong

@@ -192,10 +192,9 @@ END
     mkdir other
     mount_spec x.json
     mpiio-mount x.json "$tmp/other"
-    /usr/bin/python3 - "$mnt" "$tmp/other" <<'END'
-import os, sys
-def writer(mount, number):
-    fd = os.open(f"{mount}/rank0", os.O_RDWR)
+    python "$mnt" "$tmp/other" <<'END'
+def writer(number):
+    fd = os.open(f"{sys.argv[1 + number % 2]}/rank0", os.O_RDWR)
     file = os.open("x.dat", os.O_RDONLY)
     for round in range(400):
         byte = bytes([(round * 7 + number) % 128])
@@ -205,18 +204,7 @@ def writer(mount, number):
                 assert os.pread(file, 1, at // 2 + 3 - number) == byte, round
             else:
                 os.pwrite(fd, byte * 4 + bytes(4), at + 8)
-children = []
-for number in range(6):
-    child = os.fork()
-    if child == 0:
-        try:
-            writer(sys.argv[1 + number % 2], number)
-        except BaseException as error:
-            print(number, error, file=sys.stderr)
-            os._exit(1)
-        os._exit(0)
-    children.append(child)
-assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+in_processes(writer, range(6))
 END
     mpiio-umount "$mnt"
     mpiio-umount "$tmp/other"

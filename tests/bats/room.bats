@@ -34,8 +34,7 @@ full_disk() {
     [ "$output" = "done - $((acknowledged + 1500000))" ]
     [ "$(daemon_pid)" -eq "$pid" ]
     mpiio-umount "$mnt"
-    mpiio-view cat x.json -r 0 >slice
-    lines_there slice $((acknowledged + 1500000))
+    lines_stored $((acknowledged + 1500000))
 }
 
 @test "room: a full disk, then freed: runs of 8 bytes" {
@@ -108,8 +107,7 @@ EOF
     [ "$output" = "done - 3000000" ]
     [ "$(daemon_pid)" -eq "$pid" ]
     mpiio-umount "$mnt"
-    mpiio-view cat x.json -r 0 >slice
-    lines_there slice 3000000
+    lines_stored 3000000
 }
 
 # full_file SIZE: a sparse file of so many MiB on a disk that is full, and a spec of it.
@@ -167,26 +165,23 @@ tell(os.close, fd)
 EOF
 }
 
-@test "room: stores to a mapped slice that found no room are stored by the next fsync" {
-    full_file 64
-    mount_spec x.json
-    run -0 held mapped fsync
-    [ "$output" = "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+# stored_later HOW SIZE SAID [OPTION...]: the fsync that has room stores it, and says so.
+stored_later() {
+    full_file "$2"
+    mount_spec x.json "${@:4}"
+    run -0 held "$1" fsync
+    [ "$output" = "$3" ]
     [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
-    mpiio-view cat x.json -r 0 >slice
-    lines_there slice $((64 * 16384))
+    lines_stored $((64 * 16384))
+}
+
+@test "room: stores to a mapped slice that found no room are stored by the next fsync" {
+    stored_later mapped 64 "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 "
 }
 
 @test "room: what was written (unique) and found no room is stored by the next fsync" {
-    full_file 0
-    mount_spec x.json -o unique
-    run -0 held written fsync
-    [ "$output" = "ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
-    [ "$(stat_of lost_bytes)" -eq 0 ]
-    mpiio-umount "$mnt"
-    mpiio-view cat x.json -r 0 >slice
-    lines_there slice $((64 * 16384))
+    stored_later written 0 "ENOSPC ENOSPC 0 0 ENOSPC 0 0 " -o unique
 }
 
 @test "room: what found no room does not come back over a later write" {
@@ -222,8 +217,7 @@ unsaved() {
         gone "$pid"
     fi
     run ! is_mounted
-    mpiio-view cat x.json -r 0 >slice
-    lines_there slice $((64 * 16384))
+    lines_stored $((64 * 16384))
 }
 
 @test "room: unmounting stores what found no room before" {
@@ -329,10 +323,7 @@ EOF
 
 @test "room: a full disk is ENOSPC at the write, and room saves the rest" {
     ram_disk 4m
-    cat >f.json <<'END'
-{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
-  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
-END
+    dealt disk/f.dat 2 8 >f.json
     mount_spec f.json -o create
     head -c 1m /dev/urandom >disk/ballast
     /usr/bin/python3 - "$mnt/rank1" <<'END'
@@ -365,10 +356,7 @@ END
 
 @test "room: unmounting says what the kernel could not store (unique), -f gives it up" {
     ram_disk 1m
-    cat >f.json <<'END'
-{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
-  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
-END
+    dealt disk/f.dat 2 8 >f.json
     mount_spec f.json -o create,unique
     dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync 2>err || true
     grep -q 'No space left' err
@@ -395,10 +383,7 @@ END
     head -c 4096 /dev/zero >disk/f.dat # so that not the first run tells
     truncate -s 1M disk/f.dat
     fill_disk
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
-  "view": { "filetype": { "type": "scatter", "blocklength": 64 } } }
-END
+    dealt disk/f.dat 2 64 >s.json
     mount_spec s.json -o cache=back,flush_interval=0
     /usr/bin/python3 - <<'END'
 import errno, os

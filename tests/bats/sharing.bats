@@ -22,22 +22,13 @@ END
 @test "sharing: many append to one slice while others make the file grow" {
     blocks_spec 0
     mount_spec b.json
-    timeout 120 /usr/bin/python3 - "$mnt" <<'END'
-import os, sys
+    python "$mnt" <<'END'
 m = sys.argv[1]
-def append(name, count, path):
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
-    for i in range(count):
+def append(name):
+    fd = os.open(m + "/rank2", os.O_WRONLY | os.O_APPEND)
+    for i in range(500):
         assert os.write(fd, b"%c%06d\n" % (name, i)) == 8
-    os._exit(0)
-children = []
-for name in b"abcd":
-    child = os.fork()
-    if child == 0:
-        append(name, 500, m + "/rank2")
-    children.append(child)
-for child in children:
-    assert os.waitpid(child, 0)[1] == 0
+in_processes(append, b"abcd")
 lines = open(m + "/rank2", "rb").read().split(b"\n")
 assert lines.pop() == b"" and len(lines) == 2000, len(lines)
 for name in b"abcd":
@@ -77,8 +68,8 @@ END
 @test "sharing: locks on a slice work between processes" {
     blocks_spec 65536
     mount_spec b.json
-    timeout 60 /usr/bin/python3 - "$mnt/rank1" <<'END'
-import fcntl, os, struct, sys
+    limit=60 python "$mnt/rank1" <<'END'
+import fcntl, struct
 path = sys.argv[1]
 def child(work):
     pid = os.fork()
@@ -102,19 +93,13 @@ assert child(lambda: lock(110)) == 0
 # A counter under a lock: no update is lost.
 os.pwrite(fd, struct.pack("q", 0), 0)
 fcntl.lockf(fd, fcntl.LOCK_UN)
-children = []
-for i in range(4):
-    pid = os.fork()
-    if pid == 0:
-        own = os.open(path, os.O_RDWR)
-        for j in range(200):
-            fcntl.lockf(own, fcntl.LOCK_EX, 8, 0)
-            os.pwrite(own, struct.pack("q", struct.unpack("q", os.pread(own, 8, 0))[0] + 1), 0)
-            fcntl.lockf(own, fcntl.LOCK_UN, 8, 0)
-        os._exit(0)
-    children.append(pid)
-for pid in children:
-    assert os.waitpid(pid, 0)[1] == 0
+def count(number):
+    own = os.open(path, os.O_RDWR)
+    for i in range(200):
+        fcntl.lockf(own, fcntl.LOCK_EX, 8, 0)
+        os.pwrite(own, struct.pack("q", struct.unpack("q", os.pread(own, 8, 0))[0] + 1), 0)
+        fcntl.lockf(own, fcntl.LOCK_UN, 8, 0)
+in_processes(count, range(4))
 assert struct.unpack("q", os.pread(fd, 8, 0))[0] == 800
 END
 }
@@ -122,13 +107,10 @@ END
 @test "sharing: posix writers and slice writers on interleaved bytes lose nothing" {
     local count=${MPIIO_TEST_UPDATES:-20000}
     make_file w.dat 262144
-    cat >w.json <<'END'
-{ "viewspec": 1, "file": "w.dat", "ranks": 4,
-  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
-END
+    dealt w.dat 4 8 >w.json
     mount_spec w.json
-    timeout 500 /usr/bin/python3 - "$mnt" "$count" <<'END'
-import os, random, struct, sys
+    limit=500 python "$mnt" "$count" <<'END'
+import random, struct
 m, count = sys.argv[1], int(sys.argv[2])
 blocks = 262144 // 32
 def run(rank):
@@ -142,15 +124,8 @@ def run(rank):
         os.pwrite(fd, last[block], block * 8 if slice else block * 32 + rank * 8)
     os.close(fd)
     data = open("w.dat", "rb").read()
-    lost = sum(data[b * 32 + rank * 8:][:8] != value for b, value in last.items())
-    os._exit(lost != 0)
-children = []
-for rank in range(4):
-    pid = os.fork()
-    if pid == 0:
-        run(rank)
-    children.append(pid)
-assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
+    assert all(data[b * 32 + rank * 8:][:8] == value for b, value in last.items())
+in_processes(run, range(4))
 END
 }
 

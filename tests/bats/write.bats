@@ -352,10 +352,7 @@ END
 
 @test "write: a full tile by all ranks is stored without a read, byte for byte" {
     local rank
-    cat >c.json <<'END'
-{ "viewspec": 1, "file": "c.dat", "ranks": 4,
-  "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
-END
+    dealt c.dat 4 8 >c.json
     make_file data 262144
     mount_spec c.json -o create
     for rank in 0 1 2 3; do

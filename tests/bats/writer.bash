@@ -4,10 +4,7 @@
 
 # spec_of BLOCK [FILE]: blocks of that many bytes dealt to two ranks.
 spec_of() {
-    cat >x.json <<EOF
-{ "viewspec": 1, "file": "${2:-disk/x.dat}", "ranks": 2,
-  "view": { "filetype": { "type": "scatter", "blocklength": $1 } } }
-EOF
+    dealt "${2:-disk/x.dat}" 2 "$1" >x.json
 }
 
 # writer PATH [OPTION...]: writes numbered lines of 64 bytes, one after the other, 512 a call,
@@ -53,4 +50,11 @@ bad = [i for i in range(size) if got[i:i + 1] != want[i:i + 1]]
 if bad:
     sys.exit(f"{len(bad)} of {size} bytes are not there, first {bad[0]}")
 EOF
+}
+
+# lines_stored BYTES: as slice, rank 0's is what it is in the file, and begins with so many bytes of
+# what writer writes.
+lines_stored() {
+    mpiio-view cat x.json -r 0 >slice
+    lines_there slice "$1"
 }
