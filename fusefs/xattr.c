@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PREFIX     "user.mpiio."
 #define ATOMICITY  PREFIX "atomicity"
-#define UNMOUNT    PREFIX "unmount"
 #define NUMBER_MAX 24
 
 static const char slice_names[] =
@@ -150,6 +150,29 @@ static void reply_text(fuse_req_t request, const char *text, size_t size)
         reply_value(request, text, strlen(text), size);
 }
 
+/*
+ * Names that do something when their value is asked for, and are not listed: where the mount is
+ * read-only the kernel lets none be set. -ENODATA: not such a name. 0: the request is answered,
+ * with an empty value, or will be.
+ */
+static int do_named(struct fs_session *session, fuse_req_t request, const char *name, size_t size)
+{
+    bool force = strcmp(name, "unmount_force") == 0;
+    uid_t user = fuse_req_ctx(request)->uid;
+
+    if ((!force && strcmp(name, "unmount") != 0) || !fs_cluster_is_on(&session->cluster))
+        return -ENODATA;
+    if (user != 0 && user != geteuid())
+        return -EPERM;
+    if (size == 0) { /* how long it is: who asks that comes again */
+        fuse_reply_xattr(request, 1);
+        return 0;
+    }
+    return fs_control_run(
+        &session->control,
+        &(struct fs_job){.run = fs_control_unmount_all, .request = request, .value = force});
+}
+
 void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size)
 {
     struct fs_session *session = fs_session_of(request);
@@ -166,10 +189,16 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
     }
     name += strlen(PREFIX);
     if (node.kind != FS_SLICE) {
-        value.text = NULL;
-        if (node.kind == FS_ROOT)
+        value = (struct value){.text = NULL};
+        failed = -ENODATA;
+        if (node.kind == FS_ROOT) {
+            failed = do_named(session, request, name, size);
             root_value(session, name, &value);
-        reply_text(request, value.text, size);
+        }
+        if (failed == -ENODATA)
+            reply_text(request, value.text, size);
+        else if (failed != 0)
+            fuse_reply_err(request, -failed);
         free(value.made);
         return;
     }
@@ -207,21 +236,12 @@ static bool is_value(const char *value, size_t size, const char *wanted)
 static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
                        const char *value, size_t size)
 {
-    bool force = is_value(value, size, "force");
-
     if (strcmp(name, ATOMICITY) == 0) {
         if (!is_value(value, size, "0") && !is_value(value, size, "1"))
             return -EINVAL;
         return fs_control_run(
             &session->control,
             &(struct fs_job){.run = fs_atomic_set, .request = request, .value = *value == '1'});
-    }
-    if (strcmp(name, UNMOUNT) == 0 && fs_cluster_is_on(&session->cluster)) {
-        if (!force && !is_value(value, size, "1"))
-            return -EINVAL;
-        return fs_control_run(
-            &session->control,
-            &(struct fs_job){.run = fs_control_unmount_all, .request = request, .value = force});
     }
     return -EPERM;
 }

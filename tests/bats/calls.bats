@@ -11,12 +11,16 @@ call() {
         cat <<'END'
 import signal
 results = {}
-def set_attribute(node, name):
+def call_node(node, name):
     begin = time.monotonic()
-    error = fails(os.setxattr, f"m{node}", "user.mpiio." + name, b"1")
+    attribute = f"m{node}", "user.mpiio." + name
+    if name == "unmount":
+        error = fails(os.getxattr, *attribute)
+    else:
+        error = fails(os.setxattr, *attribute, b"1")
     results[node] = error, time.monotonic() - begin
 def begin_call(node, name):
-    thread = threading.Thread(target=set_attribute, args=(node, name), daemon=True)
+    thread = threading.Thread(target=call_node, args=(node, name), daemon=True)
     thread.start()
     return thread
 def end_calls(*threads):

@@ -246,6 +246,16 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
+@test "cluster: a read-only mount is unmounted on all hosts, too" {
+    make_hosts 3
+    spec_of 3 8
+    mount_hosts x.json -o ro
+    run ! as_user getfattr -n user.mpiio.unmount at/0
+    mpiio-umount at/1
+    nothing_left
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}
+
 @test "cluster: one node can be unmounted alone; the others go on together" {
     make_hosts 3
     spec_of 3 8

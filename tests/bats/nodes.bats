@@ -466,15 +466,15 @@ signalled() {
     exec 5<>m1/rank1
     run ! sh -c 'head -c 1M /dev/zero >&5'
     [ "$output" = "head: write error: No space left on device" ]
-    run ! setfattr -n user.mpiio.unmount -v 1 m0
+    run ! getfattr -n user.mpiio.unmount m0
     [[ $(attribute m0 unsaved) == *"$(hostname): $tmp/m1: not all is stored: No space left on device"* ]]
     is_mounted m0
     is_mounted m1
     rm disk/filler
-    run ! setfattr -n user.mpiio.unmount -v 1 m0
+    run ! getfattr -n user.mpiio.unmount m0
     [[ $(attribute m0 unsaved) == *"$tmp/m1: Device or resource busy"* ]]
     exec 5>&-
-    setfattr -n user.mpiio.unmount -v 1 m0
+    getfattr -n user.mpiio.unmount m0
     run ! is_mounted m1
     run ! is_mounted m2
     is_mounted m0
