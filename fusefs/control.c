@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,8 +188,12 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
     pthread_mutex_unlock(&control->lock);
     if (failed == 0 || job->value)
         failed = unmount(session, job->value);
-    if (failed == 0)
+    if (failed == 0) {
+        /* Who still has files open is not waited for. */
+        if (job->value)
+            kill(getpid(), SIGTERM);
         return;
+    }
     pthread_mutex_lock(&control->lock);
     control->unmounts = false;
     pthread_mutex_unlock(&control->lock);

@@ -256,6 +256,19 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
+@test "cluster: mpiio-umount -f does not wait for who has files open on another host" {
+    make_hosts 3
+    spec_of 3 8
+    mount_hosts x.json
+    exec 9<at/2/rank0
+    run -1 --separate-stderr mpiio-umount at/0 9<&-
+    [ "$stderr" = "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" ]
+    timeout 20 mpiio-umount -f at/0 9<&-
+    exec 9<&-
+    nothing_left
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}
+
 @test "cluster: one node can be unmounted alone; the others go on together" {
     make_hosts 3
     spec_of 3 8
