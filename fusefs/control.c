@@ -169,8 +169,10 @@ static int unmount(const struct fs_session *session, bool force)
 /* What keeps this node from being unmounted, for people. */
 static void describe(struct fs_session *session, int failed, char *text, size_t size)
 {
-    if (failed == -EBUSY) {
-        snprintf(text, size, "%s: %s", session->mountpoint, strerror(EBUSY));
+    if (failed == -EBUSY || failed == -EINVAL) {
+        /* It is no mount point any more: umount -l has taken it away. */
+        snprintf(text, size, "%s: %s%s", session->mountpoint, strerror(EBUSY),
+                 failed == -EINVAL ? " (though unmounted lazily)" : "");
         return;
     }
     snprintf(text, size, "%s: not all is stored: %s (%lld bytes)", session->mountpoint,

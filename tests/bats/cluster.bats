@@ -269,6 +269,19 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
+@test "cluster: what is unmounted lazily, and in use, keeps the rest from being unmounted" {
+    make_hosts 2
+    spec_of 2 8
+    mount_hosts x.json
+    exec 9<at/1/rank0
+    as_root umount -l at/1
+    run -1 --separate-stderr mpiio-umount at/0
+    [ "$stderr" = "mpiio-umount: at/0: node1: $tmp/at/1: Device or resource busy (though unmounted lazily)" ]
+    exec 9<&-
+    mpiio-umount at/0
+    nothing_left
+}
+
 @test "cluster: one node can be unmounted alone; the others go on together" {
     make_hosts 3
     spec_of 3 8
