@@ -256,6 +256,15 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
+@test "cluster: a mount point whose name has a newline is not taken for one in use" {
+    make_hosts 2
+    spec_of 2 8
+    mkdir at/{0,1}/$'a\nb'
+    at switch mpiio-mount --hosts="$hosts" x.json $'at/%n/a\nb'
+    mpiio-umount at/1/$'a\nb'
+    nothing_left
+}
+
 @test "cluster: mpiio-umount -f does not wait for who has files open on another host" {
     make_hosts 3
     spec_of 3 8
