@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../src/core/back.h"
+#include "../src/core/proof.h"
 #include "../src/core/descriptors.h"
 #include "operations.h"
 
@@ -240,12 +241,24 @@ static void fill_hints(const struct vs_spec *spec, struct mpiio_hints *hints)
         hints->hint[hints->count++] = hint;
 }
 
+/* 0: no memory. */
+static uint64_t hash_spec(const struct vs_spec *spec)
+{
+    static const uint8_t no_key[16];
+    char *text = vs_spec_resolved(spec, false);
+    uint64_t hash = text != NULL ? mpiio_siphash(no_key, text, strlen(text)) : 0;
+
+    free(text);
+    return hash;
+}
+
 static int say_hello(struct fs_session *session, const char *address)
 {
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
                                   .hello = {.path = session->back != NULL ? session->file : "",
                                             .store = session->options->store,
-                                            .address = address}};
+                                            .address = address,
+                                            .spec = hash_spec(session->spec)}};
     struct mpiio_slots none;
     int failed = 0;
 

@@ -108,7 +108,7 @@ static int check_views(struct fs_session *session)
     fs_tree_init(&session->tree, session->spec, session->options->npy);
     if (session->options->local)
         fs_tree_localize(&session->tree, session->cluster.node, session->cluster.nodes);
-    text = vs_spec_resolved(session->spec);
+    text = vs_spec_resolved(session->spec, true);
     if (text != NULL && asprintf(&session->resolved, "%s\n", text) < 0)
         session->resolved = NULL;
     free(text);

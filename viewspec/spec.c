@@ -549,7 +549,7 @@ bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, co
     return false;
 }
 
-char *vs_spec_resolved(const struct vs_spec *spec)
+char *vs_spec_resolved(const struct vs_spec *spec, bool with_file)
 {
     json_t *root = json_copy(spec->root);
     json_t *let = json_copy(json_object_get(root, "let"));
@@ -566,7 +566,7 @@ char *vs_spec_resolved(const struct vs_spec *spec)
     json_decref(let);
     json_t *sorted = json_object();
     for (size_t i = 0; keys[i]; i++)
-        if (json_object_get(root, keys[i]))
+        if (json_object_get(root, keys[i]) && (with_file || strcmp(keys[i], "file") != 0))
             error |= json_object_set(sorted, keys[i], json_object_get(root, keys[i]));
     char *text = error ? NULL : vs_pretty(sorted);
     json_decref(sorted);

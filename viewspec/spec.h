@@ -111,11 +111,11 @@ bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, co
 
 /*
  * The spec as it was resolved, as JSON text that can be read again: overrides applied, "let"
- * evaluated where it does not depend on the rank, "file" as vs_spec_file (none where that is NULL),
- * libraries of data representations with absolute paths. A new string, the caller's to free(); NULL
- * without memory.
+ * evaluated where it does not depend on the rank, "file" as vs_spec_file (none where that is NULL,
+ * or without with_file), libraries of data representations with absolute paths. A new string, the
+ * caller's to free(); NULL without memory.
  */
-char *vs_spec_resolved(const struct vs_spec *spec);
+char *vs_spec_resolved(const struct vs_spec *spec, bool with_file);
 
 /* True where the view is the same for every rank. */
 bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index);

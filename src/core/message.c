@@ -168,6 +168,7 @@ static void put_body(struct wire *wire, const struct mpiio_message *message)
         put_text(wire, message->hello.path);
         put_u32(wire, message->hello.store);
         put_text(wire, message->hello.address);
+        put_u64(wire, message->hello.spec);
         put_hints(wire, &message->hello.hints);
         break;
     case MPIIO_MESSAGE_PEERS:
@@ -211,6 +212,7 @@ static void get_body(struct wire *wire, struct mpiio_message *message)
         message->hello.path = get_text(wire);
         message->hello.store = get_u32(wire);
         message->hello.address = get_text(wire);
+        message->hello.spec = get_u64(wire);
         get_hints(wire, &message->hello.hints);
         wire->failed |= message->hello.store > MPIIO_STORE_MPIIO;
         break;

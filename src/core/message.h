@@ -81,6 +81,7 @@ struct mpiio_message_hello {
     const char *path; /* the shared file, absolute; "" where nothing is ever stored */
     enum mpiio_store_mode store;
     const char *address; /* node 0: where its peers find it; else "" */
+    uint64_t spec;       /* a hash of what its views are */
     struct mpiio_hints hints;
     int memory; /* a memfd with the slots of slots.h; received: the caller's to close */
 };

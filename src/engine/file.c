@@ -91,23 +91,22 @@ static int open_mpi(struct engine_file *file, MPI_Comm comm,
 }
 
 /*
- * Collective: whether all nodes see one file at their paths. A path that is another file on each
- * host, in a folder of its own disk, would scatter the data over all of them.
+ * Collective: whether all nodes see one file at their paths; other: this one sees another than node
+ * 0. A path that is another file on each host, in a folder of its own disk, would scatter the data
+ * over all of them. Where there is none, what opens it tells.
  */
-static bool is_same(MPI_Comm comm, const char *path)
+static bool is_same(MPI_Comm comm, const char *path, bool *other)
 {
     struct stat st;
-    int64_t mine[3] = {0}, most[3];
+    uint64_t mine = stat(path, &st) == 0 ? st.st_ino : 0;
+    uint64_t first = mine;
+    int differs, most;
 
-    if (stat(path, &st) == 0) {
-        mine[1] = (int64_t)st.st_ino;
-        mine[2] = -(int64_t)st.st_ino;
-    } else {
-        /* What opens the file tells. */
-        mine[0] = 1;
-    }
-    MPI_Allreduce(mine, most, 3, MPI_INT64_T, MPI_MAX, comm);
-    return most[0] != 0 || most[1] == -most[2];
+    MPI_Bcast(&first, 1, MPI_UINT64_T, 0, comm);
+    *other = mine != 0 && first != 0 && mine != first;
+    differs = *other;
+    MPI_Allreduce(&differs, &most, 1, MPI_INT, MPI_MAX, comm);
+    return most == 0;
 }
 
 int engine_file_open(struct engine_file *file, MPI_Comm comm,
@@ -117,6 +116,7 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
     int mine[2] = {nothing ? 0 : choose(hello), nothing};
     int most[2];
     int error = 0;
+    bool other;
 
     *file = (struct engine_file){.mpi = MPI_FILE_NULL};
     *text = '\0';
@@ -128,8 +128,9 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
             snprintf(text, size, "the file is read-only here, and not on other nodes");
         return most[0] == 0 ? -1 : 0;
     }
-    if (!is_same(comm, hello->path)) {
-        snprintf(text, size, "%s: not the same file on all nodes", hello->path);
+    if (!is_same(comm, hello->path, &other)) {
+        if (other)
+            snprintf(text, size, "%s: not the same file here as on node 0", hello->path);
         return -1;
     }
     if (most[0] != WAY_MPI)

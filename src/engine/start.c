@@ -91,6 +91,17 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
     close(hello->hello.memory);
 }
 
+/* Collective: a node whose slices are others than those of node 0 fails. */
+static void compare_specs(struct engine *engine, const struct mpiio_message *hello,
+                          struct failure *failure)
+{
+    uint64_t first = hello->hello.spec;
+
+    MPI_Bcast(&first, 1, MPI_UINT64_T, 0, engine->comm);
+    if (first != hello->hello.spec)
+        fail(failure, 2, "the spec is not the same here as on node 0");
+}
+
 /* Gives every daemon the address of node 0's, so that they find each other. Collective. */
 static void introduce(struct engine *engine, const struct mpiio_message *hello,
                       struct failure *failure)
@@ -125,6 +136,9 @@ static int start(struct engine *engine, struct failure *failure)
     struct mpiio_message hello;
 
     meet_daemon(engine, &hello, failure);
+    if (agree(engine, failure) != 0)
+        return failure->status;
+    compare_specs(engine, &hello, failure);
     if (agree(engine, failure) != 0)
         return failure->status;
     /* The hello's texts are in the channel's buffer until the next message comes. */

@@ -55,7 +55,7 @@ static bool is_file(const char *path, const struct stat *st)
 static int put_spec(const struct view_args *args, const struct vs_spec *target,
                     struct view_output *output)
 {
-    char *text = vs_spec_resolved(target);
+    char *text = vs_spec_resolved(target, true);
     mode_t mask = umask(0);
     int status = VIEW_FAILED;
 

@@ -7,7 +7,7 @@
 
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
-    char *text = vs_spec_resolved(spec);
+    char *text = vs_spec_resolved(spec, true);
 
     (void)args;
     if (!text) {

@@ -209,6 +209,31 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
+@test "cluster: a host whose spec or file is another is named, and nothing is left" {
+    make_hosts 3
+    spec_of 3 8
+    # On node1 another file is at a path.
+    cat >there <<'END'
+#!/bin/bash
+[ "$(hostname)" != node1 ] || mount --bind "$tmp/other" "$tmp/$place"
+exec mpiio-fused "$@"
+END
+    chmod +x there
+    export MPIIO_FUSED=$tmp/there place=x.json
+    sed 's/: 8 /: 16 /' x.json >other
+    run -2 --separate-stderr mount_hosts x.json
+    [ "$stderr" = "mpiio-mount: node1: the spec is not the same here as on node 0" ]
+    nothing_left
+    run -2 --separate-stderr mount_hosts x.json -o ro
+    nothing_left
+    : >other
+    place=x.dat
+    run -1 --separate-stderr mount_hosts x.json
+    [ "$stderr" = "mpiio-mount: node1: $tmp/x.dat: not the same file here as on node 0" ]
+    nothing_left
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}
+
 @test "cluster: a signal while it starts leaves nothing, at whatever moment" {
     local i mounting
     make_hosts 2

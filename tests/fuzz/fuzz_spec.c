@@ -132,7 +132,7 @@ static void check_resolved(const char *text)
     struct vs_spec *spec = NULL;
 
     CHECK(vs_spec_parse(text, strlen(text), "fuzz", "/", NULL, &spec, &error) == 0);
-    char *again = vs_spec_resolved(spec);
+    char *again = vs_spec_resolved(spec, true);
     CHECK(strcmp(text, again) == 0);
     free(again);
     vs_spec_free(spec);
@@ -174,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             vs_view_unref(view);
         }
     }
-    char *text = vs_spec_resolved(spec);
+    char *text = vs_spec_resolved(spec, true);
     check_resolved(text);
     free(text);
     vs_spec_free(spec);

@@ -96,7 +96,7 @@ static int load(const char *name)
     if (rc)
         assert_true(error.reason[0] != '\0');
     else
-        free(vs_spec_resolved(spec)); /* NULL where memory ran out in it */
+        free(vs_spec_resolved(spec, true)); /* NULL where memory ran out in it */
     vs_spec_free(spec);
     return rc;
 }

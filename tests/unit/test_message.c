@@ -62,6 +62,7 @@ static struct mpiio_message hello(int memory)
         .hello = {.path = "/data/field.dat",
                   .store = MPIIO_STORE_MPIIO,
                   .address = "10.0.0.1:4711 0123456789abcdef",
+                  .spec = 0xfedcba9876543210,
                   .hints = {.count = 2, .hint = {{"cb_nodes", "2"}, {"striping_unit", ""}}},
                   .memory = memory}};
 }
@@ -103,6 +104,7 @@ static void hello_hands_the_memory_over(void **state)
     assert_string_equal(got.hello.path, "/data/field.dat");
     assert_int_equal(got.hello.store, MPIIO_STORE_MPIIO);
     assert_string_equal(got.hello.address, sent.hello.address);
+    assert_true(got.hello.spec == sent.hello.spec);
     assert_int_equal(got.hello.hints.count, 2);
     assert_string_equal(got.hello.hints.hint[1].key, "striping_unit");
     assert_string_equal(got.hello.hints.hint[1].value, "");

@@ -200,7 +200,7 @@ static void resolved(void **state)
 {
     struct vs_spec *spec = parse(HEAD "\"view\": {\"etype\": \"int\", \"per_rank\": "
                                       "[{\"datarep\": " USER("made-up", "d/x.so") "}]}}");
-    char *text = vs_spec_resolved(spec);
+    char *text = vs_spec_resolved(spec, true);
 
     (void)state;
     assert_non_null(text);
@@ -249,7 +249,7 @@ static void overridden(void **state)
         assert_string_equal(vs_spec_text(spec, &length, &shorthand), text);
         assert_false(shorthand);
         assert_int_equal(length, strlen(text));
-        char *again = vs_spec_resolved(spec);
+        char *again = vs_spec_resolved(spec, true);
         vs_spec_free(spec);
         spec = parse(again);
         struct vs_view *view = view_of(spec, 1, 0);

@@ -95,7 +95,7 @@ static void check_resolved(const char *path, const struct vs_spec *spec)
 {
     struct vs_error error = {0};
     struct vs_spec *again = NULL;
-    char *text = vs_spec_resolved(spec);
+    char *text = vs_spec_resolved(spec, true);
 
     assert_non_null(text);
     if (vs_spec_parse(text, strlen(text), "resolved", "/", NULL, &again, &error))
