@@ -331,6 +331,34 @@ END
     cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')
 }
 
+@test "mpiio-mount --hosts: no room for what mpiexec says, and a signal, leave no folder" {
+    scatter_spec
+    mkdir -p temporary commands
+    as_root mount -t tmpfs -o size=4k,mode=777 tmpfs temporary
+    mountpoint -q temporary
+    export TMPDIR=$tmp/temporary MPIIO_MPIEXEC="sleep 10"
+    run -1 --separate-stderr mpiio-mount --hosts=a,b s.json m%n
+    [[ $stderr == "mpiio-mount: $TMPDIR/tmp."*": cannot write there (TMPDIR names another folder)" ]]
+    [ -z "$(ls temporary)" ]
+    TMPDIR=$tmp/none run -1 --separate-stderr mpiio-mount --hosts=a,b s.json m%n
+    [[ $stderr == "mpiio-mount: mktemp: "*"No such file or directory" ]]
+    as_root umount temporary
+    cat >commands/mktemp <<END
+#!/bin/bash
+$(type -P mktemp) "\$@"
+: >"$tmp/made"
+sleep 0.5
+END
+    chmod +x commands/mktemp
+    PATH=$tmp/commands:$PATH command mpiio-mount --hosts=a,b s.json m%n 3>&- &
+    while [ ! -e made ]; do
+        sleep 0.05
+    done
+    kill -TERM $!
+    wait $! || [ $? -eq 143 ]
+    [ -z "$(ls temporary)" ]
+}
+
 @test "mpiio-mount --hosts: lists of hosts, Slurm's allocation, and wrong usage" {
     local list
     scatter_spec
