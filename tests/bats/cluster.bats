@@ -394,6 +394,8 @@ END
         run -2 --separate-stderr mpiio-mount --hosts="$list" s.json mnt
         [ "$stderr" = "mpiio-mount: not a list of hosts: $list" ]
     done
+    run -2 --separate-stderr mpiio-mount --hosts='b,a[1-2],a2' s.json mnt
+    [ "$stderr" = "mpiio-mount: a2 is named more than once: MOUNTPOINT needs %n, the node's number" ]
     run -2 --separate-stderr mpiio-mount -F --hosts=a s.json mnt
     [ "$stderr" = "mpiio-mount: --foreground is for one node without an engine" ]
     # Another MPI may own the name "mpiexec".
