@@ -118,20 +118,42 @@ static void on_finished(void *data, uint64_t epoch, bool sync, int status)
     fs_flusher_end(&session->flusher, epoch, sync, status);
 }
 
-/* Kills the engine: when this returns it does not write to the file any more. */
+/* When this returns it does not write to the file any more. */
+static void kill_engine(const struct fs_cluster *cluster)
+{
+    struct pollfd gone = {.fd = cluster->engine, .events = POLLIN};
+
+    pidfd_send_signal(cluster->engine, SIGKILL, NULL, 0);
+    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Until all are ready the engines have nothing to store, but are still to say why one is not. */
 static void on_degraded(void *data, int node, const char *host, const char *why)
 {
     struct fs_session *session = data;
     struct fs_cluster *cluster = &session->cluster;
-    struct pollfd gone = {.fd = cluster->engine, .events = POLLIN};
+    bool started;
 
     (void)node, (void)host, (void)why;
     pthread_mutex_lock(&cluster->lock);
     cluster->lost = cluster->degraded = true;
+    started = cluster->started;
     pthread_mutex_unlock(&cluster->lock);
-    pidfd_send_signal(cluster->engine, SIGKILL, NULL, 0);
-    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
-        continue;
+    if (started)
+        kill_engine(cluster);
+}
+
+static void on_start(struct fs_cluster *cluster)
+{
+    bool degraded;
+
+    pthread_mutex_lock(&cluster->lock);
+    cluster->started = true;
+    degraded = cluster->degraded;
+    pthread_mutex_unlock(&cluster->lock);
+    if (degraded)
+        kill_engine(cluster);
 }
 
 static void on_alone(void *data)
@@ -350,6 +372,7 @@ int fs_cluster_await_start(struct fs_session *session)
         return cannot_talk(session, failed);
     if (await(session, MPIIO_MESSAGE_START, &message) != 0)
         return 1;
+    on_start(cluster);
     cluster->hints = hints_text(&message.start);
     failed = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
     if (failed != 0)

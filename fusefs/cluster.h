@@ -29,6 +29,7 @@ struct fs_cluster {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool lost;                            /* the engine is gone, or is being killed; lock: lock */
+    bool started;                         /* all nodes are ready; lock: lock */
     bool degraded;                        /* lock: lock */
     bool ended;                           /* all nodes are unmounted; lock: lock */
     bool alone;                           /* nobody is waited for any more; lock: lock */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# A connection between daemons that breaks while the nodes come together.
+# What goes wrong while the nodes come together.
 
 load helper
 load nodes
@@ -26,4 +26,18 @@ END
     grep -q "the other nodes did not join" log
     # Node 0 waits for it as long as a node may take.
     stop_nodes || stop_nodes
+}
+
+@test "joining: a node that cannot mount when all have joined is told of, and nothing is left" {
+    spec 8
+    user_folder m0
+    as_root install -d -o root -m 755 m1
+    user_folder m2
+    for _ in {1..3}; do
+        run -1 --separate-stderr as_user "$(mpich_mpiexec)" -n 3 "$MPIIO_SBIN/mpiio-engine" --name nodes \
+            -- -o ro s.json "$tmp/m%n" </dev/null
+        [[ $stderr == "nodes: $(hostname): $tmp/m1: cannot mount: "*"$tmp/m1" ]]
+        nothing_left
+    done
+    run ! grep " $tmp/m" /proc/self/mountinfo
 }
