@@ -457,3 +457,15 @@ assert stat("lost_bytes") == 0
 END
     stop_nodes
 }
+
+@test "room: with cache=back, mpiio-umount says how much finds no room, -f gives it up" {
+    ram_disk 1m
+    dealt disk/f.dat 1 65536 >s.json
+    mount_spec s.json -o create,cache=back,flush_interval=0
+    dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 status=none 2>err || true
+    run -1 mpiio-umount "$mnt"
+    [[ $output =~ "cannot sync: No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
+    run -0 mpiio-umount -f "$mnt"
+    [[ $output =~ "given up: "[1-9][0-9]+" bytes could not be stored" ]]
+    run ! is_mounted
+}
