@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../src/core/thread.h"
@@ -18,6 +19,8 @@ extern char **environ;
 
 /* For all nodes to store what they hold and to unmount, in ms: as long as it takes. */
 #define UNMOUNT_TIMEOUT (24 * 3600 * 1000)
+/* How often a mount that is in use is tried, 20 ms apart. */
+#define BUSY_TRIES 100
 
 static void *work(void *data)
 {
@@ -179,32 +182,80 @@ static void describe(struct fs_session *session, int failed, char *text, size_t 
              strerror(-failed), (long long)fs_unsaved(session));
 }
 
+/* What a node that all are to be unmounted from says of itself, with -EINPROGRESS. */
+static const char comes_last[] = "is unmounted last";
+
+/* Whether all are to be unmounted from here too, as soon as this thread comes to that. Lock held.
+ */
+static bool is_asked(const struct fs_control *control)
+{
+    const struct fs_job *job = control->first;
+
+    while (job != NULL && job->run != fs_control_unmount_all)
+        job = job->next;
+    return job != NULL;
+}
+
+/* -EBUSY: to be tried again; 0: it has been unmounted; -EINPROGRESS: this node comes last. */
+static int why_busy(struct fs_control *control)
+{
+    int why = -EBUSY;
+
+    pthread_mutex_lock(&control->lock);
+    if (control->stop)
+        why = 0;
+    else if (is_asked(control))
+        why = -EINPROGRESS;
+    pthread_mutex_unlock(&control->lock);
+    return why;
+}
+
+/*
+ * Tries for a while where the mount is in use: it may be by an mpiio-umount that has just begun
+ * here, or by its request that has just been answered.
+ */
+static int unmount_idle(struct fs_session *session, bool force)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000000};
+    int failed = unmount(session, force);
+
+    for (int i = 0; i < BUSY_TRIES && (failed == -EBUSY || failed == -EINVAL); i++) {
+        int why = why_busy(&session->control);
+
+        if (why != -EBUSY)
+            return why;
+        nanosleep(&pause, NULL);
+        failed = unmount(session, force);
+    }
+    return failed;
+}
+
+static void set_unmounts(struct fs_control *control, bool unmounts)
+{
+    pthread_mutex_lock(&control->lock);
+    control->unmounts = unmounts;
+    pthread_mutex_unlock(&control->lock);
+}
+
 static void unmount_node(struct fs_session *session, struct fs_job *job)
 {
-    struct fs_control *control = &session->control;
     char text[512];
     int failed = fs_sync_all(session);
 
-    pthread_mutex_lock(&control->lock);
-    control->unmounts = true;
-    pthread_mutex_unlock(&control->lock);
+    set_unmounts(&session->control, true);
     if (failed == 0 || job->value)
-        failed = unmount(session, job->value);
+        failed = unmount_idle(session, job->value);
     if (failed == 0) {
         /* Who still has files open is not waited for. */
         if (job->value)
             kill(getpid(), SIGTERM);
         return;
     }
-    pthread_mutex_lock(&control->lock);
-    control->unmounts = false;
-    pthread_mutex_unlock(&control->lock);
+    set_unmounts(&session->control, false);
     describe(session, failed, text, sizeof(text));
-    mpiio_peers_unmounted(session->cluster.peers, failed, text);
+    mpiio_peers_unmounted(session->cluster.peers, failed,
+                          failed == -EINPROGRESS ? comes_last : text);
 }
-
-/* What a node that all are to be unmounted from says of itself, with -EINPROGRESS. */
-static const char comes_last[] = "is unmounted last";
 
 /*
  * The node that all are to be unmounted from comes last: whoever asked there does the rest, when he

@@ -316,6 +316,26 @@ END
     nothing_left
 }
 
+@test "cluster: mpiio-umount on all hosts at once unmounts all" {
+    local node
+    make_hosts 3
+    spec_of 3 8
+    for _ in {1..5}; do
+        mount_hosts x.json
+        printf 12345678 >at/1/rank1
+        for node in 0 1 2; do
+            mpiio-umount "at/$node" 2>"told$node" 3>&- &
+        done
+        wait
+        # Whoever comes late finds nothing.
+        sed -i '/^mpiio-umount: at\/[0-2]: not mounted$/d' told*
+        cat told*
+        [ -z "$(cat told*)" ]
+        nothing_left
+        cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678')
+    done
+}
+
 @test "cluster: one node can be unmounted alone; the others go on together" {
     make_hosts 3
     spec_of 3 8
