@@ -148,7 +148,10 @@ void fs_control_call(struct fs_control *control, enum fs_call call)
 
 /* Unmounting. */
 
-/* As root the system call, else the program that may. 0, or -EBUSY and the like. */
+/*
+ * As root the system call, else the program that may. 0, or -EBUSY and the like; -EINVAL where the
+ * mount is there no more: what it was mounted on stays.
+ */
 static int unmount(const struct fs_session *session, bool force)
 {
     const char *arguments[] = {"fusermount3", force ? "-uqz" : "-uq", "--", session->mountpoint,
@@ -156,6 +159,8 @@ static int unmount(const struct fs_session *session, bool force)
     pid_t child;
     int status;
 
+    if (fs_mounted_device(session) != session->device)
+        return force ? 0 : -EINVAL;
     if (geteuid() == 0)
         return umount2(session->mountpoint, UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0
                    ? 0

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +65,7 @@ static int mount_session(struct fs_session *session)
         session->fuse =
             fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
         failed = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
+        session->device = fs_mounted_device(session);
         if (failed == 0) {
             failed = fs_device_use(session);
             if (failed != 0)
@@ -71,6 +74,14 @@ static int mount_session(struct fs_session *session)
     }
     fuse_opt_free_args(&arguments);
     return failed;
+}
+
+dev_t fs_mounted_device(const struct fs_session *session)
+{
+    struct statx st = {0};
+
+    statx(AT_FDCWD, session->mountpoint, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
+    return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
 /* The first line of what was written to file, without the names of programs before it. */
@@ -167,7 +178,9 @@ static int serve_and_unmount(struct fs_session *session)
     int failed = serve(session, &stop, &listens);
     int64_t lost;
 
-    fuse_session_unmount(session->fuse);
+    /* It may have been taken away while files were open; what it was mounted on stays. */
+    if (fs_mounted_device(session) == session->device)
+        fuse_session_unmount(session->fuse);
     settle(session);
     if (listens)
         fs_stop_end(&stop);

@@ -60,6 +60,7 @@ struct fs_session {
     char *file;              /* absolute path of the shared file */
     char *spec_path;         /* absolute path of the spec; of the file where there is none */
     char *mountpoint;        /* absolute path, without symbolic links */
+    dev_t device;            /* the mount's */
     char *resolved;          /* contents of spec.json */
     size_t resolved_length;
     time_t mounted;
@@ -100,6 +101,9 @@ void fs_session_close(struct fs_session *session);
  * process returns as soon as the child serves. Returns an exit status, 1 after one line on stderr.
  */
 int fs_session_run(struct fs_session *session);
+
+/* The device of what is mounted at the mount point, as the kernel knows it: it does not ask us. */
+dev_t fs_mounted_device(const struct fs_session *session);
 
 /*
  * Stores all: what the kernel holds back of slices, and the file on its device. 0 or a negative

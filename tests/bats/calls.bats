@@ -92,3 +92,21 @@ assert os.path.ismount("m1")
 END
     stop_nodes
 }
+
+@test "calls: a node unmounts its own mount, not what that was mounted on" {
+    spec 8
+    mkdir m1
+    as_root mount -t tmpfs tmpfs m1
+    : >m1/below
+    start_nodes 2
+    exec 9<m1/rank0
+    as_root umount -l m1
+    run ! getfattr -n user.mpiio.unmount m0 9<&-
+    [ -e m1/below ]
+    getfattr -n user.mpiio.unmount_force m0 9<&-
+    as_root umount m0
+    nothing_left
+    [ -e m1/below ]
+    exec 9<&-
+    stop_nodes
+}
