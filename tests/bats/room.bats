@@ -433,14 +433,16 @@ page = mmap.mmap(files[0], 4096, offset=62 * 4096)
 page[:] = bytes(4) + b"\1" + bytes(4091)
 assert fails(page.flush) == "ENOSPC"
 assert stat("lost_bytes") == 4096
-for i in range(200):
-    if stat("dirty_memory") >= 1 << 20:
-        break
-    os.pwrite(files[1], bytes(12000), i * 12000)
+places = iter(range(200))
+def fill():
+    while stat("dirty_memory") < 1 << 20:
+        os.pwrite(files[1], bytes(12000), next(places) * 12000)
+fill()
 assert fails(os.fsync, files[1]) == "ENOSPC"
 # One waits for a flush; another, when that long has room, for room for the rest of the page.
 engine = int(os.environ["engine"])
 os.kill(engine, signal.SIGSTOP)
+fill() # of what found room after all
 waits, fsyncs = stat("room_waits"), stat("requests")["fsync"]
 first, told = later(files[1])
 await_true(lambda: stat("requests")["fsync"] == fsyncs + 1)
