@@ -190,8 +190,7 @@ static void describe(struct fs_session *session, int failed, char *text, size_t 
 /* What a node that all are to be unmounted from says of itself, with -EINPROGRESS. */
 static const char comes_last[] = "is unmounted last";
 
-/* Whether all are to be unmounted from here too, as soon as this thread comes to that. Lock held.
- */
+/* Whether this thread is to have all unmounted next, from here too. Lock held. */
 static bool is_asked(const struct fs_control *control)
 {
     const struct fs_job *job = control->first;

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Seconds for all to come: on a busy machine it may be long until each has its turn. */
+#define PATIENCE 10
+
 static volatile sig_atomic_t exit_status;
 
 static void exit_now(int number)
@@ -35,24 +38,26 @@ static bool tell_manager(int connection, const char *line)
 
 /*
  * Whoever ends without having said so is taken for lost, and the others are killed. Nobody closes
- * its connections to the others before all have come.
+ * its connections to the others before all have come. A manager that is gone waits for nobody.
  */
-static bool leave_manager(void)
+static void leave_manager(int connection)
 {
-    const char *connection = getenv("PMI_FD");
-
-    return connection != NULL && tell_manager(atoi(connection), "cmd=barrier_in\n") &&
-           tell_manager(atoi(connection), "cmd=finalize\n");
+    if (tell_manager(connection, "cmd=barrier_in\n"))
+        tell_manager(connection, "cmd=finalize\n");
 }
 
 void engine_leave(int status)
 {
+    const char *connection = getenv("PMI_FD");
+
     exit_status = status;
     signal(SIGALRM, exit_now);
-    alarm(1);
+    alarm(PATIENCE);
     MPI_Barrier(MPI_COMM_WORLD);
     fflush(NULL);
-    if (!leave_manager())
+    if (connection != NULL)
+        leave_manager(atoi(connection));
+    else
         MPI_Finalize();
     _exit(status);
 }
