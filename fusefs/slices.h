@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../src/core/slice.h"
+#include "../src/core/slice_access.h"
 #include "../viewspec/npy.h"
 #include "tree.h"
 #include "version.h"

@@ -30,12 +30,6 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_
 /* NULL is allowed. No other thread may use the slice any more. */
 void mpiio_slice_free(struct mpiio_slice *slice);
 
-/*
- * Gives the slice the number by which write-back tells of its errors (mpiio_back_error). It is
- * 0 before. Slices with one id count as one. To be called before the slice is used.
- */
-void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id);
-
 /* The view, borrowed. */
 const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice);
 
@@ -44,23 +38,6 @@ const struct vs_view *mpiio_slice_view(const struct mpiio_slice *slice);
  * then may the slice be written to.
  */
 bool mpiio_slice_is_writable(const struct mpiio_slice *slice);
-
-/*
- * Whether other, a slice of the same store, shows bytes of the file that are at the bytes
- * [offset, offset + length) of slice, or may show some (access.h).
- */
-bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
-                        const struct mpiio_slice *other);
-
-/*
- * Begins an access to the slice's bytes [offset, offset + length), as mpiio_access_begin (access.h)
- * does, and to all of the elements that these are in; mpiio_access_end ends it, before the slice is
- * freed.
- */
-struct mpiio_accesses;
-struct mpiio_access;
-int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_accesses *accesses, int64_t offset,
-                       int64_t length, bool writes, struct mpiio_access *access);
 
 /* The slice's length by the file's present size, or a negative errno. */
 int64_t mpiio_slice_size(struct mpiio_slice *slice);
@@ -103,9 +80,6 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  * an exclusive one (fcntl(2)) of the element's bytes in the file; writers of whole elements of this
  * kind hold both shared meanwhile, so that none loses any. Other programs that write such a file
  * at the same time must use fcntl locks. A filesystem without locks leaves only the store's own.
- * Where the store writes back (back.h), it is written back to the file at once, so that parts from
- * several stores stay; but what is dirty of it is changed where it is, and such a write waits while
- * it is being stored.
  *
  * Whole elements of a call of up to 4 MiB are converted before anything is stored: -ERANGE, where a
  * value does not fit and narrow refuses it, and -EIO, where the user's converter fails, leave the
@@ -120,10 +94,6 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  * none was. After an error, bytes behind the count may be stored or not: write them again.
  * -EINVAL for a view that holds a byte of the file twice. A file that is truncated meanwhile is
  * grown again, never a signal.
- *
- * Where the store writes back (back.h) the bytes are acknowledged, and seen by reads of all slices
- * of the store, before they are in the file; an error of the file is then told by
- * mpiio_back_error instead, and the call may wait for room. It holds no lock of the file then.
  */
 ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
                           int64_t offset);

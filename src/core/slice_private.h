@@ -6,7 +6,7 @@
 
 #include "codec.h"
 #include "fetch.h"
-#include "slice.h"
+#include "slice_access.h"
 #include "torn.h"
 
 /* What is inside a slice: for the other files of this folder only. */

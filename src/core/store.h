@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
 
 /*
  * The shared file, through POSIX calls. Functions return 0 (or a count) or a negative errno.
@@ -39,7 +40,7 @@ void mpiio_store_close(struct mpiio_store *store);
 
 /*
  * Notes that the bytes [start, end) of the file were written by other means than this store, so
- * that they are on their way to the device before the next sync (behind.h). Thread-safe.
+ * that they are on their way to the device before the next sync. Thread-safe.
  */
 void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end);
 

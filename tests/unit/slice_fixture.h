@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "guard.h"
-#include "slice.h"
+#include "slice_access.h"
 #include "store_private.h"
 
 /* An unlinked file in $TMPDIR or /tmp. */
