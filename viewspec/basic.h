@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 /* How many there are: they are numbered 0 .. VS_BASICS - 1 in the order of the table. */
 #define VS_BASICS 56
 
@@ -40,5 +42,7 @@ const struct vs_basic *vs_basic_at(size_t index);
 
 /* The number of a type that one of the functions above has returned. */
 size_t vs_basic_number(const struct vs_basic *basic);
+
+#pragma GCC visibility pop
 
 #endif

@@ -8,6 +8,8 @@
 #include "basic.h"
 #include "spec.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * The elements of a view: the basic values that its etypes are made of. A slice is a row of
  * elements without gaps, each with its native size; so are the positions (map.h), each with its
@@ -74,5 +76,7 @@ bool vs_elements_find(const struct vs_view *view, int64_t position, struct vs_el
  * as many bytes more. Local.
  */
 int64_t vs_elements_offset(const struct vs_view *view, int64_t position);
+
+#pragma GCC visibility pop
 
 #endif

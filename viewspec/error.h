@@ -2,6 +2,8 @@
 #ifndef VS_ERROR_H
 #define VS_ERROR_H
 
+#pragma GCC visibility push(default)
+
 /*
  * One error of a viewspec: what is wrong and where it stands.
  *
@@ -24,5 +26,7 @@ struct vs_error {
  * Returns text. Local, thread-safe.
  */
 const char *vs_error_text(const struct vs_error *error, char *text, unsigned long size);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 /*
  * The compiled map of a view: where each byte of a rank's data lies in the file.
  *
@@ -125,5 +127,7 @@ struct vs_runs {
 void vs_runs_start(struct vs_runs *runs, const struct vs_map *map, int64_t position,
                    int64_t length);
 bool vs_runs_next(struct vs_runs *runs, struct vs_run *run);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "spec.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * What stands before a slice to make it a file that NumPy loads: a header of format .npy, version
  * 1.0, or 2.0 where it is longer than that allows.
@@ -39,5 +41,7 @@ void vs_npy_header(const struct vs_npy *npy, int64_t size, char *header);
  * is never the slice's header, -ENOMEM.
  */
 int64_t vs_npy_size(const struct vs_npy *npy, const char *header);
+
+#pragma GCC visibility pop
 
 #endif

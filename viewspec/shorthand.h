@@ -6,6 +6,8 @@
 
 #include "error.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * A view in one line of words instead of JSON (viewspec(5), SHORTHAND), such as
  * "darray 1000x1000 block,cyclic(8) on 2x2 of double at 4096". Nothing can be said in it that JSON
@@ -23,5 +25,7 @@
  */
 char *vs_shorthand_json(const char *text, const char *source, const char *const *defines,
                         size_t define_count, struct vs_error *error);
+
+#pragma GCC visibility pop
 
 #endif

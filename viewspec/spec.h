@@ -10,6 +10,8 @@
 #include "error.h"
 #include "map.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * A viewspec: the JSON text that describes how the ranks of an MPI program see a file
  * (viewspec(5)), and the views compiled from it (MPI 3.1, 13.3).
@@ -189,5 +191,7 @@ int64_t vs_view_positions(const struct vs_view *view, int64_t file_size);
  * The same in native bytes: the slice's length. -EFBIG (negative) where it would exceed 2^63-1.
  */
 int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size);
+
+#pragma GCC visibility pop
 
 #endif

@@ -8,6 +8,8 @@
 #include "basic.h"
 #include "spec.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * Conversions between native values and those of a view's data representation (MPI 3.1, 13.7).
  * All functions are local and thread-safe.
@@ -65,5 +67,7 @@ int mpiio_to_native(const struct mpiio_conversion *conversion, void *native, con
  */
 int mpiio_to_file(const struct mpiio_conversion *conversion, void *file, const void *native,
                   size_t count);
+
+#pragma GCC visibility pop
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "spec.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * User-defined data representations (MPI 3.1, 13.7.3): shared libraries with the functions that
  * MPI_Register_datarep takes (viewspec(5) tells their names). mpiio_spec_load loads them.
@@ -36,5 +38,7 @@ int mpiio_datarep_to_native(const struct vs_user_datarep *datarep, size_t number
                             const void *file, size_t count);
 int mpiio_datarep_to_file(const struct vs_user_datarep *datarep, size_t number, void *file,
                           const void *native, size_t count);
+
+#pragma GCC visibility pop
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "spec.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * Reads the spec in the file (or pipe) named path, by vs_spec_parse. The path of the shared file
  * becomes absolute: the spec's relative one is taken from the folder that the spec is in, and
@@ -29,5 +31,7 @@ int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overr
 int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
                       const struct vs_overrides *overrides, struct vs_spec **again,
                       struct vs_error *error);
+
+#pragma GCC visibility pop
 
 #endif

@@ -10,6 +10,8 @@
 #include "spec.h"
 #include "store.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * A slice: what one rank's view selects of the shared file, as one contiguous run of bytes in
  * native representation. Offsets and lengths are slice offsets, in bytes. All functions are local
@@ -133,5 +135,7 @@ int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, in
 
 /* Whether there are any for mpiio_slice_settle, which else stores nothing. */
 bool mpiio_slice_is_torn(const struct mpiio_slice *slice);
+
+#pragma GCC visibility pop
 
 #endif

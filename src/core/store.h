@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#pragma GCC visibility push(default)
+
 /*
  * The shared file, through POSIX calls. Functions return 0 (or a count) or a negative errno.
  * A store may be used by any number of threads at once.
@@ -65,5 +67,7 @@ int mpiio_store_fd(const struct mpiio_store *store);
 
 /* A snapshot of the counters. */
 void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters);
+
+#pragma GCC visibility pop
 
 #endif
