@@ -34,8 +34,9 @@ struct group {
     size_t next[ENGINE_GROUP]; /* of each block: the piece to be asked for next */
     size_t end[ENGINE_GROUP];  /* and behind its last one */
     int32_t error[ENGINE_GROUP];
-    char *data;     /* while open; NULL: there was no memory for it */
-    uint64_t *mask; /* behind the data */
+    bool given_up[ENGINE_GROUP]; /* a store to the block has failed: no other is tried */
+    char *data;                  /* while open; NULL: there was no memory for it */
+    uint64_t *mask;              /* behind the data */
 };
 
 /* A long run that waits for the collective call. */
@@ -332,35 +333,69 @@ void engine_home_take(struct engine_home *home, const char *pieces,
     home->ask_count = 0;
 }
 
-static void fail_range(struct group *group, const struct mpiio_range *range, int error)
+/*
+ * Takes what lies in blocks that are given up off the ranges from range on, up to the first that
+ * has more; returns that one, or end.
+ */
+static struct mpiio_range *skip_given_up(const struct group *group, struct mpiio_range *range,
+                                         const struct mpiio_range *end)
 {
-    set_error(group, (size_t)range->start / BLOCK_SIZE,
-              (size_t)(range->start + range->length - 1) / BLOCK_SIZE, error);
+    while (range < end && group->given_up[(size_t)range->start / BLOCK_SIZE]) {
+        int64_t edge = (range->start / (int64_t)BLOCK_SIZE + 1) * (int64_t)BLOCK_SIZE;
+
+        if (range->start + range->length <= edge) {
+            range++;
+            continue;
+        }
+        range->length -= edge - range->start;
+        range->start = edge;
+    }
+    return range;
 }
 
-/* Stores count of the home's ranges. One that fails does not keep the others from it. */
+/* How many of the ranges, which ascend, are stored in one go: up to a block that is given up. */
+static size_t count_until_given_up(const struct group *group, const struct mpiio_range *range,
+                                   const struct mpiio_range *end)
+{
+    size_t count = 0;
+
+    while (range + count < end && !group->given_up[(size_t)range[count].start / BLOCK_SIZE])
+        count++;
+    return count;
+}
+
+static void give_up(struct group *group, size_t block, int error)
+{
+    set_error(group, block, block, error);
+    group->given_up[block] = true;
+}
+
+/*
+ * Stores count of the home's ranges, which ascend. One that fails does not keep other blocks from
+ * it, but the rest of its own: where the disk is full each run would be tried in vain, one by one,
+ * while all nodes wait.
+ */
 static void store_ranges(struct engine_home *home, struct group *group, size_t count,
                          struct engine_file *file, struct mpiio_epoch_counters *counters)
 {
     struct mpiio_range *range = home->ranges, *end = range + count;
 
-    while (range < end) {
+    while ((range = skip_given_up(group, range, end)) < end) {
         int error;
-        int64_t at = engine_file_write(file, group->data, group->number * (int64_t)GROUP_SIZE,
-                                       range, (size_t)(end - range), &error, counters);
+        int64_t at =
+            engine_file_write(file, group->data, group->number * (int64_t)GROUP_SIZE, range,
+                              count_until_given_up(group, range, end), &error, counters);
+        bool stuck = error != 0 || at <= range->start;
 
         while (range < end && range->start + range->length <= at)
             range++;
-        if (range == end)
-            break;
-        if (error == 0 && at > range->start) {
-            /* Only a part was stored, and why is not known: the rest of it tells. */
+        if (range < end && at > range->start) {
+            /* Only a part was stored: where it is not known why, the rest of it tells. */
             range->length -= at - range->start;
             range->start = at;
-            continue;
         }
-        fail_range(group, range, error != 0 ? error : -EIO);
-        range++;
+        if (range < end && stuck)
+            give_up(group, (size_t)range->start / BLOCK_SIZE, error != 0 ? error : -EIO);
     }
 }
 

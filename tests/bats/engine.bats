@@ -204,6 +204,26 @@ first_epoch() {
     done
 }
 
+@test "engine: a full disk: a block is given up at its first run that finds no room" {
+    local store
+    # shellcheck disable=SC2016 # for the inner shell
+    tracer=(bash -c 'exec strace -f -qq -o "calls.$PMI_RANK" -e trace=fallocate,pwrite64 "$@"' trace)
+    ram_disk 4m
+    file=$tmp/disk/field.dat
+    # The first block has all its memory, and is written over; there is none for the others.
+    head -c 1M /dev/zero >"$file"
+    fill_disk
+    for store in posix mpiio auto; do
+        rm -f calls.*
+        # 65536 runs of 8 bytes in each block.
+        flush 2 --mode=interleave --lonely --blocks=8 --store=$store --no-check
+        [ "$(total failed)" -eq 7 ]
+        [ "$(total errno)" -eq 28 ]
+        [ "$(total stored_bytes)" -ge $((1 << 19)) ]
+        [ "$(cat calls.* | grep -c ENOSPC)" -le 14 ]
+    done
+}
+
 @test "engine: a file that may not grow so far: EFBIG for the blocks behind, and for no others" {
     local store
     tracer=(env --ignore-signal=XFSZ prlimit --fsize=$((64 << 20)))
