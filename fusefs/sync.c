@@ -48,7 +48,8 @@ int fs_settle(struct fs_session *session, const struct fs_slice *slice)
     return failed;
 }
 
-/* The kernel's pages have what was given up: they go now, or else when the slice is opened. */
+/* The kernel's pages have what was given up, or was stored as another value: they go now, or else
+ * when the slice is opened. */
 static void drop_pages(struct fs_session *session, struct fs_slice *slice)
 {
     const struct fs_version unknown = {.settled = false};
@@ -61,24 +62,22 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice)
 void fs_give_up(struct fs_session *session, struct fs_slice *slice)
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
-    bool torn = mpiio_slice_is_torn(slice->slice), dropped = false;
+    bool torn = mpiio_slice_is_torn(slice->slice);
     bool begun = fs_losses_begin_write(&session->losses);
     int64_t offset, length;
     int failed;
 
-    while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0) {
-        dropped = true;
+    while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
         if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
             fs_log_error(&session->log,
                          "rank %lld: the element at %" PRId64 " was written in part and is given "
                          "up: %s",
                          (long long)node.rank, offset, strerror(-failed));
-    }
     fs_losses_end_write(&session->losses, begun);
-    if (torn)
+    if (torn) {
         fs_flusher_wrote(&session->flusher);
-    if (dropped)
         drop_pages(session, slice);
+    }
 }
 
 void fs_sync_failed(struct fs_session *session, int error)

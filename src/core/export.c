@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "import.h"
 #include "store_private.h"
 
 /*
@@ -91,8 +92,8 @@ static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool e
 
 /* An element as it is in the file, with what is written of it laid over. */
 struct merged {
-    const struct mpiio_conversion *conversion;
-    int64_t position, displacement;
+    struct mpiio_element element;
+    int64_t displacement;
     struct mpiio_torn_element torn; /* what is written: now, and before */
     bool readable;                  /* what the file has can be converted */
     unsigned char *file;            /* bytes as the file is to have them; owned */
@@ -101,7 +102,7 @@ struct merged {
 static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
                        const struct mpiio_element *element)
 {
-    *merged = (struct merged){.conversion = element->conversion, .position = element->position};
+    *merged = (struct merged){.element = *element};
     merged->displacement = vs_map_displacement(vs_view_map(slice->view), element->position);
     merged->torn.offset = element->offset;
     merged->torn.native = (uint8_t)element->conversion->native;
@@ -113,24 +114,14 @@ static int acquire_element(const struct mpiio_slice *slice, const struct merged 
                            struct held *held)
 {
     return acquire(slice->store, merged->displacement,
-                   merged->displacement + (int64_t)merged->conversion->file, true, held);
+                   merged->displacement + (int64_t)merged->element.conversion->file, true, held);
 }
 
-/* Behind the end the file is zeros to be. */
 static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native,
                         struct mpiio_counters *done)
 {
-    size_t size = merged->conversion->file;
-    struct mpiio_fetched fetched;
-
-    mpiio_slice_fetch(slice, merged->position, size, merged->file, &fetched, done);
-    if (fetched.error != 0)
-        return fetched.error;
-    memset(merged->file + fetched.bytes, 0, size - fetched.bytes);
-    merged->readable = mpiio_to_native(merged->conversion, native, merged->file, 1) == 0;
-    if (!merged->readable)
-        memset(native, 0, merged->conversion->native);
-    return 0;
+    return mpiio_import_element(slice, &merged->element, merged->file, native, &merged->readable,
+                                done);
 }
 
 static bool is_complete(const struct merged *merged)
@@ -142,15 +133,27 @@ static bool is_complete(const struct merged *merged)
 static bool is_exact(const struct mpiio_slice *slice, const struct merged *merged)
 {
     unsigned char back[MPIIO_ELEMENT_NATIVE];
-    size_t native = merged->conversion->native;
+    size_t native = merged->element.conversion->native;
 
     if (is_complete(merged))
         return true;
     /* What is truncated depends on those bytes alone that are kept. */
-    if (slice->truncates && native > merged->conversion->file)
+    if (slice->truncates && native > merged->element.conversion->file)
         return true;
-    return mpiio_to_native(merged->conversion, back, merged->file, 1) == 0 &&
+    return mpiio_to_native(merged->element.conversion, back, merged->file, 1) == 0 &&
            memcmp(back, merged->torn.bytes, native) == 0;
+}
+
+/*
+ * The torn element as it was kept, if it was; native is what the file has. One that was stored
+ * before the file got something else is past.
+ */
+static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
+                      const unsigned char *native, struct mpiio_torn_element *kept)
+{
+    return mpiio_torn_next(&slice->torn, merged->torn.offset, kept) &&
+           kept->offset == merged->torn.offset &&
+           (!kept->stored || memcmp(kept->there, native, kept->native) == 0);
 }
 
 /*
@@ -163,8 +166,7 @@ static int merge(struct mpiio_slice *slice, struct merged *merged, const char *b
     struct mpiio_torn_element before;
 
     memcpy(merged->torn.bytes, native, merged->torn.native);
-    if (mpiio_torn_next(&slice->torn, merged->torn.offset, &before) &&
-        before.offset == merged->torn.offset) {
+    if (find_kept(slice, merged, native, &before)) {
         merged->torn.written = before.written;
         for (int i = 0; i < before.native; i++)
             if (before.written >> i & 1)
@@ -176,7 +178,7 @@ static int merge(struct mpiio_slice *slice, struct merged *merged, const char *b
     }
     if (!merged->readable && !is_complete(merged))
         return -EIO;
-    return mpiio_to_file(merged->conversion, merged->file, merged->torn.bytes, 1);
+    return mpiio_to_file(merged->element.conversion, merged->file, merged->torn.bytes, 1);
 }
 
 /* Part of an element counts as nothing. */
@@ -190,9 +192,10 @@ static int outcome(size_t put, size_t wanted, int error)
 static int store_element(struct mpiio_slice *slice, const struct merged *merged,
                          struct mpiio_counters *done)
 {
-    size_t size = merged->conversion->file;
+    size_t size = merged->element.conversion->file;
     int error = 0;
-    size_t put = mpiio_slice_put_merged(slice, merged->position, size, merged->file, &error, done);
+    size_t put =
+        mpiio_slice_put_merged(slice, merged->element.position, size, merged->file, &error, done);
 
     return outcome(put, size, error);
 }
@@ -243,20 +246,48 @@ static int replace(struct mpiio_slice *slice, const struct mpiio_element *elemen
     return error;
 }
 
+static int store_kept(struct mpiio_slice *slice, struct merged *merged, const unsigned char *native,
+                      struct mpiio_counters *done)
+{
+    int error = merge(slice, merged, NULL, 0, 0, native);
+
+    return error != 0 ? error : store_element(slice, merged, done);
+}
+
+/* Keeps an element that was stored, but is read back as another one. */
+static int keep_stored(struct mpiio_slice *slice, struct merged *merged)
+{
+    struct mpiio_torn_element *torn = &merged->torn;
+
+    torn->stored = true;
+    if (mpiio_to_native(merged->element.conversion, torn->there, merged->file, 1) != 0)
+        memset(torn->there, 0, sizeof(torn->there));
+    return mpiio_torn_put(&slice->torn, torn);
+}
+
 static int settle_locked(struct mpiio_slice *slice, struct merged *merged, bool last,
                          struct mpiio_counters *done)
 {
     unsigned char native[MPIIO_ELEMENT_NATIVE];
+    struct mpiio_torn_element kept;
     int error = read_element(slice, merged, native, done);
 
-    if (error == 0)
-        error = merge(slice, merged, NULL, 0, 0, native);
-    /* It may have been completed since it was looked up. */
-    if (error == 0 && merged->torn.written != 0)
-        error = store_element(slice, merged, done);
-    if (error == 0 && (last || is_exact(slice, merged)))
-        mpiio_torn_drop(&slice->torn, merged->torn.offset, merged->torn.offset + 1);
-    return error;
+    if (error != 0)
+        return error;
+    /* It may have been completed since it was looked up, or others have written it since. */
+    if (find_kept(slice, merged, native, &kept)) {
+        if (kept.stored && !last)
+            return 0;
+        if (!kept.stored) {
+            error = store_kept(slice, merged, native, done);
+            if (error != 0)
+                return error;
+            if (!last && !is_exact(slice, merged))
+                return keep_stored(slice, merged);
+        }
+    }
+    mpiio_torn_drop(&slice->torn, merged->torn.offset, merged->torn.offset + 1);
+    return 0;
 }
 
 int mpiio_export_torn(struct mpiio_slice *slice, const struct mpiio_torn_element *torn, bool last,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Bytes that are converted while they are in a core's cache. Measured, for swapped doubles in calls
@@ -130,6 +131,42 @@ static size_t cut(const struct mpiio_codec *codec, int64_t offset, size_t length
     return rest < length ? rest : length;
 }
 
+int mpiio_import_element(struct mpiio_slice *slice, const struct mpiio_element *element, void *file,
+                         unsigned char *native, bool *readable, struct mpiio_counters *done)
+{
+    const struct mpiio_conversion *conversion = element->conversion;
+    struct mpiio_fetched fetched;
+
+    mpiio_slice_fetch(slice, element->position, conversion->file, file, &fetched, done);
+    if (fetched.error != 0)
+        return fetched.error;
+    /* Behind the end the file is zeros to be. */
+    memset((char *)file + fetched.bytes, 0, conversion->file - fetched.bytes);
+    *readable = mpiio_to_native(conversion, native, file, 1) == 0;
+    if (!*readable)
+        memset(native, 0, conversion->native);
+    return 0;
+}
+
+/* Whether a torn element is still what is to be seen: where it was stored, the file has it. */
+static bool stands(void *argument, const struct mpiio_torn_element *torn)
+{
+    struct import *import = argument;
+    struct mpiio_element element = mpiio_codec_element(import->slice->codec, torn->offset);
+    unsigned char native[MPIIO_ELEMENT_NATIVE];
+    bool readable, same = false;
+    void *file;
+
+    if (!torn->stored)
+        return true;
+    file = malloc(element.conversion->file);
+    if (file != NULL &&
+        mpiio_import_element(import->slice, &element, file, native, &readable, import->done) == 0)
+        same = memcmp(native, torn->there, torn->native) == 0;
+    free(file);
+    return same;
+}
+
 void mpiio_import(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
                   struct mpiio_fetched *fetched, struct mpiio_counters *done)
 {
@@ -150,7 +187,7 @@ void mpiio_import(struct mpiio_slice *slice, int64_t offset, size_t length, void
         have += part;
     }
     if (held) {
-        mpiio_torn_overlay(&slice->torn, offset, fetched->bytes, buffer);
+        mpiio_torn_overlay(&slice->torn, offset, fetched->bytes, buffer, stands, &import);
         mpiio_torn_let(&slice->torn);
     }
 }

@@ -14,4 +14,12 @@
 void mpiio_import(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
                   struct mpiio_fetched *fetched, struct mpiio_counters *done);
 
+/*
+ * Reads one element as the file has it, into file and, converted, into native: zeros behind the
+ * end, and in native where it cannot be converted, which readable tells. 0 or a negative errno.
+ * Looks at no torn element and takes no lock. Local, thread-safe.
+ */
+int mpiio_import_element(struct mpiio_slice *slice, const struct mpiio_element *element, void *file,
+                         unsigned char *native, bool *readable, struct mpiio_counters *done);
+
 #endif

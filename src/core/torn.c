@@ -113,7 +113,8 @@ void mpiio_torn_let(struct mpiio_torn *torn)
     pthread_mutex_unlock(&torn->lock);
 }
 
-void mpiio_torn_overlay(const struct mpiio_torn *torn, int64_t offset, size_t length, void *bytes)
+void mpiio_torn_overlay(const struct mpiio_torn *torn, int64_t offset, size_t length, void *bytes,
+                        mpiio_torn_stands *stands, void *argument)
 {
     unsigned char *to = bytes;
 
@@ -123,6 +124,8 @@ void mpiio_torn_overlay(const struct mpiio_torn *torn, int64_t offset, size_t le
 
         if (skew >= (int64_t)length)
             break;
+        if (skew + element->native <= 0 || !stands(argument, element))
+            continue;
         for (int64_t j = 0; j < element->native; j++)
             if ((element->written >> j & 1) && skew + j >= 0 && skew + j < (int64_t)length)
                 to[skew + j] = element->bytes[j];

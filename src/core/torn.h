@@ -12,7 +12,9 @@
 
 /*
  * Torn elements: those that are written piece by piece and have, with the bytes that came so far,
- * no value that the file can hold. What was written of them is kept here until the rest comes.
+ * no value that the file can hold, or another one there. What was written of them is kept here
+ * until the rest comes. One that has been stored, though not exactly, is never stored again: it
+ * stands for as long as the file has what was stored, to be seen and to be completed.
  * Offsets are slice offsets. All functions are thread-safe.
  */
 #define MPIIO_TORN_MAX 4096
@@ -21,7 +23,9 @@ struct mpiio_torn_element {
     int64_t offset;
     uint32_t written; /* bit i: byte i was written */
     uint8_t native;   /* bytes of the element */
+    bool stored;      /* nothing was written since it was stored */
     unsigned char bytes[MPIIO_ELEMENT_NATIVE];
+    unsigned char there[MPIIO_ELEMENT_NATIVE]; /* where stored: how the file was read after that */
 };
 
 struct mpiio_torn {
@@ -51,8 +55,13 @@ void mpiio_torn_drop(struct mpiio_torn *torn, int64_t start, int64_t end);
  */
 bool mpiio_torn_hold(struct mpiio_torn *torn);
 
-/* Lays what was written over the slice's bytes [offset, offset + length). Held. */
-void mpiio_torn_overlay(const struct mpiio_torn *torn, int64_t offset, size_t length, void *bytes);
+/*
+ * Lays what was written over the slice's bytes [offset, offset + length), of the elements for which
+ * stands, called with argument, says so. Held.
+ */
+typedef bool mpiio_torn_stands(void *argument, const struct mpiio_torn_element *element);
+void mpiio_torn_overlay(const struct mpiio_torn *torn, int64_t offset, size_t length, void *bytes,
+                        mpiio_torn_stands *stands, void *argument);
 void mpiio_torn_let(struct mpiio_torn *torn);
 
 #endif

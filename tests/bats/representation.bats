@@ -263,3 +263,34 @@ END
     [ "$(stat -c %s "$mnt/rank0")" -eq 420 ]
     head -c 36 "$mnt/rank1" | tail -c 1 | grep -q z
 }
+
+@test "representation: a number stored as another one is not stored again by who wrote nothing since" {
+    local options
+    for options in rw cache=back unique; do
+        : >f.dat
+        cat >f.json <<'JSON'
+{ "viewspec": 1, "file": "f.dat", "ranks": 2,
+  "view": { "etype": "long_double", "filetype": { "type": "broadcast" }, "datarep": "external32" } }
+JSON
+        mount_spec f.json -o "$options"
+        python <<'PYTHON'
+unnormal = (1).to_bytes(8, "little") + b"\xff\x3f"
+six = (6 << 61).to_bytes(8, "little") + b"\x01\x40"
+external = b"\x40\x01\x80" + bytes(13)
+first = os.open("mnt/rank0", os.O_RDWR)
+os.pwrite(first, unnormal, 0)
+os.fsync(first)
+second = os.open("mnt/rank1", os.O_RDWR)
+os.pwrite(second, six, 0)
+os.fsync(second)
+os.close(second)
+os.fsync(first)
+assert open("f.dat", "rb").read() == external
+os.close(first)
+with open("mnt/rank0", "rb") as again:
+    assert again.read(10) == six
+PYTHON
+        mpiio-umount "$mnt"
+        [ "$(od -An -tx1 -v f.dat | tr -d ' \n')" = 40018000000000000000000000000000 ]
+    done
+}

@@ -182,6 +182,127 @@ static void extended_numbers_come_byte_by_byte(void **state)
     close_fixture(&fixture);
 }
 
+/* Two slices of the same bytes, as two ranks have them; external32. */
+struct ranks {
+    struct fixture first;
+    struct mpiio_slice *second;
+};
+
+static void open_ranks(struct ranks *ranks, const char *keys)
+{
+    open_fixture(&ranks->first, keys, MPIIO_NARROW_REFUSE);
+    assert_int_equal(mpiio_slice_new(ranks->first.store, make_view("%s", keys), MPIIO_NARROW_REFUSE,
+                                     &ranks->second),
+                     0);
+}
+
+static void close_ranks(struct ranks *ranks)
+{
+    mpiio_slice_free(ranks->second);
+    close_fixture(&ranks->first);
+}
+
+static void expect_settled(struct mpiio_slice *slice, bool last)
+{
+    int64_t offset, length;
+
+    assert_int_equal(mpiio_slice_settle(slice, last, &offset, &length), 0);
+}
+
+/* A number without its integer bit is NaN to the file. */
+static const unsigned char unnormal[10] = {1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0x3f};
+
+static void what_was_stored_is_not_stored_again(void **state)
+{
+    const long double newer = 6;
+    unsigned char got[16];
+    struct ranks ranks;
+
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        open_ranks(&ranks, "\"etype\": \"long_double\", \"datarep\": \"external32\"");
+        put(&ranks.first, unnormal, 10, 0);
+        expect_settled(ranks.first.slice, false);
+        assert_int_equal(mpiio_slice_write(ranks.second, &newer, 10, 0), 10);
+        expect_settled(ranks.second, false);
+        expect_settled(ranks.first.slice, last);
+        expect_file(&ranks.first, "\x40\1\x80\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+        /* And it is not seen any more: not in part either. */
+        assert_int_equal(mpiio_slice_read(ranks.first.slice, got, 4, 0), 4);
+        assert_memory_equal(got, &newer, 4);
+        assert_int_equal(mpiio_slice_read(ranks.first.slice, got, 16, 0), 16);
+        assert_memory_equal(got, &newer, 10);
+        close_ranks(&ranks);
+    }
+}
+
+/* What was stored as another value is still seen as it was written, and completed. */
+static void what_was_stored_can_be_completed(void **state)
+{
+    const long double value = 1.5L;
+    struct fixture fixture;
+    unsigned char seen[16] = {0}, got[8];
+
+    (void)state;
+    open_fixture(&fixture, "\"etype\": \"long_double\", \"datarep\": \"external32\"",
+                 MPIIO_NARROW_REFUSE);
+    memcpy(seen + 8, (const char *)&value + 8, 2);
+    put(&fixture, seen + 8, 8, 8);
+    expect_settled(fixture.slice, false);
+    expect_settled(fixture.slice, false);
+    assert_int_equal(mpiio_slice_read(fixture.slice, got, 8, 8), 8);
+    assert_memory_equal(got, seen + 8, 8);
+    put(&fixture, &value, 8, 0);
+    memcpy(seen, &value, 8);
+    expect_slice(&fixture, seen, 16);
+    expect_file(&fixture, "\x3f\xff\x80\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+    close_fixture(&fixture);
+}
+
+#define NUMBERS 3
+
+/* Of two that write parts and settle in any order, who has written nothing changes nothing. */
+static void settling_twice_changes_nothing(void **state)
+{
+    unsigned char before[NUMBERS * 32], after[NUMBERS * 32], bytes[NUMBERS * 32];
+    const char *const etypes[] = {"long_double", "c_long_double_complex"};
+    struct ranks ranks;
+
+    (void)state;
+    srand(1);
+    for (int round = 0; round < 2000; round++) {
+        bool wrote[2] = {false, false};
+        size_t size = round % 2 == 0 ? 16 : 32;
+        char keys[128];
+
+        snprintf(keys, sizeof(keys), "\"etype\": \"%s\", \"datarep\": \"external32\"",
+                 etypes[round % 2]);
+        open_ranks(&ranks, keys);
+        assert_int_equal(mpiio_slice_resize(ranks.first.slice, (int64_t)(NUMBERS * size)), 0);
+        for (int step = 0; step < 30; step++) {
+            int who = rand() % 2;
+            struct mpiio_slice *slice = who == 0 ? ranks.first.slice : ranks.second;
+            size_t length = 1 + (size_t)rand() % (2 * size);
+            size_t offset = (size_t)rand() % (NUMBERS * size - length);
+
+            if (rand() % 2 == 0) {
+                for (size_t i = 0; i < length; i++)
+                    bytes[i] = (unsigned char)(rand() % 3 == 0 ? rand() : 0);
+                assert_int_equal(mpiio_slice_write(slice, bytes, length, (int64_t)offset), length);
+                wrote[who] = true;
+                continue;
+            }
+            assert_true(pread(ranks.first.fd, before, sizeof(before), 0) > 0);
+            expect_settled(slice, rand() % 4 == 0);
+            assert_true(pread(ranks.first.fd, after, sizeof(after), 0) > 0);
+            if (!wrote[who])
+                assert_memory_equal(before, after, NUMBERS * size);
+            wrote[who] = false;
+        }
+        close_ranks(&ranks);
+    }
+}
+
 /* The last byte of a number may come first in the file. */
 static void the_file_grows_to_what_is_shown(void **state)
 {
@@ -372,6 +493,9 @@ int main(void)
         cmocka_unit_test(a_torn_element_may_be_given_up),
         cmocka_unit_test(so_many_elements_may_be_torn),
         cmocka_unit_test(extended_numbers_come_byte_by_byte),
+        cmocka_unit_test(what_was_stored_is_not_stored_again),
+        cmocka_unit_test(what_was_stored_can_be_completed),
+        cmocka_unit_test(settling_twice_changes_nothing),
         cmocka_unit_test(the_file_grows_to_what_is_shown),
         cmocka_unit_test(sizes_are_those_of_the_slice),
         cmocka_unit_test(holes_are_found_by_whole_elements),
