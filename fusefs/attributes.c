@@ -72,7 +72,8 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         fs_flusher_times(&session->flusher, &file);
     }
     if (failed == 0) {
-        st->st_mode = S_IFREG | (file.st_mode & (is_writable(session, slice) ? 0666 : 0444));
+        st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, file.st_mode) &
+                                 (is_writable(session, slice) ? 0666 : 0444));
         st->st_nlink = 1;
         st->st_uid = file.st_uid;
         st->st_gid = file.st_gid;
@@ -99,6 +100,18 @@ static int stats_length(struct fs_session *session, off_t *length)
     return 0;
 }
 
+/*
+ * The mount point belongs to who mounted, and is writable to him: nothing can be made there, but
+ * its attribute "atomicity" can be set.
+ */
+static void root_attributes(const struct fs_session *session, struct stat *st)
+{
+    st->st_mode = S_IFDIR | 0755;
+    st->st_uid = geteuid();
+    st->st_gid = getegid();
+    st->st_nlink = 3 + (session->tree.folders ? session->tree.views : 0);
+}
+
 /* Attributes of what is not a slice: the file's owner, the times of the mount. */
 static int fixed_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
 {
@@ -113,7 +126,7 @@ static int fixed_attributes(struct fs_session *session, struct fs_node node, str
     st->st_nlink = 1;
     switch (node.kind) {
     case FS_SPEC:
-        st->st_mode = S_IFREG | 0444;
+        fs_rights_of_spec(session, &file, st);
         st->st_size = (off_t)session->resolved_length;
         return 0;
     case FS_STATS:
@@ -125,11 +138,12 @@ static int fixed_attributes(struct fs_session *session, struct fs_node node, str
     case FS_SELF:
         st->st_mode = S_IFLNK | 0777;
         return 0;
+    case FS_ROOT:
+        root_attributes(session, st);
+        return 0;
     default:
         st->st_mode = S_IFDIR | 0555;
         st->st_nlink = 2;
-        if (node.kind == FS_ROOT)
-            st->st_nlink += 1 + (session->tree.folders ? session->tree.views : 0);
         return 0;
     }
 }

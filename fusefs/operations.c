@@ -36,6 +36,10 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     else
         session->writeback = false;
     session->slices.renumbers = session->writeback;
+    if (session->rights.for_others && (connection->capable & FUSE_CAP_POSIX_ACL)) {
+        connection->want |= FUSE_CAP_POSIX_ACL;
+        session->rights.evaluated = true;
+    }
     connection->max_write = FS_WRITE_MAX;
     connection->max_read = session->options->max_read;
     connection->max_readahead = session->options->max_read;

@@ -313,6 +313,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = open_store(session);
     if (status == 0)
+        status = fs_rights_init(session);
+    if (status == 0)
         status = set_up_back(session);
     if (status == 0)
         status = start_atomic(session);
@@ -351,6 +353,7 @@ void fs_session_close(struct fs_session *session)
     mpiio_store_close(session->store);
     vs_spec_free(session->spec);
     fs_log_close(&session->log);
+    fs_rights_free(&session->rights);
     free(session->resolved);
     free(session->file);
     free(session->spec_path);

@@ -22,6 +22,7 @@
 #include "losses.h"
 #include "notifier.h"
 #include "options.h"
+#include "rights.h"
 #include "slices.h"
 #include "tree.h"
 
@@ -66,6 +67,7 @@ struct fs_session {
     time_t mounted;
 
     struct fs_log log;
+    struct fs_rights rights;
     struct fs_slices slices;
     struct fs_notifier notifier;
     struct fs_cluster cluster;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../src/core/acl.h"
+
 #define PREFIX     "user.mpiio."
 #define ATOMICITY  PREFIX "atomicity"
 #define NUMBER_MAX 24
@@ -173,6 +175,35 @@ static int do_named(struct fs_session *session, fuse_req_t request, const char *
         &(struct fs_job){.run = fs_control_unmount_all, .request = request, .value = force});
 }
 
+/* What can be done with a node at all: bits of a mode. */
+static unsigned possible(struct fs_session *session, struct fs_node node)
+{
+    struct fs_slice *slice;
+    bool writable;
+
+    if (node.kind != FS_SLICE || session->read_only != 0 || fs_slice_of(session, node, &slice) != 0)
+        return R_OK;
+    writable = mpiio_slice_is_writable(slice->slice);
+    fs_slices_put(&session->slices, slice);
+    return writable ? R_OK | W_OK : R_OK;
+}
+
+/* The access control list by which the kernel judges who may do what. */
+static void reply_list(fuse_req_t request, struct fs_node node, size_t size)
+{
+    struct fs_session *session = fs_session_of(request);
+    void *list = size > 0 ? malloc(size) : NULL;
+    ssize_t length = -ENOMEM;
+
+    if (size == 0 || list != NULL)
+        length = fs_rights_list(session, node, possible(session, node), list, size);
+    if (length < 0)
+        fuse_reply_err(request, (int)-length);
+    else
+        reply_value(request, list, (size_t)length, size);
+    free(list);
+}
+
 void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size)
 {
     struct fs_session *session = fs_session_of(request);
@@ -183,6 +214,10 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
 
     fs_count(session, FS_XATTR);
     /* Every ls and cp asks for names of security. and system., so those come first. */
+    if (strcmp(name, MPIIO_ACL_POSIX) == 0) {
+        reply_list(request, node, size);
+        return;
+    }
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
         fuse_reply_err(request, ENODATA);
         return;

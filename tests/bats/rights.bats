@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Who may do what where others are let in (allow_other): as much as the shared file lets them.
+
+load helper
+
+# Users of the tests, by number: $team is a group of some of them.
+readonly denied=65001 member=65002 listed=65003 stranger=65004 team=65100
+
+setup() {
+    begin_test
+    inside=()
+}
+
+# as USER COMMAND...: with the team's group where it is the user's.
+as() {
+    local user=$1 group=$1 groups=--clear-groups
+    shift
+    case $user in
+    "$denied" | "$member") groups=--groups=$team ;;
+    nobody) group=nogroup ;;
+    esac
+    as_root "${inside[@]}" setpriv --reuid "$user" --regid "$group" "$groups" "$@" 3>&-
+}
+
+# reads USER PATH, writes USER PATH: true where the file lets him.
+reads() {
+    as "$1" dd if="$2" of=/dev/null bs=1 count=1 status=none 2>err
+}
+
+writes() {
+    as "$1" dd if=/dev/zero of="$2" bs=1 count=1 conv=notrunc status=none 2>err
+}
+
+# team_file: b.dat, which the team may read and write but for one of it, and one more may read.
+team_file() {
+    blocks_spec 65536
+    chmod 660 b.dat
+    as_root chgrp "$team" b.dat
+    setfacl -m "u:$denied:---,u:$listed:r--" b.dat
+}
+
+# as_listed SLICE: what the mount lets users do is what the list of b.dat says.
+as_listed() {
+    local user
+    for user in "$denied" "$stranger"; do
+        run ! reads "$user" "$1"
+        grep -q 'Permission denied' err
+        run ! writes "$user" "$1"
+    done
+    reads "$member" "$1"
+    writes "$member" "$1"
+    reads "$listed" "$1"
+    run ! writes "$listed" "$1"
+    run -1 as "$denied" truncate -s 70000 "$1"
+    run -1 as "$listed" truncate -s 70000 "$1"
+    run -1 as "$denied" touch "$1"
+    run -1 as "$denied" getfattr -n user.mpiio.view "$1"
+}
+
+@test "rights: a mount of root's lets others do what the file's list lets them" {
+    team_file
+    mount_spec b.json -o allow_other
+    as_listed "$mnt/rank0"
+    diff <(getfacl -cp b.dat) <(getfacl -cp "$mnt/rank0")
+    run -1 setfacl -b "$mnt/rank0"
+    [[ $output == *"Operation not permitted"* ]]
+}
+
+@test "rights: a change of the list counts at once" {
+    team_file
+    mount_spec b.json -o allow_other
+    run ! reads "$denied" "$mnt/rank0"
+    setfacl -m "u:$denied:rw-" b.dat
+    writes "$denied" "$mnt/rank0"
+    setfacl -m "u:$denied:---" b.dat
+    run ! reads "$denied" "$mnt/rank0"
+    setfacl -b b.dat
+    chmod 660 b.dat
+    writes "$denied" "$mnt/rank0"
+    run ! reads "$listed" "$mnt/rank0"
+    # A list that comes where there was none.
+    setfacl -m "u:$denied:---" b.dat
+    run ! reads "$denied" "$mnt/rank0"
+    reads "$member" "$mnt/rank0"
+}
+
+@test "rights: with every cache, on an npy slice and below a view" {
+    local options
+    team_file
+    for options in unique cache=back atomic npy; do
+        mount_spec b.json -o "allow_other,$options"
+        as_listed "$mnt/rank1"
+        [ "$options" != npy ] || run ! reads "$denied" "$mnt/rank1.npy"
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "rights: a list lets nobody write what is mounted read-only, or run a slice" {
+    team_file
+    setfacl -m "u:$stranger:rwx" b.dat
+    mount_spec b.json -o allow_other
+    writes "$stranger" "$mnt/rank0"
+    run ! as "$stranger" test -x "$mnt/rank0"
+    mpiio-umount "$mnt"
+    mount_spec b.json -o ro,allow_other
+    reads "$stranger" "$mnt/rank0"
+    run ! writes "$stranger" "$mnt/rank0"
+    [ "$(getfacl -cp "$mnt/rank0" | grep -c w)" -eq 0 ]
+}
+
+# users_mounts: from here on "as" runs commands among mounts of their own, where users may let others
+# in.
+users_mounts() {
+    echo user_allow_other >fuse.conf
+    # shellcheck disable=SC2016 # for the other shell
+    as_root unshare -m bash -c '
+        mount --bind fuse.conf /etc/fuse.conf && echo $$ >holder && exec sleep 1000' 3>&- &
+    await test -s holder
+    inside=(nsenter --mount="/proc/$(cat holder)/ns/mnt")
+}
+
+@test "rights: so does a mount of a user's, who alone sets the mount's attribute" {
+    user_folder own
+    user_folder own/m
+    (cd own && team_file)
+    as_root chown nobody own/b.dat
+    as_user true # may open /dev/fuse
+    users_mounts
+    as nobody "$MPIIO_BIN/mpiio-mount" -o allow_other "$tmp/own/b.json" "$tmp/own/m"
+    as_listed "$tmp/own/m/rank0"
+    run -1 as "$member" setfattr -n user.mpiio.atomicity -v 1 "$tmp/own/m"
+    as nobody setfattr -n user.mpiio.atomicity -v 1 "$tmp/own/m"
+    as nobody touch "$tmp/own/m/new" 2>err && false
+    grep -q 'Operation not permitted' err
+    [ "$(as "$stranger" getfattr --absolute-names --only-values -n user.mpiio.atomicity \
+        "$tmp/own/m")" = 1 ]
+    as nobody "$MPIIO_BIN/mpiio-umount" "$tmp/own/m"
+    as_root kill "$(cat holder)"
+}
+
+@test "rights: spec.json can be read by those who can read the spec" {
+    team_file
+    chmod 666 b.dat
+    chmod 640 b.json
+    as_root chgrp "$team" b.json
+    setfacl -m "u:$denied:---" b.json
+    mount_spec b.json -o allow_other
+    [ "$(stat -c '%a %u %g' "$mnt/.mpiio/spec.json")" = "440 $(stat -c '%u %g' b.json)" ]
+    reads "$member" "$mnt/.mpiio/spec.json"
+    run ! reads "$denied" "$mnt/.mpiio/spec.json"
+    run ! reads "$stranger" "$mnt/.mpiio/spec.json"
+    reads "$stranger" "$mnt/.mpiio/stats.json"
+    mpiio-umount "$mnt"
+    # A view in shorthand is nobody's secret who may read the file.
+    mpiio-mount -o allow_other --view 'scatter 4096 on 4' b.dat "$mnt"
+    reads "$member" "$mnt/.mpiio/spec.json"
+    run ! reads "$denied" "$mnt/.mpiio/spec.json"
+}
