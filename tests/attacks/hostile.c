@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A filesystem of an unprivileged user that passes itself off as a mount of mpiio-fused, to attack
+ * whoever looks into it:
+ *
+ *     hostile MOUNTPOINT [WORD[=VALUE]]...
+ *
+ *   stats=FILE    .mpiio/stats.json has what FILE has
+ *   endless       .mpiio/stats.json never ends
+ *   value=TEXT    what each attribute user.mpiio.* of the root has
+ *   hang=CALL     read, fsync or getxattr is never answered
+ *   leave=TARGET  when stats.json is read it takes itself away; a symbolic link to TARGET stays
+ *   log=FILE      a line for each call of those
+ *
+ * It stays in the foreground, and ends when it is unmounted.
+ */
+#define FUSE_USE_VERSION 31
+#include <fuse.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STATS_MAX 65536
+
+extern char **environ;
+
+static struct {
+    const char *mountpoint;
+    char stats[STATS_MAX];
+    size_t length;
+    bool endless;
+    const char *value;
+    const char *hang;
+    const char *leave;
+    FILE *log;
+} hostile;
+
+static void note(const char *call)
+{
+    if (hostile.log != NULL) {
+        fprintf(hostile.log, "%s\n", call);
+        fflush(hostile.log);
+    }
+}
+
+/* Never returns where that call is not to be answered. */
+static void enter(const char *call)
+{
+    note(call);
+    while (hostile.hang != NULL && strcmp(hostile.hang, call) == 0)
+        pause();
+}
+
+static bool is_stats(const char *path)
+{
+    return strcmp(path, "/.mpiio/stats.json") == 0;
+}
+
+static bool is_folder(const char *path)
+{
+    return strcmp(path, "/") == 0 || strcmp(path, "/.mpiio") == 0;
+}
+
+static int hostile_getattr(const char *path, struct stat *st, struct fuse_file_info *info)
+{
+    (void)info;
+    if (!is_folder(path) && !is_stats(path))
+        return -ENOENT;
+    st->st_mode = is_folder(path) ? S_IFDIR | 0555 : S_IFREG | 0444;
+    st->st_nlink = 1;
+    st->st_uid = getuid();
+    st->st_size = is_folder(path) ? 0 : (off_t)hostile.length;
+    return 0;
+}
+
+static int hostile_open(const char *path, struct fuse_file_info *info)
+{
+    info->direct_io = 1;
+    return is_stats(path) ? 0 : -ENOENT;
+}
+
+/* Somebody is looking inside: what he knows by name is another thing now. */
+static void leave(void)
+{
+    const char *arguments[] = {"fusermount3", "-uz", "--", hostile.mountpoint, NULL};
+    pid_t child;
+    int status = posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ);
+
+    if (status == 0)
+        waitpid(child, &status, 0);
+    if (rmdir(hostile.mountpoint) != 0 || symlink(hostile.leave, hostile.mountpoint) != 0)
+        note(strerror(errno));
+    else
+        note("left");
+}
+
+static int hostile_read(const char *path, char *data, size_t size, off_t offset,
+                        struct fuse_file_info *info)
+{
+    size_t left;
+
+    (void)path;
+    (void)info;
+    enter("read");
+    if (hostile.leave != NULL && offset == 0)
+        leave();
+    if (hostile.endless) {
+        memset(data, ' ', size);
+        return (int)size;
+    }
+    left = (size_t)offset < hostile.length ? hostile.length - (size_t)offset : 0;
+    size = size < left ? size : left;
+    memcpy(data, hostile.stats + offset, size);
+    return (int)size;
+}
+
+static int hostile_fsyncdir(const char *path, int datasync, struct fuse_file_info *info)
+{
+    (void)path;
+    (void)datasync;
+    (void)info;
+    enter("fsync");
+    return 0;
+}
+
+static int hostile_getxattr(const char *path, const char *name, char *value, size_t size)
+{
+    size_t length = hostile.value != NULL ? strlen(hostile.value) : 0;
+
+    (void)path;
+    if (strncmp(name, "user.mpiio.", strlen("user.mpiio.")) != 0 || hostile.value == NULL)
+        return -ENODATA;
+    enter("getxattr");
+    if (size == 0)
+        return (int)length;
+    if (size < length)
+        return -ERANGE;
+    memcpy(value, hostile.value, length);
+    return (int)length;
+}
+
+static int hostile_readdir(const char *path, void *buffer, fuse_fill_dir_t fill, off_t offset,
+                           struct fuse_file_info *info, enum fuse_readdir_flags flags)
+{
+    (void)offset;
+    (void)info;
+    (void)flags;
+    fill(buffer, strcmp(path, "/") == 0 ? ".mpiio" : "stats.json", NULL, 0, 0);
+    return 0;
+}
+
+static const struct fuse_operations operations = {
+    .getattr = hostile_getattr,
+    .open = hostile_open,
+    .read = hostile_read,
+    .fsyncdir = hostile_fsyncdir,
+    .getxattr = hostile_getxattr,
+    .readdir = hostile_readdir,
+};
+
+static void load_stats(const char *path)
+{
+    FILE *in = fopen(path, "r");
+
+    if (in == NULL) {
+        perror(path);
+        exit(2);
+    }
+    hostile.length = fread(hostile.stats, 1, sizeof(hostile.stats), in);
+    fclose(in);
+}
+
+static void take_word(const char *word)
+{
+    const char *value = strchr(word, '=');
+
+    value = value != NULL ? value + 1 : "";
+    if (strncmp(word, "stats=", 6) == 0) {
+        load_stats(value);
+    } else if (strcmp(word, "endless") == 0) {
+        hostile.endless = true;
+    } else if (strncmp(word, "value=", 6) == 0) {
+        hostile.value = value;
+    } else if (strncmp(word, "hang=", 5) == 0) {
+        hostile.hang = value;
+    } else if (strncmp(word, "leave=", 6) == 0) {
+        hostile.leave = value;
+    } else if (strncmp(word, "log=", 4) == 0) {
+        hostile.log = fopen(value, "w");
+    } else {
+        fprintf(stderr, "hostile: what is %s?\n", word);
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char options[] = "subtype=mpiio,fsname=field.json";
+    char foreground[] = "-f", o[] = "-o";
+    char *arguments[] = {argv[0], foreground, o, options, argv[1], NULL};
+
+    if (argc < 2)
+        return 2;
+    hostile.mountpoint = argv[1];
+    for (int i = 2; i < argc; i++)
+        take_word(argv[i]);
+    return fuse_main(5, arguments, &operations, NULL);
+}
