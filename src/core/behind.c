@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 
+#include "thread.h"
+
 /* What is written thinner than this does not fill blocks soon. */
 #define SPARSE 256
 
@@ -69,7 +71,7 @@ static void *write_back(void *argument)
 static void enqueue(struct mpiio_behind *behind, int64_t number)
 {
     if (!behind->running)
-        behind->running = pthread_create(&behind->thread, NULL, write_back, behind) == 0;
+        behind->running = mpiio_thread_start(&behind->thread, write_back, behind) == 0;
     if (behind->running && behind->queued < MPIIO_BEHIND_COUNT) {
         behind->queue[behind->queued++] = number;
         pthread_cond_signal(&behind->wake);
