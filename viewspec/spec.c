@@ -582,6 +582,8 @@ bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)
 int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
                  struct vs_error *error)
 {
+    if (index >= spec->view_count || rank < 0 || rank >= spec->ranks)
+        return note(error, -EINVAL, spec->text.source, "the spec has no such view or rank");
     if (spec->views[index].common) {
         *view = vs_view_ref(spec->views[index].common);
         return 0;

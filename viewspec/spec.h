@@ -129,7 +129,8 @@ struct vs_view;
  * Compiles view number index for one rank (0 <= rank < ranks) and checks it by the rules of
  * MPI 3.1, 13.3. The view is immutable and reference-counted; the new reference is the caller's.
  * A view with overlaps inside one filetype is legal here (facts->disjoint tells): only writing
- * through it is not. Errors: -EINVAL with place and reason, -ENOMEM.
+ * through it is not. Errors: -EINVAL with place and reason, also where there is no such view or
+ * rank; -ENOMEM.
  */
 int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
                  struct vs_error *error);

@@ -312,6 +312,12 @@ static void many_ranks(void **state)
     struct vs_view *view = NULL;
 
     (void)state;
+    assert_int_equal(vs_spec_view(spec, 0, 2147483647, &view, &error), -EINVAL);
+    assert_string_equal(error.reason, "the spec has no such view or rank");
+    assert_int_equal(vs_spec_view(spec, 0, -1, &view, &error), -EINVAL);
+    assert_int_equal(vs_spec_view(spec, 1, 0, &view, &error), -EINVAL);
+    assert_null(view);
+    error = (struct vs_error){0};
     assert_int_equal(vs_spec_view(spec, 0, 2147483646, &view, &error), 0);
     vs_spec_free(spec);
     assert_int_equal(vs_map_displacement(vs_view_map(view), 8), 8 * (2147483647LL + 2147483646LL));
