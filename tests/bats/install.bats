@@ -39,7 +39,7 @@ in_stage() {
 
 @test "install: man pages that man can show" {
     local page
-    for page in man1/mpiio-mount.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
+    for page in man3/libmpiio.3 man1/mpiio-mount.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
         man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-datarep.7 \
         man7/mpiio-capture.7; do
         in_stage "share/man/$page"
@@ -82,43 +82,4 @@ in_stage() {
         [ "$output" = "$command $version" ]
     done
     grep -q "^## $version" "$top/CHANGELOG.md"
-}
-
-@test "install: a program finds the library with pkg-config and reads a slice" {
-    local pc flags
-    scatter_spec
-    cat >reader.c <<'END'
-#include <mpiio/load.h>
-#include <mpiio/slice.h>
-#include <stdio.h>
-
-int main(int argc, char **argv)
-{
-    struct vs_error error = {0};
-    struct vs_spec *spec;
-    struct vs_view *view;
-    struct mpiio_store *store;
-    struct mpiio_slice *slice;
-    char data[2048];
-
-    if (argc != 2 || mpiio_spec_load(argv[1], NULL, &spec, &error) < 0 ||
-        vs_spec_view(spec, 0, 1, &view, &error) < 0 ||
-        mpiio_store_open(vs_spec_file(spec), 0, &store) < 0 ||
-        mpiio_slice_new(store, view, MPIIO_NARROW_REFUSE, &slice) < 0)
-        return 1;
-    fwrite(data, 1, (size_t)mpiio_slice_read(slice, data, sizeof(data), 0), stdout);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    vs_spec_free(spec);
-    return 0;
-}
-END
-    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
-    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" \
-        --cflags --libs mpiio)
-    # shellcheck disable=SC2086 # the flags are words
-    gcc -Wall -Wextra -Wpedantic -Werror -o reader reader.c $flags
-    LD_LIBRARY_PATH=${pc%/pkgconfig/*} ./reader s.json >slice
-    cmp slice <(dd if=s.dat bs=512 skip=1 count=1 status=none
-        dd if=s.dat bs=512 skip=5 count=1 status=none)
 }

@@ -12,9 +12,11 @@ setup() {
     library=$(find "$prefix" -name libmpiio.so)
 }
 
-# declared FILE: the functions of our headers in what gcc -aux-info has written.
+# declared: the functions that the installed headers declare, as the compiler lists them.
 declared() {
-    sed -nE "s,^/\* $headers/[^ ]* \*/ extern ([^(]*[ *])?([a-z_0-9]+)( \(.*)?;\$,\2,p" "$1" | sort -u
+    find "$headers" -name '*.h' -printf '#include <mpiio/%f>\n' >all.c
+    gcc -std=c11 -fsyntax-only -aux-info all.txt -I"$prefix/include" all.c
+    sed -nE "s,^/\* $headers/[^ ]* \*/ extern ([^(]*[ *])?([a-z_0-9]+)( \(.*)?;\$,\2,p" all.txt | sort
 }
 
 @test "library: each header compiles by itself, without GNU's extensions" {
@@ -38,10 +40,41 @@ declared() {
 }
 
 @test "library: it exports what its headers declare" {
-    find "$headers" -name '*.h' -printf '#include <mpiio/%f>\n' >all.c
-    gcc -std=c11 -fsyntax-only -aux-info all.txt -I"$prefix/include" all.c
-    declared all.txt >ours
+    declared >ours
     [ "$(wc -l <ours)" -gt 50 ]
     nm -D --defined-only "$library" | awk '{ print $3 }' | sort >exported
     diff ours exported
+}
+
+@test "library: the manual page has each function, and no other" {
+    declared >ours
+    man -l "$prefix/share/man/man3/libmpiio.3" | sed -n '/^FUNCTIONS/,/^EXAMPLE/p' |
+        grep -oE '\b(mpiio|vs)_[a-z_0-9]+' | grep -v '^vs_overrides$' | sort -u >named
+    diff ours named
+}
+
+@test "library: the manual's program is built with pkg-config and scales a slice" {
+    local pc flags
+    # What a reader copies: the page as man shows it.
+    MANWIDTH=100 man -l "$prefix/share/man/man3/libmpiio.3" |
+        sed -n '/\/\* scale SPEC/,/^ *\$ gcc/{ /\$ gcc/!p }' >scale.c
+    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
+    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" \
+        --cflags --libs mpiio)
+    # shellcheck disable=SC2086 # the flags are words
+    gcc -std=c11 -Wall -Wextra -pedantic -Werror -o scale scale.c $flags
+    export LD_LIBRARY_PATH=${library%/*}
+
+    python3 -c 'import struct, sys
+sys.stdout.buffer.write(struct.pack(">8d", *range(1, 9)))' >d.dat
+    mpiio-view spec --view 'scatter 4 of double at 0 as external32' -n 2 -f d.dat >d.json
+    ./scale d.json 1 0.5
+    [ "$(mpiio-view dump d.json -r 0 | paste -sd' ')" = "1.0 2.0 3.0 4.0" ]
+    [ "$(mpiio-view dump d.json -r 1 | paste -sd' ')" = "2.5 3.0 3.5 4.0" ]
+
+    run -1 ./scale d.json 2 0.5
+    [ "$output" = "scale: d.json: the spec has no such view or rank" ]
+    rm d.dat
+    run -1 ./scale d.json 0 0.5
+    [ "$output" = "scale: $tmp/d.dat: No such file or directory" ]
 }
