@@ -3,21 +3,35 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_NAMES 1000 /* specs of files of one name */
 
+/*
+ * On another host the name may be somebody else's, or a link to something of the user's: only a
+ * file that is the user's own, and has no other name, is the log.
+ */
 static int open_log(void)
 {
     const char *path = getenv(CAPTURE_LOG_VARIABLE);
+    struct stat st;
+    int log =
+        path && *path ? open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
 
-    return path && *path ? open(path, O_RDWR | O_APPEND | O_CLOEXEC) : -1;
+    if (log < 0 ||
+        (fstat(log, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1))
+        return log;
+    close(log);
+    return -1;
 }
 
 static bool append(int log, const char *line)
@@ -70,7 +84,7 @@ static bool is_taken(int log, const char *spec, const char *owner)
     size_t size = 0;
     bool taken = false;
     FILE *lines;
-    int copy = log < 0 ? -1 : openat(AT_FDCWD, getenv(CAPTURE_LOG_VARIABLE), O_RDONLY | O_CLOEXEC);
+    int copy = log < 0 ? -1 : open_log(); /* with an offset of its own */
 
     lines = copy < 0 ? NULL : fdopen(copy, "r");
     if (!lines) {
@@ -203,17 +217,36 @@ static int write_all(int fd, const char *text)
     return 0;
 }
 
-/* Not mkstemp: the mode shall be that of any file which the program makes. */
+/*
+ * Makes a new file beside the spec, where others may put names too: its own name cannot be
+ * foreseen, and is nobody else's. Not mkstemp: the mode shall be that of any file which the
+ * program makes. A descriptor or a negative errno.
+ */
+static int open_beside(const char *spec, char *path, size_t size)
+{
+    uint64_t number;
+    int fd;
+
+    for (int tries = 0; tries < 100; tries++) {
+        if (getrandom(&number, sizeof number, 0) != sizeof number)
+            return -errno;
+        snprintf(path, size, "%s.%016" PRIx64, spec, number);
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            return fd;
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
+}
+
 static int write_text(const char *spec, const char *text)
 {
-    char temporary[PATH_MAX + 320], host[256] = "";
-    int fd, error;
+    char temporary[PATH_MAX + 32];
+    int error, fd = open_beside(spec, temporary, sizeof temporary);
 
-    gethostname(host, sizeof host - 1);
-    snprintf(temporary, sizeof temporary, "%s.%s.%ld", spec, host, (long)getpid());
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
-        return -errno;
+        return fd;
     error = write_all(fd, text);
     if (!error)
         error = write_all(fd, "\n");

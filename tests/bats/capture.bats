@@ -282,3 +282,32 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
     run -3 as_user env PATH="$PATH" mpiio-view capture mpiexec.mpich -n 2 ./kinds darray closed/data
     [[ $output == *"mpiio-view: $tmp/closed/data.view.json: Permission denied"* ]]
 }
+
+@test "capture: names that others have put beside the file lead nowhere" {
+    echo mine >own
+    ln -s "$tmp/own" data.view.json
+    # shellcheck disable=SC2016 # for the other shell, whose number the program will have
+    run -3 mpiio-view capture bash -c '
+        ln -s own "data.view.json.$(hostname).$$"
+        exec "$MPIIO_BUILD/tests/capture/kinds" darray data' 3>&-
+    [[ $output == *"wrote $tmp/data.view.json: 1 rank, 1 view"* ]]
+    [ "$(cat own)" = mine ]
+    [ ! -L data.view.json ]
+    jq -e .view data.view.json >/dev/null
+    [ "$(find . -name 'data.view.json*' ! -type l)" = ./data.view.json ]
+}
+
+@test "capture: a log that is not the user's own is not written to" {
+    local library log
+    library=$(find "$MPIIO_STAGE" -name libmpiio-capture.so)
+    echo mine >own
+    ln -s own symbolic
+    ln own hard
+    mkfifo pipe
+    for log in symbolic hard pipe; do
+        run -3 --separate-stderr env MPIIO_CAPTURE_LOG="$log" LD_PRELOAD="$library" \
+            "$MPIIO_BUILD/tests/capture/kinds" darray data
+        [[ $stderr == *"mpiio-capture: wrote $tmp/data.view.json: 1 rank, 1 view"* ]]
+        [ "$(cat own)" = mine ]
+    done
+}
