@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* How many there are: they are numbered 0 .. VS_BASICS - 1 in the order of the table. */
 #define VS_BASICS 56
@@ -43,6 +46,9 @@ const struct vs_basic *vs_basic_at(size_t index);
 /* The number of a type that one of the functions above has returned. */
 size_t vs_basic_number(const struct vs_basic *basic);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

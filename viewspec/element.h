@@ -9,6 +9,9 @@
 #include "spec.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * The elements of a view: the basic values that its etypes are made of. A slice is a row of
@@ -77,6 +80,9 @@ bool vs_elements_find(const struct vs_view *view, int64_t position, struct vs_el
  */
 int64_t vs_elements_offset(const struct vs_view *view, int64_t position);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

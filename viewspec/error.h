@@ -3,6 +3,9 @@
 #define VS_ERROR_H
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * One error of a viewspec: what is wrong and where it stands.
@@ -27,6 +30,9 @@ struct vs_error {
  */
 const char *vs_error_text(const struct vs_error *error, char *text, unsigned long size);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,9 @@
 #include <stdint.h>
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * The compiled map of a view: where each byte of a rank's data lies in the file.
@@ -128,6 +131,9 @@ void vs_runs_start(struct vs_runs *runs, const struct vs_map *map, int64_t posit
                    int64_t length);
 bool vs_runs_next(struct vs_runs *runs, struct vs_run *run);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,9 @@
 #include "spec.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * What stands before a slice to make it a file that NumPy loads: a header of format .npy, version
@@ -42,6 +45,9 @@ void vs_npy_header(const struct vs_npy *npy, int64_t size, char *header);
  */
 int64_t vs_npy_size(const struct vs_npy *npy, const char *header);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,9 @@
 #include "error.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * A view in one line of words instead of JSON (viewspec(5), SHORTHAND), such as
@@ -26,6 +29,9 @@
 char *vs_shorthand_json(const char *text, const char *source, const char *const *defines,
                         size_t define_count, struct vs_error *error);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

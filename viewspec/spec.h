@@ -11,6 +11,9 @@
 #include "map.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * A viewspec: the JSON text that describes how the ranks of an MPI program see a file
@@ -193,6 +196,9 @@ int64_t vs_view_positions(const struct vs_view *view, int64_t file_size);
  */
 int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

@@ -9,6 +9,9 @@
 #include "spec.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * Conversions between native values and those of a view's data representation (MPI 3.1, 13.7).
@@ -68,6 +71,9 @@ int mpiio_to_native(const struct mpiio_conversion *conversion, void *native, con
 int mpiio_to_file(const struct mpiio_conversion *conversion, void *file, const void *native,
                   size_t count);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

@@ -5,6 +5,9 @@
 #include "spec.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * User-defined data representations (MPI 3.1, 13.7.3): shared libraries with the functions that
@@ -39,6 +42,9 @@ int mpiio_datarep_to_native(const struct vs_user_datarep *datarep, size_t number
 int mpiio_datarep_to_file(const struct vs_user_datarep *datarep, size_t number, void *file,
                           const void *native, size_t count);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

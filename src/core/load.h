@@ -5,6 +5,9 @@
 #include "spec.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * Reads the spec in the file (or pipe) named path, by vs_spec_parse. The path of the shared file
@@ -32,6 +35,9 @@ int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
                       const struct vs_overrides *overrides, struct vs_spec **again,
                       struct vs_error *error);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

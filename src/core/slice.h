@@ -11,6 +11,9 @@
 #include "store.h"
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * A slice: what one rank's view selects of the shared file, as one contiguous run of bytes in
@@ -136,6 +139,9 @@ int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, in
 /* Whether there are any for mpiio_slice_settle, which else stores nothing. */
 bool mpiio_slice_is_torn(const struct mpiio_slice *slice);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

@@ -9,6 +9,9 @@
 #include <time.h>
 
 #pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * The shared file, through POSIX calls. Functions return 0 (or a count) or a negative errno.
@@ -68,6 +71,9 @@ int mpiio_store_fd(const struct mpiio_store *store);
 /* A snapshot of the counters. */
 void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 
 #endif

@@ -28,6 +28,22 @@ declared() {
     done
 }
 
+@test "library: a C++ program includes all headers and finds what it calls" {
+    local header pc flags
+    for header in "$headers"/*.h; do
+        echo "#include <mpiio/${header##*/}>" >one.cc
+        g++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only -I"$prefix/include" one.cc
+    done
+    {
+        find "$headers" -name '*.h' -printf '#include <mpiio/%f>\n'
+        echo 'int main() { return mpiio_store_open("/none", 0, nullptr) == vs_basic_number(nullptr); }'
+    } >all.cc
+    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
+    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" --cflags --libs mpiio)
+    # shellcheck disable=SC2086 # the flags are words
+    g++ -std=c++11 -o all all.cc $flags
+}
+
 @test "library: headers name no header of ours that is not installed" {
     local header name
     for header in "$headers"/*.h; do
