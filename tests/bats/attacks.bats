@@ -30,3 +30,48 @@ setup() {
     [ "$(readlink m/mnt)" = /proc ]
     nothing_left
 }
+
+@test "attacks: names that mallory puts beside alice's file lead capture nowhere" {
+    folder_of alice own
+    mkdir shared
+    chmod 777 shared # and not sticky: the kernel does not look after its links
+    cp "$MPIIO_BUILD/tests/capture/kinds" .
+    as_alice bash -c 'echo mine >own/letter'
+    # The name that alice's process takes, if it can be foreseen, is there before.
+    cat >captured <<'SHELL'
+echo $$ >shared/number
+until [ -e shared/planted ]; do sleep 0.05; done
+cd own && exec ../kinds darray ../shared/data
+SHELL
+    as_alice env PATH="$PATH" mpiio-view capture bash captured >out 2>&1 &
+    await test -s shared/number
+    # shellcheck disable=SC2016 # for mallory's shell
+    as_mallory bash -c 'ln -s ../own/letter shared/data.view.json
+        ln -s ../own/letter "shared/data.view.json.$(hostname).$(cat shared/number)"
+        touch shared/planted'
+    wait $! || [ $? -eq 3 ]
+    grep -q 'wrote .*/shared/data.view.json: 1 rank, 1 view' out
+    [ "$(as_alice cat own/letter)" = mine ]
+    [ "$(stat -c %U shared/data.view.json)" = "${attack_users[alice]}" ]
+}
+
+@test "attacks: mallory, in the group and denied by the list, reads and writes no slice and no spec" {
+    local group
+    group=$(id -g "${attack_users[mallory]}")
+    scatter_spec
+    as_root chgrp "$group" s.dat s.json
+    chmod 660 s.dat s.json
+    setfacl -m "u:${attack_users[mallory]}:---" s.dat s.json
+    cp s.dat before.dat
+    mount_spec s.json -o allow_other
+    run ! as_mallory cat "$mnt/rank0"
+    run ! as_mallory bash -c "echo x >'$mnt/rank0'"
+    run ! as_mallory truncate -s 9000 "$mnt/rank3"
+    run ! as_mallory touch "$mnt/rank0"
+    run ! as_mallory getfattr -n user.mpiio.filetype "$mnt/rank0"
+    run ! as_mallory setfacl -b "$mnt/rank0"
+    run ! as_mallory setfattr -n user.mpiio.atomicity -v 1 "$mnt"
+    run ! as_mallory cat "$mnt/.mpiio/spec.json"
+    cmp s.dat before.dat
+    cmp "$mnt/rank0" <(mpiio-view cat s.json -r 0)
+}
