@@ -191,7 +191,7 @@ static void fill_options(struct fs_session *session, struct mpiio_peers_options 
 {
     *options = (struct mpiio_peers_options){.node = session->cluster.node,
                                             .nodes = session->cluster.nodes,
-                                            .peer_timeout = session->options->peer_timeout,
+                                            .peer_timeout = (int)session->options->peer_timeout,
                                             .events = peers_events,
                                             .data = session};
 }

@@ -41,8 +41,8 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
         session->rights.evaluated = true;
     }
     connection->max_write = FS_WRITE_MAX;
-    connection->max_read = session->options->max_read;
-    connection->max_readahead = session->options->max_read;
+    connection->max_read = (unsigned)session->options->max_read;
+    connection->max_readahead = (unsigned)session->options->max_read;
     if (session->ready >= 0 || fs_cluster_is_on(&session->cluster))
         become_silent(session);
     if (session->ready >= 0) {

@@ -13,14 +13,10 @@
 #include "../src/core/units.h"
 
 #define THREADS_DEFAULT 8
-#define THREADS_MAX     1024
-#define READ_MIN        4096
 #define RANKS_MAX       2147483647
 
 #define DIRTY_DEFAULT ((int64_t)256 << 20)
-#define DIRTY_MIN     ((int64_t)1 << 20)
 #define FLUSH_DEFAULT 5000
-#define SECONDS_MAX   86400
 
 enum { OPTION_NAME = 256, OPTION_VERSION, OPTION_ENGINE, OPTION_VIEW };
 
@@ -40,6 +36,58 @@ static const char *const ignored_options[] = {
     "users",    "owner", "nogroup", "relatime", "diratime", "norelatime", "nodiratime",
 };
 
+/* What the value of an option of our own is, and of what type its field. */
+enum kind {
+    FLAG,   /* none: a bool becomes true */
+    CHOICE, /* one of the words of an enum, in its order */
+    MEMBER, /* none: an enum becomes low */
+    NUMBER, /* a number from low to high; an int64_t becomes it times unit */
+    SIZE,   /* a size from low to high; an int64_t */
+    TEXT,   /* a text of low bytes or more; a new string */
+};
+
+static const struct mount_option {
+    const char *key;
+    enum kind kind;
+    size_t field; /* its offset in struct fs_options */
+    int64_t low, high, unit;
+    const char *value; /* how --help calls it; of CHOICE, the words */
+    const char *needs; /* what is said of a wrong one */
+    const char *help;
+} mount_option_table[] = {
+#define FIELD(name) offsetof(struct fs_options, name)
+    {"ro", MEMBER, FIELD(access), FS_ACCESS_RO, 0, 0, NULL, NULL, "mount read-only"},
+    {"rw", MEMBER, FIELD(access), FS_ACCESS_RW, 0, 0, NULL, NULL,
+     "fail where the file may not be written to (else: read-only)"},
+    {"create", FLAG, FIELD(create), 0, 0, 0, NULL, NULL, "make the file if it is missing"},
+    {"unique", FLAG, FIELD(unique), 0, 0, 0, NULL, NULL,
+     "nobody else has the file open: writes may be held back"},
+    {"npy", FLAG, FIELD(npy), 0, 0, 0, NULL, NULL, "a rankN.npy beside each rankN, for NumPy"},
+    {"atomic", FLAG, FIELD(atomic), 0, 0, 0, NULL, NULL, "atomic mode"},
+    {"local", FLAG, FIELD(local), 0, 0, 0, NULL, NULL,
+     "of several nodes each shows its own block of ranks"},
+    {"view", TEXT, FIELD(shorthand), 0, 0, 0, "SHORTHAND", NULL, "as --view"},
+    {"narrow", CHOICE, FIELD(narrow), 0, 0, 0, "refuse|truncate", "refuse or truncate",
+     "integers that the file has no room for"},
+    {"threads", NUMBER, FIELD(threads), 1, 1024, 1, "N", "a number from 1 to 1024",
+     "worker threads at most (8)"},
+    {"max_read", SIZE, FIELD(max_read), 4096, FS_READ_MAX, 0, "SIZE", "a size from 4k to 1M",
+     "largest read request, 4k to 1M (1M)"},
+    {"log", TEXT, FIELD(log), 1, 0, 0, "FILE", "the name of a file",
+     "append messages to it (syslog, or stderr with -F)"},
+    {"cache", CHOICE, FIELD(cache), 0, 0, 0, "auto|through|back", "auto, through or back",
+     "whether the daemon holds writes back"},
+    {"dirty_max", SIZE, FIELD(dirty_max), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
+     "how much it may hold back (256M)"},
+    {"flush_interval", NUMBER, FIELD(flush_interval), 0, 86400, 1000, "SECONDS",
+     "seconds, from 0 to 86400", "how long it may (5); 0: for ever"},
+    {"store", CHOICE, FIELD(store), 0, 0, 0, "auto|posix|mpiio", "auto, posix or mpiio",
+     "how mpiio-engine stores, where it starts this program"},
+    {"peer_timeout", NUMBER, FIELD(peer_timeout), 1, 86400, 1000, "SECONDS",
+     "seconds, from 1 to 86400", "how long another node may be silent (10)"},
+#undef FIELD
+};
+
 static const char help_text[] =
     "Usage: mpiio-fused [OPTION]... SPEC MOUNTPOINT\n"
     "       mpiio-fused [OPTION]... --view=SHORTHAND FILE MOUNTPOINT\n"
@@ -55,23 +103,14 @@ static const char help_text[] =
     "  -h, --help               print this and exit\n"
     "      --version            print the version and exit\n"
     "\n"
-    "Mount options: ro, rw (default: as the file can be opened), create (make the file if it is\n"
-    "missing), unique (nobody else has the file open: writes may be held back), narrow=refuse or\n"
-    "narrow=truncate (integers that the file has no room for), npy (a rankN.npy beside each\n"
-    "rankN, for NumPy), atomic (atomic mode), local (of several nodes each shows its own block\n"
-    "of ranks), view=SHORTHAND (as --view), threads=N (worker threads at most), log=FILE (else\n"
-    "syslog, or stderr in the foreground), max_read=SIZE (4k to 1M), and FUSE's own: allow_other\n"
-    "(which implies default_permissions), allow_root, auto_unmount, default_permissions, nosuid,\n"
-    "nodev, noexec, noatime, fsname=NAME, ...\n"
-    "Of write-back: cache=auto|through|back, dirty_max=SIZE, flush_interval=SECONDS. Of several\n"
-    "nodes, where mpiio-engine starts this program: store=auto|posix|mpiio, peer_timeout=SECONDS.\n"
+    "Mount options:\n";
+
+static const char help_end[] =
+    "\n"
+    "Those of FUSE are taken, too: allow_other (which implies default_permissions), allow_root,\n"
+    "auto_unmount, default_permissions, nosuid, nodev, noexec, noatime, fsname=NAME, ...\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 usage or spec error. See mpiio-fused(8).\n";
-
-void fs_options_help(void)
-{
-    fputs(help_text, stdout);
-}
 
 void fs_complain(const struct fs_options *options, const char *format, ...)
 {
@@ -91,10 +130,10 @@ static int usage(const struct fs_options *options, const char *what, const char 
 }
 
 /* A decimal number in [low, high], or -1. */
-static long long number(const char *text, long long low, long long high)
+static int64_t parse_number(const char *text, int64_t low, int64_t high)
 {
     char *end;
-    long long value;
+    int64_t value;
 
     if (*text < '0' || *text > '9')
         return -1;
@@ -155,113 +194,79 @@ static int keep(char **text, const char *value)
     return *text != NULL ? 0 : -ENOMEM;
 }
 
-/* The index of value in list, which NULL ends, or -1. */
-static int choice(const char *value, const char *const *list)
+/* The place of word among words, which | parts, or -1. */
+static int choice(const char *words, const char *word)
 {
-    for (int i = 0; list[i] != NULL; i++)
-        if (strcmp(value, list[i]) == 0)
+    size_t length = strlen(word);
+
+    for (int i = 0; words != NULL; i++, words = strchr(words, '|')) {
+        words += *words == '|';
+        if (strcspn(words, "|") == length && strncmp(words, word, length) == 0)
             return i;
+    }
     return -1;
 }
 
-/* Options of several nodes and write-back: 1 where option is none of them. */
-static int flush_option(struct fs_options *options, const char *option)
+/* Puts value, where it has one, into the field of row. -EINVAL where it is not one of its values.
+ */
+static int set(struct fs_options *options, const struct mount_option *row, const char *value)
 {
-    static const char *const caches[] = {"auto", "through", "back", NULL};
-    static const char *const stores[] = {"auto", "posix", "mpiio", NULL};
-    const char *value;
-    long long n;
+    void *field = (char *)options + row->field;
+    int64_t number = row->low;
+    int error = 0;
 
-    if ((value = value_of(option, "cache=")) != NULL) {
-        n = choice(value, caches);
-        if (n < 0)
-            return usage(options, "cache= needs auto, through or back: ", value);
-        options->cache = (enum fs_cache)n;
-    } else if ((value = value_of(option, "store=")) != NULL) {
-        n = choice(value, stores);
-        if (n < 0)
-            return usage(options, "store= needs auto, posix or mpiio: ", value);
-        options->store = (enum mpiio_store_mode)n;
-    } else if ((value = value_of(option, "dirty_max=")) != NULL) {
-        if (mpiio_parse_size(value, &options->dirty_max) != 0 || options->dirty_max < DIRTY_MIN)
-            return usage(options, "dirty_max= needs a size of 1M or more: ", value);
-    } else if ((value = value_of(option, "flush_interval=")) != NULL) {
-        n = number(value, 0, SECONDS_MAX);
-        if (n < 0)
-            return usage(options, "flush_interval= needs seconds, from 0 to 86400: ", value);
-        options->flush_interval = n * 1000;
-    } else if ((value = value_of(option, "peer_timeout=")) != NULL) {
-        n = number(value, 1, SECONDS_MAX);
-        if (n < 0)
-            return usage(options, "peer_timeout= needs seconds, from 1 to 86400: ", value);
-        options->peer_timeout = (int)n * 1000;
-    } else {
-        return 1;
+    switch (row->kind) {
+    case FLAG:
+        *(bool *)field = true;
+        return 0;
+    case TEXT:
+        return strlen(value) < (size_t)row->low ? -EINVAL : keep(field, value);
+    case CHOICE:
+        number = choice(row->value, value);
+        if (number < 0)
+            return -EINVAL;
+        /* fall through */
+    case MEMBER:
+        memcpy(field, &(int){(int)number}, sizeof(int));
+        return 0;
+    case NUMBER:
+        number = parse_number(value, row->low, row->high);
+        *(int64_t *)field = number * row->unit;
+        return number < 0 ? -EINVAL : 0;
+    case SIZE:
+        error = mpiio_parse_size(value, field);
+        number = *(int64_t *)field;
+        return error != 0 || number < row->low || number > row->high ? -EINVAL : 0;
     }
-    return 0;
+    return error;
 }
 
-/* Options without a value: whether option is one of them. */
-static bool plain_option(struct fs_options *options, const char *option)
+/* Takes an option of our own: 1 where option is none. */
+static int own_option(struct fs_options *options, const char *option)
 {
-    const struct {
-        const char *name;
-        bool *flag;
-    } flags[] = {
-        {"create", &options->create}, {"unique", &options->unique}, {"atomic", &options->atomic},
-        {"local", &options->local},   {"npy", &options->npy},
-    };
+    for (size_t i = 0; i < sizeof(mount_option_table) / sizeof(mount_option_table[0]); i++) {
+        const struct mount_option *row = &mount_option_table[i];
+        size_t length = strlen(row->key);
+        int error;
 
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-        if (strcmp(option, flags[i].name) == 0) {
-            *flags[i].flag = true;
-            return true;
-        }
+        if (strncmp(option, row->key, length) != 0 ||
+            option[length] != (row->value != NULL ? '=' : '\0'))
+            continue;
+        error = set(options, row, option + length + 1);
+        if (error == -EINVAL)
+            fs_complain(options, "%s= needs %s: %s (see --help)", row->key, row->needs,
+                        option + length + 1);
+        return error;
     }
-    if (strcmp(option, "ro") == 0)
-        options->access = FS_ACCESS_RO;
-    else if (strcmp(option, "rw") == 0)
-        options->access = FS_ACCESS_RW;
-    else
-        return false;
-    return true;
+    return 1;
 }
 
 static int mount_option(struct fs_options *options, const char *option)
 {
-    const char *value;
-    int64_t size;
-    long long n;
+    int error = own_option(options, option);
 
-    if (plain_option(options, option))
-        return 0;
-    if ((n = flush_option(options, option)) <= 0)
-        return (int)n;
-    if ((value = value_of(option, "threads=")) != NULL) {
-        n = number(value, 1, THREADS_MAX);
-        if (n < 0)
-            return usage(options, "threads= needs a number from 1 to 1024: ", value);
-        options->threads = (unsigned)n;
-        return 0;
-    }
-    if ((value = value_of(option, "max_read=")) != NULL) {
-        if (mpiio_parse_size(value, &size) != 0 || size < READ_MIN || size > FS_READ_MAX)
-            return usage(options, "max_read= needs a size from 4k to 1M: ", value);
-        options->max_read = (unsigned)size;
-        return 0;
-    }
-    if ((value = value_of(option, "narrow=")) != NULL) {
-        if (!mpiio_narrow_parse(value, &options->narrow))
-            return usage(options, "narrow= needs refuse or truncate: ", value);
-        return 0;
-    }
-    if ((value = value_of(option, "log=")) != NULL) {
-        if (*value == '\0')
-            return usage(options, "log= needs the name of a file", "");
-        return keep(&options->log, value);
-    }
-    if ((value = value_of(option, "view=")) != NULL)
-        return keep(&options->shorthand, value);
+    if (error <= 0)
+        return error;
     if (listed(option, fuse_options, sizeof(fuse_options) / sizeof(*fuse_options)))
         return pass_on(options, option);
     if (listed(option, ignored_options, sizeof(ignored_options) / sizeof(*ignored_options)) ||
@@ -302,7 +307,7 @@ static int command_option(struct fs_options *options, int key, char **argv)
 {
     switch (key) {
     case 'n':
-        options->overrides.ranks = number(optarg, 1, RANKS_MAX);
+        options->overrides.ranks = parse_number(optarg, 1, RANKS_MAX);
         if (options->overrides.ranks < 0)
             return usage(options, "-n needs a number from 1 to 2147483647: ", optarg);
         return 0;
@@ -323,7 +328,7 @@ static int command_option(struct fs_options *options, int key, char **argv)
         options->name = optarg;
         return 0;
     case OPTION_ENGINE:
-        options->engine_fd = (int)number(optarg, 0, INT_MAX);
+        options->engine_fd = (int)parse_number(optarg, 0, INT_MAX);
         return options->engine_fd < 0 ? usage(options, "--engine-fd needs a number: ", optarg) : 0;
     case OPTION_VERSION:
         options->version = true;
@@ -407,4 +412,18 @@ void fs_options_free(struct fs_options *options)
     free(options->shorthand);
     free(options->log);
     free(options->fuse);
+}
+
+void fs_options_help(void)
+{
+    fputs(help_text, stdout);
+    for (size_t i = 0; i < sizeof(mount_option_table) / sizeof(mount_option_table[0]); i++) {
+        const struct mount_option *row = &mount_option_table[i];
+        char text[64];
+
+        snprintf(text, sizeof(text), "%s%s%s", row->key, row->value != NULL ? "=" : "",
+                 row->value != NULL ? row->value : "");
+        printf("  %-24s %s\n", text, row->help);
+    }
+    fputs(help_end, stdout);
 }

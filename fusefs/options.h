@@ -51,9 +51,9 @@ struct fs_options {
     enum mpiio_store_mode store;
     int64_t dirty_max;      /* of write-back, in bytes */
     int64_t flush_interval; /* ms until what is dirty is flushed; 0: not for its age */
-    int peer_timeout;       /* ms until a silent node counts as dead */
-    unsigned threads;       /* worker threads at most, >= 1 */
-    unsigned max_read;      /* bytes in a READ request at most */
+    int64_t peer_timeout;   /* ms until a silent node counts as dead */
+    int64_t threads;        /* worker threads at most, >= 1 */
+    int64_t max_read;       /* bytes in a READ request at most */
     char *log;              /* log=FILE, owned; NULL: none */
     char *fuse;             /* what libfuse is to get, separated by commas; owned; NULL: nothing */
 };

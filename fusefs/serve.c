@@ -35,7 +35,7 @@ static int fuse_arguments(const struct fs_session *session, struct fuse_args *ar
     char *list = NULL;
     int failed = 0;
 
-    snprintf(number, sizeof(number), "%u", options->max_read);
+    snprintf(number, sizeof(number), "%d", (int)options->max_read);
     if (options->fuse != NULL)
         failed = fuse_opt_add_opt(&list, options->fuse);
     if (failed == 0 && options->allow_other && !options->default_permissions)

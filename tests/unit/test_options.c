@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of the daemon: what its mount options become, and what is said of wrong ones. */
+#include <errno.h>
+#include <getopt.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../fusefs/options.h"
+
+#define WORDS 8
+
+/* Parses a command line of words that NULL ends; what it says on stderr is put into said. */
+static int parse(struct fs_options *options, const char *const *words, char *said, size_t size)
+{
+    static char copies[WORDS][64]; /* options borrow them */
+    char *argv[WORDS + 1] = {0};
+    FILE *log = tmpfile();
+    int count = 0, before = dup(STDERR_FILENO), rc;
+
+    assert_non_null(log);
+    for (; words[count] != NULL; count++) {
+        assert_true(count < WORDS);
+        snprintf(copies[count], sizeof(copies[count]), "%s", words[count]);
+        argv[count] = copies[count];
+    }
+    assert_true(dup2(fileno(log), STDERR_FILENO) >= 0);
+    optind = 0; /* getopt begins anew */
+    rc = fs_options_parse(options, count, argv);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    rewind(log);
+    said[fread(said, 1, size - 1, log)] = '\0';
+    fclose(log);
+    return rc;
+}
+
+/* The same for one list of mount options. */
+static int parse_mount(struct fs_options *options, const char *list, char *said, size_t size)
+{
+    return parse(options, (const char *const[]){"x", "-o", list, "s.json", "mnt", NULL}, said,
+                 size);
+}
+
+static void defaults(void **state)
+{
+    struct fs_options options;
+    char said[256];
+
+    (void)state;
+    assert_int_equal(parse_mount(&options, "defaults,nofail,x-systemd.automount,comment=a,,", said,
+                                 sizeof(said)),
+                     0);
+    assert_string_equal(said, "");
+    assert_int_equal(options.access, FS_ACCESS_BEST);
+    assert_int_equal(options.cache, FS_CACHE_AUTO);
+    assert_int_equal(options.narrow, MPIIO_NARROW_REFUSE);
+    assert_int_equal(options.threads, 8);
+    assert_int_equal(options.max_read, 1 << 20);
+    assert_int_equal(options.dirty_max, 256 << 20);
+    assert_int_equal(options.flush_interval, 5000);
+    assert_int_equal(options.peer_timeout, 10000);
+    assert_false(options.create || options.unique || options.npy || options.atomic ||
+                 options.local || options.allow_other);
+    assert_null(options.log);
+    assert_null(options.fuse);
+    assert_string_equal(options.spec, "s.json");
+    assert_string_equal(options.mountpoint, "mnt");
+    fs_options_free(&options);
+}
+
+static void every_option(void **state)
+{
+    struct fs_options options;
+    char said[256];
+    const char *const words[] = {"x",
+                                 "-o",
+                                 "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
+                                 "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
+                                 "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
+                                 "f.dat",
+                                 "mnt",
+                                 NULL};
+
+    (void)state;
+    assert_int_equal(parse(&options, words, said, sizeof(said)), 0);
+    assert_int_equal(options.access, FS_ACCESS_RW);
+    assert_true(options.create && options.unique && options.npy && options.atomic && options.local);
+    assert_int_equal(options.narrow, MPIIO_NARROW_TRUNCATE);
+    assert_int_equal(options.threads, 3);
+    assert_int_equal(options.max_read, 65536);
+    assert_string_equal(options.log, "b");
+    assert_int_equal(options.cache, FS_CACHE_BACK);
+    assert_int_equal(options.dirty_max, 1 << 30);
+    assert_int_equal(options.flush_interval, 0);
+    assert_int_equal(options.store, MPIIO_STORE_MPIIO);
+    assert_int_equal(options.peer_timeout, 7000);
+    assert_string_equal(options.shorthand, "byte");
+    assert_string_equal(options.overrides.file, "f.dat");
+    assert_string_equal(options.fuse, "noexec,fsname=n");
+    assert_true(options.has_fsname);
+    fs_options_free(&options);
+}
+
+/* Each is refused with its text. Values next to the limits are among them. */
+static void wrong_options(void **state)
+{
+    static const char *const cases[][2] = {
+        {"what", "unknown mount option: what"},
+        {"ro=1", "unknown mount option: ro=1"},
+        {"threads", "unknown mount option: threads"},
+        {"cach=auto", "unknown mount option: cach=auto"},
+        {"threads=0", "threads= needs a number from 1 to 1024: 0"},
+        {"threads=1025", "threads= needs a number from 1 to 1024: 1025"},
+        {"threads=+1", "threads= needs a number from 1 to 1024: +1"},
+        {"threads=1k", "threads= needs a number from 1 to 1024: 1k"},
+        {"max_read=4095", "max_read= needs a size from 4k to 1M: 4095"},
+        {"max_read=2M", "max_read= needs a size from 4k to 1M: 2M"},
+        {"dirty_max=1023k", "dirty_max= needs a size of 1M or more: 1023k"},
+        {"dirty_max=9999999T", "dirty_max= needs a size of 1M or more: 9999999T"},
+        {"flush_interval=86401", "flush_interval= needs seconds, from 0 to 86400: 86401"},
+        {"flush_interval=-1", "flush_interval= needs seconds, from 0 to 86400: -1"},
+        {"peer_timeout=0", "peer_timeout= needs seconds, from 1 to 86400: 0"},
+        {"cache=bac", "cache= needs auto, through or back: bac"},
+        {"cache=backs", "cache= needs auto, through or back: backs"},
+        {"cache=", "cache= needs auto, through or back: "},
+        {"store=auto|posix", "store= needs auto, posix or mpiio: auto|posix"},
+        {"narrow=cut", "narrow= needs refuse or truncate: cut"},
+        {"log=", "log= needs the name of a file: "},
+    };
+    struct fs_options options;
+    char said[256], expected[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(parse_mount(&options, cases[i][0], said, sizeof(said)), -EINVAL);
+        snprintf(expected, sizeof(expected), "mpiio-fused: %s (see --help)\n", cases[i][1]);
+        assert_string_equal(said, expected);
+        fs_options_free(&options);
+    }
+}
+
+static void exclusions(void **state)
+{
+    static const struct {
+        const char *words[WORDS];
+        const char *said;
+    } cases[] = {
+        {{"x", "-oro,create", "s", "m"}, "mount options ro and create exclude each other"},
+        {{"x", "s"}, "MOUNTPOINT is missing"},
+        {{"x"}, "SPEC and MOUNTPOINT are missing"},
+        {{"x", "--view=byte"}, "FILE and MOUNTPOINT are missing"},
+        {{"x", "a", "b", "c"}, "too many arguments: c"},
+        {{"x", "--view=byte", "-ff", "g", "m"}, "the file is named twice, by -f and as g"},
+        {{"x", "-n0", "s", "m"}, "-n needs a number from 1 to 2147483647: 0"},
+        {{"x", "-q", "s", "m"}, "unknown option: -q"},
+        {{"x", "--quick", "s", "m"}, "unknown option: --quick"},
+        {{"x", "-o"}, "an argument is missing after -o"},
+    };
+    struct fs_options options;
+    char said[256], expected[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(parse(&options, cases[i].words, said, sizeof(said)), -EINVAL);
+        snprintf(expected, sizeof(expected), "mpiio-fused: %s (see --help)\n", cases[i].said);
+        assert_string_equal(said, expected);
+        fs_options_free(&options);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(every_option),
+        cmocka_unit_test(wrong_options),
+        cmocka_unit_test(exclusions),
+    };
+
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}
