@@ -147,33 +147,3 @@ foreign() {
     cat bad
     [ ! -s bad ]
 }
-
-# options COMMAND...: the long options that its help lists.
-options() {
-    "$@" --help | sed -nE 's/^ +(-[A-Za-z], )?(--[a-z][a-z-]+).*/\2/p' | sort -u
-}
-
-@test "man pages: every option of --help is described" {
-    local command page option section sub
-    for command in mpiio-mount mpiio-umount mpiio-fused mpiio-engine mpiio-view; do
-        section=1
-        [[ $command != mpiio-fused && $command != mpiio-engine ]] || section=8
-        page=$top/man/$command.$section.scd
-        if [ ! -f "$page" ]; then
-            echo "$command: no man page"
-            continue
-        fi
-        {
-            options "$command"
-            if [ "$command" = mpiio-view ]; then
-                for sub in check map owner cat put dump convert draw spec capture; do
-                    options mpiio-view "$sub"
-                done
-            fi
-        } | sort -u | while read -r option; do
-            sed 's/\\//g' "$page" | grep -qF -- "$option" || echo "$command: $option: not in man page"
-        done
-    done >bad
-    cat bad
-    [ ! -s bad ]
-}

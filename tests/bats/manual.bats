@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What the programs take and what they count is in the manual and in the completion of bash.
+
+load helper
+
+setup() {
+    begin_test
+    # shellcheck source=../../scripts/completion.bash
+    source "$top/scripts/completion.bash"
+    subcommands=$(mpiio-view --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+    fused_help=$(mpiio-fused --help)
+}
+
+# completed WORD...: what completion offers for the last word, one a line.
+completed() {
+    compopt() { :; }
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    "_${1/-/_}"
+    printf '%s\n' "${COMPREPLY[@]}"
+}
+
+# missing WORDS FILE TEXT: the lines of WORDS that FILE lacks, each with TEXT; fails if there are any.
+missing() {
+    [ -s "$1" ] || echo "$1: empty" >>bad
+    sort -u "$1" | comm -23 - <(sort -u "$2") | sed "s/\$/: $3/" >>bad
+}
+
+# nothing_bad: shows what the test has found, and fails where it is anything.
+nothing_bad() {
+    cat bad
+    [ ! -s bad ]
+}
+
+# section FILE TITLE: a section of a manual page's source, without escapes.
+section() {
+    sed -n "/^# $2\$/,/^# /p" "$top/man/$1" | sed 's/\\//g'
+}
+
+# mount_options: those that the daemon lists, its own (with '=' where they have a value).
+mount_options() {
+    sed -n '/^Mount options:/,/^$/s/^  \([a-z_]*=\{0,1\}\).*/\1/p' <<<"$fused_help"
+}
+
+# options COMMAND...: the long options that its help lists.
+options() {
+    "$@" --help | sed -nE 's/^ +(-[A-Za-z], )?(--[a-z][a-z-]+).*/\2/p' | sort -u
+}
+
+@test "man pages: every option of --help is described" {
+    local command page option section sub
+    for command in mpiio-mount mpiio-umount mpiio-fused mpiio-engine mpiio-view; do
+        section=1
+        [[ $command != mpiio-fused && $command != mpiio-engine ]] || section=8
+        page=$top/man/$command.$section.scd
+        if [ ! -f "$page" ]; then
+            echo "$command: no man page"
+            continue
+        fi
+        {
+            options "$command"
+            if [ "$command" = mpiio-view ]; then
+                for sub in $subcommands; do
+                    options mpiio-view "$sub"
+                done
+            fi
+        } | sort -u | while read -r option; do
+            sed 's/\\//g' "$page" | grep -qF -- "$option" || echo "$command: $option: not in man page"
+        done
+    done >bad
+    cat bad
+    [ ! -s bad ]
+}
+
+@test "manual: every mount option is in the manual and in the completion" {
+    mount_options >own
+    [ "$(wc -l <own)" -gt 10 ]
+    section mpiio-mount.1.scd 'MOUNT OPTIONS' | grep '^\*' | grep -oE '\*[a-z][a-z_]+=?' | tr -d '*' >described
+    completed mpiio-mount -o '' | sed 's/=.*/=/' >offered
+    missing own described 'not in mpiio-mount(1)'
+    missing own offered 'not in the completion'
+    # The values that an option may have, too.
+    grep -oE '^  [a-z_]+=[a-z]+(\|[a-z]+)+' <<<"$fused_help" |
+        awk -F= '{ n = split($2, value, "|"); for (i = 1; i <= n; i++) { sub(/^ */, "", $1); print $1 "=" value[i] } }' \
+            >values
+    completed mpiio-mount -o '' >offered
+    missing values offered 'not in the completion'
+    nothing_bad
+}
+
+@test "manual: every mount option that manual or completion has is one" {
+    local option
+    {
+        section mpiio-mount.1.scd 'MOUNT OPTIONS' | grep '^\*' | grep -oE '\*[a-z][a-z_]+=?' | tr -d '*'
+        completed mpiio-mount -o ''
+        sed -n '/^Those of FUSE/,/^$/p' <<<"$fused_help" | tr ',() ' '\n' | grep -E '_|^no|=NAME'
+    } >named
+    [ "$(wc -l <named)" -gt 30 ]
+    while read -r option; do
+        mpiio-fused -o "$option" 2>&1 | grep -F 'unknown mount option' || true
+    done <named >bad
+    nothing_bad
+}
+
+@test "manual: every subcommand of mpiio-view is in the manual and in the completion" {
+    echo "$subcommands" >subcommands
+    sed -n 's/^\*mpiio-view \([a-z]*\)\*.*/\1/p' "$top/man/mpiio-view.1.scd" >described
+    completed mpiio-view '' | grep -v '^-' >offered
+    missing subcommands described 'not in mpiio-view(1)'
+    missing subcommands offered 'not in the completion'
+    missing described subcommands 'no subcommand'
+    missing offered subcommands 'no subcommand'
+    nothing_bad
+}
+
+@test "manual: every option of a command or subcommand is in the completion" {
+    local command sub
+    for command in mpiio-mount mpiio-umount; do
+        options "$command" >options
+        completed "$command" - | sed 's/=$//' >offered
+        missing options offered "not in the completion of $command"
+    done
+    for sub in $subcommands; do
+        options mpiio-view "$sub" | grep -v '^--version$' >options
+        completed mpiio-view "$sub" - >offered
+        missing options offered "not in the completion of mpiio-view $sub"
+    done
+    nothing_bad
+}
+
+@test "manual: every statistic is in the manual, and no other" {
+    # The names of stats.json, in quotes or as the first member of a table's line.
+    find "$top/fusefs" -name stats.c -exec cat {} + | grep -oE '\\"[a-z_]+\\":|\{"[a-z_]+", &' |
+        tr -cd 'a-z_\n' >names
+    [ "$(sort -u names | wc -l)" -gt 40 ]
+    sed -n '/stats\.json$/,/^# /p' "$top/man/mpiio-fused.8.scd" | grep -oE '\b_[a-z_]+_' |
+        sed 's/^_//; s/_$//' >described
+    missing names described 'not in mpiio-fused(8)'
+    # Requests by their kind are told of as such; one name of theirs stands for what is no request.
+    find "$top/fusefs" -name stats.c -exec sed -n '/request_names\[/,/};/p' {} + |
+        grep -oE '"[a-z]+"' | tr -d '"' >>names
+    missing described names 'no statistic'
+    nothing_bad
+}
