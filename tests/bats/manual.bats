@@ -117,14 +117,14 @@ options() {
 @test "manual: every option of a command or subcommand is in the completion" {
     local command sub
     for command in mpiio-mount mpiio-umount; do
-        options "$command" >options
+        options "$command" >taken
         completed "$command" - | sed 's/=$//' >offered
-        missing options offered "not in the completion of $command"
+        missing taken offered "not in the completion of $command"
     done
     for sub in $subcommands; do
-        options mpiio-view "$sub" | grep -v '^--version$' >options
+        options mpiio-view "$sub" | grep -v '^--version$' >taken
         completed mpiio-view "$sub" - >offered
-        missing options offered "not in the completion of mpiio-view $sub"
+        missing taken offered "not in the completion of mpiio-view $sub"
     done
     nothing_bad
 }
