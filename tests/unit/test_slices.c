@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon's table of slices: one a node, kept for a while, and its inode numbers. */
+#include "slice_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "../../fusefs/handle.h"
+
+#define RANKS 40
+
+static struct model {
+    struct vs_spec *spec;
+    struct mpiio_store *store;
+    struct vs_view *common[1];
+    struct fs_tree tree;
+    struct fs_slices slices;
+} model;
+
+/* Each rank has a view of its own, and a text so long that few are kept. */
+static int setup(void **state)
+{
+    static const char text[] =
+        "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 40, \"view\": {\"etype\": \"double\", "
+        "\"disp\": \"100 / (39 - rank) + rank * 0\", \"filetype\": {\"type\": \"scatter\"}}}";
+    struct vs_error error = {0};
+    int fd = make_file();
+
+    (void)state;
+    if (vs_spec_parse(text, strlen(text), "test", "/", NULL, &model.spec, &error) != 0)
+        fail_msg("%s", error.reason);
+    model.store = open_store_for(fd, O_RDWR);
+    close(fd);
+    fs_tree_init(&model.tree, model.spec, true);
+    return fs_slices_init(&model.slices, &model.tree, model.store, model.common,
+                          MPIIO_NARROW_REFUSE, 100 << 20);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fs_slices_free(&model.slices);
+    mpiio_store_close(model.store);
+    vs_spec_free(model.spec);
+    return 0;
+}
+
+static struct fs_slice *get(int64_t rank, bool npy)
+{
+    struct fs_node node = {.kind = FS_SLICE, .rank = rank, .npy = npy};
+    struct vs_error error = {0};
+    struct fs_slice *slice;
+
+    assert_int_equal(fs_slices_get(&model.slices, node, &slice, &error), 0);
+    return slice;
+}
+
+static void one_of_each(void **state)
+{
+    struct fs_slice *slice = get(3, false), *npy = get(3, true);
+
+    (void)state;
+    assert_ptr_equal(get(3, false), slice);
+    assert_ptr_equal(fs_slices_ref(&model.slices, slice), slice);
+    assert_ptr_not_equal(npy, slice);
+    assert_true(npy->header > 0 && slice->header == 0);
+    assert_int_equal(npy->data, slice->inode);
+    assert_int_equal(slice->references, 3);
+    for (int i = 0; i < 3; i++)
+        fs_slices_put(&model.slices, slice);
+    fs_slices_put(&model.slices, npy);
+    assert_int_equal(model.slices.idle, 2);
+    assert_ptr_equal(get(3, false), slice);
+    assert_int_equal(model.slices.idle, 1);
+    fs_slices_put(&model.slices, slice);
+}
+
+/* What was unused longest goes first; what is used stays however many come. */
+static void some_are_kept(void **state)
+{
+    struct fs_slice *used = get(0, false), *slices[RANKS];
+    size_t limit = model.slices.idle_limit;
+
+    (void)state;
+    assert_int_equal(limit, 16);
+    for (int64_t rank = 1; rank <= (int64_t)limit; rank++)
+        fs_slices_put(&model.slices, slices[rank] = get(rank, false));
+    /* Rank 1 is used again, so that rank 2 is the oldest. */
+    fs_slices_put(&model.slices, get(1, false));
+    assert_int_equal(model.slices.idle, limit);
+    assert_int_equal(model.slices.oldest->inode, slices[2]->inode);
+    fs_slices_put(&model.slices, get((int64_t)limit + 1, false));
+    assert_int_equal(model.slices.idle, limit);
+    assert_ptr_equal(model.slices.oldest, slices[3]);
+    assert_ptr_equal(get(0, false), used);
+    fs_slices_put(&model.slices, used);
+    fs_slices_put(&model.slices, used);
+    assert_int_equal(model.slices.idle, limit);
+}
+
+static void wrong_views(void **state)
+{
+    struct vs_error error = {0};
+    struct fs_node node = {.kind = FS_SLICE, .rank = RANKS - 1}; /* divides by zero */
+    struct fs_slice *slice = NULL;
+
+    (void)state;
+    assert_int_equal(fs_slices_get(&model.slices, node, &slice, &error), -EINVAL);
+    assert_non_null(strstr(error.reason, "zero"));
+    assert_null(slice);
+    assert_int_equal(model.slices.idle, 0);
+}
+
+static void new_numbers(void **state)
+{
+    struct fs_slice *slice = get(1, false), *other = get(2, false);
+    struct fs_version version = {.size = 1, .settled = true};
+    struct fs_handle handle = {.writes = true};
+    uint64_t first, again;
+
+    (void)state;
+    assert_int_equal(fs_slices_number(&model.slices, slice, &version), slice->inode);
+    model.slices.renumbers = true;
+    first = fs_slices_number(&model.slices, slice, &version);
+    assert_int_equal(fs_slices_number(&model.slices, slice, &version), first);
+    /* Open, it keeps its number, whatever becomes of the file; the others get new ones. */
+    slice->inode_open = first;
+    slice->handles = &handle;
+    again = fs_slices_number(&model.slices, other, &version);
+    version.size++;
+    assert_int_equal(fs_slices_number(&model.slices, slice, &version), first);
+    assert_int_not_equal(fs_slices_number(&model.slices, other, &version), again);
+    slice->handles = NULL;
+    assert_int_not_equal(fs_slices_number(&model.slices, slice, &version), first);
+    /* What is not settled is never the same. */
+    version.settled = false;
+    first = fs_slices_number(&model.slices, slice, &version);
+    assert_int_not_equal(fs_slices_number(&model.slices, slice, &version), first);
+    fs_slices_put(&model.slices, slice);
+    fs_slices_put(&model.slices, other);
+}
+
+static void those_that_are_written(void **state)
+{
+    struct fs_slice *slices[3] = {get(0, false), get(1, false), get(2, true)}, **list;
+    struct fs_handle handles[3] = {{.reads = true}, {.writes = true}, {.reads = true}};
+
+    (void)state;
+    handles[0].next = &handles[1];
+    slices[0]->handles = &handles[0];
+    slices[2]->handles = &handles[2];
+    assert_true(fs_slices_is_written(&model.slices, slices[0]));
+    assert_false(fs_slices_is_written(&model.slices, slices[1]));
+    assert_false(fs_slices_is_written(&model.slices, slices[2]));
+    assert_int_equal(fs_slices_written(&model.slices, &list), 1);
+    assert_ptr_equal(list[0], slices[0]);
+    assert_int_equal(slices[0]->references, 2);
+    fs_slices_put(&model.slices, list[0]);
+    free(list);
+    for (int i = 0; i < 3; i++) {
+        slices[i]->handles = NULL;
+        fs_slices_put(&model.slices, slices[i]);
+    }
+}
+
+static void *use_all(void *data)
+{
+    (void)data;
+    for (int round = 0; round < 200; round++)
+        for (int64_t rank = 0; rank < RANKS - 1; rank++)
+            fs_slices_put(&model.slices, get((rank * 7 + round) % (RANKS - 1), rank % 2 != 0));
+    return NULL;
+}
+
+/* Threads that make and drop the same slices leave no more than are kept, and none twice. */
+static void threads(void **state)
+{
+    pthread_t workers[4];
+    size_t count = 0;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&workers[i], NULL, use_all, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(workers[i], NULL), 0);
+    for (size_t i = 0; i < FS_BUCKETS; i++)
+        for (struct fs_slice *slice = model.slices.buckets[i]; slice != NULL; slice = slice->next) {
+            count += slice->references == 0;
+            for (struct fs_slice *twin = slice->next; twin != NULL; twin = twin->next)
+                assert_true(twin->inode != slice->inode);
+        }
+    assert_int_equal(count, model.slices.idle);
+    assert_int_equal(count, model.slices.idle_limit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_of_each, setup, teardown),
+        cmocka_unit_test_setup_teardown(some_are_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(wrong_views, setup, teardown),
+        cmocka_unit_test_setup_teardown(new_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_that_are_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(threads, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("slices", tests, NULL, NULL);
+}

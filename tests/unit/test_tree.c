@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of a mount: each that is listed is found, and its inode number says which it is. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../fusefs/tree.h"
+
+#define ONE_VIEW  "\"view\": {\"etype\": \"double\"}"
+#define TWO_VIEWS "\"views\": {\"even\": {\"etype\": \"double\"}, \"odd\": {\"etype\": \"byte\"}}"
+
+static struct vs_spec *make_spec(int64_t ranks, const char *views)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    char text[512];
+
+    snprintf(text, sizeof(text), "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}",
+             ranks, views);
+    if (vs_spec_parse(text, strlen(text), "test", "/", NULL, &spec, &error) != 0)
+        fail_msg("%s: %s", text, error.reason);
+    return spec;
+}
+
+static bool same(struct fs_node a, struct fs_node b)
+{
+    return a.kind == b.kind && (a.kind < FS_FOLDER || a.view == b.view) &&
+           (a.kind != FS_SLICE || a.rank == b.rank) && (a.kind < FS_SELF || a.npy == b.npy);
+}
+
+/* Goes over all that folder lists, and below it. Returns how many names there are. */
+static int64_t check_folder(const struct fs_tree *tree, struct fs_node folder)
+{
+    char name[FS_NAME_SIZE];
+    struct fs_node node;
+    int64_t index = 2, names = 0;
+
+    assert_true(fs_tree_is_folder(folder));
+    for (; fs_tree_entry(tree, folder, index, name, &node); index++) {
+        if (!same(fs_tree_find(tree, folder, name), node))
+            fail_msg("%s is listed, and not found as what it is", name);
+        if (!same(fs_tree_node(tree, fs_tree_inode(node)), node))
+            fail_msg("%s is not what its number says", name);
+        names += 1 + (fs_tree_is_folder(node) ? check_folder(tree, node) : 0);
+    }
+    assert_false(fs_tree_entry(tree, folder, index + 1, name, &node));
+    return names;
+}
+
+static void whole_trees(void **state)
+{
+    static const struct {
+        const char *views;
+        int64_t ranks;
+        bool npy;
+        int64_t names;
+    } cases[] = {
+        {ONE_VIEW, 1, false, 4 + 1 + 1},
+        {ONE_VIEW, 10, false, 4 + 10 + 1},
+        {ONE_VIEW, 11, true, 4 + 22 + 2},
+        {TWO_VIEWS, 3, false, 4 + 2 * (1 + 3 + 1)},
+        {TWO_VIEWS, 100, true, 4 + 2 * (1 + 200 + 2)},
+    };
+    struct fs_tree tree;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vs_spec *spec = make_spec(cases[i].ranks, cases[i].views);
+
+        fs_tree_init(&tree, spec, cases[i].npy);
+        assert_int_equal(check_folder(&tree, (struct fs_node){.kind = FS_ROOT}), cases[i].names);
+        vs_spec_free(spec);
+    }
+}
+
+/* Nodes show disjoint blocks that are all ranks together. */
+static void blocks_of_nodes(void **state)
+{
+    struct vs_spec *spec = make_spec(10, ONE_VIEW);
+    struct fs_tree tree;
+    int64_t next = 0;
+
+    (void)state;
+    for (int node = 0; node < 4; node++) {
+        fs_tree_init(&tree, spec, false);
+        fs_tree_localize(&tree, node, 4);
+        assert_int_equal(tree.first, next);
+        assert_int_equal(check_folder(&tree, (struct fs_node){.kind = FS_ROOT}),
+                         4 + (tree.end - tree.first) + 1);
+        next = tree.end;
+    }
+    assert_int_equal(next, 10);
+    /* The last node has ranks 7 to 9: no name and no number leads to another. */
+    assert_int_equal(fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "rank6").kind, FS_NONE);
+    assert_int_equal(
+        fs_tree_node(&tree, fs_tree_inode((struct fs_node){.kind = FS_SLICE, .rank = 6})).kind,
+        FS_NONE);
+    assert_int_equal(fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "rank7").rank, 7);
+    vs_spec_free(spec);
+}
+
+static void names_of_ranks(void **state)
+{
+    static const struct {
+        const char *name;
+        enum fs_kind kind;
+        int64_t rank;
+        bool npy;
+    } cases[] = {
+        {"rank007", FS_SLICE, 7, false},  {"rank7", FS_SLICE, 7, false},
+        {"rank07", FS_NONE, 0, false},    {"rank119", FS_SLICE, 119, false},
+        {"rank120", FS_NONE, 0, false},   {"rank0007", FS_NONE, 0, false},
+        {"rank", FS_NONE, 0, false},      {"rank18446744073709551617", FS_NONE, 0, false},
+        {"rank-1", FS_NONE, 0, false},    {"rank 1", FS_NONE, 0, false},
+        {"Rank1", FS_NONE, 0, false},     {"rank7.npy", FS_SLICE, 7, true},
+        {"rank7.npz", FS_NONE, 0, false}, {".npy", FS_NONE, 0, false},
+        {"self", FS_SELF, 0, false},      {"self.npy", FS_SELF, 0, true},
+        {".mpiio", FS_CONTROL, 0, false}, {"", FS_NONE, 0, false},
+    };
+    struct vs_spec *spec = make_spec(120, ONE_VIEW);
+    struct fs_node root = {.kind = FS_ROOT};
+    char longest[FS_NAME_SIZE + 8];
+    struct fs_tree tree;
+
+    (void)state;
+    fs_tree_init(&tree, spec, true);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fs_node node = fs_tree_find(&tree, root, cases[i].name);
+
+        if (node.kind != cases[i].kind ||
+            (node.kind == FS_SLICE && (node.rank != cases[i].rank || node.npy != cases[i].npy)))
+            fail_msg("%s: kind %d, rank %" PRId64, cases[i].name, (int)node.kind, node.rank);
+    }
+    memset(longest, '1', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    assert_int_equal(fs_tree_find(&tree, root, longest).kind, FS_NONE);
+    vs_spec_free(spec);
+}
+
+/* The most ranks that MPI has: the last one is found without the others being looked at. */
+static void many_ranks(void **state)
+{
+    struct vs_spec *spec = make_spec(INT32_MAX, TWO_VIEWS);
+    struct fs_node folder = {.kind = FS_FOLDER, .view = 1}, node;
+    char name[FS_NAME_SIZE];
+    struct fs_tree tree;
+
+    (void)state;
+    fs_tree_init(&tree, spec, true);
+    assert_true(fs_tree_entry(&tree, folder, 2 + 2 * (int64_t)(INT32_MAX - 1) + 1, name, &node));
+    assert_string_equal(name, "rank2147483646.npy");
+    assert_true(same(fs_tree_node(&tree, fs_tree_inode(node)), node));
+    assert_true(same(fs_tree_find(&tree, folder, name), node));
+    vs_spec_free(spec);
+}
+
+/* A number begun anew is of the same slice, and like no other. */
+static void new_numbers(void **state)
+{
+    struct vs_spec *spec = make_spec(3, ONE_VIEW);
+    struct fs_node slice = {.kind = FS_SLICE, .rank = 2};
+    struct fs_tree tree;
+
+    (void)state;
+    fs_tree_init(&tree, spec, false);
+    for (uint64_t round = 1; round <= INT32_MAX; round = round * 2 + 1) {
+        uint64_t inode = fs_tree_renumber(fs_tree_inode(slice), round);
+
+        assert_true(inode != fs_tree_renumber(fs_tree_inode(slice), round - 1));
+        assert_true(same(fs_tree_node(&tree, inode), slice));
+    }
+    vs_spec_free(spec);
+}
+
+static void numbers_of_nothing(void **state)
+{
+    struct vs_spec *spec = make_spec(3, TWO_VIEWS);
+    struct fs_tree tree;
+    static const uint64_t numbers[] = {
+        0,
+        FS_FILE + 1,
+        15,
+        18,                                        /* self.npy of a mount without */
+        16 + 4 * 2,                                /* the folder of a third view */
+        ((uint64_t)1 << 32) + 3,                   /* rank 3 of 3 */
+        (uint64_t)3 << 32,                         /* a slice of a third view */
+        ((uint64_t)1 << 32) + ((uint64_t)1 << 31), /* a header in a mount without */
+        UINT64_MAX,
+    };
+
+    (void)state;
+    fs_tree_init(&tree, spec, false);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (fs_tree_node(&tree, numbers[i]).kind != FS_NONE)
+            fail_msg("%" PRIu64 " is a node", numbers[i]);
+    vs_spec_free(spec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_trees),    cmocka_unit_test(blocks_of_nodes),
+        cmocka_unit_test(names_of_ranks), cmocka_unit_test(many_ranks),
+        cmocka_unit_test(new_numbers),    cmocka_unit_test(numbers_of_nothing),
+    };
+
+    return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
+}

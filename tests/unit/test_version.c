@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* When the shared file counts as the one that it was: never where its times may hide a change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../fusefs/version.h"
+
+#define MS 1000000L
+
+/* A file that was changed at second.ns, sampled ms milliseconds later. */
+static struct fs_version sample(time_t second, long ns, int64_t ms)
+{
+    struct stat st = {.st_size = 100,
+                      .st_mtim = {.tv_sec = second, .tv_nsec = ns},
+                      .st_ctim = {.tv_sec = second, .tv_nsec = ns}};
+    int64_t now = ns + ms % 1000 * MS;
+    struct timespec before = {.tv_sec = second + (time_t)(ms / 1000 + now / (1000 * MS)),
+                              .tv_nsec = (long)(now % (1000 * MS))};
+
+    return fs_version_of(&st, before, 0);
+}
+
+static void settles(void **state)
+{
+    (void)state;
+    /* Within some ticks of the clock another change would leave the same times. */
+    assert_false(sample(1000, 5 * MS, 0).settled);
+    assert_false(sample(1000, 5 * MS, 19).settled);
+    assert_true(sample(1000, 5 * MS, 21).settled);
+    assert_true(sample(1000, 995 * MS, 21).settled);
+    /* Whole seconds may be all that the filesystem has: up to 2 of them a tick. */
+    assert_false(sample(1000, 0, 21).settled);
+    assert_false(sample(1000, 0, 3900).settled);
+    assert_true(sample(1000, 0, 4100).settled);
+    /* A file of long ago, and one that was changed in the future. */
+    assert_true(sample(0, 1, (int64_t)4000000000 * 1000).settled);
+    assert_false(sample(4000000000, 1, (int64_t)-4000000000 * 1000).settled);
+}
+
+static void differs(void **state)
+{
+    struct fs_version version = sample(1000, 5 * MS, 1000), other;
+
+    (void)state;
+    assert_true(fs_version_same(&version, &version));
+    other = version;
+    other.size++;
+    assert_false(fs_version_same(&version, &other));
+    other = version;
+    other.mtime.tv_nsec++;
+    assert_false(fs_version_same(&version, &other));
+    other = version;
+    other.ctime.tv_sec++;
+    assert_false(fs_version_same(&version, &other));
+    other = version;
+    other.changes++;
+    assert_false(fs_version_same(&version, &other));
+    other = version;
+    other.settled = false;
+    assert_false(fs_version_same(&version, &other));
+    assert_false(fs_version_same(&other, &version));
+    assert_false(fs_version_same(&other, &other));
+}
+
+/* A change of the attributes alone (ctime) unsettles a file whose contents are old. */
+static void both_times_count(void **state)
+{
+    struct stat st = {.st_mtim = {.tv_sec = 1000, .tv_nsec = 1},
+                      .st_ctim = {.tv_sec = 2000, .tv_nsec = 1}};
+
+    (void)state;
+    assert_false(fs_version_of(&st, (struct timespec){.tv_sec = 2000, .tv_nsec = 2}, 0).settled);
+    assert_true(fs_version_of(&st, (struct timespec){.tv_sec = 2001}, 0).settled);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settles),
+        cmocka_unit_test(differs),
+        cmocka_unit_test(both_times_count),
+    };
+
+    return cmocka_run_group_tests_name("version", tests, NULL, NULL);
+}
