@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "clock.h"
 #include "frame.h"
 
 /* Bytes on their way, first in first out, up to a bound. */
@@ -46,9 +47,6 @@ struct mpiio_link {
     _Atomic int64_t heard;           /* when the peer was last heard, mpiio_clock */
     _Atomic uint64_t received, sent; /* bytes */
 };
-
-/* ms of a clock that only runs forward, and stands still while the machine sleeps. */
-int64_t mpiio_clock(void);
 
 /* Takes over a connected TCP socket, and makes it non-blocking. 0 or a negative errno. */
 int mpiio_link_open(struct mpiio_link *link, int fd);
