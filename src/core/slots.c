@@ -8,13 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The memfd: a header, the pages of all slots in a table, then the slots, data before mask. */
-#define MAGIC 0x3173746f6c73706d /* "mpslots1" */
+/*
+ * The memfd: a header, the pages of all slots in a table, then the slots, data before mask. What
+ * daemon and engine tell each other without a message lies in the header.
+ */
+#define MAGIC 0x3273746f6c73706d /* "mpslots2" */
 
 struct header {
     uint64_t magic;
     uint64_t count;
-    uint64_t unused[2];
+    struct mpiio_progress_page progress;
 };
 
 static size_t table_bytes(int count)
@@ -41,6 +44,7 @@ int mpiio_slots_create(struct mpiio_slots *slots, int count)
 {
     size_t size = all_bytes(count);
     int fd = memfd_create("mpiio-dirty", MFD_CLOEXEC);
+    struct header *header;
     int error;
 
     if (fd < 0)
@@ -51,7 +55,9 @@ int mpiio_slots_create(struct mpiio_slots *slots, int count)
         return error;
     }
     slots->count = count;
-    *(struct header *)slots->base = (struct header){.magic = MAGIC, .count = (uint64_t)count};
+    header = (struct header *)slots->base; /* the rest of it is zeros */
+    header->magic = MAGIC;
+    header->count = (uint64_t)count;
     return 0;
 }
 
@@ -78,6 +84,11 @@ void mpiio_slots_destroy(struct mpiio_slots *slots)
 {
     mpiio_slots_unmap(slots);
     close(slots->fd);
+}
+
+struct mpiio_progress_page *mpiio_slots_progress(const struct mpiio_slots *slots)
+{
+    return &((struct header *)slots->base)->progress;
 }
 
 static size_t slot_start(const struct mpiio_slots *slots, int index)

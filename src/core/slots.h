@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "mask.h"
+#include "progress.h"
 
 /*
  * The memory that dirty data lies in: slots in a memfd, which the daemon makes and the engine maps
@@ -54,6 +55,9 @@ int mpiio_slots_map(struct mpiio_slots *slots, int fd);
 /* Unmaps, and closes the descriptor of slots that were made here. */
 void mpiio_slots_destroy(struct mpiio_slots *slots);
 void mpiio_slots_unmap(struct mpiio_slots *slots);
+
+/* Where the engine notes how far it has come. */
+struct mpiio_progress_page *mpiio_slots_progress(const struct mpiio_slots *slots);
 
 /* Slot number index, 0 <= index < count. Thread-safe. */
 struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index);

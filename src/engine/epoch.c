@@ -136,8 +136,7 @@ static int count_notices(struct epoch *epoch)
 
     for (size_t i = 0; i < epoch->own_count; i++)
         epoch->own_counts[epoch->owns[i].home]++;
-    MPI_Alltoall(epoch->own_counts, 1, MPI_INT, epoch->notice_counts, 1, MPI_INT,
-                 epoch->engine->comm);
+    engine_collective_transpose(&epoch->engine->group, epoch->own_counts, epoch->notice_counts);
     starts_of(epoch->own_counts, epoch->own_starts, nodes);
     total = 0;
     for (int i = 0; i < nodes; i++)
@@ -214,9 +213,10 @@ static int announce(struct epoch *epoch)
 
     for (size_t i = 0; i < epoch->own_count; i++)
         epoch->sent[i] = notice_of(&epoch->owns[i]);
-    MPI_Alltoallv(epoch->sent, epoch->own_counts, epoch->own_starts, engine->notice_type,
-                  epoch->received, epoch->notice_counts, epoch->notice_starts, engine->notice_type,
-                  engine->comm);
+    engine_collective_exchange(
+        &engine->group, &(struct engine_parts){epoch->sent, epoch->own_counts, epoch->own_starts},
+        &(struct engine_parts){epoch->received, epoch->notice_counts, epoch->notice_starts},
+        sizeof(*epoch->sent));
     error = engine_home_new(engine->node, engine->nodes, epoch->received, epoch->notice_counts,
                             &epoch->home);
     return error != 0 ? error : make_buffers(epoch);
@@ -263,22 +263,25 @@ static bool exchange(struct epoch *epoch)
     const int32_t *asks;
 
     engine_home_ask(epoch->home, epoch->ask_counts, epoch->in_words, &asks);
-    MPI_Alltoall(epoch->ask_counts, 1, MPI_INT, epoch->want_counts, 1, MPI_INT, engine->comm);
+    engine_collective_transpose(&engine->group, epoch->ask_counts, epoch->want_counts);
     starts_of(epoch->ask_counts, epoch->ask_starts, nodes);
     starts_of(epoch->want_counts, epoch->want_starts, nodes);
     starts_of(epoch->in_words, epoch->in_starts, nodes);
-    MPI_Alltoallv(asks, epoch->ask_counts, epoch->ask_starts, MPI_INT32_T, epoch->wanted,
-                  epoch->want_counts, epoch->want_starts, MPI_INT32_T, engine->comm);
+    engine_collective_exchange(
+        &engine->group, &(struct engine_parts){(void *)asks, epoch->ask_counts, epoch->ask_starts},
+        &(struct engine_parts){epoch->wanted, epoch->want_counts, epoch->want_starts},
+        sizeof(*asks));
     pack(epoch);
-    MPI_Alltoallv(epoch->out, epoch->out_words, epoch->out_starts, MPI_UINT64_T, epoch->in,
-                  epoch->in_words, epoch->in_starts, MPI_UINT64_T, engine->comm);
+    engine_collective_exchange(
+        &engine->group, &(struct engine_parts){epoch->out, epoch->out_words, epoch->out_starts},
+        &(struct engine_parts){epoch->in, epoch->in_words, epoch->in_starts}, ENGINE_PIECE_UNIT);
     for (int i = 0; i < nodes; i++) {
         epoch->counters->sent_bytes += (uint64_t)epoch->out_words[i] * ENGINE_PIECE_UNIT;
         epoch->counters->received_bytes += (uint64_t)epoch->in_words[i] * ENGINE_PIECE_UNIT;
     }
     epoch->counters->rounds++;
     engine_home_take(epoch->home, epoch->in, own_piece, epoch);
-    return engine_home_store(epoch->home, &engine->file, engine->comm, epoch->counters);
+    return engine_home_store(epoch->home, &engine->file, &engine->group, epoch->counters);
 }
 
 /* Collective: the homes tell what became of the pieces. */
@@ -287,31 +290,22 @@ static void return_outcomes(struct epoch *epoch, int32_t *errors)
     int32_t *received = epoch->outcomes, *own = epoch->outcomes + epoch->received_count;
 
     engine_home_errors(epoch->home, received);
-    MPI_Alltoallv(received, epoch->notice_counts, epoch->notice_starts, MPI_INT32_T, own,
-                  epoch->own_counts, epoch->own_starts, MPI_INT32_T, epoch->engine->comm);
+    engine_collective_exchange(
+        &epoch->engine->group,
+        &(struct engine_parts){received, epoch->notice_counts, epoch->notice_starts},
+        &(struct engine_parts){own, epoch->own_counts, epoch->own_starts}, sizeof(*own));
     for (size_t i = 0; i < epoch->own_count; i++) {
         errors[epoch->owns[i].index] = own[i];
         epoch->counters->left_blocks += own[i] == -EAGAIN;
     }
 }
 
-/* Collective: the worst of the nodes' errors, each 0 or a negative errno. */
-static int agree(const struct engine *engine, int error)
-{
-    int worst;
-
-    MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, engine->comm);
-    return worst;
-}
-
 /* Collective: whether all nodes run the same epoch, and one of them wants the data synced. */
-static int compare_epochs(const struct engine *engine, const struct mpiio_message_run *run,
-                          bool *sync)
+static int compare_epochs(struct engine *engine, const struct mpiio_message_run *run, bool *sync)
 {
-    int64_t mine[3] = {run->sync, (int64_t)run->epoch, -(int64_t)run->epoch};
-    int64_t most[3];
+    int64_t most[3] = {run->sync, (int64_t)run->epoch, -(int64_t)run->epoch};
 
-    MPI_Allreduce(mine, most, 3, MPI_INT64_T, MPI_MAX, engine->comm);
+    engine_collective_max(&engine->group, most, 3);
     *sync = most[0] != 0;
     return most[1] == -most[2] ? 0 : -EPROTO;
 }
@@ -325,16 +319,16 @@ static int run_epoch(struct epoch *epoch, const struct mpiio_message_run *run, i
 
     if (error != 0)
         return error;
-    error = agree(engine, count_notices(epoch));
+    error = engine_collective_error(&engine->group, count_notices(epoch));
     if (error != 0)
         return error;
-    error = agree(engine, announce(epoch));
+    error = engine_collective_error(&engine->group, announce(epoch));
     if (error != 0)
         return error;
     while (exchange(epoch))
         continue;
     return_outcomes(epoch, errors);
-    return sync ? agree(engine, engine_file_sync(&engine->file)) : 0;
+    return sync ? engine_collective_error(&engine->group, engine_file_sync(&engine->file)) : 0;
 }
 
 void engine_epoch(struct engine *engine, const struct mpiio_message_run *run,

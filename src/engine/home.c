@@ -482,21 +482,20 @@ static void store_long_runs(struct engine_home *home, int64_t most, struct engin
     }
 }
 
-bool engine_home_store(struct engine_home *home, struct engine_file *file, MPI_Comm comm,
-                       struct mpiio_epoch_counters *counters)
+bool engine_home_store(struct engine_home *home, struct engine_file *file,
+                       struct engine_collective *engines, struct mpiio_epoch_counters *counters)
 {
-    int64_t mine[2], most[2];
+    int64_t most[2] = {0}; /* of the homes: long runs, and whether pieces are missing */
 
     home->long_count = 0;
     for (size_t i = home->first; i < home->group_count; i++)
         if (is_ready(&home->groups[i]) && home->groups[i].data != NULL)
             store_group(home, &home->groups[i], file, counters);
-    mine[0] = (int64_t)home->long_count;
-    mine[1] = 0;
+    most[0] = (int64_t)home->long_count;
     for (size_t i = home->first; i < home->group_count; i++)
         if (home->groups[i].missing > 0)
-            mine[1] = 1;
-    MPI_Allreduce(mine, most, 2, MPI_INT64_T, MPI_MAX, comm);
+            most[1] = 1;
+    engine_collective_max(engines, most, 2);
     store_long_runs(home, most[0], file, counters);
     for (size_t i = home->first; i < home->group_count; i++)
         if (is_ready(&home->groups[i]))

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <mpi.h>
-
+#include "collective.h"
 #include "file.h"
 #include "message.h"
 
@@ -41,7 +40,7 @@ static inline int engine_home_of(int64_t block, int nodes)
     return (int)(block / ENGINE_GROUP % nodes);
 }
 
-/* A piece that a node has announced. MPI sends it as two int64_t. */
+/* A piece that a node has announced. */
 struct engine_notice {
     int64_t block;
     int32_t bytes;    /* its length */
@@ -83,8 +82,8 @@ void engine_home_take(struct engine_home *home, const char *pieces,
  * Stores the groups of which all pieces are there. Collective. Returns true as long as pieces are
  * missing at any home. Errors are kept (engine_home_errors).
  */
-bool engine_home_store(struct engine_home *home, struct engine_file *file, MPI_Comm comm,
-                       struct mpiio_epoch_counters *counters);
+bool engine_home_store(struct engine_home *home, struct engine_file *file,
+                       struct engine_collective *engines, struct mpiio_epoch_counters *counters);
 
 /* What became of the pieces, in the order of the notices: 0 or a negative errno for each. Local. */
 void engine_home_errors(const struct engine_home *home, int32_t *errors);

@@ -174,8 +174,7 @@ int engine_start(struct engine *engine)
             fflush(stdout);
         }
     } else {
-        MPI_Type_contiguous(2, MPI_INT64_T, &engine->notice_type);
-        MPI_Type_commit(&engine->notice_type);
+        engine_collective_init(&engine->group, engine->comm, mpiio_slots_progress(&engine->slots));
     }
     engine_daemon_let_go(&engine->daemon);
     return status;
@@ -184,7 +183,7 @@ int engine_start(struct engine *engine)
 void engine_stop(struct engine *engine)
 {
     engine_file_close(&engine->file);
-    MPI_Type_free(&engine->notice_type);
+    engine_collective_free(&engine->group);
     mpiio_slots_unmap(&engine->slots);
     mpiio_channel_free(engine->daemon.channel);
     engine->daemon.channel = NULL;

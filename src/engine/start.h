@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "slots.h"
+#include "collective.h"
 #include "daemon.h"
 #include "file.h"
 #include "options.h"
@@ -17,8 +18,8 @@ struct engine {
     int nodes;
     struct engine_daemon daemon;
     struct engine_file file;
-    struct mpiio_slots slots; /* the daemon's dirty blocks, mapped from START on */
-    MPI_Datatype notice_type; /* a struct engine_notice */
+    struct mpiio_slots slots;       /* the daemon's dirty blocks, mapped from START on */
+    struct engine_collective group; /* the engines, in epochs; from START on */
 };
 
 /*

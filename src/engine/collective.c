@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "collective.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+/* A message at most, in bytes: what has come of more is seen by the messages that are complete. */
+#define MESSAGE ((size_t)256 << 10)
+
+#define MAX_VALUES 4
+
+/*
+ * Who waits looks again at once, which costs nobody anything where processors are free, but lets
+ * others run where they are not; and then sleeps, ever longer. In ns since something has come.
+ */
+#define YIELD_FOR  200000
+#define SLEEP_MOST 1000000
+/* The daemon is told whom is waited for: most waiting is over sooner. */
+#define TELL_AFTER 50000000
+
+/* Nothing comes: since when, and whether the daemon knows. */
+struct idle {
+    int64_t since; /* 0: something has just come */
+    bool told;
+};
+
+void engine_collective_init(struct engine_collective *self, MPI_Comm comm,
+                            struct mpiio_progress_page *page)
+{
+    *self = (struct engine_collective){.page = page, .failed = -1};
+    MPI_Comm_dup(comm, &self->comm);
+    MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(self->comm, &self->node);
+    MPI_Comm_size(self->comm, &self->nodes);
+    /* Else each sleep is 50 us longer. */
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+}
+
+void engine_collective_free(struct engine_collective *self)
+{
+    free(self->requests);
+    free(self->peers);
+    free(self->done);
+    free(self->statuses);
+}
+
+/* The next request, of a message to or from peer. */
+static MPI_Request *add(struct engine_collective *self, int peer)
+{
+    if (self->count == self->room) {
+        self->room = self->room * 2 + 16;
+        self->requests = reallocarray(self->requests, (size_t)self->room, sizeof(*self->requests));
+        self->peers = reallocarray(self->peers, (size_t)self->room, sizeof(*self->peers));
+        self->done = reallocarray(self->done, (size_t)self->room, sizeof(*self->done));
+        self->statuses = reallocarray(self->statuses, (size_t)self->room, sizeof(*self->statuses));
+        if (self->requests == NULL || self->peers == NULL || self->done == NULL ||
+            self->statuses == NULL)
+            abort();
+    }
+    self->peers[self->count] = peer;
+    self->requests[self->count] = MPI_REQUEST_NULL;
+    return &self->requests[self->count++];
+}
+
+static void list(uint32_t *nodes, uint32_t *count, int node)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (nodes[i] == (uint32_t)node)
+            return;
+    if (*count < MPIIO_PROGRESS_NODES)
+        nodes[(*count)++] = (uint32_t)node;
+}
+
+/* Tells the daemon who is waited for. */
+static void tell(const struct engine_collective *self)
+{
+    struct mpiio_progress what = {.waiting = true};
+
+    for (int i = 0; i < self->count; i++) {
+        if (self->requests[i] == MPI_REQUEST_NULL && i != self->failed)
+            continue;
+        if (self->peers[i] >= 0)
+            list(what.from, &what.from_count, self->peers[i]);
+        else
+            list(what.to, &what.to_count, -1 - self->peers[i]);
+    }
+    mpiio_progress_wait(self->page, &what);
+}
+
+static void sleep_for(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+/*
+ * The message at index has failed: its node is not reached. The daemons find out, and end this
+ * process.
+ */
+static _Noreturn void wait_for_end(struct engine_collective *self, int index)
+{
+    self->failed = index;
+    tell(self);
+    for (;;)
+        sleep_for(SLEEP_MOST);
+}
+
+static void receive(struct engine_collective *self, void *bytes, size_t length, int from)
+{
+    for (size_t at = 0, part; at < length; at += part) {
+        MPI_Request *request = add(self, from);
+
+        part = length - at < MESSAGE ? length - at : MESSAGE;
+        if (MPI_Irecv((char *)bytes + at, (int)part, MPI_BYTE, from, 0, self->comm, request) !=
+            MPI_SUCCESS)
+            wait_for_end(self, self->count - 1);
+    }
+}
+
+static void send(struct engine_collective *self, const void *bytes, size_t length, int to)
+{
+    for (size_t at = 0, part; at < length; at += part) {
+        MPI_Request *request = add(self, -1 - to);
+
+        part = length - at < MESSAGE ? length - at : MESSAGE;
+        if (MPI_Isend((const char *)bytes + at, (int)part, MPI_BYTE, to, 0, self->comm, request) !=
+            MPI_SUCCESS)
+            wait_for_end(self, self->count - 1);
+    }
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Nothing has come. */
+static void wait_more(const struct engine_collective *self, struct idle *idle)
+{
+    int64_t now = now_ns(), ns;
+
+    if (idle->since == 0)
+        idle->since = now;
+    ns = now - idle->since;
+    if (ns < YIELD_FOR) {
+        sched_yield();
+        return;
+    }
+    if (ns >= TELL_AFTER && !idle->told) {
+        tell(self);
+        idle->told = true;
+    }
+    sleep_for(ns / 4 < SLEEP_MOST ? ns / 4 : SLEEP_MOST);
+}
+
+/* Which of those that MPI_Testsome tells of has failed; -1: it is not known. */
+static int failed_of(const struct engine_collective *self, int done)
+{
+    for (int i = 0; i < done; i++)
+        if (self->statuses[i].MPI_ERROR != MPI_SUCCESS)
+            return self->done[i];
+    return -1;
+}
+
+/* One exchange: waits until all messages are through. */
+static void wait_all(struct engine_collective *self)
+{
+    struct idle idle = {0};
+    int left = self->count, done = 0;
+
+    while (left > 0) {
+        int rc = MPI_Testsome(self->count, self->requests, &done, self->done, self->statuses);
+
+        if (rc != MPI_SUCCESS)
+            wait_for_end(self, failed_of(self, done));
+        if (done > 0) {
+            left -= done;
+            idle = (struct idle){0};
+            mpiio_progress_note(self->page);
+        } else {
+            wait_more(self, &idle);
+        }
+    }
+    self->count = 0;
+}
+
+void engine_collective_max(struct engine_collective *self, int64_t *values, int count)
+{
+    int64_t others[MAX_VALUES], sent[MAX_VALUES];
+    size_t length = (size_t)count * sizeof(*values);
+
+    /* Each knows the largest of twice as many nodes after each step; some may count twice. */
+    for (int64_t reach = 1; reach < self->nodes; reach *= 2) {
+        memcpy(sent, values, length);
+        mpiio_progress_step(self->page);
+        receive(self, others, length, (int)((self->node - reach + self->nodes) % self->nodes));
+        send(self, sent, length, (int)((self->node + reach) % self->nodes));
+        wait_all(self);
+        for (int i = 0; i < count; i++)
+            values[i] = others[i] > values[i] ? others[i] : values[i];
+    }
+}
+
+int engine_collective_error(struct engine_collective *self, int error)
+{
+    int64_t worst = -(int64_t)error;
+
+    engine_collective_max(self, &worst, 1);
+    return (int)-worst;
+}
+
+static char *part_of(const struct engine_parts *parts, int node, size_t size)
+{
+    return (char *)parts->bytes + (size_t)parts->starts[node] * size;
+}
+
+void engine_collective_exchange(struct engine_collective *self, const struct engine_parts *out,
+                                const struct engine_parts *in, size_t size)
+{
+    int nodes = self->nodes, node = self->node;
+
+    mpiio_progress_step(self->page);
+    for (int i = 1; i < nodes; i++) {
+        int from = (node - i + nodes) % nodes;
+
+        receive(self, part_of(in, from, size), (size_t)in->counts[from] * size, from);
+    }
+    for (int i = 1; i < nodes; i++) {
+        int to = (node + i) % nodes;
+
+        send(self, part_of(out, to, size), (size_t)out->counts[to] * size, to);
+    }
+    memcpy(part_of(in, node, size), part_of(out, node, size), (size_t)out->counts[node] * size);
+    wait_all(self);
+}
+
+/* Copies those of ints whose place has the bit reach, or back. How many they are. */
+static int gather(int *packed, int *ints, int nodes, int reach, bool back)
+{
+    int count = 0;
+
+    for (int i = reach; i < nodes; i++) {
+        if ((i & reach) == 0)
+            continue;
+        if (back)
+            ints[i] = packed[count++];
+        else
+            packed[count++] = ints[i];
+    }
+    return count;
+}
+
+/* Bruck's: an int for the node i further goes there by the bits of i. */
+void engine_collective_transpose(struct engine_collective *self, const int *out, int *in)
+{
+    int nodes = self->nodes, node = self->node;
+    int *ints = calloc((size_t)nodes * 3, sizeof(*ints));
+    int *sent = ints + nodes, *received = sent + nodes;
+
+    if (ints == NULL)
+        abort();
+    for (int i = 0; i < nodes; i++)
+        ints[i] = out[(node + i) % nodes];
+    for (int reach = 1; reach < nodes; reach *= 2) {
+        size_t length = (size_t)gather(sent, ints, nodes, reach, false) * sizeof(*ints);
+
+        mpiio_progress_step(self->page);
+        receive(self, received, length, (node - reach + nodes) % nodes);
+        send(self, sent, length, (node + reach) % nodes);
+        wait_all(self);
+        gather(received, ints, nodes, reach, true);
+    }
+    for (int i = 0; i < nodes; i++)
+        in[i] = ints[(node - i + nodes) % nodes];
+    free(ints);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ENGINE_COLLECTIVE_H
+#define ENGINE_COLLECTIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mpi.h>
+
+#include "progress.h"
+
+/*
+ * What the engines exchange in an epoch. MPI's own collective calls tell nobody whom they wait for,
+ * and use a processor while they do. These are made of messages between two nodes each: who waits
+ * is seen in the memory shared with the daemon (progress.h), and sleeps, ever longer up to a
+ * millisecond. All are collective. A node that is not reached is waited for until the daemon, which
+ * finds out with the others, ends this process: so nothing is returned.
+ */
+struct engine_collective {
+    MPI_Comm comm; /* of these messages alone */
+    int node, nodes;
+    struct mpiio_progress_page *page; /* borrowed */
+    MPI_Request *requests;
+    int *peers; /* of each: the node, or that node negated less one where it is sent to */
+    int *done;  /* and statuses: of MPI_Testsome */
+    MPI_Status *statuses;
+    int count, room;
+    int failed; /* the message that could not be sent or received; -1: none */
+};
+
+/* Aborts where there is no memory: such a node cannot take part, nor tell anybody. */
+void engine_collective_init(struct engine_collective *self, MPI_Comm comm,
+                            struct mpiio_progress_page *page);
+void engine_collective_free(struct engine_collective *self);
+
+/* Makes each of count values, 4 at most, the largest of all nodes'. */
+void engine_collective_max(struct engine_collective *self, int64_t *values, int count);
+
+/* The worst of the nodes' errors, each 0 or a negative errno. */
+int engine_collective_error(struct engine_collective *self, int error);
+
+/* Parts of a buffer, one of each node: counts and starts are in units of the same size. */
+struct engine_parts {
+    void *bytes;
+    const int *counts, *starts;
+};
+
+/* Sends each node its part of out, and gets its part of in from each; size: of a unit, in bytes. */
+void engine_collective_exchange(struct engine_collective *self, const struct engine_parts *out,
+                                const struct engine_parts *in, size_t size);
+
+/* Sends each node its one of ints, and gets one of each. Takes log2(nodes) steps. */
+void engine_collective_transpose(struct engine_collective *self, const int *out, int *in);
+
+#endif
