@@ -46,13 +46,18 @@ static void leave_manager(int connection)
         tell_manager(connection, "cmd=finalize\n");
 }
 
+void engine_leave_soon(int status)
+{
+    exit_status = status;
+    signal(SIGALRM, exit_now);
+    alarm(PATIENCE);
+}
+
 void engine_leave(int status)
 {
     const char *connection = getenv("PMI_FD");
 
-    exit_status = status;
-    signal(SIGALRM, exit_now);
-    alarm(PATIENCE);
+    engine_leave_soon(status);
     MPI_Barrier(MPI_COMM_WORLD);
     fflush(NULL);
     if (connection != NULL)

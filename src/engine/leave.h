@@ -11,4 +11,10 @@
  */
 _Noreturn void engine_leave(int status);
 
+/*
+ * What follows is the end: this process ends with that status within ten seconds, whatever it waits
+ * for. To be called before collective calls of MPI that some may not come to, or not be reached in.
+ */
+void engine_leave_soon(int status);
+
 #endif

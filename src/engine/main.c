@@ -89,6 +89,7 @@ static int live(struct engine *engine)
         fflush(stdout);
     }
     serve(engine);
+    engine_leave_soon(0);
     engine_stop(engine);
     return 0;
 }
