@@ -15,11 +15,10 @@
 #include "../src/core/proof.h"
 #include "../src/core/descriptors.h"
 #include "operations.h"
+#include "watch.h"
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
-/* An engine that is at work is looked at so often, in ms. */
-#define WATCH_INTERVAL 1000
 /*
  * Descriptors that node 0 may need beside a connection to each other node: its files, and 64
  * connections that have not joined yet.
@@ -79,6 +78,8 @@ void fs_cluster_free(struct fs_cluster *cluster)
     mpiio_channel_free(cluster->channel);
     if (cluster->engine >= 0)
         close(cluster->engine);
+    if (cluster->none.count > 0)
+        mpiio_slots_destroy(&cluster->none);
     free(cluster->hints);
     free(cluster->blocks);
     free(cluster->errors);
@@ -96,6 +97,13 @@ static void raise_flag(struct fs_cluster *cluster, bool *flag)
 }
 
 /* What the other daemons have to say. */
+
+static void on_progress(void *data, struct mpiio_progress *progress)
+{
+    struct fs_session *session = data;
+
+    fs_watch_progress(&session->cluster, progress);
+}
 
 static void on_log(void *data, const char *line)
 {
@@ -118,16 +126,6 @@ static void on_finished(void *data, uint64_t epoch, bool sync, int status)
     fs_flusher_end(&session->flusher, epoch, sync, status);
 }
 
-/* When this returns it does not write to the file any more. */
-static void kill_engine(const struct fs_cluster *cluster)
-{
-    struct pollfd gone = {.fd = cluster->engine, .events = POLLIN};
-
-    pidfd_send_signal(cluster->engine, SIGKILL, NULL, 0);
-    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
-        continue;
-}
-
 /* Until all are ready the engines have nothing to store, but are still to say why one is not. */
 static void on_degraded(void *data, int node, const char *host, const char *why)
 {
@@ -141,7 +139,7 @@ static void on_degraded(void *data, int node, const char *host, const char *why)
     started = cluster->started;
     pthread_mutex_unlock(&cluster->lock);
     if (started)
-        kill_engine(cluster);
+        fs_watch_kill(cluster);
 }
 
 static void on_start(struct fs_cluster *cluster)
@@ -153,7 +151,7 @@ static void on_start(struct fs_cluster *cluster)
     degraded = cluster->degraded;
     pthread_mutex_unlock(&cluster->lock);
     if (degraded)
-        kill_engine(cluster);
+        fs_watch_kill(cluster);
 }
 
 static void on_alone(void *data)
@@ -179,6 +177,7 @@ static const struct mpiio_peers_events peers_events = {
     .log = on_log,
     .on_epoch = on_epoch,
     .on_finished = on_finished,
+    .progress = on_progress,
     .on_prepare = fs_atomic_on_prepare,
     .on_settled = fs_atomic_on_settled,
     .on_unmount = fs_control_on_unmount,
@@ -281,19 +280,19 @@ static int say_hello(struct fs_session *session, const char *address)
                                             .store = session->options->store,
                                             .address = address,
                                             .spec = hash_spec(session->spec)}};
-    struct mpiio_slots none;
+    const struct mpiio_slots *slots = &session->cluster.none;
     int failed = 0;
 
     fill_hints(session->spec, &hello.hello.hints);
-    if (session->back == NULL)
-        failed = mpiio_slots_create(&none, 1);
+    if (session->back != NULL)
+        slots = mpiio_back_slots(session->back);
+    else
+        failed = mpiio_slots_create(&session->cluster.none, 1);
     if (failed != 0)
         return failed;
-    hello.hello.memory = session->back != NULL ? mpiio_back_slots(session->back)->fd : none.fd;
-    failed = mpiio_channel_send(session->cluster.channel, &hello);
-    if (session->back == NULL)
-        mpiio_slots_destroy(&none);
-    return failed;
+    session->cluster.progress = mpiio_slots_progress(slots);
+    hello.hello.memory = slots->fd;
+    return mpiio_channel_send(session->cluster.channel, &hello);
 }
 
 /* For all that can be dirty at once: no epoch needs to ask for memory. */
@@ -412,47 +411,6 @@ uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_coun
     return epochs;
 }
 
-/* True where the engine's process is stopped, as by SIGSTOP. */
-static bool is_stopped(const struct fs_cluster *cluster)
-{
-    char path[64], text[512] = "";
-    const char *state;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)cluster->engine_pid);
-    file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    if (fgets(text, sizeof(text), file) == NULL)
-        text[0] = '\0';
-    fclose(file);
-    state = strrchr(text, ')');
-    return state != NULL && (state[2] == 'T' || state[2] == 't');
-}
-
-/*
- * Waits until the engine has something to say. -ETIMEDOUT: it was stopped for as long as makes a
- * silent node a dead one; its daemon is alive and well, so nobody else would notice.
- */
-static int await_engine(struct fs_session *session)
-{
-    struct fs_cluster *cluster = &session->cluster;
-    struct pollfd file = {.fd = mpiio_channel_fd(cluster->channel), .events = POLLIN};
-    int stopped = 0;
-
-    for (;;) {
-        int changed = poll(&file, 1, WATCH_INTERVAL);
-
-        if (changed > 0)
-            return 0;
-        if (changed < 0 && errno != EINTR)
-            return -errno;
-        stopped = changed == 0 && is_stopped(cluster) ? stopped + WATCH_INTERVAL : 0;
-        if (stopped >= session->options->peer_timeout)
-            return -ETIMEDOUT;
-    }
-}
-
 /* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
  */
 static int exchange(struct fs_session *session, const struct mpiio_message_run *run,
@@ -463,7 +421,7 @@ static int exchange(struct fs_session *session, const struct mpiio_message_run *
     int failed = mpiio_channel_send_run(cluster->channel, run, blocks);
 
     if (failed == 0)
-        failed = await_engine(session);
+        failed = fs_watch_await(cluster, session->options->peer_timeout);
     if (failed == 0)
         failed = mpiio_channel_receive(cluster->channel, &message);
     if (failed == 0 && (message.type != MPIIO_MESSAGE_RESULT ||

@@ -9,6 +9,7 @@
 
 #include "../src/core/message.h"
 #include "../src/core/peers.h"
+#include "../src/core/slots.h"
 
 struct fs_session;
 
@@ -19,10 +20,12 @@ struct fs_session;
  */
 struct fs_cluster {
     int node, nodes;
-    struct mpiio_channel *channel;  /* to the engine; NULL: there is none */
-    int engine;                     /* its process, a pidfd; -1: none */
-    pid_t engine_pid;               /* its number */
-    struct mpiio_peers *peers;      /* NULL: not met yet */
+    struct mpiio_channel *channel; /* to the engine; NULL: there is none */
+    int engine;                    /* its process, a pidfd; -1: none */
+    pid_t engine_pid;              /* its number */
+    struct mpiio_peers *peers;     /* NULL: not met yet */
+    struct mpiio_slots none;       /* what is shared with the engine where nothing is dirty ever */
+    const struct mpiio_progress_page *progress; /* in what is shared; the engine's */
     struct mpiio_run_block *blocks; /* what is handed in, and what became of it; the flusher's */
     int32_t *errors;
 

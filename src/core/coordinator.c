@@ -68,6 +68,7 @@ static void begin_epoch(struct mpiio_peers *peers)
     self->epoch.number++;
     self->epoch_sync = self->wanted_sync;
     self->wanted = self->wanted_sync = false;
+    self->moved = mpiio_clock();
     expect(peers, &self->epoch, MPIIO_AWAIT_EPOCH);
     broadcast(peers, &(struct mpiio_frame){.type = MPIIO_EPOCH,
                                            .number = self->epoch.number,
@@ -87,14 +88,30 @@ static void on_done(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t
 {
     struct mpiio_coordinator *self = &peers->coordinator;
 
-    if (number != self->epoch.number || !answer(&self->epoch, peer, MPIIO_AWAIT_EPOCH, status) ||
-        self->epoch.missing != 0)
+    if (number != self->epoch.number || !answer(&self->epoch, peer, MPIIO_AWAIT_EPOCH, status))
+        return;
+    self->moved = mpiio_clock();
+    if (self->epoch.missing != 0)
         return;
     broadcast(peers, &(struct mpiio_frame){.type = MPIIO_FINISHED,
                                            .number = number,
                                            .flag = self->epoch_sync,
                                            .status = self->epoch.status});
     begin_epoch(peers);
+}
+
+/* A node's engine has come further, or does something else than to wait for others. */
+static void on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                        const struct mpiio_frame *frame)
+{
+    bool known = peer->stall_epoch == frame->number;
+
+    if (frame->number != peers->coordinator.epoch.number)
+        return;
+    if (!known || !frame->progress.waiting || frame->progress.count != peer->stall.progress.count)
+        peers->coordinator.moved = mpiio_clock();
+    peer->stall_epoch = frame->number;
+    peer->stall.progress = frame->progress;
 }
 
 /* Changes: prepared by all, then settled one way or the other by all, then the next one's turn. */
@@ -380,6 +397,52 @@ static void on_engine_lost(struct mpiio_peers *peers, struct mpiio_peer *peer,
     expect(peers, &peers->coordinator.fenced, MPIIO_AWAIT_FENCED);
 }
 
+/* What a node has said of its engine, for mpiio_stall_describe. */
+static const struct mpiio_stall_node *stall_node(void *data, int i)
+{
+    struct mpiio_peers *peers = data;
+    struct mpiio_peer *peer = peers->peer[i];
+
+    peer->stall.host = peer->host;
+    peer->stall.over = (peer->awaited & MPIIO_AWAIT_EPOCH) == 0;
+    return &peer->stall;
+}
+
+/* All that are not through with the epoch have said that they wait, and for whom. */
+static bool all_wait(const struct mpiio_peers *peers)
+{
+    uint64_t epoch = peers->coordinator.epoch.number;
+
+    for (int i = 0; i < peers->peers; i++) {
+        const struct mpiio_peer *peer = peers->peer[i];
+
+        if ((peer->awaited & MPIIO_AWAIT_EPOCH) != 0 &&
+            (peer->stall_epoch != epoch || !peer->stall.progress.waiting))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Ends an epoch that does not come further. Nobody is dead: but those who do not reach each other
+ * cannot store together.
+ */
+static void end_stall(struct mpiio_peers *peers, int64_t now)
+{
+    struct mpiio_coordinator *self = &peers->coordinator;
+    int64_t since = self->moved > peers->attentive ? self->moved : peers->attentive;
+    char who[MPIIO_STALL_TEXT], why[sizeof(peers->status.why)];
+    int node;
+
+    if (self->epoch.missing == 0 || now - since <= peers->timeout || !all_wait(peers))
+        return;
+    node = mpiio_stall_describe(stall_node, peers, peers->peers, who, sizeof(who));
+    snprintf(why, sizeof(why), "a flush has not come further for %.1f s: %s",
+             (double)(now - since) / 1000, who);
+    degrade(peers, peers->peer[node < 0 ? 0 : node], why);
+    expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
+}
+
 void mpiio_coordinator_tick(struct mpiio_peers *peers, int64_t now)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
@@ -387,6 +450,8 @@ void mpiio_coordinator_tick(struct mpiio_peers *peers, int64_t now)
     if (peers->status.state == MPIIO_PEERS_TOGETHER && self->change.missing != 0 &&
         !self->settling && now >= self->change_expires)
         settle_change(peers, -ETIMEDOUT);
+    if (peers->status.state == MPIIO_PEERS_TOGETHER)
+        end_stall(peers, now);
     try_to_go(peers, now);
 }
 
@@ -417,6 +482,9 @@ static void work(struct mpiio_peers *peers, struct mpiio_peer *peer,
         break;
     case MPIIO_DONE:
         on_done(peers, peer, frame->number, frame->status);
+        break;
+    case MPIIO_PROGRESS:
+        on_progress(peers, peer, frame);
         break;
     case MPIIO_CHANGE:
         on_change(peers, peer, frame);

@@ -8,18 +8,22 @@
 
 /*
  * The fields of each type in their order: e number, p proof, n node, m nodes, t time, s status,
- * f flag, c nonce, h host, x text. One table for both ways.
+ * f flag, c nonce, h host, x text, g progress. One table for both ways.
  */
 static const char *const fields_of[MPIIO_FRAME_TYPES] = {
-    [MPIIO_HELLO] = "ec",   [MPIIO_JOIN] = "enmcph",    [MPIIO_WELCOME] = "pth",
-    [MPIIO_REFUSED] = "s",  [MPIIO_BEAT] = "",          [MPIIO_ASK] = "f",
-    [MPIIO_DONE] = "es",    [MPIIO_CHANGE] = "eft",     [MPIIO_VOTE] = "es",
-    [MPIIO_SETTLED] = "e",  [MPIIO_UNMOUNT_ALL] = "ef", [MPIIO_UNMOUNTED] = "sx",
-    [MPIIO_GOODBYE] = "",   [MPIIO_ENGINE_LOST] = "x",  [MPIIO_FENCED] = "",
-    [MPIIO_READY] = "",     [MPIIO_EPOCH] = "ef",       [MPIIO_FINISHED] = "efs",
-    [MPIIO_PREPARE] = "ef", [MPIIO_SETTLE] = "ef",      [MPIIO_RESULT] = "esx",
-    [MPIIO_UNMOUNT] = "f",  [MPIIO_END] = "",           [MPIIO_DEGRADED] = "nhx",
-    [MPIIO_GO] = "",
+    [MPIIO_HELLO] = "ec",       [MPIIO_JOIN] = "enmcph",
+    [MPIIO_WELCOME] = "pth",    [MPIIO_REFUSED] = "s",
+    [MPIIO_BEAT] = "",          [MPIIO_ASK] = "f",
+    [MPIIO_DONE] = "es",        [MPIIO_CHANGE] = "eft",
+    [MPIIO_VOTE] = "es",        [MPIIO_SETTLED] = "e",
+    [MPIIO_UNMOUNT_ALL] = "ef", [MPIIO_UNMOUNTED] = "sx",
+    [MPIIO_GOODBYE] = "",       [MPIIO_ENGINE_LOST] = "x",
+    [MPIIO_PROGRESS] = "eg",    [MPIIO_FENCED] = "",
+    [MPIIO_READY] = "",         [MPIIO_EPOCH] = "ef",
+    [MPIIO_FINISHED] = "efs",   [MPIIO_PREPARE] = "ef",
+    [MPIIO_SETTLE] = "ef",      [MPIIO_RESULT] = "esx",
+    [MPIIO_UNMOUNT] = "f",      [MPIIO_END] = "",
+    [MPIIO_DEGRADED] = "nhx",   [MPIIO_GO] = "",
 };
 
 static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
@@ -43,6 +47,22 @@ static uint8_t *put64(uint8_t *at, uint64_t value)
     return put(at, &ordered, sizeof(ordered));
 }
 
+static uint8_t *put_nodes(uint8_t *at, const uint32_t *nodes, uint32_t count)
+{
+    *at++ = (uint8_t)count;
+    for (uint32_t i = 0; i < count; i++)
+        at = put32(at, nodes[i]);
+    return at;
+}
+
+static uint8_t *put_progress(uint8_t *at, const struct mpiio_progress *progress)
+{
+    at = put64(put64(at, progress->count), progress->step);
+    *at++ = progress->waiting;
+    at = put_nodes(at, progress->from, progress->from_count);
+    return put_nodes(at, progress->to, progress->to_count);
+}
+
 static uint8_t *put_field(uint8_t *at, const struct mpiio_frame *frame, char field)
 {
     size_t length = strlen(frame->host);
@@ -63,6 +83,8 @@ static uint8_t *put_field(uint8_t *at, const struct mpiio_frame *frame, char fie
     case 'f':
         *at = frame->flag;
         return at + 1;
+    case 'g':
+        return put_progress(at, &frame->progress);
     case 'c':
         return put(at, frame->nonce, MPIIO_NONCE_BYTES);
     case 'h':
@@ -159,6 +181,28 @@ static void take_text(struct rest *rest, struct mpiio_frame *frame)
     frame->text = (const char *)take(rest, frame->text_size);
 }
 
+static uint32_t take_nodes(struct rest *rest, uint32_t *nodes)
+{
+    uint32_t count = *take(rest, 1);
+
+    if (count > MPIIO_PROGRESS_NODES) {
+        rest->wrong = true;
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i] = take32(rest, INT32_MAX);
+    return count;
+}
+
+static void take_progress(struct rest *rest, struct mpiio_progress *progress)
+{
+    progress->count = take64(rest);
+    progress->step = take64(rest);
+    progress->waiting = take_flag(rest);
+    progress->from_count = take_nodes(rest, progress->from);
+    progress->to_count = take_nodes(rest, progress->to);
+}
+
 static void take_field(struct rest *rest, struct mpiio_frame *frame, char field)
 {
     switch (field) {
@@ -183,6 +227,9 @@ static void take_field(struct rest *rest, struct mpiio_frame *frame, char field)
         break;
     case 'f':
         frame->flag = take_flag(rest);
+        break;
+    case 'g':
+        take_progress(rest, &frame->progress);
         break;
     case 'c':
         memcpy(frame->nonce, take(rest, MPIIO_NONCE_BYTES), MPIIO_NONCE_BYTES);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "progress.h"
 #include "proof.h"
 
 /*
@@ -20,7 +21,7 @@
 #define MPIIO_TEXT_MAX   (MPIIO_FRAME_MAX - 1024)
 
 /* "MPIO" and the version of all that follows: daemons of two versions refuse each other. */
-#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000001)
+#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000002)
 
 enum mpiio_frame_type {
     /* The greeting: the coordinator asks, the member joins, and is taken or not. */
@@ -41,6 +42,7 @@ enum mpiio_frame_type {
     MPIIO_UNMOUNTED,   /* status, text: what is unsaved */
     MPIIO_GOODBYE,     /* the sender is unmounted, and stays */
     MPIIO_ENGINE_LOST, /* text: why */
+    MPIIO_PROGRESS,    /* number: the epoch; progress: of the sender's engine in it */
     MPIIO_FENCED,      /* the sender's engine is gone */
 
     /* From the coordinator. */
@@ -66,6 +68,7 @@ struct mpiio_frame {
     uint32_t time;        /* ms, at most INT32_MAX */
     int32_t status;       /* 0 or a negative errno, -4095 at least */
     bool flag;
+    struct mpiio_progress progress;
     uint8_t nonce[MPIIO_NONCE_BYTES];
     char host[MPIIO_HOST_MAX + 1]; /* not empty, printable ASCII */
     const char *text;              /* borrowed, not terminated */

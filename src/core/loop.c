@@ -167,6 +167,7 @@ static void beat(struct mpiio_peers *peers, int64_t now)
     if (now < peers->beat)
         return;
     peers->beat = now + peers->interval;
+    mpiio_member_beat(peers);
     for (int i = 0; i < peers->peers; i++) {
         struct mpiio_peer *peer = peers->peer[i];
 

@@ -54,8 +54,19 @@ void mpiio_member_tick(struct mpiio_peers *peers, int64_t now)
         peers->leaving = MPIIO_PEERS_ALONE;
 }
 
+void mpiio_member_beat(struct mpiio_peers *peers)
+{
+    struct mpiio_frame frame = {.type = MPIIO_PROGRESS, .number = peers->member.epoch};
+
+    if (frame.number == 0 || peers->member.degraded)
+        return;
+    peers->events.progress(peers->data, &frame.progress);
+    mpiio_peers_tell(peers, &frame);
+}
+
 static void on_epoch(struct mpiio_peers *peers, const struct mpiio_frame *frame)
 {
+    peers->member.epoch = frame->number;
     /* Before the event: a request made from now on may already be too late for this epoch. */
     pthread_mutex_lock(&peers->lock);
     peers->status.begun = frame->number;
@@ -66,6 +77,7 @@ static void on_epoch(struct mpiio_peers *peers, const struct mpiio_frame *frame)
 
 static void on_finished(struct mpiio_peers *peers, const struct mpiio_frame *frame)
 {
+    peers->member.epoch = 0;
     pthread_mutex_lock(&peers->lock);
     peers->status.finished = frame->number;
     if (frame->flag)

@@ -5,13 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "progress.h"
 #include "proof.h"
 
 /*
  * The daemons of the nodes of one mount, which agree on when to flush, on changes, on the end, and
  * on who is dead: over TCP connections of their own, a star around node 0, the coordinator. Dead is
  * whose connection ends, or who is silent for peer_timeout; one's own absence (a stopped
- * process) is not counted as the others' silence. Once a node is dead, or an engine, nobody goes on
+ * process) is not counted as the others' silence. An epoch in which no engine comes further for
+ * peer_timeout, while all that are not through with it wait for each other, ends, too: some do not
+ * reach each other, though all reach node 0. Once a node is dead, or an engine, nobody goes on
  * together: every daemon kills its engine, and when all have, or after a bounded time, goes
  * on alone.
  *
@@ -43,6 +46,13 @@ struct mpiio_peers_events {
     void (*on_epoch)(void *data, uint64_t epoch, bool sync);
     /* All nodes are through with it. status: 0, or that of the first node that failed. */
     void (*on_finished)(void *data, uint64_t epoch, bool sync, int status);
+
+    /*
+     * How far this node's engine has come in the epoch that is under way: asked for once in a
+     * heartbeat from on_epoch until it is done. One that cannot go on for a reason that is seen
+     * here does not count as waiting for others.
+     */
+    void (*progress)(void *data, struct mpiio_progress *progress);
 
     /*
      * Atomicity is to be value: mpiio_peers_vote is due with 0 or a negative errno. From a vote of
@@ -95,7 +105,7 @@ struct mpiio_peers_status {
     enum mpiio_peers_state state;
     uint64_t begun, finished, finished_sync; /* last epochs; 0: none */
     int dead;                                /* who died first, -1: nobody */
-    char dead_host[256], why[256];           /* of that node; why it is taken for dead */
+    char dead_host[256], why[512];           /* of that node; why it is taken for dead */
 };
 
 /* A connection: at node 0 one to each other node, elsewhere the one to node 0. */

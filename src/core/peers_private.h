@@ -6,6 +6,7 @@
 
 #include "link.h"
 #include "peers.h"
+#include "stall.h"
 
 /* A member that the coordinator waits for an answer of, by what the answer is to. */
 enum mpiio_awaited {
@@ -25,6 +26,9 @@ struct mpiio_peer {
     uint8_t nonce[MPIIO_NONCE_BYTES]; /* what a connection was asked */
     int64_t expires;                  /* when one that has not joined is dropped */
     struct mpiio_peer *next;          /* in the list of those */
+
+    struct mpiio_stall_node stall; /* what it has said of its engine last */
+    uint64_t stall_epoch;          /* in this epoch; 0: nothing yet */
 
     unsigned int awaited; /* a set of mpiio_awaited */
     bool wants_change;    /* it asked for a change that was not begun yet */
@@ -52,6 +56,7 @@ struct mpiio_coordinator {
     bool waiting;               /* some connections are not accepted yet, for want of room */
 
     bool epoch_sync;
+    int64_t moved;            /* when the epoch came further last */
     bool wanted, wanted_sync; /* of the next epoch */
     bool settling;            /* all know the outcome of change, but not all have answered */
     bool force;               /* of unmount */
@@ -68,6 +73,7 @@ struct mpiio_coordinator {
 /* What each node does with what the coordinator says. For the thread. */
 struct mpiio_member {
     bool degraded;   /* on_degraded was called */
+    uint64_t epoch;  /* that this node is not through with, as far as it was told; or 0 */
     uint64_t change; /* that was prepared and is not settled, or 0 */
     bool change_value;
     int64_t go_before; /* when it goes on alone without being told to; 0: not yet */
@@ -203,5 +209,8 @@ int mpiio_member_receive(struct mpiio_peers *peers, struct mpiio_queue *queue, b
 void mpiio_member_lost(struct mpiio_peers *peers, const char *why);
 
 void mpiio_member_tick(struct mpiio_peers *peers, int64_t now);
+
+/* With each heartbeat: says how far the engine has come. */
+void mpiio_member_beat(struct mpiio_peers *peers);
 
 #endif

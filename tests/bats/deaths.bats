@@ -6,41 +6,17 @@
 
 load helper
 load cluster
+load survivors
 
 # With MPIIO_DEATHS each kind of death has so many runs. MPI's processes do not sleep while they wait
 # for each other: with many clusters on two processors, nobody has his turn within seconds.
 runs=${MPIIO_DEATHS:-3}
 at_once=3
 
-# state NODE: what the mount says of itself.
-state() {
-    timeout 5 getfattr --absolute-names --only-values -n user.mpiio.state "$tmp/at/$1" 2>/dev/null
-}
-
-# comes_to STATE SECONDS NODE...: true once all these say so.
-comes_to() {
-    local wanted=$1 end=$((SECONDS + $2)) node
-    shift 2
-    for node in "$@"; do
-        until [ "$(state "$node")" = "$wanted" ]; do
-            if [ $SECONDS -ge $end ]; then
-                echo "node $node: $(state "$node"), not $wanted"
-                return 1
-            fi
-            sleep 0.05
-        done
-    done
-}
-
 # signal SIGNAL HOST [NAME]: to its processes, or those of a program.
 signal() {
     # shellcheck disable=SC2046 # a list
     as_root kill "-$1" $(of_host "$2" "${3:-}")
-}
-
-# Half a second to a second and a half.
-a_moment() {
-    sleep "$((RANDOM % 2)).$((RANDOM % 5 + 5))"
 }
 
 # What happens to $victim; sets survivors where not all are, and stays where all stay together.
@@ -68,21 +44,6 @@ happen() {
     esac
 }
 
-# Waits for the writers of the nodes, which must not have waited too long themselves.
-join_writers() {
-    local node slowest
-    for node in "$@"; do
-        if ! timeout $((timeout + 15)) tail -q --pid="${writers[node]}" -f /dev/null; then
-            echo "the writer of node $node hangs"
-            return 1
-        fi
-        slowest=$(sed -n 's/^slowest //p' "log$node")
-        echo "node $node: slowest call $slowest s; $(grep error "log$node" || echo no error)"
-        [ "${slowest%.*}" -lt $((timeout + 5)) ] || return 1
-        ! grep error "log$node" || return 1
-    done
-}
-
 # After it has ended, alone or together.
 unmount_nodes() {
     local node
@@ -105,6 +66,7 @@ unmount_nodes() {
 
 # run_death KIND SEED: in a folder of its own, and a shell of its own.
 run_death() {
+    # shellcheck disable=SC2034 # of start_writer
     local kind=$1 timeout=2 victim node stays='' survivors=(0 1 2) others writers=()
     tmp=$tmp/$1$2
     mkdir "$tmp"
@@ -123,8 +85,7 @@ run_death() {
     timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
         x.json -o "peer_timeout=$timeout,log=$tmp/log" || return
     for node in 0 1 2; do
-        "$top/tests/cluster/writer.py" write "at/$node/rank$node" "log$node" "$node" "$2" stop &
-        writers[node]=$!
+        start_writer "$node" "$2"
     done
     a_moment
     happen "$kind"

@@ -43,6 +43,8 @@ struct node {
     int unmount;        /* how unmounting ends */
     bool stop_in_event; /* calls mpiio_peers_stop when all is over */
 
+    struct mpiio_progress progress; /* of its engine; lock: the cluster's */
+
     /* What it was told; lock: the cluster's. */
     uint64_t begun, finished, finished_sync;
     int status; /* of the last epoch that is finished */
@@ -53,7 +55,7 @@ struct node {
     int unmounts;
     bool ended, degraded, alone;
     int dead;
-    char dead_host[256], why[256];
+    char dead_host[256], why[512];
 };
 
 struct cluster {
@@ -123,6 +125,15 @@ static inline void on_finished(void *data, uint64_t epoch, bool sync, int status
         node->stored_sync = node->stored;
     }
     note_change(node);
+}
+
+static inline void on_progress(void *data, struct mpiio_progress *progress)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    *progress = node->progress;
+    pthread_mutex_unlock(&node->cluster->lock);
 }
 
 static inline void on_prepare(void *data, uint64_t change, bool value)
@@ -232,6 +243,7 @@ static inline struct mpiio_peers_options make_options(struct node *node, int nod
         .events = {.log = ignore_log,
                    .on_epoch = on_epoch,
                    .on_finished = on_finished,
+                   .progress = on_progress,
                    .on_prepare = on_prepare,
                    .on_settled = on_settled,
                    .on_unmount = on_unmount,

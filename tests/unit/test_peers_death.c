@@ -124,6 +124,12 @@ static int child_start(struct daemon *daemon, int in, struct mpiio_peers_options
     return 0;
 }
 
+static void child_progress(void *data, struct mpiio_progress *progress)
+{
+    (void)data;
+    *progress = (struct mpiio_progress){0};
+}
+
 static void child_main(int number, int nodes, int timeout, int in, int out)
 {
     struct daemon daemon = {.out = out};
@@ -136,6 +142,7 @@ static void child_main(int number, int nodes, int timeout, int in, int out)
                                           .events = {.log = child_log,
                                                      .on_epoch = child_epoch,
                                                      .on_finished = child_finished,
+                                                     .progress = child_progress,
                                                      .on_prepare = child_prepare,
                                                      .on_settled = child_settled,
                                                      .on_unmount = child_unmount,

@@ -255,6 +255,96 @@ static void test_a_member_that_is_never_fenced(void **state)
     free_cluster(&cluster);
 }
 
+/* Says how far its engine has come in the first epoch. */
+static void say_progress(struct mpiio_link *link, uint64_t count, bool waiting)
+{
+    struct mpiio_frame frame = {.type = MPIIO_PROGRESS,
+                                .number = 1,
+                                .progress = {.count = count, .step = 3, .waiting = waiting}};
+
+    if (waiting)
+        frame.progress.from[frame.progress.from_count++] = 0;
+    mpiio_link_send(link, &frame);
+}
+
+/* An epoch is under way, and node 0's engine waits for that of node 1. */
+static void begin_stall(struct mpiio_link *link)
+{
+    struct node *node = &cluster.node[0];
+    struct mpiio_frame frame;
+    uint64_t after;
+
+    cluster_init(&cluster, 2);
+    node->hold_epochs = true;
+    node->progress = (struct mpiio_progress){
+        .count = 7, .step = 3, .waiting = true, .from_count = 1, .from = {1}};
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    join_as_liar(link);
+    hear(link, MPIIO_READY, &frame);
+    assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), 0);
+    assert_int_equal(mpiio_peers_request_flush(node->peers, false, &after), 0);
+    hear(link, MPIIO_EPOCH, &frame);
+    assert_int_equal(frame.number, 1);
+}
+
+static void end_stall(struct mpiio_link *link)
+{
+    mpiio_link_close(link);
+    AWAIT(&cluster, cluster.node[0].alone);
+    cluster.nodes = 1;
+    free_cluster(&cluster);
+}
+
+/* All wait, and nobody has come further for peer_timeout: both are told who does not hear whom. */
+static void test_an_epoch_that_does_not_end(void **state)
+{
+    struct mpiio_link link;
+    struct mpiio_frame frame;
+
+    (void)state;
+    begin_stall(&link);
+    for (int i = 0; i < 3; i++) {
+        say_progress(&link, 1, true);
+        set_clock_forward(&link, LONG_TIMEOUT / 4);
+    }
+    set_clock_forward(&link, LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
+    assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
+    atomic_fetch_add(&clock_ahead, 4 * BEAT_TIME);
+    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_BEAT});
+    hear(&link, MPIIO_DEGRADED, &frame);
+    assert_int_equal(frame.node, 0);
+    assert_non_null(strstr(frame.text, "node 0 (host0) and node 1 (liar) do not reach each other"));
+    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_FENCED});
+    hear(&link, MPIIO_GO, &frame);
+    AWAIT(&cluster, cluster.node[0].alone);
+    assert_non_null(strstr(cluster.node[0].why, "do not reach each other"));
+    end_stall(&link);
+}
+
+/* For six times as long, a node stores, or comes further, or says nothing: nothing happens. */
+static void test_an_epoch_that_takes_long(void **state)
+{
+    struct mpiio_link link;
+    struct mpiio_frame frame;
+
+    (void)state;
+    begin_stall(&link);
+    for (uint64_t i = 0; i < 24; i++) {
+        if (i < 8)
+            say_progress(&link, i, true); /* little by little */
+        else if (i < 16)
+            say_progress(&link, 8, false); /* in a store that takes its time */
+        set_clock_forward(&link, LONG_TIMEOUT / 4);
+    }
+    assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
+    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_DONE, .number = 1});
+    SET(&cluster.node[0], hold_epochs, false);
+    finish_part(&cluster.node[0], 1);
+    cluster.done[1]++;
+    hear(&link, MPIIO_FINISHED, &frame);
+    end_stall(&link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +352,8 @@ int main(void)
         cmocka_unit_test(test_a_member_that_leaves_without_a_word),
         cmocka_unit_test(test_a_coordinator_that_lies),
         cmocka_unit_test(test_a_member_that_is_never_fenced),
+        cmocka_unit_test(test_an_epoch_that_does_not_end),
+        cmocka_unit_test(test_an_epoch_that_takes_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

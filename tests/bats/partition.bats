@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Hosts that are all well, some of which do not reach each other, while all of them write: nothing
+# hangs, what was written is stored, and the log names who does not reach whom. A cell is the number
+# of hosts, the cuts, and when: before the first flush, during one, or after the last.
+#
+# A cut "1>2": nothing that host 1 sends arrives at host 2; "1-2": nor the other way.
+
+load helper
+load cluster
+load survivors
+
+# These are run always. With MPIIO_PARTITIONS=all, all that there are among three hosts, and as many
+# among four; with a list of cells, "3 1-2 during;4 1>2,3>2 before", those.
+cells=(
+    "3 1-2 during" "3 1>2 during" "3 1-2 before" "3 1-2 after"
+    "3 0>1 during" "3 0-1,1-2 during"
+    "4 1-2,2-3 during" "4 1>2,3>2 during" "4 1-2,0-3 before"
+)
+at_once=3
+
+# Every way of cutting hosts, in every direction, at every moment: for four, a sample.
+all_cells() {
+    local hosts=$1 edges=() i j mask cuts moment
+    for ((i = 0; i < hosts; i++)); do
+        for ((j = 0; j < hosts; j++)); do
+            [ $i -eq $j ] || edges+=("$i>$j")
+        done
+    done
+    for ((mask = 1; mask < 1 << ${#edges[@]}; mask++)); do
+        [ "$hosts" -eq 3 ] || [ $((RANDOM % 65)) -eq 0 ] || continue
+        cuts=
+        for i in "${!edges[@]}"; do
+            [ $((mask >> i & 1)) -eq 0 ] || cuts+=,${edges[i]}
+        done
+        for moment in before during after; do
+            echo "$hosts ${cuts#,} $moment"
+        done
+    done
+}
+
+# cut FROM TO: what FROM sends does not arrive any more.
+cut() {
+    at "node$1" ip route add blackhole "10.77.0.$(($2 + 1))"
+}
+
+# Cuts what $cuts says, in all directions as nearly at once as can be.
+cut_all() {
+    local one
+    for one in ${cuts//,/ }; do
+        cut "${one:0:1}" "${one:2:1}"
+        [ "${one:1:1}" = '>' ] || cut "${one:2:1}" "${one:0:1}"
+    done
+}
+
+heal() {
+    local i j
+    for ((i = 0; i < count; i++)); do
+        for ((j = 0; j < count; j++)); do
+            at "node$i" ip route del blackhole "10.77.0.$((j + 1))" 2>/dev/null || true
+        done
+    done
+}
+
+# The cuts, both ways, as a pattern for what may be said of two nodes.
+is_cut() {
+    [[ ,$cuts, == *,"$1"[-\>]"$2",* || ,$cuts, == *,"$2"[-\>]"$1",* ]]
+}
+
+# is_named LINE: it tells of nodes that do not reach each other, and of no others.
+is_named() {
+    local pairs a b
+    mapfile -t pairs < <(grep -oE 'node [0-9] \([a-z0-9]+\) (does not hear|and) node [0-9]' <<<"$1")
+    [ ${#pairs[@]} -gt 0 ] || return 1
+    for line in "${pairs[@]}"; do
+        a=${line:5:1} b=${line: -1}
+        is_cut "$a" "$b" || return 1
+    done
+}
+
+# Each node that has degraded has told why, once: who does not reach whom, as far as the engines
+# are concerned; or, where it is node 0 that is not reached, who is not heard.
+check_log() {
+    local lines line
+    mapfile -t lines < <(grep "degraded: node" log)
+    [ ${#lines[@]} -eq "$count" ] || return 1
+    for line in "${lines[@]}"; do
+        if [[ $line == *"does not come further"* || $line == *"has not come further"* ]]; then
+            is_named "$line" || return 1
+        else
+            [[ $cuts == *0* ]] || return 1
+        fi
+    done
+}
+
+unmount_cell() {
+    local node
+    for node in "${nodes[@]}"; do
+        if mountpoint -q "at/$node"; then
+            timeout -s KILL 60 mpiio-umount "$tmp/at/$node" || return
+        fi
+    done
+}
+
+# run_cell HOSTS CUTS MOMENT SEED: in a folder and a shell of its own.
+run_cell() {
+    # shellcheck disable=SC2034 # of start_writer
+    local count=$1 cuts=$2 moment=$3 timeout=2 nodes=() logs=() writers=() node
+    tmp=$tmp/cell$4
+    mkdir "$tmp"
+    cd "$tmp" || return
+    export tmp MPIIO_TEST=$tmp
+    trap 'umount_all; reap' EXIT
+    RANDOM=$4
+    for ((node = 0; node < count; node++)); do
+        nodes+=("$node")
+        logs+=("log$node")
+    done
+    make_hosts "$count"
+    : >x.dat
+    dealt x.dat "$count" 8 >x.json
+    timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
+        x.json -o "peer_timeout=$timeout,log=$tmp/log" || return
+    [ "$moment" != before ] || cut_all
+    for node in "${nodes[@]}"; do
+        start_writer "$node" "$4"
+    done
+    a_moment
+    [ "$moment" != during ] || cut_all
+    [ "$moment" = after ] || comes_to degraded $((timeout * 3 + 5)) "${nodes[@]}" || return
+    [ "$moment" = after ] || a_moment
+    touch stop
+    join_writers "${nodes[@]}" || return
+    [ "$moment" != after ] || cut_all
+    unmount_cell || return
+    cat log
+    nothing_left || return
+    heal
+    [ "$moment" = after ] || check_log || return
+    "$top/tests/cluster/writer.py" check x.dat "${logs[@]}"
+}
+
+@test "partition: hosts that do not reach each other degrade, name who, and lose nothing" {
+    local cell i failed=0 jobs=() seed=${MPIIO_SEED:-$RANDOM}
+    export hosts=''
+    case ${MPIIO_PARTITIONS:-} in
+    '') ;;
+    all) mapfile -t cells < <(all_cells 3 && all_cells 4) ;;
+    *) IFS=';' read -r -a cells <<<"$MPIIO_PARTITIONS" ;;
+    esac
+    for i in "${!cells[@]}"; do
+        read -r -a cell <<<"${cells[i]}"
+        [ "$i" -lt $at_once ] || wait "${jobs[i - at_once]}" || true
+        (run_cell "${cell[@]}" $((seed + i)) && touch "../ok$i") >"run$i" 2>&1 3>&- &
+        jobs[i]=$!
+    done
+    wait || true
+    for i in "${!cells[@]}"; do
+            echo "--- ${cells[i]}, MPIIO_SEED=$((seed + i)): $([ -e "ok$i" ] && echo ok || echo not ok)"
+        [ -e "ok$i" ] || failed=1
+        cat "run$i"
+    done
+    return $failed
+}
