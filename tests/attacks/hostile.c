@@ -8,6 +8,7 @@
  *   stats=FILE    .mpiio/stats.json has what FILE has
  *   endless       .mpiio/stats.json never ends
  *   value=TEXT    what each attribute user.mpiio.* of the root has
+ *   refuse        but user.mpiio.unmount, which is EBUSY
  *   hang=CALL     read, fsync or getxattr is never answered
  *   leave=TARGET  when stats.json is read it takes itself away; a symbolic link to TARGET stays
  *   log=FILE      a line for each call of those
@@ -38,6 +39,7 @@ static struct {
     size_t length;
     bool endless;
     const char *value;
+    bool refuse;
     const char *hang;
     const char *leave;
     FILE *log;
@@ -139,6 +141,8 @@ static int hostile_getxattr(const char *path, const char *name, char *value, siz
     if (strncmp(name, "user.mpiio.", strlen("user.mpiio.")) != 0 || hostile.value == NULL)
         return -ENODATA;
     enter("getxattr");
+    if (hostile.refuse && strcmp(name, "user.mpiio.unmount") == 0)
+        return -EBUSY;
     if (size == 0)
         return (int)length;
     if (size < length)
@@ -189,6 +193,8 @@ static void take_word(const char *word)
         hostile.endless = true;
     } else if (strncmp(word, "value=", 6) == 0) {
         hostile.value = value;
+    } else if (strcmp(word, "refuse") == 0) {
+        hostile.refuse = true;
     } else if (strncmp(word, "hang=", 5) == 0) {
         hostile.hang = value;
     } else if (strncmp(word, "leave=", 6) == 0) {

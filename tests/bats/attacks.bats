@@ -75,3 +75,126 @@ SHELL
     cmp s.dat before.dat
     cmp "$mnt/rank0" <(mpiio-view cat s.json -r 0)
 }
+
+# Everything of ours that looks into a mount of mallory's as root is under his number: nothing of it
+# is his. (Where it could not be seen at all, the test would show nothing.)
+@test "attacks: root's mpiio-umount gives the user who mounted neither terminal nor descriptors" {
+    folder_of mallory m
+    hostile_stats >stats.json
+    hostile "$tmp/m" stats="$tmp/stats.json" hang=fsync log=/dev/null
+    snooped on_terminal timeout 60 mpiio-umount -f "$tmp/m"
+    cat terminal loot
+    grep '^saw ' loot
+    run ! grep ': ' loot
+    nothing_left
+}
+
+@test "attacks: root's mpiio-umount does not follow what takes the place of the mount" {
+    local force
+    folder_of mallory m
+    mkdir system
+    as_root mount -t tmpfs tmpfs system
+    hostile_stats >stats.json
+    for force in '' -f; do
+        rm -f m/mnt
+        folder_of mallory m/mnt
+        hostile "$tmp/m/mnt" stats="$tmp/stats.json" leave="$tmp/system" log="$tmp/m/log"
+        timeout 60 mpiio-umount $force "$tmp/m/mnt" || true
+        is_mounted system
+        await as_root grep -qx left m/log
+        nothing_left
+    done
+}
+
+@test "attacks: root's mpiio-umount does not unmount what was mounted in the place of the mount" {
+    folder_of mallory m
+    folder_of mallory m/mnt
+    hostile_stats >stats.json
+    hostile "$tmp/m/mnt" stats="$tmp/stats.json" hang=fsync log="$tmp/m/log"
+    mpiio-umount "$tmp/m/mnt" 2>err 3>&- &
+    await as_root grep -qsx fsync m/log
+    as_mallory fusermount3 -uz "$tmp/m/mnt"
+    as_root mount -t tmpfs tmpfs m/mnt
+    as_root kill -KILL "$(marked hostile)"
+    wait $!
+    is_mounted m/mnt
+}
+
+@test "attacks: mpiio-umount -f kills no daemon but that of the mount" {
+    local victim bystander pid
+    folder_of mallory m
+    # Another user's daemon, and one of his own.
+    scatter_spec
+    mount_spec s.json
+    victim=$(daemon_pid)
+    folder_of mallory other
+    as_mallory "$(type -P mpiio-mount)" -o ro "$tmp/s.json" "$tmp/other"
+    bystander=$(as_mallory jq .pid other/.mpiio/stats.json)
+    for pid in "$victim" "$bystander" 1 "$$"; do
+        hostile_stats "pid=$pid" >stats.json
+        hostile "$tmp/m" stats="$tmp/stats.json"
+        as_mallory head -c 1 m/.mpiio/stats.json
+        timeout 60 mpiio-umount -f "$tmp/m"
+        await none_marked_as hostile
+        run ! has_ended "$victim"
+        run ! has_ended "$bystander"
+        is_mounted
+        as_mallory stat other/rank0
+    done
+}
+
+none_marked_as() {
+    [ -z "$(marked "$1")" ]
+}
+
+@test "attacks: mpiio-umount -f ends whatever a hostile mount does not answer" {
+    local call begun
+    folder_of mallory m
+    hostile_stats nodes=2 >stats.json
+    for call in read getxattr fsync; do
+        hostile "$tmp/m" stats="$tmp/stats.json" hang="$call" value=x
+        begun=$SECONDS
+        timeout 60 mpiio-umount -f "$tmp/m"
+        echo "$call: $((SECONDS - begun)) s"
+        run ! grep " $tmp/m " /proc/self/mountinfo
+        nothing_left
+    done
+}
+
+@test "attacks: what a hostile mount tells is bounded, and its control characters reach no terminal" {
+    folder_of mallory m
+    local word
+    hostile_stats nodes=2 >stats.json
+    hostile "$tmp/m" stats="$tmp/stats.json" refuse value=$'\e]0;owned\a\nline\r\xc2\x9b2J'
+    run -1 --separate-stderr mpiio-umount "$tmp/m"
+    [ "$stderr" = "mpiio-umount: $tmp/m: ?]0;owned?
+mpiio-umount: $tmp/m: line???2J" ]
+    run -0 --separate-stderr mpiio-umount -f "$tmp/m"
+    nothing_left
+    hostile_stats >stats.json
+    for word in endless stats=/dev/zero; do
+        hostile "$tmp/m" "$word"
+        run -0 --separate-stderr timeout 60 mpiio-umount "$tmp/m"
+        nothing_left
+    done
+    printf '{"pid": -1, "nodes": 99999999999999999999, "state": "ok", "lost_bytes": "x"' >stats.json
+    hostile "$tmp/m" stats="$tmp/stats.json"
+    run -0 --separate-stderr timeout 60 mpiio-umount "$tmp/m"
+    nothing_left
+}
+
+@test "attacks: mount points of another user: no more than he may do himself" {
+    scatter_spec
+    folder_of alice a
+    as_alice "$(type -P mpiio-mount)" -o ro "$tmp/s.json" "$tmp/a"
+    run -1 --separate-stderr as_mallory "$(type -P mpiio-umount)" "$tmp/a"
+    [ "$stderr" = "mpiio-umount: $tmp/a: cannot sync: Permission denied; still mounted" ]
+    run -1 --separate-stderr as_mallory "$(type -P mpiio-umount)" -f "$tmp/a"
+    echo "$stderr"
+    as_alice stat a/rank0
+    # Root may, by a link of mallory's too: what it names is unmounted.
+    ln -s "$tmp/a" link
+    mpiio-umount link
+    run ! grep " $tmp/a " /proc/self/mountinfo
+    [ -L link ]
+}

@@ -47,6 +47,11 @@ foreign() {
     [ -z "$(foreign src/view '(^|/)(src/(capture|engine)|fusefs)/')" ]
 }
 
+@test "layers: src/umount, which root runs on users' mounts, includes none of the others" {
+    [ -n "$(includes src/umount)" ]
+    [ -z "$(foreign src/umount '(^|/)(viewspec|src/(capture|core|engine|view)|fusefs)/')" ]
+}
+
 @test "layers: src/capture includes viewspec and MPI, no FUSE" {
     [ -n "$(includes src/capture)" ]
     run grep -E '/fuse3?/|(^|/)(src/(core|view|engine)|fusefs)/' <(includes src/capture)
@@ -78,7 +83,7 @@ foreign() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "capture core engine view" ]
+    [ "$folders" = "capture core engine umount view" ]
 }
 
 @test "layout: each folder with C sources lists them in its meson.build" {

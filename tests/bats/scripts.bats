@@ -324,3 +324,48 @@ END
     run -0 complete_line mpiio-view map v.json -v ''
     [ -z "$output" ]
 }
+
+# has_copy PID: the mount is in the process's mount namespace, too, which is not the test's.
+has_copy() {
+    [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] &&
+        grep -qF " $mnt " "/proc/$1/mountinfo"
+}
+
+@test "mpiio-umount: a mount that another mount namespace has, too, is told; -f ends it there" {
+    local daemon other begun
+    scatter_spec
+    for force in '' -f; do
+        mount_spec s.json
+        daemon=$(daemon_pid)
+        as_root unshare -m --propagation private sleep 1000 3>&- &
+        await in_namespace
+        other=$(marked sleep)
+        await has_copy "$other"
+        begun=$SECONDS
+        run --separate-stderr timeout 60 mpiio-umount $force "$mnt"
+        echo "$stderr; $((SECONDS - begun)) s"
+        run ! is_mounted
+        if [ -z "$force" ]; then
+            [ "$stderr" = "mpiio-umount: $mnt: unmounted, but its daemon (process $daemon) goes on, since it is still mounted in the mount namespace of sleep ($other) (SIGTERM to the daemon ends it)" ]
+            kill -TERM "$daemon"
+        else
+            [ -z "$stderr" ]
+        fi
+        gone "$daemon"
+        as_root kill "$other"
+        gone "$other"
+    done
+    # Once more in this one.
+    mkdir copy
+    mount_spec s.json
+    as_root mount --bind "$mnt" copy
+    daemon=$(daemon_pid)
+    run -1 --separate-stderr mpiio-umount "$mnt"
+    [[ $stderr == *"still mounted at $tmp/copy (SIGTERM "* ]]
+    mpiio-umount copy
+    gone "$daemon"
+}
+
+in_namespace() {
+    [ -n "$(marked sleep)" ]
+}

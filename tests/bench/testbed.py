@@ -251,7 +251,7 @@ class Testbed:
         try:
             yield point
         finally:
-            run(TOP / "scripts/mpiio-umount", point, env=self.environment())
+            run(BUILD / "src/umount/mpiio-umount", point, env=self.environment())
 
     @contextlib.contextmanager
     def mounted_nodes(self, spec, count):
@@ -262,7 +262,7 @@ class Testbed:
         try:
             yield points
         finally:
-            run(TOP / "scripts/mpiio-umount", points[0], env=self.environment())
+            run(BUILD / "src/umount/mpiio-umount", points[0], env=self.environment())
 
     @contextlib.contextmanager
     def passthrough(self):

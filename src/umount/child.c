@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+long long umount_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Closes all descriptors but two, one of which may be -1. */
+static void close_others(int one, int other)
+{
+    int low = one < other ? one : other, high = one < other ? other : one;
+
+    if (low > 0)
+        close_range(0, (unsigned)low - 1, 0);
+    if (high > low + 1)
+        close_range((unsigned)low + 1, (unsigned)high - 1, 0);
+    close_range((unsigned)high + 1, ~0U, 0);
+}
+
+static void forget_environment(void)
+{
+    for (char **variable = environ; *variable != NULL; variable++)
+        explicit_bzero(*variable, strlen(*variable));
+    clearenv();
+}
+
+static void run_child(int (*work)(void *data, int out), void *data, int out, int keep)
+{
+    setsid();
+    close_others(out, keep);
+    forget_environment();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(chdir("/") == 0 ? work(data, out) : 1);
+}
+
+int umount_child_start(struct umount_child *child, int (*work)(void *data, int out), void *data,
+                       int keep)
+{
+    int ends[2];
+    int rc;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    child->pid = fork();
+    if (child->pid == 0)
+        run_child(work, data, ends[1], keep);
+    rc = child->pid < 0 ? -errno : 0;
+    close(ends[1]);
+    child->answer = ends[0];
+    if (rc == 0)
+        child->process = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    if (rc == 0 && child->process < 0) {
+        rc = -errno;
+        kill(child->pid, SIGKILL);
+    }
+    if (rc != 0)
+        close(ends[0]);
+    return rc;
+}
+
+/* True once the descriptor is ready; false after the end. */
+static int is_ready(int fd, long long end)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    int got;
+
+    do {
+        long long left = end < 0 ? -1 : end - umount_now();
+
+        if (end >= 0 && left < 0)
+            left = 0;
+        got = poll(&wait, 1, (int)left);
+    } while (got < 0 && errno == EINTR);
+    return got > 0;
+}
+
+int umount_child_finish(struct umount_child *child, char *answer, size_t size, size_t *length,
+                        int limit)
+{
+    long long end = limit < 0 ? -1 : umount_now() + limit;
+    ssize_t got = 1;
+    int status, rc = -ETIMEDOUT;
+
+    *length = 0;
+    while (got > 0 && *length < size && is_ready(child->answer, end)) {
+        got = read(child->answer, answer + *length, size - *length);
+        if (got > 0)
+            *length += (size_t)got;
+    }
+    close(child->answer);
+    if (is_ready(child->process, end) && waitpid(child->pid, &status, WNOHANG) == child->pid)
+        rc = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    else
+        kill(child->pid, SIGKILL);
+    close(child->process);
+    return rc;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What may never come back is done by a child, in a session of its own, without environment,
+ * terminal or descriptors, but for a pipe to answer through and one that it is given. Who waits for
+ * it waits so long and no longer: a child in the kernel's hands (state D) is left there.
+ */
+#ifndef MPIIO_UMOUNT_CHILD_H
+#define MPIIO_UMOUNT_CHILD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct umount_child {
+    pid_t pid;
+    int process; /* the same, as a descriptor */
+    int answer;  /* the end of the pipe to read from */
+};
+
+/* For ever, as a limit in ms. */
+#define UMOUNT_NO_LIMIT (-1)
+
+/*
+ * Starts a child that calls work(data, out), and ends with what it returns (0-255). It has keep (or
+ * -1) of all descriptors. 0 or a negative errno.
+ */
+int umount_child_start(struct umount_child *child, int (*work)(void *data, int out), void *data,
+                       int keep);
+
+/*
+ * Reads its answer, size bytes at most, and waits for its end: limit ms at most. Returns how it
+ * ended (128 where a signal ended it), or -ETIMEDOUT: it has been killed, and may be there still.
+ * In any case child is no more to be used.
+ */
+int umount_child_finish(struct umount_child *child, char *answer, size_t size, size_t *length,
+                        int limit);
+
+/* Milliseconds of a clock that nobody sets. */
+long long umount_now(void);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "process.h"
+
+/* How a process serves a mount. */
+enum serves { NOT, PERHAPS, SURELY };
+
+struct search {
+    const struct umount_mount *mount;
+    int64_t hint;
+    struct umount_daemon *daemon;
+    pid_t pid; /* of the process whose descriptors are looked at */
+    enum serves serves;
+};
+
+/* A descriptor of a process: is it the mount's connection? */
+static bool visit_descriptor(void *data, const char *name)
+{
+    struct search *search = data;
+    const char *field = "\nfuse_connection:";
+    char path[300], text[1024];
+    unsigned number;
+
+    snprintf(path, sizeof(path), "fd/%s", name);
+    if (!umount_process_link(search->pid, path, text, sizeof(text)) ||
+        strcmp(text, "/dev/fuse") != 0)
+        return true;
+    snprintf(path, sizeof(path), "fdinfo/%s", name);
+    if (umount_process_file(search->pid, path, text, sizeof(text)) < 0)
+        return true;
+    field = strstr(text, field);
+    if (field == NULL)
+        search->serves = PERHAPS;
+    else if (sscanf(field, " fuse_connection: %u", &number) == 1 &&
+             number == search->mount->entry.minor && search->mount->entry.major == 0)
+        search->serves = SURELY;
+    return search->serves != SURELY;
+}
+
+/* Whether the last argument of a process is the mount point. */
+static bool is_named(const struct search *search)
+{
+    char words[65536];
+    ssize_t length = umount_process_file(search->pid, "cmdline", words, sizeof(words));
+    ssize_t last = length - 2;
+
+    while (last > 0 && words[last - 1] != '\0')
+        last--;
+    return last > 0 && strcmp(words + last, search->mount->entry.place) == 0;
+}
+
+static bool is_daemon(struct search *search)
+{
+    char name[UMOUNT_COMM_MAX];
+
+    search->serves = NOT;
+    umount_each_name(search->pid, "fd", visit_descriptor, search);
+    if (search->serves != PERHAPS)
+        return search->serves == SURELY;
+    umount_process_name(search->pid, name);
+    return strcmp(name, "mpiio-fused") == 0 && (search->pid == search->hint || is_named(search));
+}
+
+static bool visit_process(void *data, pid_t pid)
+{
+    struct search *search = data;
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (process < 0)
+        return true;
+    search->pid = pid;
+    *search->daemon = (struct umount_daemon){pid, process};
+    /* In the end it lives: what was seen was of the process that is held. */
+    if (pid != getpid() && umount_process_is_of(pid, search->mount->entry.owner) &&
+        is_daemon(search) && !umount_daemon_ends_within(search->daemon, 0))
+        return false;
+    close(process);
+    *search->daemon = (struct umount_daemon){0, -1};
+    return true;
+}
+
+void umount_daemon_find(const struct umount_mount *mount, int64_t hint,
+                        struct umount_daemon *daemon)
+{
+    struct search search = {.mount = mount, .hint = hint, .daemon = daemon};
+
+    *daemon = (struct umount_daemon){0, -1};
+    umount_each_process(visit_process, &search);
+}
+
+bool umount_daemon_ends_within(const struct umount_daemon *daemon, int ms)
+{
+    struct pollfd wait = {.fd = daemon->process, .events = POLLIN};
+
+    return poll(&wait, 1, ms) > 0;
+}
+
+void umount_daemon_signal(const struct umount_daemon *daemon, int signal)
+{
+    syscall(SYS_pidfd_send_signal, daemon->process, signal, NULL, 0);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+/* The number of the mount that a descriptor belongs to; the kernel answers by itself. */
+static int mount_id(int fd)
+{
+    char path[64], line[128];
+    int id = -1;
+    FILE *info;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    info = fopen(path, "re");
+    if (info == NULL)
+        return -1;
+    while (id < 0 && fgets(line, sizeof(line), info) != NULL)
+        if (sscanf(line, "mnt_id: %d", &id) != 1)
+            id = -1;
+    fclose(info);
+    return id;
+}
+
+/* The line of the table with that number. 0 or a negative errno. */
+static int find_entry(int id, struct umount_entry *entry)
+{
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    bool found = false;
+
+    if (table == NULL)
+        return -errno;
+    while (!found && umount_mountinfo_next(table, entry))
+        found = entry->id == id;
+    fclose(table);
+    return found ? 0 : -EINVAL;
+}
+
+/* Where a descriptor is, without links. 0 or a negative errno. */
+static int path_of(int fd, char *path, size_t size)
+{
+    char link[64];
+    ssize_t length;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    length = readlink(link, path, size);
+    if (length < 0)
+        return -errno;
+    if ((size_t)length >= size)
+        return -ENAMETOOLONG;
+    path[length] = '\0';
+    return 0;
+}
+
+/*
+ * Whether the mount is there still, with that number. Once it is gone, its numbers are the first to
+ * be given to another one.
+ */
+static bool is_there(const struct umount_mount *mount, int id)
+{
+    const struct umount_entry *was = &mount->entry;
+    struct umount_entry now;
+
+    return id == was->id && find_entry(id, &now) == 0 && now.major == was->major &&
+           now.minor == was->minor && now.owner == was->owner && strcmp(now.type, was->type) == 0 &&
+           strcmp(now.place, was->place) == 0;
+}
+
+int umount_mount_open(const struct umount_mount *mount)
+{
+    int fd = openat(mount->parent, mount->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT ? -ESTALE : -errno;
+    if (is_there(mount, mount_id(fd)))
+        return fd;
+    close(fd);
+    return -ESTALE;
+}
+
+/* Holds the folder that path, without links, lies in. */
+static int hold_parent(struct umount_mount *mount, char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash == NULL || strlen(slash + 1) >= sizeof(mount->name))
+        return -EINVAL;
+    strcpy(mount->name, slash[1] != '\0' ? slash + 1 : ".");
+    slash[slash == path] = '\0';
+    mount->parent = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return mount->parent >= 0 ? 0 : -errno;
+}
+
+int umount_mount_find(const char *path, struct umount_mount *mount)
+{
+    char place[PATH_MAX];
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    int rc;
+
+    if (fd < 0)
+        return -errno;
+    rc = path_of(fd, place, sizeof(place));
+    if (rc == 0)
+        rc = find_entry(mount_id(fd), &mount->entry);
+    close(fd);
+    if (rc == 0 && strcmp(place, mount->entry.place) != 0)
+        rc = -EINVAL; /* below a mount */
+    if (rc == 0)
+        rc = hold_parent(mount, place);
+    if (rc != 0)
+        return rc;
+    fd = umount_mount_open(mount);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+bool umount_mount_is_there(const struct umount_mount *mount)
+{
+    return is_there(mount, mount->entry.id);
+}
+
+int umount_mount_detach(const struct umount_mount *mount, bool lazily)
+{
+    char link[64];
+    int fd = umount_mount_open(mount);
+    int rc;
+
+    if (fd < 0)
+        return fd;
+    if (lazily) {
+        /* By the descriptor: no name can be made another's before. */
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        rc = umount2(link, MNT_DETACH) == 0 ? 0 : -errno;
+        close(fd);
+        return rc;
+    }
+    /* A descriptor would keep it in use. The folder is held, and no link is followed. */
+    close(fd);
+    if (fchdir(mount->parent) != 0)
+        return -errno;
+    rc = umount2(mount->name, UMOUNT_NOFOLLOW) == 0 ? 0 : -errno;
+    return chdir("/") == 0 ? rc : -errno;
+}

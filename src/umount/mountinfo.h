@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's table of mounts, /proc/PID/mountinfo. */
+#ifndef MPIIO_UMOUNT_MOUNTINFO_H
+#define MPIIO_UMOUNT_MOUNTINFO_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct umount_entry {
+    int id; /* of the mount; another's once this one is gone */
+    unsigned major;
+    unsigned minor; /* of the filesystem; a FUSE connection's number */
+    char place[PATH_MAX];
+    char type[64];
+    uid_t owner; /* who mounted it, by FUSE; 0 where it is not said */
+    gid_t group;
+};
+
+/* Takes a line apart, which it changes. False where it is none of such a table. */
+bool umount_mountinfo_parse(char *line, struct umount_entry *entry);
+
+/* Reads the next line of an open table. False at its end. */
+bool umount_mountinfo_next(FILE *table, struct umount_entry *entry);
+
+#endif

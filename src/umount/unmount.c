@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "unmount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "look.h"
+#include "text.h"
+#include "users.h"
+
+#define PATIENCE   30000 /* ms that a daemon may take to end */
+#define COPIES     1000  /* ms after which it is looked for who else has the mount */
+#define NODES_MAX  (1 << 20)
+#define LIST_MAX   1024
+#define OUTPUT_MAX 1024
+
+/* A line of ours, whatever it is made of. */
+static void say(const struct unmount *job, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(const struct unmount *job, const char *format, ...)
+{
+    char *text = NULL, *line = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    if (text != NULL && asprintf(&line, "mpiio-umount: %s: %s", job->mountpoint, text) >= 0) {
+        umount_clean(line);
+        fprintf(stderr, "%s\n", line);
+        free(line);
+    }
+    free(text);
+}
+
+/* What an error of a look is called. */
+static const char *why(int rc)
+{
+    return rc == -ETIMEDOUT ? "no answer" : strerror(-rc);
+}
+
+/* True where the mount is gone: an mpiio-umount on another node may take it away at any moment. */
+static bool is_gone(const struct unmount *job)
+{
+    return !umount_mount_is_there(&job->mount);
+}
+
+static int find_mount(struct unmount *job)
+{
+    const char *type = job->mount.entry.type;
+    int rc = umount_mount_find(job->mountpoint, &job->mount);
+
+    if (rc != 0)
+        say(job, "%s", rc == -EINVAL || rc == -ESTALE ? "not mounted" : strerror(-rc));
+    else if (strcmp(type, "fuse.mpiio") != 0)
+        say(job, "a mount of type %s, not fuse.mpiio", type);
+    else
+        return 0;
+    return 1;
+}
+
+/* Finds the daemon, and how many nodes there are, which the mount tells itself. */
+static void find_daemon(struct unmount *job)
+{
+    char stats[UMOUNT_TEXT_MAX];
+    int rc = umount_look_stats(&job->mount, job->force ? 500 : 5000, stats);
+    int64_t nodes = umount_stat(stats, "nodes", 1);
+
+    umount_daemon_find(&job->mount, umount_stat(stats, "pid", 0), &job->daemon);
+    job->dead = job->daemon.pid == 0 && (rc == -ENOTCONN || rc == -ECONNABORTED);
+    if (rc == 0 && nodes > 1 && nodes <= NODES_MAX && strstr(stats, "\"state\": \"ok\"") != NULL)
+        job->nodes = nodes;
+}
+
+/* Says how much could not be stored, behind before; nothing where all was. */
+static void add_lost(const struct unmount *job, const char *before, char *text, size_t size)
+{
+    char stats[UMOUNT_TEXT_MAX];
+    int64_t lost, dirty;
+
+    *text = '\0';
+    if (umount_look_stats(&job->mount, 2000, stats) != 0)
+        return;
+    lost = umount_stat(stats, "lost_bytes", 0);
+    dirty = umount_stat(stats, "dirty_bytes", 0);
+    if (lost > 0 || dirty > 0)
+        snprintf(text, size, "%s%llu bytes could not be stored", before,
+                 (unsigned long long)lost + (unsigned long long)dirty);
+}
+
+/*
+ * Has all of it stored: an fsync of the mount point does that. -f does not wait for a daemon that
+ * does not answer, and gives up what cannot be stored. True where it goes on.
+ */
+static bool sync_all(const struct unmount *job)
+{
+    int rc = umount_look_sync(&job->mount, job->force ? 5000 : UMOUNT_NO_LIMIT);
+    char lost[128];
+
+    if (rc == 0 || is_gone(job))
+        return true;
+    add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
+    if (job->force)
+        say(job, "not synced: %s%s", why(rc), lost);
+    else
+        say(job, "cannot sync: %s%s; still mounted", why(rc), lost);
+    return job->force;
+}
+
+/* The lines that the daemon has for what keeps the nodes mounted, or one. */
+static void say_unsaved(const struct unmount *job, int rc)
+{
+    char text[UMOUNT_TEXT_MAX];
+    char *save = NULL, *line;
+
+    if (umount_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
+        snprintf(text, sizeof(text), "cannot unmount all nodes: %s", why(rc));
+    for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
+        say(job, "%s", line);
+}
+
+/*
+ * Has all nodes store what they hold, and all but this one unmounted. Nodes of which one is dead
+ * are unmounted one by one. True where it goes on.
+ */
+static bool unmount_others(const struct unmount *job)
+{
+    const char *name = job->force ? "user.mpiio.unmount_force" : "user.mpiio.unmount";
+    char text[UMOUNT_TEXT_MAX], users[LIST_MAX];
+    int rc;
+
+    umount_users(&job->mount, users, sizeof(users));
+    if (*users != '\0' && !job->force) {
+        say(job, "busy: in use by %s", users);
+        return false;
+    }
+    rc = umount_look_attribute(&job->mount, name, job->force ? 15000 : UMOUNT_NO_LIMIT, text);
+    if (rc == 0 || rc == -ENOTCONN || is_gone(job))
+        return true;
+    say_unsaved(job, rc);
+    return job->force;
+}
+
+/* Taking it away, in a child that may be left behind. */
+struct detach {
+    const struct unmount *job;
+    char *path; /* the environment's PATH */
+};
+
+static int detach_as_root(void *data, int out)
+{
+    const struct detach *detach = data;
+    int rc = umount_mount_detach(&detach->job->mount, detach->job->force);
+    const char *text = rc != 0 ? strerror(-rc) : "";
+
+    return write(out, text, strlen(text)) < 0 || rc != 0;
+}
+
+static int detach_as_user(void *data, int out)
+{
+    const struct detach *detach = data;
+    const char *arguments[] = {"fusermount3",
+                               "-u",
+                               detach->job->force ? "-z" : "--",
+                               detach->job->force ? "--" : detach->job->mount.entry.place,
+                               detach->job->force ? detach->job->mount.entry.place : NULL,
+                               NULL};
+    int null = open("/dev/null", O_RDWR);
+
+    setenv("PATH", detach->path, 1);
+    setenv("LC_ALL", "C", 1);
+    if (null < 0 || dup2(out, 9) < 0 || dup2(null, 0) < 0 || dup2(9, 1) < 0 || dup2(9, 2) < 0)
+        return 1;
+    close_range(3, ~0U, 0);
+    execvp(arguments[0], (char *const *)arguments);
+    dprintf(2, "fusermount3: %s", strerror(errno));
+    return 1;
+}
+
+/* Says why it cannot be taken away, of which the program that could not says something. */
+static void say_kept(const struct unmount *job, char *output)
+{
+    char users[LIST_MAX];
+    char *last = output;
+
+    output[strcspn(output, "\n")] = '\0';
+    for (char *colon = output; (colon = strstr(colon, ": ")) != NULL; colon += 2)
+        last = colon + 2;
+    umount_users(&job->mount, users, sizeof(users));
+    if (strcasestr(last, "busy") != NULL || (*last == '\0' && *users != '\0'))
+        say(job, "busy%s%s (-f unmounts it all the same)", *users != '\0' ? ": in use by " : "",
+            users);
+    else
+        say(job, "cannot unmount: %s", *last != '\0' ? last : "not permitted");
+}
+
+/*
+ * Takes the mount away; -f also where it is in use, and without waiting for ever: what the kernel
+ * still holds of a daemon that does not answer, it lets go of when the daemon is killed. True where
+ * it is gone.
+ */
+static bool detach(const struct unmount *job)
+{
+    const char *path = getenv("PATH");
+    struct detach data = {.job = job, .path = strdup(path != NULL ? path : "/usr/bin:/bin")};
+    char output[OUTPUT_MAX] = "";
+    struct umount_child child;
+    size_t length = 0;
+    int rc = data.path == NULL ? -ENOMEM : 0;
+
+    if (rc == 0)
+        rc = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user, &data,
+                                job->mount.parent);
+    if (rc == 0)
+        rc = umount_child_finish(&child, output, sizeof(output) - 1, &length,
+                                 job->force ? 5000 : UMOUNT_NO_LIMIT);
+    else
+        snprintf(output, sizeof(output), "%s", strerror(-rc));
+    free(data.path);
+    if (rc == 0 || is_gone(job) || (rc == -ETIMEDOUT && job->force))
+        return true;
+    say_kept(job, output);
+    return false;
+}
+
+/* Waits for the daemon's end, and says what it waits for where that can be seen. */
+static int await_end(const struct unmount *job)
+{
+    char copies[LIST_MAX];
+    long pid = job->daemon.pid;
+
+    if (umount_daemon_ends_within(&job->daemon, COPIES))
+        return 0;
+    *copies = '\0';
+    if (!job->force) /* which has ended it whoever has it */
+        umount_copies(&job->mount, copies, sizeof(copies));
+    if (*copies != '\0')
+        say(job,
+            "unmounted, but its daemon (process %ld) goes on, since it is still "
+            "mounted %s (SIGTERM to the daemon ends it)",
+            pid, copies);
+    else if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
+        return 0;
+    else
+        say(job, "unmounted, but its daemon (process %ld) is still running", pid);
+    return 1;
+}
+
+/* -f: a daemon that does not end by itself is killed. */
+static void end_daemon(const struct unmount *job)
+{
+    if (!umount_daemon_ends_within(&job->daemon, 1000))
+        umount_daemon_signal(&job->daemon, SIGTERM);
+    if (!umount_daemon_ends_within(&job->daemon, 2000))
+        umount_daemon_signal(&job->daemon, SIGKILL);
+}
+
+int unmount_run(struct unmount *job)
+{
+    /* Our own working folder may be inside. */
+    if (find_mount(job) != 0 || chdir("/") != 0)
+        return 1;
+    find_daemon(job);
+    if (job->nodes > 1 && !job->alone && !unmount_others(job))
+        return 1;
+    if (!job->dead && !sync_all(job))
+        return 1;
+    if (!detach(job))
+        return 1;
+    /* That of one node among several stays, without data: the others cannot flush without it. */
+    if (job->daemon.pid == 0 || (job->nodes > 1 && job->alone))
+        return 0;
+    if (job->force)
+        end_daemon(job);
+    if (is_gone(job))
+        return await_end(job);
+    say(job, "cannot unmount: no answer");
+    return 1;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What mpiio-umount reads: the kernel's table of mounts, and what a mount tells of itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "../../src/umount/mountinfo.h"
+#include "../../src/umount/text.h"
+
+static bool parse(const char *line, struct umount_entry *entry)
+{
+    char copy[8192];
+
+    assert_true(strlen(line) < sizeof(copy));
+    strcpy(copy, line);
+    return umount_mountinfo_parse(copy, entry);
+}
+
+static void test_entry(void **state)
+{
+    struct umount_entry entry;
+
+    (void)state;
+    assert_true(parse("42 27 0:39 / /a\\040b\\134c\\012 rw,nosuid shared:5 master:1 - fuse.mpiio "
+                      "user_id=7 rw,user_id=65534,group_id=100,max_read=1\n",
+                      &entry));
+    assert_int_equal(entry.id, 42);
+    assert_int_equal(entry.major, 0);
+    assert_int_equal(entry.minor, 39);
+    assert_string_equal(entry.place, "/a b\\c\n");
+    assert_string_equal(entry.type, "fuse.mpiio");
+    assert_int_equal(entry.owner, 65534);
+    assert_int_equal(entry.group, 100);
+    assert_true(parse("1 1 8:1 / / rw - ext4 /dev/sda1 rw,xuser_id=3\n", &entry));
+    assert_int_equal(entry.owner, 0);
+    assert_true(parse("1 1 8:1 / / rw - ext4", &entry));
+    assert_int_equal(entry.owner, 0);
+}
+
+static void test_no_entry(void **state)
+{
+    const char *lines[] = {
+        "",
+        "\n",
+        "1 2 3",
+        "1 1 8:1 / / rw shared:1\n",
+        "1 1 8:1 / / rw -\n",
+        "1 1 eight / / rw - ext4 x rw\n",
+    };
+    struct umount_entry entry;
+    char line[PATH_MAX + 100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+        assert_false(parse(lines[i], &entry));
+    /* Names that there is no room for. */
+    memset(line, 'a', sizeof(line));
+    memcpy(line, "1 1 8:1 / /", 11);
+    strcpy(line + sizeof(line) - 20, " rw - ext4 x rw\n");
+    assert_false(parse(line, &entry));
+    memset(line, 'a', 200);
+    memcpy(line, "1 1 8:1 / / rw - ", 17);
+    strcpy(line + 200, " x rw\n");
+    assert_false(parse(line, &entry));
+}
+
+static void test_clean(void **state)
+{
+    char text[] = "a\x1b[31m\n\x7f\xc2\x9b\xc3\xa4\xc2";
+
+    (void)state;
+    umount_clean(text);
+    assert_string_equal(text, "a?[31m????\xc3\xa4\xc2");
+}
+
+static void test_stat(void **state)
+{
+    const char *text = "{\n  \"pid\": 17,\n \"nodes\":2, \"peers\" : 9223372036854775807, "
+                       "\"much\": 9223372036854775808, \"less\": -1, \"word\": \"x\", \"end\":";
+
+    (void)state;
+    assert_int_equal(umount_stat(text, "pid", 0), 17);
+    assert_int_equal(umount_stat(text, "nodes", 1), 2);
+    assert_int_equal(umount_stat(text, "peers", 0), INT64_MAX);
+    assert_int_equal(umount_stat(text, "much", 3), 3);
+    assert_int_equal(umount_stat(text, "less", 3), 3);
+    assert_int_equal(umount_stat(text, "word", 3), 3);
+    assert_int_equal(umount_stat(text, "end", 3), 3);
+    assert_int_equal(umount_stat(text, "none", 3), 3);
+    assert_int_equal(umount_stat("", "pid", 3), 3);
+}
+
+static void test_list(void **state)
+{
+    char list[24] = "";
+
+    (void)state;
+    umount_list_process(list, sizeof(list), "bash", 12);
+    umount_list_process(list, sizeof(list), "od", 3);
+    assert_string_equal(list, "bash (12), od (3)");
+    umount_list_process(list, sizeof(list), "something", 4);
+    assert_int_equal(strlen(list), sizeof(list) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_entry), cmocka_unit_test(test_no_entry), cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_stat),  cmocka_unit_test(test_list),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
