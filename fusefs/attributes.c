@@ -9,10 +9,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "../src/core/clock.h"
+
 /* Names never change: s. */
 #define NAMES_TIMEOUT 1e7
 /* Owners of folders and links follow the file's that late, in s. */
 #define OWNER_TIMEOUT 1.0
+/* As long the kernel goes by what it was told of a slice when a large folder was listed, in ms:
+   long enough for ls -l to come to the end of what it got at once. */
+#define LISTED_MS 100
 /* What programs that go by st_blksize read at once: a few runs ahead, and not a megabyte for each
    number that is looked up. */
 #define BLOCK_SIZE 131072
@@ -184,6 +189,29 @@ static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_nod
     entry->ino = fs_slices_number(&session->slices, slice, &version);
     fs_slices_put(&session->slices, slice);
     return failed;
+}
+
+void fs_listed_entry(struct fs_session *session, struct fs_node node,
+                     struct fuse_entry_param *entry)
+{
+    struct stat st;
+
+    if (attributes(session, node, &st) != 0)
+        return;
+    atomic_store(&session->listed, mpiio_clock() + LISTED_MS);
+    *entry = (struct fuse_entry_param){.ino = fs_tree_inode(node),
+                                       .attr = st,
+                                       .attr_timeout = LISTED_MS / 1000.0,
+                                       .entry_timeout = LISTED_MS / 1000.0};
+}
+
+void fs_listed_forget(struct fs_session *session, fuse_ino_t inode)
+{
+    int64_t listed = atomic_load_explicit(&session->listed, memory_order_relaxed);
+
+    /* Attributes alone: for that the kernel waits for nobody. */
+    if (listed != 0 && mpiio_clock() <= listed)
+        fuse_lowlevel_notify_inval_inode(session->fuse, inode, -1, 0);
 }
 
 static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent, const char *name,

@@ -130,6 +130,7 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     /* The mount serves by now, and a file takes over the readahead that is set when it opens. */
     if (!atomic_exchange(&session->readahead, true))
         fs_readahead_raise(session->mountpoint, session->options->max_read);
+    fs_listed_forget(session, inode);
     failed = do_open(request, inode, info);
     if (failed != 0)
         fuse_reply_err(request, -failed);

@@ -40,6 +40,8 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
         connection->want |= FUSE_CAP_POSIX_ACL;
         session->rights.evaluated = true;
     }
+    if (!fs_lists_attributes(session))
+        connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
     connection->max_write = FS_WRITE_MAX;
     connection->max_read = (unsigned)session->options->max_read;
     connection->max_readahead = (unsigned)session->options->max_read;
@@ -114,6 +116,7 @@ const struct fuse_lowlevel_ops fs_operations = {
     .statfs = fs_statfs,
     .opendir = fs_opendir,
     .readdir = fs_readdir,
+    .readdirplus = fs_readdirplus,
     .open = fs_open,
     .read = fs_read,
     .flush = fs_flush,

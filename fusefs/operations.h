@@ -24,6 +24,8 @@ void fs_statfs(fuse_req_t request, fuse_ino_t inode);
 void fs_opendir(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 void fs_readdir(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
                 struct fuse_file_info *info);
+void fs_readdirplus(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+                    struct fuse_file_info *info);
 
 /* file.c */
 void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
@@ -59,6 +61,17 @@ void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name);
 /* Answers an open; the handle is freed where it was given up meanwhile. file.c; thread-safe. */
 void fs_open_reply(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info);
+
+/*
+ * Whether folders are listed with what stat tells of each slice. Then the kernel goes by that for a
+ * moment without asking: fs_listed_entry fills in what it is told of a slice, or leaves entry as it
+ * is where that is not known; fs_listed_forget, when a slice is opened, has it ask for the size
+ * again if a folder was listed just before. folder.c, attributes.c; thread-safe.
+ */
+bool fs_lists_attributes(const struct fs_session *session);
+void fs_listed_entry(struct fs_session *session, struct fs_node node,
+                     struct fuse_entry_param *entry);
+void fs_listed_forget(struct fs_session *session, fuse_ino_t inode);
 
 /*
  * A reference to the slice of node. A view that does not compile gives -EIO and a line in the log.

@@ -86,6 +86,8 @@ struct fs_session {
     atomic_int sync_error;    /* why, the last time */
     atomic_int logged_losses;
     atomic_int view_errors; /* views that did not compile, as far as they were logged */
+    _Atomic int64_t
+        listed; /* until when, by mpiio_clock, the kernel may go by what a listing told */
     _Atomic uint64_t requests[FS_REQUESTS];
 };
 

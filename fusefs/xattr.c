@@ -219,7 +219,8 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
         return;
     }
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
-        fuse_reply_err(request, ENODATA);
+        /* Who is told that once, as ls, does not ask again for each slice. */
+        fuse_reply_err(request, strncmp(name, "user.", 5) == 0 ? ENODATA : EOPNOTSUPP);
         return;
     }
     name += strlen(PREFIX);

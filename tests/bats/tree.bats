@@ -283,7 +283,7 @@ EOF
     mount_spec t.json
     [ "$(errno_of getxattr "$mnt/rank0" user.mpiio.nodes)" = ENODATA ]
     [ "$(errno_of getxattr "$mnt/rank0" user.other)" = ENODATA ]
-    [ "$(errno_of getxattr "$mnt/rank0" security.capability)" = ENODATA ]
+    [ "$(errno_of getxattr "$mnt/rank0" security.capability)" = ENOTSUP ]
     [ "$(errno_of getxattr "$mnt" user.mpiio.rank)" = ENODATA ]
     [ "$(errno_of getxattr "$mnt/.mpiio" user.mpiio.state)" = ENODATA ]
     # Sizes: 0 asks, too little is ERANGE.
@@ -504,4 +504,48 @@ EOF
     cmp -n 8 "$mnt/rank0" <(tail -c +17 t.dat)
     as_root umount "$mnt"
     wait "$pid"
+}
+
+# listed RANKS: mounts so many slices of a double each.
+listed() {
+    truncate -s $(($1 * 8)) l.dat
+    dealt l.dat "$1" 8 >l.json
+    mount_spec l.json
+}
+
+@test "tree: a large folder is listed with what ls -l asks for" {
+    listed 5000
+    ls -l "$mnt" >list
+    [ "$(grep -c '^-rw.* 8 .* rank[0-9]' list)" -eq 5000 ]
+    # The kernel asks for single slices where it begins, or where ls came late.
+    [ "$(stat_of requests.lookup)" -lt 2500 ]
+    [ "$(stat_of requests.getattr)" -lt 2500 ]
+    [ "$(stat_of requests.xattr)" -lt 100 ]
+    [ "$(find "$mnt" -name 'rank*' | wc -l)" -eq 5000 ]
+}
+
+@test "tree: what was listed is asked for again when it is opened" {
+    listed 5000
+    python <<'END'
+sizes = [entry.stat().st_size for entry in os.scandir("mnt") if entry.name.startswith("rank")]
+assert sizes == [8] * 5000
+for size in range(2, 40):
+    entries = [entry for entry in os.scandir("mnt") if entry.name.startswith("rank")]
+    entries[4000].stat()
+    os.truncate("l.dat", 5000 * 8 * size)
+    for entry in entries[:4000:400]:
+        with open(entry.path, "rb") as file:
+            assert os.fstat(file.fileno()).st_size == 8 * size
+            assert len(file.read()) == 8 * size
+END
+}
+
+@test "tree: in a small folder each answer is new" {
+    listed 200
+    python <<'END'
+for size in range(1, 40):
+    names = [name for name in os.listdir("mnt") if name.startswith("rank")]
+    os.truncate("l.dat", 200 * 8 * size)
+    assert {os.stat("mnt/" + name).st_size for name in names} == {8 * size}
+END
 }
