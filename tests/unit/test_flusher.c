@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flusher's thread, without a mount: who is answered when, by which epoch, and with what error.
+ * Linked with --wrap for what it asks of the other nodes; the rest of the daemon is made up here.
+ */
+#include "slice_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "../../fusefs/operations.h"
+#include "../../src/core/peers.h"
+#include "back.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+/* What was called, and what is answered; guarded by lock. */
+static struct calls {
+    int file_syncs, sync_errors, asked, answered;
+    int sync_result;       /* of fs_sync_file */
+    uint64_t begun;        /* the last epoch that the nodes know of */
+    uint64_t stored;       /* the last one that fs_cluster_store was called for */
+    uint64_t done;         /* the last one whose part here is over */
+    struct fs_stored left; /* what fs_cluster_store says */
+} calls;
+
+/* Waits until *value, guarded by lock, is count or more. */
+static void await_calls(const int *value, int count)
+{
+    pthread_mutex_lock(&lock);
+    while (*value < count)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void await_epoch(const uint64_t *value, uint64_t epoch)
+{
+    pthread_mutex_lock(&lock);
+    while (*value < epoch)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static int count(int *value)
+{
+    int result;
+
+    pthread_mutex_lock(&lock);
+    ++*value;
+    result = calls.sync_result;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+int fs_sync_file(struct fs_session *session, bool data_only)
+{
+    (void)session;
+    assert_false(data_only);
+    return count(&calls.file_syncs);
+}
+
+void fs_sync_failed(struct fs_session *session, int error)
+{
+    (void)session;
+    assert_int_equal(error, -EIO);
+    count(&calls.sync_errors);
+}
+
+int fs_cluster_engine(struct fs_cluster *cluster)
+{
+    (void)cluster;
+    return -1;
+}
+
+void fs_cluster_engine_lost(struct fs_session *session, const char *why)
+{
+    (void)session;
+    fail_msg("%s", why);
+}
+
+int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool may_wait,
+                     struct fs_stored *stored)
+{
+    (void)session;
+    (void)sync;
+    (void)may_wait;
+    pthread_mutex_lock(&lock);
+    calls.stored = epoch;
+    *stored = calls.left;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int __wrap_mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *after);
+int __wrap_mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status);
+
+int __wrap_mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *after)
+{
+    (void)peers;
+    (void)sync;
+    pthread_mutex_lock(&lock);
+    *after = calls.begun;
+    pthread_mutex_unlock(&lock);
+    count(&calls.asked);
+    return 0;
+}
+
+int __wrap_mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status)
+{
+    (void)peers;
+    assert_int_equal(status, 0);
+    pthread_mutex_lock(&lock);
+    calls.done = epoch;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+static struct fs_options options;
+static struct fs_session session;
+
+/* A session, of several nodes with clustered; its flusher does not run yet. */
+static void make_session(bool clustered)
+{
+    calls = (struct calls){0};
+    options = (struct fs_options){.flush_interval = 0};
+    session = (struct fs_session){.options = &options};
+    if (clustered)
+        session.cluster.channel = (void *)&calls; /* only compared with NULL here */
+}
+
+static void start_flusher(void)
+{
+    assert_int_equal(fs_flusher_init(&session.flusher, &session), 0);
+    assert_int_equal(fs_flusher_start(&session.flusher), 0);
+}
+
+static void start(bool clustered)
+{
+    make_session(clustered);
+    start_flusher();
+}
+
+static void stop(void)
+{
+    fs_flusher_finish(&session.flusher);
+    fs_flusher_stop(&session.flusher);
+    fs_flusher_free(&session.flusher);
+}
+
+/* A waiter, and what it was told. */
+struct told {
+    struct fs_waiter waiter; /* the first member */
+    struct fs_flushed flushed;
+};
+
+static void tell(struct fs_session *of, struct fs_waiter *waiter, const struct fs_flushed *flushed)
+{
+    assert_ptr_equal(of, &session);
+    ((struct told *)waiter)->flushed = *flushed;
+    count(&calls.answered);
+}
+
+static void hand_over(struct told *told, bool sync)
+{
+    *told = (struct told){.waiter = {.done = tell, .sync = sync}};
+    assert_int_equal(fs_flusher_hand_over(&session.flusher, &told->waiter), 0);
+}
+
+static void by_itself(void **state)
+{
+    struct fs_waiter late = {.done = tell};
+
+    (void)state;
+    start(false);
+    fs_flusher_wrote(&session.flusher);
+    assert_false(fs_flusher_is_clean(&session.flusher, false));
+    assert_int_equal(fs_flusher_wait(&session.flusher, false), 0);
+    assert_true(fs_flusher_is_clean(&session.flusher, false));
+    assert_false(fs_flusher_is_clean(&session.flusher, true));
+    assert_int_equal(calls.file_syncs, 0);
+    assert_int_equal(fs_flusher_wait(&session.flusher, true), 0);
+    assert_true(fs_flusher_is_clean(&session.flusher, true));
+    assert_int_equal(calls.file_syncs, 1);
+    fs_flusher_wrote(&session.flusher);
+    assert_false(fs_flusher_is_clean(&session.flusher, false));
+    fs_flusher_finish(&session.flusher);
+    assert_int_equal(fs_flusher_hand_over(&session.flusher, &late), -ENOTCONN);
+    stop();
+}
+
+/* The device fails once: who waits is told, and it is not clean before it has worked. */
+static void failing_device(void **state)
+{
+    (void)state;
+    start(false);
+    fs_flusher_wrote(&session.flusher);
+    calls.sync_result = -EIO;
+    assert_int_equal(fs_flusher_wait(&session.flusher, true), -EIO);
+    await_calls(&calls.sync_errors, 1);
+    assert_true(fs_flusher_is_clean(&session.flusher, false));
+    assert_false(fs_flusher_is_clean(&session.flusher, true));
+    calls.sync_result = 0;
+    assert_int_equal(fs_flusher_wait(&session.flusher, true), 0);
+    assert_true(fs_flusher_is_clean(&session.flusher, true));
+    assert_int_equal(calls.sync_errors, 1);
+    stop();
+}
+
+/* A byte that write-back holds is in the file when act has come to its end. */
+static void check_dirty_data(int64_t interval, void (*act)(void))
+{
+    int fd = make_file();
+    struct mpiio_slice *slice;
+    char byte = 0;
+
+    make_session(false);
+    options.flush_interval = interval;
+    session.store = open_store_for(fd, O_RDWR);
+    assert_int_equal(mpiio_back_new(session.store, 1 << 20, &session.back), 0);
+    slice = make_slice(session.store, make_vector(0, 8, 8));
+    assert_int_equal(mpiio_slice_write(slice, "a", 1, 0), 1);
+    assert_int_equal(pread(fd, &byte, 1, 0), 0);
+    start_flusher();
+    fs_flusher_wrote(&session.flusher);
+    act();
+    assert_true(fs_flusher_is_clean(&session.flusher, false));
+    assert_int_equal(pread(fd, &byte, 1, 0), 1);
+    assert_int_equal(byte, 'a');
+    stop();
+    mpiio_slice_free(slice);
+    mpiio_back_free(session.back);
+    mpiio_store_close(session.store);
+    close(fd);
+}
+
+static void await_clean(void)
+{
+    while (!fs_flusher_is_clean(&session.flusher, false))
+        sched_yield();
+}
+
+static void wait_for_flush(void)
+{
+    assert_int_equal(fs_flusher_wait(&session.flusher, false), 0);
+}
+
+static void have_no_room(void)
+{
+    fs_flusher_full(&session.flusher);
+    await_clean();
+}
+
+/* What is dirty is stored for who waits, for who needs room, and when it is old. */
+static void dirty_data(void **state)
+{
+    (void)state;
+    check_dirty_data(0, wait_for_flush);
+    check_dirty_data(0, have_no_room);
+    check_dirty_data(1, await_clean);
+}
+
+/* An epoch answers those who came before it began, and for sync only one with sync does. */
+static void epochs(void **state)
+{
+    struct fs_flusher *flusher = &session.flusher;
+    struct told early, syncing, late;
+
+    (void)state;
+    start(true);
+    fs_flusher_wrote(flusher);
+    calls.begun = 5;
+    hand_over(&early, false);
+    hand_over(&syncing, true);
+    fs_flusher_begin(flusher, 6, false);
+    await_epoch(&calls.done, 6);
+    assert_int_equal(calls.stored, 6);
+    calls.begun = 6;
+    hand_over(&late, false);
+    assert_int_equal(calls.answered, 0);
+    fs_flusher_end(flusher, 6, false, 0);
+    await_calls(&calls.answered, 1);
+    assert_int_equal(early.flushed.status, 0);
+    assert_int_equal(fs_flusher_epochs(flusher), 6);
+    assert_true(fs_flusher_is_clean(flusher, false));
+    assert_false(fs_flusher_is_clean(flusher, true));
+
+    fs_flusher_begin(flusher, 7, true);
+    await_epoch(&calls.done, 7);
+    fs_flusher_end(flusher, 7, true, -EIO);
+    await_calls(&calls.answered, 3);
+    assert_int_equal(syncing.flushed.status, -EIO);
+    assert_int_equal(late.flushed.status, -EIO);
+    assert_int_equal(calls.sync_errors, 1);
+    assert_false(fs_flusher_is_clean(flusher, true));
+    stop();
+}
+
+/* Blocks that could not be stored, or were left, keep the node dirty. */
+static void blocks_that_stay(void **state)
+{
+    struct fs_flusher *flusher = &session.flusher;
+    struct told told;
+
+    (void)state;
+    start(true);
+    fs_flusher_wrote(flusher);
+    calls.left = (struct fs_stored){.blocks = -ENOSPC};
+    hand_over(&told, false);
+    fs_flusher_begin(flusher, 1, false);
+    await_epoch(&calls.done, 1);
+    fs_flusher_end(flusher, 1, false, 0);
+    await_calls(&calls.answered, 1);
+    assert_int_equal(told.flushed.blocks, -ENOSPC);
+    assert_int_equal(told.flushed.status, 0);
+    assert_false(fs_flusher_is_clean(flusher, false));
+
+    calls.left = (struct fs_stored){.left = true};
+    calls.begun = 1;
+    hand_over(&told, false);
+    fs_flusher_begin(flusher, 2, false);
+    await_epoch(&calls.done, 2);
+    fs_flusher_end(flusher, 2, false, 0);
+    await_calls(&calls.answered, 2);
+    assert_int_equal(told.flushed.blocks, 0);
+    assert_false(fs_flusher_is_clean(flusher, false));
+    stop();
+}
+
+/* A node that goes alone answers by itself those who waited for the others. */
+static void going_alone(void **state)
+{
+    struct told waiting[2];
+
+    (void)state;
+    start(true);
+    calls.begun = 5;
+    hand_over(&waiting[0], false);
+    hand_over(&waiting[1], true);
+    assert_int_equal(calls.answered, 0);
+    /* Without data held back there is nothing to have written through. */
+    fs_flusher_go_alone(&session.flusher);
+    await_calls(&calls.answered, 2);
+    assert_int_equal(calls.file_syncs, 1);
+    assert_int_equal(calls.asked, 2);
+    /* And it asks nobody any more. */
+    assert_int_equal(fs_flusher_wait(&session.flusher, false), 0);
+    assert_int_equal(calls.asked, 2);
+    stop();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_itself),   cmocka_unit_test(failing_device),
+        cmocka_unit_test(dirty_data),  cmocka_unit_test(epochs),
+        cmocka_unit_test(going_alone), cmocka_unit_test(blocks_that_stay),
+    };
+
+    return cmocka_run_group_tests_name("flusher", tests, NULL, NULL);
+}
