@@ -10,6 +10,7 @@
 /* Slices are compared with each other up to so many, and so many pieces: a fraction of a second. */
 #define APART_RANKS 16384
 #define COVER_STEPS 1000000
+#define APART_WORK  4000000 /* vs_view_facts: of all their views */
 
 /* What is known of a view. */
 enum { UNKNOWN, APART, OVERLAPPING };
@@ -20,6 +21,7 @@ static int compute_apart(struct fs_session *session, size_t view, bool *apart)
     struct vs_cover *cover = vs_cover_new();
     struct vs_cover_result result;
     struct vs_error error = {0};
+    int64_t work = 0;
     int failed = cover != NULL ? 0 : -ENOMEM;
 
     for (int64_t rank = 0; rank < ranks && failed == 0; rank++) {
@@ -28,7 +30,10 @@ static int compute_apart(struct fs_session *session, size_t view, bool *apart)
         failed = vs_spec_view(session->spec, view, rank, &compiled, &error);
         if (failed == 0) {
             failed = vs_cover_add(cover, vs_view_map(compiled), 1);
+            work += vs_view_facts(compiled)->work;
             vs_view_unref(compiled);
+            if (failed == 0 && work > APART_WORK)
+                failed = -E2BIG;
         }
     }
     if (failed == 0)

@@ -457,31 +457,33 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     return type;
 }
 
-/* Named types already built: as an etype is, and as part of a filetype. */
+/* A named type: as an etype is, or as part of a filetype. */
 struct vs_named {
-    struct vs_named *next;
-    const char *name;
-    bool in_filetype;
     bool done; /* false: under way */
     struct vs_type type;
 };
 
+void vs_builder_free(struct vs_builder *b)
+{
+    vs_memo_free(&b->named[0]);
+    vs_memo_free(&b->named[1]);
+}
+
 static struct vs_type build_named(struct vs_builder *b, const char *name, json_t *definition,
                                   const struct vs_place *place)
 {
-    struct vs_named *named = b->named;
-    while (named && (named->name != name || named->in_filetype != (b->etype != NULL)))
-        named = named->next;
-    if (named) {
-        if (!named->done)
+    struct vs_memo *memo = &b->named[b->etype != NULL];
+    const struct vs_named *known = vs_memo_find(memo, name);
+    if (known) {
+        if (!known->done)
             vs_build_fail(b, place, "type \"%.100s\" contains itself", name);
-        return named->type;
+        return known->type;
     }
-    named = vs_arena_alloc(b->arena, sizeof *named);
-    if (!named)
+    struct vs_named *named = vs_arena_alloc(b->arena, sizeof *named);
+    if (named && !vs_memo_add(memo, name, named))
+        b->arena->failure = -ENOMEM;
+    if (failed(b))
         return (struct vs_type){0};
-    *named = (struct vs_named){b->named, name, b->etype != NULL, false, {0}};
-    b->named = named;
     struct vs_place types = {.key = "types"};
     struct vs_place here = {.up = &types, .key = name};
     named->type = vs_build_type(b, definition, &here);
@@ -500,12 +502,14 @@ json_t *vs_build_definition(const struct vs_builder *b, json_t *json)
     return json;
 }
 
-/* Whether json, names followed, is how the etype is written. */
+/*
+ * Whether json is how the etype is written. That of a named type is asked once, when its
+ * definition is built: they are compared in full.
+ */
 static bool is_etype(const struct vs_builder *b, json_t *json)
 {
     if (!b->etype || b->any_leaf)
         return false;
-    json = vs_build_definition(b, json);
     if (json_is_string(json) && json_is_string(b->etype_json))
         return vs_basic_find(json_string_value(json)) ==
                vs_basic_find(json_string_value(b->etype_json));
@@ -552,6 +556,7 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
 struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
     struct vs_type type = {0};
+    b->scope->work++;
     if (failed(b))
         return type;
     if (is_etype(b, json))

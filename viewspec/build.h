@@ -6,11 +6,10 @@
 
 #include <jansson.h>
 
+#include "memo.h"
 #include "place.h"
 #include "scope.h"
 #include "type.h"
-
-struct vs_named; /* the named types built so far */
 
 /*
  * Builds the types of one view for one rank. Errors are noted in scope->error; then, and when
@@ -29,14 +28,20 @@ struct vs_builder {
     json_t *etype_json;
     bool any_leaf; /* leaves other than the etype are accepted */
 
-    struct vs_named *named;
+    struct vs_memo named[2];      /* types built so far by their names: outside filetypes, and in */
     int nesting, naming;          /* objects, and names, around the type under way */
     const struct vs_place *blame; /* the first type whose displacements decrease */
 };
 
-/* A TYPE anywhere. */
+/*
+ * A TYPE anywhere. A named type is built once for etypes and once for filetypes, so building takes
+ * as many steps as the spec is long.
+ */
 struct vs_type vs_build_type(struct vs_builder *builder, json_t *json,
                              const struct vs_place *place);
+
+/* Frees what the builder remembers; what it built stays in the arena. */
+void vs_builder_free(struct vs_builder *builder);
 
 /* What a TYPE stands for once names of named types are followed. */
 json_t *vs_build_definition(const struct vs_builder *builder, json_t *json);

@@ -130,10 +130,8 @@ static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_
     return result;
 }
 
-static int add_piece(struct walk *walk, struct pieces *pieces, const struct piece *piece)
+static int add_piece(struct pieces *pieces, const struct piece *piece)
 {
-    if (++walk->steps > walk->limit)
-        return -E2BIG;
     if (pieces->count == pieces->room) {
         int64_t room = pieces->room ? pieces->room * 2 : 64;
         struct piece *list = realloc(pieces->list, (size_t)room * sizeof *list);
@@ -156,7 +154,9 @@ static int add_cells(struct walk *walk, struct pieces *pieces, const struct vs_i
     piece.item.origin -= start;
     piece.item.lo = vs_max(item->lo - start, 0);
     piece.item.hi = vs_min(item->hi - start, cell);
-    return vs_item_trim(&piece.item) ? add_piece(walk, pieces, &piece) : 0;
+    if (++walk->steps > walk->limit)
+        return -E2BIG;
+    return vs_item_trim(&piece.item) ? add_piece(pieces, &piece) : 0;
 }
 
 /*

@@ -48,7 +48,7 @@ void vs_cover_free(struct vs_cover *cover);
 int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copies);
 
 /* A budget of work for vs_cover_compute that is some seconds. */
-#define VS_COVER_STEPS 50000000
+#define VS_COVER_STEPS 10000000
 
 /*
  * Computes the coverage of all ranks added so far, looking at no more than steps pieces. Returns

@@ -85,5 +85,12 @@ int64_t vs_map_lower_bound(const struct vs_map *map, int64_t displacement)
 
 int64_t vs_map_find(const struct vs_map *map, int64_t displacement)
 {
-    return map->root ? vs_node_find(map->root, displacement) : -1;
+    int64_t steps = VS_FIND_STEPS;
+
+    return vs_map_find_within(map, displacement, &steps);
+}
+
+int64_t vs_map_find_within(const struct vs_map *map, int64_t displacement, int64_t *steps)
+{
+    return map->root ? vs_node_find(map->root, displacement, steps) : -1;
 }

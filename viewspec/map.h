@@ -27,7 +27,10 @@ extern "C" {
  *
  * A map is a small tree of strided loops that is never expanded: its size follows the length of
  * the type's description, and every function here takes O(depth * log(width)) steps, however many
- * runs or tiles there are. A map is immutable: any number of threads may use one at once.
+ * runs or tiles there are. (vs_map_find has a limit of its own; vs_map_lower_bound takes O(width)
+ * steps at a list of different types that overlap.) The nodes of the tree may be shared: a walk
+ * over all of it must remember where it was (memo.h), and goes into one part of a node otherwise. A
+ * map is immutable: any number of threads may use one at once.
  */
 struct vs_map;
 
@@ -75,9 +78,19 @@ int64_t vs_map_displacement(const struct vs_map *map, int64_t position);
 /*
  * The lowest position that holds the file's byte at displacement, or -1 where the view does not
  * show that byte. The inverse of vs_map_displacement. Where tiles or blocks interleave it takes as
- * many steps as interleave, or as one of them has runs, if these are fewer. Local, thread-safe.
+ * many steps as interleave, or as one of them has runs, if these are fewer; and where that is more
+ * than VS_FIND_STEPS it returns VS_FIND_GAVE_UP. Local, thread-safe.
  */
 int64_t vs_map_find(const struct vs_map *map, int64_t displacement);
+
+/* Negative, as -1 is: the search ended before it could tell. */
+#define VS_FIND_GAVE_UP (-2)
+
+/* The steps of a search: some tens of milliseconds. */
+#define VS_FIND_STEPS 1000000
+
+/* The same with *steps steps, of which it takes off those that it has used. */
+int64_t vs_map_find_within(const struct vs_map *map, int64_t displacement, int64_t *steps);
 
 /*
  * The first position, in slice order, whose displacement is at or behind the given one, or
@@ -121,7 +134,10 @@ void vs_cursor_start(struct vs_cursor *cursor, const struct vs_map *map, int64_t
  */
 bool vs_cursor_batch(struct vs_cursor *cursor, struct vs_batch *batch);
 
-/* Walks the same as single runs, each as long as it can be: adjacent ones are merged. */
+/*
+ * Walks the same as single runs, each as long as it can be: adjacent ones are merged. A run takes
+ * O(depth) batches at most, as what is dense throughout is one batch.
+ */
 struct vs_runs {
     struct vs_cursor cursor;
     struct vs_batch batch; /* what is left of the batch under way; count 0: nothing */

@@ -71,6 +71,21 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
     return node;
 }
 
+/*
+ * What lies side by side, in order, is one run, however it was put together: so a run of a walk
+ * consists of a few leaves for each level of the tree, never of all that a level repeats.
+ */
+static void merge_dense(struct vs_node *node)
+{
+    if (node->kind == VS_RUN || !node->disjoint ||
+        (uint64_t)node->hi - (uint64_t)node->lo != (uint64_t)node->size)
+        return;
+    node->kind = VS_RUN;
+    node->depth = 1;
+    node->base = node->lo;
+    node->runs = 1;
+}
+
 /* Merges the loop with its child where that leaves one simpler node. */
 static void loop_shape(struct vs_node *node, int64_t count, int64_t stride,
                        const struct vs_node *child)
@@ -104,8 +119,10 @@ const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_
     if (count == 1)
         return child;
     struct vs_node *node = loop_facts(arena, count, stride, child);
-    if (node)
+    if (node) {
         loop_shape(node, count, stride, child);
+        merge_dense(node);
+    }
     return node;
 }
 
@@ -226,6 +243,8 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
     node->before = list.before;
     for (int64_t b = 0; b < list.count && !arena->failure; b++)
         append_block(arena, node, &list, b, stride, child);
+    if (!arena->failure)
+        merge_dense(node);
     return node;
 }
 
@@ -274,6 +293,7 @@ const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
         if (list[i]->depth >= node->depth)
             node->depth = list[i]->depth + 1;
     }
+    merge_dense(node);
     return node;
 }
 

@@ -92,8 +92,11 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position);
 /* The first position whose displacement is >= displacement; node->size where there is none. */
 int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement);
 
-/* The lowest position whose displacement is the given one, or -1. */
-int64_t vs_node_find(const struct vs_node *node, int64_t displacement);
+/*
+ * The lowest position whose displacement is the given one, or -1; VS_FIND_GAVE_UP where it takes
+ * more than *steps steps. Of these, what was used is taken off.
+ */
+int64_t vs_node_find(const struct vs_node *node, int64_t displacement, int64_t *steps);
 
 /* The root of a map: all tiles, placed by the view's displacement. NULL: no data. */
 struct vs_map;

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "owner.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "element.h"
+
+static int give_up(int64_t rank, struct vs_error *error)
+{
+    snprintf(error->reason, sizeof error->reason,
+             "the slice of rank %lld overlaps itself in too many ways to be searched",
+             (long long)rank);
+    return error->code = -E2BIG;
+}
 
 /* 1 where the rank's slice holds the byte, 0 where not. */
 static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_owner *owner,
@@ -13,6 +24,10 @@ static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_o
     if (result)
         return result;
     int64_t position = vs_map_find(vs_view_map(view), query->displacement);
+    if (position == VS_FIND_GAVE_UP) {
+        vs_view_unref(view);
+        return give_up(rank, error);
+    }
     result = position >= 0 &&
              (query->file_size < 0 || position < vs_view_positions(view, query->file_size));
     if (result) {

@@ -6,6 +6,9 @@
 #include "expr.h"
 #include "scope.h"
 
+/* So many characters are as much work as a value. */
+#define TOKENS 4
+
 struct lookup {
     struct vs_scope *scope;
     size_t visible; /* bindings that may be used: those before the one under way */
@@ -46,6 +49,7 @@ const char *vs_kind_name(const json_t *value)
 static int evaluate(struct vs_scope *scope, size_t visible, const struct vs_text *text,
                     const struct vs_place *place, const json_t *value, int64_t *result)
 {
+    scope->work++;
     if (json_is_integer(value)) {
         *result = json_integer_value(value);
         return 0;
@@ -54,6 +58,7 @@ static int evaluate(struct vs_scope *scope, size_t visible, const struct vs_text
     if (!expression)
         return vs_fail(scope->error, text, place, false, "expected an integer, got %s",
                        vs_kind_name(value));
+    scope->work += (int64_t)(json_string_length(value) / TOKENS);
     struct lookup lookup = {.scope = scope, .visible = visible};
     char reason[300];
     if (!vs_expr_evaluate(expression, look_up, &lookup, result, reason, sizeof reason))

@@ -36,6 +36,7 @@ struct vs_scope {
     int64_t ranks;  /* 0: not known yet */
     int64_t rank;   /* -1: none */
     bool uses_rank; /* set where a value depended on the rank */
+    int64_t work;   /* values evaluated and types built, long expressions several times */
     struct vs_error *error;
 };
 

@@ -123,10 +123,12 @@ static int64_t lowest(int64_t start, int64_t count, int64_t stride)
     return stride < 0 ? start + (count - 1) * stride : start;
 }
 
+static const struct vs_shape *shape_of(struct vs_shapes *shapes, const struct vs_node *node);
+
 static bool fill_blocks(struct vs_shapes *shapes, const struct vs_node *node,
                         struct vs_shape_part *parts)
 {
-    const struct vs_shape *child = vs_shape_of_node(shapes, node->child);
+    const struct vs_shape *child = shape_of(shapes, node->child);
 
     for (int64_t i = 0; i < node->count; i++) {
         int64_t length = node->before[i + 1] - node->before[i];
@@ -145,7 +147,7 @@ static bool fill_sequence(struct vs_shapes *shapes, const struct vs_node *node,
 {
     for (int64_t i = 0; i < node->count; i++) {
         parts[i].offset = node->base + node->children[i]->lo - node->lo;
-        parts[i].shape = vs_shape_of_node(shapes, node->children[i]);
+        parts[i].shape = shape_of(shapes, node->children[i]);
         if (!parts[i].shape)
             return false;
     }
@@ -181,18 +183,35 @@ out:
     return shape;
 }
 
-const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct vs_node *node)
+/* Only lists have a part twice, so that remembering them makes a walk as short as their texts. */
+static const struct vs_shape *known_list(struct vs_shapes *shapes, const struct vs_node *node)
+{
+    const struct vs_shape *shape = vs_memo_find(&shapes->lists, node);
+
+    if (shape)
+        return shape;
+    shape = shape_of_list(shapes, node);
+    return shape && vs_memo_add(&shapes->lists, node, shape) ? shape : NULL;
+}
+
+static const struct vs_shape *shape_of(struct vs_shapes *shapes, const struct vs_node *node)
 {
     if (node->kind == VS_RUN) {
         struct vs_shape draft = {
             .kind = VS_SHAPE_RUN, .disjoint = true, .size = node->size, .span = node->size};
         return intern(shapes, &draft);
     }
-    if (node->kind == VS_LOOP) {
-        return loop_upwards(shapes, node->count, node->stride,
-                            vs_shape_of_node(shapes, node->child));
-    }
-    return shape_of_list(shapes, node);
+    if (node->kind == VS_LOOP)
+        return loop_upwards(shapes, node->count, node->stride, shape_of(shapes, node->child));
+    return known_list(shapes, node);
+}
+
+const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct vs_node *node)
+{
+    const struct vs_shape *shape = shape_of(shapes, node);
+
+    vs_memo_clear(&shapes->lists);
+    return shape;
 }
 
 static int64_t below_list(const struct vs_shape *shape, int64_t offset)
@@ -231,5 +250,6 @@ void vs_shapes_free(struct vs_shapes *shapes)
 {
     vs_arena_free(&shapes->arena);
     free(shapes->buckets);
+    vs_memo_free(&shapes->lists);
     memset(shapes, 0, sizeof *shapes);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "memo.h"
 #include "node.h"
 
 enum vs_shape_kind {
@@ -46,11 +47,13 @@ struct vs_shapes {
     struct vs_shape **buckets;
     uint64_t bucket_count; /* a power of two, or 0 */
     uint64_t shape_count;
+    struct vs_memo lists; /* of the node under way: shapes of the lists below it */
 };
 
 /*
  * The shape of node; its byte 0 is the node's byte at node->lo. Valid until the table is freed;
- * nothing of the node is kept. NULL without memory.
+ * nothing of the node is kept. NULL without memory. Takes as many steps as node has parts, each
+ * counted once, however often it stands there.
  */
 const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct vs_node *node);
 

@@ -10,6 +10,9 @@
 
 #define MAX_RANKS INT32_MAX
 
+/* Compiling a view is as much work as so many values, whatever it consists of. */
+#define VIEW_WORK 8
+
 struct named_view {
     const char *name; /* NULL: the single "view" */
     json_t *json;
@@ -330,6 +333,7 @@ static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena
     *scope = spec->scope;
     scope->rank = rank;
     scope->error = error;
+    scope->work = VIEW_WORK + (int64_t)scope->count;
     if (!scope->count)
         return 0;
     scope->values = vs_arena_array(arena, (int64_t)scope->count, sizeof *scope->values);
@@ -352,18 +356,20 @@ static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
     return error->code;
 }
 
-static int compile(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
-                   struct vs_types **shared, bool *uses_rank, struct vs_error *error)
+/* Compiles a view for the rank of a settled scope, 0, and keeps it where it is common to all. */
+static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *scope)
 {
-    struct vs_arena arena = {0};
-    struct vs_scope scope;
-    if (!settle_rank(spec, rank, &arena, &scope, error)) {
-        struct vs_source source = source_of(spec, index, &scope);
-        vs_view_compile(&source, view, shared);
-    }
-    *uses_rank = scope.uses_rank;
-    vs_arena_free(&arena);
-    return name_rank(spec, &scope, error);
+    struct named_view *view = &spec->views[index];
+    struct vs_view *first = NULL;
+    struct vs_source source = source_of(spec, index, scope);
+    scope->uses_rank = false;
+    scope->work = VIEW_WORK + (int64_t)scope->count;
+    int result = vs_view_compile(&source, &first, &view->shared);
+    if (!scope->uses_rank && !json_object_get(view->json, "per_rank"))
+        view->common = first;
+    else
+        vs_view_unref(first);
+    return result;
 }
 
 /* Compiles every view for rank 0 and keeps what the other ranks can use. */
@@ -385,19 +391,11 @@ static int compile_common(struct vs_spec *spec, const char *folder,
         struct vs_source source = source_of(spec, 0, &scope);
         result = vs_types_check(&source);
     }
+    for (size_t i = 0; i < spec->view_count && !result; i++)
+        result = compile_first(spec, i, &scope);
     if (result)
         name_rank(spec, &scope, error);
     vs_arena_free(&arena);
-    for (size_t i = 0; i < spec->view_count && !result; i++) {
-        struct named_view *view = &spec->views[i];
-        struct vs_view *first = NULL;
-        bool uses_rank;
-        result = compile(spec, i, 0, &first, &view->shared, &uses_rank, error);
-        if (!uses_rank && !json_object_get(view->json, "per_rank"))
-            view->common = first;
-        else
-            vs_view_unref(first);
-    }
     return result;
 }
 
@@ -588,6 +586,12 @@ int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct 
         *view = vs_view_ref(spec->views[index].common);
         return 0;
     }
-    bool uses_rank;
-    return compile(spec, index, rank, view, NULL, &uses_rank, error);
+    struct vs_arena arena = {0};
+    struct vs_scope scope;
+    if (!settle_rank(spec, rank, &arena, &scope, error)) {
+        struct vs_source source = source_of(spec, index, &scope);
+        vs_view_compile(&source, view, NULL);
+    }
+    vs_arena_free(&arena);
+    return name_rank(spec, &scope, error);
 }

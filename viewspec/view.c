@@ -12,6 +12,7 @@ struct vs_types {
     struct vs_arena arena;
     struct vs_representation *representation; /* a reference */
     struct vs_type etype, filetype;
+    int64_t work;                                      /* that building them took */
     json_t *etype_json, *filetype_json, *datarep_json; /* what they were built from; owned */
 };
 
@@ -145,6 +146,35 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
     return 0;
 }
 
+static int build_etype(struct vs_builder *b, const struct member *etype, struct vs_types *types)
+{
+    if (etype->value)
+        types->etype = vs_build_type(b, etype->value, &etype->place);
+    else
+        types->etype = vs_type_basic(b->arena, vs_basic_find("byte"), b->representation);
+    int error = b->scope->error->code;
+    return error ? error : check_etype(b, &etype->place, &types->etype);
+}
+
+static int build_filetype(struct vs_builder *b, const struct member *etype,
+                          const struct member *filetype, struct vs_types *types)
+{
+    struct vs_type unit = vs_type_unit(b->arena, &types->etype);
+    json_t *byte = json_string("byte");
+    b->etype = &unit;
+    b->etype_json = etype->value ? vs_build_definition(b, etype->value) : byte;
+    b->blame = NULL;
+    types->filetype = filetype->value ? vs_build_type(b, filetype->value, &filetype->place) : unit;
+    json_decref(byte);
+    b->etype = NULL;
+    int error = b->scope->error->code;
+    if (error)
+        return error;
+    if (!byte)
+        b->arena->failure = -ENOMEM;
+    return check_filetype(b, &filetype->place, &types->filetype, &types->etype);
+}
+
 static int build_types(const struct vs_source *source, const struct member *etype,
                        const struct member *filetype, struct vs_types *types)
 {
@@ -155,25 +185,11 @@ static int build_types(const struct vs_source *source, const struct member *etyp
         .types = source->types,
         .representation = types->representation,
     };
-    if (etype->value)
-        types->etype = vs_build_type(&b, etype->value, &etype->place);
-    else
-        types->etype = vs_type_basic(b.arena, vs_basic_find("byte"), b.representation);
-    int error = source->scope->error->code;
-    if (error || (error = check_etype(&b, &etype->place, &types->etype)))
-        return error;
-    struct vs_type unit = vs_type_unit(b.arena, &types->etype);
-    json_t *byte = json_string("byte");
-    b.etype = &unit;
-    b.etype_json = etype->value ? vs_build_definition(&b, etype->value) : byte;
-    b.blame = NULL;
-    types->filetype = filetype->value ? vs_build_type(&b, filetype->value, &filetype->place) : unit;
-    json_decref(byte);
-    if ((error = source->scope->error->code))
-        return error;
-    if (!byte)
-        b.arena->failure = -ENOMEM;
-    return check_filetype(&b, &filetype->place, &types->filetype, &types->etype);
+    int error = build_etype(&b, etype, types);
+    if (!error)
+        error = build_filetype(&b, etype, filetype, types);
+    vs_builder_free(&b);
+    return error;
 }
 
 /*
@@ -203,6 +219,7 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     types->filetype_json = json_incref(filetype.value);
     types->datarep_json = json_incref(datarep.value);
     bool before = scope->uses_rank;
+    int64_t work = scope->work;
     scope->uses_rank = false;
     types->representation = vs_representation_find(source, datarep.value, &datarep.place);
     if (!types->representation || build_types(source, &etype, &filetype, types)) {
@@ -212,6 +229,8 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     }
     *shareable = !scope->uses_rank;
     scope->uses_rank |= before;
+    types->work = scope->work - work;
+    scope->work = work;
     return types;
 }
 
@@ -239,7 +258,7 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
     return result ? vs_fail_memory(error, source->text) : 0;
 }
 
-static void fill_facts(struct vs_view *view)
+static void fill_facts(const struct vs_source *source, struct vs_view *view)
 {
     const struct vs_types *types = view->types;
     const struct vs_repeat *elements = &types->etype.elements;
@@ -253,6 +272,7 @@ static void fill_facts(struct vs_view *view)
         .identical = types->etype.identical,
         .basic = elements->basic,
         .array = types->filetype.array,
+        .work = source->scope->work + types->work,
     };
 }
 
@@ -295,7 +315,7 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
         vs_view_unref(view);
         return error;
     }
-    fill_facts(view);
+    fill_facts(source, view);
     *result = view;
     if (shared && shareable)
         *shared = vs_types_ref(types);
@@ -360,6 +380,7 @@ int vs_types_check(const struct vs_source *source)
     }
     if (!error->code)
         vs_check_arena(&arena, error, source->text, &place);
+    vs_builder_free(&b);
     vs_arena_free(&arena);
     return error->code;
 }

@@ -7,6 +7,9 @@
 /* So many accesses may share a lock of the file before others get their turn. */
 #define SHARES_MAX 64
 
+/* Runs that are passed one by one before a search is quicker. */
+#define MANY_RUNS 32
+
 /* A lock of the file, and those who share it. */
 struct mpiio_hold {
     struct mpiio_hold *next;
@@ -82,22 +85,56 @@ static void set_range(struct mpiio_access *access)
         add_batch(access, &batch);
 }
 
-/* Two lists of runs that ascend in the file: whether any of one meets any of the other. */
+/* The runs of an access, in ascending order. */
+struct ascent {
+    const struct vs_map *map;
+    struct vs_runs runs;
+    struct vs_run run; /* the one under way */
+    int64_t end;       /* position */
+    int steps;         /* since the other ascent moved */
+};
+
+static bool ascent_start(struct ascent *ascent, const struct mpiio_access *access)
+{
+    ascent->map = access->map;
+    ascent->end = access->position + access->length;
+    ascent->steps = 0;
+    vs_runs_start(&ascent->runs, access->map, access->position, access->length);
+    return vs_runs_next(&ascent->runs, &ascent->run);
+}
+
+/* Goes on to the next run, or, behind MANY_RUNS, to the first that ends behind displacement. */
+static bool ascent_step(struct ascent *ascent, int64_t displacement)
+{
+    int64_t position;
+
+    if (++ascent->steps < MANY_RUNS)
+        return vs_runs_next(&ascent->runs, &ascent->run);
+    ascent->steps = 0;
+    position = vs_map_lower_bound(ascent->map, displacement);
+    if (position >= ascent->end)
+        return false;
+    vs_runs_start(&ascent->runs, ascent->map, position, ascent->end - position);
+    return vs_runs_next(&ascent->runs, &ascent->run);
+}
+
+/*
+ * Two lists of runs that ascend in the file: whether any of one meets any of the other. Takes as
+ * many steps as the list with fewer runs has: between two of them the other may have any number.
+ */
 static bool runs_meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {
-    struct vs_runs walks[2];
-    struct vs_run run[2];
-    bool more;
+    struct ascent walk[2];
+    bool more = ascent_start(&walk[0], a) && ascent_start(&walk[1], b);
 
-    vs_runs_start(&walks[0], a->map, a->position, a->length);
-    vs_runs_start(&walks[1], b->map, b->position, b->length);
-    more = vs_runs_next(&walks[0], &run[0]) && vs_runs_next(&walks[1], &run[1]);
     while (more) {
-        int behind = run[0].displacement + run[0].length <= run[1].displacement ? 0 : 1;
+        const struct vs_run *run[2] = {&walk[0].run, &walk[1].run};
+        int behind = run[0]->displacement + run[0]->length <= run[1]->displacement ? 0 : 1;
 
-        if (behind == 1 && run[1].displacement + run[1].length > run[0].displacement)
+        if (behind == 1 && run[1]->displacement + run[1]->length > run[0]->displacement)
             return true;
-        more = vs_runs_next(&walks[behind], &run[behind]);
+        walk[!behind].steps = 0;
+        more = ascent_step(&walk[behind], run[!behind]->displacement);
     }
     return false;
 }

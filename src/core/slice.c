@@ -16,6 +16,9 @@
 /* Pieces looked at, some tens of milliseconds: what needs more counts as overlapping. */
 #define COVER_STEPS 1000000
 
+/* Extents of the file that are passed to find data or a hole: some tens of milliseconds. */
+#define MAX_SEEKS 65536
+
 /*
  * A map says at once that it is disjoint where its runs come in the file's order. Where they do
  * not (tiles that lie within each other's holes), the bytes are counted.
@@ -288,19 +291,22 @@ static int64_t offset_from(const struct mpiio_slice *slice, int64_t displacement
  * The first slice offset from offset on, below end, whose element lies in data or a hole as whence
  * says, in data where in both; end where there is none, or a negative errno. Each step passes an
  * extent of the file or a gap of the view, never single runs: the view's displacements ascend.
+ * Behind MAX_SEEKS steps all that follows is data: lseek(2) may take holes for that.
  */
 static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence, int64_t size,
                           int64_t end)
 {
-    while (offset < end) {
+    for (int steps = 0; offset < end; steps++) {
         struct place place = place_at_offset(slice, offset);
         int64_t found = seek_file(slice, place.displacement, SEEK_DATA, size);
         bool is_data = found >= 0 && found < place.beyond;
 
         if (found < 0 && found != -ENXIO)
             return found;
-        if (is_data == (whence == SEEK_DATA))
+        if (is_data == (whence == SEEK_DATA) || (steps > MAX_SEEKS && whence == SEEK_DATA))
             return offset;
+        if (steps > MAX_SEEKS)
+            return end;
         if (is_data)
             found = seek_file(slice, place.displacement, SEEK_HOLE, size);
         if (found == -ENXIO)

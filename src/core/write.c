@@ -11,6 +11,12 @@
 /* Gaps of the file that are allocated with what lies around them: a call costs more. */
 #define SMALL_GAP (64 << 10)
 
+/* So much of the file is allocated at once. */
+#define LONG_SPAN ((int64_t)1 << 30)
+
+/* Runs that are allocated one after the other where they do not ascend: a second's work or so. */
+#define MAX_BATCHES ((int64_t)16 << 20)
+
 /*
  * The least size of the file by which the slice has at least bytes > 0 bytes: it reaches the end
  * of the etype that holds the last one. -EFBIG where there is none.
@@ -224,13 +230,69 @@ bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t
     return mpiio_access_meets(vs_view_map(slice->view), offset, length, vs_view_map(other->view));
 }
 
-int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)
+/* Allocates the span where it is long: a disk that is full must say so soon. */
+static int allocate_long(struct mpiio_store *store, struct span *span)
 {
+    int error = 0;
+
+    if (span->end - span->start >= LONG_SPAN) {
+        error = allocate_span(store, span);
+        *span = (struct span){0};
+    }
+    return error;
+}
+
+/*
+ * Adds the positions from *position on whose displacements ascend: a whole batch, or, of runs that
+ * are short and near each other, what lies within SMALL_GAP, however many they are.
+ */
+static int reserve_ascending(struct mpiio_store *store, struct span *span, const struct vs_map *map,
+                             int64_t *position, int64_t end)
+{
+    int64_t start, behind;
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+
+    vs_cursor_start(&cursor, map, *position, end - *position);
+    if (!vs_cursor_batch(&cursor, &batch))
+        return -EFBIG;
+    start = batch.displacement;
+    if (batch.length + (batch.count - 1) * batch.stride >= SMALL_GAP) {
+        *position += batch.length * batch.count;
+        return allocate_batch(store, span, &batch);
+    }
+    behind = start > INT64_MAX - SMALL_GAP ? end : vs_map_lower_bound(map, start + SMALL_GAP);
+    *position = behind < end ? behind : end;
+    return add_to_span(store, span, start, vs_map_displacement(map, *position - 1) + 1);
+}
+
+static int reserve(struct mpiio_slice *slice, int64_t position, int64_t end)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    bool ascends = facts->monotonic && facts->disjoint;
     struct span span = {0};
     struct vs_cursor cursor;
     struct vs_batch batch;
-    int64_t end, needed, size;
+    int64_t batches = 0;
     int error = 0;
+
+    vs_cursor_start(&cursor, map, position, end - position);
+    while (error == 0 && (ascends ? position < end : vs_cursor_batch(&cursor, &batch))) {
+        if (ascends)
+            error = reserve_ascending(slice->store, &span, map, &position, end);
+        else
+            error = ++batches > MAX_BATCHES ? -EFBIG : allocate_batch(slice->store, &span, &batch);
+        if (error == 0)
+            error = allocate_long(slice->store, &span);
+    }
+    return error != 0 ? error : allocate_span(slice->store, &span);
+}
+
+int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)
+{
+    int64_t end, needed, size;
+    int error;
 
     if (!slice->store->writable)
         return -EBADF;
@@ -242,11 +304,7 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     if (needed < 0)
         return (int)needed;
     positions_of(slice, &offset, &end);
-    vs_cursor_start(&cursor, vs_view_map(slice->view), offset, end - offset);
-    while (error == 0 && vs_cursor_batch(&cursor, &batch))
-        error = allocate_batch(slice->store, &span, &batch);
-    if (error == 0)
-        error = allocate_span(slice->store, &span);
+    error = reserve(slice, offset, end);
     if (error != 0)
         return error;
     size = mpiio_store_size(slice->store);

@@ -30,7 +30,8 @@ int view_spec_failed(const struct vs_error *error)
     char text[1536];
 
     view_message("%s", vs_error_text(error, text, sizeof text));
-    return error->code == -ENOMEM || error->code == -ENOTSUP ? VIEW_FAILED : VIEW_USAGE;
+    return error->code == -ENOMEM || error->code == -ENOTSUP || error->code == -E2BIG ? VIEW_FAILED
+                                                                                      : VIEW_USAGE;
 }
 
 const char *view_label(const struct vs_spec *spec, size_t index)

@@ -8,6 +8,7 @@
 
 #include "integer.h"
 #include "progress.h"
+#include "survey.h"
 
 /* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
 #define MAX_RANKS ((int64_t)4 << 20)
@@ -88,6 +89,7 @@ int draw_survey(struct draw_model *model)
 {
     struct draw_survey *survey = &model->survey;
     struct vs_error error = {0};
+    struct view_pace pace = {0};
     struct view_progress progress;
     struct vs_view *view;
     int status = VIEW_DONE;
@@ -100,6 +102,8 @@ int draw_survey(struct draw_model *model)
         if (vs_spec_view(model->spec, model->index, rank, &view, &error))
             break;
         status = add_rank(survey, view);
+        if (!survey->common)
+            view_pace(&pace, view, &survey->step);
         vs_view_unref(view);
         if (rank % 1024 == 0)
             view_progress_step(&progress, rank);

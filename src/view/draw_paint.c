@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "progress.h"
+#include "survey.h"
 
 /*
  * Work is counted in steps of the size of a search in a map. Behind SOME of them cells that have
@@ -14,6 +15,7 @@
  */
 #define SOME_STEPS 20000000
 #define ALL_STEPS  100000000
+#define FIND_STEPS 20000000
 
 /* Bytes that are looked at in a segment, runs and tiles of one rank, where all are too many. */
 #define MAX_POINTS 8
@@ -23,7 +25,8 @@
 struct painter {
     struct draw_model *model;
     int64_t steps;
-    int64_t *open; /* from a segment to itself or one behind it: all between are passed over */
+    int64_t find_steps; /* left for searches where tiles interleave */
+    int64_t *open;      /* from a segment to itself or one behind it: all between are passed over */
 };
 
 /* The view of a rank under way. */
@@ -136,6 +139,12 @@ static int64_t points_of(const struct draw_segment *segment)
     return size < MAX_POINTS ? size : MAX_POINTS;
 }
 
+/* Whether the map shows the byte, as far as the steps for that suffice. */
+static bool finds(struct painter *painter, const struct brush *brush, int64_t displacement)
+{
+    return vs_map_find_within(brush->map, displacement, &painter->find_steps) >= 0;
+}
+
 /* Tiles interleave: some bytes of each segment are searched for. */
 static void paint_points(struct painter *painter, const struct brush *brush)
 {
@@ -146,7 +155,7 @@ static void paint_points(struct painter *painter, const struct brush *brush)
         const struct draw_segment *segment = &model->segments[i];
         int64_t points = points_of(segment), hits = 0;
         for (int64_t p = 0; p < points; p++)
-            hits += vs_map_find(brush->map, point_in(segment, p, points)) >= 0;
+            hits += finds(painter, brush, point_in(segment, p, points));
         painter->steps += points;
         if (!hits)
             continue;
@@ -181,15 +190,18 @@ static int paint_ranks(struct painter *painter)
     struct vs_error error = {0};
     struct view_progress progress;
     struct vs_view *view;
-    int64_t rank = 0;
+    struct view_pace pace = {0};
+    int64_t rank = 0, step = survey->step;
 
     view_progress_start(&progress, true, "ranks", survey->ranks);
-    for (; rank < survey->ranks && painter->steps < ALL_STEPS; rank += survey->step) {
+    for (; rank < survey->ranks && painter->steps < ALL_STEPS; rank += step) {
         struct brush brush = {.rank = rank};
         if (vs_spec_view(model->spec, model->index, rank, &view, &error))
             break;
         take_view(&brush, view);
         paint_rank(painter, &brush);
+        if (!survey->common)
+            view_pace(&pace, view, &step);
         vs_view_unref(view);
         painter->steps++;
         if (rank % 1024 == 0)
@@ -201,7 +213,8 @@ static int paint_ranks(struct painter *painter)
 }
 
 /* Whether a byte of segment that a has is b's too. Exact where the runs are few. */
-static bool shares(const struct brush *a, const struct brush *b, const struct draw_segment *segment)
+static bool shares(struct painter *painter, const struct brush *a, const struct brush *b,
+                   const struct draw_segment *segment)
 {
     struct vs_runs runs;
     struct vs_run run;
@@ -210,7 +223,7 @@ static bool shares(const struct brush *a, const struct brush *b, const struct dr
         int64_t points = points_of(segment);
         for (int64_t p = 0; p < points; p++) {
             int64_t place = point_in(segment, p, points);
-            if (vs_map_find(a->map, place) >= 0 && vs_map_find(b->map, place) >= 0)
+            if (finds(painter, a, place) && finds(painter, b, place))
                 return true;
         }
         return false;
@@ -221,7 +234,7 @@ static bool shares(const struct brush *a, const struct brush *b, const struct dr
         if (run.displacement >= segment->end)
             break;
         /* Of two runs that have a byte in common, one begins inside the other. */
-        if (vs_map_find(b->map, run.displacement) >= 0)
+        if (finds(painter, b, run.displacement))
             return true;
     }
     return false;
@@ -324,13 +337,15 @@ static int compile_owners(const struct draw_model *model, const struct draw_cell
     return VIEW_DONE;
 }
 
-static bool any_shared(const struct owners *owners, const struct draw_segment *segment)
+static bool any_shared(struct painter *painter, const struct owners *owners,
+                       const struct draw_segment *segment)
 {
     const struct brush *brushes = owners->brushes;
 
     for (int i = 0; i < owners->count; i++)
         for (int j = 0; j < owners->count; j++)
-            if (i == j ? folds(&brushes[i], segment) : shares(&brushes[i], &brushes[j], segment))
+            if (i == j ? folds(&brushes[i], segment)
+                       : shares(painter, &brushes[i], &brushes[j], segment))
                 return true;
     return false;
 }
@@ -351,8 +366,9 @@ static enum draw_kind kind_of(const struct draw_model *model, const struct draw_
 }
 
 /* Tells cells whose owners have bytes in common from those where they have not. */
-static int find_overlaps(struct draw_model *model)
+static int find_overlaps(struct painter *painter)
 {
+    struct draw_model *model = painter->model;
     struct owners owners = {0};
     int status = VIEW_DONE;
 
@@ -361,7 +377,7 @@ static int find_overlaps(struct draw_model *model)
         if (cell->kind != DRAW_MIXED && !(cell->folded && cell->kind != DRAW_OVERLAP))
             continue;
         status = compile_owners(model, cell, &owners);
-        if (!status && any_shared(&owners, &model->segments[i]))
+        if (!status && any_shared(painter, &owners, &model->segments[i]))
             cell->kind = DRAW_OVERLAP;
     }
     forget_owners(&owners);
@@ -370,7 +386,7 @@ static int find_overlaps(struct draw_model *model)
 
 int draw_paint(struct draw_model *model)
 {
-    struct painter painter = {.model = model};
+    struct painter painter = {.model = model, .find_steps = FIND_STEPS};
     int status;
 
     painter.open = calloc((size_t)model->segment_count + 1, sizeof *painter.open);
@@ -386,7 +402,8 @@ int draw_paint(struct draw_model *model)
         return status;
     for (int64_t i = 0; i < model->planes * model->lines * model->columns; i++)
         model->cells[i].kind = kind_of(model, &model->cells[i]);
-    return find_overlaps(model);
+    painter.find_steps = FIND_STEPS;
+    return find_overlaps(&painter);
 }
 
 /* The side of a square of so many. */

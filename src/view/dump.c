@@ -14,6 +14,10 @@
 
 #define CHUNK ((size_t)1 << 20)
 
+/* Values of an etype are named where they are not in more runs of a type each: those are walked
+   for each name. */
+#define MAX_RUNS 65536
+
 /*
  * A field: some values of an etype, one after the other. What is written around its values is
  * made beforehand, so that a value costs little more than its own digits.
@@ -49,15 +53,19 @@ struct dump {
     int64_t begin; /* slice offset of the first etype */
 };
 
+/* INT64_MAX: in more than MAX_RUNS runs of a type. */
 static int64_t count_values(const struct vs_view *view)
 {
     struct vs_element_cursor cursor;
     struct vs_elements run;
-    int64_t count = 0;
+    int64_t count = 0, runs = 0;
 
     vs_elements_start(&cursor, view, 0, vs_view_facts(view)->etype_size);
-    while (vs_elements_next(&cursor, &run))
+    while (vs_elements_next(&cursor, &run)) {
         count += run.count;
+        if (++runs > MAX_RUNS)
+            return INT64_MAX;
+    }
     return count;
 }
 
@@ -142,6 +150,10 @@ static int read_fields(struct dump *dump, const char *text)
     if (!text) {
         dump->fields[0].count = dump->values;
         return VIEW_DONE;
+    }
+    if (dump->values == INT64_MAX) {
+        view_message("--fields: an etype has more than %d values of types in turn", MAX_RUNS);
+        return VIEW_USAGE;
     }
     for (int64_t i = 0; i < dump->field_count; i++) {
         int status = read_field(&text, &dump->fields[i]);

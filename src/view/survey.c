@@ -9,6 +9,11 @@
 
 /* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
 #define MAX_RANKS ((int64_t)4 << 20)
+/* Work (vs_view_facts) on one by one; then ever fewer ranks are looked at, so that it is at most
+   twice as much. */
+#define MAX_WORK ((int64_t)1 << 27)
+/* Steps grow by so many times at most: to more than there are ranks. */
+#define MAX_SLOWER 16
 /* Runs that are walked to count them: of one tile, and of all ranks. */
 #define TILE_RUNS  65536
 #define TOTAL_RUNS ((int64_t)8 << 20)
@@ -152,7 +157,8 @@ static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t r
     survey->tile_max = vs_max(survey->tile_max, facts->tile_size);
     survey->extent_min =
         first ? facts->tile_extent : vs_min(survey->extent_min, facts->tile_extent);
-    survey->extent_max = vs_max(survey->extent_max, facts->tile_extent);
+    survey->extent_max =
+        first ? facts->tile_extent : vs_max(survey->extent_max, facts->tile_extent);
     if (!facts->disjoint && survey->overlapping < 0)
         survey->overlapping = rank;
     if (facts->tile_size) {
@@ -163,14 +169,59 @@ static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t r
     survey->looked_at++;
 }
 
+void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step)
+{
+    pace->work += vs_view_facts(view)->work;
+    if (pace->work <= MAX_WORK >> pace->slower)
+        return;
+    pace->work = 0;
+    if (pace->slower < MAX_SLOWER) {
+        pace->slower++;
+        *step *= 4;
+    }
+}
+
+/* Looks at one rank, or at all that have a common view. */
+static int look_at(struct view_survey *survey, struct vs_view *view, int64_t rank, int64_t copies,
+                   int64_t *budget, struct vs_cover *cover)
+{
+    add_rank(survey, view, rank, copies, budget);
+    return survey->step == 1 ? vs_cover_add(cover, vs_view_map(view), copies) : 0;
+}
+
+static int look_at_all(struct view_survey *survey, const struct vs_spec *spec, size_t index,
+                       struct vs_cover *cover, struct vs_error *error)
+{
+    bool common = vs_spec_view_is_common(spec, index);
+    int64_t copies = common ? survey->ranks : 1, budget = TOTAL_RUNS;
+    struct view_pace pace = {0};
+    struct view_progress progress;
+    int result = 0;
+
+    view_progress_start(&progress, true, "ranks", survey->ranks);
+    for (int64_t rank = 0; rank < survey->ranks && !result;
+         rank += common ? copies : survey->step) {
+        struct vs_view *view;
+        result = vs_spec_view(spec, index, rank, &view, error);
+        if (result)
+            break;
+        result = look_at(survey, view, rank, copies, &budget, cover);
+        if (!common)
+            view_pace(&pace, view, &survey->step);
+        vs_view_unref(view);
+        if (rank % 1024 == 0)
+            view_progress_step(&progress, rank);
+    }
+    view_progress_end(&progress);
+    return result;
+}
+
 int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t index,
                 int64_t file_size, struct vs_cover *cover)
 {
+    int64_t ranks = vs_spec_ranks(spec);
     bool common = vs_spec_view_is_common(spec, index);
-    int64_t ranks = vs_spec_ranks(spec), budget = TOTAL_RUNS;
     struct vs_error error = {0};
-    struct view_progress progress;
-    int result = 0;
 
     *survey = (struct view_survey){.ranks = ranks,
                                    .step = common ? 1 : (ranks - 1) / MAX_RANKS + 1,
@@ -178,20 +229,7 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
                                    .begin = INT64_MAX,
                                    .tail_begin = INT64_MAX,
                                    .overlapping = -1};
-    view_progress_start(&progress, true, "ranks", ranks);
-    for (int64_t rank = 0; rank < ranks && !result; rank += common ? ranks : survey->step) {
-        struct vs_view *view;
-        result = vs_spec_view(spec, index, rank, &view, &error);
-        if (result)
-            break;
-        add_rank(survey, view, rank, common ? ranks : 1, &budget);
-        if (survey->step == 1)
-            result = vs_cover_add(cover, vs_view_map(view), common ? ranks : 1);
-        vs_view_unref(view);
-        if (rank % 1024 == 0)
-            view_progress_step(&progress, rank);
-    }
-    view_progress_end(&progress);
+    int result = look_at_all(survey, spec, index, cover, &error);
     if (error.code)
         view_spec_failed(&error);
     else if (result)

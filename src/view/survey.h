@@ -53,6 +53,16 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
 
 void view_survey_free(struct view_survey *survey);
 
+/*
+ * Starts zeroed. Keeps what looking at ranks takes within bounds, whatever their views consist of:
+ * told of each view that was looked at, makes *step, the distance to the next rank, larger in time.
+ */
+struct view_pace {
+    int64_t work; /* since the step was made larger */
+    int slower;   /* times that it was */
+};
+void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step);
+
 /* Bytes at the end of the file in etypes that are not whole. */
 int64_t view_survey_tail(const struct view_survey *survey);
 

@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Short specs of which a careless walk never comes back (tests/walks/families.py). What takes
+# milliseconds has a minute, as the machine may be busy; what never ends, or dies, is seen.
+
+load helper
+
+setup() {
+    begin_test
+    /usr/bin/python3 "$top/tests/walks/families.py" .
+    head -c 3000000 /dev/zero | tr '\0' x >data
+}
+
+# ends COMMAND [ARGUMENT]...: the command ends, by itself, whatever it says.
+ends() {
+    local status=0
+    timeout 60 mpiio-view "$@" >out 2>err || status=$?
+    [ "$status" -le 1 ] || {
+        echo "mpiio-view $*: status $status" >&2
+        head -n 5 out err >&2
+        return 1
+    }
+}
+
+# all_commands SPEC [VIEW]: each command that reads comes back.
+all_commands() {
+    local spec=$1 view=(${2:+-v "$2"})
+    ends check "$spec"
+    ends spec "$spec"
+    ends draw "$spec" "${view[@]}"
+    ends owner "$spec" 12345
+    ends owner -f nothing "$spec" 1099511627777
+    ends map "$spec" -r 0 --length 4096 "${view[@]}"
+    ends cat "$spec" -r 0 --length 65536 "${view[@]}"
+    ends dump "$spec" -r 0 --length 4096 "${view[@]}"
+}
+
+@test "walks: types that are shared many times over" {
+    local spec
+    for spec in doubling*.json; do
+        all_commands "$spec"
+    done
+}
+
+@test "walks: what overlaps itself without end" {
+    local spec
+    for spec in interleaved*.json tiles-in-holes.json same-place.json; do
+        all_commands "$spec"
+    done
+}
+
+@test "walks: deep types, and types of nothing" {
+    local spec
+    for spec in deep*.json nothing*.json; do
+        all_commands "$spec"
+    done
+}
+
+@test "walks: many names, and many views" {
+    all_commands many-names.json
+    all_commands many-views.json v7
+}
+
+@test "walks: a long view of many ranks is looked at for some of them" {
+    ends check ranks-wide.json
+    grep -q 'looked at)' out
+    grep -q 'not known: too many ranks' out
+}
+
+@test "walks: values are as they were, and their runs whole" {
+    run -0 mpiio-view map doubling-dense.json -r 0 --length 1000000000000
+    [ "$output" = $'0\t0\t1000000000000' ]
+    run -0 mpiio-view map doubling-touching.json -r 0 --length 6
+    [ "$output" = $'0\t0\t1\n1\t2\t2\n3\t5\t2\n5\t8\t1' ]
+    run -0 mpiio-view owner doubling.json 27
+    [ "$output" = $'-\t0\t4' ]
+    run -0 mpiio-view owner doubling.json 26
+    [ "$output" = "" ]
+}
+
+# use_mount: reads, writes, allocates and seeks in rank 0's slice. What it says does not matter.
+use_mount() {
+    timeout 60 head -c 200000 "$mnt/rank0" >/dev/null
+    printf 12345678 | timeout 60 dd of="$mnt/rank0" conv=notrunc status=none || [ $? -eq 1 ]
+    timeout 60 fallocate -o 0 -l 1125899906842624 "$mnt/rank0" || [ $? -eq 1 ]
+    timeout 60 /usr/bin/python3 - "$mnt/rank0" <<'END'
+import os, sys
+descriptor = os.open(sys.argv[1], os.O_RDONLY)
+for whence in os.SEEK_DATA, os.SEEK_HOLE:
+    try:
+        os.lseek(descriptor, 0, whence)
+    except OSError:
+        pass
+END
+}
+
+@test "walks: a mount comes back from each call, and from SIGTERM" {
+    local spec
+    # What is allocated must find the disk full soon.
+    mkdir disk
+    as_root mount -t tmpfs -o size=16m,mode=777 none disk
+    mountpoint -q disk
+    for spec in doubling doubling-half doubling-torn doubling-etype doubling-external \
+        doubling-dense doubling-touching interleaved interleaved-blocks tiles-in-holes; do
+        cp data disk/data
+        timeout 60 mpiio-mount -f disk/data "$spec.json" "$mnt" 2>err ||
+            timeout 60 mpiio-mount -o ro -f disk/data "$spec.json" "$mnt"
+        use_mount 2>err
+        kill "$(marked mpiio-fused)"
+        nothing_left 60
+    done
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "memo.h"
+
+#include <stdlib.h>
+
+static size_t slot_of(const struct vs_memo *memo, const void *key)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15ULL;
+
+    return (size_t)(hash >> 32) & (memo->room - 1);
+}
+
+/* The entry of key, or the empty one where it would be. There is always an empty one. */
+static struct vs_memo_entry *look_up(const struct vs_memo *memo, const void *key)
+{
+    size_t slot = slot_of(memo, key);
+
+    while (memo->entries[slot].generation == memo->generation + 1 && memo->entries[slot].key != key)
+        slot = (slot + 1) & (memo->room - 1);
+    return &memo->entries[slot];
+}
+
+const void *vs_memo_find(const struct vs_memo *memo, const void *key)
+{
+    const struct vs_memo_entry *entry = memo->count ? look_up(memo, key) : NULL;
+
+    return entry && entry->generation == memo->generation + 1 ? entry->value : NULL;
+}
+
+static bool grow(struct vs_memo *memo)
+{
+    struct vs_memo larger = {.room = memo->room ? memo->room * 2 : 16};
+
+    larger.entries = calloc(larger.room, sizeof *larger.entries);
+    if (!larger.entries)
+        return false;
+    for (size_t i = 0; i < memo->room; i++)
+        if (memo->entries[i].generation == memo->generation + 1)
+            vs_memo_add(&larger, memo->entries[i].key, memo->entries[i].value);
+    free(memo->entries);
+    *memo = larger;
+    return true;
+}
+
+bool vs_memo_add(struct vs_memo *memo, const void *key, const void *value)
+{
+    if (memo->count >= memo->room / 2 && !grow(memo))
+        return false;
+    *look_up(memo, key) = (struct vs_memo_entry){key, value, memo->generation + 1};
+    memo->count++;
+    return true;
+}
+
+void vs_memo_clear(struct vs_memo *memo)
+{
+    if (memo->count)
+        memo->generation++;
+    memo->count = 0;
+}
+
+void vs_memo_free(struct vs_memo *memo)
+{
+    free(memo->entries);
+    *memo = (struct vs_memo){0};
+}
