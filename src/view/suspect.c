@@ -278,7 +278,7 @@ static void look_at_array(const struct look *look, bool records)
     int64_t room = survey->file_size - map->displacement, rest;
 
     if (!vs_view_facts(survey->first)->array || survey->extent_min != survey->extent_max ||
-        room <= 0)
+        map->tile_extent < 1 || room <= 0)
         return;
     rest = room % map->tile_extent;
     if (room < map->tile_extent)

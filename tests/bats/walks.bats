@@ -110,3 +110,34 @@ END
         nothing_left 60
     done
 }
+
+@test "walks: sizes, counts and extents of zero, in all constructors and all commands" {
+    local view
+    /usr/bin/python3 "$top/tests/walks/nothing.py" >nothing.json
+    ends check nothing.json
+    [ "$(grep -c '^view ' out)" -eq 252 ]
+    ends spec nothing.json
+    ends owner nothing.json 3
+    mpiio-view convert nothing.json --to external32 -o external.dat
+    mpiio-view convert nothing.json --to big-endian -o big.dat
+    # The others take a view each: those of two of the nothings.
+    for view in $(jq -r '.views | keys[] | select(test("-(0|12)-"))' nothing.json); do
+        ends map nothing.json -r 1 -v "$view"
+        ends cat nothing.json -r 0 -v "$view"
+        ends dump nothing.json -r 1 -v "$view" --format csv
+        ends draw nothing.json -v "$view"
+        ends put nothing.json -r 0 -v "$view" </dev/null
+    done
+}
+
+@test "walks: a mount of slices of nothing" {
+    /usr/bin/python3 "$top/tests/walks/nothing.py" >nothing.json
+    mpiio-mount -o npy nothing.json "$mnt"
+    [ "$(find "$mnt" -name rank0 -size 0 | wc -l)" -gt 200 ]
+    cat "$mnt"/*/rank1 >/dev/null
+    find "$mnt" -name '*.npy' -exec head -c 1000 {} + >/dev/null
+    run ! dd if=/dev/zero of="$mnt/contiguous-0-0/rank0" count=1 conv=notrunc
+    run ! truncate -s 8 "$mnt/contiguous-0-0/rank0"
+    [ "$(getfattr --only-values -n user.mpiio.view "$mnt/contiguous-0-0/rank1")" = contiguous-0-0 ]
+    mpiio-umount "$mnt"
+}
