@@ -52,7 +52,7 @@ void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end);
 /*
  * Waits until all data of the file that was written so far, through this store or otherwise, is on
  * the storage device: fsync(2), or fdatasync(2) with data_only. An error is the file's, and the
- * kernel tells it once a store. Thread-safe.
+ * kernel tells it once a store. A file that cannot be synced (EINVAL) need not be. Thread-safe.
  */
 int mpiio_store_sync(struct mpiio_store *store, bool data_only);
 

@@ -19,7 +19,7 @@ inject() {
     logged strace.err "Process $pid attached" || return
     tracer=$(awk '/^TracerPid/ { print $2 }' "/proc/$pid/status")
     "$@" || result=$?
-    as_root kill -TERM "$tracer"
+    as_root kill -TERM "$tracer" || true # it ends with the daemon
     wait $! || true
     return "$result"
 }
@@ -277,4 +277,22 @@ refuse_to_sync() {
     mount_spec b.json
     inject fsync error=EIO refuse_to_sync
     mpiio-umount "$mnt"
+}
+
+# A file that has no fsync is written, synced and unmounted as others are.
+nothing_to_sync() {
+    [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'os.write(fd, b"x")' 'os.fsync(fd)')" = none ] &&
+        mpiio-umount "$mnt"
+}
+
+@test "faults: a file whose filesystem has no fsync can be synced, and unmounted" {
+    local cache
+    for cache in through back; do
+        blocks_spec 65536
+        mount_spec b.json -o "cache=$cache"
+        inject fsync,fdatasync error=EINVAL nothing_to_sync
+        grep -q 'EINVAL.*INJECTED' strace.log
+        run ! is_mounted
+        [ "$(head -c 1 b.dat)" = x ]
+    done
 }
