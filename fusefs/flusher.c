@@ -10,20 +10,13 @@
 #include <unistd.h>
 
 #include "../src/core/back.h"
+#include "../src/core/clock.h"
 #include "../src/core/thread.h"
 #include "cluster.h"
 #include "operations.h"
 #include "session.h"
 
 #define SECOND_NS 1000000000
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 int fs_flusher_init(struct fs_flusher *flusher, struct fs_session *session)
 {
@@ -400,7 +393,7 @@ static void await(struct fs_flusher *flusher, int64_t deadline)
     struct fs_session *session = flusher->session;
     struct pollfd files[] = {{.fd = flusher->wake, .events = POLLIN},
                              {.fd = fs_cluster_engine(&session->cluster), .events = 0}};
-    int64_t rest = deadline - now_ms();
+    int64_t rest = deadline - mpiio_clock();
     int timeout = deadline == 0 ? -1 : rest <= 0 ? 0 : rest < INT_MAX ? (int)rest : INT_MAX;
     uint64_t count;
 
@@ -418,7 +411,7 @@ static int64_t set_timer(struct fs_flusher *flusher, int64_t deadline)
 
     if (!atomic_load(&flusher->armed) || interval == 0)
         return 0;
-    return deadline != 0 ? deadline : now_ms() + interval;
+    return deadline != 0 ? deadline : mpiio_clock() + interval;
 }
 
 /*
@@ -429,7 +422,7 @@ static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
 {
     struct mpiio_back *back = flusher->session->back;
 
-    if (*deadline == 0 || now_ms() < *deadline)
+    if (*deadline == 0 || mpiio_clock() < *deadline)
         return false;
     *deadline = 0;
     atomic_store(&flusher->armed, false);

@@ -4,20 +4,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "units.h"
 
 #define FIRST_SHOWN 1.0 /* seconds */
 #define RENEWED     0.2
 
+/* Seconds. */
 static double now(void)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    return (double)mpiio_clock() / 1000;
 }
 
 void view_progress_start(struct view_progress *progress, bool wanted, const char *unit,
