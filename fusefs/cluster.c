@@ -14,6 +14,7 @@
 #include "../src/core/back.h"
 #include "../src/core/proof.h"
 #include "../src/core/descriptors.h"
+#include "fence.h"
 #include "operations.h"
 #include "watch.h"
 
@@ -158,6 +159,7 @@ static void on_alone(void *data)
 {
     struct fs_session *session = data;
 
+    fs_fence_await(session);
     fs_flusher_go_alone(&session->flusher);
     raise_flag(&session->cluster, &session->cluster.alone);
 }
@@ -178,6 +180,7 @@ static const struct mpiio_peers_events peers_events = {
     .on_epoch = on_epoch,
     .on_finished = on_finished,
     .progress = on_progress,
+    .on_lease = fs_fence_on_lease,
     .on_prepare = fs_atomic_on_prepare,
     .on_settled = fs_atomic_on_settled,
     .on_unmount = fs_control_on_unmount,

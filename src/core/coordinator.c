@@ -518,7 +518,7 @@ int mpiio_coordinator_receive(struct mpiio_peers *peers, struct mpiio_peer *peer
     enum mpiio_peers_state state = peers->status.state;
 
     if (frame->type == MPIIO_BEAT)
-        return 0;
+        return mpiio_renewal_receive(peers, peer, frame);
     if (state == MPIIO_PEERS_JOINING || frame->type < MPIIO_ASK || frame->type > MPIIO_FENCED)
         return -EPROTO;
     if (state == MPIIO_PEERS_TOGETHER && !peers->coordinator.ending) {

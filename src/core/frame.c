@@ -7,13 +7,13 @@
 #include <string.h>
 
 /*
- * The fields of each type in their order: e number, p proof, n node, m nodes, t time, s status,
- * f flag, c nonce, h host, x text, g progress. One table for both ways.
+ * The fields of each type in their order: e number, p proof, r echo, n node, m nodes, t time,
+ * s status, f flag, c nonce, h host, x text, g progress. One table for both ways.
  */
 static const char *const fields_of[MPIIO_FRAME_TYPES] = {
     [MPIIO_HELLO] = "ec",       [MPIIO_JOIN] = "enmcph",
     [MPIIO_WELCOME] = "pth",    [MPIIO_REFUSED] = "s",
-    [MPIIO_BEAT] = "",          [MPIIO_ASK] = "f",
+    [MPIIO_BEAT] = "er",        [MPIIO_ASK] = "f",
     [MPIIO_DONE] = "es",        [MPIIO_CHANGE] = "eft",
     [MPIIO_VOTE] = "es",        [MPIIO_SETTLED] = "e",
     [MPIIO_UNMOUNT_ALL] = "ef", [MPIIO_UNMOUNTED] = "sx",
@@ -72,6 +72,8 @@ static uint8_t *put_field(uint8_t *at, const struct mpiio_frame *frame, char fie
         return put64(at, frame->number);
     case 'p':
         return put64(at, frame->proof);
+    case 'r':
+        return put64(at, frame->echo);
     case 'n':
         return put32(at, frame->node);
     case 'm':
@@ -211,6 +213,9 @@ static void take_field(struct rest *rest, struct mpiio_frame *frame, char field)
         break;
     case 'p':
         frame->proof = take64(rest);
+        break;
+    case 'r':
+        frame->echo = take64(rest);
         break;
     case 'n':
         frame->node = take32(rest, INT32_MAX);

@@ -30,7 +30,7 @@ enum mpiio_frame_type {
     MPIIO_WELCOME,   /* proof, time: peer_timeout, host */
     MPIIO_REFUSED,   /* status */
 
-    MPIIO_BEAT, /* both ways, once an interval */
+    MPIIO_BEAT, /* both ways, once an interval; number: when, for the sender; echo */
 
     /* To the coordinator. */
     MPIIO_ASK,         /* flag: with sync */
@@ -64,6 +64,7 @@ struct mpiio_frame {
     enum mpiio_frame_type type;
     uint64_t number;
     uint64_t proof;
+    uint64_t echo;        /* the number of the last beat that came from the other side; 0: none */
     uint32_t node, nodes; /* node < nodes where a type has both */
     uint32_t time;        /* ms, at most INT32_MAX */
     int32_t status;       /* 0 or a negative errno, -4095 at least */

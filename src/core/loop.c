@@ -113,7 +113,8 @@ static void lose_broken(struct mpiio_peers *peers)
 
             if (peer == NULL || peer->link.fd < 0 || peer->link.error == 0)
                 continue;
-            if (peer->link.error == -ENOTCONN)
+            /* Reset: its process ended without having read all. */
+            if (peer->link.error == -ENOTCONN || peer->link.error == -ECONNRESET)
                 snprintf(why, sizeof(why), "its connection has ended");
             else if (peer->link.error == -EPROTO)
                 snprintf(why, sizeof(why), "it said what cannot be understood");
@@ -162,8 +163,6 @@ static void lose_silent(struct mpiio_peers *peers, int64_t now)
 
 static void beat(struct mpiio_peers *peers, int64_t now)
 {
-    const struct mpiio_frame frame = {.type = MPIIO_BEAT};
-
     if (now < peers->beat)
         return;
     peers->beat = now + peers->interval;
@@ -173,9 +172,9 @@ static void beat(struct mpiio_peers *peers, int64_t now)
 
         if (peer == NULL || peer->link.fd < 0)
             continue;
-        mpiio_link_send(&peer->link, &frame);
-        peers->broken = peers->broken || peer->link.error != 0;
+        mpiio_renewal_beat(peers, peer);
     }
+    mpiio_renewal_update(peers);
     if (peers->node == 0)
         mpiio_greet_expire(peers, now);
     lose_silent(peers, now);
@@ -368,7 +367,7 @@ void *mpiio_peers_run(void *data)
     int count = 0;
 
     peers->looked = peers->attentive = mpiio_clock();
-    peers->beat = peers->looked + peers->interval;
+    peers->beat = peers->looked;
     if (peers->node == 0 && peers->coordinator.missing == 0)
         mpiio_coordinator_ready(peers);
     else if (peers->node != 0)

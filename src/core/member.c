@@ -17,6 +17,7 @@ static void degrade(struct mpiio_peers *peers, int node, const char *host, const
     if (member->degraded)
         return;
     member->degraded = true;
+    mpiio_renewal_revoke(peers);
     mpiio_peers_set_degraded(peers, node, host, why);
     peers->events.on_degraded(peers->data, node, host, why);
     mpiio_peers_log(peers, "degraded: node %d (%s): %s", node, host, why);
@@ -157,7 +158,7 @@ static int receive_state(struct mpiio_peers *peers, const struct mpiio_frame *fr
 static int receive(struct mpiio_peers *peers, const struct mpiio_frame *frame)
 {
     if (frame->type == MPIIO_BEAT)
-        return 0;
+        return mpiio_renewal_receive(peers, peers->peer[0], frame);
     if (peers->status.state == MPIIO_PEERS_JOINING || peers->member.degraded)
         return receive_state(peers, frame);
     switch (frame->type) {

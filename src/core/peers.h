@@ -18,6 +18,11 @@
  * together: every daemon kills its engine, and when all have, or after a bounded time, goes
  * on alone.
  *
+ * Each node has a lease to store (lease.h): three quarters of peer_timeout from when it sent the
+ * heartbeat that each of its peers is known to have heard, as they tell with their own. It thus
+ * runs out before anybody can take the node for dead, however long the process, its machine or what
+ * it is sent was held up.
+ *
  * One thread serves the connections. It wakes for messages and to send a heartbeat to each peer
  * once a second (once in a quarter of peer_timeout where that is less).
  *
@@ -55,6 +60,13 @@ struct mpiio_peers_events {
     void (*progress)(void *data, struct mpiio_progress *progress);
 
     /*
+     * This node may store until then, as told by mpiio_lease_clock: as the others go by when they
+     * last heard of it, none of them takes it for dead before. 0: not any more. Given again and
+     * again, later each time.
+     */
+    void (*on_lease)(void *data, int64_t until);
+
+    /*
      * Atomicity is to be value: mpiio_peers_vote is due with 0 or a negative errno. From a vote of
      * 0 on, until on_settled, the daemon must be able to go either way.
      */
@@ -71,8 +83,8 @@ struct mpiio_peers_events {
     void (*on_end)(void *data);
 
     /*
-     * A node is dead (or this one was taken for dead, or an engine died): kills this node's engine,
-     * and returns when it is gone for sure. What was under way will not be finished: no
+     * A node is dead (or this one was taken for dead, or an engine died): kills this node's
+     * engine, and returns when it is gone for sure. What was under way will not be finished: no
      * on_finished; a change that is not settled yet is settled as not committed, after this.
      */
     void (*on_degraded)(void *data, int node, const char *host, const char *why);

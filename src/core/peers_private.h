@@ -29,6 +29,8 @@ struct mpiio_peer {
 
     struct mpiio_stall_node stall; /* what it has said of its engine last */
     uint64_t stall_epoch;          /* in this epoch; 0: nothing yet */
+    uint64_t beaten;               /* the number of its last beat, to be echoed; 0: none has come */
+    int64_t acknowledged;          /* the number of this node's last beat that it has echoed */
 
     unsigned int awaited; /* a set of mpiio_awaited */
     bool wants_change;    /* it asked for a change that was not begun yet */
@@ -113,6 +115,7 @@ struct mpiio_peers {
     int64_t absence;                /* ms that this process was away for, to be logged */
     int64_t looked, attentive; /* when last, and since when, this process looked at its links */
     int64_t beat;              /* when the next heartbeat is due */
+    int64_t renewed;           /* when the lease was, as told by mpiio_lease_clock */
 
     pthread_mutex_t lock; /* never held during a callback or a system call that may block */
     pthread_cond_t changed;
@@ -161,6 +164,19 @@ void mpiio_peers_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
 /* Closes, and frees as soon as no event can name it. */
 void mpiio_peers_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
+
+/* renewal.c */
+
+/* Sends a heartbeat to a peer. */
+void mpiio_renewal_beat(struct mpiio_peers *peers, struct mpiio_peer *peer);
+
+/* A peer's heartbeat has come. 0, or -EPROTO: it echoes what was never sent. */
+int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                          const struct mpiio_frame *frame);
+
+/* Renews this node's lease as far as its peers have heard of it; takes it away. */
+void mpiio_renewal_update(struct mpiio_peers *peers);
+void mpiio_renewal_revoke(struct mpiio_peers *peers);
 
 /* greeting.c */
 

@@ -128,6 +128,7 @@ static void move(struct mpiio_pieces *pieces)
 
     if (pieces->window != NULL && grow(put)) {
         atomic_store_explicit(&pieces->window->stored, true, memory_order_relaxed);
+        mpiio_store_check(put->store);
         bytes = mpiio_pieces_map(pieces, scatter);
     }
     if (bytes >= 0) {

@@ -17,6 +17,8 @@
 struct header {
     uint64_t magic;
     uint64_t count;
+    struct mpiio_lease lease;
+    uint64_t unused;
     struct mpiio_progress_page progress;
 };
 
@@ -89,6 +91,11 @@ void mpiio_slots_destroy(struct mpiio_slots *slots)
 struct mpiio_progress_page *mpiio_slots_progress(const struct mpiio_slots *slots)
 {
     return &((struct header *)slots->base)->progress;
+}
+
+struct mpiio_lease *mpiio_slots_lease(const struct mpiio_slots *slots)
+{
+    return &((struct header *)slots->base)->lease;
 }
 
 static size_t slot_start(const struct mpiio_slots *slots, int index)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lease.h"
 #include "mask.h"
 #include "progress.h"
 
@@ -58,6 +59,9 @@ void mpiio_slots_unmap(struct mpiio_slots *slots);
 
 /* Where the engine notes how far it has come. */
 struct mpiio_progress_page *mpiio_slots_progress(const struct mpiio_slots *slots);
+
+/* Until when the engine that maps the slots may store (lease.h). Thread-safe. */
+struct mpiio_lease *mpiio_slots_lease(const struct mpiio_slots *slots);
 
 /* Slot number index, 0 <= index < count. Thread-safe. */
 struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index);

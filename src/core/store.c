@@ -183,10 +183,11 @@ int64_t mpiio_store_pwrite(struct mpiio_store *store, const void *buffer, size_t
 
     while (have < length) {
         size_t rest = length - have;
-        ssize_t put =
-            pwrite(store->fd, (const char *)buffer + have,
-                   rest < MAX_TRANSFER ? rest : MAX_TRANSFER, displacement + (int64_t)have);
+        ssize_t put;
 
+        mpiio_store_check(store);
+        put = pwrite(store->fd, (const char *)buffer + have,
+                     rest < MAX_TRANSFER ? rest : MAX_TRANSFER, displacement + (int64_t)have);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0) {

@@ -21,6 +21,9 @@ struct mpiio_store {
     struct mpiio_back *_Atomic back; /* where slices write to, borrowed; NULL: to the file */
     struct mpiio_windows windows;    /* for writing too where the store is writable */
     struct mpiio_behind behind;
+    void (*check)(
+        void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
+    void *check_argument;
     pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
     pthread_mutex_t grow_lock;   /* held while space behind the end is prepared for a scatter */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
@@ -44,6 +47,13 @@ struct mpiio_store {
  * of what is dirty (back.h). Thread-safe.
  */
 int64_t mpiio_store_size(struct mpiio_store *store);
+
+/* Called right before the file is changed. */
+static inline void mpiio_store_check(const struct mpiio_store *store)
+{
+    if (store->check != NULL)
+        store->check(store->check_argument);
+}
 
 /* The file's own size. Thread-safe. */
 int64_t mpiio_store_file_size(struct mpiio_store *store);

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 #include "errors.h"
+#include "store_fence.h"
 
 /* Filesystems of one machine that linux/magic.h does not have. */
 #define ZFS_MAGIC      0x2fc12fc1
@@ -118,7 +119,7 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
     int error = 0;
     bool other;
 
-    *file = (struct engine_file){.mpi = MPI_FILE_NULL};
+    *file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1};
     *text = '\0';
     MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm);
     if (most[1] != 0) {
@@ -149,8 +150,19 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
     return most[0] != 0 ? -1 : 0;
 }
 
+void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
+                       const struct mpiio_channel *daemon)
+{
+    if (*path == '\0')
+        return;
+    engine_fence_open(&file->fence, path, lease, daemon);
+    if (file->store != NULL)
+        mpiio_store_fence_check_stores(file->store, engine_fence_check, &file->fence);
+}
+
 void engine_file_close(struct engine_file *file)
 {
+    engine_fence_close(&file->fence);
     if (file->mpi != MPI_FILE_NULL)
         MPI_File_close(&file->mpi);
     mpiio_store_close(file->store);
@@ -211,11 +223,14 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
                           int64_t displacement, struct mpiio_epoch_counters *counters)
 {
     MPI_Status status;
-    int result =
-        MPI_File_write_at_all(file->mpi, displacement, memory, (int)length, MPI_BYTE, &status);
+    int error, result;
 
-    int error = length == 0 ? 0 : outcome(result, &status, length, counters);
-
+    if (length > 0)
+        engine_fence_enter(&file->fence);
+    result = MPI_File_write_at_all(file->mpi, displacement, memory, (int)length, MPI_BYTE, &status);
+    if (length > 0)
+        engine_fence_leave(&file->fence);
+    error = length == 0 ? 0 : outcome(result, &status, length, counters);
     if (length > 0 && error == 0 && file->store != NULL)
         mpiio_store_wrote(file->store, displacement, displacement + (int64_t)length);
     return error;
@@ -230,9 +245,11 @@ static int64_t write_ranges(struct engine_file *file, const char *image, int64_t
     *error = 0;
     for (size_t i = 0; i < count; i++) {
         int64_t at = ranges[i].start;
-        int result = MPI_File_write_at(file->mpi, displacement + at, image + at,
-                                       (int)ranges[i].length, MPI_BYTE, &status);
+        int result;
 
+        engine_fence_check(&file->fence);
+        result = MPI_File_write_at(file->mpi, displacement + at, image + at, (int)ranges[i].length,
+                                   MPI_BYTE, &status);
         *error = outcome(result, &status, (size_t)ranges[i].length, counters);
         if (*error != 0)
             return at;
@@ -251,9 +268,12 @@ int64_t engine_file_write(struct engine_file *file, const char *image, int64_t d
         *error = -EBADF;
         return count == 0 ? 0 : ranges[0].start;
     }
+    engine_fence_enter(&file->fence);
     if (file->store == NULL)
-        return write_ranges(file, image, displacement, ranges, count, error, counters);
-    end = mpiio_put_ranges(file->store, image, displacement, ranges, count, error, &done);
+        end = write_ranges(file, image, displacement, ranges, count, error, counters);
+    else
+        end = mpiio_put_ranges(file->store, image, displacement, ranges, count, error, &done);
+    engine_fence_leave(&file->fence);
     counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
     counters->store_map_bytes += done.store_map_write_bytes;
     counters->store_calls += done.store_writes;

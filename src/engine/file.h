@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include "fence.h"
 #include "message.h"
 #include "put.h"
 #include "store.h"
@@ -16,6 +17,7 @@
 struct engine_file {
     MPI_File mpi;              /* for long runs; MPI_FILE_NULL: they go to store */
     struct mpiio_store *store; /* for short runs; NULL: they go to mpi */
+    struct engine_fence fence;
 };
 
 /*
@@ -26,6 +28,11 @@ struct engine_file {
  */
 int engine_file_open(struct engine_file *file, MPI_Comm comm,
                      const struct mpiio_message_hello *hello, char *text, size_t size);
+
+/* Sets up what each store needs (fence.h); before the first. lease and daemon are borrowed. Local.
+ */
+void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
+                       const struct mpiio_channel *daemon);
 
 /* Closes; collective. */
 void engine_file_close(struct engine_file *file);

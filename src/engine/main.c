@@ -8,6 +8,7 @@
 
 #include "descriptors.h"
 #include "epoch.h"
+#include "fence.h"
 #include "leave.h"
 #include "start.h"
 
@@ -129,6 +130,8 @@ int main(int argc, char **argv)
     /* Over TCP, MPI has two connections to each other node, and does not see to their number. */
     mpiio_descriptors_allow(UINT64_MAX);
     /* One thread calls MPI; the daemons' threads are in other processes. */
+    engine_fence_hold_signal();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
+    engine_fence_take_signal();
     engine_leave(be_node(&options));
 }

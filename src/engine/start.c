@@ -148,6 +148,8 @@ static int start(struct engine *engine, struct failure *failure)
         failure->status = 1;
     if (agree(engine, failure) != 0)
         return failure->status;
+    engine_file_fence(&engine->file, hello.hello.path, mpiio_slots_lease(&engine->slots),
+                      engine->daemon.channel);
     introduce(engine, &hello, failure);
     if (agree(engine, failure) != 0)
         return failure->status;
@@ -160,7 +162,7 @@ int engine_start(struct engine *engine)
     struct failure failure = {0};
     int status;
 
-    engine->file = (struct engine_file){.mpi = MPI_FILE_NULL};
+    engine->file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1};
     status = start(engine, &failure);
     if (status != 0) {
         engine_daemon_end(&engine->daemon);

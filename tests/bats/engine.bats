@@ -306,6 +306,27 @@ first_epoch() {
     cmp "$file" "$file.before"
 }
 
+# The engine waits in poll(2), as it does for its lease alone.
+waits_for_lease() {
+    local process
+    process=$(marked mpiio-engine)
+    [[ -n $process && $(cat "/proc/$process/wchan") == *poll* ]]
+}
+
+@test "engine: nothing is stored without a lease" {
+    local store
+    for store in posix mpiio auto; do
+        old_file 1000
+        rm -f go
+        flush 1 --mode=random --blocks=12 --store=$store --lease="$tmp/go" &
+        await waits_for_lease
+        cmp "$file" "$file.before"
+        touch go
+        wait $!
+        rm "$file"
+    done
+}
+
 @test "engine: has descriptors for all its connections" {
     # Over TCP it needs some 30, and two for each other node.
     tracer=(env "UCX_TLS=tcp,self" prlimit --nofile=33:400)

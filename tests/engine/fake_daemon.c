@@ -32,9 +32,10 @@ struct fake {
     const char *wait; /* a file to wait for after an epoch with errors */
     bool again;       /* what was not stored is handed in once more */
     bool tells_engine;
-    bool no_check; /* of the file */
-    bool may_wait; /* all blocks may, the first time; what is left is handed in again */
-    bool idle;     /* measure what the engine spends while there is nothing to do */
+    bool no_check;     /* of the file */
+    bool may_wait;     /* all blocks may, the first time; what is left is handed in again */
+    const char *lease; /* a file to wait for before the engine may store; NULL: it may */
+    bool idle;         /* measure what the engine spends while there is nothing to do */
 };
 
 static void stop(struct fake *fake, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -92,6 +93,8 @@ static void set_option(struct fake *fake, const char *name, const char *value)
         fake->may_wait = value[0] == '\0' || (uint32_t)atoi(value) == fake->model.node;
     } else if (strcmp(name, "--no-check") == 0) {
         fake->no_check = true;
+    } else if (strcmp(name, "--lease") == 0) {
+        fake->lease = value;
     } else if (strcmp(name, "--idle") == 0) {
         fake->idle = true;
     } else {
@@ -180,6 +183,8 @@ static void start(struct fake *fake)
     if (mpiio_channel_new(fake->engine_fd, &fake->channel) != 0 ||
         mpiio_slots_create(&fake->slots, fake->model.blocks + 1) != 0)
         stop(fake, "out of memory");
+    if (fake->lease == NULL)
+        mpiio_lease_set(mpiio_slots_lease(&fake->slots), MPIIO_LEASE_FOREVER);
     expect(fake, MPIIO_MESSAGE_NODE, &message);
     fake->model.node = message.node.node;
     fake->model.nodes = message.node.nodes;
@@ -206,6 +211,14 @@ static void start(struct fake *fake)
     fflush(fake->report);
 }
 
+static void await_file(const char *path)
+{
+    struct stat st;
+
+    for (int i = 0; i < 1200 && stat(path, &st) != 0; i++)
+        usleep(50000);
+}
+
 /* One epoch with the blocks listed; errors gets what became of them. Returns how many failed. */
 static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_block *blocks,
                           uint32_t count, int32_t *errors)
@@ -224,6 +237,10 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_b
     if (mpiio_channel_send_run(fake->channel, &run, blocks) != 0)
         stop(fake, "the engine is gone");
     maybe_fail(fake, "epoch");
+    if (fake->lease != NULL) {
+        await_file(fake->lease);
+        mpiio_lease_set(mpiio_slots_lease(&fake->slots), MPIIO_LEASE_FOREVER);
+    }
     expect(fake, MPIIO_MESSAGE_RESULT, &message);
     if (message.result.count != count || message.result.epoch != (uint64_t)epoch)
         stop(fake, "the result is not that of the epoch");
@@ -246,14 +263,6 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_b
             c->store_read_bytes, c->rounds, c->left_blocks);
     fflush(fake->report);
     return failed;
-}
-
-static void await_file(const char *path)
-{
-    struct stat st;
-
-    for (int i = 0; i < 1200 && stat(path, &st) != 0; i++)
-        usleep(50000);
 }
 
 /* Fills the slots for an epoch: slot i has block i of the model. Returns the blocks. */

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "lease.h"
 #include "link.h"
 #include "peers.h"
 
@@ -54,6 +55,7 @@ struct node {
     bool atomic;
     int unmounts;
     bool ended, degraded, alone;
+    int64_t lease;
     int dead;
     char dead_host[256], why[512];
 };
@@ -134,6 +136,16 @@ static inline void on_progress(void *data, struct mpiio_progress *progress)
     pthread_mutex_lock(&node->cluster->lock);
     *progress = node->progress;
     pthread_mutex_unlock(&node->cluster->lock);
+}
+
+static inline void on_lease(void *data, int64_t until)
+{
+    struct node *node = data;
+
+    pthread_mutex_lock(&node->cluster->lock);
+    node->cluster->wrong |= until != 0 && (node->degraded || until < node->lease);
+    node->lease = until;
+    note_change(node);
 }
 
 static inline void on_prepare(void *data, uint64_t change, bool value)
@@ -249,7 +261,8 @@ static inline struct mpiio_peers_options make_options(struct node *node, int nod
                    .on_unmount = on_unmount,
                    .on_end = on_end,
                    .on_degraded = on_degraded,
-                   .on_alone = on_alone},
+                   .on_alone = on_alone,
+                   .on_lease = on_lease},
         .data = node,
     };
 }

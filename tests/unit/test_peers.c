@@ -37,6 +37,8 @@ static void test_one_to_eight_nodes_come_together(void **state)
     (void)state;
     for (int nodes = 1; nodes <= NODES_MAX; nodes++) {
         start_cluster(&cluster, nodes, LONG_TIMEOUT);
+        for (int i = 0; i < nodes; i++)
+            AWAIT(&cluster, cluster.node[i].lease > mpiio_lease_clock());
         for (int i = 1; i < nodes; i++) {
             assert_int_equal(mpiio_peers_peer(cluster.node[0].peers, i - 1, &peer), 0);
             assert_int_equal(peer.node, i);

@@ -53,6 +53,12 @@ static void child_finished(void *data, uint64_t epoch, bool sync, int status)
     dprintf(((struct daemon *)data)->out, "finished %d\n", (int)epoch);
 }
 
+static void child_lease(void *data, int64_t until)
+{
+    (void)data;
+    (void)until;
+}
+
 static void child_prepare(void *data, uint64_t change, bool value)
 {
     (void)value;
@@ -148,7 +154,8 @@ static void child_main(int number, int nodes, int timeout, int in, int out)
                                                      .on_unmount = child_unmount,
                                                      .on_end = child_end,
                                                      .on_degraded = child_degraded,
-                                                     .on_alone = child_alone},
+                                                     .on_alone = child_alone,
+                                                     .on_lease = child_lease},
                                           .data = &daemon};
 
     snprintf(host, sizeof(host), "host%d", number);

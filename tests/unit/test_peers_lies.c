@@ -345,6 +345,61 @@ static void test_an_epoch_that_takes_long(void **state)
     end_stall(&link);
 }
 
+static void echo(struct mpiio_link *link, uint64_t number, uint64_t echo)
+{
+    mpiio_link_send(link,
+                    &(struct mpiio_frame){.type = MPIIO_BEAT, .number = number, .echo = echo});
+}
+
+static bool lease_is(int64_t until)
+{
+    bool is;
+
+    pthread_mutex_lock(&cluster.lock);
+    is = cluster.node[0].lease == until;
+    pthread_mutex_unlock(&cluster.lock);
+    return is;
+}
+
+/*
+ * What counts is when the beat was sent that the other side has heard, not when its answer comes:
+ * a node that was stopped for long may find many of them.
+ */
+static void test_a_lease_counts_from_what_is_echoed(void **state)
+{
+    struct mpiio_frame frame;
+    struct mpiio_link link;
+    int64_t until;
+
+    (void)state;
+    cluster_init(&cluster, 2);
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    join_as_liar(&link);
+    hear(&link, MPIIO_READY, &frame);
+    echo(&link, 1, 0);
+    do {
+        hear(&link, MPIIO_BEAT, &frame);
+    } while (frame.echo != 1);
+    assert_true(lease_is(0));
+    until = (int64_t)frame.number + LONG_TIMEOUT / 4 * 3;
+    echo(&link, 2, frame.number);
+    AWAIT(&cluster, cluster.node[0].lease == until);
+    for (uint64_t number = 3; number < 5; number++) {
+        echo(&link, number, (uint64_t)until - LONG_TIMEOUT / 4 * 3);
+        do {
+            hear(&link, MPIIO_BEAT, &frame);
+        } while (frame.echo != number);
+        assert_true(lease_is(until));
+    }
+    /* Of what was never sent it does not believe a word. */
+    echo(&link, 5, UINT64_MAX);
+    AWAIT(&cluster, cluster.node[0].alone);
+    assert_true(lease_is(0));
+    mpiio_link_close(&link);
+    cluster.nodes = 1;
+    free_cluster(&cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_a_member_that_is_never_fenced),
         cmocka_unit_test(test_an_epoch_that_does_not_end),
         cmocka_unit_test(test_an_epoch_that_takes_long),
+        cmocka_unit_test(test_a_lease_counts_from_what_is_echoed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "store_fence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lease.h"
+#include "store_private.h"
+
+/* ms between two tries. */
+#define PAUSE 20
+
+int mpiio_store_fence_open(const char *path)
+{
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static int set(int fd, short kind)
+{
+    struct flock byte = {
+        .l_type = kind, .l_whence = SEEK_SET, .l_start = MPIIO_STORE_FENCE_BYTE, .l_len = 1};
+
+    return fcntl(fd, F_OFD_SETLK, &byte);
+}
+
+bool mpiio_store_fence_enter(int fd)
+{
+    return fd >= 0 && set(fd, F_RDLCK) == 0;
+}
+
+void mpiio_store_fence_leave(int fd)
+{
+    set(fd, F_UNLCK);
+}
+
+static int try(struct mpiio_store *store)
+{
+    struct mpiio_lock lock;
+    int error = mpiio_lock_try(&store->locks, MPIIO_STORE_FENCE_BYTE, MPIIO_STORE_FENCE_BYTE + 1,
+                               true, &lock);
+
+    if (error == 0)
+        mpiio_lock_release(&store->locks, &lock);
+    return error == -EOPNOTSUPP ? 0 : error;
+}
+
+int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)(void *argument),
+                            void *argument)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE * 1000000};
+    int64_t end = mpiio_lease_clock() + timeout;
+    int error;
+
+    if (!store->writable)
+        return 0;
+    error = try(store);
+    if (error == -EAGAIN)
+        wait(argument);
+    while (error == -EAGAIN && mpiio_lease_clock() < end) {
+        nanosleep(&pause, NULL);
+        error = try(store);
+    }
+    return error == -EAGAIN ? -ETIMEDOUT : error;
+}
+
+void mpiio_store_fence_check_stores(struct mpiio_store *store, void (*check)(void *argument),
+                                    void *argument)
+{
+    store->check = check;
+    store->check_argument = argument;
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Two hosts, one of which is frozen in the middle of a flush, is taken for dead, and comes back: what
+# the other one has stored and synced meanwhile stays.
+
+load helper
+load cluster
+
+# freeze_in_flush HOW OPTIONS: mounts on node0 and node1, which freezes in the first flush: its
+# engine in a store, as HOW says, all else is stopped. node0's rank 0 has four blocks in it, and
+# node1 is home of two of them. $writer writes what old holds.
+freeze_in_flush() {
+    mkdir freeze
+    make_hosts 2
+    dealt x.dat 2 $((1 << 20)) >x.json
+    : >x.dat
+    make_file old $((4 << 20))
+    tr '\0-\377' '\1-\377\0' <old >new
+    cat >engine <<END
+#!/bin/sh
+exec env FREEZE="$tmp/freeze" LD_PRELOAD="$MPIIO_BUILD/tests/engine/libfreeze.so" \
+    "$MPIIO_SBIN/mpiio-engine" "\$@"
+END
+    chmod +x engine
+    MPIIO_ENGINE=$tmp/engine mount_hosts x.json -o "$2,flush_interval=0,log=$tmp/log"
+    engine=$(of_host node1 mpiio-engine)
+    echo "$1" >freeze/node1
+    dd if=old of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none 3>&- &
+    writer=$!
+    await test -e freeze/node1.frozen
+    mapfile -t others < <(of_host node1 | grep -vxF "$engine")
+    kill -STOP "${others[@]}"
+    await are_stopped "${others[@]}"
+}
+
+# are_stopped PROCESS...: all their threads are.
+are_stopped() {
+    local process
+    for process in "$@"; do
+        ! grep -L '^State:[[:space:]]*T' "/proc/$process"/task/*/status | grep -q . || return
+    done
+}
+
+# What node0 writes behind the end of its first fsync.
+write_new() {
+    wait "$writer"
+    timeout -s KILL 30 dd if=new of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none
+}
+
+# The engine goes on, or waits; it does not run.
+has_gone_on() {
+    [ -e freeze/node1.done ] || grep -qs '^State:[[:space:]]*S' "/proc/$engine/status"
+}
+
+# All wakes, and ends; the file has what was written last.
+wake_and_check() {
+    kill -CONT "${others[@]}"
+    gone "$engine"
+    /usr/bin/python3 - <<'END'
+new = open("new", "rb").read()
+got = open("x.dat", "rb").read()
+part = 1 << 20
+assert b"".join(got[2 * i:2 * i + part] for i in range(0, len(new), part)) == new
+END
+    mpiio-umount at/0
+    mpiio-umount at/1
+    nothing_left
+}
+
+@test "fencing: an engine that was stopped in a store does not store when it wakes before its daemon" {
+    freeze_in_flush stop peer_timeout=1
+    await are_stopped "$engine"
+    write_new
+    kill -CONT "$engine"
+    await has_gone_on
+    wake_and_check
+    # It was in a store, as far as others could tell.
+    grep -qF "degraded: waiting for a store of another node's engine to end" log
+}
+
+@test "fencing: a store that cannot be stopped ends before others store alone" {
+    freeze_in_flush hold peer_timeout=2
+    await first_of_two
+    if has_ended "$writer"; then
+        write_new
+        touch freeze/node1.go
+        await test -e freeze/node1.done
+    else
+        touch freeze/node1.go
+        await test -e freeze/node1.done
+        write_new
+    fi
+    wake_and_check
+}
+
+# node0 waits, or has stored.
+first_of_two() {
+    has_ended "$writer" || grep -qsF "waiting for a store" log
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Preloaded into an engine: freezes it right before a write call, once, when there is a file
+ * $FREEZE/HOST. If that says "stop", the process is stopped; if "hold", the call waits until there
+ * is $FREEZE/HOST.go, as on a machine that is paused. $FREEZE/HOST.frozen and $FREEZE/HOST.done are
+ * made right before that and behind the call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static char path[4096];
+
+static const char *file(const char *suffix)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    snprintf(path, sizeof(path), "%s/%s%s", getenv("FREEZE"), host, suffix);
+    return path;
+}
+
+static void make(const char *suffix)
+{
+    close(open(file(suffix), O_WRONLY | O_CREAT, 0666));
+}
+
+/* True where this call is the one. */
+static int freeze(void)
+{
+    static int over;
+    char how[8] = "";
+    int fd;
+
+    if (over || strcmp(program_invocation_short_name, "mpiio-engine") != 0)
+        return 0;
+    fd = open(file(""), O_RDONLY);
+    if (fd < 0 || read(fd, how, sizeof(how) - 1) <= 0)
+        return 0;
+    close(fd);
+    over = 1;
+    make(".frozen");
+    if (strncmp(how, "stop", 4) == 0)
+        raise(SIGSTOP);
+    else
+        while (access(file(".go"), F_OK) != 0)
+            usleep(10000);
+    return 1;
+}
+
+static ssize_t write_at(int fd, const void *buffer, size_t length, off_t offset)
+{
+    int frozen = freeze();
+    ssize_t result = syscall(SYS_pwrite64, fd, buffer, length, offset);
+
+    if (frozen)
+        make(".done");
+    return result;
+}
+
+/* Both names that the C library has for it. */
+ssize_t named_pwrite(int fd, const void *buffer, size_t length, off_t offset) __asm__("pwrite");
+ssize_t named_pwrite64(int fd, const void *buffer, size_t length, off_t offset) __asm__("pwrite64");
+
+ssize_t named_pwrite(int fd, const void *buffer, size_t length, off_t offset)
+{
+    return write_at(fd, buffer, length, offset);
+}
+
+ssize_t named_pwrite64(int fd, const void *buffer, size_t length, off_t offset)
+{
+    return write_at(fd, buffer, length, offset);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lease.h"
+#include "slots.h"
+#include "store_fence.h"
+
+/* ms that nothing takes. */
+#define LONG 60000
+
+static char path[] = "/tmp/test_store_fence.XXXXXX";
+static struct mpiio_store *store;
+
+static int set_up(void **state)
+{
+    int fd = mkstemp(path);
+
+    (void)state;
+    close(fd);
+    return fd < 0 || mpiio_store_open(path, O_RDWR, &store) != 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    mpiio_store_close(store);
+    return unlink(path);
+}
+
+static void test_a_lease_runs_out_and_is_seen_by_who_maps_it(void **state)
+{
+    struct mpiio_slots daemon, engine;
+
+    (void)state;
+    assert_int_equal(mpiio_slots_create(&daemon, 1), 0);
+    assert_int_equal(mpiio_slots_map(&engine, daemon.fd), 0);
+    assert_false(mpiio_lease_holds(mpiio_slots_lease(&engine)));
+    mpiio_lease_set(mpiio_slots_lease(&daemon), mpiio_lease_clock() + LONG);
+    assert_true(mpiio_lease_holds(mpiio_slots_lease(&engine)));
+    mpiio_lease_set(mpiio_slots_lease(&daemon), mpiio_lease_clock());
+    assert_false(mpiio_lease_holds(mpiio_slots_lease(&engine)));
+    mpiio_lease_set(mpiio_slots_lease(&daemon), MPIIO_LEASE_FOREVER);
+    assert_true(mpiio_lease_holds(mpiio_slots_lease(&engine)));
+    mpiio_slots_unmap(&engine);
+    mpiio_slots_destroy(&daemon);
+}
+
+/* Called when the fence has to wait: an engine's store ends then. */
+static void end_store(void *engine)
+{
+    mpiio_store_fence_leave(*(int *)engine);
+    *(int *)engine = -1;
+}
+
+static void never(void *unused)
+{
+    (void)unused;
+    fail_msg("nobody stores");
+}
+
+static void count_wait(void *count)
+{
+    ++*(int *)count;
+}
+
+static void test_the_fence_waits_for_all_stores_to_end(void **state)
+{
+    int first = mpiio_store_fence_open(path), second = mpiio_store_fence_open(path);
+    int ended = first, waits = 0;
+
+    (void)state;
+    assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
+    assert_true(mpiio_store_fence_enter(first));
+    assert_true(mpiio_store_fence_enter(second));
+    assert_int_equal(mpiio_store_fence_await(store, 0, count_wait, &waits), -ETIMEDOUT);
+    assert_int_equal(waits, 1);
+    mpiio_store_fence_leave(second);
+    assert_int_equal(mpiio_store_fence_await(store, LONG, end_store, &ended), 0);
+    assert_int_equal(ended, -1);
+    /* It lets go at once. */
+    assert_true(mpiio_store_fence_enter(first));
+    /* As the end of an engine does. */
+    close(first);
+    assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
+    close(second);
+}
+
+static void test_an_engine_does_not_wait(void **state)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int engine = mpiio_store_fence_open(path), other = open(path, O_RDWR);
+
+    (void)state;
+    assert_int_equal(fcntl(other, F_OFD_SETLK, &all), 0);
+    assert_false(mpiio_store_fence_enter(engine));
+    close(other);
+    close(engine);
+    assert_false(mpiio_store_fence_enter(-1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_lease_runs_out_and_is_seen_by_who_maps_it),
+        cmocka_unit_test(test_the_fence_waits_for_all_stores_to_end),
+        cmocka_unit_test(test_an_engine_does_not_wait),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
