@@ -221,6 +221,9 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
     struct fs_node node = fs_tree_find(&session->tree, folder, name);
     int failed = 0;
 
+    /* The kernel's limit is another one. What makes a name looks it up before. */
+    if (strlen(name) >= FS_NAME_SIZE)
+        return -ENAMETOOLONG;
     *entry = (struct fuse_entry_param){.entry_timeout = NAMES_TIMEOUT};
     if (node.kind == FS_NONE) /* inode 0: the kernel keeps in mind that there is none */
         return 0;

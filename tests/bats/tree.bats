@@ -549,3 +549,15 @@ for size in range(1, 40):
     assert {os.stat("mnt/" + name).st_size for name in names} == {8 * size}
 END
 }
+
+@test "tree: a name of more than 255 bytes is too long" {
+    local call
+    spec 4
+    mount_spec t.json
+    for call in 'os.stat(name)' 'open(name, "w")' 'os.mkdir(name)' 'os.symlink("x", name)' \
+        'os.rename(m + "/rank0", name)' 'os.unlink(name)'; do
+        [ "$(error_of 'name = m + "/" + "n" * 256' "$call")" = ENAMETOOLONG ]
+    done
+    [ "$(error_of 'os.stat(m + "/" + "n" * 255)')" = ENOENT ]
+    [ "$(error_of 'os.mkdir(m + "/" + "n" * 255)')" = EPERM ]
+}
