@@ -16,9 +16,10 @@ static const char common_help[] =
     "  -n, --ranks=RANKS        number of ranks, instead of the spec's\n"
     "  -f, --file=FILE          the shared file, instead of the spec's\n"
     "  -D, --define=NAME=VALUE  value of a name in the spec's \"let\"; may be repeated\n"
-    "  -v, --view=SHORTHAND     in place of SPEC: the view itself, in words of viewspec(5), such "
-    "as\n"
-    "                           'scatter 512 on 4 of double at 64' (the file comes with -f)\n"
+    "  -v, --view=SHORTHAND     the view itself, in words of viewspec(5), such as\n"
+    "                           'scatter 512 on 4 of double at 64'; the shared file, if any, "
+    "stands\n"
+    "                           in the place of SPEC, or comes with -f\n"
     "  -h, --help               this text\n"
     "  -V, --version            the version\n"
     "\n"
@@ -264,18 +265,33 @@ static const char *not_taken(const struct view_command *command, int option)
     return NULL;
 }
 
-/*
- * With SPEC, -v names one of its views; in place of SPEC it is the view. Which of both is told by
- * how many operands there are.
- */
-static int take_view(const struct view_command *command, bool has_spec, struct view_args *args)
+/* Whether -v is a view in shorthand rather than a name, which has no blanks. */
+static bool is_shorthand(const struct view_args *args)
 {
-    if (has_spec && args->view && !(command->options & (VIEW_TAKES_RANK | VIEW_TAKES_PICTURE)))
-        return usage(command, "-v", "not an option of this subcommand where there is a SPEC");
-    if (!has_spec) {
-        args->shorthand = args->view;
-        args->view = NULL;
-    }
+    return strchr(args->view, ' ') != NULL;
+}
+
+/*
+ * With SPEC, -v names one of its views; in place of SPEC, or with the shared file there, it is the
+ * view.
+ */
+static int take_view(const struct view_command *command, const char *operand,
+                     struct view_args *args)
+{
+    bool takes_name = command->options & (VIEW_TAKES_RANK | VIEW_TAKES_PICTURE);
+
+    args->spec = operand ? operand : "--view";
+    if (!args->view || (operand && !is_shorthand(args)))
+        return !args->view || takes_name
+                   ? VIEW_DONE
+                   : usage(command, "-v", "not an option of this subcommand where there is a SPEC");
+    if (operand && args->file)
+        return usage(command, operand, "the file is named twice, by -f, too");
+    if (operand)
+        args->file = operand;
+    args->spec = "--view";
+    args->shorthand = args->view;
+    args->view = NULL;
     return VIEW_DONE;
 }
 
@@ -293,7 +309,7 @@ static int take_operands(const struct view_command *command, int count, char **o
         return usage(command, "DISP is missing", "");
     if (count > wanted)
         return usage(command, operands[wanted], "one argument too many");
-    if (take_view(command, has_spec, args))
+    if (take_view(command, has_spec ? operands[0] : NULL, args))
         return VIEW_USAGE;
     if (command->options & VIEW_TAKES_RANK && args->rank < 0)
         return usage(command, "-r RANK is missing", "");
@@ -301,7 +317,6 @@ static int take_operands(const struct view_command *command, int count, char **o
         return usage(command, "--to DATAREP is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->output)
         return usage(command, "-o FILE is missing", "");
-    args->spec = has_spec ? operands[0] : "--view";
     return command->options & VIEW_TAKES_PLACE
                ? parse_size(command, "DISP", operands[wanted - 1], &args->place)
                : VIEW_DONE;

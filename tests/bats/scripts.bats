@@ -39,6 +39,18 @@ place_helper() {
     [[ $output == "mpiio-mount "[0-9]* ]]
 }
 
+@test "mpiio-mount: --help lists each mount option of the manual, as does the daemon's" {
+    local option
+    sed -n '/^# MOUNT OPTIONS/,/^# /s/^\*\([a-z_]*\)[*=].*/\1/p' "$top/man/mpiio-mount.1.scd" >options
+    [ "$(wc -l <options)" -ge 15 ]
+    mpiio-mount --help >help
+    mpiio-fused --help >daemon.help
+    while read -r option; do
+        grep -qw -- "$option" help
+        grep -qw -- "$option" daemon.help
+    done <options
+}
+
 @test "mpiio-mount: a spec that is missing, status 2, nothing mounted" {
     run -2 --separate-stderr mpiio-mount none.json "$mnt"
     [ "${#stderr_lines[@]}" -eq 1 ]

@@ -119,3 +119,18 @@ END
     [ "$stderr" = 'mpiio-mount: --view:1:1: "file" is missing: give it with -f' ]
     run ! is_mounted
 }
+
+@test "shorthand: the file stands where a spec would" {
+    make_file w.dat 4096
+    dealt w.dat 4 512 >w.json
+    cmp <(mpiio-view cat --view 'scatter 512 on 4' w.dat -r 2) <(mpiio-view cat w.json -r 2)
+    diff <(mpiio-view owner --view 'scatter 512 on 4' w.dat 1600) <(mpiio-view owner w.json 1600)
+    diff <(mpiio-view check --view 'scatter 512 on 4' w.dat) <(mpiio-view check w.json)
+    run -2 --separate-stderr mpiio-view cat --view 'scatter 512 onn 4' w.dat -r 2
+    [[ $stderr == "mpiio-view: --view:1:13: "*"found 'onn'" ]]
+    run -2 --separate-stderr mpiio-view cat --view 'scatter 512 on 4' -f w.dat w.dat -r 2
+    [ "$stderr" = "mpiio-view: cat: w.dat: the file is named twice, by -f, too (see mpiio-view cat --help)" ]
+    # The name of a view is one.
+    jq '.views = { "scatter": .view, "all": .view } | del(.view)' w.json >named.json
+    cmp <(mpiio-view cat --view scatter named.json -r 2) <(mpiio-view cat w.json -r 2)
+}
