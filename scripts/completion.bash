@@ -114,7 +114,7 @@ _mpiio_mount() {
     esac
     case $cur in
     -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define --view -o --options -F --foreground
-        --hosts= --help --version" ;;
+        --hosts= --list-hosts --help --version" ;;
     *) _mpiio_offer_files "$cur" ;;
     esac
 }
@@ -123,7 +123,7 @@ _mpiio_umount() {
     local cur=${COMP_WORDS[COMP_CWORD]} place
     COMPREPLY=()
     case $cur in
-    -*) _mpiio_offer "$cur" "-f --force --node --help --version" ;;
+    -*) _mpiio_offer "$cur" "-f --force --node --hosts= --help --version" ;;
     *)
         compopt -o filenames 2>/dev/null
         while read -r _ place _; do

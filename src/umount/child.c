@@ -5,15 +5,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 long long umount_now(void)
 {
@@ -35,18 +33,10 @@ static void close_others(int one, int other)
     close_range((unsigned)high + 1, ~0U, 0);
 }
 
-static void forget_environment(void)
-{
-    for (char **variable = environ; *variable != NULL; variable++)
-        explicit_bzero(*variable, strlen(*variable));
-    clearenv();
-}
-
 static void run_child(int (*work)(void *data, int out), void *data, int out, int keep)
 {
     setsid();
     close_others(out, keep);
-    forget_environment();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     _exit(chdir("/") == 0 ? work(data, out) : 1);
 }
@@ -77,7 +67,7 @@ int umount_child_start(struct umount_child *child, int (*work)(void *data, int o
 }
 
 /* True once the descriptor is ready; false after the end. */
-static int is_ready(int fd, long long end)
+static bool is_ready(int fd, long long end)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     int got;
@@ -90,6 +80,24 @@ static int is_ready(int fd, long long end)
         got = poll(&wait, 1, (int)left);
     } while (got < 0 && errno == EINTR);
     return got > 0;
+}
+
+bool umount_child_ends_within(const struct umount_child *child, int ms)
+{
+    return is_ready(child->process, umount_now() + ms);
+}
+
+int umount_child_exec(const char *const *argv, int out)
+{
+    /* Out of the way of those that it is to become; none of them is open. */
+    int saved = fcntl(out, F_DUPFD, 3), null = open("/dev/null", O_RDWR);
+
+    if (saved < 0 || null < 0 || dup2(null, 0) < 0 || dup2(saved, 1) < 0 || dup2(saved, 2) < 0)
+        return 1;
+    close_range(3, ~0U, 0);
+    execvp(argv[0], (char *const *)argv);
+    dprintf(2, "%s: %s\n", argv[0], strerror(errno));
+    return 1;
 }
 
 int umount_child_finish(struct umount_child *child, char *answer, size_t size, size_t *length,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What may never come back is done by a child, in a session of its own, without environment,
- * terminal or descriptors, but for a pipe to answer through and one that it is given. Who waits for
+ * What may never come back is done by a child, in a session of its own, without terminal or
+ * descriptors, but for a pipe to answer through and one that it is given. Who waits for
  * it waits so long and no longer: a child in the kernel's hands (state D) is left there.
  */
 #ifndef MPIIO_UMOUNT_CHILD_H
 #define MPIIO_UMOUNT_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -33,6 +34,15 @@ int umount_child_start(struct umount_child *child, int (*work)(void *data, int o
  */
 int umount_child_finish(struct umount_child *child, char *answer, size_t size, size_t *length,
                         int limit);
+
+/* True once it has ended; waits for ms at most. */
+bool umount_child_ends_within(const struct umount_child *child, int ms);
+
+/*
+ * For work: becomes another program, which is looked for along PATH, and whose output goes to out.
+ * Returns a status to end with where there is none.
+ */
+int umount_child_exec(const char *const *argv, int out);
 
 /* Milliseconds of a clock that nobody sets. */
 long long umount_now(void);

@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "child.h"
+
+extern char **environ;
 
 /* What a child is to do. */
 struct look {
@@ -24,6 +27,13 @@ struct answer {
     int error;
     char text[UMOUNT_TEXT_MAX];
 };
+
+static void forget_environment(void)
+{
+    for (char **variable = environ; *variable != NULL; variable++)
+        explicit_bzero(*variable, strlen(*variable));
+    clearenv();
+}
 
 /*
  * Root becomes the user who mounted: others, root too, may not look inside. Nothing is executed
@@ -48,6 +58,7 @@ static int look(void *data, int out)
     size_t length = 0;
     int root = umount_mount_open(look->mount);
 
+    forget_environment();
     answer.error = root < 0 ? -root : become(look->mount);
     if (answer.error == 0)
         answer.error = look->look(root, look->name, answer.text, &length);

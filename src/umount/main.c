@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hosts.h"
 #include "unmount.h"
 
 static const char usage_text[] =
@@ -22,6 +23,8 @@ static const char usage_text[] =
     "\n"
     "  -f, --force      unmount although it is in use, cannot be synced or does not answer\n"
     "      --node       unmount this node alone: the others stay\n"
+    "      --hosts=HOST,...\n"
+    "                   unmount on each of these hosts, also where they have lost each other\n"
     "  -h, --help       print this help\n"
     "  -V, --version    print the version\n"
     "\n"
@@ -29,11 +32,9 @@ static const char usage_text[] =
     "mpiio-umount(1).\n";
 
 static const struct option long_options[] = {
-    {"force", no_argument, NULL, 'f'},
-    {"node", no_argument, NULL, 'n'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0},
+    {"force", no_argument, NULL, 'f'},       {"node", no_argument, NULL, 'n'},
+    {"hosts", required_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},     {NULL, 0, NULL, 0},
 };
 
 /* 0 where there is more to do, or the status to exit with + 1. */
@@ -51,6 +52,9 @@ static int parse(int argc, char **argv, struct unmount *job)
         case 'n':
             job->alone = true;
             break;
+        case 'H':
+            job->hosts = optarg;
+            break;
         case 'h':
             fputs(usage_text, stdout);
             return 1;
@@ -64,6 +68,10 @@ static int parse(int argc, char **argv, struct unmount *job)
         fputs("mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)\n", stderr);
         return 3;
     }
+    if (job->hosts != NULL && job->alone) {
+        fputs("mpiio-umount: --node and --hosts exclude each other\n", stderr);
+        return 3;
+    }
     job->mountpoint = argv[optind];
     return 0;
 }
@@ -73,5 +81,9 @@ int main(int argc, char **argv)
     struct unmount job = {.nodes = 1};
     int status = parse(argc, argv, &job);
 
-    return status > 0 ? status - 1 : unmount_run(&job);
+    if (status > 0)
+        return status - 1;
+    if (job.hosts != NULL)
+        return unmount_hosts(job.hosts, job.mountpoint, job.force);
+    return unmount_run(&job);
 }

@@ -2,7 +2,6 @@
 #include "unmount.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -150,15 +149,10 @@ static bool unmount_others(const struct unmount *job)
 }
 
 /* Taking it away, in a child that may be left behind. */
-struct detach {
-    const struct unmount *job;
-    char *path; /* the environment's PATH */
-};
-
 static int detach_as_root(void *data, int out)
 {
-    const struct detach *detach = data;
-    int rc = umount_mount_detach(&detach->job->mount, detach->job->force);
+    const struct unmount *job = data;
+    int rc = umount_mount_detach(&job->mount, job->force);
     const char *text = rc != 0 ? strerror(-rc) : "";
 
     return write(out, text, strlen(text)) < 0 || rc != 0;
@@ -166,23 +160,12 @@ static int detach_as_root(void *data, int out)
 
 static int detach_as_user(void *data, int out)
 {
-    const struct detach *detach = data;
-    const char *arguments[] = {"fusermount3",
-                               "-u",
-                               detach->job->force ? "-z" : "--",
-                               detach->job->force ? "--" : detach->job->mount.entry.place,
-                               detach->job->force ? detach->job->mount.entry.place : NULL,
-                               NULL};
-    int null = open("/dev/null", O_RDWR);
+    const struct unmount *job = data;
+    const char *argv[] = {"fusermount3", job->force ? "-uz" : "-u", "--", job->mount.entry.place,
+                          NULL};
 
-    setenv("PATH", detach->path, 1);
     setenv("LC_ALL", "C", 1);
-    if (null < 0 || dup2(out, 9) < 0 || dup2(null, 0) < 0 || dup2(9, 1) < 0 || dup2(9, 2) < 0)
-        return 1;
-    close_range(3, ~0U, 0);
-    execvp(arguments[0], (char *const *)arguments);
-    dprintf(2, "fusermount3: %s", strerror(errno));
-    return 1;
+    return umount_child_exec(argv, out);
 }
 
 /* Says why it cannot be taken away, of which the program that could not says something. */
@@ -209,22 +192,17 @@ static void say_kept(const struct unmount *job, char *output)
  */
 static bool detach(const struct unmount *job)
 {
-    const char *path = getenv("PATH");
-    struct detach data = {.job = job, .path = strdup(path != NULL ? path : "/usr/bin:/bin")};
     char output[OUTPUT_MAX] = "";
     struct umount_child child;
     size_t length = 0;
-    int rc = data.path == NULL ? -ENOMEM : 0;
+    int rc = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user,
+                                (void *)job, job->mount.parent);
 
-    if (rc == 0)
-        rc = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user, &data,
-                                job->mount.parent);
     if (rc == 0)
         rc = umount_child_finish(&child, output, sizeof(output) - 1, &length,
                                  job->force ? 5000 : UMOUNT_NO_LIMIT);
     else
         snprintf(output, sizeof(output), "%s", strerror(-rc));
-    free(data.path);
     if (rc == 0 || is_gone(job) || (rc == -ETIMEDOUT && job->force))
         return true;
     say_kept(job, output);

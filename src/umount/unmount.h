@@ -8,6 +8,7 @@
 
 struct unmount {
     const char *mountpoint; /* as it was given */
+    const char *hosts;      /* to do it on; NULL: here */
     bool force;
     bool alone; /* this node only */
     struct umount_mount mount;

@@ -426,3 +426,41 @@ END
     MPIIO_MPIEXEC=no-such-mpiexec run -1 --separate-stderr mpiio-mount --hosts=a s.json mnt
     [ "$stderr" = "mpiio-mount: no-such-mpiexec: program not found" ]
 }
+
+is_degraded() {
+    [ "$(attribute "at/$1" state)" = degraded ]
+}
+
+@test "cluster: mpiio-umount --hosts unmounts nodes that have lost each other, and says what is left" {
+    local unmount=(at switch mpiio-umount --hosts='node[0-2]' "$tmp/at/%n")
+    make_hosts 3
+    spec_of 3 8
+    mount_hosts x.json -o peer_timeout=1
+    kill -KILL "$(of_host node1 mpiio-fused)"
+    await is_degraded 0
+    await is_degraded 2
+    : >unreachable-node1
+    exec 9<at/2/rank0
+    run -1 --separate-stderr "${unmount[@]}" 9<&-
+    exec 9<&-
+    echo "$stderr"
+    [ "${stderr_lines[0]}" = "mpiio-umount: node1: $tmp/at/1: ssh: connect to host node1: No route" ]
+    [[ ${stderr_lines[1]} == "mpiio-umount: node2: $tmp/at/2: busy"* ]]
+    [ ${#stderr_lines[@]} -eq 2 ]
+    run ! mountpoint -q at/0
+    rm unreachable-node1
+    "${unmount[@]}"
+    nothing_left
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    run -1 --separate-stderr "${unmount[@]}"
+    [ "$stderr" = "mpiio-umount: $tmp/at/%n: not mounted" ]
+    run -2 --separate-stderr mpiio-umount --hosts='n[1-' mnt
+    [ "$stderr" = "mpiio-umount: not a list of hosts: n[1-" ]
+    run -2 --separate-stderr mpiio-umount --hosts=a --node mnt
+    [ "$stderr" = "mpiio-umount: --node and --hosts exclude each other" ]
+    # All together, where they have not lost each other.
+    mount_hosts x.json
+    "${unmount[@]}"
+    nothing_left
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "hosts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "process.h"
+#include "text.h"
+
+#define OUTPUT_MAX 16384
+#define LIST_MAX   (1 << 20)
+#define WORDS_MAX  64
+/* ms that -f may take on a host, and to get there. */
+#define FORCE_LIMIT 120000
+/* ms that an mpiexec has to tell of a host that it has lost. */
+#define LOST_LIMIT 2000
+#define PREFIX     "mpiio-umount: "
+
+struct host {
+    const char *name;
+    char place[PATH_MAX];
+    struct umount_child child;
+    bool started;
+};
+
+struct run {
+    char *mpiexec; /* its words, which argv takes apart */
+    const char *argv[WORDS_MAX];
+    char self[PATH_MAX];
+};
+
+static void say(const char *host, const char *place, const char *text)
+{
+    char line[OUTPUT_MAX];
+
+    snprintf(line, sizeof(line), PREFIX "%s: %s%s%s", host, place, *place != '\0' ? ": " : "",
+             text);
+    umount_clean(line);
+    fprintf(stderr, "%s\n", line);
+}
+
+static int exec_words(void *data, int out)
+{
+    return umount_child_exec(data, out);
+}
+
+/* The hosts of a list, one a line, by the program that knows how lists are written. */
+static int expand(const char *list, const char *mountpoint, char *hosts, const char *self)
+{
+    char program[PATH_MAX + 16], option[4096];
+    const char *argv[] = {program, option, "--list-hosts", "--", mountpoint, NULL};
+    struct umount_child child;
+    size_t length = 0;
+    int rc;
+
+    snprintf(program, sizeof(program), "%.*s/mpiio-mount", (int)(strrchr(self, '/') - self), self);
+    if (access(program, X_OK) != 0)
+        strcpy(program, "mpiio-mount");
+    if (snprintf(option, sizeof(option), "--hosts=%s", list) >= (int)sizeof(option))
+        return -E2BIG;
+    rc = umount_child_start(&child, exec_words, argv, -1);
+    if (rc == 0)
+        rc = umount_child_finish(&child, hosts, LIST_MAX - 1, &length, 60000);
+    hosts[length] = '\0';
+    return rc;
+}
+
+/* The mount point of the host with that number: absolute, for it begins in another folder. */
+static bool place_of(const char *mountpoint, size_t number, char *place, size_t size)
+{
+    const char *mark;
+    size_t length = 0;
+
+    if (*mountpoint != '/') {
+        if (getcwd(place, size - 1) == NULL)
+            return false;
+        length = strlen(place);
+        place[length++] = '/';
+    }
+    while ((mark = strstr(mountpoint, "%n")) != NULL && length < size) {
+        length += (size_t)snprintf(place + length, size - length, "%.*s%zu",
+                                   (int)(mark - mountpoint), mountpoint, number);
+        mountpoint = mark + 2;
+    }
+    if (length < size)
+        length += (size_t)snprintf(place + length, size - length, "%s", mountpoint);
+    return length < size;
+}
+
+/* Takes MPIIO_MPIEXEC apart, or has the name that is MPICH's alone; behind it, ours. */
+static bool prepare(struct run *run)
+{
+    const char *given = getenv("MPIIO_MPIEXEC");
+    ssize_t length = readlink("/proc/self/exe", run->self, sizeof(run->self) - 1);
+    size_t count = 0;
+    char *save = NULL;
+
+    if (given == NULL || given[strspn(given, " \t\n")] == '\0')
+        given = "mpiexec.hydra";
+    run->mpiexec = strdup(given);
+    if (length < 0 || run->mpiexec == NULL)
+        return false;
+    run->self[length] = '\0';
+    for (char *word = strtok_r(run->mpiexec, " \t\n", &save);
+         word != NULL && count < WORDS_MAX - 12; word = strtok_r(NULL, " \t\n", &save))
+        run->argv[count++] = word;
+    run->argv[count] = NULL;
+    return true;
+}
+
+static void start(struct host *host, const struct run *run, bool force)
+{
+    const char *argv[WORDS_MAX];
+    size_t count = 0;
+    int rc;
+
+    for (; run->argv[count] != NULL; count++)
+        argv[count] = run->argv[count];
+    argv[count++] = "-hosts";
+    argv[count++] = host->name;
+    argv[count++] = "-n";
+    argv[count++] = "1";
+    argv[count++] = run->self;
+    if (force)
+        argv[count++] = "-f";
+    argv[count++] = "--";
+    argv[count++] = host->place;
+    argv[count] = NULL;
+    rc = umount_child_start(&host->child, exec_words, argv, -1);
+    host->started = rc == 0;
+    if (rc != 0)
+        say(host->name, host->place, strerror(-rc));
+}
+
+/* Whether what mpiexec reaches the host with, as ssh, has ended: mpiexec waits for ever then. */
+static bool is_lost(pid_t mpiexec)
+{
+    char children[256], stat[512], path[64];
+    const char *at;
+    int pid;
+
+    snprintf(path, sizeof(path), "task/%d/children", (int)mpiexec);
+    if (umount_process_file(mpiexec, path, children, sizeof(children)) <= 0 ||
+        sscanf(children, "%d", &pid) != 1 ||
+        umount_process_file(pid, "stat", stat, sizeof(stat)) <= 0)
+        return false;
+    at = strrchr(stat, ')');
+    return at != NULL && strncmp(at, ") Z", 3) == 0;
+}
+
+/* Waits for the host's end, or until none is to be expected. */
+static void await(const struct host *host, bool force)
+{
+    long long begun = umount_now(), lost = -1;
+
+    while (!umount_child_ends_within(&host->child, 100)) {
+        long long now = umount_now();
+
+        if (lost < 0 && is_lost(host->child.pid))
+            lost = now;
+        if ((lost >= 0 && now - lost > LOST_LIMIT) || (force && now - begun > FORCE_LIMIT))
+            break;
+    }
+}
+
+/*
+ * Says what the host's mpiio-umount says, else the first line of whatever did. Sets *mounted where
+ * there was something. True where nothing is left there.
+ */
+static bool report(const struct host *host, char *output, int rc, bool *mounted)
+{
+    char *save = NULL, *first = NULL;
+    bool said = false, absent = false;
+
+    for (char *line = strtok_r(output, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        size_t length = strlen(line);
+
+        if (strncmp(line, PREFIX, strlen(PREFIX)) != 0) {
+            first = first == NULL && line[strspn(line, " =")] != '\0' ? line : first;
+        } else if (length > 13 && strcmp(line + length - 13, ": not mounted") == 0) {
+            absent = true;
+        } else {
+            say(host->name, "", line + strlen(PREFIX));
+            said = true;
+        }
+    }
+    *mounted = *mounted || !absent;
+    if (rc != 0 && !said && !absent)
+        say(host->name, host->place, first != NULL ? first : "no answer");
+    return rc == 0 || (absent && !said);
+}
+
+static bool finish(struct host *host, bool force, bool *mounted)
+{
+    char output[OUTPUT_MAX];
+    size_t length;
+    pid_t pid = host->child.pid;
+    int rc;
+
+    if (!host->started)
+        return false;
+    await(host, force);
+    rc = umount_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
+    if (rc < 0)
+        kill(-pid, SIGKILL); /* what it has started, too */
+    output[length] = '\0';
+    return report(host, output, rc, mounted);
+}
+
+static int unmount_all(char *names, const char *mountpoint, const struct run *run, bool force)
+{
+    struct host *hosts = NULL;
+    size_t count = 0, room = 1;
+    bool mounted = false, done = true;
+    char *save = NULL;
+
+    for (const char *at = names; *at != '\0'; at++)
+        room += *at == '\n';
+    hosts = calloc(room, sizeof(*hosts));
+    for (char *name = strtok_r(names, "\n", &save); hosts != NULL && name != NULL;
+         name = strtok_r(NULL, "\n", &save)) {
+        hosts[count].name = name;
+        if (place_of(mountpoint, count, hosts[count].place, sizeof(hosts->place)))
+            start(&hosts[count], run, force);
+        count++;
+    }
+    for (size_t i = 0; i < count; i++)
+        done = finish(&hosts[i], force, &mounted) && done;
+    free(hosts);
+    if (done && !mounted)
+        say(mountpoint, "", "not mounted");
+    return done && mounted ? 0 : 1;
+}
+
+int unmount_hosts(const char *list, const char *mountpoint, bool force)
+{
+    char *names = calloc(1, LIST_MAX);
+    struct run run = {.mpiexec = NULL};
+    int rc = 1, status;
+
+    if (names == NULL || !prepare(&run)) {
+        say(mountpoint, "", strerror(errno));
+        goto out;
+    }
+    status = expand(list, mountpoint, names, run.self);
+    if (status != 0 || *names == '\0') {
+        names[strcspn(names, "\n")] = '\0';
+        if (strncmp(names, "mpiio-mount: ", 13) == 0)
+            fprintf(stderr, PREFIX "%s\n", names + 13);
+        else
+            say(list, "", *names != '\0' ? names : "not a list of hosts");
+        rc = 2;
+        goto out;
+    }
+    rc = unmount_all(names, mountpoint, &run, force);
+out:
+    free(names);
+    free(run.mpiexec);
+    return rc;
+}
