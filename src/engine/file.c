@@ -3,47 +3,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "errors.h"
+#include "same.h"
 #include "store_fence.h"
-
-/* Filesystems of one machine that linux/magic.h does not have. */
-#define ZFS_MAGIC      0x2fc12fc1
-#define BCACHEFS_MAGIC 0xca451a4e
-#define XFS_MAGIC      0x58465342
 
 /* How runs are stored, in the order in which a choice of one node overrules others'. */
 enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };
 
 /*
- * Whether the file is on a filesystem of this machine: there POSIX calls and mappings do all that
- * MPI-IO does. On others, MPI-IO has drivers that know better (striping, locks, coherence).
+ * On a filesystem of this machine POSIX calls and mappings do all that MPI-IO does. For others,
+ * MPI-IO has drivers that know better (striping, locks, coherence).
  */
-static bool is_local(const char *path)
-{
-    static const uint32_t local[] = {EXT4_SUPER_MAGIC,      XFS_MAGIC,   BTRFS_SUPER_MAGIC,
-                                     F2FS_SUPER_MAGIC,      TMPFS_MAGIC, RAMFS_MAGIC,
-                                     OVERLAYFS_SUPER_MAGIC, ZFS_MAGIC,   BCACHEFS_MAGIC};
-    struct statfs fs;
-
-    if (statfs(path, &fs) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
-        if ((uint32_t)fs.f_type == local[i])
-            return true;
-    return false;
-}
-
 static enum way choose(const struct mpiio_message_hello *hello)
 {
     if (hello->store == MPIIO_STORE_AUTO)
-        return is_local(hello->path) ? WAY_BOTH : WAY_MPI;
+        return engine_same_is_local(hello->path) ? WAY_BOTH : WAY_MPI;
     return hello->store == MPIIO_STORE_POSIX ? WAY_POSIX : WAY_MPI;
 }
 
@@ -91,21 +69,17 @@ static int open_mpi(struct engine_file *file, MPI_Comm comm,
     return error;
 }
 
-/*
- * Collective: whether all nodes see one file at their paths; other: this one sees another than node
- * 0. A path that is another file on each host, in a folder of its own disk, would scatter the data
- * over all of them. Where there is none, what opens it tells.
- */
-static bool is_same(MPI_Comm comm, const char *path, bool *other)
+/* Collective: false where not all nodes have one file; text says so where this one is another. */
+static bool is_same(MPI_Comm comm, const char *path, char *text, size_t size)
 {
-    struct stat st;
-    uint64_t mine = stat(path, &st) == 0 ? st.st_ino : 0;
-    uint64_t first = mine;
-    int differs, most;
+    char first[MPI_MAX_PROCESSOR_NAME] = "";
+    int differs = engine_same_file(comm, path) == ENGINE_OTHER;
+    int most, length;
 
-    MPI_Bcast(&first, 1, MPI_UINT64_T, 0, comm);
-    *other = mine != 0 && first != 0 && mine != first;
-    differs = *other;
+    MPI_Get_processor_name(first, &length);
+    MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, comm);
+    if (differs)
+        snprintf(text, size, "%s: not the same file here as on node 0 (%s)", path, first);
     MPI_Allreduce(&differs, &most, 1, MPI_INT, MPI_MAX, comm);
     return most == 0;
 }
@@ -117,7 +91,6 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
     int mine[2] = {nothing ? 0 : choose(hello), nothing};
     int most[2];
     int error = 0;
-    bool other;
 
     *file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1};
     *text = '\0';
@@ -129,11 +102,8 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
             snprintf(text, size, "the file is read-only here, and not on other nodes");
         return most[0] == 0 ? -1 : 0;
     }
-    if (!is_same(comm, hello->path, &other)) {
-        if (other)
-            snprintf(text, size, "%s: not the same file here as on node 0", hello->path);
+    if (!is_same(comm, hello->path, text, size))
         return -1;
-    }
     if (most[0] != WAY_MPI)
         error = mpiio_store_open(hello->path, O_RDWR, &file->store);
     if (most[0] != WAY_POSIX) {

@@ -229,7 +229,7 @@ END
     : >other
     place=x.dat
     run -1 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: node1: $tmp/x.dat: not the same file here as on node 0" ]
+    [ "$stderr" = "mpiio-mount: node1: $tmp/x.dat: not the same file here as on node 0 (node0)" ]
     nothing_left
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }

@@ -267,7 +267,7 @@ first_epoch() {
     old_file 1000
     run -1 --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
         --file="$file" --fail=hello-other --fail-node=2 --wait="$file.before"
-    [ "$stderr" = "mpiio-engine: $(hostname): $file.before: not the same file here as on node 0" ]
+    [ "$stderr" = "mpiio-engine: $(hostname): $file.before: not the same file here as on node 0 ($(hostname))" ]
     cmp "$file" "$file.before"
     nothing_left
 }

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "same.h"
+
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Filesystems of one machine that linux/magic.h does not have. */
+#define ZFS_MAGIC      0x2fc12fc1
+#define BCACHEFS_MAGIC 0xca451a4e
+#define XFS_MAGIC      0x58465342
+
+/* Looks for a mark before it is taken to be missing, and ms between them. */
+#define LOOKS 20
+#define PAUSE 100
+
+/* What a node knows of its file. It travels as it is. */
+struct identity {
+    bool found, local, device, has_birth;
+    char boot[40]; /* of the running kernel */
+    uint64_t inode, dev, rdev;
+    int64_t birth[2];
+};
+
+bool engine_same_is_local(const char *path)
+{
+    static const uint32_t local[] = {EXT4_SUPER_MAGIC,      XFS_MAGIC,   BTRFS_SUPER_MAGIC,
+                                     F2FS_SUPER_MAGIC,      TMPFS_MAGIC, RAMFS_MAGIC,
+                                     OVERLAYFS_SUPER_MAGIC, ZFS_MAGIC,   BCACHEFS_MAGIC};
+    struct statfs fs;
+
+    if (statfs(path, &fs) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
+        if ((uint32_t)fs.f_type == local[i])
+            return true;
+    return false;
+}
+
+static void read_boot(char *boot, size_t size)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL)
+        return;
+    if (fgets(boot, (int)size, file) == NULL)
+        *boot = '\0';
+    fclose(file);
+}
+
+static struct identity identify(const char *path)
+{
+    struct identity identity;
+    struct statx st;
+
+    memset(&identity, 0, sizeof(identity));
+    if (statx(AT_FDCWD, path, AT_STATX_FORCE_SYNC, STATX_BASIC_STATS | STATX_BTIME, &st) != 0)
+        return identity;
+    identity.found = true;
+    identity.local = engine_same_is_local(path);
+    identity.device = S_ISBLK(st.stx_mode);
+    read_boot(identity.boot, sizeof(identity.boot));
+    identity.inode = st.stx_ino;
+    identity.dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+    identity.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor);
+    identity.has_birth = (st.stx_mask & STATX_BTIME) != 0;
+    identity.birth[0] = st.stx_btime.tv_sec;
+    identity.birth[1] = st.stx_btime.tv_nsec;
+    return identity;
+}
+
+static enum engine_same compare(const struct identity *a, const struct identity *b)
+{
+    bool one_kernel = a->boot[0] != '\0' && strcmp(a->boot, b->boot) == 0;
+
+    if (!a->found || !b->found)
+        return ENGINE_SAME;
+    /* No other machine's cache follows what this one writes to a device. */
+    if (a->device || b->device)
+        return one_kernel && a->device && b->device && a->rdev == b->rdev ? ENGINE_SAME
+                                                                          : ENGINE_OTHER;
+    if (a->inode != b->inode)
+        return ENGINE_OTHER;
+    if (a->local && b->local)
+        return one_kernel && a->dev == b->dev ? ENGINE_SAME : ENGINE_OTHER;
+    if (a->has_birth && b->has_birth && (a->birth[0] != b->birth[0] || a->birth[1] != b->birth[1]))
+        return ENGINE_OTHER;
+    return ENGINE_UNKNOWN;
+}
+
+/* Collective: whether some node does not know, and none has another file. */
+static bool any_unknown(MPI_Comm comm, enum engine_same same)
+{
+    int mine[2] = {same == ENGINE_UNKNOWN, same == ENGINE_OTHER}, most[2];
+
+    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm);
+    return most[0] != 0 && most[1] == 0;
+}
+
+/* A number that nobody can guess; 0: there is none. */
+static uint64_t draw(void)
+{
+    uint64_t number;
+
+    return getrandom(&number, sizeof(number), 0) == (ssize_t)sizeof(number) ? number : 0;
+}
+
+static struct flock byte_at(uint64_t place)
+{
+    return (struct flock){
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)place, .l_len = 1};
+}
+
+/* Node 0: locks a byte far behind any data. Returns the descriptor, which holds the lock, or -1. */
+static int set_lock(const char *path, uint64_t *place)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    struct flock byte;
+
+    *place = draw() >> 3 | (uint64_t)1 << 60;
+    byte = byte_at(*place);
+    if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &byte) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    *place = 0;
+    return -1;
+}
+
+static bool sees_lock(const char *path, uint64_t place)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    struct flock byte = byte_at(place);
+    bool seen;
+
+    if (fd < 0)
+        return false;
+    /* Another program's lock on the whole file is no mark. */
+    seen = fcntl(fd, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK &&
+           byte.l_start == (off_t)place && byte.l_len == 1;
+    close(fd);
+    return seen;
+}
+
+/* Collective. A lock that is not seen proves nothing. */
+static enum engine_same try_lock(MPI_Comm comm, int node, const char *path, enum engine_same same)
+{
+    uint64_t place = 0;
+    int fd = -1;
+
+    if (node == 0)
+        fd = set_lock(path, &place);
+    MPI_Bcast(&place, 1, MPI_UINT64_T, 0, comm);
+    if (place != 0 && same == ENGINE_UNKNOWN && sees_lock(path, place))
+        same = ENGINE_SAME;
+    MPI_Barrier(comm);
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+/* The folder that the file really is in, on its own filesystem: an open descriptor, or -1. */
+static int open_folder(const char *path)
+{
+    char *real = realpath(path, NULL);
+    struct stat file, folder;
+    int fd = -1;
+
+    if (real != NULL && stat(real, &file) == 0)
+        fd = open(dirname(real), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(real);
+    if (fd < 0 || (fstat(fd, &folder) == 0 && folder.st_dev == file.st_dev))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void name_mark(uint64_t number, char *name, size_t size)
+{
+    snprintf(name, size, ".mpiio-mark-%016llx", (unsigned long long)number);
+}
+
+/* Node 0: makes the mark. Returns its number, or 0. */
+static uint64_t make_mark(int folder)
+{
+    uint64_t number = folder >= 0 ? draw() : 0;
+    char name[64];
+    int fd;
+
+    if (number == 0)
+        return 0;
+    name_mark(number, name, sizeof(name));
+    fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return 0;
+    close(fd);
+    return number;
+}
+
+static bool finds_mark(int folder, uint64_t number)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE * 1000000};
+    struct stat st;
+    char name[64];
+
+    name_mark(number, name, sizeof(name));
+    for (int i = 0; i < LOOKS; i++) {
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Collective. A name that nobody has looked for yet is in no cache: so a mark that is not found is
+ * not there.
+ */
+static enum engine_same try_mark(MPI_Comm comm, int node, const char *path, enum engine_same same)
+{
+    int folder = open_folder(path);
+    uint64_t number = node == 0 ? make_mark(folder) : 0;
+    char name[64];
+
+    MPI_Bcast(&number, 1, MPI_UINT64_T, 0, comm);
+    if (number != 0 && same == ENGINE_UNKNOWN && folder >= 0)
+        same = finds_mark(folder, number) ? ENGINE_SAME : ENGINE_OTHER;
+    MPI_Barrier(comm);
+    if (node == 0 && number != 0) {
+        name_mark(number, name, sizeof(name));
+        unlinkat(folder, name, 0);
+    }
+    if (folder >= 0)
+        close(folder);
+    return same;
+}
+
+enum engine_same engine_same_file(MPI_Comm comm, const char *path)
+{
+    struct identity mine = identify(path), first = mine;
+    enum engine_same same;
+    int node;
+
+    MPI_Comm_rank(comm, &node);
+    MPI_Bcast(&first, (int)sizeof(first), MPI_BYTE, 0, comm);
+    same = node == 0 ? ENGINE_SAME : compare(&first, &mine);
+    if (any_unknown(comm, same))
+        same = try_lock(comm, node, path, same);
+    if (any_unknown(comm, same))
+        same = try_mark(comm, node, path, same);
+    return same;
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The file must be one and the same for all nodes: what proves it, and what does not.
+
+load helper
+load cluster
+
+# own_files COMMAND: two hosts on which that makes $tmp/own/x.dat, each its own.
+own_files() {
+    make_hosts 2
+    mkdir own
+    cat >there <<END
+#!/bin/bash
+$1
+stat -c '%i %W' "$tmp/own/x.dat" >"$tmp/inode-\$(hostname)"
+exec mpiio-fused "\$@"
+END
+    chmod +x there
+    export MPIIO_FUSED=$tmp/there
+    dealt "$tmp/own/x.dat" 2 8 >x.json
+}
+
+# are_refused: both hosts are named, and nothing is left or written.
+are_refused() {
+    run -1 --separate-stderr mount_hosts x.json
+    [ "$stderr" = "mpiio-mount: node1: $tmp/own/x.dat: not the same file here as on node 0 (node0)" ]
+    nothing_left
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}
+
+@test "same: files on each host's own tmpfs are refused, though their inodes have one number" {
+    own_files "mount -t tmpfs tmpfs '$tmp/own' && : >'$tmp/own/x.dat'"
+    are_refused
+    [ "$(cut -d ' ' -f 1 inode-node0)" = "$(cut -d ' ' -f 1 inode-node1)" ]
+}
+
+@test "same: files on copies of one disk are refused, though they have all in common" {
+    small_disk 4
+    : >disk/x.dat
+    as_root umount disk
+    cp disk.img disk-node0
+    cp disk.img disk-node1
+    own_files "mount -o loop '$tmp/disk-'\$(hostname) '$tmp/own'"
+    are_refused
+    cmp inode-node0 inode-node1
+}
+
+@test "same: one file is taken for one, in another folder of a host and read-only, too" {
+    mkdir one
+    : >one/x.dat
+    own_files "mount --bind '$tmp/one' '$tmp/own'"
+    mount_hosts x.json
+    printf 12345678 >at/0/rank0
+    [ "$(cat at/1/rank0)" = 12345678 ]
+    mpiio-umount at/0
+    mount_hosts x.json -o ro
+    [ "$(cat at/1/rank0)" = 12345678 ]
+    mpiio-umount at/0
+    nothing_left
+}
+
+# remote [COMMAND]: two engines for which $tmp/own, after COMMAND, is on a network filesystem.
+remote() {
+    run --separate-stderr timeout -s KILL 60 "$(mpich_mpiexec)" -n 2 unshare -m bash -c "
+        mount --make-rprivate / && $1 exec env \"LD_PRELOAD=$MPIIO_BUILD/tests/engine/libremote.so\" \"\$@\"" own \
+        "$MPIIO_SBIN/mpiio-engine" --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+        --file="$tmp/own/x.dat" --store=posix --mode=full --blocks=2 --no-check "$tmp/report%n" </dev/null 3>&-
+}
+
+@test "same: on a network filesystem one file is known by a lock, or else by a file beside it" {
+    local before
+    mkdir own
+    : >own/x.dat
+    before=$(stat -c %y own)
+    remote ''
+    [ "$status" -eq 0 ]
+    [ "$output" = ready ]
+    [ "$(stat -c %y own)" = "$before" ]
+    export REMOTE_NO_LOCKS=
+    remote ''
+    [ "$status" -eq 0 ]
+    # There was a mark, and it is gone.
+    [ "$(stat -c %y own)" != "$before" ]
+    [ "$(ls -A own)" = x.dat ]
+}
+
+@test "same: on network filesystems files of two servers are refused, with locks and without" {
+    local locks
+    mkdir own
+    for locks in yes no; do
+        [ $locks = yes ] || export REMOTE_NO_LOCKS=
+        remote "mount -t tmpfs tmpfs '$tmp/own' && : >'$tmp/own/x.dat' &&"
+        [ "$status" -eq 1 ]
+        [ "$stderr" = "mpiio-engine: $(hostname): $tmp/own/x.dat: not the same file here as on node 0 ($(hostname))" ]
+    done
+}
