@@ -28,14 +28,14 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
     size = (size ? size + align - 1 : align) / align * align;
     if (size > arena->left) {
         size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        struct vs_arena_block *block = calloc(1, sizeof *block + room);
-        if (!block) {
+        struct vs_arena_block *block = calloc(1, sizeof(*block) + room);
+        if (block == NULL) {
             fail(arena, -ENOMEM);
             return NULL;
         }
         block->next = arena->blocks;
         arena->blocks = block;
-        arena->bytes += sizeof *block + room;
+        arena->bytes += sizeof(*block) + room;
         if (room - size < arena->left)
             return block->data; /* the older block has more to give */
         arena->next = (char *)block->data;

@@ -65,7 +65,7 @@ static const struct vs_basic basics[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof basics / sizeof basics[0] == VS_BASICS, "VS_BASICS counts the table");
+_Static_assert(sizeof(basics) / sizeof(basics[0]) == VS_BASICS, "VS_BASICS counts the table");
 
 const struct vs_basic *vs_basic_at(size_t index)
 {
@@ -85,7 +85,7 @@ const struct vs_basic *vs_basic_find(const char *name)
     };
     if (strncasecmp(name, "MPI_", 4) == 0)
         name += 4;
-    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
         if (strcasecmp(synonyms[i][0], name) == 0)
             name = synonyms[i][1];
     const struct vs_basic *basic;

@@ -54,7 +54,7 @@ int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct 
 static json_t *member(const struct site *site, const char *key)
 {
     json_t *value = json_object_get(site->json, key);
-    if (!value)
+    if (value == NULL)
         vs_build_fail(site->b, site->place, "\"%s\" is missing", key);
     return value;
 }
@@ -88,7 +88,7 @@ static json_t *array(const struct site *site, const char *key, int64_t *count)
 {
     struct vs_place place = {.up = site->place, .key = key};
     json_t *value = member(site, key);
-    if (!value)
+    if (value == NULL)
         return NULL;
     if (!json_is_array(value)) {
         vs_build_fail(site->b, &place, "expected an array, got %s", vs_kind_name(value));
@@ -108,7 +108,7 @@ static int64_t *integers(const struct site *site, const char *key, int64_t *coun
 {
     struct vs_place list = {.up = site->place, .key = key};
     json_t *value = array(site, key, count);
-    int64_t *result = value ? vs_arena_array(site->b->arena, *count, sizeof *result) : NULL;
+    int64_t *result = value ? vs_arena_array(site->b->arena, *count, sizeof(*result)) : NULL;
     for (int64_t i = 0; result && i < *count && !failed(site->b); i++) {
         struct vs_place place = {.up = &list, .index = (size_t)i};
         result[i] = integer_at(site->b, &place, json_array_get(value, (size_t)i), least);
@@ -222,13 +222,13 @@ static struct vs_type make_struct(const struct site *site)
     int64_t *lengths = integers(site, "blocklengths", &count, 0);
     int64_t *displacements = integers(site, "displacements", &count, INT64_MIN);
     json_t *list = array(site, "types", &count);
-    struct vs_type *types = list ? vs_arena_array(b->arena, count, sizeof *types) : NULL;
+    struct vs_type *types = list ? vs_arena_array(b->arena, count, sizeof(*types)) : NULL;
     struct vs_place types_place = {.up = site->place, .key = "types"};
     for (int64_t i = 0; types && i < count && !failed(b); i++) {
         struct vs_place place = {.up = &types_place, .index = (size_t)i};
         types[i] = vs_build_type(b, json_array_get(list, (size_t)i), &place);
     }
-    if (!types || failed(b))
+    if (types == NULL || failed(b))
         return (struct vs_type){0};
     return vs_type_struct(b->arena, count, lengths, displacements, types);
 }
@@ -256,8 +256,8 @@ static struct vs_type part_of_array(const struct site *site, int64_t n, const in
     struct vs_arena *arena = site->b->arena;
     const struct vs_type *etype = site->b->etype;
     struct vs_type type = vs_type_array(arena, n, parts, old);
-    struct vs_array *whole = vs_arena_alloc(arena, sizeof *whole);
-    int64_t *owned = vs_arena_array(arena, n, sizeof *owned);
+    struct vs_array *whole = vs_arena_alloc(arena, sizeof(*whole));
+    int64_t *owned = vs_arena_array(arena, n, sizeof(*owned));
     for (int64_t d = 0; owned && d < n; d++) {
         const struct vs_part *part = part_at(parts, n, d, fortran);
         owned[d] = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
@@ -278,7 +278,7 @@ static struct vs_type make_subarray(const struct site *site)
     int64_t *starts = integers(site, "starts", &n, 0);
     bool fortran = fortran_order(site);
     struct vs_type old = old_type(site);
-    struct vs_part *parts = vs_arena_array(b->arena, n, sizeof *parts);
+    struct vs_part *parts = vs_arena_array(b->arena, n, sizeof(*parts));
     for (int64_t d = 0; d < n && !failed(b); d++) {
         struct vs_place list = {.up = site->place, .key = "subsizes"};
         struct vs_place place = {.up = &list, .index = (size_t)d};
@@ -346,7 +346,7 @@ static struct vs_type make_darray(const struct site *site)
         array(site, "dargs", &n);
     int64_t *psizes = integers(site, "psizes", &n, 1);
     bool fortran = fortran_order(site);
-    struct vs_part *parts = vs_arena_array(b->arena, n, sizeof *parts);
+    struct vs_part *parts = vs_arena_array(b->arena, n, sizeof(*parts));
     struct vs_type old = old_type(site);
     if (!failed(b))
         check_grid(site, n, psizes);
@@ -434,7 +434,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     struct site site = {b, json, place};
     struct vs_place type_place = {.up = place, .key = "type"};
     json_t *name = member(&site, "type");
-    if (!name)
+    if (name == NULL)
         return (struct vs_type){0};
     if (!json_is_string(name)) {
         vs_build_fail(b, &type_place, "expected a constructor's name, got %s", vs_kind_name(name));
@@ -479,7 +479,7 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
             vs_build_fail(b, place, "type \"%.100s\" contains itself", name);
         return known->type;
     }
-    struct vs_named *named = vs_arena_alloc(b->arena, sizeof *named);
+    struct vs_named *named = vs_arena_alloc(b->arena, sizeof(*named));
     if (named && !vs_memo_add(memo, name, named))
         b->arena->failure = -ENOMEM;
     if (failed(b))
@@ -495,7 +495,7 @@ json_t *vs_build_definition(const struct vs_builder *b, json_t *json)
 {
     for (int i = 0; i < MAX_NESTING && json_is_string(json); i++) {
         json_t *definition = json_object_get(b->types, json_string_value(json));
-        if (!definition)
+        if (definition == NULL)
             break;
         json = definition;
     }
@@ -522,7 +522,7 @@ static void fail_size(struct vs_builder *b, const struct vs_basic *basic,
 {
     char name[64];
     size_t i = 0;
-    for (; basic->name[i] && i < sizeof name - 1; i++)
+    for (; basic->name[i] && i < sizeof(name) - 1; i++)
         name[i] = (char)toupper((unsigned char)basic->name[i]);
     name[i] = '\0';
     vs_build_fail(b, place, "representation \"%.100s\" has no MPI_%s", b->representation->name,
@@ -543,7 +543,7 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
     if (entry)
         return build_named(b, json_object_iter_key(entry), json_object_iter_value(entry), place);
     const struct vs_basic *basic = vs_basic_find(name);
-    if (!basic)
+    if (basic == NULL)
         vs_build_fail(b, place, "unknown type \"%.100s\"", name);
     else if (b->etype && !b->any_leaf)
         vs_build_fail(b, place, "the filetype must be built from the etype: \"%.100s\" is not it",

@@ -119,8 +119,8 @@ static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_
             return -E2BIG;
         walk->walked = walk->walked || (stride && behind > CELLS_AT_ENDS);
     }
-    parts = calloc((size_t)total, sizeof *parts);
-    if (!parts)
+    parts = calloc((size_t)total, sizeof(*parts));
+    if (parts == NULL)
         return -ENOMEM;
     next = parts;
     for (int64_t i = 0; i < count; i++)
@@ -134,8 +134,8 @@ static int add_piece(struct pieces *pieces, const struct piece *piece)
 {
     if (pieces->count == pieces->room) {
         int64_t room = pieces->room ? pieces->room * 2 : 64;
-        struct piece *list = realloc(pieces->list, (size_t)room * sizeof *list);
-        if (!list)
+        struct piece *list = realloc(pieces->list, (size_t)room * sizeof(*list));
+        if (list == NULL)
             return -ENOMEM;
         pieces->list = list;
         pieces->room = room;
@@ -216,12 +216,12 @@ static int compare_pieces(const void *left, const void *right)
 /* Counts each stretch of cells that shows the same pieces by one cell of it. */
 static int cover_stretches(struct walk *walk, struct pieces *pieces, struct vs_tally *tally)
 {
-    struct piece *active = calloc((size_t)pieces->count, sizeof *active);
-    struct vs_item *items = calloc((size_t)pieces->count, sizeof *items);
+    struct piece *active = calloc((size_t)pieces->count, sizeof(*active));
+    struct vs_item *items = calloc((size_t)pieces->count, sizeof(*items));
     int64_t live = 0, next = 0, cell = 0;
     int result = active && items ? 0 : -ENOMEM;
 
-    qsort(pieces->list, (size_t)pieces->count, sizeof *pieces->list, compare_pieces);
+    qsort(pieces->list, (size_t)pieces->count, sizeof(*pieces->list), compare_pieces);
     while (!result && (live || next < pieces->count)) {
         struct vs_tally inside = {0};
         int64_t to = INT64_MAX, kept = 0;
@@ -341,14 +341,14 @@ int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copie
         return 0;
     if (cover->rank_count == cover->rank_room) {
         size_t room = cover->rank_room ? cover->rank_room * 2 : 16;
-        struct rank_tiles *ranks = realloc(cover->ranks, room * sizeof *ranks);
-        if (!ranks)
+        struct rank_tiles *ranks = realloc(cover->ranks, room * sizeof(*ranks));
+        if (ranks == NULL)
             return -ENOMEM;
         cover->ranks = ranks;
         cover->rank_room = room;
     }
     const struct vs_shape *tile = vs_shape_of_node(&cover->shapes, vs_map_tile(map));
-    if (!tile)
+    if (tile == NULL)
         return -ENOMEM;
     cover->ranks[cover->rank_count++] = (struct rank_tiles){
         .tile = tile, .first = facts->first, .extent = facts->tile_extent, .copies = copies};
@@ -368,7 +368,7 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
         return -EOVERFLOW;
     /* The count of the shape is never looked at, so any will do. */
     const struct vs_shape *tiles = vs_shape_loop(&cover->shapes, 2, rank->extent, rank->tile);
-    if (!tiles)
+    if (tiles == NULL)
         return -ENOMEM;
     *item = (struct vs_item){
         .shape = tiles,
@@ -389,7 +389,7 @@ int vs_cover_compute(struct vs_cover *cover, int64_t steps, struct vs_cover_resu
     struct vs_item *items = NULL;
     int status = 0;
 
-    memset(result, 0, sizeof *result);
+    memset(result, 0, sizeof(*result));
     if (cover->rank_count == 0)
         return 0;
     for (size_t i = 0; i < cover->rank_count && period < COVER_LIMIT; i++) {
@@ -398,8 +398,8 @@ int vs_cover_compute(struct vs_cover *cover, int64_t steps, struct vs_cover_resu
     }
     if (period >= COVER_LIMIT)
         return -EOVERFLOW;
-    items = calloc(cover->rank_count, sizeof *items);
-    if (!items)
+    items = calloc(cover->rank_count, sizeof(*items));
+    if (items == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < cover->rank_count && !status; i++)
         status = lay_tiles(cover, &cover->ranks[i], base, period, &items[i]);

@@ -7,7 +7,7 @@ const char *vs_error_text(const struct vs_error *error, char *text, unsigned lon
 {
     char place[64] = "";
     if (error->line > 0)
-        snprintf(place, sizeof place, ":%d:%d", error->line, error->column);
+        snprintf(place, sizeof(place), ":%d:%d", error->line, error->column);
     snprintf(text, size, "%s%s%s%s%s%s", error->source, place, error->source[0] ? ": " : "",
              error->pointer, error->pointer[0] ? ": " : "", error->reason);
     return text;

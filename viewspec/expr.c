@@ -93,7 +93,7 @@ static int64_t name(struct parser *p)
     size_t length = 0;
     while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
         length++;
-    if (length >= sizeof text)
+    if (length >= sizeof(text))
         return fail(p, "unknown name \"%.20s...\"", p->at);
     memcpy(text, p->at, length);
     text[length] = '\0';

@@ -106,7 +106,7 @@ int64_t vs_items_tidy(struct vs_item *items, int64_t count)
             items[kept++] = item;
     }
     if (kept > 1)
-        qsort(items, (size_t)kept, sizeof *items, compare_items);
+        qsort(items, (size_t)kept, sizeof(*items), compare_items);
     for (int64_t i = 0; i < kept; i++)
         if (distinct && same_items(&items[distinct - 1], &items[i]))
             items[distinct - 1].twice = true;

@@ -25,8 +25,8 @@ static int64_t tiles_below_limit(const struct vs_node *tile, int64_t displacemen
 int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent,
                  const struct vs_node *tile, const struct vs_map **result)
 {
-    struct vs_map *map = vs_arena_alloc(arena, sizeof *map);
-    if (!map)
+    struct vs_map *map = vs_arena_alloc(arena, sizeof(*map));
+    if (map == NULL)
         return -ENOMEM;
     map->facts = (struct vs_map_facts){
         .displacement = displacement,
@@ -37,7 +37,7 @@ int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent,
         .disjoint = true,
     };
     *result = map;
-    if (!tile)
+    if (tile == NULL)
         return 0;
     int64_t tiles = tiles_below_limit(tile, displacement, extent);
     map->tile = tile;

@@ -31,7 +31,7 @@ static bool grow(struct vs_memo *memo)
 {
     struct vs_memo larger = {.room = memo->room ? memo->room * 2 : 16};
 
-    larger.entries = calloc(larger.room, sizeof *larger.entries);
+    larger.entries = calloc(larger.room, sizeof(*larger.entries));
     if (!larger.entries)
         return false;
     for (size_t i = 0; i < memo->room; i++)

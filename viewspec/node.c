@@ -7,8 +7,8 @@
 
 const struct vs_node *vs_node_run(struct vs_arena *arena, int64_t size)
 {
-    struct vs_node *node = vs_arena_alloc(arena, sizeof *node);
-    if (!node)
+    struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
+    if (node == NULL)
         return NULL;
     node->kind = VS_RUN;
     node->depth = 1;
@@ -20,8 +20,8 @@ const struct vs_node *vs_node_run(struct vs_arena *arena, int64_t size)
 
 static struct vs_node *copy(struct vs_arena *arena, const struct vs_node *node)
 {
-    struct vs_node *twin = vs_arena_alloc(arena, sizeof *twin);
-    return twin ? memcpy(twin, node, sizeof *twin) : NULL;
+    struct vs_node *twin = vs_arena_alloc(arena, sizeof(*twin));
+    return twin ? memcpy(twin, node, sizeof(*twin)) : NULL;
 }
 
 const struct vs_node *vs_node_unit(struct vs_arena *arena, const struct vs_node *node)
@@ -36,7 +36,7 @@ const struct vs_node *vs_node_shift(struct vs_arena *arena, const struct vs_node
                                     int64_t distance)
 {
     struct vs_node *moved = node && distance ? copy(arena, node) : NULL;
-    if (!moved)
+    if (moved == NULL)
         return node;
     moved->base = vs_add(arena, node->base, distance);
     moved->lo = vs_add(arena, node->lo, distance);
@@ -53,8 +53,8 @@ const struct vs_node *vs_node_shift(struct vs_arena *arena, const struct vs_node
 static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t stride,
                                   const struct vs_node *child)
 {
-    struct vs_node *node = vs_arena_alloc(arena, sizeof *node);
-    if (!node)
+    struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
+    if (node == NULL)
         return NULL;
     int64_t reach = vs_mul(arena, count - 1, stride);
     node->size = vs_mul(arena, count, child->size);
@@ -114,7 +114,7 @@ static void loop_shape(struct vs_node *node, int64_t count, int64_t stride,
 const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_t stride,
                                    const struct vs_node *child)
 {
-    if (count < 1 || !child)
+    if (count < 1 || child == NULL)
         return NULL;
     if (count == 1)
         return child;
@@ -219,7 +219,7 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
                                      int64_t stride, const struct vs_node *child)
 {
     struct block_list list;
-    if (count < 1 || !child ||
+    if (count < 1 || child == NULL ||
         !list_blocks(arena, &list, count, lengths, length, displacements, unit, stride) ||
         !list.count)
         return NULL;
@@ -231,8 +231,8 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
                              vs_sub(arena, list.displacements[1], list.displacements[0]), block);
         return vs_node_shift(arena, block, list.displacements[0]);
     }
-    struct vs_node *node = vs_arena_alloc(arena, sizeof *node);
-    if (!node)
+    struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
+    if (node == NULL)
         return NULL;
     node->kind = VS_BLOCKS;
     node->depth = child->depth + 1;
@@ -255,7 +255,7 @@ static const struct vs_node *join_runs(struct vs_arena *arena, const struct vs_n
     if (a->kind != VS_RUN || b->kind != VS_RUN || a->hi != b->lo)
         return NULL;
     struct vs_node *joined = copy(arena, a);
-    if (!joined)
+    if (joined == NULL)
         return NULL;
     append_facts(arena, joined, b);
     joined->runs = 1;
@@ -265,9 +265,9 @@ static const struct vs_node *join_runs(struct vs_arena *arena, const struct vs_n
 const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
                                   const struct vs_node *const *children)
 {
-    const struct vs_node **list = vs_arena_array(arena, count, sizeof *list);
-    int64_t *before = vs_arena_array(arena, vs_add(arena, count, 1), sizeof *before);
-    if (!list || !before)
+    const struct vs_node **list = vs_arena_array(arena, count, sizeof(*list));
+    int64_t *before = vs_arena_array(arena, vs_add(arena, count, 1), sizeof(*before));
+    if (list == NULL || before == NULL)
         return NULL;
     int64_t n = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -280,8 +280,8 @@ const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
     }
     if (n < 2)
         return n ? list[0] : NULL;
-    struct vs_node *node = vs_arena_alloc(arena, sizeof *node);
-    if (!node)
+    struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
+    if (node == NULL)
         return NULL;
     node->kind = VS_SEQ;
     node->count = n;

@@ -226,9 +226,9 @@ static void find_length(struct vs_npy *npy)
 
 int vs_npy_new(struct vs_view *view, struct vs_npy **result)
 {
-    struct vs_npy *npy = calloc(1, sizeof *npy);
+    struct vs_npy *npy = calloc(1, sizeof(*npy));
 
-    if (!npy)
+    if (npy == NULL)
         return -ENOMEM;
     npy->view = vs_view_ref(view);
     if (find_dtype(npy)) {
@@ -242,7 +242,7 @@ int vs_npy_new(struct vs_view *view, struct vs_npy **result)
 
 void vs_npy_free(struct vs_npy *npy)
 {
-    if (!npy)
+    if (npy == NULL)
         return;
     vs_view_unref(npy->view);
     free(npy->descr);
@@ -303,7 +303,7 @@ int64_t vs_npy_size(const struct vs_npy *npy, const char *header)
     if (size < 0 || __builtin_mul_overflow(size, npy->item, &size))
         return -EINVAL;
     wanted = malloc(npy->length);
-    if (!wanted)
+    if (wanted == NULL)
         return -ENOMEM;
     vs_npy_header(npy, size, wanted);
     if (memcmp(header, wanted, npy->length) != 0)

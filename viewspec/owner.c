@@ -8,7 +8,7 @@
 
 static int give_up(int64_t rank, struct vs_error *error)
 {
-    snprintf(error->reason, sizeof error->reason,
+    snprintf(error->reason, sizeof(error->reason),
              "the slice of rank %lld overlaps itself in too many ways to be searched",
              (long long)rank);
     return error->code = -E2BIG;

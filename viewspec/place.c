@@ -86,7 +86,7 @@ static const char *find_part(const char *at, const char *end, const struct vs_pl
 static const char *find_place(const struct vs_text *text, const struct vs_place *place, bool at_key)
 {
     const char *end = text->bytes + text->length;
-    if (!place)
+    if (place == NULL)
         return skip_space(text->bytes, end);
     const char *container = find_place(text, place->up, false);
     return container && container < end ? find_part(container, end, place, at_key) : NULL;
@@ -94,10 +94,10 @@ static const char *find_place(const struct vs_text *text, const struct vs_place 
 
 static void write_pointer(struct vs_error *error, const struct vs_place *place)
 {
-    if (!place)
+    if (place == NULL)
         return;
     write_pointer(error, place->up);
-    size_t used = strlen(error->pointer), size = sizeof error->pointer;
+    size_t used = strlen(error->pointer), size = sizeof(error->pointer);
     if (!place->key) {
         snprintf(error->pointer + used, size - used, "/%zu", place->index);
         return;
@@ -130,7 +130,7 @@ void vs_place_at(struct vs_error *error, const char *start, const char *at)
 static const char *find_origin(const struct vs_text *text, const char *pointer)
 {
     char part[sizeof((struct vs_error *)0)->pointer];
-    snprintf(part, sizeof part, "%s", pointer);
+    snprintf(part, sizeof(part), "%s", pointer);
     for (;;) {
         json_t *offset = json_object_get(text->origins, part);
         if (offset || !part[0])
@@ -145,10 +145,10 @@ int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_
     if (error->code)
         return error->code;
     error->code = -EINVAL;
-    snprintf(error->source, sizeof error->source, "%s", text->source);
+    snprintf(error->source, sizeof(error->source), "%s", text->source);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->reason, sizeof error->reason, format, arguments);
+    vsnprintf(error->reason, sizeof(error->reason), format, arguments);
     va_end(arguments);
     write_pointer(error, place);
     if (text->shorthand) {
@@ -165,17 +165,17 @@ int vs_fail_memory(struct vs_error *error, const struct vs_text *text)
 {
     if (error->code)
         return error->code;
-    snprintf(error->source, sizeof error->source, "%s", text->source);
-    snprintf(error->reason, sizeof error->reason, "out of memory");
+    snprintf(error->source, sizeof(error->source), "%s", text->source);
+    snprintf(error->reason, sizeof(error->reason), "out of memory");
     return error->code = -ENOMEM;
 }
 
 const struct vs_place *vs_place_keep(struct vs_arena *arena, const struct vs_place *place)
 {
-    if (!place)
+    if (place == NULL)
         return NULL;
-    struct vs_place *kept = vs_arena_alloc(arena, sizeof *kept);
-    if (!kept)
+    struct vs_place *kept = vs_arena_alloc(arena, sizeof(*kept));
+    if (kept == NULL)
         return NULL;
     *kept = *place;
     if (place->key)

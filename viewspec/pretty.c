@@ -21,7 +21,7 @@ static int append(const char *bytes, size_t length, void *argument)
     if (length > text->room - text->length) {
         size_t room = (text->room + length) * 2;
         char *larger = realloc(text->bytes, room);
-        if (!larger) {
+        if (larger == NULL) {
             text->failed = true;
             return -1;
         }
@@ -62,7 +62,7 @@ static void write_key(struct text *text, const char *key, json_t *value, int dep
 {
     json_t *name = json_string(key);
     size_t before = text->length;
-    if (!name || json_dump_callback(name, append, text, JSON_ENCODE_ANY))
+    if (name == NULL || json_dump_callback(name, append, text, JSON_ENCODE_ANY))
         text->failed = true;
     json_decref(name);
     append(": ", 2, text);

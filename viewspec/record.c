@@ -37,10 +37,10 @@ struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs
     int64_t n = merge(arena, count, list);
     if (n < 2)
         return n ? vs_repeat_times(arena, 1, &list[0]) : none;
-    struct vs_record *record = vs_arena_alloc(arena, sizeof *record);
-    int64_t *native = vs_arena_array(arena, n + 1, sizeof *native);
-    int64_t *file = vs_arena_array(arena, n + 1, sizeof *file);
-    if (!record || !native || !file)
+    struct vs_record *record = vs_arena_alloc(arena, sizeof(*record));
+    int64_t *native = vs_arena_array(arena, n + 1, sizeof(*native));
+    int64_t *file = vs_arena_array(arena, n + 1, sizeof(*file));
+    if (record == NULL || native == NULL || file == NULL)
         return none;
     for (int64_t i = 0; i < n; i++) {
         native[i + 1] = vs_add(arena, native[i], vs_mul(arena, list[i].count, list[i].native));

@@ -17,7 +17,7 @@ static struct vs_representation standard[] = {
 
 static struct vs_representation *find_standard(const char *name)
 {
-    for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++)
+    for (size_t i = 0; i < sizeof(standard) / sizeof(standard[0]); i++)
         if (strcmp(standard[i].name, name) == 0)
             return &standard[i];
     return NULL;
@@ -45,9 +45,9 @@ static const char *text_member(const struct vs_source *source, json_t *object, c
     struct vs_place here = {.up = place, .key = key};
     json_t *value = json_object_get(object, key);
     const char *text = json_string_value(value);
-    if (!value)
+    if (value == NULL)
         vs_fail(error, source->text, place, false, "\"%s\" is missing", key);
-    else if (!text)
+    else if (text == NULL)
         vs_fail(error, source->text, &here, false, "expected a string, got %s",
                 vs_kind_name(value));
     else if (!text[0])
@@ -65,7 +65,7 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
         return error->code;
     const char *name = text_member(source, object, "name", place);
     const char *library = name ? text_member(source, object, "library", place) : NULL;
-    if (!library)
+    if (library == NULL)
         return error->code;
     struct vs_place here = {.up = place, .key = "name"};
     if (find_standard(name))
@@ -80,8 +80,8 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
 static struct vs_representation *make(const char *name, const char *library)
 {
     size_t name_size = strlen(name) + 1, library_size = strlen(library) + 1;
-    struct vs_representation *made = calloc(1, sizeof *made + name_size + library_size);
-    if (!made)
+    struct vs_representation *made = calloc(1, sizeof(*made) + name_size + library_size);
+    if (made == NULL)
         return NULL;
     made->datarep = VS_USER;
     made->references = 1;
@@ -100,11 +100,11 @@ static int load(const struct vs_source *source, json_t *object,
                        "user-defined data representations are not supported");
     struct vs_representation *made = make(json_string_value(json_object_get(object, "name")),
                                           json_string_value(json_object_get(object, "library")));
-    if (!made)
+    if (made == NULL)
         return vs_fail_memory(error, source->text);
-    char why[sizeof error->reason - 128] = "";
+    char why[sizeof(error->reason) - 128] = "";
     int result = overrides->load_datarep(overrides->datarep_argument, made->name, made->library,
-                                         &made->user, why, sizeof why);
+                                         &made->user, why, sizeof(why));
     if (result) {
         free(made);
         return result == -ENOMEM ? vs_fail_memory(error, source->text)
@@ -140,7 +140,7 @@ int vs_representation_override(const struct vs_source *source, const struct vs_o
     value = overrides->datarep_library ? json_pack("{s:s, s:s}", "name", overrides->datarep,
                                                    "library", overrides->datarep_library)
                                        : json_string(overrides->datarep);
-    if (!value)
+    if (value == NULL)
         return vs_fail(source->scope->error, source->text,
                        &(struct vs_place){.up = source->place, .key = "datarep"}, false,
                        "the name is not valid UTF-8");
@@ -182,7 +182,7 @@ struct vs_representation *vs_representation_find(const struct vs_source *source,
     if (json_is_object(value)) {
         found = find_loaded(source->representations, value);
         atomic_fetch_add_explicit(&found->references, 1, memory_order_relaxed);
-    } else if (!name) {
+    } else if (name == NULL) {
         vs_fail(error, source->text, place, false,
                 "expected the name of a data representation, got %s", vs_kind_name(value));
     } else if (!(found = find_standard(name))) {
@@ -193,7 +193,7 @@ struct vs_representation *vs_representation_find(const struct vs_source *source,
 
 void vs_representation_unref(struct vs_representation *representation)
 {
-    if (!representation || representation->datarep != VS_USER ||
+    if (representation == NULL || representation->datarep != VS_USER ||
         atomic_fetch_sub_explicit(&representation->references, 1, memory_order_acq_rel) != 1)
         return;
     if (representation->unload)

@@ -29,7 +29,7 @@ static int look_up(void *context, const char *name, int64_t *value)
     }
     const json_t *found = json_object_get(scope->indexes, name);
     size_t index = (size_t)json_integer_value(found);
-    if (!found || index >= lookup->visible || scope->states[index] == VS_UNKNOWN)
+    if (found == NULL || index >= lookup->visible || scope->states[index] == VS_UNKNOWN)
         return -ENOENT;
     *value = scope->values[index];
     scope->uses_rank |= scope->states[index] == VS_RANK_DEPENDENT;
@@ -55,13 +55,13 @@ static int evaluate(struct vs_scope *scope, size_t visible, const struct vs_text
         return 0;
     }
     const char *expression = json_string_value(value);
-    if (!expression)
+    if (expression == NULL)
         return vs_fail(scope->error, text, place, false, "expected an integer, got %s",
                        vs_kind_name(value));
     scope->work += (int64_t)(json_string_length(value) / TOKENS);
     struct lookup lookup = {.scope = scope, .visible = visible};
     char reason[300];
-    if (!vs_expr_evaluate(expression, look_up, &lookup, result, reason, sizeof reason))
+    if (!vs_expr_evaluate(expression, look_up, &lookup, result, reason, sizeof(reason)))
         return 0;
     if (vs_scope_name_ok(expression))
         return vs_fail(scope->error, text, place, false, "expected an integer, got \"%.100s\"",
@@ -102,7 +102,7 @@ int vs_scope_settle(struct vs_scope *scope, bool strict)
 bool vs_scope_name_ok(const char *name)
 {
     static const char *const reserved[] = {"rank", "ranks", "min", "max"};
-    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
         if (strcmp(name, reserved[i]) == 0)
             return false;
     if (!isalpha((unsigned char)*name) && *name != '_')

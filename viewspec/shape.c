@@ -48,7 +48,7 @@ static bool grow(struct vs_shapes *shapes)
     uint64_t count = shapes->bucket_count ? shapes->bucket_count * 4 : 256;
     struct vs_shape **buckets = calloc(count, sizeof(struct vs_shape *));
 
-    if (!buckets)
+    if (buckets == NULL)
         return false;
     for (uint64_t i = 0; i < shapes->bucket_count; i++) {
         for (struct vs_shape *shape = shapes->buckets[i], *next; shape; shape = next) {
@@ -75,16 +75,16 @@ static const struct vs_shape *intern(struct vs_shapes *shapes, struct vs_shape *
     for (shape = shapes->buckets[bucket]; shape; shape = shape->next)
         if (same(shape, draft))
             return shape;
-    shape = vs_arena_alloc(&shapes->arena, sizeof *shape);
-    if (!shape)
+    shape = vs_arena_alloc(&shapes->arena, sizeof(*shape));
+    if (shape == NULL)
         return NULL;
     *shape = *draft;
     if (draft->kind == VS_SHAPE_LIST) {
         struct vs_shape_part *parts =
             vs_arena_array(&shapes->arena, draft->count, sizeof(struct vs_shape_part));
-        if (!parts)
+        if (parts == NULL)
             return NULL;
-        memcpy(parts, draft->parts, (size_t)draft->count * sizeof *parts);
+        memcpy(parts, draft->parts, (size_t)draft->count * sizeof(*parts));
         shape->parts = parts;
     }
     shape->next = shapes->buckets[bucket];
@@ -96,7 +96,7 @@ static const struct vs_shape *intern(struct vs_shapes *shapes, struct vs_shape *
 const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, int64_t stride,
                                      const struct vs_shape *child)
 {
-    if (!child || count == 1)
+    if (child == NULL || count == 1)
         return child;
     struct vs_shape draft = {
         .kind = VS_SHAPE_LOOP,
@@ -157,10 +157,10 @@ static bool fill_sequence(struct vs_shapes *shapes, const struct vs_node *node,
 static const struct vs_shape *shape_of_list(struct vs_shapes *shapes, const struct vs_node *node)
 {
     const struct vs_shape *shape = NULL;
-    struct vs_shape_part *parts = calloc((size_t)node->count, sizeof *parts);
+    struct vs_shape_part *parts = calloc((size_t)node->count, sizeof(*parts));
     int64_t before = 0;
 
-    if (!parts)
+    if (parts == NULL)
         return NULL;
     if (!(node->kind == VS_BLOCKS ? fill_blocks : fill_sequence)(shapes, node, parts))
         goto out;
@@ -251,5 +251,5 @@ void vs_shapes_free(struct vs_shapes *shapes)
     vs_arena_free(&shapes->arena);
     free(shapes->buckets);
     vs_memo_free(&shapes->lists);
-    memset(shapes, 0, sizeof *shapes);
+    memset(shapes, 0, sizeof(*shapes));
 }

@@ -57,7 +57,7 @@ static json_t *integer(struct reader *r, const char *pointer)
 static void member(struct reader *r, const char *key)
 {
     char pointer[32];
-    snprintf(pointer, sizeof pointer, "/%s", key);
+    snprintf(pointer, sizeof(pointer), "/%s", key);
     put(r, r->form, key, integer(r, pointer));
 }
 
@@ -67,10 +67,10 @@ static json_t *integers(struct reader *r, const char *key)
     json_t *list = json_array();
     char pointer[64];
     vs_words_peek(&r->words);
-    snprintf(pointer, sizeof pointer, "/%s", key);
+    snprintf(pointer, sizeof(pointer), "/%s", key);
     put_place(r, r->words.at, pointer);
     do {
-        snprintf(pointer, sizeof pointer, "/%s/%zu", key, json_array_size(list));
+        snprintf(pointer, sizeof(pointer), "/%s/%zu", key, json_array_size(list));
         put(r, list, NULL, integer(r, pointer));
     } while (vs_words_accept(&r->words, 'x') || vs_words_accept(&r->words, ','));
     return list;
@@ -130,16 +130,16 @@ static bool read_distribution(struct reader *r, json_t *distribs, json_t *dargs)
 {
     static const char *const names[] = {"block", "cyclic", "none"};
     char pointer[32];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         vs_words_peek(&r->words);
-        snprintf(pointer, sizeof pointer, "/distribs/%zu", json_array_size(distribs));
+        snprintf(pointer, sizeof(pointer), "/distribs/%zu", json_array_size(distribs));
         const char *start = r->words.at;
         if (!vs_words_accept_word(&r->words, names[i]))
             continue;
         put_place(r, start, pointer);
         put(r, distribs, NULL, json_string(names[i]));
         r->distributed += i < 2;
-        snprintf(pointer, sizeof pointer, "/dargs/%zu", json_array_size(dargs));
+        snprintf(pointer, sizeof(pointer), "/dargs/%zu", json_array_size(dargs));
         if (i == 2 || !vs_words_accept(&r->words, '(')) {
             put(r, dargs, NULL, json_null());
             return true;
@@ -206,7 +206,7 @@ static void read_form(struct reader *r)
     vs_words_peek(&r->words);
     r->form_at = r->words.at;
     put_place(r, r->words.at, "");
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         if (vs_words_accept_word(&r->words, forms[i].name)) {
             put(r, r->form, "type", json_string(forms[i].name));
             forms[i].read(r);
@@ -226,7 +226,7 @@ static void read_etype(struct reader *r)
     if (isdigit((unsigned char)vs_words_peek(&r->words)) || *r->words.at == '(')
         count = integer(r, NULL);
     size_t length = vs_words_length(&r->words);
-    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, r->words.at);
+    snprintf(name, sizeof(name), "%.*s", length < sizeof(name) ? (int)length : 0, r->words.at);
     if (!vs_basic_find(name))
         vs_words_expected(&r->words, "a basic type, such as double");
     else
@@ -350,16 +350,16 @@ static json_t *count_ranks(struct reader *r)
         const char *text = json_string_value(value);
         if (text && uses_ranks(text))
             return NULL;
-        literal = literal && !text;
+        literal = literal && text == NULL;
         overflow |= __builtin_mul_overflow(ranks, json_integer_value(value), &ranks);
-        if (used < sizeof product)
-            used += (size_t)(text ? snprintf(product + used, sizeof product - used, "%s(%s)",
+        if (used < sizeof(product))
+            used += (size_t)(text ? snprintf(product + used, sizeof(product) - used, "%s(%s)",
                                              index ? " * " : "", text)
-                                  : snprintf(product + used, sizeof product - used,
+                                  : snprintf(product + used, sizeof(product) - used,
                                              "%s%" JSON_INTEGER_FORMAT, index ? " * " : "",
                                              json_integer_value(value)));
     }
-    if (used >= sizeof product || (literal && overflow))
+    if (used >= sizeof(product) || (literal && overflow))
         vs_words_fail(&r->words, r->grid_at, "the grid is too large");
     return literal ? json_integer(ranks) : json_string(product);
 }
@@ -371,7 +371,7 @@ static void put_let(struct reader *r, json_t *root)
     json_t *let = json_object();
     for (size_t i = 0; i < r->words.define_count; i++) {
         const char *define = r->words.defines[i], *equals = strchr(define, '=');
-        if (!equals || equals == define)
+        if (equals == NULL || equals == define)
             continue; /* told by those who read -D */
         char *name = strndup(define, (size_t)(equals - define));
         put(r, let, name ? name : "", name ? json_string(equals + 1) : NULL);
@@ -399,10 +399,10 @@ static json_t *all_places(struct reader *r)
     json_object_foreach(r->places, pointer, offset)
     {
         char whole[128];
-        snprintf(whole, sizeof whole, "/view/filetype%s%s", r->extent ? "/oldtype" : "", pointer);
+        snprintf(whole, sizeof(whole), "/view/filetype%s%s", r->extent ? "/oldtype" : "", pointer);
         put(r, all, whole, json_incref(offset));
     }
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
         if (own[i].at && !json_object_get(all, own[i].pointer))
             put(r, all, own[i].pointer, json_integer(own[i].at - r->words.text.bytes));
     return all;
@@ -458,7 +458,7 @@ static void read_all(struct reader *r)
     if (r->words.text.length > VS_SHORTHAND_MAX_BYTES)
         vs_words_fail(&r->words, r->words.at, "a shorthand is at most %d bytes",
                       VS_SHORTHAND_MAX_BYTES);
-    else if (!text)
+    else if (text == NULL)
         vs_words_fail(&r->words, r->words.at, "not valid UTF-8");
     json_decref(text);
     if (!(r->form = json_object()) || !(r->places = json_object()))
@@ -505,7 +505,7 @@ char *vs_shorthand_json(const char *text, const char *source, const char *const 
     json_t *places;
     json_t *root = vs_shorthand_translate(text, source, defines, define_count, &places, error);
     char *json = root ? vs_pretty(root) : NULL;
-    if (root && !json)
+    if (root && json == NULL)
         vs_fail_memory(error, &(struct vs_text){.source = source});
     json_decref(root);
     json_decref(places);

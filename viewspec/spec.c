@@ -41,8 +41,8 @@ static int note(struct vs_error *error, int code, const char *source, const char
 {
     if (!error->code) {
         error->code = code;
-        snprintf(error->source, sizeof error->source, "%s", source);
-        snprintf(error->reason, sizeof error->reason, "%s", reason);
+        snprintf(error->source, sizeof(error->source), "%s", source);
+        snprintf(error->reason, sizeof(error->reason), "%s", reason);
     }
     return error->code;
 }
@@ -90,11 +90,11 @@ static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrid
     for (size_t i = 0; i < overrides->define_count; i++) {
         const char *define = overrides->defines[i], *equals = strchr(define, '=');
         char source[200];
-        snprintf(source, sizeof source, "-D %s", define);
+        snprintf(source, sizeof(source), "-D %s", define);
         if (!equals || equals == define)
             return note(error, -EINVAL, source, "expected NAME=VALUE");
         char *name = vs_arena_text(&spec->arena, define);
-        if (!name)
+        if (name == NULL)
             return no_memory(spec, error);
         name[equals - define] = '\0';
         if (!json_object_get(let, name))
@@ -110,15 +110,15 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
     json_t *let = json_object_get(spec->root, "let"), *value;
     struct vs_scope *scope = &spec->scope;
     size_t count = json_object_size(let);
-    struct vs_binding *bindings = vs_arena_array(&spec->arena, (int64_t)count, sizeof *bindings);
-    scope->values = vs_arena_array(&spec->arena, (int64_t)count, sizeof *scope->values);
-    scope->states = vs_arena_array(&spec->arena, (int64_t)count, sizeof *scope->states);
+    struct vs_binding *bindings = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*bindings));
+    scope->values = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->values));
+    scope->states = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->states));
     scope->indexes = json_object();
-    if (!bindings || !scope->values || !scope->states || !scope->indexes)
+    if (bindings == NULL || !scope->values || !scope->states || !scope->indexes)
         return no_memory(spec, error);
-    struct vs_place *up = vs_arena_alloc(&spec->arena, sizeof *up);
-    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count, sizeof *places);
-    if (!up || !places)
+    struct vs_place *up = vs_arena_alloc(&spec->arena, sizeof(*up));
+    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*places));
+    if (up == NULL || places == NULL)
         return no_memory(spec, error);
     up->key = "let";
     scope->bindings = bindings;
@@ -135,12 +135,12 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
         if (json_object_set_new(scope->indexes, name, json_integer((json_int_t)i)))
             return no_memory(spec, error);
         json_t *define = json_object_get(spec->defines, name);
-        if (!define)
+        if (define == NULL)
             continue;
-        struct vs_text *text = vs_arena_alloc(&spec->arena, sizeof *text);
+        struct vs_text *text = vs_arena_alloc(&spec->arena, sizeof(*text));
         size_t size = strlen(name) + strlen(json_string_value(define)) + 5;
         char *source = vs_arena_alloc(&spec->arena, size);
-        if (!text || !source)
+        if (text == NULL || source == NULL)
             return no_memory(spec, error);
         snprintf(source, size, "-D %s=%s", name, json_string_value(define));
         text->source = source;
@@ -171,13 +171,13 @@ static int read_ranks(struct vs_spec *spec, const struct vs_overrides *overrides
         return error->code;
     if (overrides->ranks)
         spec->ranks = overrides->ranks;
-    else if (!value)
+    else if (value == NULL)
         spec->ranks = default_ranks(spec);
     else if (vs_scope_integer(&spec->scope, &spec->text, &place, value, &spec->ranks))
         return error->code;
     if (spec->ranks < 1 || spec->ranks > MAX_RANKS) {
         char reason[100];
-        snprintf(reason, sizeof reason, "%lld ranks: must be 1 to %lld", (long long)spec->ranks,
+        snprintf(reason, sizeof(reason), "%lld ranks: must be 1 to %lld", (long long)spec->ranks,
                  (long long)MAX_RANKS);
         return overrides->ranks ? note(error, -EINVAL, "-n", reason)
                                 : vs_fail(error, &spec->text, &place, false, "%s", reason);
@@ -204,16 +204,16 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
     json_t *many = json_object_get(spec->root, "views"), *value;
     if (one && many)
         return fail_at(spec, error, "views", "\"view\" is there too: only one of them can be");
-    if (!one && !many)
+    if (one == NULL && many == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"view\" (or \"views\") is missing");
     if (many && !json_is_object(many))
         return fail_at(spec, error, "views", "expected an object, got %s", vs_kind_name(many));
     if (many && !json_object_size(many))
         return fail_at(spec, error, "views", "expected at least one view");
     size_t count = many ? json_object_size(many) : 1;
-    spec->views = vs_arena_array(&spec->arena, (int64_t)count, sizeof *spec->views);
-    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof *places);
-    if (!spec->views || !places)
+    spec->views = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*spec->views));
+    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof(*places));
+    if (!spec->views || places == NULL)
         return no_memory(spec, error);
     places[count].key = many ? "views" : "view";
     spec->view_count = count;
@@ -250,15 +250,15 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
 {
     json_t *value = json_object_get(spec->root, "file");
     const char *name = json_string_value(value);
-    if (value && !name)
+    if (value && name == NULL)
         return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
     if (value && !name[0])
         return fail_at(spec, error, "file", "the file's name is empty");
     if (overrides->file)
         spec->file = strdup(overrides->file);
-    else if (!name && overrides->file_optional)
+    else if (name == NULL && overrides->file_optional)
         return 0;
-    else if (!name)
+    else if (name == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing%s",
                        spec->shorthand ? ": give it with -f" : "");
     else
@@ -269,7 +269,7 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
 static int check_rest(const struct vs_spec *spec, struct vs_error *error)
 {
     static const char *const objects[] = {"let", "types", "hints"};
-    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
         json_t *object = json_object_get(spec->root, objects[i]);
         if (object && !json_is_object(object))
             return fail_at(spec, error, objects[i], "expected an object, got %s",
@@ -301,7 +301,7 @@ static int check_head(const struct vs_spec *spec, struct vs_error *error)
     if (vs_check_keys(error, &spec->text, NULL, spec->root, keys))
         return error->code;
     json_t *version = json_object_get(spec->root, "viewspec");
-    if (!version)
+    if (version == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"viewspec\" is missing");
     if (!json_is_integer(version))
         return fail_at(spec, error, "viewspec", "expected 1, got %s", vs_kind_name(version));
@@ -336,12 +336,12 @@ static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena
     scope->work = VIEW_WORK + (int64_t)scope->count;
     if (!scope->count)
         return 0;
-    scope->values = vs_arena_array(arena, (int64_t)scope->count, sizeof *scope->values);
-    scope->states = vs_arena_array(arena, (int64_t)scope->count, sizeof *scope->states);
+    scope->values = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->values));
+    scope->states = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->states));
     if (!scope->values || !scope->states)
         return no_memory(spec, error);
-    memcpy(scope->values, spec->scope.values, scope->count * sizeof *scope->values);
-    memcpy(scope->states, spec->scope.states, scope->count * sizeof *scope->states);
+    memcpy(scope->values, spec->scope.values, scope->count * sizeof(*scope->values));
+    memcpy(scope->states, spec->scope.states, scope->count * sizeof(*scope->states));
     return vs_scope_settle(scope, true);
 }
 
@@ -351,7 +351,7 @@ static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
 {
     size_t used = strlen(error->reason);
     if (error->code == -EINVAL && scope->uses_rank && spec->ranks > 1)
-        snprintf(error->reason + used, sizeof error->reason - used, " (rank %lld)",
+        snprintf(error->reason + used, sizeof(error->reason) - used, " (rank %lld)",
                  (long long)scope->rank);
     return error->code;
 }
@@ -419,9 +419,9 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
 {
     if (length > VS_SPEC_MAX_BYTES)
         return note(error, -EFBIG, source, "a spec is at most 64 MiB");
-    struct vs_spec *spec = calloc(1, sizeof *spec);
+    struct vs_spec *spec = calloc(1, sizeof(*spec));
     char *bytes = malloc(length + 1);
-    if (!spec || !bytes) {
+    if (spec == NULL || bytes == NULL) {
         free(spec);
         free(bytes);
         return note(error, -ENOMEM, source, "out of memory");
@@ -451,8 +451,8 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
 {
     static const struct vs_overrides none = {0};
     overrides = overrides ? overrides : &none;
-    struct vs_spec *spec = calloc(1, sizeof *spec);
-    if (!spec)
+    struct vs_spec *spec = calloc(1, sizeof(*spec));
+    if (spec == NULL)
         return note(error, -ENOMEM, source, "out of memory");
     spec->root = vs_shorthand_translate(text, source, overrides->defines, overrides->define_count,
                                         &spec->origins, error);
@@ -477,7 +477,7 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
 
 void vs_spec_free(struct vs_spec *spec)
 {
-    if (!spec)
+    if (spec == NULL)
         return;
     for (size_t i = 0; i < spec->view_count; i++) {
         vs_view_unref(spec->views[i].common);

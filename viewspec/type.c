@@ -111,8 +111,8 @@ static void pad(struct vs_arena *arena, struct vs_type *type)
 struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64_t *lengths,
                               const int64_t *displacements, const struct vs_type *types)
 {
-    const struct vs_node **nodes = vs_arena_array(arena, count, sizeof *nodes);
-    struct vs_repeat *elements = vs_arena_array(arena, count, sizeof *elements);
+    const struct vs_node **nodes = vs_arena_array(arena, count, sizeof(*nodes));
+    struct vs_repeat *elements = vs_arena_array(arena, count, sizeof(*elements));
     struct vs_type type = {.align = 1, .identical = true};
     struct bounds bounds = {0};
     for (int64_t i = 0; i < count && !arena->failure; i++) {

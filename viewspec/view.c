@@ -32,7 +32,8 @@ struct vs_types *vs_types_ref(struct vs_types *types)
 
 void vs_types_unref(struct vs_types *types)
 {
-    if (!types || atomic_fetch_sub_explicit(&types->references, 1, memory_order_acq_rel) != 1)
+    if (types == NULL ||
+        atomic_fetch_sub_explicit(&types->references, 1, memory_order_acq_rel) != 1)
         return;
     vs_representation_unref(types->representation);
     vs_arena_free(&types->arena);
@@ -50,7 +51,7 @@ struct vs_view *vs_view_ref(struct vs_view *view)
 
 void vs_view_unref(struct vs_view *view)
 {
-    if (!view || atomic_fetch_sub_explicit(&view->references, 1, memory_order_acq_rel) != 1)
+    if (view == NULL || atomic_fetch_sub_explicit(&view->references, 1, memory_order_acq_rel) != 1)
         return;
     vs_types_unref(view->types);
     vs_arena_free(&view->arena);
@@ -92,7 +93,7 @@ static void find_member(const struct vs_source *source, const char *key, struct 
     } else {
         value = json_object_get(source->view, key);
     }
-    if (!value && source->place)
+    if (value == NULL && source->place)
         member->place = *source->place;
     member->value = value;
 }
@@ -170,7 +171,7 @@ static int build_filetype(struct vs_builder *b, const struct member *etype,
     int error = b->scope->error->code;
     if (error)
         return error;
-    if (!byte)
+    if (byte == NULL)
         b->arena->failure = -ENOMEM;
     return check_filetype(b, &filetype->place, &types->filetype, &types->etype);
 }
@@ -209,8 +210,8 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
         *shareable = true;
         return vs_types_ref(types);
     }
-    types = calloc(1, sizeof *types);
-    if (!types) {
+    types = calloc(1, sizeof(*types));
+    if (types == NULL) {
         vs_fail_memory(scope->error, source->text);
         return NULL;
     }
@@ -301,10 +302,10 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
     if (shared)
         *shared = NULL;
     struct vs_types *types = find_types(source, &shareable);
-    if (!types)
+    if (types == NULL)
         return source->scope->error->code;
-    struct vs_view *view = calloc(1, sizeof *view);
-    if (!view) {
+    struct vs_view *view = calloc(1, sizeof(*view));
+    if (view == NULL) {
         vs_types_unref(types);
         return vs_fail_memory(source->scope->error, source->text);
     }
@@ -329,7 +330,7 @@ int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_
     if (vs_check_keys(error, source->text, source->place, source->view, keys))
         return error->code;
     json_t *list = json_object_get(source->view, "per_rank");
-    if (!list)
+    if (list == NULL)
         return 0;
     struct vs_place place = {.up = source->place, .key = "per_rank"};
     if (!json_is_array(list))
@@ -370,7 +371,7 @@ int vs_types_check(const struct vs_source *source)
         if (vs_basic_find(name) || strcmp(name, "etype") == 0)
             vs_fail(error, source->text, &here, true, "the name is taken");
         json_t *reference = json_string(name);
-        if (!reference)
+        if (reference == NULL)
             vs_fail_memory(error, source->text);
         if (!error->code)
             vs_build_type(&b, reference, &here);
@@ -409,7 +410,7 @@ int64_t vs_view_positions(const struct vs_view *view, int64_t file_size)
 {
     const struct vs_map_facts *facts = vs_map_facts(view->map);
     const struct vs_node *tile = vs_map_tile(view->map);
-    if (!tile || file_size < facts->first)
+    if (tile == NULL || file_size < facts->first)
         return 0;
     int64_t room = file_size - facts->displacement;
     int64_t tiles = room < tile->hi ? 0 : (room - tile->hi) / facts->tile_extent + 1;

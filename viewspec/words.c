@@ -16,10 +16,10 @@ int vs_words_fail(struct vs_words *w, const char *at, const char *format, ...)
     if (error->code)
         return error->code;
     error->code = -EINVAL;
-    snprintf(error->source, sizeof error->source, "%s", w->text.source);
+    snprintf(error->source, sizeof(error->source), "%s", w->text.source);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->reason, sizeof error->reason, format, arguments);
+    vsnprintf(error->reason, sizeof(error->reason), format, arguments);
     va_end(arguments);
     vs_place_at(error, w->text.bytes, at);
     return error->code;
@@ -82,7 +82,7 @@ struct expression {
 
 static void add(struct vs_words *w, struct expression *e, const char *token, size_t length)
 {
-    if (length >= sizeof e->text - e->length) {
+    if (length >= sizeof(e->text) - e->length) {
         vs_words_fail(w, w->at, "the expression is longer than %d characters", MAX_EXPRESSION - 1);
         return;
     }
@@ -117,7 +117,7 @@ static void number(struct vs_words *w, struct expression *e)
         return;
     }
     char digits[24];
-    add(w, e, digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
+    add(w, e, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)value));
     e->literal = value;
 }
 
