@@ -11,8 +11,8 @@
 static int fail(struct vs_error *error, int code, const char *path)
 {
     *error = (struct vs_error){.code = code};
-    snprintf(error->source, sizeof error->source, "%s", path);
-    snprintf(error->reason, sizeof error->reason, "%s", strerror(-code));
+    snprintf(error->source, sizeof(error->source), "%s", path);
+    snprintf(error->reason, sizeof(error->reason), "%s", strerror(-code));
     return code;
 }
 
@@ -20,14 +20,14 @@ static int fail(struct vs_error *error, int code, const char *path)
 static int read_all(const char *path, char **text, size_t *length)
 {
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (file == NULL)
         return -errno;
     size_t size = 0, room = 1 << 16;
     char *bytes = NULL;
     int result = 0;
     do {
         char *larger = realloc(bytes, room);
-        if (!larger) {
+        if (larger == NULL) {
             result = -ENOMEM;
             break;
         }
@@ -60,7 +60,7 @@ static char *absolute(const char *folder)
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    if (!slash)
+    if (slash == NULL)
         return absolute(".");
     char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
     char *result = folder ? absolute(folder) : NULL;
@@ -98,7 +98,8 @@ static int parse(const char *text, size_t length, bool shorthand, const char *pa
     if (resolved.datarep_library)
         library = absolute_file(resolved.datarep_library);
     int result;
-    if (!folder || (resolved.file && !file) || (resolved.datarep_library && !library)) {
+    if (folder == NULL || (resolved.file && file == NULL) ||
+        (resolved.datarep_library && !library)) {
         result = fail(error, -ENOMEM, path);
     } else {
         resolved.file = file;

@@ -20,7 +20,7 @@ int mpiio_parse_size(const char *text, int64_t *value)
             return -ERANGE;
     if (*text) {
         suffix = strchr(suffixes, tolower((unsigned char)*text));
-        if (!suffix || text[1])
+        if (suffix == NULL || text[1])
             return -EINVAL;
         if (__builtin_mul_overflow(number, INT64_C(1024) << (10 * (suffix - suffixes)), &number))
             return -ERANGE;
@@ -39,7 +39,7 @@ const char *mpiio_format_size(int64_t bytes, char *text)
         snprintf(text, MPIIO_SIZE_TEXT, "%d byte%s", (int)bytes, bytes == 1 ? "" : "s");
         return text;
     }
-    while (size >= 1000 && unit + 1 < sizeof names / sizeof *names) {
+    while (size >= 1000 && unit + 1 < sizeof(names) / sizeof(*names)) {
         size /= 1024;
         unit++;
     }
