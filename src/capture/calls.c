@@ -23,12 +23,12 @@ static void find_calls(void)
     usable = true;
 #define CALL(name)                                                                                 \
     function = capture_next("PMPI_" #name);                                                        \
-    memcpy(&calls.name, &function, sizeof function);
+    memcpy(&calls.name, &function, sizeof(function));
     CAPTURE_NEW_CALLS(CALL)
 #undef CALL
 #define CALL(name)                                                                                 \
     function = capture_next("PMPI_" #name);                                                        \
-    memcpy(&calls.name, &function, sizeof function);                                               \
+    memcpy(&calls.name, &function, sizeof(function));                                              \
     usable = usable && function;
     CAPTURE_CALLS(CALL)
 #undef CALL

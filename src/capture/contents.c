@@ -40,10 +40,10 @@ static int get_contents(MPI_Datatype type, struct capture_contents *contents)
 
 static int allocate(struct capture_contents *contents)
 {
-    contents->ints = calloc((size_t)contents->int_count + 1, sizeof *contents->ints);
-    contents->addresses = calloc((size_t)contents->address_count + 1, sizeof *contents->addresses);
-    contents->counts = calloc((size_t)contents->count_count + 1, sizeof *contents->counts);
-    contents->types = calloc((size_t)contents->type_count + 1, sizeof *contents->types);
+    contents->ints = calloc((size_t)contents->int_count + 1, sizeof(*contents->ints));
+    contents->addresses = calloc((size_t)contents->address_count + 1, sizeof(*contents->addresses));
+    contents->counts = calloc((size_t)contents->count_count + 1, sizeof(*contents->counts));
+    contents->types = calloc((size_t)contents->type_count + 1, sizeof(*contents->types));
     if (!contents->ints || !contents->addresses || !contents->counts || !contents->types)
         return -ENOMEM;
     for (MPI_Count i = 0; i < contents->type_count; i++)

@@ -23,7 +23,7 @@ static int read_darray(struct capture_contents *contents, struct darray *darray)
     darray->count = capture_take_int(contents);
     if (darray->count < 1 || darray->count > contents->int_count)
         return -1;
-    darray->dims = calloc((size_t)darray->count, sizeof *darray->dims);
+    darray->dims = calloc((size_t)darray->count, sizeof(*darray->dims));
     if (!darray->dims)
         return -1;
     for (int64_t i = 0; i < darray->count; i++)
@@ -154,7 +154,7 @@ json_t *capture_darray(struct capture_decoder *decoder, struct capture_contents 
         else if (!decoder->scaled)
             json = as_indexed(&darray, extent, oldtype);
         else
-            snprintf(decoder->why, sizeof decoder->why,
+            snprintf(decoder->why, sizeof(decoder->why),
                      "a cyclic darray for rank %lld of %lld, whose extents a data representation "
                      "changes",
                      (long long)darray.rank, (long long)darray.ranks);

@@ -21,7 +21,7 @@ __attribute__((format(printf, 2, 3))) static json_t *refuse(struct capture_decod
     if (decoder->why[0])
         return NULL;
     va_start(args, format);
-    vsnprintf(decoder->why, sizeof decoder->why, format, args);
+    vsnprintf(decoder->why, sizeof(decoder->why), format, args);
     va_end(args);
     return NULL;
 }
@@ -80,7 +80,7 @@ static json_t *named(struct capture_decoder *decoder, MPI_Datatype type)
     if (name)
         return basic(decoder, name, size_of(type));
     if (capture_calls()->Type_get_name(type, unknown, &length) || !unknown[0])
-        snprintf(unknown, sizeof unknown, "0x%llx", (unsigned long long)(uintptr_t)type);
+        snprintf(unknown, sizeof(unknown), "0x%llx", (unsigned long long)(uintptr_t)type);
     return refuse(decoder, "viewspec(5) has no basic type for MPI's %s", unknown);
 }
 
@@ -99,7 +99,7 @@ static json_t *parametrised(struct capture_decoder *decoder, int combiner, MPI_D
     };
     int64_t size = size_of(type);
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         if (types[i].combiner == combiner && types[i].size == size)
             return basic(decoder, types[i].name, size);
     return refuse(decoder, "a Fortran 90 type of %lld bytes", (long long)size);
@@ -170,7 +170,7 @@ static json_t *constructor(struct capture_contents *contents)
                     combiner == MPI_COMBINER_HINDEXED_BLOCK;
     json_t *json;
 
-    if (combiner >= sizeof names / sizeof *names || !names[combiner])
+    if (combiner >= sizeof(names) / sizeof(*names) || !names[combiner])
         return NULL;
     json = json_pack("{s:s}", "type", names[combiner]);
     switch (contents->combiner) {
@@ -231,7 +231,7 @@ static json_t *structure(struct capture_decoder *decoder, MPI_Datatype type,
             continue;
         }
         json_t *member = capture_decode(decoder, contents->types[i]);
-        if (!member)
+        if (member == NULL)
             break;
         json_array_append_new(types, member);
     }
@@ -252,7 +252,7 @@ static json_t *derived(struct capture_decoder *decoder, struct capture_contents 
     json_t *oldtype = capture_decode(decoder, contents->types[0]), *json;
     MPI_Aint lb, extent = 0;
 
-    if (!oldtype || contents->combiner == MPI_COMBINER_DUP)
+    if (oldtype == NULL || contents->combiner == MPI_COMBINER_DUP)
         return oldtype;
     if (contents->combiner == MPI_COMBINER_DARRAY) {
         capture_calls()->Type_get_extent(contents->types[0], &lb, &extent);

@@ -38,7 +38,7 @@ static const char *without_prefix(const char *name)
 {
     const char *colon = strchr(name, ':');
 
-    if (!colon || memchr(name, '/', (size_t)(colon - name)) || access(name, F_OK) == 0)
+    if (colon == NULL || memchr(name, '/', (size_t)(colon - name)) || access(name, F_OK) == 0)
         return name;
     return colon + 1;
 }
@@ -74,9 +74,9 @@ static bool is_plain(const char *path)
 /* Takes comm over where it succeeds. Only rank 0 has to know where the file is. */
 static struct capture_file *new_file(MPI_Comm comm, const char *name, int mode, MPI_File handle)
 {
-    struct capture_file *file = calloc(1, sizeof *file);
+    struct capture_file *file = calloc(1, sizeof(*file));
 
-    if (!file)
+    if (file == NULL)
         return NULL;
     capture_calls()->Comm_rank(comm, &file->rank);
     capture_calls()->Comm_size(comm, &file->ranks);
@@ -112,7 +112,7 @@ void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
     MPI_Comm copy;
     int have, all = 0;
 
-    if (!mpi)
+    if (mpi == NULL)
         return;
     copy = capture_copy_comm(comm);
     if (copy == MPI_COMM_NULL) {
@@ -149,8 +149,8 @@ static void append_step(struct capture_file *file, size_t known)
 {
     if (file->step_count == file->step_room) {
         size_t room = file->step_room ? 2 * file->step_room : 16;
-        uint32_t *steps = realloc(file->steps, room * sizeof *steps);
-        if (!steps) {
+        uint32_t *steps = realloc(file->steps, room * sizeof(*steps));
+        if (steps == NULL) {
             file->broken = true;
             return;
         }
@@ -180,7 +180,7 @@ static char *because(const char *why)
 static void append_known(struct capture_file *file, uint64_t draft, char *text)
 {
     struct capture_known *known =
-        text ? realloc(file->known, (file->known_count + 1) * sizeof *known) : NULL;
+        text ? realloc(file->known, (file->known_count + 1) * sizeof(*known)) : NULL;
 
     if (!known) {
         free(text);
@@ -210,7 +210,7 @@ static size_t know_view(struct capture_file *file, const struct capture_view_arg
     if (draft && strcmp(draft, CAPTURE_DEFAULT_VIEW) != 0) {
         text = capture_view_check(args, draft, why);
         free(draft);
-        if (!text)
+        if (text == NULL)
             text = because(why);
     }
     append_known(file, hash, text);
@@ -237,7 +237,7 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
     struct capture_file *file = find_file(handle);
     char why[CAPTURE_WHY_SIZE] = "MPI_File_set_view failed", *draft = NULL;
 
-    if (!file)
+    if (file == NULL)
         return;
     struct capture_view_args args = {.rank = file->rank,
                                      .ranks = file->ranks,
@@ -282,7 +282,7 @@ struct capture_file *capture_take(MPI_File handle)
 
 void capture_file_free(struct capture_file *file)
 {
-    if (!file)
+    if (file == NULL)
         return;
     capture_calls()->Comm_free(&file->comm);
     for (size_t i = 0; i < file->known_count; i++)

@@ -18,7 +18,7 @@ static json_t *parse(const struct capture_file *file, const char *text, size_t r
 {
     json_t *json = *text == '!' ? NULL : json_loads(text, 0, NULL);
 
-    if (!json)
+    if (json == NULL)
         capture_say("%s: a view is not captured: rank %zu: %s", file->path, rank,
                     *text == '!' ? text + 1 : "out of memory");
     return json;
@@ -27,7 +27,7 @@ static json_t *parse(const struct capture_file *file, const char *text, size_t r
 /* The views of `count` ranks, whose texts follow each other, as one. */
 static json_t *merge_texts(const struct capture_file *file, const char *texts, size_t count)
 {
-    json_t **views = calloc(count, sizeof *views), *merged = NULL;
+    json_t **views = calloc(count, sizeof(*views)), *merged = NULL;
     size_t parsed = 0;
 
     for (; views && parsed < count; parsed++, texts += strlen(texts) + 1)

@@ -98,11 +98,11 @@ static int finalize(finalize_call *next)
 #define THROUGH(name, call, ...)                                                                   \
     static call *_Atomic next;                                                                     \
     call *found = next;                                                                            \
-    if (!found) {                                                                                  \
+    if (found == NULL) {                                                                           \
         void *address = capture_next(name);                                                        \
-        if (!address)                                                                              \
+        if (address == NULL)                                                                       \
             return MPI_ERR_INTERN;                                                                 \
-        memcpy(&found, &address, sizeof found);                                                    \
+        memcpy(&found, &address, sizeof(found));                                                   \
         next = found;                                                                              \
     }                                                                                              \
     return __VA_ARGS__

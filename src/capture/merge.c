@@ -76,11 +76,11 @@ static int format_term(const struct term *term, char *text, size_t size)
     uint64_t factor = term->step < 0 ? -(uint64_t)term->step : (uint64_t)term->step;
 
     if (term->apart > 1)
-        snprintf(apart, sizeof apart, "/%zu", term->apart);
+        snprintf(apart, sizeof(apart), "/%zu", term->apart);
     if (term->count)
-        snprintf(count, sizeof count, "%%%zu", term->count);
+        snprintf(count, sizeof(count), "%%%zu", term->count);
     if (factor > 1)
-        snprintf(step, sizeof step, "*%" PRIu64, factor);
+        snprintf(step, sizeof(step), "*%" PRIu64, factor);
     return snprintf(text, size, "rank%s%s%s", apart, count, step);
 }
 
@@ -121,13 +121,13 @@ static bool all_of_type(json_t *const *values, size_t count, json_type type)
 
 static json_t *merge_integers(json_t *const *values, size_t count)
 {
-    int64_t *integers = calloc(count, sizeof *integers);
+    int64_t *integers = calloc(count, sizeof(*integers));
     char text[EXPRESSION];
     json_t *merged = NULL;
 
     for (size_t i = 0; integers && i < count; i++)
         integers[i] = json_integer_value(values[i]);
-    if (integers && capture_expression(integers, count, text, sizeof text))
+    if (integers && capture_expression(integers, count, text, sizeof(text)))
         merged = json_string(text);
     free(integers);
     return merged;
@@ -138,9 +138,9 @@ static json_t *merge_values(json_t *const *values, size_t count);
 /* Member `key` of each object, or element `index` of each array where key is NULL. */
 static json_t *merge_members(json_t *const *values, size_t count, const char *key, size_t index)
 {
-    json_t **members = calloc(count, sizeof *members), *merged = NULL;
+    json_t **members = calloc(count, sizeof(*members)), *merged = NULL;
 
-    if (!members)
+    if (members == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++)
         members[i] = key ? json_object_get(values[i], key) : json_array_get(values[i], index);
@@ -235,12 +235,12 @@ json_t *capture_merge(json_t *const *views, size_t count)
 {
     static const char *const keys[] = {"disp", "etype", "filetype", "datarep"};
     json_t *merged = json_object(), *per_rank = json_array();
-    json_t **values = calloc(count, sizeof *values);
+    json_t **values = calloc(count, sizeof(*values));
     int result = merged && per_rank && values ? 0 : -1, differ = 0;
 
     for (size_t i = 0; i < count && !result; i++)
         result = json_array_append_new(per_rank, json_object());
-    for (size_t key = 0; key < sizeof keys / sizeof *keys && result >= 0; key++) {
+    for (size_t key = 0; key < sizeof(keys) / sizeof(*keys) && result >= 0; key++) {
         for (size_t i = 0; i < count; i++)
             values[i] = value_of(views[i], keys[key]);
         result = merge_key(merged, per_rank, keys[key], values, count);

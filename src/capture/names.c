@@ -80,7 +80,7 @@ static const struct capture_pair pairs[] = {
 
 const char *capture_basic_name(MPI_Datatype type)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i].type == type)
             return names[i].name;
     return NULL;
@@ -88,7 +88,7 @@ const char *capture_basic_name(MPI_Datatype type)
 
 const struct capture_pair *capture_pair(MPI_Datatype type)
 {
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
         if (pairs[i].type == type)
             return &pairs[i];
     return NULL;

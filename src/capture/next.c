@@ -11,7 +11,7 @@ void *capture_next(const char *name)
     void *function = dlsym(RTLD_NEXT, name);
 
     /* An MPI library that came with a plugin is not among the global symbols. */
-    for (size_t i = 0; !function && i < sizeof libraries / sizeof *libraries; i++) {
+    for (size_t i = 0; function == NULL && i < sizeof(libraries) / sizeof(*libraries); i++) {
         void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
         if (library) {
             function = dlsym(library, name);

@@ -48,9 +48,9 @@ void capture_say(const char *format, ...)
     int log = open_log();
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    snprintf(line, sizeof line, "say\t%s\n", text);
+    snprintf(line, sizeof(line), "say\t%s\n", text);
     if (log < 0 || !append(log, line))
         fprintf(stderr, "mpiio-capture: %s\n", text);
     if (log >= 0)
@@ -62,7 +62,7 @@ static void describe_owner(const char *path, int ranks, char *text, size_t size)
 {
     char host[256] = "";
 
-    gethostname(host, sizeof host - 1);
+    gethostname(host, sizeof(host) - 1);
     snprintf(text, size, "%s:%ld:%d:%s", host, (long)getpid(), ranks, path);
 }
 
@@ -87,7 +87,7 @@ static bool is_taken(int log, const char *spec, const char *owner)
     int copy = log < 0 ? -1 : open_log(); /* with an offset of its own */
 
     lines = copy < 0 ? NULL : fdopen(copy, "r");
-    if (!lines) {
+    if (lines == NULL) {
         if (copy >= 0)
             close(copy);
         return false;
@@ -114,7 +114,7 @@ static int name_spec(const char *path, int number, char *spec, size_t size)
 
     base = base ? base + 1 : path;
     if (number > 1)
-        snprintf(infix, sizeof infix, ".%d", number);
+        snprintf(infix, sizeof(infix), ".%d", number);
     length = dir && *dir ? snprintf(spec, size, "%s/%s%s.view.json", dir, base, infix)
                          : snprintf(spec, size, "%.*s%s%s.view.json", (int)(base - path), path,
                                     base, infix);
@@ -137,13 +137,13 @@ static json_t *make_spec(const char *path, int ranks, json_t *views)
     char name[32];
     size_t i;
 
-    if (!several) {
+    if (several == NULL) {
         json_object_set(spec, "view", json_array_get(views, 0));
         return spec;
     }
     json_array_foreach(views, i, view)
     {
-        snprintf(name, sizeof name, "view%zu", i + 1);
+        snprintf(name, sizeof(name), "view%zu", i + 1);
         json_object_set(several, name, view);
     }
     json_object_set_new(spec, "views", several);
@@ -228,7 +228,7 @@ static int open_beside(const char *spec, char *path, size_t size)
     int fd;
 
     for (int tries = 0; tries < 100; tries++) {
-        if (getrandom(&number, sizeof number, 0) != sizeof number)
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
             return -errno;
         snprintf(path, size, "%s.%016" PRIx64, spec, number);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -243,7 +243,7 @@ static int open_beside(const char *spec, char *path, size_t size)
 static int write_text(const char *spec, const char *text)
 {
     char temporary[PATH_MAX + 32];
-    int error, fd = open_beside(spec, temporary, sizeof temporary);
+    int error, fd = open_beside(spec, temporary, sizeof(temporary));
 
     if (fd < 0)
         return fd;
@@ -267,9 +267,9 @@ static int write_named(int log, const char *path, int ranks, size_t views, const
     char spec[PATH_MAX], owner[PATH_MAX + 320], *line;
     int number = 1, error;
 
-    describe_owner(path, ranks, owner, sizeof owner);
+    describe_owner(path, ranks, owner, sizeof(owner));
     do {
-        error = name_spec(path, number, spec, sizeof spec);
+        error = name_spec(path, number, spec, sizeof(spec));
     } while (!error && number++ < MAX_NAMES && is_taken(log, spec, owner));
     if (!error)
         error = write_text(spec, text);
@@ -292,7 +292,7 @@ void capture_write_spec(const char *path, int ranks, json_t *views)
     char *text = format_spec(spec);
     int log = open_log();
 
-    if (!text)
+    if (text == NULL)
         capture_say("%s: %s", path, strerror(ENOMEM));
     else if (log >= 0 && lock_log(log))
         capture_say("%s: the log of the capture cannot be locked", path);

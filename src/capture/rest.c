@@ -20,7 +20,7 @@ static json_t *find_seen(const char *path, int ranks)
     json_t *entry;
     size_t i;
 
-    if (!seen)
+    if (seen == NULL)
         seen = json_array();
     json_array_foreach(seen, i,
                        entry) if (json_integer_value(json_object_get(entry, "ranks")) == ranks &&
@@ -135,7 +135,7 @@ static void take_file(json_t *processes, struct file_sum *sum)
 /* The views that single processes have set, the first of each as one view, and so on. */
 static json_t *merge_processes(const json_t *ranks)
 {
-    json_t *merged = json_array(), **column = calloc(json_array_size(ranks), sizeof *column);
+    json_t *merged = json_array(), **column = calloc(json_array_size(ranks), sizeof(*column));
     size_t depth = json_array_size(json_array_get(ranks, 0)), i;
     json_t *views;
 

@@ -15,11 +15,11 @@ struct hashes {
 
 static int allocate(struct hashes *hashes, size_t count, struct capture_step **steps)
 {
-    hashes->own = calloc(count + 1, sizeof *hashes->own);
-    hashes->sum = calloc(count + 1, sizeof *hashes->sum);
-    hashes->low = calloc(count + 1, sizeof *hashes->low);
-    hashes->high = calloc(count + 1, sizeof *hashes->high);
-    *steps = calloc(count + 1, sizeof **steps);
+    hashes->own = calloc(count + 1, sizeof(*hashes->own));
+    hashes->sum = calloc(count + 1, sizeof(*hashes->sum));
+    hashes->low = calloc(count + 1, sizeof(*hashes->low));
+    hashes->high = calloc(count + 1, sizeof(*hashes->high));
+    *steps = calloc(count + 1, sizeof(**steps));
     return hashes->own && hashes->sum && hashes->low && hashes->high && *steps ? 0 : -1;
 }
 
@@ -105,12 +105,12 @@ static long pick(const struct capture_file *file, const struct hashes *hashes,
             steps[count++] = (struct capture_step){i, hashes->sum[i], common};
     }
     if (count)
-        qsort(steps, count, sizeof *steps, by_hash);
+        qsort(steps, count, sizeof(*steps), by_hash);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || steps[i].hash != steps[i - 1].hash)
             steps[different++] = steps[i];
     if (different)
-        qsort(steps, different, sizeof *steps, by_index);
+        qsort(steps, different, sizeof(*steps), by_index);
     if (different <= CAPTURE_MAX_VIEWS)
         return (long)different;
     if (file->rank == 0)

@@ -33,7 +33,7 @@ int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, c
 {
     const struct capture_calls *mpi = capture_calls();
     size_t room = rank ? 1 : (size_t)ranks, length = strlen(text) + 1;
-    int *lengths = calloc(room, sizeof *lengths), *places = calloc(room, sizeof *places);
+    int *lengths = calloc(room, sizeof(*lengths)), *places = calloc(room, sizeof(*places));
     int own = (int)length, error = -1;
     bool ready = lengths && places && length <= MAX_TOTAL;
 

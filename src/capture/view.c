@@ -74,7 +74,7 @@ static bool is_sound(const struct capture_view_args *args, const json_t *json, c
     struct vs_view *view = NULL;
     bool sound = false;
 
-    if (!text)
+    if (text == NULL)
         snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
     else if (vs_spec_parse(text, strlen(text), "view", "/", NULL, &spec, &error) ||
              vs_spec_view(spec, 0, args->rank, &view, &error))
@@ -130,7 +130,7 @@ static char *view_text(json_t *view, char *why)
 {
     char *text = json_dumps(view, JSON_COMPACT);
 
-    if (view && !text)
+    if (view && text == NULL)
         snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
     json_decref(view);
     return text;
@@ -161,7 +161,7 @@ char *capture_view_check(const struct capture_view_args *args, const char *text,
     for (int choice = AS_IT_IS; view && !is_sound(args, view, choice ? other : why);) {
         json_decref(view);
         view = NULL;
-        while (!view && choice < choices)
+        while (view == NULL && choice < choices)
             view = decode_view(args, datarep, (enum etype_choice)++ choice, other);
     }
     return view_text(view, why);
