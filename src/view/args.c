@@ -90,7 +90,7 @@ static const struct {
 
 /* The values of --format, in the order of enum view_format. */
 static const char *const formats[] = {"text", "csv", "json"};
-#define FORMATS (sizeof formats / sizeof *formats)
+#define FORMATS (sizeof(formats) / sizeof(*formats))
 
 /* Says what is wrong and where to read on. */
 static int usage(const struct view_command *command, const char *what, const char *why)
@@ -108,7 +108,7 @@ static int parse_size(const struct view_command *command, const char *option, co
 
     if (!result)
         return VIEW_DONE;
-    snprintf(what, sizeof what, "%s %s", option, text);
+    snprintf(what, sizeof(what), "%s %s", option, text);
     return usage(command, what,
                  result == -ERANGE ? "more than 2^63-1 bytes"
                                    : "expected a number of bytes, such as 4096, 4k, 1M");
@@ -123,7 +123,7 @@ static int parse_count(const struct view_command *command, const char *option, c
     *value = strtoll(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= lowest && *value <= INT32_MAX)
         return VIEW_DONE;
-    snprintf(what, sizeof what, "%s %s", option, text);
+    snprintf(what, sizeof(what), "%s %s", option, text);
     return usage(command, what,
                  lowest ? "expected a number of ranks, 1 .. 2147483647"
                         : "expected the number of a rank");
@@ -139,7 +139,7 @@ static int parse_format(const struct view_command *command, const char *text,
             *format = (enum view_format)i;
             return VIEW_DONE;
         }
-    snprintf(what, sizeof what, "--format %s", text);
+    snprintf(what, sizeof(what), "--format %s", text);
     return usage(command, what, "expected text, csv or json");
 }
 
@@ -150,7 +150,7 @@ static int parse_narrow(const struct view_command *command, const char *text,
 
     if (mpiio_narrow_parse(text, narrow))
         return VIEW_DONE;
-    snprintf(what, sizeof what, "--narrow %s", text);
+    snprintf(what, sizeof(what), "--narrow %s", text);
     return usage(command, what, "expected refuse or truncate");
 }
 
@@ -162,7 +162,7 @@ static int parse_width(const struct view_command *command, const char *text, int
     *width = strtoll(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno && *width >= 20 && *width <= 1000)
         return VIEW_DONE;
-    snprintf(what, sizeof what, "--width %s", text);
+    snprintf(what, sizeof(what), "--width %s", text);
     return usage(command, what, "expected a number of columns, 20 .. 1000");
 }
 
@@ -172,9 +172,9 @@ static int bad_option(const struct view_command *command, char **argv, int kind)
     char what[256];
 
     if (optopt && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
-        snprintf(what, sizeof what, "-%c", optopt);
+        snprintf(what, sizeof(what), "-%c", optopt);
     else
-        snprintf(what, sizeof what, "%s", argv[optind - 1]);
+        snprintf(what, sizeof(what), "%s", argv[optind - 1]);
     return usage(command, what, kind == ':' ? "the value is missing" : "no such option");
 }
 
@@ -259,7 +259,7 @@ static int take_option(const struct view_command *command, int option, struct vi
 /* NULL where the subcommand takes the option, else its name. */
 static const char *not_taken(const struct view_command *command, int option)
 {
-    for (size_t i = 0; i < sizeof special_options / sizeof *special_options; i++)
+    for (size_t i = 0; i < sizeof(special_options) / sizeof(*special_options); i++)
         if (special_options[i].option == option)
             return command->options & special_options[i].takers ? NULL : special_options[i].name;
     return NULL;
@@ -375,7 +375,7 @@ int view_run(const struct view_command *command, int argc, char **argv)
     struct vs_spec *spec = NULL;
     int status;
 
-    args.defines = calloc((size_t)argc + 1, sizeof *args.defines);
+    args.defines = calloc((size_t)argc + 1, sizeof(*args.defines));
     if (!args.defines) {
         view_message("%s", strerror(ENOMEM));
         return VIEW_FAILED;

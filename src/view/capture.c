@@ -51,14 +51,14 @@ static int find_library(char path[PATH_MAX])
 {
     static const char *const places[] = {MPIIO_CAPTURE_LIBRARY, "../capture/libmpiio-capture.so"};
     char self[PATH_MAX], near[2 * PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
     if (length < 0)
         return -errno;
     self[length] = '\0';
     *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(near, sizeof near, "%s/%s", self, places[i]);
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        snprintf(near, sizeof(near), "%s/%s", self, places[i]);
         if (realpath(near, path))
             return 0;
     }
@@ -72,7 +72,7 @@ static int preload(const char *library)
     char *both;
     int result;
 
-    if (!before || !*before)
+    if (before == NULL || !*before)
         return setenv("LD_PRELOAD", library, 1);
     if (asprintf(&both, "%s:%s", before, library) < 0)
         return -1;
@@ -143,7 +143,7 @@ static int execute(char **command)
     signal(SIGCHLD, SIG_DFL);
     sigemptyset(&caught);
     sigaddset(&caught, SIGCHLD);
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+    for (size_t i = 0; i < sizeof(passed_on) / sizeof(*passed_on); i++)
         sigaddset(&caught, passed_on[i]);
     sigprocmask(SIG_BLOCK, &caught, &before);
     pid = fork();
@@ -165,9 +165,9 @@ static bool tell_spec(char *line, const char *later)
     strsep(&line, "\t");
     spec = strsep(&line, "\t");
     strsep(&line, "\t");
-    if (!line)
+    if (line == NULL)
         return false;
-    snprintf(again, sizeof again, "spec\t%s\t", spec);
+    snprintf(again, sizeof(again), "spec\t%s\t", spec);
     if (strstr(later, again)) /* written once more, with more views */
         return true;
     const char *ranks = strsep(&line, "\t");
@@ -185,7 +185,7 @@ static int tell(int log)
     size_t size = 0;
     int specs = 0;
 
-    if (!file || getdelim(&text, &size, '\0', file) < 0)
+    if (file == NULL || getdelim(&text, &size, '\0', file) < 0)
         text = NULL;
     for (rest = text; rest && *rest;) {
         line = strsep(&rest, "\n");
@@ -206,7 +206,7 @@ static int capture(const char *output, char **command)
     char path[PATH_MAX];
     int log, status;
 
-    snprintf(path, sizeof path, "%s/mpiio-capture.XXXXXX", dir && *dir ? dir : "/tmp");
+    snprintf(path, sizeof(path), "%s/mpiio-capture.XXXXXX", dir && *dir ? dir : "/tmp");
     log = mkstemp(path);
     if (log < 0) {
         view_message("capture: %s: %s", path, strerror(errno));

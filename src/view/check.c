@@ -20,7 +20,7 @@ static void print_label(const char *label)
 
 static int print_type(const char *label, char *text)
 {
-    if (!text) {
+    if (text == NULL) {
         view_message("%s", strerror(ENOMEM));
         return VIEW_FAILED;
     }
@@ -218,7 +218,7 @@ static void warn(const struct vs_spec *spec, size_t index, const struct view_sur
     char view[300];
 
     fflush(stdout);
-    snprintf(view, sizeof view, "view%s%s", name ? " " : "", name ? name : "");
+    snprintf(view, sizeof(view), "view%s%s", name ? " " : "", name ? name : "");
     if (survey->overlapping >= 0)
         view_message("warning: %s: the filetype of rank %" PRId64
                      " overlaps itself: its slice can be read, not written",
@@ -233,7 +233,7 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
     struct vs_cover *cover = vs_cover_new();
     int status = VIEW_FAILED;
 
-    if (!cover)
+    if (cover == NULL)
         view_message("%s", strerror(ENOMEM));
     else
         status = view_survey(&survey, spec, index, file_size, cover);

@@ -20,7 +20,7 @@ void view_message(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     fprintf(stderr, "mpiio-view: %s\n", text);
 }
@@ -29,7 +29,7 @@ int view_spec_failed(const struct vs_error *error)
 {
     char text[1536];
 
-    view_message("%s", vs_error_text(error, text, sizeof text));
+    view_message("%s", vs_error_text(error, text, sizeof(text)));
     return error->code == -ENOMEM || error->code == -ENOTSUP || error->code == -E2BIG ? VIEW_FAILED
                                                                                       : VIEW_USAGE;
 }
@@ -91,7 +91,7 @@ long view_choose(const struct view_args *args, const struct vs_spec *spec)
     } else if (vs_spec_view_count(spec) == 1) {
         return 0;
     }
-    list_views(spec, names, sizeof names);
+    list_views(spec, names, sizeof(names));
     if (args->view)
         view_message("-v %s: no such view (there are: %s)", args->view, names);
     else
@@ -129,7 +129,7 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
         vs_view_unref(view);
         return status;
     }
-    snprintf(datarep, sizeof datarep, "%s", vs_view_facts(view)->datarep_name);
+    snprintf(datarep, sizeof(datarep), "%s", vs_view_facts(view)->datarep_name);
     result = mpiio_slice_new(*store, view, args->narrow, slice);
     if (!result)
         return VIEW_DONE;

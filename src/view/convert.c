@@ -21,7 +21,7 @@ static int load_target(const struct view_args *args, const struct vs_spec *spec,
     struct vs_error error = {0};
     char *name = strdup(args->to), *equals = name ? strchr(name, '=') : NULL;
 
-    if (!name) {
+    if (name == NULL) {
         view_message("%s", strerror(ENOMEM));
         return VIEW_FAILED;
     }
@@ -37,7 +37,7 @@ static int load_target(const struct view_args *args, const struct vs_spec *spec,
     /* The representation itself does not stand in the text. */
     const char *key = strrchr(error.pointer, '/');
     if (key && (!strcmp(key, "/datarep") || strstr(error.pointer, "/datarep/"))) {
-        snprintf(error.source, sizeof error.source, "--to %s", args->to);
+        snprintf(error.source, sizeof(error.source), "--to %s", args->to);
         error.pointer[0] = '\0';
         error.line = error.column = 0;
     }
@@ -60,7 +60,7 @@ static int put_spec(const struct view_args *args, const struct vs_spec *target,
     int status = VIEW_FAILED;
 
     umask(mask);
-    if (!text || dprintf(output->fd, "%s\n", text) < 0)
+    if (text == NULL || dprintf(output->fd, "%s\n", text) < 0)
         view_message("%s: %s", output->path, strerror(text ? errno : ENOMEM));
     else
         status = view_output_commit(output, 0666 & ~mask, args->force);
@@ -74,7 +74,7 @@ static int fill(const struct view_sweep *files, int fd)
     struct view_sweep own = *files;
     char self[64];
 
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
     int result = mpiio_store_open(self, O_RDWR, &own.to);
     if (result) {
         view_message("%s: %s", files->output, strerror(-result));

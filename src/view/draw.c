@@ -16,8 +16,8 @@ static const uint8_t colors[][3] = {
     {0x00, 0x72, 0xb2}, {0xf0, 0xe4, 0x42}, {0xd5, 0x5e, 0x00}, {0x56, 0xb4, 0xe9},
     {0x00, 0x9e, 0x73}, {0xe6, 0x9f, 0x00}, {0xcc, 0x79, 0xa7}, {0x7f, 0x4f, 0x24},
 };
-#define HUES ((int64_t)(sizeof colors / sizeof *colors))
-_Static_assert(sizeof colors / sizeof *colors * 3 == DRAW_COLORS, "each hue in three tints");
+#define HUES ((int64_t)(sizeof(colors) / sizeof(*colors)))
+_Static_assert(sizeof(colors) / sizeof(*colors) * 3 == DRAW_COLORS, "each hue in three tints");
 
 struct draw_color draw_color(int64_t rank)
 {
@@ -158,7 +158,7 @@ bool draw_caption(const struct draw_model *model, const char *spec, int number, 
         say_view, say_cell, say_array, say_scale, say_limits,
     };
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         text[0] = '\0';
         parts[i](model, spec, text, size);
         if (text[0] && !number--)

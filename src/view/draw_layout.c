@@ -37,7 +37,7 @@ static int add_array(struct draw_survey *survey, const struct vs_array *array)
                 array->element == survey->element && array->fortran == survey->fortran;
 
     if (survey->looked_at == 1 && array && array->dimensions > 1) {
-        survey->sizes = calloc((size_t)array->dimensions, sizeof *survey->sizes);
+        survey->sizes = calloc((size_t)array->dimensions, sizeof(*survey->sizes));
         if (!survey->sizes)
             return no_memory();
         survey->dimensions = array->dimensions;
@@ -117,8 +117,8 @@ static int make_room(struct draw_model *model, int64_t segments)
 {
     int64_t cells = model->planes * model->lines * model->columns;
 
-    model->cells = calloc((size_t)cells, sizeof *model->cells);
-    model->segments = calloc((size_t)segments, sizeof *model->segments);
+    model->cells = calloc((size_t)cells, sizeof(*model->cells));
+    model->segments = calloc((size_t)segments, sizeof(*model->segments));
     model->segment_count = 0;
     return model->cells && model->segments ? VIEW_DONE : no_memory();
 }
@@ -285,7 +285,7 @@ static int lay_out_array(struct draw_model *model, const struct view_args *args,
     model->columns = vs_ceil_div(model->array_columns, model->scale);
     model->lines = vs_ceil_div(model->array_lines, model->scale_down);
     model->planes = vs_min(model->array_planes, room->array_planes);
-    model->plane = calloc((size_t)model->planes, sizeof *model->plane);
+    model->plane = calloc((size_t)model->planes, sizeof(*model->plane));
     if (!model->plane || make_room(model, model->planes * model->lines * model->columns *
                                               vs_min(model->scale_down, MAX_SAMPLES)))
         return no_memory();

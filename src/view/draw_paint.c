@@ -389,7 +389,7 @@ int draw_paint(struct draw_model *model)
     struct painter painter = {.model = model, .find_steps = FIND_STEPS};
     int status;
 
-    painter.open = calloc((size_t)model->segment_count + 1, sizeof *painter.open);
+    painter.open = calloc((size_t)model->segment_count + 1, sizeof(*painter.open));
     if (!painter.open) {
         view_message("%s", strerror(ENOMEM));
         return VIEW_FAILED;

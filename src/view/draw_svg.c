@@ -120,7 +120,7 @@ static void put_stripes(FILE *out, const struct draw_cell *cell)
     int count = owners_shown(cell), width = 4;
     char name[64];
 
-    stripes_name(cell, name, sizeof name);
+    stripes_name(cell, name, sizeof(name));
     fprintf(out,
             "<pattern id=\"%s\" width=\"%d\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
             "patternTransform=\"rotate(45)\">",
@@ -142,11 +142,11 @@ static bool is_defined(const struct draw_model *model, int64_t number)
 {
     char name[64], other[64];
 
-    stripes_name(&model->cells[number], name, sizeof name);
+    stripes_name(&model->cells[number], name, sizeof(name));
     for (int64_t i = number; i-- > 0;) {
         if (model->cells[i].kind != DRAW_OVERLAP)
             continue;
-        stripes_name(&model->cells[i], other, sizeof other);
+        stripes_name(&model->cells[i], other, sizeof(other));
         if (!strcmp(name, other))
             return true;
     }
@@ -229,7 +229,7 @@ static void put_fill(const struct figure *figure, const struct draw_cell *cell, 
     if (cell->kind == DRAW_WHOLE) {
         put_color(figure->out, cell->ranks[0]);
     } else if (cell->kind == DRAW_OVERLAP) {
-        stripes_name(cell, name, sizeof name);
+        stripes_name(cell, name, sizeof(name));
         fprintf(figure->out, "url(#%s)", name);
     } else {
         fprintf(figure->out, "url(#%s)",
@@ -274,11 +274,11 @@ static void put_ruler(const struct figure *figure, double x, double y)
 {
     const struct draw_model *model = figure->model;
     char text[32];
-    int longest = snprintf(text, sizeof text, "+%" PRId64, (model->columns - 1) * model->scale);
+    int longest = snprintf(text, sizeof(text), "+%" PRId64, (model->columns - 1) * model->scale);
     int64_t step = (int64_t)(longest * 10 * CHARACTER + 6) / figure->side + 1;
 
     for (int64_t c = 0; c < model->columns; c += step) {
-        snprintf(text, sizeof text, model->plane ? "%" PRId64 : "+%" PRId64, c * model->scale);
+        snprintf(text, sizeof(text), model->plane ? "%" PRId64 : "+%" PRId64, c * model->scale);
         put_text(figure->out, x + ((double)c + 0.5) * figure->side, y - 7, "middle", 10, text);
     }
 }
@@ -291,9 +291,9 @@ static void put_line(const struct figure *figure, int64_t plane, int64_t line, d
     char text[64];
 
     if (!model->plane)
-        snprintf(text, sizeof text, "%" PRId64, cell->begin);
+        snprintf(text, sizeof(text), "%" PRId64, cell->begin);
     else
-        snprintf(text, sizeof text, "%" PRId64 "  (%" PRId64 ")",
+        snprintf(text, sizeof(text), "%" PRId64 "  (%" PRId64 ")",
                  model->first_line + line * model->scale_down, cell->begin);
     put_text(figure->out, x - 8, base, "end", 10, text);
     for (int64_t c = 0; c < model->columns; c++) {
@@ -325,7 +325,7 @@ static void put_plane(const struct figure *figure, int64_t plane)
     char text[256];
 
     if (model->plane && model->survey.dimensions > 2) {
-        draw_plane_name(model, plane, text, sizeof text);
+        draw_plane_name(model, plane, text, sizeof(text));
         put_text(figure->out, x, y - AXIS + 8, "start", 12, text);
         y += LINE - 4;
     }
@@ -372,7 +372,7 @@ static const struct {
     {DRAW_OVERLAP, "overlap: in several slices"}, {DRAW_HOLE, "nobody's"},
     {DRAW_BEFORE, "before the displacement"},
 };
-#define KINDS (sizeof legend / sizeof *legend)
+#define KINDS (sizeof(legend) / sizeof(*legend))
 
 /* What the picture uses has an entry in the legend. */
 static void gather_legend(struct figure *figure)
@@ -416,7 +416,7 @@ static void put_legend(const struct figure *figure)
         struct draw_cell cell = {.kind = DRAW_WHOLE, .owners = 1, .ranks = {rank}};
         if (rank < 0)
             continue;
-        snprintf(text, sizeof text, "rank %" PRId64 "%s", rank, figure->more[i] ? ", ..." : "");
+        snprintf(text, sizeof(text), "rank %" PRId64 "%s", rank, figure->more[i] ? ", ..." : "");
         put_entry(figure, &entry, &cell, false, text);
     }
     for (size_t i = 0; i < KINDS; i++) {
@@ -454,7 +454,7 @@ static void measure(struct figure *figure, const char *spec)
         figure->across = 1;
     if (figure->across > model->planes)
         figure->across = (int)model->planes;
-    for (figure->captions = 0; draw_caption(model, spec, figure->captions, text, sizeof text);
+    for (figure->captions = 0; draw_caption(model, spec, figure->captions, text, sizeof(text));
          figure->captions++) {
         int length = (int)(strlen(text) * (figure->captions ? 12 : 14) * 0.55);
         longest = length > longest ? length : longest;
@@ -480,7 +480,7 @@ static void put_figure(const struct figure *figure, const char *spec)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, sans-serif\">\n",
             figure->width, figure->height, figure->width, figure->height);
-    for (int i = 0; draw_caption(figure->model, spec, i, text, sizeof text); i++) {
+    for (int i = 0; draw_caption(figure->model, spec, i, text, sizeof(text)); i++) {
         if (!i) {
             fputs("<title>", out);
             put_escaped(out, text);

@@ -103,10 +103,10 @@ static void print_cell(const struct sheet *sheet, const struct draw_cell *cell)
     char text[32], border = border_of(sheet->model, cell->begin);
 
     if (cell->kind == DRAW_WHOLE || cell->kind == DRAW_PART)
-        snprintf(text, sizeof text, "%" PRId64 "%s", cell->ranks[0],
+        snprintf(text, sizeof(text), "%" PRId64 "%s", cell->ranks[0],
                  cell->kind == DRAW_PART ? "~" : "");
     else
-        snprintf(text, sizeof text, "%s", marks[cell->kind]);
+        snprintf(text, sizeof(text), "%s", marks[cell->kind]);
     if (sheet->color && border == ' ') {
         begin_color(cell);
         printf(" %*s\033[0m", sheet->content, text);
@@ -150,7 +150,7 @@ static void print_ruler(const struct sheet *sheet)
     for (int64_t c = 0; c < model->columns; c += step) {
         char text[32];
         int length =
-            snprintf(text, sizeof text, model->plane ? "%" PRId64 : "+%" PRId64, c * model->scale);
+            snprintf(text, sizeof(text), model->plane ? "%" PRId64 : "+%" PRId64, c * model->scale);
         /* As the cells' texts, to the right. */
         int64_t end = at + (c + 1) * (sheet->content + 1);
         printf("%*s%s", (int)(end - length - written), "", text);
@@ -185,7 +185,7 @@ static void print_legend(const struct draw_model *model)
         printf("a number: that rank's");
         between = ";  ";
     }
-    for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) {
+    for (size_t i = 0; i < sizeof(legend) / sizeof(*legend); i++) {
         if (!has_kind(model, legend[i].kind))
             continue;
         printf("%s%s", between, legend[i].text);
@@ -214,12 +214,12 @@ int draw_text(struct draw_model *model, const struct view_args *args, int64_t wi
     if (status)
         return status;
     sheet.color = color;
-    for (int i = 0; draw_caption(model, args->spec, i, text, sizeof text); i++)
+    for (int i = 0; draw_caption(model, args->spec, i, text, sizeof(text)); i++)
         puts(text);
     for (int64_t p = 0; p < model->planes; p++) {
         putchar('\n');
         if (model->plane && model->survey.dimensions > 2) {
-            draw_plane_name(model, p, text, sizeof text);
+            draw_plane_name(model, p, text, sizeof(text));
             puts(text);
         }
         print_ruler(&sheet);

@@ -142,12 +142,12 @@ static int read_fields(struct dump *dump, const char *text)
     dump->field_count = 1;
     for (const char *c = text ? text : ""; *c; c++)
         dump->field_count += *c == ',';
-    dump->fields = calloc((size_t)dump->field_count, sizeof *dump->fields);
+    dump->fields = calloc((size_t)dump->field_count, sizeof(*dump->fields));
     if (!dump->fields) {
         view_message("%s", strerror(ENOMEM));
         return VIEW_FAILED;
     }
-    if (!text) {
+    if (text == NULL) {
         dump->fields[0].count = dump->values;
         return VIEW_DONE;
     }

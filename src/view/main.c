@@ -14,7 +14,7 @@ static int help(void)
            "Looks at the slices that MPI file views select of a shared file, without a mount.\n"
            "\n"
            "Subcommands:\n");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
         printf("  %-9s%s\n", commands[i]->name, commands[i]->summary);
     printf("\n"
            "  -h, --help     this text; mpiio-view SUBCOMMAND --help says more\n"
@@ -47,7 +47,7 @@ static int run(int argc, char **argv)
         view_version();
         return VIEW_DONE;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
         if (!strcmp(argv[1], commands[i]->name))
             return commands[i]->start ? commands[i]->start(argc - 1, argv + 1)
                                       : view_run(commands[i], argc - 1, argv + 1);

@@ -31,7 +31,7 @@ static char *append(char *text, const char *from, size_t length)
 
 char *view_write_unsigned(char *text, uint64_t value)
 {
-    char digits[20], *end = digits + sizeof digits, *begin = digits_before(end, value);
+    char digits[20], *end = digits + sizeof(digits), *begin = digits_before(end, value);
 
     return append(text, begin, (size_t)(end - begin));
 }
@@ -62,7 +62,7 @@ static char *write_integer(char *text, const struct vs_basic *basic, const void 
 
     if (basic->size > 8) {
         int128 number;
-        memcpy(&number, value, sizeof number);
+        memcpy(&number, value, sizeof(number));
         if (number < 0)
             *text++ = '-';
         return write_unsigned_128(text, number < 0 ? -(view_uint128)number : (view_uint128)number);

@@ -31,7 +31,7 @@ static void block(sigset_t *before)
     sigset_t set;
 
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
         sigaddset(&set, signals[i]);
     sigprocmask(SIG_BLOCK, &set, before);
 }
@@ -59,7 +59,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = remove_and_die}, old;
 
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
         if (!sigaction(signals[i], NULL, &old) && old.sa_handler == SIG_DFL)
             sigaction(signals[i], &action, NULL);
 }
@@ -75,7 +75,7 @@ static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    if (!slash)
+    if (slash == NULL)
         return strdup(".");
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
@@ -96,7 +96,7 @@ static int open_hidden(struct view_output *output)
     sigset_t before;
     char *hidden = hidden_name(output->path);
 
-    if (!hidden)
+    if (hidden == NULL)
         return failed(output->path, ENOMEM);
     catch_signals();
     block(&before);
@@ -119,7 +119,7 @@ int view_output_open(struct view_output *output, const char *path, bool force)
     struct stat st;
 
     *output = (struct view_output){.path = path, .fd = -1};
-    if (!folder)
+    if (folder == NULL)
         return failed(path, ENOMEM);
     int there = lstat(path, &st) ? -errno : 1;
     if (there < 0 && there != -ENOENT) {
@@ -147,7 +147,7 @@ static int link_as(const struct view_output *output, const char *name)
 {
     char self[64];
 
-    snprintf(self, sizeof self, "/proc/self/fd/%d", output->fd);
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", output->fd);
     return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 

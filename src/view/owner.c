@@ -40,7 +40,7 @@ static int keep(struct search *search, const struct vs_owner *owner)
     pthread_mutex_lock(&search->lock);
     if (found->count == found->room) {
         size_t room = found->room ? found->room * 2 : 64;
-        struct vs_owner *list = realloc(found->list, room * sizeof *list);
+        struct vs_owner *list = realloc(found->list, room * sizeof(*list));
         if (list) {
             found->list = list;
             found->room = room;
@@ -61,7 +61,7 @@ static void fail(struct search *search, const struct vs_error *error, int code)
         search->error = *error;
         if (!error->code) {
             search->error.code = code;
-            snprintf(search->error.reason, sizeof search->error.reason, "%s", strerror(-code));
+            snprintf(search->error.reason, sizeof(search->error.reason), "%s", strerror(-code));
         }
     }
     pthread_mutex_unlock(&search->lock);
@@ -170,7 +170,7 @@ static int search_view(const struct view_args *args, const struct vs_spec *spec,
         status = view_spec_failed(&search.error);
     } else {
         if (search.found.count > 1)
-            qsort(search.found.list, search.found.count, sizeof *search.found.list, by_rank);
+            qsort(search.found.list, search.found.count, sizeof(*search.found.list), by_rank);
         status = print_owners(spec, index, &search);
     }
     free(search.found.list);

@@ -21,7 +21,7 @@ static double now(void)
 void view_progress_start(struct view_progress *progress, bool wanted, const char *unit,
                          int64_t total)
 {
-    memset(progress, 0, sizeof *progress);
+    memset(progress, 0, sizeof(*progress));
     progress->wanted = wanted && isatty(STDERR_FILENO);
     progress->unit = unit;
     progress->total = total;
@@ -40,7 +40,7 @@ void view_progress_step(struct view_progress *progress, int64_t done)
         return;
     int64_t speed = (int64_t)((double)done / (time - progress->start));
     if (progress->total > 0 && done <= progress->total)
-        snprintf(percent, sizeof percent, ", %d %%",
+        snprintf(percent, sizeof(percent), ", %d %%",
                  (int)((double)done / (double)progress->total * 100));
     if (progress->unit)
         fprintf(stderr, "\rmpiio-view: %" PRId64 " %s%s, %" PRId64 "/s\033[K", done, progress->unit,

@@ -50,8 +50,8 @@ static void shift_left(struct natural *n, int bits)
 
     if (!n->count || !bits)
         return;
-    memmove(n->words + words, n->words, (size_t)n->count * sizeof n->words[0]);
-    memset(n->words, 0, (size_t)words * sizeof n->words[0]);
+    memmove(n->words + words, n->words, (size_t)n->count * sizeof(n->words[0]));
+    memset(n->words, 0, (size_t)words * sizeof(n->words[0]));
     n->count += words;
     multiply(n, UINT64_C(1) << bits % 64);
 }

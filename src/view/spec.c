@@ -10,7 +10,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
     char *text = vs_spec_resolved(spec, true);
 
     (void)args;
-    if (!text) {
+    if (text == NULL) {
         view_message("%s", strerror(ENOMEM));
         return VIEW_FAILED;
     }

@@ -164,14 +164,14 @@ static double value_at(struct look *look, const struct vs_basic *basic, int64_t 
     float single;
     double value;
 
-    if (!bytes)
+    if (bytes == NULL)
         return NAN;
     if (basic->kind == VS_FLOAT && size == 4) {
-        memcpy(&single, &(uint32_t){(uint32_t)bits}, sizeof single);
+        memcpy(&single, &(uint32_t){(uint32_t)bits}, sizeof(single));
         return (double)single;
     }
     if (basic->kind == VS_FLOAT) {
-        memcpy(&value, &bits, sizeof value);
+        memcpy(&value, &bits, sizeof(value));
         return value;
     }
     return size == 4 ? (double)(int32_t)(uint32_t)bits : (double)(int64_t)bits;
@@ -207,7 +207,7 @@ static void look_at_order(struct look *look)
     double other, own, half;
     bool big;
 
-    if (!array || array->dimensions < 2 || !facts->basic || facts->basic->parts != 1 ||
+    if (array == NULL || array->dimensions < 2 || !facts->basic || facts->basic->parts != 1 ||
         facts->etype_file_size != array->element || !is_number(facts->basic, array->element) ||
         !byte_order(facts, &big))
         return;
@@ -242,7 +242,7 @@ static int count_records(struct look *look, int64_t begin, int64_t width, bool b
         if (!length || length > INT64_MAX || (int64_t)length > size - at - 2 * width)
             return 0;
         bytes = bytes_at(look, at + width + (int64_t)length, width);
-        if (!bytes || load(bytes, width, big) != length)
+        if (bytes == NULL || load(bytes, width, big) != length)
             return 0;
         if (!records++)
             *first = (int64_t)length;

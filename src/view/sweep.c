@@ -62,7 +62,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct sweep *sweep, int s
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     view_progress_end(&sweep->progress);
     view_message("%s", text);
@@ -97,7 +97,7 @@ static int open_side(struct sweep *sweep, const struct vs_spec *spec, const stru
         return view_spec_failed(&error);
     }
     int result = mpiio_slice_new(store, view, sweep->files->narrow, slice);
-    return result ? fail(sweep, VIEW_FAILED, "%s: %s", pair_text(sweep, pair, text, sizeof text),
+    return result ? fail(sweep, VIEW_FAILED, "%s: %s", pair_text(sweep, pair, text, sizeof(text)),
                          strerror(-result))
                   : VIEW_DONE;
 }
@@ -179,7 +179,7 @@ static int survey(struct sweep *sweep, struct pair *pair, int64_t number)
     (void)number;
     if (!mpiio_slice_is_writable(pair->to))
         return fail(sweep, VIEW_USAGE, "%s: the view would hold bytes of the file twice",
-                    pair_text(sweep, pair, text, sizeof text));
+                    pair_text(sweep, pair, text, sizeof(text)));
     sweep->same_sizes = sweep->same_sizes && keeps_sizes(from) && keeps_sizes(to);
     sweep->monotonic = sweep->monotonic && facts->monotonic;
     if (facts->displacement < sweep->needed)
@@ -303,7 +303,7 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
     if (result != -ERANGE && result != -EIO)
         return fail_file(sweep, sweep->files->output, result);
     return fail(sweep, VIEW_FAILED, "%s: %s: %s at slice offset %" PRId64, sweep->files->output,
-                pair_text(sweep, pair, text, sizeof text),
+                pair_text(sweep, pair, text, sizeof(text)),
                 result == -ERANGE ? "a value does not fit" : strerror(-result),
                 find_culprit(pair, sweep->buffer, begin, length));
 }
@@ -331,7 +331,7 @@ static int verify_part(struct sweep *sweep, struct pair *pair, int64_t number)
         return fail(sweep, VIEW_USAGE,
                     "%s: slice offset %" PRId64
                     ": another view holds these bytes of the file as other types",
-                    pair_text(sweep, pair, text, sizeof text), begin + same);
+                    pair_text(sweep, pair, text, sizeof(text)), begin + same);
     return step(sweep, length);
 }
 
@@ -359,7 +359,7 @@ static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
         return fail_file(sweep, sweep->files->output, (int)size);
     return fail(sweep, VIEW_USAGE,
                 "%s: the slice would have %" PRId64 " bytes in the new file, not %" PRId64,
-                pair_text(sweep, pair, text, sizeof text), size, pair->size);
+                pair_text(sweep, pair, text, sizeof(text)), size, pair->size);
 }
 
 /* Copies length bytes of the source, data or not, at their place. */
@@ -498,7 +498,7 @@ static int prepare(struct sweep *sweep)
     sweep->buffer = malloc(MAX_PART + 64);
     sweep->other = malloc(MAX_PART + 64);
     if (count <= MAX_OPEN)
-        sweep->pairs = calloc((size_t)count, sizeof *sweep->pairs);
+        sweep->pairs = calloc((size_t)count, sizeof(*sweep->pairs));
     return sweep->cover && sweep->buffer && sweep->other && (count > MAX_OPEN || sweep->pairs)
                ? VIEW_DONE
                : fail_file(sweep, sweep->files->output, -ENOMEM);
