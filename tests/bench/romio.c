@@ -83,7 +83,7 @@ static void read_slice(const struct pattern *p, bool sum)
     MPI_Datatype tile = strided_type(p->run, p->ranks);
     MPI_File file = open_view(p->path, p->rank * p->run, tile);
     uint64_t *words = malloc((size_t)p->call);
-    if (!words)
+    if (words == NULL)
         fail("out of memory", MPI_SUCCESS);
     memset(words, 0, (size_t)p->call); /* page faults are not what is measured */
 
@@ -110,7 +110,7 @@ static void read_slice(const struct pattern *p, bool sum)
 static uint64_t *slice_words(const struct pattern *p)
 {
     uint64_t *words = malloc((size_t)p->bytes);
-    if (!words)
+    if (words == NULL)
         fail("out of memory", MPI_SUCCESS);
     uint64_t in_run = (uint64_t)p->run / 8;
     for (uint64_t i = 0; i < (uint64_t)p->bytes / 8; i++)

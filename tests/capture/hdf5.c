@@ -24,7 +24,7 @@ static void write_rows(hid_t dataset, hid_t how, int first, int view)
     H5Sselect_hyperslab(place, H5S_SELECT_SET, start, stride, count, NULL);
     check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, place, how, data) < 0 ? MPI_ERR_IO : 0,
           "H5Dwrite");
-    keep(data, sizeof data, view);
+    keep(data, sizeof(data), view);
     H5Sclose(memory);
     H5Sclose(place);
 }

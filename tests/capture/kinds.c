@@ -295,7 +295,7 @@ static void threads(const char *path)
     /* The first call of MPI-IO sets ROMIO up: where several threads make it, one of them aborts. */
     MPI_File_delete(path, MPI_INFO_NULL);
     for (int i = 0; i < 4; i++) {
-        snprintf(all[i].path, sizeof all[i].path, "%s.%d", path, i);
+        snprintf(all[i].path, sizeof(all[i].path), "%s.%d", path, i);
         check(MPI_Comm_dup(MPI_COMM_WORLD, &all[i].comm), "MPI_Comm_dup");
     }
     for (int i = 0; i < 4; i++)
@@ -324,7 +324,7 @@ int main(int argc, char **argv)
     bool threaded = argc == 3 && strcmp(argv[1], "threads") == 0;
 
     start(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
-    for (size_t i = 0; argc == 3 && i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; argc == 3 && i < sizeof(kinds) / sizeof(*kinds); i++)
         if (strcmp(kinds[i].name, argv[1]) == 0)
             kinds[i].run(argv[2]);
     printf("rank %d of %d is done\n", rank, ranks);

@@ -34,7 +34,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", dlerror());
         return 1;
     }
-    memcpy(&run, &address, sizeof run);
+    memcpy(&run, &address, sizeof(run));
     return run(argc, argv);
 }
 #endif

@@ -98,8 +98,8 @@ void keep(const void *data, size_t bytes, int view)
     char path[64];
     FILE *file;
 
-    snprintf(path, sizeof path, "rank%d.view%d", rank, view);
+    snprintf(path, sizeof(path), "rank%d.view%d", rank, view);
     file = fopen(path, "wb");
-    if (!file || fwrite(data, 1, bytes, file) != bytes || fclose(file))
+    if (file == NULL || fwrite(data, 1, bytes, file) != bytes || fclose(file))
         check(MPI_ERR_IO, path);
 }

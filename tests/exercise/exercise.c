@@ -159,7 +159,7 @@ static void end_file(struct file *file)
         char path[4096];
         snprintf(path, sizeof(path), "%s%d", file->run->options.dump, file->number);
         FILE *out = fopen(path, "wb");
-        if (!out || fwrite(file->model, 1, (size_t)file->size, out) != (size_t)file->size ||
+        if (out == NULL || fwrite(file->model, 1, (size_t)file->size, out) != (size_t)file->size ||
             fclose(out) != 0)
             exercise_failed(file, path);
     }

@@ -69,7 +69,7 @@ void exercise_extend(struct file *file, int64_t size)
     if (size > file->capacity) {
         int64_t capacity = size * 2;
         uint8_t *model = realloc(file->model, (size_t)capacity);
-        if (!model)
+        if (model == NULL)
             exercise_failed(file, "realloc");
         file->model = model;
         file->capacity = capacity;

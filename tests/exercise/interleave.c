@@ -197,7 +197,7 @@ static int64_t check(const struct options *options, struct shared *shared)
     int64_t wrong = 0, size = options->runs * WRITERS * RUN;
     uint64_t *words = calloc((size_t)size, 1);
     int fd = open(options->paths[0], O_RDONLY | O_CLOEXEC);
-    if (!words || fd < 0) {
+    if (words == NULL || fd < 0) {
         perror("interleave: the file");
         exit(1);
     }

@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = parse(data, size, &spec, &error);
 
     if (rc) {
-        CHECK(error.code == rc && error.reason[0] && !spec);
+        CHECK(error.code == rc && error.reason[0] && spec == NULL);
         return 0;
     }
     for (size_t v = 0; v < vs_spec_view_count(spec); v++) {

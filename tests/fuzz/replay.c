@@ -21,7 +21,7 @@ static int replay(const char *path, const struct stat *st, int kind, struct FTW 
         return 0;
     file = fopen(path, "rb");
     data = malloc(MAX_BYTES);
-    if (!file || !data) {
+    if (file == NULL || data == NULL) {
         fprintf(stderr, "replay: cannot read %s\n", path);
         return 1;
     }

@@ -43,7 +43,7 @@ static bool packs_alike(struct vs_view *view, MPI_Datatype type)
     struct vs_run run;
     int at = 0;
 
-    if (!view)
+    if (view == NULL)
         return false;
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
     MPI_Type_commit(&type);

@@ -431,7 +431,7 @@ void prop_check_spec(struct prop_state *state, struct tt_spec *spec, uint64_t ra
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
 
-    if (!out)
+    if (out == NULL)
         abort();
     tt_print_spec(out, spec);
     fclose(out);

@@ -119,7 +119,7 @@ static void local_file(const char *suffix, bool writing, void *data, size_t byte
     char path[64];
     snprintf(path, sizeof(path), "rank%d.%s", rank, suffix);
     FILE *file = fopen(path, writing ? "wb" : "rb");
-    if (!file)
+    if (file == NULL)
         fail(path);
     size_t done = writing ? fwrite(data, 1, bytes, file) : fread(data, 1, bytes, file);
     if (done != bytes || (!writing && fgetc(file) != EOF) || fclose(file) != 0)
@@ -132,7 +132,7 @@ static void transfer(const char *path, const struct view *view, const char *data
     int count = view->bytes / 8, got = 0;
     double *data = calloc((size_t)count + 1, sizeof(*data));
     MPI_Status status;
-    if (!data)
+    if (data == NULL)
         fail("out of memory");
     if (writing)
         local_file("write", false, data, (size_t)view->bytes);

@@ -14,7 +14,7 @@ struct tt_block {
 void *tt_alloc(struct tt_pool *pool, size_t size)
 {
     struct tt_block *block = calloc(1, sizeof(*block) + size);
-    if (!block)
+    if (block == NULL)
         abort();
     block->next = pool->blocks;
     pool->blocks = block;

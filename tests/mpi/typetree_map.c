@@ -201,7 +201,7 @@ static bool is_unit(const struct tt_type *type, const struct tt_env *env)
 {
     const struct tt_type *etype = env->etype;
 
-    if (!etype)
+    if (etype == NULL)
         return false;
     if (type->kind == TT_ETYPE)
         return !type->old || type->old == etype;

@@ -108,7 +108,7 @@ static bool judge_leaves(struct tt_model *model)
 
 static bool other_leaf(const struct tt_type *type, const struct tt_type *etype)
 {
-    if (!type)
+    if (type == NULL)
         return false;
     if (type->kind == TT_STRUCT) {
         for (int i = 0; i < type->n; i++)

@@ -71,7 +71,7 @@ static void shrink_type(struct shrinker *shrinker, struct tt_type **slot)
 {
     struct tt_type *type = *slot;
 
-    if (!type || type->kind == TT_ETYPE || type->kind == TT_BASIC)
+    if (type == NULL || type->kind == TT_ETYPE || type->kind == TT_BASIC)
         return;
     for (int i = 0; i < (type->kind == TT_STRUCT ? type->n : 1); i++) {
         *slot = type->kind == TT_STRUCT ? type->types[i] : type->old;

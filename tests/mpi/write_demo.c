@@ -86,7 +86,7 @@ static void write_expected(int rank, const double *data, size_t count)
 
     snprintf(path, sizeof(path), "rank%d.expected", rank);
     out = fopen(path, "wb");
-    if (!out || fwrite(data, sizeof(*data), count, out) != count || fclose(out) != 0) {
+    if (out == NULL || fwrite(data, sizeof(*data), count, out) != count || fclose(out) != 0) {
         perror(path);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     int count = rows.count * columns.count;
 
     data = calloc((size_t)count + 1, sizeof(*data));
-    if (!data)
+    if (data == NULL)
         MPI_Abort(MPI_COMM_WORLD, 1);
     for (int i = 0; i < count; i++)
         data[i] = rank * 10000 + (rows.start + i / columns.count) * 100 + columns.start +

@@ -98,7 +98,7 @@ static void others(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         struct vs_view *view = view_of(types[i][0], types[i][1]);
         assert_null(vs_view_facts(view)->array);
         vs_view_unref(view);

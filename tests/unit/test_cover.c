@@ -231,7 +231,7 @@ static void random_views(void **state)
 {
     const char *seed = getenv("MPIIO_TEST_SEED");
     unsigned number = seed ? (unsigned)strtoul(seed, NULL, 10) : 20;
-    struct text *text = malloc(sizeof *text);
+    struct text *text = malloc(sizeof(*text));
     int usable = 0, closed = 0;
 
     (void)state;
@@ -279,7 +279,7 @@ static void large_array_in_closed_form(void **state)
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        snprintf(text, sizeof text,
+        snprintf(text, sizeof(text),
                  "{\"viewspec\":1,\"file\":\"f\",\"ranks\":1024,\"view\":{\"etype\":\"double\","
                  "\"filetype\":{\"type\":\"darray\",\"gsizes\":[1000003,1000001],"
                  "\"distribs\":[\"%s\",\"cyclic\"],\"dargs\":[null,3],\"psizes\":[32,32],"

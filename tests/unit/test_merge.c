@@ -106,7 +106,7 @@ static void assert_expression(const char *expected, size_t count, const int64_t 
 {
     char text[128];
 
-    assert_int_equal(capture_expression(values, count, text, sizeof text), expected != NULL);
+    assert_int_equal(capture_expression(values, count, text, sizeof(text)), expected != NULL);
     if (expected)
         assert_string_equal(text, expected);
 }

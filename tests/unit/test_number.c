@@ -77,7 +77,7 @@ static void ways(void **state)
     for (uint64_t exponent = 0; exponent < 2047; exponent++) {
         const uint64_t fractions[] = {
             0, 1, 2, all, all - 1, all / 2, all / 2 + 1, next_random() & all, next_random() & all};
-        for (size_t i = 0; i < sizeof fractions / sizeof *fractions; i++) {
+        for (size_t i = 0; i < sizeof(fractions) / sizeof(*fractions); i++) {
             struct view_binary binary = double_of(exponent << 52 | fractions[i]);
             if (binary.significand)
                 compare_ways(&binary);
@@ -112,10 +112,10 @@ static void doubles(void **state)
         double value, again;
         if (i % 4 == 0)
             bits &= UINT64_C(0xffffff0000000000);
-        memcpy(&value, &bits, sizeof value);
+        memcpy(&value, &bits, sizeof(value));
         const char *text = text_of("double", &value);
         again = strtod(text, NULL);
-        if (value == value && memcmp(&value, &again, sizeof value) != 0)
+        if (value == value && memcmp(&value, &again, sizeof(value)) != 0)
             fail_msg("%a is written as %s", value, text);
         if (value != value || value == 0 || value - value != 0)
             continue;
@@ -124,7 +124,7 @@ static void doubles(void **state)
         view_shortest(&binary, &decimal);
         if (decimal.count == 1)
             continue;
-        snprintf(shorter, sizeof shorter, "%.*e", decimal.count - 2, value);
+        snprintf(shorter, sizeof(shorter), "%.*e", decimal.count - 2, value);
         if (strtod(shorter, NULL) == value)
             fail_msg("%s is longer than %s", text, shorter);
     }
@@ -136,10 +136,10 @@ static void floats(void **state)
     for (int i = 0; i < 100000; i++) {
         uint32_t bits = (uint32_t)next_random();
         float value, again;
-        memcpy(&value, &bits, sizeof value);
+        memcpy(&value, &bits, sizeof(value));
         const char *text = text_of("float", &value);
         again = strtof(text, NULL);
-        if (value == value && memcmp(&value, &again, sizeof value) != 0)
+        if (value == value && memcmp(&value, &again, sizeof(value)) != 0)
             fail_msg("%a is written as %s", (double)value, text);
     }
 }
@@ -193,7 +193,7 @@ static void known(void **state)
     uint64_t nan = UINT64_C(0x7ff8000000000000);
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_string_equal(text_of("double", &cases[i].value), cases[i].text);
     assert_string_equal(text_of("double", &nan), "nan");
     assert_string_equal(text_as(VIEW_JSON, "double", &nan), "\"nan\"");

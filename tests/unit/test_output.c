@@ -59,7 +59,7 @@ void view_message(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(said, sizeof said, format, args);
+    vsnprintf(said, sizeof(said), format, args);
     va_end(args);
 }
 
@@ -99,7 +99,7 @@ static void expect_content(const char *path, const char *content, mode_t mode)
     assert_non_null(file);
     assert_int_equal(fstat(fileno(file), &st), 0);
     assert_int_equal(st.st_mode & 07777, mode);
-    assert_int_equal(fread(text, 1, sizeof text - 1, file), strlen(content));
+    assert_int_equal(fread(text, 1, sizeof(text) - 1, file), strlen(content));
     assert_string_equal(text, content);
     fclose(file);
 }

@@ -109,7 +109,7 @@ static void assert_same(const char *name, const struct vs_spec *one, const struc
     vs_runs_start(&left, vs_view_map(a), 0, 5000);
     vs_runs_start(&right, vs_view_map(b), 0, 5000);
     while (vs_runs_next(&right, &expected)) {
-        if (!vs_runs_next(&left, &run) || memcmp(&run, &expected, sizeof run) != 0)
+        if (!vs_runs_next(&left, &run) || memcmp(&run, &expected, sizeof(run)) != 0)
             fail_msg("%s: rank %lld: the runs at %lld differ", name, (long long)rank,
                      (long long)expected.position);
     }
@@ -121,7 +121,7 @@ static void assert_same(const char *name, const struct vs_spec *one, const struc
 static void forms_are_json(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         struct vs_error error = {0};
         struct vs_spec *spec = parse(forms[i].shorthand, &error), *other = NULL;
         char json[1000];
@@ -131,9 +131,9 @@ static void forms_are_json(void **state)
             assert_string_equal(error.pointer, "/view/filetype/psizes/0");
             continue;
         }
-        if (!spec)
+        if (spec == NULL)
             fail_msg("%s: column %d: %s", forms[i].shorthand, error.column, error.reason);
-        snprintf(json, sizeof json,
+        snprintf(json, sizeof(json),
                  "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %lld, \"view\": {%s}}",
                  (long long)forms[i].ranks, forms[i].view);
         if (vs_spec_parse(json, strlen(json), "json", "/", NULL, &other, &error))
@@ -150,7 +150,7 @@ static void forms_are_json(void **state)
 static void printed_forms_are_read_again(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         const struct vs_overrides overrides = {.file = "/f", .defines = defines, .define_count = 2};
         struct vs_error error = {0};
         struct vs_spec *spec = NULL, *again = NULL;
@@ -284,7 +284,7 @@ static void errors_have_places(void **state)
     int wrong = 0;
 
     (void)state;
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         struct vs_error error = {0};
         struct vs_view *view = NULL;
         struct vs_spec *spec = parse(errors[i][0], &error);
@@ -293,8 +293,8 @@ static void errors_have_places(void **state)
         if (spec && vs_spec_ranks(spec) > 1)
             vs_spec_view(spec, 0, 1, &view, &error);
         if (error.code)
-            vs_error_text(&error, text, sizeof text);
-        snprintf(expected, sizeof expected, "--view:%s", errors[i][1]);
+            vs_error_text(&error, text, sizeof(text));
+        snprintf(expected, sizeof(expected), "--view:%s", errors[i][1]);
         if (strcmp(text, expected) != 0) {
             print_message("# %s\n#   says:     %s\n#   expected: %s\n", errors[i][0], text,
                           expected);

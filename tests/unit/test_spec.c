@@ -39,7 +39,7 @@ static void read_line(const char *path, char *text, int size)
 {
     FILE *file = fopen(path, "r");
 
-    if (!file)
+    if (file == NULL)
         fail_msg("no file %s", path);
     assert_non_null(fgets(text, size, file));
     text[strcspn(text, "\n")] = '\0';
