@@ -115,6 +115,13 @@ foreign() {
     tree '*.c' '*.h' | xargs clang-format --dry-run -Werror
 }
 
+@test "sources: written in one dialect" {
+    cd "$top"
+    tree '*.c' '*.h' | xargs python3 tests/layout/dialect.py >"$tmp/other"
+    cat "$tmp/other"
+    [ ! -s "$tmp/other" ]
+}
+
 @test "sources: no file of C and no test is over 600 lines" {
     cd "$top"
     tree '*.c' '*.h' '*.bash' '*.bats' | xargs awk 'FNR == 601 { print FILENAME }' >"$tmp/long"

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One dialect of C: prints each place in the files named that is written in another one.
+
+  sizeof(x), not sizeof x
+  p == NULL, not !p, where p is a name that its file declares as a pointer and as nothing else
+
+What a name is, is told by how declarations look: fields (a->b) are not judged.
+"""
+import re
+import sys
+
+NUMBERS = r"(?:bool|char|short|int|long|unsigned|float|double|size_t|ssize_t|u?int\d+_t)"
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+LITERAL = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
+POINTER = re.compile(r"\w[\w ]*\*+(?:const )?(\w+)\s*(?=[,;=)])")
+NUMBER = re.compile(r"\b%s (\w+)(?=[,;=) ])" % NUMBERS)
+SEVERAL = re.compile(r"\b%s (\w[^;{}]*);" % NUMBERS)
+PARENTHESES = re.compile(r"\([^()]*\)")
+NEGATION = re.compile(r"(?<![!\w])!(\w+)\b(?!\s*(?:->|\.|\[|\(|=))")
+SIZEOF = re.compile(r"\bsizeof\s+(?!\()\S+|\bsizeof\s+\(")
+
+
+def code_of(text):
+    """The text with blanks for what comments and literals hold: places stay where they are."""
+    text = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+    return LITERAL.sub(lambda found: '"' + " " * (len(found.group()) - 2) + '"', text)
+
+
+def numbers(code):
+    """The names that are declared as numbers, or as true or false."""
+    names = set(NUMBER.findall(code))
+    for declared in SEVERAL.findall(code):
+        while PARENTHESES.search(declared):
+            declared = PARENTHESES.sub("", declared)
+        for part in declared.split(","):
+            names.update(re.findall(r"^\s*(\w+)", part))
+    return names
+
+
+def places(code):
+    """Where code is written in another dialect, and what stands there."""
+    pointers = set(POINTER.findall(code)) - numbers(code)
+    for found in SIZEOF.finditer(code):
+        yield found.start(), found.group()
+    for found in NEGATION.finditer(code):
+        if found.group(1) in pointers:
+            yield found.start(), found.group()
+
+
+def main(paths):
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            code = code_of(file.read())
+        for at, what in sorted(places(code)):
+            print(f"{path}:{code.count(chr(10), 0, at) + 1}: {what}")
+
+
+main(sys.argv[1:])
