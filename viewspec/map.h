@@ -29,8 +29,8 @@ extern "C" {
  * the type's description, and every function here takes O(depth * log(width)) steps, however many
  * runs or tiles there are. (vs_map_find has a limit of its own; vs_map_lower_bound takes O(width)
  * steps at a list of different types that overlap.) The nodes of the tree may be shared: a walk
- * over all of it must remember where it was (memo.h), and goes into one part of a node otherwise. A
- * map is immutable: any number of threads may use one at once.
+ * over all of it must remember where it was, and goes into one part of a node otherwise. A map is
+ * immutable: any number of threads may use one at once.
  */
 struct vs_map;
 
