@@ -33,7 +33,7 @@ static bool visit_descriptor(void *data, const char *name)
         return true;
     snprintf(path, sizeof(path), "fdinfo/%s", name);
     if (umount_process_file(search->pid, path, text, sizeof(text)) < 0)
-        return true;
+        *text = '\0';
     field = strstr(text, field);
     if (field == NULL)
         search->serves = PERHAPS;

@@ -381,3 +381,19 @@ has_copy() {
 in_namespace() {
     [ -n "$(marked sleep)" ]
 }
+
+@test "mpiio-umount: finds the daemon also where the kernel does not say whose connection is whose" {
+    local pid info state
+    scatter_spec
+    for state in answers stopped; do
+        mount_spec s.json
+        pid=$(daemon_pid)
+        info=$(find "/proc/$pid/fd" -lname /dev/fuse -printf '/proc/%P\n')
+        info=/proc/$pid/fdinfo/${info##*/}
+        [ "$state" = answers ] || kill -STOP "$pid"
+        as_root strace -f -o strace.log -P "$info" -e inject=openat:error=EACCES \
+            "$(type -P mpiio-umount)" -f "$mnt" 3>&-
+        grep -q 'EACCES.*INJECTED' strace.log
+        [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+    done
+}
