@@ -30,7 +30,7 @@ enum vs_basic_kind {
 struct vs_basic {
     const char *name; /* lower case, without MPI_ */
     enum vs_basic_kind kind;
-    uint8_t size;     /* native bytes, x86-64 Linux C ABI */
+    uint8_t size;     /* native bytes, as the C compiler of a 64-bit Linux has them */
     uint8_t external; /* bytes in external32 */
     uint8_t align;    /* native alignment: what a struct is padded to */
     uint8_t parts;    /* numbers in it: 2 for the complex types */

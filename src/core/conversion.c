@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "binary64.h"
 #include "datarep.h"
 #include "extended.h"
 #include "swap.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native is x86-64's representation");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native is little-endian");
 
 bool mpiio_narrow_parse(const char *text, enum mpiio_narrow *narrow)
 {
@@ -35,6 +36,10 @@ static void find_external32(struct mpiio_conversion *conversion, const struct vs
     if (basic->extended != 0) {
         conversion->read = mpiio_binary128_to_extended;
         conversion->write = mpiio_extended_to_binary128;
+    } else if (basic->kind == VS_FLOAT && basic->external == 2 * basic->size) {
+        /* A long double that is a double. */
+        conversion->read = mpiio_binary128_to_binary64;
+        conversion->write = mpiio_binary64_to_binary128;
     } else if (basic->external == basic->size) {
         find_swap(conversion, (size_t)basic->size / basic->parts);
     } else if (basic->external * 2 == basic->size) {

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Where long double is a double: external32's binary128 and back, as the compiler converts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "binary64.h"
+#include "conversion.h"
+
+__extension__ typedef __float128 quad;
+
+static uint64_t random_bits(void)
+{
+    return (uint64_t)rand() << 42 ^ (uint64_t)rand() << 21 ^ (uint64_t)rand();
+}
+
+static void to_big_endian(const quad *value, unsigned char bytes[16])
+{
+    for (int i = 0; i < 16; i++)
+        bytes[i] = ((const unsigned char *)value)[15 - i];
+}
+
+static void narrows_to(quad wide, double want)
+{
+    unsigned char bytes[16];
+    double got;
+
+    to_big_endian(&wide, bytes);
+    assert_true(mpiio_binary128_to_binary64(&got, bytes, 1));
+    assert_memory_equal(&got, &want, sizeof(got));
+}
+
+static void widens_to(double value, quad want)
+{
+    unsigned char bytes[16], got[16];
+
+    to_big_endian(&want, bytes);
+    assert_true(mpiio_binary64_to_binary128(got, &value, 1));
+    assert_memory_equal(got, bytes, sizeof(got));
+}
+
+static void ends_of_the_range(void **state)
+{
+    const double values[] = {0.0,       -0.0,         1.0,
+                             0x1p-1074, -0x1.8p-1073, 0x1p-1022,
+                             INFINITY,  -INFINITY,    0x1.fffffffffffffp1023};
+    const quad one = 1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        widens_to(values[i], values[i]);
+        narrows_to(values[i], values[i]);
+    }
+    narrows_to(one * 0x1p-1074 / 2, 0.0); /* half: to even */
+    narrows_to(one * 0x1p-1074 / 2 * 1.0000001, 0x1p-1074);
+    narrows_to(one * 0x1p-1074 / 4 * 1.9999999, 0.0);
+    narrows_to(-one * 0x1p-1074 * 1.5, -0x1p-1073); /* half above an odd one */
+    narrows_to(one * 0x1p1023 * 2, INFINITY);
+    narrows_to(one * 0x1.fffffffffffffp1023 + one * 0x1p970, INFINITY);
+    narrows_to(one * 0x1.fffffffffffffp1023 + one * 0x1p969, 0x1.fffffffffffffp1023);
+    narrows_to(one * 0x1p-1022 - one * 0x1p-1074 / 2, 0x1p-1022); /* a denormal: to a normal */
+}
+
+/* NaNs keep their sort, and as much of the payload as there is room for. */
+static void nans(void **state)
+{
+    const uint64_t values[] = {UINT64_C(0x7ff8000000000001), UINT64_C(0xfff0000000000001),
+                               UINT64_C(0x7ff4000000000000), UINT64_C(0xffffffffffffffff)};
+    unsigned char small[16] = {0x7f, 0xff, [15] = 1}, bytes[16];
+    uint64_t got;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        mpiio_binary64_to_binary128(bytes, &values[i], 1);
+        mpiio_binary128_to_binary64(&got, bytes, 1);
+        assert_true(got == values[i]);
+    }
+    mpiio_binary128_to_binary64(&got, small, 1);
+    assert_true(got == UINT64_C(0x7ff0000000000001));
+}
+
+static void as_the_compiler(void **state)
+{
+    (void)state;
+    srand(1);
+    for (int i = 0; i < 300000; i++) {
+        uint64_t bits = random_bits(), high, low = random_bits();
+        double value;
+        quad wide;
+
+        memcpy(&value, &bits, sizeof(value));
+        if (isnan(value))
+            continue;
+        widens_to(value, value);
+        /* About where binary64 has numbers, and ties of its own. */
+        high = (random_bits() & UINT64_C(0x8000ffffffffffff)) |
+               (uint64_t)(16383 - 1090 + rand() % 2120) << 48;
+        if (i % 2 == 0)
+            low &= UINT64_C(0xf800000000000000);
+        if (i % 4 == 0)
+            high &= UINT64_C(0xffffffffff000000);
+        memcpy(&wide, (uint64_t[]){low, high}, sizeof(wide));
+        narrows_to(wide, (double)wide);
+    }
+}
+
+/* Whatever long double is here, external32 has it in 16 bytes. */
+static void chosen_by_size(void **state)
+{
+    struct vs_basic basic = *vs_basic_find("c_long_double_complex");
+    const struct vs_view_facts facts = {.datarep = VS_EXTERNAL32};
+    const double pair[2] = {1.5, -2};
+    struct mpiio_conversion conversion;
+    unsigned char file[32], native[16];
+
+    (void)state;
+    basic.size = 16;
+    basic.extended = 0;
+    assert_int_equal(mpiio_conversion_find(&basic, &facts, MPIIO_NARROW_REFUSE, &conversion), 0);
+    assert_int_equal(conversion.file, 32);
+    assert_int_equal(mpiio_to_file(&conversion, file, pair, 1), 0);
+    assert_memory_equal(file, "\x3f\xff\x80\0", 4);
+    assert_memory_equal(file + 16, "\xc0\0\0\0", 4);
+    assert_int_equal(mpiio_to_native(&conversion, native, file, 1), 0);
+    assert_memory_equal(native, pair, sizeof(pair));
+    /* binary128: its bytes in the other order. */
+    basic.size = 32;
+    assert_int_equal(mpiio_conversion_find(&basic, &facts, MPIIO_NARROW_REFUSE, &conversion), 0);
+    assert_true(conversion.bytewise);
+    assert_int_equal(conversion.unit, 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(nans),
+        cmocka_unit_test(as_the_compiler),
+        cmocka_unit_test(chosen_by_size),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
