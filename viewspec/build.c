@@ -336,6 +336,15 @@ static void check_grid(const struct site *site, int64_t n, const int64_t *psizes
                       (long long)processes, (long long)ranks);
 }
 
+/* Of elements that are the same for all ranks, and have their data inside; else NULL. */
+static struct vs_dealing *dealing_of(const struct vs_builder *b, int64_t n,
+                                     const struct vs_type *old)
+{
+    int64_t extent = failed(b) || b->scope->uses_rank ? 0 : vs_type_extent(b->arena, old);
+    bool inside = extent > 0 && old->node && old->node->lo >= 0 && old->node->hi <= extent;
+    return inside ? vs_dealing_new(b->arena, n, extent) : NULL;
+}
+
 static struct vs_type make_darray(const struct site *site)
 {
     struct vs_builder *b = site->b;
@@ -351,16 +360,23 @@ static struct vs_type make_darray(const struct site *site)
     if (!failed(b))
         check_grid(site, n, psizes);
     /* The grid of processes is row-major whatever the order of the array (MPI 3.1, 4.1.4). */
-    int64_t rank = b->scope->rank;
+    struct vs_dealing *dealing = dealing_of(b, n, &old);
+    int64_t rank = b->scope->rank, weight = 1;
     for (int64_t d = n - 1; d >= 0 && !failed(b); d--) {
-        *part_at(parts, n, d, fortran) =
-            distribute(site, (size_t)d, gsizes[d], rank % psizes[d], psizes[d]);
+        struct vs_part *part = part_at(parts, n, d, fortran);
+        *part = distribute(site, (size_t)d, gsizes[d], rank % psizes[d], psizes[d]);
+        if (dealing)
+            dealing->deals[part - parts] =
+                (struct vs_deal){gsizes[d], part->length, psizes[d], weight};
         rank /= psizes[d];
+        weight *= psizes[d];
     }
     if (failed(b))
         return old;
     b->scope->uses_rank |= b->scope->ranks > 1;
-    return part_of_array(site, n, gsizes, fortran, parts, &old);
+    struct vs_type type = part_of_array(site, n, gsizes, fortran, parts, &old);
+    type.dealing = dealing;
+    return type;
 }
 
 static struct vs_type make_resized(const struct site *site)
@@ -380,11 +396,16 @@ static struct vs_type deal(const struct site *site, int64_t size, int64_t length
 {
     struct vs_builder *b = site->b;
     struct vs_type old = old_type(site);
+    struct vs_dealing *dealing = dealing_of(b, 1, &old);
     if (failed(b))
         return old;
     b->scope->uses_rank |= b->scope->ranks > 1;
     struct vs_part part = vs_part_cyclic(b->arena, size, length, b->scope->rank, b->scope->ranks);
-    return vs_type_array(b->arena, 1, &part, &old);
+    struct vs_type type = vs_type_array(b->arena, 1, &part, &old);
+    if (dealing)
+        dealing->deals[0] = (struct vs_deal){size, length, b->scope->ranks, 1};
+    type.dealing = dealing;
+    return type;
 }
 
 static struct vs_type make_scatter(const struct site *site)

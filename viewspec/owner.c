@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "compile.h"
 #include "element.h"
 
 static int give_up(int64_t rank, struct vs_error *error)
@@ -41,6 +42,14 @@ static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_o
 int vs_owner_next(const struct vs_owner_query *query, int64_t from, int64_t to,
                   struct vs_owner *owner, struct vs_error *error)
 {
+    int64_t only;
+
+    if (vs_spec_dealt_to(query->spec, query->index, query->displacement, &only)) {
+        if (only < from || only >= to)
+            return 0;
+        from = only;
+        to = only + 1;
+    }
     if (vs_spec_view_is_common(query->spec, query->index) && from + 1 < to)
         to = from + 1;
     for (int64_t rank = from; rank < to; rank++) {

@@ -24,7 +24,9 @@ struct vs_owner {
  * Finds the lowest rank in [from, to) whose slice holds the byte. Returns 1, with owner filled; 0
  * where there is none; or a negative errno, with error filled: what vs_spec_view says of a rank,
  * or -E2BIG where the rank's slice overlaps itself so much that the search gives up. One rank's
- * view is compiled after the other; a view that is common to all ranks only once.
+ * view is compiled after the other; a view that is common to all ranks only once, and of views
+ * that differ by what a darray, scatter, hpf_block or hpf_cyclic deals alone, that of the rank that
+ * the byte is dealt to.
  */
 int vs_owner_next(const struct vs_owner_query *query, int64_t from, int64_t to,
                   struct vs_owner *owner, struct vs_error *error);

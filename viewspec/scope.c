@@ -24,7 +24,7 @@ static int look_up(void *context, const char *name, int64_t *value)
     }
     if (strcmp(name, "rank") == 0) {
         *value = scope->rank;
-        scope->uses_rank = true;
+        scope->uses_rank = scope->names_rank = true;
         return scope->rank < 0 ? -ENOENT : 0;
     }
     const json_t *found = json_object_get(scope->indexes, name);
@@ -33,6 +33,7 @@ static int look_up(void *context, const char *name, int64_t *value)
         return -ENOENT;
     *value = scope->values[index];
     scope->uses_rank |= scope->states[index] == VS_RANK_DEPENDENT;
+    scope->names_rank |= scope->states[index] == VS_RANK_DEPENDENT;
     return 0;
 }
 
@@ -111,4 +112,16 @@ bool vs_scope_name_ok(const char *name)
         if (!isalnum((unsigned char)*name) && *name != '_')
             return false;
     return true;
+}
+
+bool vs_scope_view_name_ok(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_-.";
+    size_t length = strlen(name);
+    if (!length || length > 255 || name[0] == '.' || strspn(name, letters) != length)
+        return false;
+    bool rank_form =
+        strncmp(name, "rank", 4) == 0 && name[4] && strspn(name + 4, "0123456789") == length - 4;
+    return strcmp(name, "self") != 0 && !rank_form;
 }

@@ -33,10 +33,11 @@ struct vs_scope {
     json_t *indexes; /* name -> number of its binding; borrowed */
     int64_t *values;
     enum vs_binding_state *states;
-    int64_t ranks;  /* 0: not known yet */
-    int64_t rank;   /* -1: none */
-    bool uses_rank; /* set where a value depended on the rank */
-    int64_t work;   /* values evaluated and types built, long expressions several times */
+    int64_t ranks;   /* 0: not known yet */
+    int64_t rank;    /* -1: none */
+    bool uses_rank;  /* set where a value depended on the rank */
+    bool names_rank; /* set where that was said by its name */
+    int64_t work;    /* values evaluated and types built, long expressions several times */
     struct vs_error *error;
 };
 
@@ -56,6 +57,9 @@ int vs_scope_integer(struct vs_scope *scope, const struct vs_text *text,
 
 /* Whether name can be bound: a C identifier that is not rank, ranks, min or max. */
 bool vs_scope_name_ok(const char *name);
+
+/* Whether a view can have the name: it will be a folder's beside files named rankN and self. */
+bool vs_scope_view_name_ok(const char *name);
 
 /* "an object", "a string", ...: what value is, for messages. */
 const char *vs_kind_name(const json_t *value);

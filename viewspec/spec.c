@@ -19,6 +19,7 @@ struct named_view {
     struct vs_place *place;
     struct vs_view *common;  /* where it is the same for every rank */
     struct vs_types *shared; /* where at least the types are */
+    struct vs_view *dealt;   /* rank 0's, where all differ by what is dealt to them alone */
 };
 
 struct vs_spec {
@@ -186,18 +187,6 @@ static int read_ranks(struct vs_spec *spec, const struct vs_overrides *overrides
     return vs_scope_settle(&spec->scope, false);
 }
 
-static bool view_name_ok(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_-.";
-    size_t length = strlen(name);
-    if (!length || length > 255 || name[0] == '.' || strspn(name, letters) != length)
-        return false;
-    bool rank_form =
-        strncmp(name, "rank", 4) == 0 && name[4] && strspn(name + 4, "0123456789") == length - 4;
-    return strcmp(name, "self") != 0 && !rank_form;
-}
-
 static int list_views(struct vs_spec *spec, struct vs_error *error)
 {
     json_t *one = json_object_get(spec->root, "view");
@@ -228,7 +217,7 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
     {
         places[i] = (struct vs_place){.up = &places[count], .key = name};
         spec->views[i] = (struct named_view){.name = name, .json = value, .place = &places[i]};
-        if (!view_name_ok(name))
+        if (!vs_scope_view_name_ok(name))
             return vs_fail(error, &spec->text, &places[i], true,
                            "a view's name is letters, digits, _, - and ., begins with no ., and "
                            "is neither self nor of the form rankN");
@@ -362,11 +351,14 @@ static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *sc
     struct named_view *view = &spec->views[index];
     struct vs_view *first = NULL;
     struct vs_source source = source_of(spec, index, scope);
-    scope->uses_rank = false;
+    scope->uses_rank = scope->names_rank = false;
     scope->work = VIEW_WORK + (int64_t)scope->count;
     int result = vs_view_compile(&source, &first, &view->shared);
-    if (!scope->uses_rank && !json_object_get(view->json, "per_rank"))
+    bool alike = first && !json_object_get(view->json, "per_rank");
+    if (alike && !scope->uses_rank)
         view->common = first;
+    else if (alike && !scope->names_rank && vs_view_dealing(first))
+        view->dealt = first;
     else
         vs_view_unref(first);
     return result;
@@ -481,6 +473,7 @@ void vs_spec_free(struct vs_spec *spec)
         return;
     for (size_t i = 0; i < spec->view_count; i++) {
         vs_view_unref(spec->views[i].common);
+        vs_view_unref(spec->views[i].dealt);
         vs_types_unref(spec->views[i].shared);
     }
     vs_representations_free(spec->representations);
@@ -575,6 +568,16 @@ char *vs_spec_resolved(const struct vs_spec *spec, bool with_file)
 bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)
 {
     return spec->views[index].common != NULL;
+}
+
+bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement, int64_t *rank)
+{
+    const struct vs_view *view = spec->views[index].dealt;
+    if (!view)
+        return false;
+    displacement -= vs_map_facts(vs_view_map(view))->displacement;
+    *rank = displacement < 0 ? -1 : vs_dealing_rank(vs_view_dealing(view), displacement);
+    return true;
 }
 
 int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,

@@ -25,6 +25,7 @@ struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype)
     unit.node = vs_node_unit(arena, etype->node);
     unit.elements = (struct vs_repeat){0};
     unit.array = NULL;
+    unit.dealing = NULL;
     return unit;
 }
 
@@ -149,6 +150,7 @@ struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t exten
     type.bounded = true;
     type.empty = false;
     type.array = NULL;
+    type.dealing = NULL;
     return type;
 }
 

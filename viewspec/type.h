@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "basic.h"
+#include "dealing.h"
 #include "node.h"
 #include "record.h"
 #include "representation.h"
@@ -17,14 +18,15 @@
  * sizes are bytes in the file's representation. Passed by value; the loops live in an arena.
  */
 struct vs_type {
-    const struct vs_node *node;   /* NULL: no data */
-    int64_t lb, ub;               /* MPI 3.1, 4.1.7; extent = ub - lb */
-    bool bounded;                 /* lb and ub come from markers (resized, subarray, darray) */
-    bool empty;                   /* an empty typemap: neither data nor markers, no bounds */
-    int align;                    /* strictest alignment of its basic types */
-    struct vs_repeat elements;    /* its basic types; none where it is made of etypes */
-    bool identical;               /* the file's bytes are the native ones */
-    const struct vs_array *array; /* that the type is a part of, just so; NULL: it is not */
+    const struct vs_node *node;       /* NULL: no data */
+    int64_t lb, ub;                   /* MPI 3.1, 4.1.7; extent = ub - lb */
+    bool bounded;                     /* lb and ub come from markers (resized, subarray, darray) */
+    bool empty;                       /* an empty typemap: neither data nor markers, no bounds */
+    int align;                        /* strictest alignment of its basic types */
+    struct vs_repeat elements;        /* its basic types; none where it is made of etypes */
+    bool identical;                   /* the file's bytes are the native ones */
+    const struct vs_array *array;     /* that the type is a part of, just so; NULL: it is not */
+    const struct vs_dealing *dealing; /* by which it is the rank's, just so; NULL: by none */
 };
 
 /* extent of type; overflow is noted in arena. */

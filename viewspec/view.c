@@ -73,6 +73,11 @@ const struct vs_repeat *vs_view_elements(const struct vs_view *view)
     return &view->types->etype.elements;
 }
 
+const struct vs_dealing *vs_view_dealing(const struct vs_view *view)
+{
+    return view->types->filetype.dealing;
+}
+
 /* A member of the view for the scope's rank: per_rank's entry goes before the common one. */
 struct member {
     json_t *value;         /* NULL: neither has it */

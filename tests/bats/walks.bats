@@ -141,3 +141,30 @@ END
     [ "$(getfattr --only-values -n user.mpiio.view "$mnt/contiguous-0-0/rank1")" = contiguous-0-0 ]
     mpiio-umount "$mnt"
 }
+
+@test "walks: whose a byte is, of as many ranks as there can be" {
+    run -0 mpiio-view owner ranks-scatter.json 12345
+    [ "$output" = $'-\t3086\t1' ]
+    run -0 mpiio-view owner -f nothing ranks-scatter.json 8589934592
+    [ "$output" = $'-\t1\t4' ]
+    run -0 mpiio-view owner ranks-cyclic.json 12345
+    [ "$output" = $'-\t3086\t1' ]
+}
+
+@test "walks: who owns what is dealt, by the slices' own maps" {
+    local view ranks byte expected
+    for view in 'scatter 3 of short at 5:4' 'hpf_block 7 of int:3' 'hpf_cyclic 11 by 2 of 3 byte at 2:4' \
+        'darray 5x6 cyclic(2),block of short on 2x2:4' 'scatter 2 of int every 4:3' \
+        'darray 4x5 block,cyclic of byte on 3x2 order Fortran at 1:6'; do
+        ranks=${view##*:}
+        for byte in 0 1 2 5 13 17 29 44 60; do
+            expected=$(for ((r = 0; r < ranks; r++)); do
+                mpiio-view map --view "${view%:*}" -f nothing -n "$ranks" -r "$r" --length 120 2>/dev/null |
+                    awk -v r="$r" -v byte="$byte" \
+                        '$2 <= byte && byte < $2 + $3 { print "-\t" r "\t" $1 + byte - $2; exit }'
+            done)
+            run -0 --separate-stderr mpiio-view owner --view "${view%:*}" -f nothing -n "$ranks" "$byte"
+            [ "$output" = "$expected" ]
+        done
+    done
+}
