@@ -336,11 +336,12 @@ static void check_grid(const struct site *site, int64_t n, const int64_t *psizes
                       (long long)processes, (long long)ranks);
 }
 
-/* Of elements that are the same for all ranks, and have their data inside; else NULL. */
+/* Rank 0's: of elements that are the same for all ranks, and have their data inside; else NULL. */
 static struct vs_dealing *dealing_of(const struct vs_builder *b, int64_t n,
                                      const struct vs_type *old)
 {
-    int64_t extent = failed(b) || b->scope->uses_rank ? 0 : vs_type_extent(b->arena, old);
+    int64_t extent =
+        failed(b) || b->scope->rank || b->scope->uses_rank ? 0 : vs_type_extent(b->arena, old);
     bool inside = extent > 0 && old->node && old->node->lo >= 0 && old->node->hi <= extent;
     return inside ? vs_dealing_new(b->arena, n, extent) : NULL;
 }

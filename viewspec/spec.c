@@ -573,7 +573,7 @@ bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)
 bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement, int64_t *rank)
 {
     const struct vs_view *view = spec->views[index].dealt;
-    if (!view)
+    if (view == NULL)
         return false;
     displacement -= vs_map_facts(vs_view_map(view))->displacement;
     *rank = displacement < 0 ? -1 : vs_dealing_rank(vs_view_dealing(view), displacement);

@@ -2,17 +2,21 @@
 /*
  * libFuzzer harness: any text is either refused with a place and a reason, or gives views whose
  * maps are sound: positions and displacements are each other's inverse, runs are where the map
- * says, and sizes grow with the file.
+ * says, sizes grow with the file, owners own, and what a cover counts adds up.
  *
  * With FUZZ_SHORTHAND the text is a view in shorthand, and what it resolves to is a spec.
  *
  * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cover.h"
 #include "element.h"
+#include "npy.h"
+#include "owner.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -32,10 +36,13 @@ static void check_position(const struct vs_map *map, int64_t position)
         return;
     }
     CHECK(displacement >= facts->displacement);
-    int64_t found = vs_map_find(map, displacement);
+    int64_t steps = 2000, found = vs_map_find_within(map, displacement, &steps);
     int64_t bound = vs_map_lower_bound(map, displacement);
-    CHECK(found >= 0 && found <= position && bound <= position);
-    CHECK(vs_map_displacement(map, found) == displacement);
+    CHECK(bound <= position);
+    if (found == VS_FIND_GAVE_UP && !facts->disjoint)
+        found = bound;
+    else
+        CHECK(found >= 0 && found <= position && vs_map_displacement(map, found) == displacement);
     CHECK(vs_map_displacement(map, bound) >= displacement);
     if (facts->disjoint)
         CHECK(found == position);
@@ -111,6 +118,46 @@ static void check_view(const struct vs_view *view)
     }
 }
 
+/* The first byte of a rank's slice is found among the rank's. */
+static void check_owner(const struct vs_spec *spec, size_t index, int64_t rank,
+                        const struct vs_view *view)
+{
+    struct vs_owner_query query = {.spec = spec, .index = index, .file_size = -1};
+    struct vs_error error = {0};
+    struct vs_owner owner;
+
+    query.displacement = vs_map_displacement(vs_view_map(view), 0);
+    if (query.displacement < 0)
+        return;
+    int rc = vs_owner_next(&query, rank, rank + 1, &owner, &error);
+    CHECK(rc == -E2BIG || (rc == 1 && owner.rank == rank && owner.offset == 0));
+}
+
+/* A header for the whole slice of a file is one that it takes back. */
+static void check_npy(struct vs_view *view)
+{
+    struct vs_npy *npy = NULL;
+    int64_t size = vs_view_slice_size(view, INT64_C(1) << 20);
+
+    CHECK(vs_npy_new(view, &npy) == 0);
+    char *header = malloc((size_t)vs_npy_length(npy));
+    CHECK(header && size >= 0);
+    vs_npy_header(npy, size, header);
+    int64_t told = vs_npy_size(npy, header);
+    CHECK(told >= 0 && told <= size);
+    free(header);
+    vs_npy_free(npy);
+}
+
+static void check_cover(struct vs_cover *cover)
+{
+    struct vs_cover_result result;
+
+    if (vs_cover_compute(cover, 20000, &result) == 0)
+        CHECK(result.once >= 0 && result.many >= 0 && result.none >= 0 &&
+              result.once + result.many + result.none == result.period);
+}
+
 #ifdef FUZZ_SHORTHAND
 static int parse(const uint8_t *data, size_t size, struct vs_spec **spec, struct vs_error *error)
 {
@@ -162,6 +209,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t v = 0; v < vs_spec_view_count(spec); v++) {
         int64_t ranks = vs_spec_ranks(spec);
         const int64_t tried[] = {0, 1, ranks / 2, ranks - 1};
+        struct vs_cover *cover = vs_cover_new();
+        CHECK(cover);
         for (int i = 0; i < 4; i++) {
             struct vs_error problem = {0};
             struct vs_view *view = NULL;
@@ -169,10 +218,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 continue;
             rc = vs_spec_view(spec, v, tried[i], &view, &problem);
             CHECK(rc ? problem.code == rc && problem.reason[0] : view != NULL);
-            if (!rc)
+            if (!rc) {
                 check_view(view);
+                check_npy(view);
+                check_owner(spec, v, tried[i], view);
+                CHECK(vs_cover_add(cover, vs_view_map(view), 1) == 0);
+            }
             vs_view_unref(view);
         }
+        check_cover(cover);
+        vs_cover_free(cover);
     }
     char *text = vs_spec_resolved(spec, true);
     check_resolved(text);

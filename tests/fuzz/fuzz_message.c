@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer harness: whatever comes from the other end of a channel is a message of this version
+ * or refused, and what a message says is in its bounds. The input is a list of messages: two bytes
+ * with a length, the lower one first, then as many bytes.
+ *
+ * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "message.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            abort();                                                                               \
+    } while (0)
+
+/* Entries of a list that are received: more do not come in an input. */
+#define MOST 65536
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Sends what the socket has room for. */
+static void send_all(int fd, const uint8_t *data, size_t size)
+{
+    while (size >= 2) {
+        size_t length = data[0] | (size_t)data[1] << 8;
+
+        data += 2;
+        size -= 2;
+        if (length > size)
+            length = size;
+        if (length > 0 && send(fd, data, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+            return;
+        data += length;
+        size -= length;
+    }
+}
+
+static void check_hints(const struct mpiio_hints *hints)
+{
+    CHECK(hints->count <= MPIIO_HINTS_MAX);
+    for (uint32_t i = 0; i < hints->count; i++)
+        CHECK(strlen(hints->hint[i].key) < MPIIO_TEXT_MAX &&
+              strlen(hints->hint[i].value) < MPIIO_TEXT_MAX);
+}
+
+static int take_blocks(struct mpiio_channel *channel, uint32_t count)
+{
+    struct mpiio_run_block *blocks = count <= MOST ? calloc(count + 1, sizeof(*blocks)) : NULL;
+    int rc;
+
+    if (blocks == NULL)
+        return -E2BIG;
+    rc = mpiio_channel_receive_blocks(channel, blocks, count);
+    for (uint32_t i = 0; rc == 0 && i < count; i++)
+        CHECK(blocks[i].block >= 0);
+    free(blocks);
+    return rc;
+}
+
+static int take_errors(struct mpiio_channel *channel, uint32_t count)
+{
+    int32_t *errors = count <= MOST ? calloc(count + 1, sizeof(*errors)) : NULL;
+    int rc;
+
+    if (errors == NULL)
+        return -E2BIG;
+    rc = mpiio_channel_receive_errors(channel, errors, count);
+    for (uint32_t i = 0; rc == 0 && i < count; i++)
+        CHECK(errors[i] <= 0);
+    free(errors);
+    return rc;
+}
+
+static int check_message(struct mpiio_channel *channel, const struct mpiio_message *message)
+{
+    switch (message->type) {
+    case MPIIO_MESSAGE_HELLO:
+        CHECK(strlen(message->hello.path) < MPIIO_TEXT_MAX);
+        CHECK(strlen(message->hello.address) < MPIIO_TEXT_MAX);
+        check_hints(&message->hello.hints);
+        if (message->hello.memory >= 0)
+            close(message->hello.memory);
+        return 0;
+    case MPIIO_MESSAGE_PEERS:
+        CHECK(strlen(message->peers) < MPIIO_TEXT_MAX);
+        return 0;
+    case MPIIO_MESSAGE_FAILED:
+        CHECK(strlen(message->failed.text) < MPIIO_TEXT_MAX);
+        return 0;
+    case MPIIO_MESSAGE_START:
+        check_hints(&message->start);
+        return 0;
+    case MPIIO_MESSAGE_RUN:
+        return take_blocks(channel, message->run.count);
+    case MPIIO_MESSAGE_RESULT:
+        return take_errors(channel, message->result.count);
+    default:
+        return 0;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct mpiio_channel *channel;
+    struct mpiio_message message;
+    int ends[2], rc;
+
+    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    CHECK(mpiio_channel_new(ends[0], &channel) == 0);
+    send_all(ends[1], data, size);
+    close(ends[1]);
+    while ((rc = mpiio_channel_receive(channel, &message)) == 0)
+        if (check_message(channel, &message) != 0)
+            break;
+    CHECK(rc <= 0);
+    mpiio_channel_free(channel);
+    return 0;
+}

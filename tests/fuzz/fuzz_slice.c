@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer harness: a random spec against the naive model of the property test (tests/mpi): what
+ * is legal, where each byte lies, and slices in all representations, read and written at random
+ * places. The numbers that make the spec come from the input, so that the fuzzer chooses it; all
+ * others, and where the input ends, come from a generator.
+ *
+ * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../mpi/prop_oracle.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const uint8_t *input;
+static size_t left;
+
+/* In place of the property test's. Bounds are small: a byte each, in all places that are used. */
+uint64_t tt_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    if (left == 0)
+        return *state >> 17;
+    left--;
+    return *input++ * UINT64_C(0x0101010101);
+}
+
+/* There is no MPI here. */
+void prop_check_mpi(struct prop_state *state, struct tt_model *model, const struct vs_map *map,
+                    uint64_t *random)
+{
+    (void)state;
+    (void)model;
+    (void)map;
+    (void)random;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct prop_state state = {0};
+    struct tt_spec spec = {0};
+    uint64_t seed = size;
+
+    input = data;
+    left = size;
+    tt_random_spec(&seed, &spec);
+    left = 0;
+    if (prop_fits(&spec, seed))
+        prop_check_spec(&state, &spec, seed);
+    if (state.failed) {
+        tt_print_spec(stderr, &spec);
+        fprintf(stderr, "%s: %s\n", prop_group_names[state.group], state.problem);
+        abort();
+    }
+    tt_free(&spec.pool);
+    return 0;
+}
