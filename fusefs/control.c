@@ -13,12 +13,15 @@
 #include <unistd.h>
 
 #include "../src/core/thread.h"
+#include "forced.h"
 #include "session.h"
 
 extern char **environ;
 
 /* For all nodes to store what they hold and to unmount, in ms: as long as it takes. */
 #define UNMOUNT_TIMEOUT (24 * 3600 * 1000)
+/* By force: so much longer than another node may take to store, in ms. */
+#define FORCED_MARGIN 5000
 /* How often a mount that is in use is tried, 20 ms apart. */
 #define BUSY_TRIES 100
 
@@ -42,6 +45,44 @@ static void *work(void *data)
     }
     pthread_mutex_unlock(&control->lock);
     return NULL;
+}
+
+/* A job with a thread of its own. */
+struct apart {
+    struct fs_control *control;
+    struct fs_job job;
+};
+
+static void *work_apart(void *data)
+{
+    struct apart *apart = data;
+    struct fs_control *control = apart->control;
+
+    apart->job.run(control->session, &apart->job);
+    free(apart);
+    pthread_mutex_lock(&control->lock);
+    control->apart--;
+    pthread_cond_broadcast(&control->wake);
+    pthread_mutex_unlock(&control->lock);
+    return NULL;
+}
+
+/* Lock held. False where there is no memory, or no thread: the job is to wait for its turn. */
+static bool start_apart(struct fs_control *control, const struct fs_job *job)
+{
+    struct apart *apart = malloc(sizeof(*apart));
+    pthread_t thread;
+
+    if (apart == NULL)
+        return false;
+    *apart = (struct apart){control, *job};
+    if (mpiio_thread_start(&thread, work_apart, apart) != 0) {
+        free(apart);
+        return false;
+    }
+    pthread_detach(thread);
+    control->apart++;
+    return true;
 }
 
 void fs_control_init(struct fs_control *control, struct fs_session *session)
@@ -73,7 +114,9 @@ void fs_control_stop(struct fs_control *control)
         return;
     pthread_mutex_lock(&control->lock);
     control->stop = true;
-    pthread_cond_signal(&control->wake);
+    pthread_cond_broadcast(&control->wake);
+    while (control->apart > 0)
+        pthread_cond_wait(&control->wake, &control->lock);
     pthread_mutex_unlock(&control->lock);
     pthread_join(control->thread, NULL);
     control->started = false;
@@ -88,7 +131,7 @@ static bool is_due(const struct fs_control *control, const struct fs_job *job)
 int fs_control_run(struct fs_control *control, const struct fs_job *wanted)
 {
     struct fs_job *job = calloc(1, sizeof(*job));
-    bool stopped, due;
+    bool stopped, due, apart;
 
     if (job == NULL)
         return -ENOMEM;
@@ -96,18 +139,19 @@ int fs_control_run(struct fs_control *control, const struct fs_job *wanted)
     pthread_mutex_lock(&control->lock);
     stopped = control->stop;
     due = is_due(control, job);
-    if (!stopped && !due) {
+    apart = !stopped && !due && job->apart && start_apart(control, job);
+    if (!stopped && !due && !apart) {
         if (control->first == NULL)
             control->first = job;
         else
             control->last->next = job;
         control->last = job;
-        pthread_cond_signal(&control->wake);
+        pthread_cond_broadcast(&control->wake);
     }
     pthread_mutex_unlock(&control->lock);
     if (due)
         job->meanwhile(control->session, job);
-    if (stopped || due)
+    if (stopped || due || apart)
         free(job);
     return stopped && !due ? -ENOTCONN : 0;
 }
@@ -136,7 +180,9 @@ void fs_control_call(struct fs_control *control, enum fs_call call)
     struct fs_job *job, *next;
 
     pthread_mutex_lock(&control->lock);
-    control->call = call;
+    control->calls += call != FS_CALL_NONE ? 1 : -1;
+    if (call > control->call || control->calls == 0)
+        control->call = call;
     job = take_due(control);
     pthread_mutex_unlock(&control->lock);
     for (; job != NULL; job = next) {
@@ -244,7 +290,7 @@ static void set_unmounts(struct fs_control *control, bool unmounts)
 static void unmount_node(struct fs_session *session, struct fs_job *job)
 {
     char text[512];
-    int failed = fs_sync_all(session);
+    int failed = job->value ? fs_forced_sync(session) : fs_sync_all(session);
 
     set_unmounts(&session->control, true);
     if (failed == 0 || job->value)
@@ -278,6 +324,7 @@ void fs_control_on_unmount(void *data, bool force)
     int failed = fs_control_run(&session->control, &(struct fs_job){.run = unmount_node,
                                                                     .meanwhile = say_last,
                                                                     .during = FS_CALL_UNMOUNT,
+                                                                    .apart = force,
                                                                     .value = force});
 
     if (failed != 0)
@@ -319,7 +366,8 @@ void fs_control_unmount_all(struct fs_session *session, struct fs_job *job)
     struct fs_control *control = &session->control;
     char *unsaved = NULL;
     char text[512];
-    int failed = fs_sync_all(session);
+    int timeout = job->value ? fs_forced_limit(session) + FORCED_MARGIN : UNMOUNT_TIMEOUT;
+    int failed = job->value ? fs_forced_sync(session) : fs_sync_all(session);
 
     if (failed != 0) {
         describe(session, failed, text, sizeof(text));
@@ -328,8 +376,7 @@ void fs_control_unmount_all(struct fs_session *session, struct fs_job *job)
     if (failed == 0 || job->value) {
         free(unsaved);
         fs_control_call(control, FS_CALL_UNMOUNT);
-        failed =
-            mpiio_peers_unmount_all(session->cluster.peers, job->value, UNMOUNT_TIMEOUT, &unsaved);
+        failed = mpiio_peers_unmount_all(session->cluster.peers, job->value, timeout, &unsaved);
         fs_control_call(control, FS_CALL_NONE);
         if (unsaved != NULL && only_last(unsaved))
             failed = 0;

@@ -26,7 +26,9 @@ struct fs_control {
     pthread_cond_t wake;
     struct fs_job *first, *last; /* lock: lock */
     bool stop;                   /* lock: lock */
-    enum fs_call call;           /* what a job waits for; lock: lock */
+    int apart;                   /* jobs with a thread of their own; lock: lock */
+    int calls;                   /* jobs that call; lock: lock */
+    enum fs_call call;           /* what one of them waits for; lock: lock */
     bool unmounts;               /* this node is to be unmounted; lock: lock */
     char *unsaved;               /* what the last attempt to unmount all nodes left; lock: lock */
 };
@@ -39,7 +41,9 @@ struct fs_job {
     void (*run)(struct fs_session *session, struct fs_job *job);       /* does not free it */
     void (*meanwhile)(struct fs_session *session, struct fs_job *job); /* the same; or NULL */
     enum fs_call during;
+    bool apart;         /* has a thread of its own: it is not to wait for those before it */
     fuse_req_t request; /* to be answered by run; or NULL */
+    void *data;
     uint64_t number;
     bool value;
     struct fs_job *next;

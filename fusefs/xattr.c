@@ -170,9 +170,10 @@ static int do_named(struct fs_session *session, fuse_req_t request, const char *
         fuse_reply_xattr(request, 1);
         return 0;
     }
-    return fs_control_run(
-        &session->control,
-        &(struct fs_job){.run = fs_control_unmount_all, .request = request, .value = force});
+    return fs_control_run(&session->control, &(struct fs_job){.run = fs_control_unmount_all,
+                                                              .apart = force,
+                                                              .request = request,
+                                                              .value = force});
 }
 
 /* What can be done with a node at all: bits of a mode. */

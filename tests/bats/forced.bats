@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Unmounting by force: it ends, whatever the filesystem and the other nodes do. And until somebody
+# forces it, a filesystem that takes its time is waited for.
+
+load helper
+load nodes
+
+# Three nodes; while there is a file hang, syncs do not return.
+start_hanging() {
+    spec 8 3
+    export LD_PRELOAD=$MPIIO_BUILD/tests/engine/libhang.so HANG_FILE=$tmp/hang
+    start_nodes 3 -o flush_interval=0,peer_timeout=1
+    unset LD_PRELOAD
+}
+
+# Words on each node, and syncs of them all that hang.
+hang() {
+    local node
+    touch hang
+    syncing=()
+    for node in 0 1 2; do
+        printf 'node%d...' $node | dd of=m$node/rank$node conv=notrunc,fsync status=none 3>&- &
+        syncing+=($!)
+    done
+    await test -e hang.at
+}
+
+# force NODE: what the mount answers, if it does: within some 20 s, and a margin.
+force() {
+    timeout -s KILL 60 getfattr --absolute-names --only-values -n user.mpiio.unmount_force "$tmp/m$1"
+}
+
+all_stored() {
+    [ "$(head -c 24 f.dat)" = "node0...node1...node2..." ]
+}
+
+@test "forced: a filesystem that takes much longer than peer_timeout is waited for" {
+    start_hanging
+    hang
+    sleep 4
+    kill -0 "${syncing[@]}"
+    for node in 0 1 2; do
+        [ "$(getfattr --absolute-names --only-values -n user.mpiio.state "$tmp/m$node")" = ok ]
+    done
+    rm hang
+    wait "${syncing[@]}"
+    all_stored
+    run ! grep degraded log
+    stop_nodes
+}
+
+@test "forced: a node whose flush hangs in another's filesystem stores what it holds by itself" {
+    start_hanging
+    hang
+    run force 1
+    grep "is unmounted by force" log
+    wait "${syncing[@]}"
+    all_stored
+    rm hang
+    stop_nodes
+}
+
+@test "forced: a node whose own filesystem is away answers, and stores when it is back" {
+    export HANG_ALL=yes
+    start_hanging
+    hang
+    run force 0
+    [ "$status" -ne 137 ]
+    run force 1
+    [ "$status" -ne 137 ]
+    rm hang
+    wait "${syncing[@]}"
+    await all_stored
+    stop_nodes
+}
+
+@test "forced: is not kept waiting by an attempt without force" {
+    export HANG_ALL=yes
+    start_hanging
+    hang
+    getfattr --absolute-names --only-values -n user.mpiio.unmount "$tmp/m0" 3>&- &
+    waiting=$!
+    sleep 0.5
+    run force 0
+    [ "$status" -ne 137 ]
+    rm hang
+    wait "${syncing[@]}" "$waiting" || true
+    await all_stored
+    stop_nodes
+}

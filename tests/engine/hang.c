@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * To be preloaded: while there is a file HANG_FILE, what an engine has to sync waits, as it does
+ * where the server of a filesystem is away. With HANG_ALL, so does what its daemon has.
+ */
+
+static bool hangs(void)
+{
+    const char *path = getenv("HANG_FILE");
+
+    return path != NULL && access(path, F_OK) == 0 &&
+           (getenv("HANG_ALL") != NULL ||
+            strcmp(program_invocation_short_name, "mpiio-engine") == 0);
+}
+
+/* Somebody hangs: the file HANG_FILE.at says so. */
+static void mark(void)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s.at", getenv("HANG_FILE"));
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+static long sync_by(long number, int fd)
+{
+    while (hangs()) {
+        mark();
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return syscall(number, fd);
+}
+
+int fsync(int fd)
+{
+    return (int)sync_by(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+    return (int)sync_by(SYS_fdatasync, fd);
+}
