@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../viewspec/line.h"
+
 int fs_log_open(struct fs_log *log, const char *name, const char *path, bool foreground)
 {
     *log = (struct fs_log){.name = name, .fd = -1, .foreground = foreground};
@@ -40,6 +42,7 @@ void fs_log_error(const struct fs_log *log, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    vs_line_clean(text);
     if (log->fd >= 0) {
         gmtime_r(&now, &tm);
         strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);

@@ -11,6 +11,7 @@
 
 #include "../src/core/peers.h"
 #include "../src/core/units.h"
+#include "../viewspec/line.h"
 
 #define THREADS_DEFAULT 8
 #define RANKS_MAX       2147483647
@@ -120,6 +121,7 @@ void fs_complain(const struct fs_options *options, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    vs_line_clean(text);
     fprintf(stderr, "%s: %s\n", options->name, text);
 }
 

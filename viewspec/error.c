@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "error.h"
+#include "line.h"
 
 const char *vs_error_text(const struct vs_error *error, char *text, unsigned long size)
 {
@@ -10,5 +11,7 @@ const char *vs_error_text(const struct vs_error *error, char *text, unsigned lon
         snprintf(place, sizeof(place), ":%d:%d", error->line, error->column);
     snprintf(text, size, "%s%s%s%s%s%s", error->source, place, error->source[0] ? ": " : "",
              error->pointer, error->pointer[0] ? ": " : "", error->reason);
+    if (size > 0)
+        vs_line_clean(text);
     return text;
 }

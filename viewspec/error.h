@@ -25,7 +25,8 @@ struct vs_error {
 
 /*
  * Writes "SOURCE:LINE:COL: POINTER: reason" (parts that are not known are left out) into text,
- * which has size bytes; the result is always terminated, cut where it does not fit.
+ * which has size bytes; the result is always terminated, cut where it does not fit, and one line
+ * whatever the spec holds: '?' stands for control characters and what is not UTF-8.
  * Returns text. Local, thread-safe.
  */
 const char *vs_error_text(const struct vs_error *error, char *text, unsigned long size);

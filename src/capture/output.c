@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "line.h"
+
 #define MAX_NAMES 1000 /* specs of files of one name */
 
 /*
@@ -41,6 +43,19 @@ static bool append(int log, const char *line)
     return write(log, line, length) == (ssize_t)length;
 }
 
+/* Where there is no log, or no room in it. */
+__attribute__((format(printf, 1, 2))) static void say_aloud(const char *format, ...)
+{
+    char text[2 * PATH_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    vs_line_clean(text);
+    fprintf(stderr, "mpiio-capture: %s\n", text);
+}
+
 void capture_say(const char *format, ...)
 {
     char text[PIPE_BUF - 32], line[PIPE_BUF];
@@ -50,9 +65,10 @@ void capture_say(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    vs_line_clean(text);
     snprintf(line, sizeof(line), "say\t%s\n", text);
     if (log < 0 || !append(log, line))
-        fprintf(stderr, "mpiio-capture: %s\n", text);
+        say_aloud("%s", text);
     if (log >= 0)
         close(log);
 }
@@ -280,8 +296,8 @@ static int write_named(int log, const char *path, int ranks, size_t views, const
     if (asprintf(&line, "spec\t%s\t%s\t%d\t%zu\n", spec, owner, ranks, views) < 0)
         return -ENOMEM;
     if (log < 0 || !append(log, line))
-        fprintf(stderr, "mpiio-capture: wrote %s: %d rank%s, %zu view%s\n", spec, ranks,
-                ranks == 1 ? "" : "s", views, views == 1 ? "" : "s");
+        say_aloud("wrote %s: %d rank%s, %zu view%s", spec, ranks, ranks == 1 ? "" : "s", views,
+                  views == 1 ? "" : "s");
     free(line);
     return 0;
 }

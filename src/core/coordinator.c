@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "line.h"
+
 static bool living(const struct mpiio_peer *peer)
 {
     return peer != NULL && (peer->node == 0 || peer->link.fd >= 0);
@@ -288,7 +290,7 @@ static void on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
     if (frame->status == 0) {
         set_unmounted(peers, peer);
     } else {
-        mpiio_frame_clean(text, sizeof(text), frame->text, frame->text_size);
+        vs_line_copy(text, sizeof(text), frame->text, frame->text_size);
         add_unsaved(self, peer->host, text);
     }
     finish_unmount(peers);
@@ -392,7 +394,7 @@ static void on_engine_lost(struct mpiio_peers *peers, struct mpiio_peer *peer,
 {
     char why[sizeof(peers->status.why)];
 
-    mpiio_frame_clean(why, sizeof(why), frame->text, frame->text_size);
+    vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
     degrade(peers, peer, why);
     expect(peers, &peers->coordinator.fenced, MPIIO_AWAIT_FENCED);
 }

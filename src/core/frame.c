@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "line.h"
+
 /*
  * The fields of each type in their order: e number, p proof, r echo, n node, m nodes, t time,
  * s status, f flag, c nonce, h host, x text, g progress. One table for both ways.
@@ -160,21 +162,14 @@ static bool take_flag(struct rest *rest)
     return value == 1;
 }
 
-static bool printable(uint8_t byte)
-{
-    return byte >= 0x20 && byte < 0x7f;
-}
-
 static void take_host(struct rest *rest, char *host)
 {
     size_t length = *take(rest, 1);
     const uint8_t *bytes = take(rest, length);
 
-    rest->wrong = rest->wrong || length == 0;
-    for (size_t i = 0; i < length; i++)
-        rest->wrong = rest->wrong || !printable(bytes[i]);
     memcpy(host, bytes, length);
     host[length] = '\0';
+    rest->wrong = rest->wrong || length == 0 || strlen(host) != length || vs_line_clean(host);
 }
 
 static void take_text(struct rest *rest, struct mpiio_frame *frame)
@@ -270,13 +265,4 @@ ssize_t mpiio_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_frame
     for (const char *field = fields_of[frame->type]; *field != '\0' && !rest.wrong; field++)
         take_field(&rest, frame, *field);
     return rest.wrong || rest.left != 0 ? -EPROTO : (ssize_t)length;
-}
-
-void mpiio_frame_clean(char *string, size_t capacity, const char *text, size_t size)
-{
-    size_t length = size < capacity ? size : capacity - 1;
-
-    for (size_t i = 0; i < length; i++)
-        string[i] = printable((uint8_t)text[i]) ? text[i] : '?';
-    string[length] = '\0';
 }

@@ -71,7 +71,7 @@ struct mpiio_frame {
     bool flag;
     struct mpiio_progress progress;
     uint8_t nonce[MPIIO_NONCE_BYTES];
-    char host[MPIIO_HOST_MAX + 1]; /* not empty, printable ASCII */
+    char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/line.h) */
     const char *text;              /* borrowed, not terminated */
     uint32_t text_size;            /* at most MPIIO_TEXT_MAX */
 };
@@ -84,11 +84,5 @@ size_t mpiio_frame_encode(const struct mpiio_frame *frame, uint8_t *bytes);
  * -EPROTO. frame->text points into bytes. Local.
  */
 ssize_t mpiio_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_frame *frame);
-
-/*
- * Copies size bytes of text to a string of capacity bytes, shortened where it must be, with '?' for
- * what is not printable, so that one line stays one line.
- */
-void mpiio_frame_clean(char *string, size_t capacity, const char *text, size_t size);
 
 #endif

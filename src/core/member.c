@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "line.h"
+
 /*
  * Fences this node. Its engine goes first, before anything else is done or said: it must not write
  * over what daemons store once they are alone.
@@ -139,7 +141,7 @@ static int receive_state(struct mpiio_peers *peers, const struct mpiio_frame *fr
     if (peers->status.state == MPIIO_PEERS_JOINING)
         return -EPROTO;
     if (frame->type == MPIIO_DEGRADED) {
-        mpiio_frame_clean(why, sizeof(why), frame->text, frame->text_size);
+        vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
         degrade(peers, (int)frame->node, frame->host, why);
         return 0;
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "line.h"
 #include "thread.h"
 
 /* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
@@ -98,7 +99,7 @@ static void set_host(struct mpiio_peers *peers, const char *host)
         host = machine;
     if (host == NULL || host[0] == '\0')
         host = "?";
-    mpiio_frame_clean(peers->host, sizeof(peers->host), host, strlen(host));
+    vs_line_copy(peers->host, sizeof(peers->host), host, strlen(host));
 }
 
 /* What cannot be said would be waited for for ever. */

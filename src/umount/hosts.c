@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../viewspec/line.h"
 #include "child.h"
 #include "process.h"
-#include "text.h"
 
 #define OUTPUT_MAX 16384
 #define LIST_MAX   (1 << 20)
@@ -42,7 +42,7 @@ static void say(const char *host, const char *place, const char *text)
 
     snprintf(line, sizeof(line), PREFIX "%s: %s%s%s", host, place, *place != '\0' ? ": " : "",
              text);
-    umount_clean(line);
+    vs_line_clean(line);
     fprintf(stderr, "%s\n", line);
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "../../viewspec/line.h"
 
 void umount_each_process(bool (*visit)(void *data, pid_t pid), void *data)
 {
@@ -80,7 +80,7 @@ void umount_process_name(pid_t pid, char name[UMOUNT_COMM_MAX])
         *name = '\0';
     if (*name != '\0')
         name[strlen(name) - 1] = '\0'; /* the end of the line */
-    umount_clean(name);
+    vs_line_clean(name);
 }
 
 bool umount_process_is_of(pid_t pid, uid_t user)

@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void umount_clean(char *text)
-{
-    for (unsigned char *byte = (unsigned char *)text; *byte != '\0'; byte++) {
-        if (*byte < ' ' || *byte == 0x7f) {
-            *byte = '?';
-        } else if (byte[0] == 0xc2 && byte[1] >= 0x80 && byte[1] < 0xa0) {
-            byte[0] = '?';
-            byte[1] = '?';
-        }
-    }
-}
-
 void umount_list_process(char *list, size_t size, const char *name, long number)
 {
     size_t length = strlen(list);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines for a terminal, and numbers, from text that is not to be trusted. */
+/* Lists for a terminal, and numbers, from text that is not to be trusted. */
 #ifndef MPIIO_UMOUNT_TEXT_H
 #define MPIIO_UMOUNT_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Replaces control characters, those of Unicode too, by '?': the text is one line, and harmless. */
-void umount_clean(char *text);
 
 /* Adds "NAME (NUMBER)" to a list "bash (123), od (124)", as far as there is room. */
 void umount_list_process(char *list, size_t size, const char *name, long number);

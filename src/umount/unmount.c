@@ -10,6 +10,7 @@
 
 #include "child.h"
 #include "look.h"
+#include "../../viewspec/line.h"
 #include "text.h"
 #include "users.h"
 
@@ -33,7 +34,7 @@ static void say(const struct unmount *job, const char *format, ...)
         text = NULL;
     va_end(arguments);
     if (text != NULL && asprintf(&line, "mpiio-umount: %s: %s", job->mountpoint, text) >= 0) {
-        umount_clean(line);
+        vs_line_clean(line);
         fprintf(stderr, "%s\n", line);
         free(line);
     }

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "line.h"
 #include "survey.h"
 #include "suspect.h"
 
@@ -25,6 +27,7 @@ static int print_type(const char *label, char *text)
         return VIEW_FAILED;
     }
     print_label(label);
+    vs_line_clean(text);
     printf("%.*s%s\n", MAX_TEXT, text, strlen(text) > MAX_TEXT ? "..." : "");
     free(text);
     return VIEW_DONE;
@@ -251,15 +254,17 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
     int64_t file_size = view_file_size(spec);
     size_t views = vs_spec_view_count(spec);
     int status = VIEW_DONE;
+    char file[PATH_MAX];
 
     (void)args;
     if (file_size < 0) {
         view_message("%s: %s", vs_spec_file(spec), strerror((int)-file_size));
         status = VIEW_FAILED;
     } else {
-        printf("%s: %" PRId64 " byte%s, %" PRId64 " rank%s, %zu view%s\n", vs_spec_file(spec),
-               file_size, plural(file_size), vs_spec_ranks(spec), plural(vs_spec_ranks(spec)),
-               views, plural((int64_t)views));
+        vs_line_copy(file, sizeof(file), vs_spec_file(spec), strlen(vs_spec_file(spec)));
+        printf("%s: %" PRId64 " byte%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
+               plural(file_size), vs_spec_ranks(spec), plural(vs_spec_ranks(spec)), views,
+               plural((int64_t)views));
     }
     for (size_t i = 0; i < views; i++) {
         int result = check_view(spec, i, file_size);

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "line.h"
+
 void view_version(void)
 {
     printf("mpiio-view %s\n", MPIIO_VERSION);
@@ -22,6 +24,7 @@ void view_message(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    vs_line_clean(text);
     fprintf(stderr, "mpiio-view: %s\n", text);
 }
 

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "line.h"
+
 /*
  * Told apart by most colour-blind readers (after Okabe and Ito), and ordered so that the first
  * four differ in grey, too.
@@ -44,6 +46,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
     va_start(args, format);
     vsnprintf(text + used, size - used, format, args);
     va_end(args);
+    vs_line_clean(text + used);
 }
 
 static const char *plural(int64_t number)

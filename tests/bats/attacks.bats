@@ -168,7 +168,7 @@ none_marked_as() {
     hostile "$tmp/m" stats="$tmp/stats.json" refuse value=$'\e]0;owned\a\nline\r\xc2\x9b2J'
     run -1 --separate-stderr mpiio-umount "$tmp/m"
     [ "$stderr" = "mpiio-umount: $tmp/m: ?]0;owned?
-mpiio-umount: $tmp/m: line???2J" ]
+mpiio-umount: $tmp/m: line??2J" ]
     run -0 --separate-stderr mpiio-umount -f "$tmp/m"
     nothing_left
     hostile_stats >stats.json

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "line.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -31,7 +32,7 @@ static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_
     CHECK(frame->text_size <= MPIIO_TEXT_MAX);
     CHECK(mpiio_frame_encode(frame, again) == length);
     CHECK(memcmp(again, bytes, length) == 0);
-    mpiio_frame_clean(line, sizeof(line), frame->text, frame->text_size);
+    vs_line_copy(line, sizeof(line), frame->text, frame->text_size);
     CHECK(strlen(line) < sizeof(line) && strchr(line, '\n') == NULL);
 }
 

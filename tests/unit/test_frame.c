@@ -129,15 +129,6 @@ static void test_what_is_no_frame_is_refused(void **state)
         assert_int_equal(mpiio_frame_decode(wrong[i].bytes, wrong[i].size, &frame), -EPROTO);
 }
 
-static void test_texts_become_one_line(void **state)
-{
-    char line[8];
-
-    (void)state;
-    mpiio_frame_clean(line, sizeof(line), "a\nb\x80 cdefgh", 12);
-    assert_string_equal(line, "a?b? cd");
-}
-
 static void connect_pair(struct mpiio_link *left, struct mpiio_link *right)
 {
     char *addresses;
@@ -213,7 +204,6 @@ int main(void)
         cmocka_unit_test(test_frames_come_back),
         cmocka_unit_test(test_fields_have_one_order_of_bytes),
         cmocka_unit_test(test_what_is_no_frame_is_refused),
-        cmocka_unit_test(test_texts_become_one_line),
         cmocka_unit_test(test_links_do_not_block),
         cmocka_unit_test(test_wrong_addresses_are_refused),
     };

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of text from elsewhere: what reaches a terminal, and what does not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "error.h"
+#include "line.h"
+
+/* What a text becomes; NULL: it stays as it is. */
+static const struct {
+    const char *text, *line;
+} cases[] = {
+    {"", NULL},
+    {"view \"a\\b\": ~", NULL},
+    {"Größe 場 🙂 \xc2\xa0", NULL},
+    {"a\nb\rc\td", "a?b?c?d"},
+    {"\033]0;title\007\x7f", "?]0;title??"},
+    {"\xc2\x9b"
+     "31m \xc2\x80 \xc2\x9f",
+     "?31m ? ?"},
+    {"\x9b"
+     "31m",
+     "?31m"},
+    {"\xe2\x80\xa8 \xe2\x80\xa9 \xe2\x80\xae \xe2\x81\xa6", "? ? ? ?"},
+    {"\xff\xfe\xc2", "???"},
+    {"\xc2"
+     "a",
+     "?a"},
+    {"\xe5\xa0", "??"},
+    {"\xc0\x9b", "??"},             /* too long for ESC */
+    {"\xe0\x82\x9b", "???"},        /* too long for U+009B */
+    {"\xed\xa0\x80", "???"},        /* a surrogate */
+    {"\xf4\x90\x80\x80", "????"},   /* behind the last */
+    {"\xf5\x80\x80\x80z", "????z"}, /* no sequence begins so */
+};
+
+static void test_lines_are_clean(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char line[64];
+        bool changed = cases[i].line != NULL;
+
+        snprintf(line, sizeof(line), "%s", cases[i].text);
+        assert_int_equal(vs_line_clean(line), changed);
+        assert_string_equal(line, changed ? cases[i].line : cases[i].text);
+        /* Clean is clean. */
+        assert_false(vs_line_clean(line));
+    }
+}
+
+static void test_copies_are_cut(void **state)
+{
+    char line[8];
+
+    (void)state;
+    vs_line_copy(line, sizeof(line), "a\nb\x80 cdefgh", 12);
+    assert_string_equal(line, "a?b? cd");
+    vs_line_copy(line, sizeof(line), "a\0b", 3);
+    assert_string_equal(line, "a?b");
+    /* A character that does not fit as a whole. */
+    vs_line_copy(line, sizeof(line), "123456\xc3\xa4", 8);
+    assert_string_equal(line, "123456?");
+    vs_line_copy(line, 1, "abc", 3);
+    assert_string_equal(line, "");
+}
+
+static void test_errors_of_specs_are_one_line(void **state)
+{
+    const struct vs_error error = {.code = -22,
+                                   .line = 3,
+                                   .column = 1,
+                                   .source = "a\nb.json",
+                                   .pointer = "/let/\033[2J\xc3\xa4",
+                                   .reason = "no \xc2\x9bsuch"};
+    char text[128];
+
+    (void)state;
+    assert_string_equal(vs_error_text(&error, text, sizeof(text)),
+                        "a?b.json:3:1: /let/?[2J\xc3\xa4: no ?such");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_are_clean),
+        cmocka_unit_test(test_copies_are_cut),
+        cmocka_unit_test(test_errors_of_specs_are_one_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
