@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "environment.h"
 #include "epoch.h"
 #include "fence.h"
 #include "leave.h"
@@ -106,7 +107,7 @@ static int be_node(const struct engine_options *options)
     if (*options->wrong == '\0')
         status = live(&engine);
     else if (engine.node == 0)
-        fprintf(stderr, "%s: %s\n", options->name, options->wrong);
+        engine_complain(options, "%s", options->wrong);
     return status;
 }
 
@@ -125,6 +126,9 @@ int main(int argc, char **argv)
             printf("mpiio-engine %s\n", MPIIO_VERSION);
         return 0;
     }
+    engine_environment_prepare();
+    if (options.report)
+        engine_report("started", engine_environment_rank());
     signal(SIGPIPE, SIG_IGN);
     sigaction(SIGCHLD, &ended, NULL);
     /* Over TCP, MPI has two connections to each other node, and does not see to their number. */

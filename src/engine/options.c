@@ -2,10 +2,13 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_VERSION };
+#include "line.h"
+
+enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_VERSION };
 
 static const char help_text[] =
     "Usage: mpiexec ... mpiio-engine [OPTION]... -- DAEMON-ARGUMENT... SPEC MOUNTPOINT\n"
@@ -15,6 +18,7 @@ static const char help_text[] =
     "      --daemon=PATH  the daemon's program (default: mpiio-fused, beside this program or on\n"
     "                     the PATH); %n in its last argument is the node's number\n"
     "      --name=NAME    what messages begin with\n"
+    "      --report       print how far each node is: \"started N\", \"met N\", \"mounted N\"\n"
     "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
     "\n"
@@ -24,6 +28,18 @@ static const char help_text[] =
 void engine_options_help(void)
 {
     fputs(help_text, stdout);
+}
+
+void engine_complain(const struct engine_options *options, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    vs_line_clean(text);
+    fprintf(stderr, "%s: %s\n", options->name, text);
 }
 
 static void wrong(struct engine_options *options, const char *what, const char *text)
@@ -39,6 +55,9 @@ static void option(struct engine_options *options, int key, char **argv)
         break;
     case OPTION_NAME:
         options->name = optarg;
+        break;
+    case OPTION_REPORT:
+        options->report = true;
         break;
     case 'h':
         options->help = true;
@@ -63,6 +82,7 @@ void engine_options_parse(struct engine_options *options, int argc, char **argv)
     static const struct option names[] = {
         {"daemon", required_argument, NULL, OPTION_DAEMON},
         {"name", required_argument, NULL, OPTION_NAME},
+        {"report", no_argument, NULL, OPTION_REPORT},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, OPTION_VERSION},
         {NULL, 0, NULL, 0},

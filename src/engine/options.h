@@ -10,10 +10,15 @@ struct engine_options {
     const char
         *daemon;      /* the program to start; NULL: mpiio-fused beside this one, or on the PATH */
     char **arguments; /* for it: those behind "--", ended by NULL */
+    bool report;      /* tell how far the start has come */
     bool help;
     bool version;
     char wrong[256]; /* what is wrong with the command line; "": nothing */
 };
+
+/* Writes one line to stderr, behind the name that messages begin with. */
+void engine_complain(const struct engine_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Reads the command line. Prints nothing: there are as many of us as there are nodes. */
 void engine_options_parse(struct engine_options *options, int argc, char **argv);

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "environment.h"
+#include "places.h"
+
 /* What went wrong on a node. */
 struct failure {
     int status; /* to exit with; 0: nothing went wrong */
@@ -89,6 +92,8 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
         fail(failure, 1, "cannot map the memory of %s: %s", engine->daemon.program,
              strerror(-error));
     close(hello->hello.memory);
+    if (engine->options->report)
+        engine_report("met", engine->node);
 }
 
 /* Collective: a node whose slices are others than those of node 0 fails. */
@@ -115,6 +120,8 @@ static void introduce(struct engine *engine, const struct mpiio_message *hello,
     MPI_Bcast(address, (int)sizeof(address), MPI_BYTE, 0, engine->comm);
     mpiio_channel_send(engine->daemon.channel, &peers);
     await(engine, MPIIO_MESSAGE_READY, &ready, failure);
+    if (engine->options->report && failure->status == 0)
+        engine_report("mounted", engine->node);
 }
 
 /* Collective. */
@@ -135,6 +142,10 @@ static int start(struct engine *engine, struct failure *failure)
 {
     struct mpiio_message hello;
 
+    if (!engine_places_are_apart(engine, failure->text, sizeof(failure->text)))
+        failure->status = 2;
+    if (agree(engine, failure) != 0)
+        return failure->status;
     meet_daemon(engine, &hello, failure);
     if (agree(engine, failure) != 0)
         return failure->status;
@@ -171,7 +182,7 @@ int engine_start(struct engine *engine)
         /* When it is read, nothing is left. */
         MPI_Barrier(engine->comm);
         if (engine->node == 0) {
-            fprintf(stderr, "%s: %s: %s\n", engine->options->name, failure.host, failure.text);
+            engine_complain(engine->options, "%s: %s", failure.host, failure.text);
             printf("failed %d\n", status);
             fflush(stdout);
         }

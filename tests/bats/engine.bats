@@ -351,6 +351,16 @@ waits_for_lease() {
     jq -e -s 'any(.[]; has("idle_ticks"))' report2
 }
 
+@test "engine: waits without using the processor where MPI is told to make progress all the time" {
+    local variable
+    old_file 1000
+    for variable in MPIR_CVAR_ASYNC_PROGRESS MPICH_ASYNC_PROGRESS; do
+        tracer=(env "$variable=1")
+        flush 2 --mode=random --blocks=4 --idle
+        cp "$file.before" "$file"
+    done
+}
+
 @test "engine: the table of errors is that of the manual" {
     sed -n 's/^ *{\(MPI_ERR_[A-Z_]*\), \(E[A-Z]*\)},$/\1 \2/p' "$top/src/engine/errors.c" >code
     awk '/^MPI_ERR_/ { print $1, $2 }' "$top/man/viewspec.5.scd" >manual
