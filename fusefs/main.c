@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+#include "inherited.h"
 #include "session.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* mpiio-fused(8): the daemon of a mount. */
 int main(int argc, char **argv)
 {
     struct fs_options options;
     struct fs_session session;
-    int status = 2;
+    struct fs_inherited inherited;
+    int status = fs_inherited_note(&inherited);
 
+    if (status != 0) {
+        fprintf(stderr, "mpiio-fused: /proc/self/fd: %s\n", strerror(-status));
+        return 1;
+    }
+    status = 2;
     if (fs_options_parse(&options, argc, argv) != 0)
         goto out;
     status = 0;
@@ -22,6 +30,7 @@ int main(int argc, char **argv)
         goto out;
     }
     status = fs_session_open(&session, &options);
+    fs_inherited_close(&inherited, options.engine_fd);
     if (status == 0)
         status = fs_session_run(&session);
     fs_session_close(&session);

@@ -10,6 +10,7 @@
 
 #include "../src/core/datarep.h"
 #include "../src/core/load.h"
+#include "mounted.h"
 #include "others.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
@@ -241,11 +242,26 @@ static int start_atomic(struct fs_session *session)
     return failed != 0;
 }
 
+/* A mount over another would hide it, with what is mounted there and who serves it. */
+static int refuse_mounted(const struct fs_session *session)
+{
+    const char *path = session->options->mountpoint;
+    enum fs_mounted before = fs_mounted_at(path);
+
+    if (before == FS_MOUNTED_NOT)
+        return 0;
+    fs_complain(session->options, "%s: already mounted%s", path,
+                before == FS_MOUNTED_DEGRADED ? " (degraded)" : "");
+    return 1;
+}
+
 static int check_mountpoint(struct fs_session *session)
 {
     const char *path = session->options->mountpoint;
     struct stat st;
 
+    if (refuse_mounted(session) != 0)
+        return 1;
     session->mountpoint = realpath(path, NULL);
     if (session->mountpoint == NULL || stat(session->mountpoint, &st) != 0) {
         fs_complain(session->options, "%s: %s%s", path,

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "mounted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* For a daemon to tell its state, in ms. */
+#define STATE_WAIT 2000
+
+/* The kernel's number of the mount that a folder is the root of, or 0. Its daemon is not asked. */
+static unsigned long long mount_of(int folder)
+{
+    struct statx st;
+
+    if (statx(folder, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID,
+              &st) != 0 ||
+        !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+        return 0;
+    return st.stx_mnt_id;
+}
+
+/* Whether a line of the kernel's table is that of a mount of ours, and whose that is. */
+static bool is_ours(const char *line, unsigned long long mount, uid_t *owner)
+{
+    static const char type[] = " - fuse.mpiio ";
+    const char *end = strstr(line, type);
+    const char *user;
+
+    if (end == NULL || strtoull(line, NULL, 10) != mount)
+        return false;
+    user = strstr(end, "user_id=");
+    *owner = user != NULL ? (uid_t)strtoul(user + strlen("user_id="), NULL, 10) : 0;
+    return true;
+}
+
+static bool find_ours(unsigned long long mount, uid_t *owner)
+{
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    bool found = false;
+    char *line = NULL;
+    size_t size = 0;
+
+    while (table != NULL && !found && getline(&line, &size, table) > 0)
+        found = is_ours(line, mount, owner);
+    free(line);
+    if (table != NULL)
+        fclose(table);
+    return found;
+}
+
+/* What a child answers; anything else, or nothing: neither. */
+enum answer { DEGRADED = 'd', GONE = 'g' };
+
+/* The child's: says over the pipe what the daemon tells of itself. */
+static void ask(int folder, int pipe)
+{
+    static const char wanted[] = "\"state\": \"degraded\",\n";
+    char answer = 0;
+    char stats[65536];
+    int file = openat(folder, ".mpiio/stats.json", O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    ssize_t length = file >= 0 ? read(file, stats, sizeof(stats) - 1) : -1;
+
+    if (file < 0 && errno == ENOTCONN)
+        answer = GONE;
+    stats[length > 0 ? length : 0] = '\0';
+    if (strstr(stats, wanted) != NULL)
+        answer = DEGRADED;
+    _exit(write(pipe, &answer, 1) == 1 ? 0 : 1);
+}
+
+/* A child asks: a daemon that does not answer lets go of it when it is killed, at the latest. */
+static char answer_of(int folder)
+{
+    struct pollfd answered = {.events = POLLIN};
+    char answer = 0;
+    int ends[2];
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return 0;
+    child = fork();
+    if (child == 0)
+        ask(folder, ends[1]);
+    close(ends[1]);
+    answered.fd = ends[0];
+    if (child > 0 && (poll(&answered, 1, STATE_WAIT) != 1 || read(ends[0], &answer, 1) != 1))
+        answer = 0;
+    close(ends[0]);
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, WNOHANG);
+    }
+    return answer;
+}
+
+enum fs_mounted fs_mounted_at(const char *place)
+{
+    int folder = open(place, O_PATH | O_CLOEXEC);
+    enum fs_mounted state = FS_MOUNTED_NOT;
+    uid_t owner;
+
+    if (folder < 0)
+        return FS_MOUNTED_NOT;
+    if (find_ours(mount_of(folder), &owner)) {
+        char answer = owner == geteuid() ? answer_of(folder) : 0;
+
+        state = answer == DEGRADED ? FS_MOUNTED_DEGRADED
+                : answer == GONE   ? FS_MOUNTED_NOT
+                                   : FS_MOUNTED;
+    }
+    close(folder);
+    return state;
+}
