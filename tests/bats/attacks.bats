@@ -198,3 +198,110 @@ mpiio-umount: $tmp/m: line??2J" ]
     run ! grep " $tmp/a " /proc/self/mountinfo
     [ -L link ]
 }
+
+# what_is_open: the descriptors behind standard error of the processes that the test has left.
+what_is_open() {
+    local process
+    for process in $(marked); do
+        as_root find "/proc/$process/fd" -printf "$(<"/proc/$process/comm") %f %l\n"
+    done | awk '$2 > 2'
+}
+
+# holds_nothing COMMAND...: it mounts at $mnt, and nothing that its caller has open is open then.
+holds_nothing() {
+    exec 9>lock
+    flock 9
+    "$@"
+    exec 9>&-
+    grep -F " $mnt " /proc/self/mountinfo # root may not look at a user's
+    what_is_open >open
+    run ! grep -F "$tmp/lock" open
+    flock -n lock true
+    mpiio-umount "$mnt"
+    nothing_left
+}
+
+@test "attacks: what who mounts has open is neither the daemon's nor its helpers'" {
+    scatter_spec
+    chmod 666 s.dat
+    holds_nothing mpiio-mount s.json "$mnt"
+    holds_nothing mpiio-fused s.json "$mnt"
+    holds_nothing mount.fuse.mpiio s.json "$mnt"
+    holds_nothing mpiio-mount -o store=mpiio s.json "$mnt"
+    user_folder "$mnt"
+    holds_nothing as_user "$MPIIO_BIN/mpiio-mount" s.json "$mnt"
+    # Where 0, 1 and 2 are closed, no file of the daemon's takes their place.
+    mpiio-fused s.json "$mnt" <&- >&- 2>&-
+    [ "$(as_root readlink /proc/"$(daemon_pid)"/fd/{0,1,2} | sort -u)" = /dev/null ]
+    mpiio-umount "$mnt"
+    # A spec may be a descriptor of the caller's.
+    mpiio-mount -f "$tmp/s.dat" /dev/fd/7 "$mnt" 7<s.json
+    cmp "$mnt/rank1" <(mpiio-view cat s.json -r 1)
+    mpiio-umount "$mnt"
+}
+
+@test "attacks: who reads what a mount prints does not wait for its end" {
+    local how
+    scatter_spec
+    for how in '' '-o store=mpiio'; do
+        # shellcheck disable=SC2016 # for that shell
+        run -0 timeout 60 bash -c 'echo "[$(mpiio-mount $1 s.json "$2" 2>&1 7>&1)]"' sh "$how" "$mnt"
+        [ "$output" = "[]" ]
+        is_mounted
+        mpiio-umount "$mnt"
+    done
+}
+
+# says STATUS COMMAND...: it fails so, and what it says is one line that does a terminal no harm, and
+# that still has what may be read of $evil.
+says() {
+    local status=0
+    "${@:2}" >out 2>err || status=$?
+    cat -v err
+    [ "$status" -eq "$1" ]
+    /usr/bin/python3 - err <<'END'
+import sys, unicodedata
+text = open(sys.argv[1], "rb").read().decode()
+assert text.endswith("\n") and text.count("\n") == 1, text
+assert not any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in text[:-1]), text
+assert "ö" in text, text
+END
+}
+
+@test "attacks: control characters of names, paths and specs reach no terminal and no log" {
+    # ESC, the ends of lines, DEL, CSI as a character and as a byte, what is no UTF-8; and what is.
+    local evil=$'e\e[2Jv\ni\rl\x7f\xc2\x9b31m\x9b\xff_ö'
+    scatter_spec
+    cp s.json "$evil.json"
+    says 2 mpiio-mount "$evil" "$mnt"
+    says 1 mpiio-mount s.json "$evil"
+    says 1 mpiio-mount -f "$evil" s.json "$mnt"
+    says 2 mpiio-mount -D "$evil" s.json "$mnt"
+    says 2 mpiio-mount -o "cache=$evil" s.json "$mnt"
+    says 2 mpiio-mount --hosts="$evil" s.json "$mnt"
+    says 2 mpiio-mount "--$evil" s.json "$mnt"
+    says 2 mpiio-mount --view $'e\e[2J\x7f\xc2\x9b31m_ö' s.dat "$mnt"
+    says 2 mpiio-mount -o store=mpiio "$evil" "$mnt"
+    says 2 mpiio-fused "--$evil" s.json "$mnt"
+    says 1 mpiio-umount "$evil"
+    says 2 mpiio-view check "$evil"
+    says 2 mpiio-view "$evil"
+    says 2 mpiio-view cat -r 0 -v "$evil" s.json
+    says 127 mpiio-view capture "$evil"
+    # What mpiexec says is another's, too.
+    # shellcheck disable=SC2016 # for that shell
+    printf '#!/bin/sh\nprintf "%%s\\n" "$EVIL" >&2\nexit 1\n' >tell
+    chmod +x tell
+    EVIL=${evil//$'\n'/} MPIIO_MPIEXEC=$tmp/tell says 1 mpiio-mount -o store=mpiio s.json "$mnt"
+    # A key of the spec, and a view that is found wrong by who looks at it.
+    printf '{ "viewspec": 1, "file": "s.dat", "k\\u001b[2J\\n\\u007f\\u009b\\u202e_ö": 1, "view": {} }' \
+        >key.json
+    says 2 mpiio-view check key.json
+    says 2 mpiio-mount key.json "$mnt"
+    printf '%s' '{ "viewspec": 1, "file": "s.dat", "ranks": 5000, "view": {
+        "disp": "(rank - 7) * (rank - 7) - 1" } }' >"$evil.json"
+    mpiio-mount -o "log=$tmp/log" "$evil.json" "$mnt"
+    run ! cat "$mnt/rank7"
+    mpiio-umount "$mnt"
+    says 0 sh -c 'cat log >&2'
+}

@@ -39,7 +39,7 @@ END
     call <<'END'
 held = os.open("m0/rank0", os.O_RDWR)
 os.write(held, b"01234567")
-os.kill(daemon, signal.SIGSTOP)
+stop_process(daemon)
 first = begin_call(0, "unmount")
 time.sleep(0.3)
 second = begin_call(1, "unmount")
@@ -79,7 +79,7 @@ END
 held = os.open("m2/rank0", os.O_RDONLY)
 change = begin_call(0, "atomicity")
 time.sleep(0.1)
-os.kill(daemon, signal.SIGSTOP)
+stop_process(daemon)
 unmount = begin_call(1, "unmount")
 time.sleep(0.5)
 os.kill(daemon, signal.SIGCONT)

@@ -204,7 +204,7 @@ END
     rm unreachable-node2
     touch silent-node2
     MPIIO_START_TIMEOUT=3 run -1 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: no answer (not ready within 3 s)" ]
+    [ "$stderr" = "mpiio-mount: no answer from node2 within 3 s" ]
     nothing_left 5
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }

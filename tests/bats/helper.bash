@@ -45,15 +45,6 @@ end_test() {
     fi
 }
 
-# The commands, without the descriptor on which bats waits: a daemon would keep it open.
-mpiio-mount() {
-    command mpiio-mount "$@" 3>&-
-}
-
-mpiio-fused() {
-    command mpiio-fused "$@" 3>&-
-}
-
 # mount_spec SPEC [OPTION...]: mounts SPEC at $mnt with options of mpiio-mount.
 mount_spec() {
     local spec=$1
@@ -271,7 +262,7 @@ END
 python() {
     {
         cat <<'END'
-import concurrent.futures, errno, json, multiprocessing, os, sys, threading, time
+import concurrent.futures, errno, json, multiprocessing, os, signal, sys, threading, time
 
 def fails(call, *arguments):
     try:
@@ -286,6 +277,14 @@ def await_true(condition):
             return
         time.sleep(0.05)
     raise AssertionError("it did not come to pass")
+
+def stop_process(pid):
+    """Returns when each of its threads has stopped: kill(2) does not wait for them."""
+    os.kill(pid, signal.SIGSTOP)
+    def state(task):
+        with open(f"/proc/{pid}/task/{task}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+    await_true(lambda: all(state(task) == "T" for task in os.listdir(f"/proc/{pid}/task")))
 
 def at_once(work, arguments):
     """A thread for each of the arguments. Raises what one of them raises."""
@@ -354,6 +353,20 @@ gone() {
 
 has_ended() {
     [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+}
+
+# stop_process PID...: stops them, and returns when each of their threads has stopped: kill(2) does
+# not wait for them.
+stop_process() {
+    local pid
+    kill -STOP "$@"
+    for pid in "$@"; do
+        await has_stopped "$pid"
+    done
+}
+
+has_stopped() {
+    [ -z "$(awk '/^State:/ && $2 != "T"' "/proc/$1"/task/*/status)" ]
 }
 
 # logged FILE TEXT: true once the text is in the file, as await waits for it.

@@ -5,6 +5,10 @@
 load helper
 load nodes
 
+is_degraded() {
+    [ "$(stat_of cluster.state "$1")" = '"degraded"' ]
+}
+
 # Node 0 does not say to it that all have joined: it can neither go on with the others nor alone.
 @test "joining: a node whose connection breaks while another is awaited ends" {
     spec 8
@@ -26,6 +30,19 @@ END
     grep -q "the other nodes did not join" log
     # Node 0 waits for it as long as a node may take.
     stop_nodes || stop_nodes
+}
+
+@test "joining: a node that is left degraded is not mounted upon, and told of" {
+    spec 8
+    start_nodes 2
+    kill -KILL "$(daemon_pid m1)"
+    within=60 await is_degraded m0
+    run -1 --separate-stderr mpiio-mount s.json m0
+    [ "$stderr" = "mpiio-mount: m0: already mounted (degraded)" ]
+    run -1 --separate-stderr mpiio-mount s.json m1
+    [ "$stderr" = "mpiio-mount: m1: a mount whose daemon is gone (mpiio-umount takes it away)" ]
+    mpiio-umount -f m0 || true
+    stop_nodes
 }
 
 @test "joining: a node that cannot mount when all have joined is told of, and nothing is left" {

@@ -448,7 +448,7 @@ signalled() {
     writer=$!
     await holds 8 m0
     # What is to be stored needs all nodes.
-    kill -STOP "$other"
+    stop_process "$other"
     await signalled "$ends" "still storing what was written: SIGKILL would lose what is not stored, 8 bytes held here"
     is_mounted m0
     kill -CONT "$other"

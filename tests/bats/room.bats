@@ -441,7 +441,7 @@ fill()
 assert fails(os.fsync, files[1]) == "ENOSPC"
 # One waits for a flush; another, when that long has room, for room for the rest of the page.
 engine = int(os.environ["engine"])
-os.kill(engine, signal.SIGSTOP)
+stop_process(engine)
 fill() # of what found room after all
 waits, fsyncs = stat("room_waits"), stat("requests")["fsync"]
 first, told = later(files[1])

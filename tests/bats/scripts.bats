@@ -204,7 +204,7 @@ has_open() {
     mount_spec s.json
     local pid
     pid=$(daemon_pid)
-    kill -STOP "$pid"
+    stop_process "$pid"
     run -0 timeout 60 mpiio-umount -f "$mnt"
     run ! is_mounted
     gone "$pid"
@@ -212,13 +212,119 @@ has_open() {
 
 @test "mpiio-umount: the upper of two mounts at one place" {
     scatter_spec
+    mkdir own
+    as_root mount --bind own own
+    as_root mount --make-private own # mounts there can be moved
+    mkdir own/lower own/upper
+    mpiio-mount s.json own/lower
+    mpiio-mount -n 2 s.json own/upper
+    as_root mount --move own/upper own/lower
+    [ "$(ls own/lower)" = $'rank0\nrank1' ]
+    mpiio-umount own/lower
+    [ "$(ls own/lower)" = $'rank0\nrank1\nrank2\nrank3' ]
+    mpiio-umount own/lower
+    run ! is_mounted own/lower
+}
+
+@test "mpiio-mount: a mounted place is told of, and nothing is mounted on it" {
+    scatter_spec
     mount_spec s.json
-    mpiio-mount -n 2 s.json "$mnt"
-    [ "$(ls "$mnt")" = $'rank0\nrank1' ]
-    mpiio-umount "$mnt"
-    [ "$(ls "$mnt")" = $'rank0\nrank1\nrank2\nrank3' ]
-    mpiio-umount "$mnt"
+    ln -s mnt link
+    run -1 --separate-stderr mpiio-mount -n 2 s.json link
+    [ "$stderr" = "mpiio-mount: link: already mounted" ]
+    run -1 --separate-stderr mpiio-mount -o store=mpiio s.json mnt
+    [ "$stderr" = "mpiio-mount: $(hostname): $mnt: already mounted" ]
+    # Its daemon is not waited for.
+    local pid
+    pid=$(daemon_pid)
+    stop_process "$pid"
+    run -1 --separate-stderr timeout 60 mpiio-mount s.json mnt
+    [ "$stderr" = "mpiio-mount: mnt: already mounted" ]
+    kill -CONT "$pid"
+    [ "$(grep -c " $mnt " /proc/self/mountinfo)" -eq 1 ]
+    mpiio-umount mnt
+    # Another filesystem is a place like any other.
+    ram_disk 1m
+    mpiio-mount s.json disk
+    mpiio-umount disk
+}
+
+@test "mpiio-mount: lists of hosts that are none, or too long, are refused at once" {
+    local list
+    scatter_spec
+    for list in 'n[3-1]' 'n[1-2' 'n[]' 'n[1-]' 'a,,b' 'n[1-2-3]' ',a'; do
+        run -2 --separate-stderr mpiio-mount --hosts="$list" s.json "$mnt%n"
+        [ "$stderr" = "mpiio-mount: not a list of hosts: $list" ]
+    done
+    for list in 'n[1-999999]' 'n[1-4097]' 'n[1-999][1-999]' 'n[000000000-999999999]'; do
+        run -2 --separate-stderr timeout 60 mpiio-mount --hosts="$list" s.json "$mnt%n"
+        [ "$stderr" = "mpiio-mount: more than 4096 hosts: $list" ]
+    done
+    MPIIO_START_TIMEOUT=abc run -2 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: MPIIO_START_TIMEOUT=abc: expected a number of seconds" ]
+    # What a list stands for.
+    # shellcheck disable=SC2016 # for that shell
+    printf '#!/bin/sh\nprintf "%%s\\n" "$2" >&2\nexit 1\n' >tell
+    chmod +x tell
+    export MPIIO_MPIEXEC=$tmp/tell
+    run -1 --separate-stderr mpiio-mount --hosts='n[08-10,3]x,l,m[1-2][5-6]' s.json "$mnt%n"
+    [ "$stderr" = "mpiio-mount: n08x,n09x,n10x,n3x,l,m15,m16,m25,m26" ]
+    run -1 --separate-stderr mpiio-mount --hosts='n[0001-4096]' s.json "$mnt%n"
+    [ "$(tr , '\n' <<<"$stderr" | wc -l)" -eq 4096 ]
+}
+
+# script NAME LINE: a program of one line.
+script() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$1"
+    chmod +x "$1"
+}
+
+@test "mpiio-mount: a reason is told where mpiexec or the engine says nothing" {
+    scatter_spec
+    script silent 'exit 3'
+    # shellcheck disable=SC2016 # for that shell
+    script killed 'kill -KILL $$'
+    script asleep 'exec sleep 300'
+    MPIIO_MPIEXEC=$tmp/silent run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: $tmp/silent ended with status 3, and said nothing" ]
+    MPIIO_MPIEXEC=$tmp/killed run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: $tmp/killed was killed by signal 9, and said nothing" ]
+    MPIIO_ENGINE=$tmp/silent run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [[ $stderr == "mpiio-mount: mpiexec"*" ended with status 3, and said nothing" ]]
+    MPIIO_ENGINE=$tmp/killed run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [[ $stderr =~ ^"mpiio-mount: "[^$'\n']+$ ]]
+    UCX_TLS=bogus run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [[ $stderr =~ ^"mpiio-mount: MPI cannot start: "[^$'\n']*"bogus"[^$'\n']*$ ]]
+    export MPIIO_START_TIMEOUT=1
+    MPIIO_ENGINE=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: no answer from localhost within 1 s" ]
+    # A daemon that does not begin, until its engine is gone.
+    script asleep 'exec cat <&3 >/dev/null'
+    MPIIO_FUSED=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: no answer from localhost within 1 s" ]
+    nothing_left
     run ! is_mounted
+}
+
+@test "mpiio-mount: a program that the environment names and that is none is told of" {
+    scatter_spec
+    MPIIO_FUSED=$tmp/s.dat run -1 --separate-stderr mpiio-mount s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: MPIIO_FUSED=$tmp/s.dat: not a program" ]
+    MPIIO_ENGINE=$tmp/none run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: MPIIO_ENGINE=$tmp/none: not a program" ]
+    run ! is_mounted
+}
+
+@test "mpiio-mount: two names of one machine need a place each" {
+    scatter_spec
+    mkdir at0 at1
+    run -2 --separate-stderr timeout 50 mpiio-mount --hosts=localhost,127.0.0.1 s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: $(hostname): nodes 0 and 1 are on this machine: the mount point needs %n, the node's number" ]
+    nothing_left
+    run ! is_mounted
+    mpiio-mount --hosts=localhost,127.0.0.1 s.json "at%n"
+    mpiio-umount at0
+    nothing_left
 }
 
 @test "mount.fuse.mpiio: mount -t fuse.mpiio and umount" {
