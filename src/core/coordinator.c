@@ -389,12 +389,33 @@ void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, 
     }
 }
 
+/*
+ * Engines also end because another node's has been killed, which did not hear this one: then that
+ * node is not heard either, though not for long enough yet.
+ */
+static void add_silent(struct mpiio_peers *peers, char *why, size_t size)
+{
+    int64_t now = mpiio_clock();
+
+    for (int i = 1; i < peers->peers; i++) {
+        struct mpiio_peer *peer = peers->peer[i];
+        int64_t heard = atomic_load(&peer->link.heard);
+        int64_t silent = now - (heard > peers->attentive ? heard : peers->attentive);
+        size_t length = strlen(why);
+
+        if (peer->link.fd >= 0 && silent > peers->timeout / 2)
+            snprintf(why + length, size - length, ", and node %d (%s) is not heard of for %.1f s",
+                     peer->node, peer->host, (double)silent / 1000);
+    }
+}
+
 static void on_engine_lost(struct mpiio_peers *peers, struct mpiio_peer *peer,
                            const struct mpiio_frame *frame)
 {
     char why[sizeof(peers->status.why)];
 
     vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
+    add_silent(peers, why, sizeof(why));
     degrade(peers, peer, why);
     expect(peers, &peers->coordinator.fenced, MPIIO_AWAIT_FENCED);
 }
