@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../src/core/access.h"
+#include "core/file/exclusion.h"
 
 struct fs_session;
 struct fs_slice;

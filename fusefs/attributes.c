@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "../src/core/clock.h"
+#include "core/base/clock.h"
 
 /* Names never change: s. */
 #define NAMES_TIMEOUT 1e7

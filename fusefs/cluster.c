@@ -11,9 +11,9 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "../src/core/back.h"
-#include "../src/core/proof.h"
-#include "../src/core/descriptors.h"
+#include "core/cache/cache.h"
+#include "cluster/handshake_proof.h"
+#include "core/base/rlimit.h"
 #include "fence.h"
 #include "operations.h"
 #include "watch.h"

@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../src/core/message.h"
-#include "../src/core/peers.h"
-#include "../src/core/slots.h"
+#include "cluster/engine_channel.h"
+#include "cluster/peers.h"
+#include "core/cache/slots.h"
 
 struct fs_session;
 

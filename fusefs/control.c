@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/core/thread.h"
+#include "core/base/thread.h"
 #include "forced.h"
 #include "session.h"
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../src/core/back.h"
-#include "../src/core/store_fence.h"
+#include "core/cache/cache.h"
+#include "core/store_fence.h"
 #include "operations.h"
 
 void fs_fence_on_lease(void *data, int64_t until)

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/core/back.h"
-#include "../src/core/clock.h"
-#include "../src/core/thread.h"
+#include "core/cache/cache.h"
+#include "core/base/clock.h"
+#include "core/base/thread.h"
 #include "cluster.h"
 #include "operations.h"
 #include "session.h"

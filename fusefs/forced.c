@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../src/core/clock.h"
+#include "core/base/clock.h"
 #include "session.h"
 
 /* ms: looked at so often; and more than nodes take to notice what has become of one. */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../viewspec/line.h"
+#include "viewspec/line.h"
 
 int fs_log_open(struct fs_log *log, const char *name, const char *path, bool foreground)
 {

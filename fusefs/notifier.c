@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "notifier.h"
 
-#include "../src/core/thread.h"
+#include "core/base/thread.h"
 #include "operations.h"
 
 #include <errno.h>

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/core/peers.h"
-#include "../src/core/units.h"
-#include "../viewspec/line.h"
+#include "cluster/peers.h"
+#include "core/base/sizes.h"
+#include "viewspec/line.h"
 
 #define THREADS_DEFAULT 8
 #define RANKS_MAX       2147483647

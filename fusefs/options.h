@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../src/core/conversion.h"
-#include "../src/core/message.h"
-#include "../viewspec/spec.h"
+#include "core/conversion.h"
+#include "cluster/engine_channel.h"
+#include "viewspec/spec.h"
 
 /* The largest READ that libfuse 3.14 and the kernel agree on, in bytes. */
 #define FS_READ_MAX (1u << 20)

@@ -7,7 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "../src/core/acl.h"
+#include "core/file/acl.h"
 #include "session.h"
 
 /* More than any filesystem gives (XATTR_SIZE_MAX). */

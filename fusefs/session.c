@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../src/core/datarep.h"
-#include "../src/core/load.h"
+#include "core/datarep.h"
+#include "core/load.h"
 #include "mounted.h"
 #include "others.h"
 

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "../src/core/back.h"
-#include "../src/core/store.h"
-#include "../viewspec/spec.h"
+#include "core/cache/cache.h"
+#include "core/store.h"
+#include "viewspec/spec.h"
 #include "atomic.h"
 #include "cluster.h"
 #include "control.h"

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../src/core/slice_access.h"
-#include "../viewspec/npy.h"
+#include "core/slice_access.h"
+#include "viewspec/npy.h"
 #include "tree.h"
 #include "version.h"
 

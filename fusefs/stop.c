@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../src/core/thread.h"
+#include "core/base/thread.h"
 #include "loop.h"
 #include "session.h"
 

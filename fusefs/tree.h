@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../viewspec/spec.h"
+#include "viewspec/spec.h"
 
 /*
  * The names of a mount and their inode numbers. All of it is computed from the spec's views and

@@ -2,7 +2,7 @@
 #ifndef FS_WATCH_H
 #define FS_WATCH_H
 
-#include "../src/core/progress.h"
+#include "core/base/progress.h"
 
 struct fs_cluster;
 

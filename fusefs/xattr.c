@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/core/acl.h"
+#include "core/file/acl.h"
 
 #define PREFIX     "user.mpiio."
 #define ATOMICITY  PREFIX "atomicity"

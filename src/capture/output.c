@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "line.h"
+#include "viewspec/line.h"
 
 #define MAX_NAMES 1000 /* specs of files of one name */
 

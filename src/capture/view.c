@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "calls.h"
-#include "spec.h"
+#include "viewspec/spec.h"
 
 /* Leaves out oldtypes that are the etype, which is what they default to, and names it elsewhere. */
 static void use_default(json_t *type, const json_t *etype)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "back.h"
-#include "cover.h"
-#include "fetch.h"
-#include "import.h"
-#include "put.h"
+#include "core/cache/cache.h"
+#include "viewspec/cover.h"
+#include "core/file/read_plan.h"
+#include "convert_read.h"
+#include "core/file/write_plan.h"
 #include "slice_private.h"
 #include "store_private.h"
 

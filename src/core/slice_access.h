@@ -2,7 +2,7 @@
 #ifndef MPIIO_SLICE_ACCESS_H
 #define MPIIO_SLICE_ACCESS_H
 
-#include "access.h"
+#include "core/file/exclusion.h"
 #include "slice.h"
 
 /*

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-#include "codec.h"
-#include "fetch.h"
+#include "core/convert/codec.h"
+#include "core/file/read_plan.h"
 #include "slice_access.h"
-#include "torn.h"
+#include "partial.h"
 
 /* What is inside a slice: for the other files of this folder only. */
 struct mpiio_slice {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "back.h"
+#include "core/cache/cache.h"
 
 /* Linux moves at most this much in one call. */
 #define MAX_TRANSFER ((size_t)0x7ffff000)

@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "behind.h"
-#include "lock.h"
+#include "core/file/write_behind.h"
+#include "core/file/file_lock.h"
 #include "store.h"
-#include "window.h"
+#include "core/file/window.h"
 
 /* What is inside a store: for the other files of this folder only. */
 struct mpiio_back;

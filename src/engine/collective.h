@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-#include "progress.h"
+#include "core/base/progress.h"
 
 /*
  * What the engines exchange in an epoch. MPI's own collective calls tell nobody whom they wait for,

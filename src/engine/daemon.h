@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "message.h"
+#include "cluster/engine_channel.h"
 #include "options.h"
 
 /*

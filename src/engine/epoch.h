@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "message.h"
+#include "cluster/engine_channel.h"
 #include "start.h"
 
 /*

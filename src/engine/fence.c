@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "store_fence.h"
+#include "core/store_fence.h"
 
 /* ms between two looks at a lease that has run out. */
 #define PAUSE 10

@@ -2,8 +2,8 @@
 #ifndef ENGINE_FENCE_H
 #define ENGINE_FENCE_H
 
-#include "lease.h"
-#include "message.h"
+#include "core/base/lease.h"
+#include "cluster/engine_channel.h"
 
 /*
  * What keeps an engine from storing for a node that the others take for dead. Each store of the

@@ -9,7 +9,7 @@
 
 #include "errors.h"
 #include "same.h"
-#include "store_fence.h"
+#include "core/store_fence.h"
 
 /* How runs are stored, in the order in which a choice of one node overrules others'. */
 enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };

@@ -9,9 +9,9 @@
 #include <mpi.h>
 
 #include "fence.h"
-#include "message.h"
-#include "put.h"
-#include "store.h"
+#include "cluster/engine_channel.h"
+#include "core/file/write_plan.h"
+#include "core/store.h"
 
 /* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. */
 struct engine_file {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mask.h"
+#include "core/cache/mask.h"
 #include "piece.h"
 
 #define BLOCK_SIZE  ((size_t)MPIIO_BLOCK_SIZE)

@@ -8,7 +8,7 @@
 
 #include "collective.h"
 #include "file.h"
-#include "message.h"
+#include "cluster/engine_channel.h"
 
 /*
  * The homes of blocks: each block of the file has one among the nodes, where the pieces that the

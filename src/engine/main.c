@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "descriptors.h"
+#include "core/base/rlimit.h"
 #include "environment.h"
 #include "epoch.h"
 #include "fence.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "line.h"
+#include "viewspec/line.h"
 
 enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_VERSION };
 

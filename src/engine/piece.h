@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "slots.h"
+#include "core/cache/slots.h"
 
 /*
  * Pieces: what one node has of a block, as it travels to the block's home. A piece is its dirty

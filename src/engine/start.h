@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "slots.h"
+#include "core/cache/slots.h"
 #include "collective.h"
 #include "daemon.h"
 #include "file.h"

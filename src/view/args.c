@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "datarep.h"
-#include "load.h"
-#include "units.h"
+#include "core/datarep.h"
+#include "core/load.h"
+#include "core/base/sizes.h"
 
 static const char common_help[] =
     "\n"

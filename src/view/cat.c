@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "slice.h"
+#include "core/slice.h"
 #include "progress.h"
 
 /*

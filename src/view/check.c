@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "line.h"
+#include "viewspec/line.h"
 #include "survey.h"
 #include "suspect.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "line.h"
+#include "viewspec/line.h"
 
 void view_version(void)
 {

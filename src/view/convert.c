@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "load.h"
+#include "core/load.h"
 #include "output.h"
 #include "sweep.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "element.h"
+#include "viewspec/element.h"
 #include "progress.h"
 
 #define CHUNK ((size_t)1 << 20)

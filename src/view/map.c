@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "element.h"
+#include "viewspec/element.h"
 
 /*
  * How many bytes of the slice to show from the offset on: what --length says, else to the end of

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "basic.h"
+#include "viewspec/basic.h"
 
 /*
  * Native values as text. Nothing is terminated: each function returns the end of what it wrote.

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "owner.h"
+#include "viewspec/owner.h"
 #include "progress.h"
 
 /* Ranks are dealt to the threads in portions of so many. */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "units.h"
+#include "core/base/clock.h"
+#include "core/base/sizes.h"
 
 #define FIRST_SHOWN 1.0 /* seconds */
 #define RENEWED     0.2

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "element.h"
+#include "viewspec/element.h"
 
 /*
  * What is looked at: bounded, so that a file of any size on a slow disk takes a moment. Reads are

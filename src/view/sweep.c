@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cover.h"
-#include "element.h"
+#include "viewspec/cover.h"
+#include "viewspec/element.h"
 #include "progress.h"
 
 /*

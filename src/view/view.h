@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 #include "number.h"
-#include "slice.h"
-#include "spec.h"
-#include "store.h"
+#include "core/slice.h"
+#include "viewspec/spec.h"
+#include "core/store.h"
 
 enum view_status {
     VIEW_DONE = 0,

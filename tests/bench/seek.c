@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/core/slice.h"
+#include "core/slice.h"
 #include "bench.h"
 
 static int open_slice(const char *path, long long runs, struct mpiio_store **store,

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "fake_model.h"
-#include "message.h"
+#include "cluster/engine_channel.h"
 
 struct fake {
     struct mpiio_channel *channel;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "slots.h"
+#include "core/cache/slots.h"
 
 /* What the nodes write, made from a seed: each node knows what all of them do. */
 

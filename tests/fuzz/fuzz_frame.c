@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame.h"
-#include "line.h"
+#include "cluster/peer_frame.h"
+#include "viewspec/line.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

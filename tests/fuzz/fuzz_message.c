@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "message.h"
+#include "cluster/engine_channel.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

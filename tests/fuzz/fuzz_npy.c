@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npy.h"
-#include "spec.h"
+#include "viewspec/npy.h"
+#include "viewspec/spec.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cover.h"
-#include "element.h"
-#include "npy.h"
-#include "owner.h"
+#include "viewspec/cover.h"
+#include "viewspec/element.h"
+#include "viewspec/npy.h"
+#include "viewspec/owner.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

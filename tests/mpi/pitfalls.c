@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../viewspec/spec.h"
+#include "viewspec/spec.h"
 #include "tap.h"
 
 /* The view of rank in a spec with that "ranks" and "view"; NULL, with a comment, where refused. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../viewspec/element.h"
+#include "viewspec/element.h"
 #include "prop_oracle.h"
 
 const char *const prop_group_names[PROP_GROUPS] = {

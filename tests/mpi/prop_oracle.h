@@ -4,7 +4,7 @@
 
 /* More oracles: MPI itself, and slices that are read and written. */
 
-#include "../../viewspec/spec.h"
+#include "viewspec/spec.h"
 #include "prop_check.h"
 
 /* Notes a failure, the first one only; returns false. */

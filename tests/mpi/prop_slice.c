@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "../../src/core/slice.h"
+#include "core/slice.h"
 #include "prop_oracle.h"
 
 struct sample {

@@ -18,9 +18,9 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
-#include "conversion.h"
-#include "datarep.h"
-#include "handles.h"
+#include "core/conversion.h"
+#include "core/datarep.h"
+#include "core/convert/mpich_handles.h"
 #include "tap.h"
 
 /* The types, by the names of table 13.2. */

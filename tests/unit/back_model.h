@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "back.h"
+#include "core/cache/cache.h"
 #include "random_views.h"
 
 #define BYTES  (5 << 20)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec.h"
+#include "viewspec/spec.h"
 
 /* What the loader did. */
 static struct {

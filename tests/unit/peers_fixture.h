@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "lease.h"
-#include "link.h"
-#include "peers.h"
+#include "core/base/lease.h"
+#include "cluster/connection.h"
+#include "cluster/peers.h"
 
 #define NODES_MAX  8
 #define EPOCHS_MAX 4096

@@ -20,9 +20,9 @@
 
 #include <cmocka.h>
 
-#include "guard.h"
-#include "slice_access.h"
-#include "store_private.h"
+#include "core/base/guard.h"
+#include "core/slice_access.h"
+#include "core/store_private.h"
 
 /* An unlinked file in $TMPDIR or /tmp. */
 static inline int make_file(void)

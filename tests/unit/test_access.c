@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "access.h"
+#include "core/file/exclusion.h"
 #include "foreign_lock.h"
 
 static struct mpiio_accesses accesses;

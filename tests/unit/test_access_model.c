@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "access.h"
+#include "core/file/exclusion.h"
 #include "slice_fixture.h"
 
 #define BYTES     256

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "acl.h"
+#include "core/file/acl.h"
 
 /* Lists as the kernel and a server of NFSv4 hand them out. */
 

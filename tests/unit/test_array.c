@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "spec.h"
+#include "viewspec/spec.h"
 
 #define SUBARRAY                                                                                   \
     "{\"type\": \"subarray\", \"sizes\": [7, \"2 * 5\"], \"subsizes\": [2, 3], "                   \

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "back.h"
+#include "core/cache/cache.h"
 #include "random_views.h"
 
 #define LONGS "\"etype\": \"long\", \"datarep\": \"external32\""

@@ -6,7 +6,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "back.h"
+#include "core/cache/cache.h"
 
 /* Write-back with writers, readers and a flusher at once. */
 

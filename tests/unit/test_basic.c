@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "spec.h"
+#include "viewspec/spec.h"
 
 struct basic {
     const char *name;

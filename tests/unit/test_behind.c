@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "behind.h"
+#include "core/file/write_behind.h"
 
 /* Which blocks are written back behind the writers. Linked with --wrap for sync_file_range. */
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "binary64.h"
-#include "conversion.h"
+#include "core/convert/binary64.h"
+#include "core/conversion.h"
 
 __extension__ typedef __float128 quad;
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "conversion.h"
+#include "core/conversion.h"
 
 __extension__ typedef __float128 quad;
 

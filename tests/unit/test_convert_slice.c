@@ -3,7 +3,7 @@
  * Slices that are converted: random views in every representation, read and written at random
  * places, against a model.
  */
-#include "back.h"
+#include "core/cache/cache.h"
 #include "convert_model.h"
 
 static void random_reads(void **state)

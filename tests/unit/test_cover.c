@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cover.h"
-#include "spec.h"
+#include "viewspec/cover.h"
+#include "viewspec/spec.h"
 
 #define MAX_PERIOD 200000
 #define MAX_TEXT   16384

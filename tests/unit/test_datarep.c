@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "conversion.h"
-#include "datarep.h"
-#include "load.h"
+#include "core/conversion.h"
+#include "core/datarep.h"
+#include "core/load.h"
 
 /* A folder of this test's own, with copies of the libraries: who may write there is ours to say. */
 static char folder[64];

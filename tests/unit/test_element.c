@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "element.h"
+#include "viewspec/element.h"
 #include "made_up.h"
 
 static const char *const datareps[] = {"native",   "little-endian", "big-endian",

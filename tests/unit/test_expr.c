@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "spec.h"
+#include "viewspec/spec.h"
 
 __extension__ typedef __int128 wide;
 

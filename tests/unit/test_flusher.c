@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "../../fusefs/operations.h"
-#include "../../src/core/peers.h"
-#include "back.h"
+#include "fusefs/operations.h"
+#include "cluster/peers.h"
+#include "core/cache/cache.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "address.h"
-#include "link.h"
+#include "cluster/address.h"
+#include "cluster/connection.h"
 
 static uint8_t bytes[MPIIO_FRAME_MAX];
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "gather.h"
+#include "core/base/gather.h"
 
 #define SPACE (64 << 10)
 #define FENCE 0x5a

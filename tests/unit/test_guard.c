@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "guard.h"
+#include "core/base/guard.h"
 
 #define SIZE ((size_t)64 << 10)
 

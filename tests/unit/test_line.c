@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "error.h"
-#include "line.h"
+#include "viewspec/error.h"
+#include "viewspec/line.h"
 
 /* What a text becomes; NULL: it stays as it is. */
 static const struct {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "lock.h"
+#include "core/file/file_lock.h"
 #include "foreign_lock.h"
 
 static int fcntl_error; /* what the next lock calls fail with; 0: nothing */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "spec.h"
+#include "viewspec/spec.h"
 
 static struct vs_view *view_of(int64_t rank, const char *body)
 {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "slots.h"
+#include "core/cache/slots.h"
 
 /* Masks against one flag a byte. */
 

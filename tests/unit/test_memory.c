@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "load.h"
+#include "core/load.h"
 #include "slice_fixture.h"
 #include "made_up.h"
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/capture/merge.h"
-#include "spec.h"
+#include "capture/merge.h"
+#include "viewspec/spec.h"
 
 #define MAX_RANKS 512
 

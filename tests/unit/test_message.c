@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "message.h"
+#include "cluster/engine_channel.h"
 
 /* Both ends of a conversation. */
 struct pair {

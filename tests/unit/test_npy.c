@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "npy.h"
+#include "viewspec/npy.h"
 
 static struct vs_view *view_of(const char *text, int64_t rank)
 {

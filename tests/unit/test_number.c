@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/view/number.h"
-#include "../../src/view/shortest.h"
+#include "view/number.h"
+#include "view/shortest.h"
 
 static uint64_t next_random(void)
 {

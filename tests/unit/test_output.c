@@ -19,8 +19,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/view/output.h"
-#include "../../src/view/view.h"
+#include "view/output.h"
+#include "view/view.h"
 
 /* What this filesystem lacks. */
 static bool no_tmpfile, no_links;

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "cluster/address.h"
 
 /* Several daemons in one process. */
 

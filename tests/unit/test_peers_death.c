@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "cluster/address.h"
 
 /* Daemons that die, and such that are stopped. */
 

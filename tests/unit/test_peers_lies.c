@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "cluster/address.h"
 
 /*
  * A member and a coordinator that know the token, and say what nobody should. Linked with

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/engine/piece.h"
+#include "engine/piece.h"
 
 #define SIZE  ((size_t)MPIIO_BLOCK_SIZE)
 #define WORDS MPIIO_BLOCK_WORDS

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "shorthand.h"
-#include "spec.h"
+#include "viewspec/shorthand.h"
+#include "viewspec/spec.h"
 
 #define DARRAY(grid, distribs, dargs, order)                                                       \
     "\"etype\": \"double\", \"filetype\": {\"type\": \"darray\", \"gsizes\": [12, 10], "           \

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "load.h"
+#include "core/load.h"
 
 #define FIXTURES "../specs"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "stall.h"
+#include "cluster/stall.h"
 
 #define NODES 4
 

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "lease.h"
-#include "slots.h"
-#include "store_fence.h"
+#include "core/base/lease.h"
+#include "core/cache/slots.h"
+#include "core/store_fence.h"
 
 /* ms that nothing takes. */
 #define LONG 60000

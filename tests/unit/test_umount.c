@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "../../src/umount/mountinfo.h"
-#include "../../src/umount/text.h"
+#include "umount/mountinfo.h"
+#include "umount/text.h"
 
 static bool parse(const char *line, struct umount_entry *entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "put.h"
+#include "core/file/write_plan.h"
 #include "random_views.h"
 #include "write_model.h"
 

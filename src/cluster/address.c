@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "connection.h"
+
+/* As many joins as may arrive at once, before the kernel's own limit. */
+#define BACKLOG 4096
+
+static int try_listen(int family, const struct sockaddr *address, socklen_t size)
+{
+    const int off = 0;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int rc;
+
+    if (fd < 0)
+        return -errno;
+    if (family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    rc = -errno;
+    close(fd);
+    return rc;
+}
+
+/* Addresses that another machine can use: a link-local one has no meaning there. */
+static bool useful(const struct ifaddrs *entry, int family, bool loopback)
+{
+    if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != family ||
+        (entry->ifa_flags & IFF_UP) == 0 || ((entry->ifa_flags & IFF_LOOPBACK) != 0) != loopback)
+        return false;
+    return family != AF_INET6 ||
+           !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)entry->ifa_addr)->sin6_addr);
+}
+
+/* Writes all addresses of a family; returns how many. */
+static int print_family(FILE *out, const struct ifaddrs *all, int family, bool loopback, int port)
+{
+    char text[INET6_ADDRSTRLEN];
+    int count = 0;
+
+    for (const struct ifaddrs *entry = all; entry != NULL; entry = entry->ifa_next) {
+        if (!useful(entry, family, loopback))
+            continue;
+        if (family == AF_INET) {
+            inet_ntop(family, &((const struct sockaddr_in *)entry->ifa_addr)->sin_addr, text,
+                      sizeof(text));
+            fprintf(out, "%s:%d ", text, port);
+        } else {
+            inet_ntop(family, &((const struct sockaddr_in6 *)entry->ifa_addr)->sin6_addr, text,
+                      sizeof(text));
+            fprintf(out, "[%s]:%d ", text, port);
+        }
+        count++;
+    }
+    return count;
+}
+
+static int print_addresses(bool both, int port, char **addresses)
+{
+    struct ifaddrs *all;
+    size_t length = 0;
+    FILE *out;
+    int count = 0;
+
+    if (getifaddrs(&all) != 0)
+        return -errno;
+    out = open_memstream(addresses, &length);
+    if (out == NULL) {
+        freeifaddrs(all);
+        return -ENOMEM;
+    }
+    for (int loopback = 0; loopback < 2 && count == 0; loopback++) {
+        count += print_family(out, all, AF_INET, loopback == 1, port);
+        if (both)
+            count += print_family(out, all, AF_INET6, loopback == 1, port);
+    }
+    freeifaddrs(all);
+    if (fclose(out) != 0 || count == 0) {
+        free(*addresses);
+        *addresses = NULL;
+        return count == 0 ? -EADDRNOTAVAIL : -ENOMEM;
+    }
+    (*addresses)[length - 1] = '\0'; /* the last blank */
+    return 0;
+}
+
+int mpiio_address_listen(int *fd, char **addresses)
+{
+    struct sockaddr_in6 any6 = {.sin6_family = AF_INET6};
+    struct sockaddr_in any4 = {.sin_family = AF_INET};
+    socklen_t size = sizeof(any6);
+    bool both = true;
+    int rc;
+
+    *addresses = NULL;
+    *fd = try_listen(AF_INET6, (struct sockaddr *)&any6, sizeof(any6));
+    if (*fd < 0) { /* a kernel without IPv6 */
+        both = false;
+        *fd = try_listen(AF_INET, (struct sockaddr *)&any4, sizeof(any4));
+    }
+    if (*fd < 0)
+        return *fd;
+    rc = getsockname(*fd, (struct sockaddr *)&any6, &size) != 0 ? -errno : 0;
+    /* The port is at the same place in both. */
+    if (rc == 0)
+        rc = print_addresses(both, ntohs(any6.sin6_port), addresses);
+    if (rc != 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return rc;
+}
+
+/* Reads "IP:PORT" or "[IP6]:PORT", changing text. Returns the size of the address, 0: none. */
+static socklen_t parse(char *text, struct sockaddr_storage *address)
+{
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+    struct sockaddr_in *four = (struct sockaddr_in *)address;
+    char *colon = strrchr(text, ':');
+    char *end;
+    long port;
+
+    memset(address, 0, sizeof(*address));
+    if (colon == NULL || colon == text)
+        return 0;
+    port = strtol(colon + 1, &end, 10);
+    if (*end != '\0' || end == colon + 1 || port <= 0 || port > 65535)
+        return 0;
+    *colon = '\0';
+    if (text[0] != '[') {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        return inet_pton(AF_INET, text, &four->sin_addr) == 1 ? sizeof(*four) : 0;
+    }
+    if (colon[-1] != ']')
+        return 0;
+    colon[-1] = '\0';
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons((uint16_t)port);
+    return inet_pton(AF_INET6, text + 1, &six->sin6_addr) == 1 ? sizeof(*six) : 0;
+}
+
+int mpiio_address_wait(int fd, short events, int64_t timeout)
+{
+    struct pollfd poller = {.fd = fd, .events = events};
+    int64_t end = mpiio_clock() + timeout;
+    int ready;
+
+    do {
+        int64_t left = end - mpiio_clock();
+
+        left = left < 0 ? 0 : left;
+        ready = poll(&poller, 1, left < INT_MAX ? (int)left : INT_MAX);
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0 ? 0 : ready == 0 ? -ETIMEDOUT : -errno;
+}
+
+static int finish_connecting(int fd, int timeout)
+{
+    int error = 0;
+    socklen_t size = sizeof(error);
+    int rc = mpiio_address_wait(fd, POLLOUT, timeout);
+
+    if (rc == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        rc = -errno;
+    return rc != 0 ? rc : -error;
+}
+
+int mpiio_address_dial(const char **addresses, int timeout)
+{
+    char text[INET6_ADDRSTRLEN + 16];
+    struct sockaddr_storage address;
+    socklen_t size;
+    size_t length;
+    int fd, rc;
+
+    *addresses += strspn(*addresses, " ");
+    length = strcspn(*addresses, " ");
+    if (length == 0)
+        return -ENOENT;
+    snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : 0), *addresses);
+    *addresses += length;
+    size = parse(text, &address);
+    if (size == 0)
+        return -EINVAL;
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    rc = connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : -errno;
+    if (rc == -EINPROGRESS)
+        rc = finish_connecting(fd, timeout);
+    if (rc == 0)
+        return fd;
+    close(fd);
+    return rc;
+}

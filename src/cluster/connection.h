@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_LINK_H
+#define MPIIO_LINK_H
+
+#include <stdatomic.h>
+
+#include "core/base/clock.h"
+#include "peer_frame.h"
+
+/* Bytes on their way, first in first out, up to a bound. */
+struct mpiio_queue {
+    uint8_t *bytes; /* owned */
+    size_t start, end, capacity;
+};
+
+#define MPIIO_QUEUE_MAX ((size_t)1 << 20)
+
+/* Appends. 0, -ENOBUFS (it would pass MPIIO_QUEUE_MAX) or -ENOMEM, then nothing is appended. */
+int mpiio_queue_put(struct mpiio_queue *queue, const void *bytes, size_t size);
+
+/* Appends a frame. As mpiio_queue_put. */
+int mpiio_queue_frame(struct mpiio_queue *queue, const struct mpiio_frame *frame);
+
+/* Takes size bytes off, at most what there is. */
+void mpiio_queue_drop(struct mpiio_queue *queue, size_t size);
+
+void mpiio_queue_free(struct mpiio_queue *queue);
+
+static inline const uint8_t *mpiio_queue_first(const struct mpiio_queue *queue)
+{
+    return queue->bytes + queue->start;
+}
+
+static inline size_t mpiio_queue_size(const struct mpiio_queue *queue)
+{
+    return queue->end - queue->start;
+}
+
+/*
+ * One TCP connection to a peer, which never blocks: what the peer does not take yet waits in a
+ * bounded queue. For one thread, but for the counters.
+ */
+struct mpiio_link {
+    int fd;    /* owned; -1: closed */
+    int error; /* a negative errno once the connection has failed; -ENOTCONN: its end was read */
+    struct mpiio_queue in, out;
+    _Atomic int64_t heard;           /* when the peer was last heard, mpiio_clock */
+    _Atomic uint64_t received, sent; /* bytes */
+};
+
+/* Takes over a connected TCP socket, and makes it non-blocking. 0 or a negative errno. */
+int mpiio_link_open(struct mpiio_link *link, int fd);
+
+/* Closes, and drops what waits to be sent. May be repeated. The counters stay. */
+void mpiio_link_close(struct mpiio_link *link);
+
+/*
+ * Sends, or queues. A failure is kept in link->error, and nothing is sent after one. That the peer
+ * has closed the connection is no failure here: mpiio_link_fill finds it, after the peer's last
+ * words.
+ */
+void mpiio_link_put(struct mpiio_link *link, const void *bytes, size_t size);
+void mpiio_link_send(struct mpiio_link *link, const struct mpiio_frame *frame);
+
+/* Sends what waits, as far as the peer takes it. Failures as above. */
+void mpiio_link_flush(struct mpiio_link *link);
+
+/*
+ * Reads what there is to link->in. A failure, or the end, is kept in link->error. True: there may
+ * be more, and frames must be taken off first.
+ */
+bool mpiio_link_fill(struct mpiio_link *link);
+
+/* Takes the next frame off link->in: 1, 0 (none yet) or -EPROTO. Valid until it is filled again. */
+int mpiio_link_next(struct mpiio_link *link, struct mpiio_frame *frame);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_FRAME_H
+#define MPIIO_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/base/progress.h"
+#include "handshake_proof.h"
+
+/*
+ * What the nodes' daemons tell each other, as bytes. A frame is its length (32 bits, all of
+ * it), its type (8 bits) and the fields of that type, integers with the highest byte first. What
+ * does not decode to exactly these fields, each in its range, is no frame.
+ */
+#define MPIIO_FRAME_MAX  65536 /* bytes of a frame */
+#define MPIIO_FRAME_HEAD 5
+#define MPIIO_HOST_MAX   255
+#define MPIIO_TEXT_MAX   (MPIIO_FRAME_MAX - 1024)
+
+/* "MPIO" and the version of all that follows: daemons of two versions refuse each other. */
+#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000002)
+
+enum mpiio_frame_type {
+    /* The greeting: the coordinator asks, the member joins, and is taken or not. */
+    MPIIO_HELLO = 1, /* number: MPIIO_PROTOCOL; nonce */
+    MPIIO_JOIN,      /* number: MPIIO_PROTOCOL; node, nodes, nonce, proof, host */
+    MPIIO_WELCOME,   /* proof, time: peer_timeout, host */
+    MPIIO_REFUSED,   /* status */
+
+    MPIIO_BEAT, /* both ways, once an interval; number: when, for the sender; echo */
+
+    /* To the coordinator. */
+    MPIIO_ASK,         /* flag: with sync */
+    MPIIO_DONE,        /* number: the epoch; status */
+    MPIIO_CHANGE,      /* number: of the call; flag: the value; time: to decide within */
+    MPIIO_VOTE,        /* number: of the change; status */
+    MPIIO_SETTLED,     /* number: of the change */
+    MPIIO_UNMOUNT_ALL, /* number: of the call; flag: force */
+    MPIIO_UNMOUNTED,   /* status, text: what is unsaved */
+    MPIIO_GOODBYE,     /* the sender is unmounted, and stays */
+    MPIIO_ENGINE_LOST, /* text: why */
+    MPIIO_PROGRESS,    /* number: the epoch; progress: of the sender's engine in it */
+    MPIIO_FENCED,      /* the sender's engine is gone */
+
+    /* From the coordinator. */
+    MPIIO_READY,    /* all nodes have joined */
+    MPIIO_EPOCH,    /* number, flag: with sync */
+    MPIIO_FINISHED, /* number, flag: with sync, status */
+    MPIIO_PREPARE,  /* number: of the change; flag: the value */
+    MPIIO_SETTLE,   /* number: of the change; flag: it counts */
+    MPIIO_RESULT,   /* number: of the call; status, text */
+    MPIIO_UNMOUNT,  /* flag: force */
+    MPIIO_END,      /* all are unmounted */
+    MPIIO_DEGRADED, /* node: the dead one; host, text: why */
+    MPIIO_GO,       /* each goes on alone */
+    MPIIO_FRAME_TYPES
+};
+
+/* A frame, decoded. Fields that its type does not have are zero. */
+struct mpiio_frame {
+    enum mpiio_frame_type type;
+    uint64_t number;
+    uint64_t proof;
+    uint64_t echo;        /* the number of the last beat that came from the other side; 0: none */
+    uint32_t node, nodes; /* node < nodes where a type has both */
+    uint32_t time;        /* ms, at most INT32_MAX */
+    int32_t status;       /* 0 or a negative errno, -4095 at least */
+    bool flag;
+    struct mpiio_progress progress;
+    uint8_t nonce[MPIIO_NONCE_BYTES];
+    char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/line.h) */
+    const char *text;              /* borrowed, not terminated */
+    uint32_t text_size;            /* at most MPIIO_TEXT_MAX */
+};
+
+/* Writes frame to bytes, MPIIO_FRAME_MAX of them. Returns how many it takes. Local. */
+size_t mpiio_frame_encode(const struct mpiio_frame *frame, uint8_t *bytes);
+
+/*
+ * Decodes the frame that size bytes begin with. Returns its length, 0 where it is not complete, or
+ * -EPROTO. frame->text points into bytes. Local.
+ */
+ssize_t mpiio_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_frame *frame);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include "rlimit.h"
+
+#include <sys/resource.h>
+
+uint64_t mpiio_descriptors_allow(uint64_t count)
+{
+    struct rlimit limit, wanted;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count)
+        return count;
+    wanted = limit;
+    wanted.rlim_cur = count < limit.rlim_max ? count : limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &wanted) == 0 ? wanted.rlim_cur : limit.rlim_cur;
+}

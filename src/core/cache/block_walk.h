@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_PORTION_H
+#define MPIIO_PORTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "slots.h"
+#include "viewspec/map.h"
+#include "core/file/batches.h"
+
+/* The runs of a request in portions that each lie in one block of the file (slots.h). */
+
+#define MPIIO_PORTION_MAX 64
+
+struct mpiio_portion {
+    /* Called for each, in slice order; returns false to end the walk. */
+    bool (*visit)(struct mpiio_portion *portion);
+    void *argument; /* the caller's */
+    bool stopped;
+    int64_t block; /* its number */
+    int count;     /* of parts, > 0 when visited */
+    struct mpiio_piece part[MPIIO_PORTION_MAX];
+};
+
+/*
+ * Visits the positions [position, position + length) of map; buffer holds, or gets, the packed
+ * bytes from position on. Local, thread-safe.
+ */
+void mpiio_portion_walk(const struct vs_map *map, int64_t position, size_t length, char *buffer,
+                        bool (*visit)(struct mpiio_portion *portion), void *argument);
+
+/* Where a part lies in its block. */
+struct mpiio_mask_runs mpiio_portion_runs(const struct mpiio_piece *part);
+
+/* The displacement behind the last byte of a portion. */
+int64_t mpiio_portion_end(const struct mpiio_portion *portion);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_BACK_PRIVATE_H
+#define MPIIO_BACK_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cache.h"
+#include "block.h"
+#include "block_walk.h"
+#include "core/store_private.h"
+
+/* What is inside write-back: for back.c, stage.c (writing), overlay.c (reading) and resolve.c only.
+ */
+
+/*
+ * Locks are taken in this order, each but the first two for some memory accesses or copies only:
+ *
+ *   flush   who stores alone, and who writes through while anything is dirty
+ *   gate    shared by who copies into or out of blocks; exclusive to freeze and to resolve
+ *   table   which blocks there are
+ *   lock    of a block (block.h)
+ *   state   numbers and waiting
+ *
+ * table is never held together with another one that comes later.
+ */
+struct mpiio_back {
+    struct mpiio_store *store;
+    int64_t dirty_max;
+    struct mpiio_slots slots;
+    void (*full)(void *argument);
+    void *argument;
+    void (*wait)(void *argument, bool waits);
+    void *wait_argument;
+    struct mpiio_block *block; /* one a slot */
+
+    pthread_mutex_t flush;
+    pthread_rwlock_t gate;
+    pthread_mutex_t table;
+    struct mpiio_blocks sets[2];
+    struct mpiio_blocks *active; /* which set: gate; its contents: table or the gate exclusively */
+    struct mpiio_blocks *frozen; /* the same */
+    struct mpiio_frozen *list;   /* what freezing tells of them: one a slot */
+    int *free;                   /* slots; lock: table */
+    int *free_kept;              /* the same, with their memory; lock: table */
+    int free_kept_count;         /* lock: table */
+    int kept;                    /* slots whose memory is kept, free or not; lock: table */
+    mpiio_holder_tree holders;   /* lock: table */
+    atomic_int free_count;       /* of free; changed under table */
+    atomic_int free_slots;       /* of both; changed under table */
+    atomic_int_fast64_t memory;  /* that dirty data takes */
+    atomic_bool through;         /* set under the gate exclusively */
+    atomic_bool stopped;
+    atomic_uint_fast64_t drops; /* times that bytes left the blocks, as they are in the file now */
+
+    pthread_mutex_t state;
+    pthread_cond_t changed; /* with state: room, the generation, through or stopped */
+    uint64_t number;        /* of the active generation; lock: state */
+    bool busy;              /* there is a frozen one, whose number is one less; lock: state */
+    bool asked;             /* full was called since the last freeze; lock: state */
+    bool failing;           /* the last flush failed; lock: state */
+    struct timespec retry;  /* when to ask again then; lock: state */
+    int64_t active_end;     /* lock: state */
+    int64_t frozen_end;     /* lock: state */
+    uint64_t waits, stored, failed; /* lock: state */
+};
+
+/*
+ * Calls work with a struct mpiio_copy, to copy a portion to or from the slot of block. A slot's
+ * memory is the kernel's to give, which may refuse: the SIGBUS must not end a process that holds
+ * other dirty data. Returns false then.
+ */
+struct mpiio_copy {
+    const struct mpiio_portion *portion;
+    struct mpiio_slot slot;
+};
+
+bool mpiio_back_copy(const struct mpiio_back *back, const struct mpiio_portion *portion,
+                     const struct mpiio_block *block, void (*work)(void *argument));
+
+/* The memory that a block takes. Its lock is held, or nobody writes. */
+int64_t mpiio_back_memory(const struct mpiio_back *back, const struct mpiio_block *block);
+
+/* The blocks with that number in both generations, or NULL. The gate is held. */
+void mpiio_back_find(struct mpiio_back *back, int64_t number, struct mpiio_block **frozen,
+                     struct mpiio_block **active);
+
+/* The holder with that id; where it is missing, a new one with make, else NULL. */
+struct mpiio_holder *mpiio_back_holder(struct mpiio_back *back, uint64_t id, bool make);
+
+/* mpiio_back_resolve, by the errors that are in the frozen blocks. */
+void mpiio_back_settle(struct mpiio_back *back);
+
+#endif

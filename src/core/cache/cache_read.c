@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/base/gather.h"
+#include "block_walk.h"
+
+/* Reading the file with both generations laid over it. */
+
+/* Bytes of the file over which strided runs are compared with the mask at once. */
+#define CHUNK 16384
+
+/* Lays the dirty bytes of one run over memory. Looks at no part of the mask that is empty. */
+static void overlay_run(const struct mpiio_slot *slot, size_t start, size_t length, char *memory)
+{
+    size_t end = start + length;
+
+    for (size_t from = start; from < end;) {
+        size_t edge = (from / MPIIO_MASK_REACH + 1) * MPIIO_MASK_REACH;
+        struct mpiio_mask_run run = {.end = from};
+
+        edge = edge < end ? edge : end;
+        if (mpiio_slot_touched(slot, from, edge))
+            while (mpiio_mask_next_run(slot->mask, run.end, edge, &run))
+                mpiio_gather(memory + (run.start - start), slot->data + run.start,
+                             run.end - run.start, 1, 0);
+        from = edge;
+    }
+}
+
+/* Runs that are dirty as a whole, or not at all, are the rule: the view's that wrote them. */
+static void overlay_runs(const struct mpiio_slot *slot, struct mpiio_mask_runs runs, char *memory)
+{
+    enum mpiio_mask_state state = MPIIO_MASK_SOME;
+
+    if (runs.count > 1) {
+        size_t span = (runs.count - 1) * (size_t)runs.stride + runs.length;
+
+        if (!mpiio_slot_touched(slot, runs.start, runs.start + span))
+            return;
+        state = mpiio_mask_test(slot->mask, runs);
+    }
+    if (state == MPIIO_MASK_ALL)
+        mpiio_gather(memory, slot->data + runs.start, runs.length, runs.count, runs.stride);
+    for (size_t i = 0; i < runs.count && state == MPIIO_MASK_SOME; i++)
+        overlay_run(slot, runs.start + i * (size_t)runs.stride, runs.length,
+                    memory + i * runs.length);
+}
+
+static void overlay_work(void *argument)
+{
+    const struct mpiio_copy *copy = argument;
+
+    for (int i = 0; i < copy->portion->count; i++) {
+        struct mpiio_piece part = copy->portion->part[i];
+        int64_t most = 1;
+
+        if (part.stride >= part.length && part.stride < CHUNK)
+            most = CHUNK / part.stride;
+        while (part.count > 0) {
+            struct mpiio_mask_runs runs = mpiio_portion_runs(&part);
+
+            runs.count = part.count < most ? (size_t)part.count : (size_t)most;
+            overlay_runs(&copy->slot, runs, part.memory);
+            mpiio_piece_advance(&part, (int64_t)runs.count);
+        }
+    }
+}
+
+struct overlay {
+    struct mpiio_back *back;
+    const char *buffer;
+    struct mpiio_fetched *fetched;
+};
+
+static bool overlay_block(const struct mpiio_portion *portion, struct mpiio_block *block)
+{
+    const struct overlay *overlay = portion->argument;
+    bool done;
+
+    if (block == NULL)
+        return true;
+    pthread_rwlock_rdlock(&block->lock);
+    done = mpiio_back_copy(overlay->back, portion, block, overlay_work);
+    pthread_rwlock_unlock(&block->lock);
+    return done;
+}
+
+static bool overlay_portion(struct mpiio_portion *portion)
+{
+    struct overlay *overlay = portion->argument;
+    struct mpiio_back *back = overlay->back;
+    struct mpiio_block *frozen, *active;
+    bool done;
+
+    pthread_rwlock_rdlock(&back->gate);
+    mpiio_back_find(back, portion->block, &frozen, &active);
+    done = overlay_block(portion, frozen) && overlay_block(portion, active);
+    pthread_rwlock_unlock(&back->gate);
+    if (!done) {
+        overlay->fetched->bytes = (size_t)(portion->part[0].memory - overlay->buffer);
+        overlay->fetched->error = -ENOMEM;
+    }
+    return done;
+}
+
+/* Zeros for the bytes from position on that lie behind the file's end; returns how many. */
+static size_t zero_behind(const struct vs_map *map, int64_t position, size_t length, char *buffer,
+                          int64_t end)
+{
+    struct vs_runs runs;
+    struct vs_run run;
+    size_t bytes = 0;
+
+    if (vs_map_facts(map)->monotonic) {
+        memset(buffer, 0, length);
+        return length;
+    }
+    vs_runs_start(&runs, map, position, (int64_t)length);
+    while (vs_runs_next(&runs, &run) && run.displacement >= end) {
+        memset(buffer + bytes, 0, (size_t)run.length);
+        bytes += (size_t)run.length;
+    }
+    return bytes;
+}
+
+static void fetch_file(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                       size_t length, char *buffer, struct mpiio_fetched *fetched,
+                       struct mpiio_counters *done)
+{
+    struct mpiio_fetched part = {0};
+    size_t have = 0;
+
+    while (have < length && part.error == 0) {
+        mpiio_fetch(store, map, position + (int64_t)have, length - have, buffer + have, &part,
+                    done);
+        have += part.bytes;
+        if (have < length && part.error == 0)
+            have +=
+                zero_behind(map, position + (int64_t)have, length - have, buffer + have, part.end);
+    }
+    *fetched = (struct mpiio_fetched){.bytes = have, .end = INT64_MAX, .error = part.error};
+}
+
+/*
+ * Bytes that leave the blocks between the look into the file and the one into the blocks would be
+ * in neither: then it is done again.
+ */
+void mpiio_back_fetch(struct mpiio_back *back, const struct vs_map *map, int64_t position,
+                      size_t length, void *buffer, struct mpiio_fetched *fetched,
+                      struct mpiio_counters *done)
+{
+    struct overlay overlay = {.back = back, .buffer = buffer, .fetched = fetched};
+    uint64_t drops;
+
+    do {
+        drops = back->drops;
+        fetch_file(back->store, map, position, length, buffer, fetched, done);
+        if (fetched->bytes > 0 && !mpiio_back_is_empty(back))
+            mpiio_portion_walk(map, position, fetched->bytes, buffer, overlay_portion, &overlay);
+    } while (drops != back->drops);
+}

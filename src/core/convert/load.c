@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/datarep.h"
+
+static int fail(struct vs_error *error, int code, const char *path)
+{
+    *error = (struct vs_error){.code = code};
+    snprintf(error->source, sizeof(error->source), "%s", path);
+    snprintf(error->reason, sizeof(error->reason), "%s", strerror(-code));
+    return code;
+}
+
+/* Reads a whole file or pipe, up to the longest spec and some more. */
+static int read_all(const char *path, char **text, size_t *length)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return -errno;
+    size_t size = 0, room = 1 << 16;
+    char *bytes = NULL;
+    int result = 0;
+    do {
+        char *larger = realloc(bytes, room);
+        if (larger == NULL) {
+            result = -ENOMEM;
+            break;
+        }
+        bytes = larger;
+        size += fread(bytes + size, 1, room - size, file);
+        if (size < room)
+            break;
+        room *= 2;
+    } while (size <= VS_SPEC_MAX_BYTES);
+    if (!result && ferror(file))
+        result = -errno;
+    fclose(file);
+    if (result) {
+        free(bytes);
+        bytes = NULL;
+    }
+    *text = bytes;
+    *length = size;
+    return result;
+}
+
+/* The absolute path of a folder; as it was given where it cannot be resolved. A new string. */
+static char *absolute(const char *folder)
+{
+    char *path = realpath(folder, NULL);
+    return path ? path : strdup(folder);
+}
+
+/* The folder that path is in. A new string. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return absolute(".");
+    char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    char *result = folder ? absolute(folder) : NULL;
+    free(folder);
+    return result;
+}
+
+/* The absolute path of a file that may not exist yet. A new string. */
+static char *absolute_file(const char *file)
+{
+    char *folder = file[0] == '/' ? NULL : absolute("."), *path = NULL;
+    if (file[0] == '/')
+        path = strdup(file);
+    else if (folder && asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", file) < 0)
+        path = NULL;
+    free(folder);
+    return path;
+}
+
+/* Parses text with what overrides leave out filled in, and their paths absolute. */
+static int parse(const char *text, size_t length, bool shorthand, const char *path,
+                 const struct vs_overrides *overrides, struct vs_spec **spec,
+                 struct vs_error *error)
+{
+    struct vs_overrides resolved = {0};
+    char *file = NULL, *library = NULL, *folder = folder_of(path);
+    if (overrides)
+        resolved = *overrides;
+    if (!resolved.load_datarep) {
+        resolved.load_datarep = mpiio_datarep_load;
+        resolved.unload_datarep = mpiio_datarep_unload;
+    }
+    if (resolved.file)
+        file = absolute_file(resolved.file);
+    if (resolved.datarep_library)
+        library = absolute_file(resolved.datarep_library);
+    int result;
+    if (folder == NULL || (resolved.file && file == NULL) ||
+        (resolved.datarep_library && !library)) {
+        result = fail(error, -ENOMEM, path);
+    } else {
+        resolved.file = file;
+        resolved.datarep_library = library;
+        result = shorthand ? vs_spec_parse_shorthand(text, path, folder, &resolved, spec, error)
+                           : vs_spec_parse(text, length, path, folder, &resolved, spec, error);
+    }
+    free(file);
+    free(library);
+    free(folder);
+    return result;
+}
+
+int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
+                    struct vs_error *error)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int result = read_all(path, &text, &length);
+    if (result)
+        fail(error, result, path);
+    else
+        result = parse(text, length, false, path, overrides, spec, error);
+    free(text);
+    return result;
+}
+
+int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overrides,
+                              struct vs_spec **spec, struct vs_error *error)
+{
+    return parse(text, strlen(text), true, "--view", overrides, spec, error);
+}
+
+int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
+                      const struct vs_overrides *overrides, struct vs_spec **again,
+                      struct vs_error *error)
+{
+    bool shorthand;
+    size_t length;
+    const char *text = vs_spec_text(spec, &length, &shorthand);
+    return parse(text, length, shorthand, path, overrides, again, error);
+}

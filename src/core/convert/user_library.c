@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "user_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where a reason is written to. */
+struct why {
+    char *text;
+    size_t size;
+    const char *path; /* of the library */
+};
+
+__attribute__((format(printf, 3, 4))) static int refuse(const struct why *why, int error,
+                                                        const char *format, ...)
+{
+    va_list arguments;
+    int length = snprintf(why->text, why->size, "library %s: ", why->path);
+
+    va_start(arguments, format);
+    if (length > 0 && (size_t)length < why->size)
+        vsnprintf(why->text + length, why->size - (size_t)length, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+/* Whether only root and the effective user could have written the open file or folder. */
+static int check_owner(const struct why *why, int fd, const char *what, struct stat *status)
+{
+    if (fstat(fd, status) != 0)
+        return refuse(why, -errno, "%s: %s", what, strerror(errno));
+    if (status->st_uid != 0 && status->st_uid != geteuid())
+        return refuse(why, -EPERM, "%s belongs to neither root nor user %ld", what,
+                      (long)geteuid());
+    if ((status->st_mode & S_IWOTH) != 0)
+        return refuse(why, -EPERM, "%s is writable by others", what);
+    if ((status->st_mode & S_IWGRP) != 0)
+        return refuse(why, -EPERM, "%s is writable by its group", what);
+    return 0;
+}
+
+/* Opens the folder of path (a copy that is cut there) for openat and checks it. */
+static int open_folder(const struct why *why, char *path, int *folder, char **base)
+{
+    struct stat status;
+    char *slash = strrchr(path, '/');
+
+    *base = slash + 1;
+    *slash = '\0';
+    *folder = open(slash == path ? "/" : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (*folder < 0)
+        return refuse(why, -errno, "its folder: %s", strerror(errno));
+    return check_owner(why, *folder, "its folder", &status);
+}
+
+/* The same for the folder of a name that may be a symbolic link: who may replace that? */
+static int check_folder(const struct why *why)
+{
+    char *path = strdup(why->path), *base;
+    int folder = -1;
+    int error = path != NULL ? open_folder(why, path, &folder, &base) : -ENOMEM;
+
+    if (folder >= 0)
+        close(folder);
+    free(path);
+    return error;
+}
+
+static int open_checked(const struct why *why, int *fd)
+{
+    char *path = realpath(why->path, NULL), *base;
+    struct stat status;
+    int folder = -1, error;
+
+    *fd = -1;
+    if (path == NULL)
+        return refuse(why, -errno, "%s", strerror(errno));
+    error = check_folder(why);
+    if (error == 0)
+        error = open_folder(why, path, &folder, &base);
+    if (error == 0) {
+        *fd = openat(folder, base, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (*fd < 0)
+            error = refuse(why, -errno, "%s", strerror(errno));
+    }
+    if (error == 0)
+        error = check_owner(why, *fd, "it", &status);
+    if (error == 0 && !S_ISREG(status.st_mode))
+        error = refuse(why, -EINVAL, "it is not a file");
+    if (folder >= 0)
+        close(folder);
+    free(path);
+    return error;
+}
+
+/* Loads what fd holds. The loader's message names /proc/self/fd/N: it is cut off. */
+static int load(const struct why *why, struct mpiio_library *library)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", library->fd);
+    library->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library->handle == NULL) {
+        const char *message = dlerror();
+        size_t length = strlen(name);
+
+        if (message == NULL)
+            message = "it cannot be loaded";
+        else if (strncmp(message, name, length) == 0 && message[length] == ':')
+            message += length + 1 + (message[length + 1] == ' ');
+        return refuse(why, -ELIBBAD, "%s", message);
+    }
+    return 0;
+}
+
+/* dlsym for functions: C knows no conversion to them. */
+static bool find_function(void *handle, const char *name, void *function)
+{
+    void *symbol = dlsym(handle, name);
+
+    memcpy(function, &symbol, sizeof(symbol));
+    return symbol != NULL;
+}
+
+/* What would make MPI_Init a part of the job that started this process. */
+static const char *const job_variables[] = {
+    "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMIX_NAMESPACE", "PMIX_RANK",
+};
+
+#define JOB_VARIABLES (sizeof(job_variables) / sizeof(job_variables[0]))
+
+/* Takes the variables out of the environment, and copies of them into values. */
+static int hide_job(char *values[JOB_VARIABLES])
+{
+    for (size_t i = 0; i < JOB_VARIABLES; i++) {
+        const char *value = getenv(job_variables[i]);
+
+        if (value != NULL && (values[i] = strdup(value)) == NULL)
+            return -ENOMEM;
+        unsetenv(job_variables[i]);
+    }
+    return 0;
+}
+
+static void restore_job(char *values[JOB_VARIABLES])
+{
+    for (size_t i = 0; i < JOB_VARIABLES; i++) {
+        if (values[i] != NULL)
+            setenv(job_variables[i], values[i], 1);
+        free(values[i]);
+    }
+}
+
+static int initialise_alone(const struct why *why, void *handle)
+{
+    const int multiple = 3; /* MPI_THREAD_MULTIPLE */
+    int (*initialise)(int *, char ***, int, int *);
+    char *values[JOB_VARIABLES] = {NULL};
+    int provided, code = 0, error;
+
+    if (!find_function(handle, "MPI_Init_thread", &initialise))
+        return refuse(why, -ELIBBAD, "it has MPI_Initialized but no MPI_Init_thread");
+    error = hide_job(values);
+    if (error == 0)
+        code = initialise(NULL, NULL, multiple, &provided);
+    restore_job(values);
+    return code == 0 ? error : refuse(why, -EIO, "MPI_Init_thread failed with MPI error %d", code);
+}
+
+static int start_mpi(const struct why *why, struct mpiio_library *library)
+{
+    int (*initialised)(int *flag);
+    int flag = 0;
+
+    if (!find_function(library->handle, "MPI_Initialized", &initialised))
+        return 0;
+    library->pinned = true;
+    if (dlsym(library->handle, "ompi_mpi_byte") != NULL)
+        return refuse(why, -ELIBBAD, "it is linked to Open MPI, not to MPICH");
+    return initialised(&flag) == 0 && flag ? 0 : initialise_alone(why, library->handle);
+}
+
+int mpiio_library_open(struct mpiio_library *library, const char *path, char *why, size_t why_size)
+{
+    const struct why reason = {.text = why, .size = why_size, .path = path};
+    struct sigaction actions[NSIG];
+    bool saved[NSIG] = {false};
+    int error;
+
+    *library = (struct mpiio_library){.fd = -1};
+    error = open_checked(&reason, &library->fd);
+    if (error == 0) {
+        for (int i = 1; i < NSIG; i++)
+            saved[i] = sigaction(i, NULL, &actions[i]) == 0;
+        error = load(&reason, library);
+        if (error == 0)
+            error = start_mpi(&reason, library);
+        for (int i = 1; i < NSIG; i++)
+            if (saved[i])
+                sigaction(i, &actions[i], NULL);
+    }
+    if (error != 0)
+        mpiio_library_close(library);
+    return error;
+}
+
+void mpiio_library_close(struct mpiio_library *library)
+{
+    if (library->pinned)
+        return;
+    if (library->handle != NULL)
+        dlclose(library->handle);
+    if (library->fd >= 0)
+        close(library->fd);
+    *library = (struct mpiio_library){.fd = -1};
+}
+
+void *mpiio_library_symbol(const struct mpiio_library *library, const char *prefix,
+                           const char *symbol)
+{
+    char *name = NULL;
+    void *found;
+
+    if (asprintf(&name, "%s_%s", prefix, symbol) < 0)
+        return NULL;
+    found = dlsym(library->handle, name);
+    free(name);
+    return found != NULL ? found : dlsym(library->handle, symbol);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Bytes that are converted while they are in a core's cache. Measured, for swapped doubles in calls
+ * of 1 MiB: 64 to 1024 KiB are alike.
+ */
+#define CHUNK ((size_t)256 << 10)
+
+struct import {
+    struct mpiio_slice *slice;
+    struct mpiio_fetched *fetched; /* bytes: those converted so far */
+    struct mpiio_counters *done;
+    bool stopped;
+};
+
+/* fetched tells what came of a part: the file's end, or an error, ends the whole. */
+static void take(struct import *import, const struct mpiio_fetched *part, size_t wanted)
+{
+    if (part->end < import->fetched->end)
+        import->fetched->end = part->end;
+    if (part->bytes < wanted) {
+        import->fetched->error = part->error;
+        import->stopped = true;
+    }
+}
+
+static void fail(struct import *import, int error)
+{
+    import->fetched->error = error;
+    import->stopped = true;
+}
+
+/* Whole elements, whose bytes are reordered where they are to be. */
+static void in_place(struct import *import, int64_t offset, size_t length, void *buffer)
+{
+    struct mpiio_slice *slice = import->slice;
+    const struct mpiio_conversion *conversion = &slice->codec->conversions[0];
+    struct mpiio_fetched part;
+    size_t count;
+    int error;
+
+    mpiio_slice_fetch(slice, offset, length, buffer, &part, import->done);
+    take(import, &part, length);
+    count = part.bytes / conversion->native;
+    error = mpiio_to_native(conversion, buffer, buffer, count);
+    if (error != 0)
+        fail(import, error);
+    else
+        import->fetched->bytes += count * conversion->native;
+}
+
+/* The positions of the elements that hold a part of the slice. */
+struct span {
+    int64_t position;
+    int64_t length;
+};
+
+static struct span span_of(const struct mpiio_codec *codec, int64_t offset, size_t length)
+{
+    struct mpiio_element first = mpiio_codec_element(codec, offset);
+    struct mpiio_element last = mpiio_codec_element(codec, offset + (int64_t)length - 1);
+    int64_t end = last.position + (int64_t)last.conversion->file;
+
+    return (struct span){first.position, end - first.position};
+}
+
+/* As much of length bytes, an element at least, as fits into a chunk. */
+static size_t fit(const struct mpiio_codec *codec, int64_t offset, size_t length, struct span *span)
+{
+    length = length < CHUNK ? length : CHUNK;
+    *span = span_of(codec, offset, length);
+    while (span->length > (int64_t)CHUNK) {
+        struct mpiio_element middle;
+
+        length = (length + 1) / 2;
+        /* Not to convert an element twice. */
+        middle = mpiio_codec_element(codec, offset + (int64_t)length);
+        if (middle.offset > offset)
+            length = (size_t)(middle.offset - offset);
+        *span = span_of(codec, offset, length);
+    }
+    return length;
+}
+
+/* From memory of its own: the file's elements have other sizes, or are cut. */
+static size_t apart(struct import *import, int64_t offset, size_t length, void *buffer)
+{
+    struct mpiio_slice *slice = import->slice;
+    struct mpiio_fetched part;
+    struct span span;
+    void *file;
+    int error;
+
+    length = fit(slice->codec, offset, length, &span);
+    file = malloc((size_t)span.length);
+    if (file == NULL) {
+        fail(import, -ENOMEM);
+        return length;
+    }
+    mpiio_slice_fetch(slice, span.position, (size_t)span.length, file, &part, import->done);
+    take(import, &part, (size_t)span.length);
+    import->fetched->bytes +=
+        mpiio_codec_decode(slice->codec, offset, length, buffer, file, part.bytes, &error);
+    if (error != 0)
+        fail(import, error);
+    free(file);
+    return length;
+}
+
+/* How many of length bytes, from offset on, are whole elements of a chunk; 0: an element is cut. */
+static size_t whole(const struct mpiio_codec *codec, int64_t offset, size_t length)
+{
+    size_t native = codec->conversions[0].native;
+
+    if (offset % (int64_t)native != 0)
+        return 0;
+    return (length < CHUNK ? length : CHUNK) / native * native;
+}
+
+/* To the end of the element that is cut. */
+static size_t cut(const struct mpiio_codec *codec, int64_t offset, size_t length)
+{
+    size_t native = codec->conversions[0].native;
+    size_t rest = native - (size_t)(offset % (int64_t)native);
+
+    return rest < length ? rest : length;
+}
+
+int mpiio_import_element(struct mpiio_slice *slice, const struct mpiio_element *element, void *file,
+                         unsigned char *native, bool *readable, struct mpiio_counters *done)
+{
+    const struct mpiio_conversion *conversion = element->conversion;
+    struct mpiio_fetched fetched;
+
+    mpiio_slice_fetch(slice, element->position, conversion->file, file, &fetched, done);
+    if (fetched.error != 0)
+        return fetched.error;
+    /* Behind the end the file is zeros to be. */
+    memset((char *)file + fetched.bytes, 0, conversion->file - fetched.bytes);
+    *readable = mpiio_to_native(conversion, native, file, 1) == 0;
+    if (!*readable)
+        memset(native, 0, conversion->native);
+    return 0;
+}
+
+/* Whether a torn element is still what is to be seen: where it was stored, the file has it. */
+static bool stands(void *argument, const struct mpiio_torn_element *torn)
+{
+    struct import *import = argument;
+    struct mpiio_element element = mpiio_codec_element(import->slice->codec, torn->offset);
+    unsigned char native[MPIIO_ELEMENT_NATIVE];
+    bool readable, same = false;
+    void *file;
+
+    if (!torn->stored)
+        return true;
+    file = malloc(element.conversion->file);
+    if (file != NULL &&
+        mpiio_import_element(import->slice, &element, file, native, &readable, import->done) == 0)
+        same = memcmp(native, torn->there, torn->native) == 0;
+    free(file);
+    return same;
+}
+
+void mpiio_import(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
+                  struct mpiio_fetched *fetched, struct mpiio_counters *done)
+{
+    const struct mpiio_codec *codec = slice->codec;
+    struct import import = {.slice = slice, .fetched = fetched, .done = done};
+    bool held = mpiio_torn_hold(&slice->torn);
+
+    *fetched = (struct mpiio_fetched){.end = INT64_MAX};
+    for (size_t have = 0; have < length && !import.stopped;) {
+        int64_t at = offset + (int64_t)have;
+        size_t part = codec->plain ? whole(codec, at, length - have) : 0;
+
+        if (part > 0)
+            in_place(&import, at, part, (char *)buffer + have);
+        else
+            part = apart(&import, at, codec->plain ? cut(codec, at, length - have) : length - have,
+                         (char *)buffer + have);
+        have += part;
+    }
+    if (held) {
+        mpiio_torn_overlay(&slice->torn, offset, fetched->bytes, buffer, stands, &import);
+        mpiio_torn_let(&slice->torn);
+    }
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file/exclusion.h"
+#include "convert_read.h"
+#include "store_private.h"
+
+/*
+ * Bytes that are reordered in memory and then stored by one mpiio_put: it writes its first and last
+ * runs by calls and makes the file longer, which smaller ones would do as often. In a new file that
+ * halved the rate.
+ */
+#define CHUNK ((size_t)1 << 20)
+
+/* What is written, and which part of it are whole elements. */
+struct export
+{
+    struct mpiio_slice *slice;
+    const char *buffer;
+    int64_t offset, end;             /* of the buffer */
+    int64_t body_start, body_end;    /* of the whole elements */
+    struct mpiio_element head, tail; /* the elements that are cut, if there are any */
+    struct mpiio_counters *done;
+};
+
+static const char *bytes_at(const struct export *export, int64_t offset)
+{
+    return export->buffer + (offset - export->offset);
+}
+
+static int64_t end_of(const struct mpiio_element *element)
+{
+    return element->offset + (int64_t)element->conversion->native;
+}
+
+/* A single element that is cut at its end is the head; the body is then empty, and behind it. */
+static void split(struct export *export)
+{
+    const struct mpiio_codec *codec = export->slice->codec;
+
+    export->head = mpiio_codec_element(codec, export->offset);
+    export->tail = mpiio_codec_element(codec, export->end - 1);
+    export->body_start =
+        export->head.offset == export->offset ? export->offset : end_of(&export->head);
+    export->body_end = end_of(&export->tail) == export->end ? export->end : export->tail.offset;
+    if (export->head.offset == export->tail.offset && end_of(&export->tail) > export->end)
+        export->body_start = export->body_end = export->end;
+}
+
+/* Locks. */
+
+struct held {
+    bool locked; /* in the file as well */
+    struct mpiio_lock lock;
+};
+
+static void release(struct mpiio_store *store, struct held *held)
+{
+    pthread_rwlock_unlock(&store->elements_lock);
+    if (held->locked)
+        mpiio_lock_release(&store->locks, &held->lock);
+}
+
+/*
+ * A filesystem without locks leaves only this store's own writers to be excluded. The lock in the
+ * file comes first: another program may hold it for long, which is no matter to other elements.
+ */
+static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
+                   struct held *held)
+{
+    int error = -EOPNOTSUPP;
+
+    /* An access has the elements locked already. */
+    if (!mpiio_access_is_held())
+        error = mpiio_lock_acquire(&store->locks, start, end, exclusive, &held->lock);
+
+    held->locked = error == 0;
+    if (error != 0 && error != -EOPNOTSUPP)
+        return error;
+    if (exclusive)
+        pthread_rwlock_wrlock(&store->elements_lock);
+    else
+        pthread_rwlock_rdlock(&store->elements_lock);
+    return 0;
+}
+
+/* Elements that are cut. */
+
+/* An element as it is in the file, with what is written of it laid over. */
+struct merged {
+    struct mpiio_element element;
+    int64_t displacement;
+    struct mpiio_torn_element torn; /* what is written: now, and before */
+    bool readable;                  /* what the file has can be converted */
+    unsigned char *file;            /* bytes as the file is to have them; owned */
+};
+
+static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
+                       const struct mpiio_element *element)
+{
+    *merged = (struct merged){.element = *element};
+    merged->displacement = vs_map_displacement(vs_view_map(slice->view), element->position);
+    merged->torn.offset = element->offset;
+    merged->torn.native = (uint8_t)element->conversion->native;
+    merged->file = malloc(element->conversion->file);
+    return merged->file != NULL ? 0 : -ENOMEM;
+}
+
+static int acquire_element(const struct mpiio_slice *slice, const struct merged *merged,
+                           struct held *held)
+{
+    return acquire(slice->store, merged->displacement,
+                   merged->displacement + (int64_t)merged->element.conversion->file, true, held);
+}
+
+static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native,
+                        struct mpiio_counters *done)
+{
+    return mpiio_import_element(slice, &merged->element, merged->file, native, &merged->readable,
+                                done);
+}
+
+static bool is_complete(const struct merged *merged)
+{
+    return merged->torn.written == UINT32_MAX >> (32 - merged->torn.native);
+}
+
+/* Whether the file's bytes are read back as the element is. */
+static bool is_exact(const struct mpiio_slice *slice, const struct merged *merged)
+{
+    unsigned char back[MPIIO_ELEMENT_NATIVE];
+    size_t native = merged->element.conversion->native;
+
+    if (is_complete(merged))
+        return true;
+    /* What is truncated depends on those bytes alone that are kept. */
+    if (slice->truncates && native > merged->element.conversion->file)
+        return true;
+    return mpiio_to_native(merged->element.conversion, back, merged->file, 1) == 0 &&
+           memcmp(back, merged->torn.bytes, native) == 0;
+}
+
+/*
+ * The torn element as it was kept, if it was; native is what the file has. One that was stored
+ * before the file got something else is past.
+ */
+static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
+                      const unsigned char *native, struct mpiio_torn_element *kept)
+{
+    return mpiio_torn_next(&slice->torn, merged->torn.offset, kept) &&
+           kept->offset == merged->torn.offset &&
+           (!kept->stored || memcmp(kept->there, native, kept->native) == 0);
+}
+
+/*
+ * Lays the bytes [from, to) of the element over what the file and the torn elements have, and
+ * converts it. 0, or why it cannot be converted.
+ */
+static int merge(struct mpiio_slice *slice, struct merged *merged, const char *bytes, int64_t from,
+                 int64_t to, const unsigned char *native)
+{
+    struct mpiio_torn_element before;
+
+    memcpy(merged->torn.bytes, native, merged->torn.native);
+    if (find_kept(slice, merged, native, &before)) {
+        merged->torn.written = before.written;
+        for (int i = 0; i < before.native; i++)
+            if (before.written >> i & 1)
+                merged->torn.bytes[i] = before.bytes[i];
+    }
+    for (int64_t i = from; i < to; i++) {
+        merged->torn.bytes[i] = (unsigned char)bytes[i - from];
+        merged->torn.written |= 1u << i;
+    }
+    if (!merged->readable && !is_complete(merged))
+        return -EIO;
+    return mpiio_to_file(merged->element.conversion, merged->file, merged->torn.bytes, 1);
+}
+
+/* Part of an element counts as nothing. */
+static int outcome(size_t put, size_t wanted, int error)
+{
+    if (put == wanted)
+        return 0;
+    return error != 0 ? error : -EIO;
+}
+
+static int store_element(struct mpiio_slice *slice, const struct merged *merged,
+                         struct mpiio_counters *done)
+{
+    size_t size = merged->element.conversion->file;
+    int error = 0;
+    size_t put =
+        mpiio_slice_put_merged(slice, merged->element.position, size, merged->file, &error, done);
+
+    return outcome(put, size, error);
+}
+
+static int replace_locked(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
+                          int64_t from, int64_t to, struct mpiio_counters *done)
+{
+    unsigned char native[MPIIO_ELEMENT_NATIVE];
+    int error = read_element(slice, merged, native, done);
+    int refused;
+
+    if (error != 0)
+        return error;
+    refused = merge(slice, merged, bytes, from, to, native);
+    /* A value that is complete and is refused is an error now; what was kept before stays so. */
+    if (refused != 0 && is_complete(merged))
+        return refused;
+    if (refused != 0 || !is_exact(slice, merged)) {
+        error = mpiio_torn_put(&slice->torn, &merged->torn);
+        if (error == 0 || refused != 0)
+            return error == 0 ? 0 : refused;
+    }
+    error = store_element(slice, merged, done);
+    if (error == 0)
+        mpiio_torn_drop(&slice->torn, merged->torn.offset, merged->torn.offset + 1);
+    return error;
+}
+
+/* Stores the bytes [from, to) of an element, whose other bytes stay what they are. */
+static int replace(struct mpiio_slice *slice, const struct mpiio_element *element,
+                   const char *bytes, int64_t from, int64_t to, struct mpiio_counters *done)
+{
+    struct merged merged;
+    int error = merged_init(&merged, slice, element);
+
+    if (error != 0)
+        return error;
+    do {
+        struct held held;
+
+        error = acquire_element(slice, &merged, &held);
+        if (error == 0) {
+            error = replace_locked(slice, &merged, bytes, from, to, done);
+            release(slice->store, &held);
+        }
+    } while (error != 0 && (error = mpiio_slice_await(slice, error)) == 0);
+    free(merged.file);
+    return error;
+}
+
+static int store_kept(struct mpiio_slice *slice, struct merged *merged, const unsigned char *native,
+                      struct mpiio_counters *done)
+{
+    int error = merge(slice, merged, NULL, 0, 0, native);
+
+    return error != 0 ? error : store_element(slice, merged, done);
+}
+
+/* Keeps an element that was stored, but is read back as another one. */
+static int keep_stored(struct mpiio_slice *slice, struct merged *merged)
+{
+    struct mpiio_torn_element *torn = &merged->torn;
+
+    torn->stored = true;
+    if (mpiio_to_native(merged->element.conversion, torn->there, merged->file, 1) != 0)
+        memset(torn->there, 0, sizeof(torn->there));
+    return mpiio_torn_put(&slice->torn, torn);
+}
+
+static int settle_locked(struct mpiio_slice *slice, struct merged *merged, bool last,
+                         struct mpiio_counters *done)
+{
+    unsigned char native[MPIIO_ELEMENT_NATIVE];
+    struct mpiio_torn_element kept;
+    int error = read_element(slice, merged, native, done);
+
+    if (error != 0)
+        return error;
+    /* It may have been completed since it was looked up, or others have written it since. */
+    if (find_kept(slice, merged, native, &kept)) {
+        if (kept.stored && !last)
+            return 0;
+        if (!kept.stored) {
+            error = store_kept(slice, merged, native, done);
+            if (error != 0)
+                return error;
+            if (!last && !is_exact(slice, merged))
+                return keep_stored(slice, merged);
+        }
+    }
+    mpiio_torn_drop(&slice->torn, merged->torn.offset, merged->torn.offset + 1);
+    return 0;
+}
+
+int mpiio_export_torn(struct mpiio_slice *slice, const struct mpiio_torn_element *torn, bool last,
+                      struct mpiio_counters *done)
+{
+    struct mpiio_element element = mpiio_codec_element(slice->codec, torn->offset);
+    struct merged merged;
+    int error = merged_init(&merged, slice, &element);
+
+    if (error != 0)
+        goto out;
+    do {
+        struct held held;
+
+        error = acquire_element(slice, &merged, &held);
+        if (error == 0) {
+            error = settle_locked(slice, &merged, last, done);
+            release(slice->store, &held);
+        }
+    } while (error != 0 && (error = mpiio_slice_await(slice, error)) == 0);
+out:
+    /* Whatever the reason is, or the caller would come again for ever. */
+    if (last && error != 0)
+        mpiio_torn_drop(&slice->torn, torn->offset, torn->offset + 1);
+    free(merged.file);
+    return error;
+}
+
+/*
+ * Stores the bytes [from, to) of an element whose bytes are reordered: what is side by side in a
+ * unit is so in the file.
+ */
+static int reorder(struct mpiio_slice *slice, const struct mpiio_element *element,
+                   const char *bytes, int64_t from, int64_t to, struct mpiio_counters *done)
+{
+    int64_t unit = (int64_t)element->conversion->unit;
+    char reversed[MPIIO_ELEMENT_NATIVE];
+    int error = 0;
+
+    for (int64_t i = from, behind; i < to && error == 0; i = behind) {
+        int64_t start = i / unit * unit;
+        size_t length, put;
+
+        behind = start + unit < to ? start + unit : to;
+        length = (size_t)(behind - i);
+        for (int64_t j = i; j < behind; j++)
+            reversed[behind - 1 - j] = bytes[j - from];
+        put = mpiio_slice_put(slice, element->position + start + (start + unit - behind), length,
+                              reversed, &error, done);
+        error = outcome(put, length, error);
+    }
+    return error;
+}
+
+/* Stores what is given of an element that is cut. */
+static int put_part(const struct export *export, const struct mpiio_element *element)
+{
+    int64_t start = export->offset > element->offset ? export->offset : element->offset;
+    int64_t end = export->end < end_of(element) ? export->end : end_of(element);
+
+    if (element->conversion->native == 0)
+        return -ENOTSUP;
+    return (element->conversion->bytewise ? reorder : replace)(
+        export->slice, element, bytes_at(export, start), start - element->offset,
+        end - element->offset, export->done);
+}
+
+/* Whole elements. */
+
+/* Elements whose bytes are only reordered. Returns how many slice bytes are stored. */
+static int64_t put_plain(const struct export *export, char *memory, int *error)
+{
+    struct mpiio_slice *slice = export->slice;
+    const struct mpiio_conversion *conversion = &slice->codec->conversions[0];
+    size_t most = CHUNK / conversion->native * conversion->native;
+    int64_t at = export->body_start;
+
+    while (at < export->body_end) {
+        size_t part =
+            export->body_end - at < (int64_t)most ? (size_t)(export->body_end - at) : most;
+        size_t put;
+
+        *error = mpiio_to_file(conversion, memory, bytes_at(export, at), part / conversion->native);
+        if (*error != 0)
+            break;
+        put = mpiio_slice_put(slice, at, part, memory, error, export->done);
+        at += (int64_t)put;
+        if (put < part)
+            break;
+    }
+    return at - export->body_start;
+}
+
+/* The displacements between which [position, position + length) lies, as far as that is known. */
+static void bounds(const struct vs_map *map, int64_t position, int64_t length, int64_t *start,
+                   int64_t *end)
+{
+    *start = 0;
+    *end = INT64_MAX;
+    if (vs_map_facts(map)->monotonic) {
+        *start = vs_map_displacement(map, position);
+        *end = vs_map_displacement(map, position + length - 1) + 1;
+    }
+}
+
+/*
+ * Elements that are converted in memory, from the one at slice offset at on, whose positions are
+ * [position, position + length): with locks, and so without waiting. Returns the offset behind
+ * those that are stored.
+ */
+static int64_t put_locked(const struct export *export, const char *memory, int64_t position,
+                          int64_t length, int64_t at, int *error)
+{
+    struct mpiio_slice *slice = export->slice;
+    int64_t start, end, stored, behind = export->body_end;
+    struct held held;
+
+    bounds(vs_view_map(slice->view), position, length, &start, &end);
+    *error = acquire(slice->store, start, end, false, &held);
+    if (*error != 0)
+        return at;
+    stored =
+        (int64_t)mpiio_slice_put_now(slice, position, (size_t)length, memory, error, export->done);
+    /* An element that is stored in part does not count. */
+    if (stored < length)
+        behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
+    mpiio_torn_drop(&slice->torn, at, behind);
+    release(slice->store, &held);
+    return behind;
+}
+
+/* The same whatever they are. Returns how many slice bytes are stored. */
+static int64_t put_packed(const struct export *export, const char *memory, int64_t position,
+                          int64_t length, bool bytewise, int *error)
+{
+    struct mpiio_slice *slice = export->slice;
+    int64_t at = export->body_start;
+
+    if (bytewise) {
+        int64_t stored =
+            (int64_t)mpiio_slice_put(slice, position, (size_t)length, memory, error, export->done);
+
+        at = stored < length ? mpiio_codec_element_at(slice->codec, position + stored).offset
+                             : export->body_end;
+        return at - export->body_start;
+    }
+    do {
+        int64_t have = mpiio_codec_element(slice->codec, at).position - position;
+
+        at = put_locked(export, memory + have, position + have, length - have, at, error);
+    } while (*error != 0 && (*error = mpiio_slice_await(slice, *error)) == 0);
+    return at - export->body_start;
+}
+
+/* The positions of the body. */
+static void body_span(const struct export *export, int64_t *position, int64_t *length)
+{
+    const struct mpiio_codec *codec = export->slice->codec;
+    struct mpiio_element last = mpiio_codec_element(codec, export->body_end - 1);
+
+    *position = mpiio_codec_element(codec, export->body_start).position;
+    *length = last.position + (int64_t)last.conversion->file - *position;
+}
+
+/* All but the elements are converted already. Returns how many bytes are written from offset on. */
+static size_t put_all(const struct export *export, char *memory, int64_t position, int64_t length,
+                      bool bytewise, int *error)
+{
+    bool plain = export->slice->codec->plain;
+    bool has_body = export->body_end > export->body_start;
+    int64_t stored = 0;
+
+    *error = 0;
+    if (export->body_start > export->offset)
+        *error = put_part(export, &export->head);
+    if (*error != 0)
+        return 0;
+    if (has_body) {
+        stored = plain ? put_plain(export, memory, error)
+                       : put_packed(export, memory, position, length, bytewise, error);
+    }
+    if (stored < export->body_end - export->body_start || export->body_end == export->end)
+        return (size_t)(export->body_start + stored - export->offset);
+    *error = put_part(export, &export->tail);
+    return (size_t)((*error == 0 ? export->end : export->body_end) - export->offset);
+}
+
+/* A call's part: what is converted before anything is stored. */
+static size_t put_converted(const struct export *export, int *error)
+{
+    const struct mpiio_codec *codec = export->slice->codec;
+    int64_t length = export->body_end - export->body_start;
+    int64_t position = 0, size = length < (int64_t)CHUNK ? length : (int64_t)CHUNK;
+    bool bytewise = true;
+    char *memory = NULL;
+    size_t put = 0;
+
+    *error = 0;
+    if (!codec->plain && length > 0)
+        body_span(export, &position, &size);
+    if (size > 0 && (memory = malloc((size_t)size)) == NULL) {
+        *error = -ENOMEM;
+        return 0;
+    }
+    if (!codec->plain && length > 0)
+        *error = mpiio_codec_encode(codec, export->body_start, (size_t)length, memory,
+                                    bytes_at(export, export->body_start), &bytewise);
+    if (*error == 0)
+        put = put_all(export, memory, position, size, bytewise, error);
+    free(memory);
+    return put;
+}
+
+size_t mpiio_export(struct mpiio_slice *slice, int64_t offset, size_t length, const void *buffer,
+                    int *error, struct mpiio_counters *done)
+{
+    struct export export = {.slice = slice, .done = done};
+    int64_t end = offset + (int64_t)length;
+    int64_t at = offset;
+
+    while (at < end) {
+        size_t put;
+
+        export.buffer = (const char *)buffer + (at - offset);
+        export.offset = at;
+        export.end = end;
+        if (end - at > MPIIO_EXPORT_WHOLE && !slice->codec->plain)
+            export.end = mpiio_codec_element(slice->codec, at + MPIIO_EXPORT_WHOLE).offset;
+        split(&export);
+        put = put_converted(&export, error);
+        at += (int64_t)put;
+        if (at < export.end)
+            break;
+    }
+    return (size_t)(at - offset);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "exclusion.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* So many accesses may share a lock of the file before others get their turn. */
+#define SHARES_MAX 64
+
+/* Runs that are passed one by one before a search is quicker. */
+#define MANY_RUNS 32
+
+/* A lock of the file, and those who share it. */
+struct mpiio_hold {
+    struct mpiio_hold *next;
+    struct mpiio_lock lock;
+    int64_t start, end;
+    bool exclusive;
+    unsigned users;
+    unsigned shares; /* so far */
+};
+
+static _Thread_local bool held;
+
+bool mpiio_access_is_held(void)
+{
+    return held;
+}
+
+int mpiio_accesses_init(struct mpiio_accesses *accesses, int fd, bool writable)
+{
+    struct mpiio_lock lock;
+    int error;
+
+    *accesses = (struct mpiio_accesses){0};
+    error = mpiio_locks_init(&accesses->locks, fd, writable);
+    if (error != 0)
+        return error;
+    error = mpiio_lock_try(&accesses->locks, 0, 1, false, &lock);
+    if (error == 0)
+        mpiio_lock_release(&accesses->locks, &lock);
+    if (error != 0 && error != -EAGAIN) {
+        mpiio_locks_destroy(&accesses->locks);
+        return error;
+    }
+    pthread_mutex_init(&accesses->lock, NULL);
+    pthread_cond_init(&accesses->changed, NULL);
+    return 0;
+}
+
+void mpiio_accesses_destroy(struct mpiio_accesses *accesses)
+{
+    pthread_cond_destroy(&accesses->changed);
+    pthread_mutex_destroy(&accesses->lock);
+    mpiio_locks_destroy(&accesses->locks);
+}
+
+/* The range of the file that a batch lies in. */
+static void add_batch(struct mpiio_access *access, const struct vs_batch *batch)
+{
+    int64_t last = batch->displacement + (batch->count - 1) * batch->stride;
+    int64_t low = last < batch->displacement ? last : batch->displacement;
+    int64_t high = last < batch->displacement ? batch->displacement : last;
+
+    if (low < access->start)
+        access->start = low;
+    if (high + batch->length > access->end)
+        access->end = high + batch->length;
+}
+
+static void set_range(struct mpiio_access *access)
+{
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+
+    if (access->map == NULL) {
+        access->start = access->position;
+        access->end = access->position + access->length;
+        return;
+    }
+    access->start = INT64_MAX;
+    access->end = 0;
+    vs_cursor_start(&cursor, access->map, access->position, access->length);
+    while (vs_cursor_batch(&cursor, &batch))
+        add_batch(access, &batch);
+}
+
+/* The runs of an access, in ascending order. */
+struct ascent {
+    const struct vs_map *map;
+    struct vs_runs runs;
+    struct vs_run run; /* the one under way */
+    int64_t end;       /* position */
+    int steps;         /* since the other ascent moved */
+};
+
+static bool ascent_start(struct ascent *ascent, const struct mpiio_access *access)
+{
+    ascent->map = access->map;
+    ascent->end = access->position + access->length;
+    ascent->steps = 0;
+    vs_runs_start(&ascent->runs, access->map, access->position, access->length);
+    return vs_runs_next(&ascent->runs, &ascent->run);
+}
+
+/* Goes on to the next run, or, behind MANY_RUNS, to the first that ends behind displacement. */
+static bool ascent_step(struct ascent *ascent, int64_t displacement)
+{
+    int64_t position;
+
+    if (++ascent->steps < MANY_RUNS)
+        return vs_runs_next(&ascent->runs, &ascent->run);
+    ascent->steps = 0;
+    position = vs_map_lower_bound(ascent->map, displacement);
+    if (position >= ascent->end)
+        return false;
+    vs_runs_start(&ascent->runs, ascent->map, position, ascent->end - position);
+    return vs_runs_next(&ascent->runs, &ascent->run);
+}
+
+/*
+ * Two lists of runs that ascend in the file: whether any of one meets any of the other. Takes as
+ * many steps as the list with fewer runs has: between two of them the other may have any number.
+ */
+static bool runs_meet(const struct mpiio_access *a, const struct mpiio_access *b)
+{
+    struct ascent walk[2];
+    bool more = ascent_start(&walk[0], a) && ascent_start(&walk[1], b);
+
+    while (more) {
+        const struct vs_run *run[2] = {&walk[0].run, &walk[1].run};
+        int behind = run[0]->displacement + run[0]->length <= run[1]->displacement ? 0 : 1;
+
+        if (behind == 1 && run[1]->displacement + run[1]->length > run[0]->displacement)
+            return true;
+        walk[!behind].steps = 0;
+        more = ascent_step(&walk[behind], run[!behind]->displacement);
+    }
+    return false;
+}
+
+static bool ascends(const struct mpiio_access *access)
+{
+    const struct vs_map_facts *facts = vs_map_facts(access->map);
+
+    return facts->monotonic && facts->disjoint;
+}
+
+/* Whether they share a byte, or, where that cannot be told by walking once, may. */
+static bool meet(const struct mpiio_access *a, const struct mpiio_access *b)
+{
+    if (a->start >= b->end || b->start >= a->end)
+        return false;
+    if (a->map == NULL || b->map == NULL)
+        return true;
+    if (a->map == b->map && vs_map_facts(a->map)->disjoint)
+        return a->position < b->position + b->length && b->position < a->position + a->length;
+    return !ascends(a) || !ascends(b) || runs_meet(a, b);
+}
+
+bool mpiio_access_meets(const struct vs_map *map, int64_t position, int64_t length,
+                        const struct vs_map *other)
+{
+    struct mpiio_access a = {.map = map, .position = position, .length = length};
+    struct mpiio_access b = {.map = other, .length = vs_map_facts(other)->limit};
+
+    set_range(&a);
+    b.start = a.start;
+    b.end = a.end;
+    if (ascends(&b)) {
+        b.position = vs_map_lower_bound(other, a.start);
+        b.length = vs_map_lower_bound(other, a.end) - b.position;
+    }
+    return a.length > 0 && b.length > 0 && meet(&a, &b);
+}
+
+static bool conflict(const struct mpiio_access *a, const struct mpiio_access *b)
+{
+    return (a->writes || b->writes) && meet(a, b);
+}
+
+/* Waits for all older accesses that are in the way. Lock held. */
+static void join_list(struct mpiio_accesses *accesses, struct mpiio_access *access)
+{
+    for (const struct mpiio_access *older = accesses->first; older != NULL; older = older->next)
+        access->blockers += conflict(older, access);
+    if (accesses->first == NULL)
+        accesses->first = access;
+    else
+        accesses->last->next = access;
+    accesses->last = access;
+    accesses->calls++;
+    accesses->waits += access->blockers > 0;
+    while (access->blockers > 0)
+        pthread_cond_wait(&accesses->changed, &accesses->lock);
+}
+
+/* Lock held. */
+static void leave_list(struct mpiio_accesses *accesses, struct mpiio_access *access)
+{
+    struct mpiio_access **link = &accesses->first, *before = NULL;
+    bool frees = false;
+
+    while (*link != access) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = access->next;
+    if (accesses->last == access)
+        accesses->last = before;
+    for (struct mpiio_access *later = access->next; later != NULL; later = later->next)
+        if (later->blockers > 0 && conflict(access, later) && --later->blockers == 0)
+            frees = true;
+    if (frees)
+        pthread_cond_broadcast(&accesses->changed);
+}
+
+/* Makes a hold reach as far as the access; false where it cannot at once. Lock held. */
+static bool stretch(struct mpiio_hold *hold, const struct mpiio_access *access)
+{
+    if (access->start > hold->end || access->end < hold->start)
+        return false;
+    if (access->start < hold->start) {
+        if (mpiio_lock_extend(&hold->lock, access->start, hold->start, hold->exclusive) != 0)
+            return false;
+        hold->start = access->start;
+    }
+    if (access->end > hold->end) {
+        if (mpiio_lock_extend(&hold->lock, hold->end, access->end, hold->exclusive) != 0)
+            return false;
+        hold->end = access->end;
+    }
+    return true;
+}
+
+/* A lock that others of this process hold and that is, or can be made, enough; or NULL. */
+static struct mpiio_hold *share(struct mpiio_accesses *accesses, const struct mpiio_access *access)
+{
+    struct mpiio_hold *hold;
+
+    pthread_mutex_lock(&accesses->lock);
+    for (hold = accesses->holds; hold != NULL; hold = hold->next) {
+        if (hold->shares < SHARES_MAX && (hold->exclusive || !access->writes) &&
+            stretch(hold, access)) {
+            hold->users++;
+            hold->shares++;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&accesses->lock);
+    return hold;
+}
+
+/* A lock of its own. 0 or a negative errno. */
+static int lock_file(struct mpiio_accesses *accesses, struct mpiio_access *access)
+{
+    struct mpiio_hold *hold = malloc(sizeof(*hold));
+    bool waited;
+    int error;
+
+    if (hold == NULL)
+        return -ENOMEM;
+    *hold = (struct mpiio_hold){
+        .start = access->start, .end = access->end, .exclusive = access->writes, .users = 1};
+    error = mpiio_lock_try(&accesses->locks, hold->start, hold->end, hold->exclusive, &hold->lock);
+    waited = error == -EAGAIN;
+    if (waited)
+        error = mpiio_lock_acquire(&accesses->locks, hold->start, hold->end, hold->exclusive,
+                                   &hold->lock);
+    if (error != 0) {
+        free(hold);
+        return error;
+    }
+    pthread_mutex_lock(&accesses->lock);
+    accesses->lock_waits += waited;
+    hold->next = accesses->holds;
+    accesses->holds = hold;
+    pthread_mutex_unlock(&accesses->lock);
+    access->hold = hold;
+    return 0;
+}
+
+/* Lets go of the lock where nobody shares it any more. */
+static void let_go(struct mpiio_accesses *accesses, struct mpiio_hold *hold)
+{
+    struct mpiio_hold **link;
+    bool last;
+
+    pthread_mutex_lock(&accesses->lock);
+    last = --hold->users == 0;
+    if (last) {
+        link = &accesses->holds;
+        while (*link != hold)
+            link = &(*link)->next;
+        *link = hold->next;
+    }
+    pthread_mutex_unlock(&accesses->lock);
+    if (last) {
+        mpiio_lock_release(&accesses->locks, &hold->lock);
+        free(hold);
+    }
+}
+
+static void leave(struct mpiio_accesses *accesses, struct mpiio_access *access)
+{
+    pthread_mutex_lock(&accesses->lock);
+    leave_list(accesses, access);
+    pthread_mutex_unlock(&accesses->lock);
+}
+
+int mpiio_access_begin(struct mpiio_accesses *accesses, const struct vs_map *map, int64_t position,
+                       int64_t length, bool writes, struct mpiio_access *access)
+{
+    int error = 0;
+
+    *access =
+        (struct mpiio_access){.map = map, .position = position, .length = length, .writes = writes};
+    set_range(access);
+    pthread_mutex_lock(&accesses->lock);
+    join_list(accesses, access);
+    pthread_mutex_unlock(&accesses->lock);
+    if (access->start < access->end)
+        access->hold = share(accesses, access);
+    if (access->start < access->end && access->hold == NULL)
+        error = lock_file(accesses, access);
+    if (error != 0)
+        leave(accesses, access);
+    held = error == 0;
+    return error;
+}
+
+/* The lock goes first: who comes next in this process takes it anew, and others may have it. */
+void mpiio_access_end(struct mpiio_accesses *accesses, struct mpiio_access *access)
+{
+    held = false;
+    if (access->hold != NULL)
+        let_go(accesses, access->hold);
+    leave(accesses, access);
+}
+
+void mpiio_accesses_stats(struct mpiio_accesses *accesses, struct mpiio_access_stats *stats)
+{
+    pthread_mutex_lock(&accesses->lock);
+    *stats = (struct mpiio_access_stats){
+        .calls = accesses->calls, .waits = accesses->waits, .lock_waits = accesses->lock_waits};
+    pthread_mutex_unlock(&accesses->lock);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "file_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int mpiio_locks_init(struct mpiio_locks *locks, int fd, bool writable)
+{
+    *locks = (struct mpiio_locks){.fd = fd, .writable = writable};
+    return -pthread_mutex_init(&locks->lock, NULL);
+}
+
+void mpiio_locks_destroy(struct mpiio_locks *locks)
+{
+    for (int i = 0; i < locks->kept; i++)
+        close(locks->description[i]);
+    pthread_mutex_destroy(&locks->lock);
+}
+
+/* A description of the file that no lock is held by, or a negative errno. */
+static int take_description(struct mpiio_locks *locks)
+{
+    char path[64];
+    int fd = -1;
+
+    pthread_mutex_lock(&locks->lock);
+    if (locks->kept > 0)
+        fd = locks->description[--locks->kept];
+    pthread_mutex_unlock(&locks->lock);
+    if (fd >= 0)
+        return fd;
+    /* By this path the same file is opened although its name may be another one's by now. */
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", locks->fd);
+    fd = open(path, (locks->writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static void give_description(struct mpiio_locks *locks, int fd)
+{
+    pthread_mutex_lock(&locks->lock);
+    if (locks->kept < MPIIO_LOCKS_KEPT) {
+        locks->description[locks->kept++] = fd;
+        fd = -1;
+    }
+    pthread_mutex_unlock(&locks->lock);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* end = INT64_MAX: a length of 0, which means all that follows. */
+static int set(int fd, int command, int64_t start, int64_t end, int kind)
+{
+    struct flock range = {
+        .l_type = (short)kind,
+        .l_whence = SEEK_SET,
+        .l_start = start,
+        .l_len = end == INT64_MAX ? 0 : end - start,
+    };
+    int result;
+
+    do {
+        result = fcntl(fd, command, &range);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? -errno : 0;
+}
+
+static bool has_no_locks(int error)
+{
+    return error == -ENOLCK || error == -EOPNOTSUPP || error == -ENOSYS;
+}
+
+static int acquire(struct mpiio_locks *locks, int command, int64_t start, int64_t end,
+                   bool exclusive, struct mpiio_lock *lock)
+{
+    int fd = take_description(locks);
+    int error;
+
+    if (fd < 0)
+        return fd;
+    error = set(fd, command, start, end, exclusive ? F_WRLCK : F_RDLCK);
+    if (error != 0) {
+        give_description(locks, fd);
+        return has_no_locks(error) ? -EOPNOTSUPP : error;
+    }
+    lock->description = fd;
+    return 0;
+}
+
+int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
+                       struct mpiio_lock *lock)
+{
+    return acquire(locks, F_OFD_SETLKW, start, end, exclusive, lock);
+}
+
+/* What fcntl(2) says of a lock that is in the way. */
+static int in_the_way(int error)
+{
+    return error == -EACCES ? -EAGAIN : error;
+}
+
+int mpiio_lock_try(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
+                   struct mpiio_lock *lock)
+{
+    return in_the_way(acquire(locks, F_OFD_SETLK, start, end, exclusive, lock));
+}
+
+int mpiio_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive)
+{
+    int kind = exclusive ? F_WRLCK : F_RDLCK;
+
+    return in_the_way(set(lock->description, F_OFD_SETLK, start, end, kind));
+}
+
+void mpiio_lock_release(struct mpiio_locks *locks, struct mpiio_lock *lock)
+{
+    /* A description that cannot let go of its lock does so when it is closed. */
+    if (set(lock->description, F_OFD_SETLKW, 0, INT64_MAX, F_UNLCK) != 0)
+        close(lock->description);
+    else
+        give_description(locks, lock->description);
+}

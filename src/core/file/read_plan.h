@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_FETCH_H
+#define MPIIO_FETCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "viewspec/map.h"
+#include "core/store.h"
+
+/*
+ * The read plan: takes positions of a map from the file into packed memory, each run by the way
+ * that costs least.
+ *
+ *   direct   a read call per run: long runs, and short ones that lie far apart
+ *   mapped   gathered from windows of the file (window.h), guarded (guard.h): dense runs
+ *   blocks   as mapped, but from blocks of at most 256 KiB that are read into memory: for short
+ *            requests, where the file cannot be mapped, and where a mapped page turned out not to
+ *            be there
+ */
+
+/* What came of a fetch. */
+struct mpiio_fetched {
+    size_t bytes; /* packed bytes that are there, from the first on without a gap */
+    int64_t end;  /* lowest displacement at which the file was seen to end; INT64_MAX: none */
+    int error;    /* why bytes is less than asked for: 0 (the file ends) or a negative errno */
+};
+
+/*
+ * Reads the bytes at positions [position, position + length) of map into buffer and adds what was
+ * done to done, the caller's own counters. The range must lie below the map's limit.
+ *
+ * A mapping shows zeros between the file's end and the end of its page: bytes behind the end may
+ * thus come as zeros, without mention in fetched->end. The caller compares with the file's size
+ * after the call. Local, thread-safe, holds no lock during I/O.
+ */
+void mpiio_fetch(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                 size_t length, void *buffer, struct mpiio_fetched *fetched,
+                 struct mpiio_counters *done);
+
+#endif

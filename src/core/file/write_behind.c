@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "write_behind.h"
+
+#include <fcntl.h>
+
+#include "core/base/thread.h"
+
+/* What is written thinner than this does not fill blocks soon. */
+#define SPARSE 256
+
+/* Dividing bytes over blocks rounds down: so much may be missing. */
+#define SLACK (MPIIO_BEHIND_BLOCK / 64)
+
+int mpiio_behind_init(struct mpiio_behind *behind, int fd, struct mpiio_windows *windows)
+{
+    int error;
+
+    *behind = (struct mpiio_behind){.fd = fd, .windows = windows};
+    error = -pthread_mutex_init(&behind->lock, NULL);
+    if (error != 0)
+        return error;
+    error = -pthread_cond_init(&behind->wake, NULL);
+    if (error != 0)
+        pthread_mutex_destroy(&behind->lock);
+    return error;
+}
+
+void mpiio_behind_destroy(struct mpiio_behind *behind)
+{
+    pthread_mutex_lock(&behind->lock);
+    behind->stopping = true;
+    pthread_cond_signal(&behind->wake);
+    pthread_mutex_unlock(&behind->lock);
+    if (behind->running)
+        pthread_join(behind->thread, NULL);
+    pthread_cond_destroy(&behind->wake);
+    pthread_mutex_destroy(&behind->lock);
+}
+
+static void write_block(struct mpiio_behind *behind, int64_t number)
+{
+    int64_t start = number * MPIIO_BEHIND_BLOCK;
+
+    mpiio_windows_detach_pages(behind->windows, start, start + MPIIO_BEHIND_BLOCK);
+    sync_file_range(behind->fd, start, MPIIO_BEHIND_BLOCK, SYNC_FILE_RANGE_WRITE);
+}
+
+/* A thread of its own: starting to write back waits where the device has much to do already. */
+static void *write_back(void *argument)
+{
+    struct mpiio_behind *behind = argument;
+
+    pthread_mutex_lock(&behind->lock);
+    while (!behind->stopping) {
+        int64_t number;
+
+        if (behind->queued == 0) {
+            pthread_cond_wait(&behind->wake, &behind->lock);
+            continue;
+        }
+        number = behind->queue[--behind->queued];
+        pthread_mutex_unlock(&behind->lock);
+        write_block(behind, number);
+        pthread_mutex_lock(&behind->lock);
+    }
+    pthread_mutex_unlock(&behind->lock);
+    return NULL;
+}
+
+/* Has the thread write a block back. What is too much for it is left to the kernel. Lock held. */
+static void enqueue(struct mpiio_behind *behind, int64_t number)
+{
+    if (!behind->running)
+        behind->running = mpiio_thread_start(&behind->thread, write_back, behind) == 0;
+    if (behind->running && behind->queued < MPIIO_BEHIND_COUNT) {
+        behind->queue[behind->queued++] = number;
+        pthread_cond_signal(&behind->wake);
+    }
+}
+
+/* The entry of a block; a new one takes the place of another. The lock is held. */
+static struct mpiio_filling *find(struct mpiio_behind *behind, int64_t number)
+{
+    struct mpiio_filling *filling = &behind->filling[number % MPIIO_BEHIND_COUNT];
+
+    if (filling->number != number)
+        *filling = (struct mpiio_filling){.number = number};
+    return filling;
+}
+
+static void fill(struct mpiio_behind *behind, int64_t number, int64_t bytes)
+{
+    struct mpiio_filling *filling;
+
+    pthread_mutex_lock(&behind->lock);
+    filling = find(behind, number);
+    if (filling->bytes >= 0)
+        filling->bytes += bytes;
+    if (filling->bytes >= MPIIO_BEHIND_BLOCK - SLACK) {
+        filling->bytes = -1;
+        enqueue(behind, number);
+    }
+    pthread_mutex_unlock(&behind->lock);
+}
+
+void mpiio_behind_wrote(struct mpiio_behind *behind, int64_t start, int64_t end, int64_t bytes)
+{
+    if (bytes <= 0 || (end - start) / SPARSE > bytes)
+        return;
+    while (start < end) {
+        int64_t number = start / MPIIO_BEHIND_BLOCK;
+        int64_t room = (number + 1) * MPIIO_BEHIND_BLOCK - start;
+        int64_t part = end - start < room ? end - start : room;
+        int64_t share = (int64_t)((double)bytes * ((double)part / (double)(end - start)));
+
+        fill(behind, number, share);
+        start += part;
+        bytes -= share;
+    }
+}
+
+void mpiio_behind_synced(struct mpiio_behind *behind)
+{
+    pthread_mutex_lock(&behind->lock);
+    for (int i = 0; i < MPIIO_BEHIND_COUNT; i++)
+        if (behind->filling[i].bytes < 0)
+            behind->filling[i].bytes = 0;
+    pthread_mutex_unlock(&behind->lock);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "write_plan.h"
+
+#include <stdbool.h>
+
+#include "core/base/gather.h"
+#include "batches.h"
+#include "core/store_private.h"
+
+/*
+ * Measured on ext4 with two threads, page cache: a write call costs 3 to 6 us; a store to a page
+ * that is not mapped yet 6 us where the page is new in the file, and a fraction of that where it
+ * exists, as the kernel then maps many pages at once. Scattering was thus 3 times as fast as calls
+ * for runs of 512 bytes in a new file, and 5 to 40 times in an existing one; from 16 KiB on calls
+ * are faster in a new file and as fast in an existing one.
+ */
+#define LONG_RUN  (16 << 10) /* bytes from which a run is written directly */
+#define FAR_APART (16 << 10) /* distance in bytes beyond which short runs are */
+#define FEW_RUNS  8          /* runs for which a mapping does not pay */
+
+struct put {
+    struct mpiio_pieces pieces; /* the first member */
+    struct mpiio_store *store;
+    struct mpiio_counters *done;
+    const char *buffer;
+    int64_t size;   /* the file had at least this at some time during the call */
+    int64_t lowest; /* displacement of the first run: the lowest if they ascend */
+    bool settled;   /* who makes the file longer was waited for */
+    bool few;
+    size_t bytes; /* what was written when it stopped */
+    int error;
+};
+
+static void write_run(struct put *put, const char *from, int64_t displacement, int64_t length)
+{
+    int64_t did = mpiio_store_pwrite(put->store, from, (size_t)length, displacement, put->done);
+
+    if (did < length) {
+        put->pieces.stopped = true;
+        put->error = did < 0 ? (int)did : 0;
+        put->bytes = (size_t)(from - put->buffer) + (size_t)(did < 0 ? 0 : did);
+    } else if (displacement + length > put->size) {
+        put->size = displacement + length;
+    }
+}
+
+static void write_runs(struct put *put, struct mpiio_piece piece)
+{
+    while (piece.count > 0 && !put->pieces.stopped) {
+        write_run(put, piece.memory, piece.displacement, piece.length);
+        mpiio_piece_advance(&piece, 1);
+    }
+}
+
+/*
+ * Allocates [start, end), and makes large pages for it: before the end of the file moves into a
+ * block, as the filesystem (ext4) then makes a small page for that one, and the kernel no large
+ * ones around it. Others wait, as their allocation would do the same.
+ */
+static bool prepare(struct put *put, int64_t start, int64_t end)
+{
+    int64_t whole = end - end % MPIIO_SMALL_PAGE;
+    int failed = 0;
+
+    pthread_mutex_lock(&put->store->grow_lock);
+    if (whole > start) {
+        failed = mpiio_store_allocate(put->store, start, whole - start);
+        if (failed == 0)
+            mpiio_window_make_pages(put->pieces.window, start, whole);
+        start = whole;
+    }
+    if (failed == 0 && end > start)
+        failed = mpiio_store_allocate(put->store, start, end - start);
+    pthread_mutex_unlock(&put->store->grow_lock);
+    return failed == 0;
+}
+
+/*
+ * Waits for whoever makes the file longer: a filesystem (ext4) may show the new size first and
+ * clear the rest of the old last block then, and would clear what was scattered there meanwhile.
+ * Calls that write or allocate wait, and writing is cheaper: the first run is written so. But near
+ * the end that call must not be the one that makes a page: see prepare().
+ */
+static bool settle(struct put *put)
+{
+    struct mpiio_piece *first = &put->pieces.piece[0];
+    int64_t start = first->displacement;
+
+    if (put->size - start > MPIIO_WINDOW_SIZE || mpiio_window_has_page(put->pieces.window, start)) {
+        write_run(put, first->memory, start, first->length);
+        mpiio_piece_advance(first, 1);
+        return !put->pieces.stopped;
+    }
+    return prepare(put, start, start + 1);
+}
+
+/*
+ * Makes the file hold the bytes of all pieces. The whole range behind its end is allocated, not
+ * just its last byte: a disk that is too full is then met before the size has moved far beyond
+ * what can be stored, and an O_APPEND writer can go on where its short count ends. It costs no
+ * more.
+ */
+static bool grow(struct put *put)
+{
+    int64_t start, end;
+
+    mpiio_pieces_bounds(&put->pieces, &start, &end);
+    if (end <= put->size) {
+        put->settled = put->settled || settle(put);
+        return put->settled;
+    }
+    if (!prepare(put, start < put->size ? put->size : start, end))
+        return false;
+    put->size = end;
+    put->settled = true;
+    return true;
+}
+
+static void scatter(char *memory, char *mapped, size_t length, size_t count, ptrdiff_t stride)
+{
+    mpiio_scatter(mapped, memory, length, count, stride);
+}
+
+static void move(struct mpiio_pieces *pieces)
+{
+    struct put *put = (struct put *)pieces;
+    int64_t bytes = -1;
+
+    if (pieces->window != NULL && grow(put)) {
+        atomic_store_explicit(&pieces->window->stored, true, memory_order_relaxed);
+        mpiio_store_check(put->store);
+        bytes = mpiio_pieces_map(pieces, scatter);
+    }
+    if (bytes >= 0) {
+        put->done->store_map_write_bytes += (uint64_t)bytes;
+        return;
+    }
+    for (int i = 0; i < pieces->count && !pieces->stopped; i++)
+        write_runs(put, pieces->piece[i]);
+}
+
+/* Writes by calls, after what waits, so that nothing before it is missing when this one fails. */
+static void put_directly(struct put *put, struct mpiio_piece piece)
+{
+    mpiio_pieces_flush(&put->pieces);
+    write_runs(put, piece);
+}
+
+/* Leaves the runs to be scattered, but for the last one of the request. */
+static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_last)
+{
+    struct mpiio_piece last = piece;
+
+    if (is_last) {
+        mpiio_piece_advance(&last, piece.count - 1);
+        piece.count--;
+    }
+    mpiio_pieces_add(&put->pieces, piece);
+    if (is_last)
+        put_directly(put, last);
+}
+
+/*
+ * The last run is always written by a call, as stores through a mapping need not move the file's
+ * times.
+ */
+static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
+{
+    if (put->few || piece.length >= LONG_RUN ||
+        mpiio_pieces_distance(&put->pieces, &piece) > FAR_APART) {
+        put_directly(put, piece);
+        return;
+    }
+    scatter_later(put, piece, is_last);
+}
+
+static void start(struct put *put, struct mpiio_store *store, const struct vs_map *map,
+                  int64_t size, const char *buffer, struct mpiio_counters *done)
+{
+    mpiio_pieces_start(&put->pieces, map, &store->windows, move);
+    put->store = store;
+    put->done = done;
+    put->buffer = buffer;
+    put->size = size;
+    put->settled = false;
+    put->error = 0;
+}
+
+static void finish(struct put *put, int64_t bytes)
+{
+    mpiio_pieces_finish(&put->pieces);
+    if (put->lowest < put->pieces.previous_end)
+        mpiio_behind_wrote(&put->store->behind, put->lowest, put->pieces.previous_end, bytes);
+}
+
+size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                 size_t length, const void *buffer, int *error, struct mpiio_counters *done)
+{
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
+    int64_t size = mpiio_store_file_size(store);
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+    struct put put;
+
+    *error = size < 0 ? (int)size : 0;
+    if (size < 0)
+        return 0;
+    start(&put, store, map, size, buffer, done);
+    put.lowest = vs_map_displacement(map, position);
+    put.few = (int64_t)length / FEW_RUNS < typical_run;
+    put.bytes = length;
+    vs_cursor_start(&cursor, map, position, (int64_t)length);
+    while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
+        put_piece(&put, mpiio_piece_of(&batch, (char *)buffer, position),
+                  cursor.position == position + (int64_t)length);
+        mpiio_pieces_passed(&put.pieces, &batch);
+    }
+    finish(&put, (int64_t)put.bytes);
+    *error = put.error;
+    return put.bytes;
+}
+
+int64_t mpiio_put_ranges(struct mpiio_store *store, const char *image, int64_t displacement,
+                         const struct mpiio_range *ranges, size_t count, int *error,
+                         struct mpiio_counters *done)
+{
+    int64_t size = mpiio_store_file_size(store);
+    int64_t bytes = 0;
+    struct put put;
+
+    *error = size < 0 ? (int)size : 0;
+    if (size < 0 || count == 0)
+        return count == 0 ? 0 : ranges[0].start;
+    start(&put, store, NULL, size, image, done);
+    put.lowest = displacement + ranges[0].start;
+    put.few = count < FEW_RUNS;
+    put.pieces.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
+    put.bytes = (size_t)(ranges[count - 1].start + ranges[count - 1].length);
+    for (size_t i = 0; i < count && !put.pieces.stopped; i++) {
+        struct mpiio_piece piece = {.memory = (char *)image + ranges[i].start,
+                                    .displacement = displacement + ranges[i].start,
+                                    .length = ranges[i].length,
+                                    .count = 1};
+
+        put_piece(&put, piece, i == count - 1);
+        put.pieces.previous_end = piece.displacement + piece.length;
+        bytes += piece.length;
+    }
+    finish(&put, bytes);
+    *error = put.error;
+    return (int64_t)put.bytes;
+}

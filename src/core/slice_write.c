@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "core/file/exclusion.h"
+#include "convert_write.h"
+#include "slice_private.h"
+#include "store_private.h"
+
+/* Gaps of the file that are allocated with what lies around them: a call costs more. */
+#define SMALL_GAP (64 << 10)
+
+/* So much of the file is allocated at once. */
+#define LONG_SPAN ((int64_t)1 << 30)
+
+/* Runs that are allocated one after the other where they do not ascend: a second's work or so. */
+#define MAX_BATCHES ((int64_t)16 << 20)
+
+/*
+ * The least size of the file by which the slice has at least bytes > 0 bytes: it reaches the end
+ * of the etype that holds the last one. -EFBIG where there is none.
+ */
+static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    const struct vs_view_facts *view = vs_view_facts(slice->view);
+    int64_t low = 0, high = INT64_MAX;
+    int64_t last;
+
+    if (bytes > slice->limit)
+        return -EFBIG;
+    /* The limit is a number of whole etypes. */
+    last = (bytes - 1) / view->etype_size * view->etype_file_size + (view->etype_file_size - 1);
+    if (facts->disjoint) {
+        int64_t displacement = vs_map_displacement(map, last);
+
+        return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
+    }
+    /* What comes before the last byte may lie behind it: the size decides. */
+    if (vs_view_positions(slice->view, high) <= last)
+        return -EFBIG;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (vs_view_positions(slice->view, middle) > last)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
+}
+
+/*
+ * Bytes of the slice are written up to end: makes the file reach the end of the last etype, so
+ * that they can be read back. Returns how many of the bytes from offset on can be, or a negative
+ * errno where none can.
+ */
+static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
+{
+    int64_t etype = vs_view_facts(slice->view)->etype_size;
+    /* A part of a converted element may end before its last byte in the file. */
+    bool whole = end % etype == 0 &&
+                 (slice->codec == NULL || (end - offset >= etype && slice->torn.count == 0));
+    int64_t needed, size, shown;
+    int error;
+
+    if (whole && vs_map_facts(vs_view_map(slice->view))->disjoint)
+        return end - offset;
+    needed = needed_size(slice, end);
+    size = mpiio_store_size(slice->store);
+    if (needed < 0 || size < 0)
+        return needed < 0 ? needed : size;
+    if (size >= needed)
+        return end - offset;
+    error = mpiio_store_grow(slice->store, needed);
+    if (error == 0)
+        return end - offset;
+    shown = mpiio_slice_size(slice);
+    if (shown > end)
+        shown = end;
+    return shown > offset ? shown - offset : error;
+}
+
+static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
+                           int64_t offset, struct mpiio_counters *done)
+{
+    size_t bytes;
+    int error;
+
+    if (!slice->store->writable)
+        return -EBADF;
+    if (offset < 0 || !slice->disjoint)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (offset >= slice->limit)
+        return -EFBIG;
+    if (length > SSIZE_MAX)
+        length = SSIZE_MAX;
+    if ((int64_t)length > slice->limit - offset)
+        length = (size_t)(slice->limit - offset);
+    bytes = (slice->codec != NULL ? mpiio_export : mpiio_slice_put)(slice, offset, length, buffer,
+                                                                    &error, done);
+    return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
+}
+
+ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
+                          int64_t offset)
+{
+    struct mpiio_counters done = {.slice_writes = 1};
+    ssize_t bytes = write_range(slice, buffer, length, offset, &done);
+
+    if (bytes > 0)
+        done.slice_write_bytes = (uint64_t)bytes;
+    mpiio_store_count(slice->store, &done);
+    return bytes;
+}
+
+ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t length,
+                           int64_t *offset)
+{
+    ssize_t bytes;
+
+    pthread_mutex_lock(&slice->store->append_lock);
+    *offset = mpiio_slice_size(slice);
+    bytes = *offset < 0 ? *offset : mpiio_slice_write(slice, buffer, length, *offset);
+    pthread_mutex_unlock(&slice->store->append_lock);
+    return bytes;
+}
+
+int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
+{
+    int64_t present, needed;
+
+    if (!slice->store->writable)
+        return -EBADF;
+    present = mpiio_slice_size(slice);
+    if (present < 0 || size == present)
+        return (int)present < 0 ? (int)present : 0;
+    if (size < present)
+        return size < 0 ? -EINVAL : -EPERM;
+    needed = needed_size(slice, size);
+    return needed < 0 ? (int)needed : mpiio_store_grow(slice->store, needed);
+}
+
+/* A part of the file that is to be allocated, built up from runs that lie near each other. */
+struct span {
+    int64_t start;
+    int64_t end; /* 0: nothing yet */
+};
+
+static int allocate_span(struct mpiio_store *store, const struct span *span)
+{
+    return span->end == 0 ? 0 : mpiio_store_allocate(store, span->start, span->end - span->start);
+}
+
+/* Adds [start, end) to span where it is near, or allocates the span and begins a new one. */
+static int add_to_span(struct mpiio_store *store, struct span *span, int64_t start, int64_t end)
+{
+    int error;
+
+    if (span->end != 0 && start <= span->end + SMALL_GAP && end >= span->start - SMALL_GAP) {
+        span->start = start < span->start ? start : span->start;
+        span->end = end > span->end ? end : span->end;
+        return 0;
+    }
+    error = allocate_span(store, span);
+    *span = (struct span){.start = start, .end = end};
+    return error;
+}
+
+static int allocate_batch(struct mpiio_store *store, struct span *span,
+                          const struct vs_batch *batch)
+{
+    int64_t start = batch->displacement;
+    int error = 0;
+
+    if (batch->stride >= 0 && batch->stride - batch->length <= SMALL_GAP) {
+        return add_to_span(store, span, start,
+                           start + (batch->count - 1) * batch->stride + batch->length);
+    }
+    for (int64_t i = 0; i < batch->count && error == 0; i++) {
+        error = add_to_span(store, span, start + i * batch->stride,
+                            start + i * batch->stride + batch->length);
+    }
+    return error;
+}
+
+/* The positions of the elements that hold the slice's bytes [offset, end). */
+static void positions_of(const struct mpiio_slice *slice, int64_t *offset, int64_t *end)
+{
+    struct mpiio_element last;
+
+    if (slice->codec == NULL)
+        return;
+    last = mpiio_codec_element(slice->codec, *end - 1);
+    *offset = mpiio_codec_element(slice->codec, *offset).position;
+    *end = last.position + (int64_t)last.conversion->file;
+}
+
+/* Where the elements of the slice's bytes [offset, offset + length), as far as there may be any,
+   lie: their first position and how many there are. */
+static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int64_t *length)
+{
+    int64_t end;
+
+    if (*length > slice->limit - *offset)
+        *length = slice->limit > *offset ? slice->limit - *offset : 0;
+    end = *offset + *length;
+    if (*length > 0)
+        positions_of(slice, offset, &end);
+    *length = end - *offset;
+}
+
+int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_accesses *accesses, int64_t offset,
+                       int64_t length, bool writes, struct mpiio_access *access)
+{
+    if (offset < 0)
+        return -EINVAL;
+    find_positions(slice, &offset, &length);
+    return mpiio_access_begin(accesses, vs_view_map(slice->view), offset, length, writes, access);
+}
+
+bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
+                        const struct mpiio_slice *other)
+{
+    find_positions(slice, &offset, &length);
+    return mpiio_access_meets(vs_view_map(slice->view), offset, length, vs_view_map(other->view));
+}
+
+/* Allocates the span where it is long: a disk that is full must say so soon. */
+static int allocate_long(struct mpiio_store *store, struct span *span)
+{
+    int error = 0;
+
+    if (span->end - span->start >= LONG_SPAN) {
+        error = allocate_span(store, span);
+        *span = (struct span){0};
+    }
+    return error;
+}
+
+/*
+ * Adds the positions from *position on whose displacements ascend: a whole batch, or, of runs that
+ * are short and near each other, what lies within SMALL_GAP, however many they are.
+ */
+static int reserve_ascending(struct mpiio_store *store, struct span *span, const struct vs_map *map,
+                             int64_t *position, int64_t end)
+{
+    int64_t start, behind;
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+
+    vs_cursor_start(&cursor, map, *position, end - *position);
+    if (!vs_cursor_batch(&cursor, &batch))
+        return -EFBIG;
+    start = batch.displacement;
+    if (batch.length + (batch.count - 1) * batch.stride >= SMALL_GAP) {
+        *position += batch.length * batch.count;
+        return allocate_batch(store, span, &batch);
+    }
+    behind = start > INT64_MAX - SMALL_GAP ? end : vs_map_lower_bound(map, start + SMALL_GAP);
+    *position = behind < end ? behind : end;
+    return add_to_span(store, span, start, vs_map_displacement(map, *position - 1) + 1);
+}
+
+static int reserve(struct mpiio_slice *slice, int64_t position, int64_t end)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+    const struct vs_map_facts *facts = vs_map_facts(map);
+    bool ascends = facts->monotonic && facts->disjoint;
+    struct span span = {0};
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+    int64_t batches = 0;
+    int error = 0;
+
+    vs_cursor_start(&cursor, map, position, end - position);
+    while (error == 0 && (ascends ? position < end : vs_cursor_batch(&cursor, &batch))) {
+        if (ascends)
+            error = reserve_ascending(slice->store, &span, map, &position, end);
+        else
+            error = ++batches > MAX_BATCHES ? -EFBIG : allocate_batch(slice->store, &span, &batch);
+        if (error == 0)
+            error = allocate_long(slice->store, &span);
+    }
+    return error != 0 ? error : allocate_span(slice->store, &span);
+}
+
+int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)
+{
+    int64_t end, needed, size;
+    int error;
+
+    if (!slice->store->writable)
+        return -EBADF;
+    if (offset < 0 || length <= 0)
+        return -EINVAL;
+    if (__builtin_add_overflow(offset, length, &end))
+        return -EFBIG;
+    needed = needed_size(slice, end);
+    if (needed < 0)
+        return (int)needed;
+    positions_of(slice, &offset, &end);
+    error = reserve(slice, offset, end);
+    if (error != 0)
+        return error;
+    size = mpiio_store_size(slice->store);
+    if (size < 0 || size >= needed)
+        return size < 0 ? (int)size : 0;
+    return mpiio_store_grow(slice->store, needed);
+}
+
+bool mpiio_slice_is_torn(const struct mpiio_slice *slice)
+{
+    return slice->torn.count > 0;
+}
+
+int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, int64_t *length)
+{
+    struct mpiio_counters done = {0};
+    struct mpiio_torn_element torn = {.offset = -1};
+    int error = 0;
+
+    while (!(last && error != 0) && mpiio_torn_next(&slice->torn, torn.offset + 1, &torn)) {
+        int failed = mpiio_export_torn(slice, &torn, last, &done);
+
+        if (failed != 0 && error == 0) {
+            error = failed;
+            *offset = torn.offset;
+            *length = torn.native;
+        }
+    }
+    mpiio_store_count(slice->store, &done);
+    return error;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "draw.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "viewspec/line.h"
+
+/*
+ * Told apart by most colour-blind readers (after Okabe and Ito), and ordered so that the first
+ * four differ in grey, too.
+ */
+static const uint8_t colors[][3] = {
+    {0x00, 0x72, 0xb2}, {0xf0, 0xe4, 0x42}, {0xd5, 0x5e, 0x00}, {0x56, 0xb4, 0xe9},
+    {0x00, 0x9e, 0x73}, {0xe6, 0x9f, 0x00}, {0xcc, 0x79, 0xa7}, {0x7f, 0x4f, 0x24},
+};
+#define HUES ((int64_t)(sizeof(colors) / sizeof(*colors)))
+_Static_assert(sizeof(colors) / sizeof(*colors) * 3 == DRAW_COLORS, "each hue in three tints");
+
+struct draw_color draw_color(int64_t rank)
+{
+    const uint8_t *hue = colors[rank % HUES];
+    uint8_t value[3];
+
+    for (int i = 0; i < 3; i++) {
+        int64_t tint = rank / HUES % 3;
+        value[i] = (uint8_t)(tint == 0   ? hue[i]
+                             : tint == 1 ? (hue[i] + 255) / 2 /* lighter, */
+                                         : hue[i] * 6 / 10);  /* darker */
+    }
+    return (struct draw_color){value[0], value[1], value[2],
+                               .dark =
+                                   299 * value[0] + 587 * value[1] + 114 * value[2] < 128 * 1000};
+}
+
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+                                                         const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+    vs_line_clean(text + used);
+}
+
+static const char *plural(int64_t number)
+{
+    return number == 1 ? "" : "s";
+}
+
+static void say_view(const struct draw_model *model, const char *spec, char *text, size_t size)
+{
+    const struct draw_survey *survey = &model->survey;
+    const char *name = vs_spec_view_name(model->spec, model->index);
+
+    append(text, size, "%s%s%s: %" PRId64 " rank%s", spec, name ? ", view " : "", name ? name : "",
+           survey->ranks, plural(survey->ranks));
+    if (survey->first == survey->last)
+        append(text, size, ", displacement %" PRId64, survey->first);
+    else
+        append(text, size, ", displacements %" PRId64 " to %" PRId64, survey->first, survey->last);
+    if (survey->etype)
+        append(text, size, ", etype %" PRId64 " byte%s", survey->etype, plural(survey->etype));
+    if (survey->tile)
+        append(text, size, ", tile %" PRId64 " byte%s", survey->tile, plural(survey->tile));
+    else if (survey->idle)
+        append(text, size, ", no rank owns anything");
+    else
+        append(text, size, ", tiles up to %" PRId64 " bytes", survey->longest);
+}
+
+/* What a cell of a line stands for. */
+static void say_cell(const struct draw_model *model, const char *spec, char *text, size_t size)
+{
+    int64_t etype = model->survey.etype, scale = model->scale;
+
+    (void)spec;
+    if (model->plane)
+        return;
+    if (etype && scale % etype == 0)
+        append(text, size, "a cell is %" PRId64 " etype%s: %" PRId64 " byte%s", scale / etype,
+               plural(scale / etype), scale, plural(scale));
+    else
+        append(text, size, "a cell is %" PRId64 " byte%s", scale, plural(scale));
+    append(text, size, "; from displacement %" PRId64 " to %" PRId64,
+           model->begin < 0 ? 0 : model->begin, model->end);
+}
+
+static void say_array(const struct draw_model *model, const char *spec, char *text, size_t size)
+{
+    const struct draw_survey *survey = &model->survey;
+    int64_t n = survey->dimensions;
+
+    (void)spec;
+    if (!model->plane)
+        return;
+    append(text, size, "array ");
+    for (int64_t d = 0; d < n; d++)
+        append(text, size, "%s%" PRId64, d ? " x " : "",
+               survey->sizes[survey->fortran ? n - 1 - d : d]);
+    append(text, size, " in %s order: dimension %" PRId64 " along a line, %" PRId64 " down",
+           survey->fortran ? "Fortran" : "C", survey->fortran ? 0 : n - 1,
+           survey->fortran ? 1 : n - 2);
+}
+
+static void say_scale(const struct draw_model *model, const char *spec, char *text, size_t size)
+{
+    (void)spec;
+    if (!model->plane)
+        return;
+    if (draw_is_coarse(model))
+        append(text, size,
+               "a cell is %" PRId64 " line%s of %" PRId64 " element%s of %" PRId64 " byte%s",
+               model->scale_down, plural(model->scale_down), model->scale, plural(model->scale),
+               model->survey.element, plural(model->survey.element));
+    else
+        append(text, size, "a cell is an element: %" PRId64 " byte%s", model->survey.element,
+               plural(model->survey.element));
+    if (model->tile)
+        append(text, size, "; tile %" PRId64, model->tile);
+    if (model->array_planes == 1 &&
+        model->array_lines < model->survey.sizes[model->survey.dimensions - 2])
+        append(text, size, "; lines %" PRId64 " to %" PRId64, model->first_line,
+               model->first_line + model->array_lines - 1);
+    if (model->array_columns < model->survey.sizes[model->survey.dimensions - 1])
+        append(text, size, "; only columns 0 to %" PRId64, model->array_columns - 1);
+    if (model->planes < model->array_planes)
+        append(text, size, "; %" PRId64 " of %" PRId64 " planes", model->planes,
+               model->array_planes);
+}
+
+static void say_limits(const struct draw_model *model, const char *spec, char *text, size_t size)
+{
+    const struct draw_survey *survey = &model->survey;
+
+    (void)spec;
+    if (model->sampled)
+        append(text, size, "; not every line of a cell was looked at");
+    if (survey->step > 1 && !survey->common)
+        append(text, size, "; each %" PRId64 "th rank was looked at", survey->step);
+    if (model->unseen)
+        append(text, size, "; the last %" PRId64 " ranks were not looked at", model->unseen);
+    if (survey->common && survey->ranks > 1)
+        append(text, size, "; all ranks have this view");
+    if (model->file_size >= 0 && model->file_size < model->end)
+        append(text, size, "; the file ends at %" PRId64, model->file_size);
+    if (*text)
+        memmove(text, text + 2, strlen(text) - 1);
+}
+
+bool draw_caption(const struct draw_model *model, const char *spec, int number, char *text,
+                  size_t size)
+{
+    static void (*const parts[])(const struct draw_model *, const char *, char *, size_t) = {
+        say_view, say_cell, say_array, say_scale, say_limits,
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        text[0] = '\0';
+        parts[i](model, spec, text, size);
+        if (text[0] && !number--)
+            return true;
+    }
+    return false;
+}
+
+void draw_plane_name(const struct draw_model *model, int64_t plane, char *text, size_t size)
+{
+    const struct draw_survey *survey = &model->survey;
+    int64_t slow = survey->dimensions - 2;
+
+    text[0] = '\0';
+    append(text, size, "plane ");
+    for (int64_t i = 0; i < slow; i++) {
+        int64_t d = survey->fortran ? slow - 1 - i : i, index = model->plane[plane];
+        for (int64_t faster = slow - 1; faster > d; faster--)
+            index /= survey->sizes[faster];
+        append(text, size, "%s%" PRId64, i ? ", " : "", index % survey->sizes[d]);
+    }
+}
+
+/* Columns of the terminal, or what is right where there is none. */
+static int64_t terminal_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    int64_t width = 80;
+
+    if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+        width = size.ws_col;
+    else if (columns && atoi(columns) > 0)
+        width = atoi(columns);
+    return width < 20 ? 20 : width > 1000 ? 1000 : width;
+}
+
+static bool wants_color(const struct view_args *args)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    if (strcmp(args->color, "auto") != 0)
+        return !strcmp(args->color, "always");
+    return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+static int run(const struct view_args *args, const struct vs_spec *spec)
+{
+    struct draw_model model = {.spec = spec};
+    struct view_args titled = *args; /* a view in shorthand is its own title */
+    long index = view_choose(args, spec);
+    int status;
+
+    if (index < 0)
+        return VIEW_USAGE;
+    if (titled.shorthand)
+        titled.spec = titled.shorthand;
+    model.index = (size_t)index;
+    model.file_size = view_file_size(spec);
+    status = draw_survey(&model);
+    if (!status && args->svg)
+        status = draw_svg(&model, &titled);
+    else if (!status)
+        status = draw_text(&model, &titled, args->width ? args->width : terminal_width(),
+                           wants_color(args));
+    draw_free(&model);
+    return status;
+}
+
+const struct view_command view_draw = {
+    .name = "draw",
+    .options = VIEW_TAKES_PICTURE | VIEW_NEEDS_NO_FILE,
+    .run = run,
+    .summary = "a picture of who owns what: on the terminal or as SVG",
+    .help =
+        "Usage: mpiio-view draw SPEC [-v VIEW] [--offset O] [--window W] [--svg FILE]\n"
+        "Draws the first tiles of a view, a cell an etype, and in it the number of the rank that\n"
+        "owns it. Subarrays and darrays of two dimensions are drawn as lines and columns, of more\n"
+        "as planes. Of what is too large for that a cell stands for more; the picture says for "
+        "how\n"
+        "much. The file need not be there.\n"
+        "\n"
+        "  -v, --view=VIEW  which view, where the spec has several\n"
+        "  --offset=O       begin at displacement O (default: at the view's displacement); of an\n"
+        "                   array, the tile and the lines or planes from there on\n"
+        "  --window=W       draw W bytes of the file (default: some tiles, or one)\n"
+        "  --svg=FILE       write a figure, as SVG (-: to standard output)\n"
+        "  --width=COLS     columns of the drawing (default: the terminal's), or with --svg cells\n"
+        "                   in a line\n"
+        "  --color=WHEN     always, never or auto: on a terminal, if NO_COLOR is not set\n"
+        "\n"
+        "Examples:\n"
+        "  mpiio-view draw heat.json\n"
+        "  mpiio-view draw heat.json --offset 1G --window 64k\n"
+        "  mpiio-view draw heat.json --svg heat.svg\n",
+};

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "draw.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewspec/integer.h"
+#include "view/progress.h"
+#include "view/survey.h"
+
+/* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
+#define MAX_RANKS ((int64_t)4 << 20)
+
+/* How many scales are tried for a better one. */
+#define MAX_SCALES 65536
+
+/* Lines of an array that are looked at for a cell which stands for many. */
+#define MAX_SAMPLES 4
+
+int draw_digits(int64_t number)
+{
+    return snprintf(NULL, 0, "%" PRId64, number);
+}
+
+static int no_memory(void)
+{
+    view_message("%s", strerror(ENOMEM));
+    return VIEW_FAILED;
+}
+
+/* Whether array is the one that the ranks before it have; the first one's is kept. */
+static int add_array(struct draw_survey *survey, const struct vs_array *array)
+{
+    bool same = array && array->dimensions == survey->dimensions &&
+                array->element == survey->element && array->fortran == survey->fortran;
+
+    if (survey->looked_at == 1 && array && array->dimensions > 1) {
+        survey->sizes = calloc((size_t)array->dimensions, sizeof(*survey->sizes));
+        if (!survey->sizes)
+            return no_memory();
+        survey->dimensions = array->dimensions;
+        survey->element = array->element;
+        survey->fortran = array->fortran;
+        same = true;
+    }
+    for (int64_t d = 0; same && d < array->dimensions; d++) {
+        int64_t size = array->sizes[array->fortran ? array->dimensions - 1 - d : d];
+        if (survey->looked_at == 1)
+            survey->sizes[d] = size;
+        same = survey->sizes[d] == size;
+    }
+    if (!same)
+        survey->dimensions = 0;
+    return VIEW_DONE;
+}
+
+static int add_rank(struct draw_survey *survey, const struct vs_view *view)
+{
+    const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    int64_t extent = map->tile_size ? map->tile_extent : 0, begin = map->displacement;
+
+    if (!survey->looked_at++) {
+        survey->first = survey->last = begin;
+        survey->unit = survey->etype = facts->etype_extent;
+        survey->tile = extent;
+    }
+    if (facts->etype_extent != survey->etype)
+        survey->etype = 0;
+    survey->unit = vs_gcd(survey->unit, facts->etype_extent);
+    survey->unit = vs_gcd(survey->unit, llabs(begin - survey->first));
+    if (survey->first != begin && survey->dimensions)
+        survey->dimensions = 0;
+    survey->first = vs_min(survey->first, begin);
+    survey->last = vs_max(survey->last, begin);
+    survey->idle = survey->idle && !extent;
+    if (extent && survey->longest && extent != survey->longest)
+        survey->tile = 0;
+    else if (extent && !survey->longest)
+        survey->tile = extent;
+    survey->longest = vs_max(survey->longest, extent);
+    return survey->looked_at == 1 || survey->dimensions ? add_array(survey, facts->array)
+                                                        : VIEW_DONE;
+}
+
+int draw_survey(struct draw_model *model)
+{
+    struct draw_survey *survey = &model->survey;
+    struct vs_error error = {0};
+    struct view_pace pace = {0};
+    struct view_progress progress;
+    struct vs_view *view;
+    int status = VIEW_DONE;
+
+    *survey = (struct draw_survey){.ranks = vs_spec_ranks(model->spec), .idle = true};
+    survey->common = vs_spec_view_is_common(model->spec, model->index);
+    survey->step = survey->common ? survey->ranks : (survey->ranks - 1) / MAX_RANKS + 1;
+    view_progress_start(&progress, true, "ranks", survey->ranks);
+    for (int64_t rank = 0; rank < survey->ranks && !status; rank += survey->step) {
+        if (vs_spec_view(model->spec, model->index, rank, &view, &error))
+            break;
+        status = add_rank(survey, view);
+        if (!survey->common)
+            view_pace(&pace, view, &survey->step);
+        vs_view_unref(view);
+        if (rank % 1024 == 0)
+            view_progress_step(&progress, rank);
+    }
+    view_progress_end(&progress);
+    return error.code ? view_spec_failed(&error) : status;
+}
+
+/* Memory for the cells and for so many segments. */
+static int make_room(struct draw_model *model, int64_t segments)
+{
+    int64_t cells = model->planes * model->lines * model->columns;
+
+    model->cells = calloc((size_t)cells, sizeof(*model->cells));
+    model->segments = calloc((size_t)segments, sizeof(*model->segments));
+    model->segment_count = 0;
+    return model->cells && model->segments ? VIEW_DONE : no_memory();
+}
+
+/* Bytes [begin, end) of the file, as far as there are such, belong to the cell. */
+static void add_segment(struct draw_model *model, int64_t cell, int64_t begin, int64_t end)
+{
+    struct draw_cell *to = &model->cells[cell];
+
+    begin = vs_max(begin, 0);
+    if (begin >= end)
+        return;
+    if (!to->size)
+        to->begin = begin;
+    to->size += end - begin;
+    model->segments[model->segment_count++] = (struct draw_segment){begin, end, cell};
+}
+
+/*
+ * How many bytes to draw: what --window says, else some tiles, or as much as fits of the first
+ * one before the cells must stand for more than a unit each.
+ */
+static int64_t choose_window(const struct draw_model *model, const struct view_args *args,
+                             const struct draw_room *room)
+{
+    const struct draw_survey *survey = &model->survey;
+    int64_t line = vs_mul_capped(room->columns, survey->unit),
+            all = vs_mul_capped(line, room->lines);
+    int64_t longest = survey->longest, tiles;
+
+    if (args->window)
+        return args->window;
+    if (!longest)
+        return line;
+    tiles = vs_max(vs_min(3, all / longest), line / longest);
+    return vs_add_capped(vs_mul_capped(longest, vs_max(tiles, 1)),
+                         survey->last - survey->first < longest ? 0 : survey->last - survey->first);
+}
+
+/* Lines hold whole tiles, or a tile whole lines, where that leaves them half full at least. */
+static int64_t choose_columns(const struct draw_model *model, int64_t columns)
+{
+    int64_t cells = model->survey.tile / model->scale;
+
+    if (!cells || model->survey.tile % model->scale)
+        return columns;
+    if (cells <= columns)
+        return columns / cells * cells;
+    for (int64_t n = columns; n >= columns / 2; n--)
+        if (cells % n == 0)
+            return n;
+    return columns;
+}
+
+/*
+ * What a cell stands for, where least is needed to have room for all: more, up to twice as much,
+ * where the whole is then a number of cells.
+ */
+static int64_t choose_scale(int64_t whole, int64_t least)
+{
+    for (int64_t n = least; n / 2 < least && n < whole && n - least < MAX_SCALES; n++)
+        if (whole % n == 0)
+            return n;
+    return least;
+}
+
+static int lay_out_line(struct draw_model *model, const struct view_args *args,
+                        const struct draw_room *room)
+{
+    const struct draw_survey *survey = &model->survey;
+    int64_t window = choose_window(model, args, room);
+    int64_t offset = args->offset_given ? args->offset : survey->first;
+    int64_t past = offset >= survey->first
+                       ? (offset - survey->first) % survey->unit
+                       : survey->unit - 1 - (survey->first - offset - 1) % survey->unit;
+
+    model->begin = offset - past; /* may be before the file's begin */
+    model->end = vs_add_capped(offset, window);
+    window =
+        model->begin < 0 ? vs_add_capped(model->end, -model->begin) : model->end - model->begin;
+    int64_t units = vs_ceil_div(window, survey->unit);
+    units = vs_max(1, vs_ceil_div(units, room->columns * room->lines));
+    if (!args->window)
+        units = choose_scale(survey->tile / survey->unit, units);
+    if (room->zoom > 1) {
+        units = vs_ceil_div(units, room->zoom);
+        window = vs_min(window, vs_mul_capped(survey->unit, units * room->columns * room->lines));
+        model->end = model->begin + window;
+    }
+    model->scale = vs_mul_capped(survey->unit, units);
+    int64_t cells = vs_ceil_div(window, model->scale);
+    model->planes = 1;
+    model->columns = vs_min(choose_columns(model, room->columns), cells);
+    model->lines = vs_ceil_div(cells, model->columns);
+    if (make_room(model, cells))
+        return VIEW_FAILED;
+    for (int64_t i = 0; i < cells; i++) {
+        int64_t begin = model->begin + i * model->scale;
+        add_segment(model, i, begin,
+                    begin > INT64_MAX - model->scale ? INT64_MAX : begin + model->scale);
+    }
+    return VIEW_DONE;
+}
+
+/* The lines of the array that a line of cells stands for, or some of them, as segments. */
+static void add_lines(struct draw_model *model, int64_t plane, int64_t line)
+{
+    const struct draw_survey *survey = &model->survey;
+    int64_t width = survey->sizes[survey->dimensions - 1];
+    int64_t from = model->first_line + line * model->scale_down;
+    int64_t lines = vs_min(model->scale_down, model->first_line + model->array_lines - from);
+    int64_t samples = vs_min(lines, MAX_SAMPLES), height = survey->sizes[survey->dimensions - 2];
+
+    model->sampled = model->sampled || samples < lines;
+    for (int64_t s = 0; s < samples; s++) {
+        int64_t number = model->plane[plane] * height + from +
+                         (s && s == samples - 1 ? lines - 1 : lines / samples * s);
+        int64_t begin =
+            survey->first + model->tile * survey->tile + number * width * survey->element;
+        for (int64_t c = 0; c < model->columns; c++)
+            add_segment(model, (plane * model->lines + line) * model->columns + c,
+                        begin + c * model->scale * survey->element,
+                        begin +
+                            vs_min((c + 1) * model->scale, model->array_columns) * survey->element);
+    }
+}
+
+/* Which lines and planes of the array hold the bytes of its tile that are asked for. */
+static void choose_part(struct draw_model *model, const struct view_args *args,
+                        int64_t *first_plane)
+{
+    const struct draw_survey *survey = &model->survey;
+    int64_t height = survey->sizes[survey->dimensions - 2];
+    int64_t line = survey->sizes[survey->dimensions - 1] * survey->element, plane = line * height;
+    int64_t offset = vs_max(args->offset_given ? args->offset - survey->first : 0, 0), end;
+
+    model->tile = offset / survey->tile;
+    offset %= survey->tile;
+    end = args->window ? vs_min(vs_add_capped(offset, args->window), survey->tile) : survey->tile;
+    *first_plane = offset / plane;
+    model->array_planes = vs_ceil_div(end, plane) - *first_plane;
+    model->first_line = 0;
+    model->array_lines = height;
+    if (model->array_planes == 1) {
+        model->first_line = offset % plane / line;
+        model->array_lines = vs_ceil_div(end - *first_plane * plane, line) - model->first_line;
+    }
+}
+
+static int lay_out_array(struct draw_model *model, const struct view_args *args,
+                         const struct draw_room *room)
+{
+    const struct draw_survey *survey = &model->survey;
+    int64_t width = survey->sizes[survey->dimensions - 1], zoom = vs_max(room->zoom, 1);
+    int64_t first_plane;
+
+    choose_part(model, args, &first_plane);
+    model->scale = choose_scale(width, vs_ceil_div(vs_ceil_div(width, room->array_columns), zoom));
+    model->scale_down = choose_scale(
+        model->array_lines, vs_ceil_div(vs_ceil_div(model->array_lines, room->array_lines), zoom));
+    model->array_columns = vs_min(width, vs_mul_capped(model->scale, room->array_columns));
+    model->array_lines =
+        vs_min(model->array_lines, vs_mul_capped(model->scale_down, room->array_lines));
+    model->columns = vs_ceil_div(model->array_columns, model->scale);
+    model->lines = vs_ceil_div(model->array_lines, model->scale_down);
+    model->planes = vs_min(model->array_planes, room->array_planes);
+    model->plane = calloc((size_t)model->planes, sizeof(*model->plane));
+    if (!model->plane || make_room(model, model->planes * model->lines * model->columns *
+                                              vs_min(model->scale_down, MAX_SAMPLES)))
+        return no_memory();
+    for (int64_t p = 0; p < model->planes; p++) {
+        double step =
+            model->planes > 1 ? (double)(model->array_planes - 1) / (double)(model->planes - 1) : 0;
+        model->plane[p] = first_plane + (int64_t)(step * (double)p);
+        for (int64_t l = 0; l < model->lines; l++)
+            add_lines(model, p, l);
+    }
+    model->begin = model->segments[0].begin;
+    model->end = model->segments[model->segment_count - 1].end;
+    return VIEW_DONE;
+}
+
+/*
+ * Whether to draw lines of an array: not where less than one is asked for, or a tile that no file
+ * can have.
+ */
+static bool array_fits(const struct draw_survey *survey, const struct view_args *args)
+{
+    return survey->dimensions > 1 && !survey->idle &&
+           (!args->window ||
+            args->window >= survey->sizes[survey->dimensions - 1] * survey->element) &&
+           (!args->offset_given || args->offset < INT64_MAX - survey->tile) &&
+           survey->first < INT64_MAX - survey->tile;
+}
+
+int draw_layout(struct draw_model *model, const struct view_args *args,
+                const struct draw_room *room)
+{
+    free(model->cells);
+    free(model->segments);
+    free(model->plane);
+    model->cells = NULL;
+    model->segments = NULL;
+    model->plane = NULL;
+    return array_fits(&model->survey, args) ? lay_out_array(model, args, room)
+                                            : lay_out_line(model, args, room);
+}
+
+bool draw_is_coarse(const struct draw_model *model)
+{
+    return model->plane ? model->scale > 1 || model->scale_down > 1
+                        : model->scale > model->survey.unit;
+}
+
+bool draw_tile_begins(const struct draw_model *model, int64_t displacement)
+{
+    const struct draw_survey *survey = &model->survey;
+
+    return survey->tile && !model->plane && survey->tile > model->scale &&
+           displacement >= survey->first && (displacement - survey->first) % survey->tile == 0;
+}
+
+void draw_free(struct draw_model *model)
+{
+    free(model->survey.sizes);
+    free(model->cells);
+    free(model->segments);
+    free(model->plane);
+}
