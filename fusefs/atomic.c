@@ -92,7 +92,7 @@ static void set_mode(struct fs_session *session, bool on)
 {
     atomic_store(&session->atomic.on, on);
     if (session->back != NULL)
-        mpiio_back_detach(session->back, on);
+        mpiio_store_use_cache(session->store, on ? NULL : session->back);
     fs_flusher_changed(&session->flusher);
 }
 

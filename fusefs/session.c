@@ -216,7 +216,7 @@ static int set_up_back(struct fs_session *session)
     if (session->read_only != 0)
         back = false;
     if (back)
-        failed = mpiio_back_new(session->store, options->dirty_max, &session->back);
+        failed = mpiio_store_add_cache(session->store, options->dirty_max, &session->back);
     if (failed == 0 && (back || clustered))
         failed = fs_flusher_init(&session->flusher, session);
     if (failed == 0 && back)
@@ -365,7 +365,7 @@ void fs_session_close(struct fs_session *session)
             vs_view_unref(session->common[view]);
     free(session->common);
     free(session->apart);
-    mpiio_back_free(session->back);
+    mpiio_store_drop_cache(session->store, session->back);
     mpiio_store_close(session->store);
     vs_spec_free(session->spec);
     fs_log_close(&session->log);

@@ -12,6 +12,7 @@
 
 #include "core/cache/cache.h"
 #include "core/store.h"
+#include "core/store_cache.h"
 #include "viewspec/spec.h"
 #include "atomic.h"
 #include "cluster.h"

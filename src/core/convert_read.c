@@ -62,11 +62,10 @@ struct span {
 
 static struct span span_of(const struct mpiio_codec *codec, int64_t offset, size_t length)
 {
-    struct mpiio_element first = mpiio_codec_element(codec, offset);
-    struct mpiio_element last = mpiio_codec_element(codec, offset + (int64_t)length - 1);
-    int64_t end = last.position + (int64_t)last.conversion->file;
+    struct span span;
 
-    return (struct span){first.position, end - first.position};
+    mpiio_codec_span(codec, offset, offset + (int64_t)length, &span.position, &span.length);
+    return span;
 }
 
 /* As much of length bytes, an element at least, as fits into a chunk. */

@@ -241,7 +241,7 @@ static int replace(struct mpiio_slice *slice, const struct mpiio_element *elemen
             error = replace_locked(slice, &merged, bytes, from, to, done);
             release(slice->store, &held);
         }
-    } while (error != 0 && (error = mpiio_slice_await(slice, error)) == 0);
+    } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
     free(merged.file);
     return error;
 }
@@ -307,7 +307,7 @@ int mpiio_export_torn(struct mpiio_slice *slice, const struct mpiio_torn_element
             error = settle_locked(slice, &merged, last, done);
             release(slice->store, &held);
         }
-    } while (error != 0 && (error = mpiio_slice_await(slice, error)) == 0);
+    } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
 out:
     /* Whatever the reason is, or the caller would come again for ever. */
     if (last && error != 0)
@@ -438,18 +438,8 @@ static int64_t put_packed(const struct export *export, const char *memory, int64
         int64_t have = mpiio_codec_element(slice->codec, at).position - position;
 
         at = put_locked(export, memory + have, position + have, length - have, at, error);
-    } while (*error != 0 && (*error = mpiio_slice_await(slice, *error)) == 0);
+    } while (*error != 0 && (*error = mpiio_store_await(slice->store, *error)) == 0);
     return at - export->body_start;
-}
-
-/* The positions of the body. */
-static void body_span(const struct export *export, int64_t *position, int64_t *length)
-{
-    const struct mpiio_codec *codec = export->slice->codec;
-    struct mpiio_element last = mpiio_codec_element(codec, export->body_end - 1);
-
-    *position = mpiio_codec_element(codec, export->body_start).position;
-    *length = last.position + (int64_t)last.conversion->file - *position;
 }
 
 /* All but the elements are converted already. Returns how many bytes are written from offset on. */
@@ -487,7 +477,7 @@ static size_t put_converted(const struct export *export, int *error)
 
     *error = 0;
     if (!codec->plain && length > 0)
-        body_span(export, &position, &size);
+        mpiio_codec_span(codec, export->body_start, export->body_end, &position, &size);
     if (size > 0 && (memory = malloc((size_t)size)) == NULL) {
         *error = -ENOMEM;
         return 0;

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 #include "core/convert/codec.h"
-#include "core/file/read_plan.h"
 #include "slice_access.h"
 #include "partial.h"
+#include "store_private.h"
 
 /* What is inside a slice: for the other files of this folder only. */
 struct mpiio_slice {
@@ -21,23 +21,50 @@ struct mpiio_slice {
     struct mpiio_torn torn;
 };
 
-/*
- * mpiio_fetch and mpiio_put on the slice's map, or what stands for them where the store writes back
- * (back.h): all that is read from or written to positions goes through these.
- */
-void mpiio_slice_fetch(struct mpiio_slice *slice, int64_t position, size_t length, void *buffer,
-                       struct mpiio_fetched *fetched, struct mpiio_counters *done);
-size_t mpiio_slice_put(struct mpiio_slice *slice, int64_t position, size_t length,
-                       const void *buffer, int *error, struct mpiio_counters *done);
+/* The positions of the elements that hold the slice's bytes [*offset, *end), which are some. */
+static inline void mpiio_slice_positions(const struct mpiio_slice *slice, int64_t *offset,
+                                         int64_t *end)
+{
+    int64_t length;
 
-/*
- * The same for one who has locked elements: mpiio_back_put_now, and mpiio_back_put_merged for one
- * that was read, or mpiio_put; and mpiio_back_await, or error as it is.
- */
-size_t mpiio_slice_put_now(struct mpiio_slice *slice, int64_t position, size_t length,
-                           const void *buffer, int *error, struct mpiio_counters *done);
-size_t mpiio_slice_put_merged(struct mpiio_slice *slice, int64_t position, size_t length,
-                              const void *buffer, int *error, struct mpiio_counters *done);
-int mpiio_slice_await(const struct mpiio_slice *slice, int error);
+    if (slice->codec == NULL)
+        return;
+    mpiio_codec_span(slice->codec, *offset, *end, offset, &length);
+    *end = *offset + length;
+}
+
+/* What the store has below the slice's positions: all that is read from or written to them. */
+
+static inline void mpiio_slice_fetch(const struct mpiio_slice *slice, int64_t position,
+                                     size_t length, void *buffer, struct mpiio_fetched *fetched,
+                                     struct mpiio_counters *done)
+{
+    mpiio_store_fetch(slice->store, vs_view_map(slice->view), position, length, buffer, fetched,
+                      done);
+}
+
+static inline size_t mpiio_slice_put(const struct mpiio_slice *slice, int64_t position,
+                                     size_t length, const void *buffer, int *error,
+                                     struct mpiio_counters *done)
+{
+    return mpiio_store_put(slice->store, vs_view_map(slice->view), position, length, buffer,
+                           slice->id, error, done);
+}
+
+static inline size_t mpiio_slice_put_now(const struct mpiio_slice *slice, int64_t position,
+                                         size_t length, const void *buffer, int *error,
+                                         struct mpiio_counters *done)
+{
+    return mpiio_store_put_now(slice->store, vs_view_map(slice->view), position, length, buffer,
+                               slice->id, error, done);
+}
+
+static inline size_t mpiio_slice_put_merged(const struct mpiio_slice *slice, int64_t position,
+                                            size_t length, const void *buffer, int *error,
+                                            struct mpiio_counters *done)
+{
+    return mpiio_store_put_merged(slice->store, vs_view_map(slice->view), position, length, buffer,
+                                  slice->id, error, done);
+}
 
 #endif

@@ -3,10 +3,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "core/file/exclusion.h"
 #include "convert_write.h"
 #include "slice_private.h"
-#include "store_private.h"
 
 /* Gaps of the file that are allocated with what lies around them: a call costs more. */
 #define SMALL_GAP (64 << 10)
@@ -74,7 +72,7 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
         return needed < 0 ? needed : size;
     if (size >= needed)
         return end - offset;
-    error = mpiio_store_grow(slice->store, needed);
+    error = mpiio_file_grow(slice->store->file, needed);
     if (error == 0)
         return end - offset;
     shown = mpiio_slice_size(slice);
@@ -89,7 +87,7 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
     size_t bytes;
     int error;
 
-    if (!slice->store->writable)
+    if (!slice->store->file->writable)
         return -EBADF;
     if (offset < 0 || !slice->disjoint)
         return -EINVAL;
@@ -101,8 +99,10 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
         length = SSIZE_MAX;
     if ((int64_t)length > slice->limit - offset)
         length = (size_t)(slice->limit - offset);
-    bytes = (slice->codec != NULL ? mpiio_export : mpiio_slice_put)(slice, offset, length, buffer,
-                                                                    &error, done);
+    if (slice->codec != NULL)
+        bytes = mpiio_export(slice, offset, length, buffer, &error, done);
+    else
+        bytes = mpiio_slice_put(slice, offset, length, buffer, &error, done);
     return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
 }
 
@@ -114,7 +114,7 @@ ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t 
 
     if (bytes > 0)
         done.slice_write_bytes = (uint64_t)bytes;
-    mpiio_store_count(slice->store, &done);
+    mpiio_file_count(slice->store->file, &done);
     return bytes;
 }
 
@@ -134,7 +134,7 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
 {
     int64_t present, needed;
 
-    if (!slice->store->writable)
+    if (!slice->store->file->writable)
         return -EBADF;
     present = mpiio_slice_size(slice);
     if (present < 0 || size == present)
@@ -142,7 +142,7 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
     if (size < present)
         return size < 0 ? -EINVAL : -EPERM;
     needed = needed_size(slice, size);
-    return needed < 0 ? (int)needed : mpiio_store_grow(slice->store, needed);
+    return needed < 0 ? (int)needed : mpiio_file_grow(slice->store->file, needed);
 }
 
 /* A part of the file that is to be allocated, built up from runs that lie near each other. */
@@ -151,13 +151,13 @@ struct span {
     int64_t end; /* 0: nothing yet */
 };
 
-static int allocate_span(struct mpiio_store *store, const struct span *span)
+static int allocate_span(struct mpiio_file *file, const struct span *span)
 {
-    return span->end == 0 ? 0 : mpiio_store_allocate(store, span->start, span->end - span->start);
+    return span->end == 0 ? 0 : mpiio_file_allocate(file, span->start, span->end - span->start);
 }
 
 /* Adds [start, end) to span where it is near, or allocates the span and begins a new one. */
-static int add_to_span(struct mpiio_store *store, struct span *span, int64_t start, int64_t end)
+static int add_to_span(struct mpiio_file *file, struct span *span, int64_t start, int64_t end)
 {
     int error;
 
@@ -166,77 +166,34 @@ static int add_to_span(struct mpiio_store *store, struct span *span, int64_t sta
         span->end = end > span->end ? end : span->end;
         return 0;
     }
-    error = allocate_span(store, span);
+    error = allocate_span(file, span);
     *span = (struct span){.start = start, .end = end};
     return error;
 }
 
-static int allocate_batch(struct mpiio_store *store, struct span *span,
-                          const struct vs_batch *batch)
+static int allocate_batch(struct mpiio_file *file, struct span *span, const struct vs_batch *batch)
 {
     int64_t start = batch->displacement;
     int error = 0;
 
     if (batch->stride >= 0 && batch->stride - batch->length <= SMALL_GAP) {
-        return add_to_span(store, span, start,
+        return add_to_span(file, span, start,
                            start + (batch->count - 1) * batch->stride + batch->length);
     }
     for (int64_t i = 0; i < batch->count && error == 0; i++) {
-        error = add_to_span(store, span, start + i * batch->stride,
+        error = add_to_span(file, span, start + i * batch->stride,
                             start + i * batch->stride + batch->length);
     }
     return error;
 }
 
-/* The positions of the elements that hold the slice's bytes [offset, end). */
-static void positions_of(const struct mpiio_slice *slice, int64_t *offset, int64_t *end)
-{
-    struct mpiio_element last;
-
-    if (slice->codec == NULL)
-        return;
-    last = mpiio_codec_element(slice->codec, *end - 1);
-    *offset = mpiio_codec_element(slice->codec, *offset).position;
-    *end = last.position + (int64_t)last.conversion->file;
-}
-
-/* Where the elements of the slice's bytes [offset, offset + length), as far as there may be any,
-   lie: their first position and how many there are. */
-static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int64_t *length)
-{
-    int64_t end;
-
-    if (*length > slice->limit - *offset)
-        *length = slice->limit > *offset ? slice->limit - *offset : 0;
-    end = *offset + *length;
-    if (*length > 0)
-        positions_of(slice, offset, &end);
-    *length = end - *offset;
-}
-
-int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_accesses *accesses, int64_t offset,
-                       int64_t length, bool writes, struct mpiio_access *access)
-{
-    if (offset < 0)
-        return -EINVAL;
-    find_positions(slice, &offset, &length);
-    return mpiio_access_begin(accesses, vs_view_map(slice->view), offset, length, writes, access);
-}
-
-bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
-                        const struct mpiio_slice *other)
-{
-    find_positions(slice, &offset, &length);
-    return mpiio_access_meets(vs_view_map(slice->view), offset, length, vs_view_map(other->view));
-}
-
 /* Allocates the span where it is long: a disk that is full must say so soon. */
-static int allocate_long(struct mpiio_store *store, struct span *span)
+static int allocate_long(struct mpiio_file *file, struct span *span)
 {
     int error = 0;
 
     if (span->end - span->start >= LONG_SPAN) {
-        error = allocate_span(store, span);
+        error = allocate_span(file, span);
         *span = (struct span){0};
     }
     return error;
@@ -246,7 +203,7 @@ static int allocate_long(struct mpiio_store *store, struct span *span)
  * Adds the positions from *position on whose displacements ascend: a whole batch, or, of runs that
  * are short and near each other, what lies within SMALL_GAP, however many they are.
  */
-static int reserve_ascending(struct mpiio_store *store, struct span *span, const struct vs_map *map,
+static int reserve_ascending(struct mpiio_file *file, struct span *span, const struct vs_map *map,
                              int64_t *position, int64_t end)
 {
     int64_t start, behind;
@@ -259,11 +216,11 @@ static int reserve_ascending(struct mpiio_store *store, struct span *span, const
     start = batch.displacement;
     if (batch.length + (batch.count - 1) * batch.stride >= SMALL_GAP) {
         *position += batch.length * batch.count;
-        return allocate_batch(store, span, &batch);
+        return allocate_batch(file, span, &batch);
     }
     behind = start > INT64_MAX - SMALL_GAP ? end : vs_map_lower_bound(map, start + SMALL_GAP);
     *position = behind < end ? behind : end;
-    return add_to_span(store, span, start, vs_map_displacement(map, *position - 1) + 1);
+    return add_to_span(file, span, start, vs_map_displacement(map, *position - 1) + 1);
 }
 
 static int reserve(struct mpiio_slice *slice, int64_t position, int64_t end)
@@ -280,13 +237,14 @@ static int reserve(struct mpiio_slice *slice, int64_t position, int64_t end)
     vs_cursor_start(&cursor, map, position, end - position);
     while (error == 0 && (ascends ? position < end : vs_cursor_batch(&cursor, &batch))) {
         if (ascends)
-            error = reserve_ascending(slice->store, &span, map, &position, end);
+            error = reserve_ascending(slice->store->file, &span, map, &position, end);
         else
-            error = ++batches > MAX_BATCHES ? -EFBIG : allocate_batch(slice->store, &span, &batch);
+            error = ++batches > MAX_BATCHES ? -EFBIG
+                                            : allocate_batch(slice->store->file, &span, &batch);
         if (error == 0)
-            error = allocate_long(slice->store, &span);
+            error = allocate_long(slice->store->file, &span);
     }
-    return error != 0 ? error : allocate_span(slice->store, &span);
+    return error != 0 ? error : allocate_span(slice->store->file, &span);
 }
 
 int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)
@@ -294,7 +252,7 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     int64_t end, needed, size;
     int error;
 
-    if (!slice->store->writable)
+    if (!slice->store->file->writable)
         return -EBADF;
     if (offset < 0 || length <= 0)
         return -EINVAL;
@@ -303,14 +261,14 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     needed = needed_size(slice, end);
     if (needed < 0)
         return (int)needed;
-    positions_of(slice, &offset, &end);
+    mpiio_slice_positions(slice, &offset, &end);
     error = reserve(slice, offset, end);
     if (error != 0)
         return error;
     size = mpiio_store_size(slice->store);
     if (size < 0 || size >= needed)
         return size < 0 ? (int)size : 0;
-    return mpiio_store_grow(slice->store, needed);
+    return mpiio_file_grow(slice->store->file, needed);
 }
 
 bool mpiio_slice_is_torn(const struct mpiio_slice *slice)
@@ -333,6 +291,6 @@ int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, in
             *length = torn.native;
         }
     }
-    mpiio_store_count(slice->store, &done);
+    mpiio_file_count(slice->store->file, &done);
     return error;
 }

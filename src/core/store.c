@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "store_private.h"
+#include "store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "core/cache/cache.h"
-
-/* Linux moves at most this much in one call. */
-#define MAX_TRANSFER ((size_t)0x7ffff000)
-
-static int check_kind(int fd)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (S_ISDIR(st.st_mode))
-        return -EISDIR;
-    return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
-}
+#include "core/file/write_plan.h"
+#include "store_cache.h"
+#include "store_private.h"
 
 /* A writer is not to starve where others never stop to write whole elements. */
 static int init_elements_lock(struct mpiio_store *store)
@@ -36,110 +22,111 @@ static int init_elements_lock(struct mpiio_store *store)
     return -error;
 }
 
-static int init(struct mpiio_store *store, int fd, bool writable)
+static int init_locks(struct mpiio_store *store)
 {
-    int error;
+    int error = mpiio_locks_init(&store->locks, store->file->fd, store->file->writable);
 
-    store->fd = fd;
-    store->writable = writable;
-    error = mpiio_windows_init(&store->windows, fd, writable);
     if (error != 0)
         return error;
-    error = mpiio_behind_init(&store->behind, fd, &store->windows);
-    if (error != 0)
-        goto windows;
-    error = mpiio_locks_init(&store->locks, fd, writable);
-    if (error != 0)
-        goto behind;
     error = init_elements_lock(store);
     if (error != 0)
         goto locks;
     error = -pthread_mutex_init(&store->append_lock, NULL);
-    if (error != 0)
-        goto elements_lock;
-    error = -pthread_mutex_init(&store->grow_lock, NULL);
     if (error == 0)
         return 0;
-    pthread_mutex_destroy(&store->append_lock);
-elements_lock:
     pthread_rwlock_destroy(&store->elements_lock);
 locks:
     mpiio_locks_destroy(&store->locks);
-behind:
-    mpiio_behind_destroy(&store->behind);
-windows:
-    mpiio_windows_destroy(&store->windows);
     return error;
 }
 
 int mpiio_store_open(const char *path, int flags, struct mpiio_store **store)
 {
-    struct mpiio_store *new = NULL;
-    /* Not to hang on a FIFO that has no writer before its kind is known; files don't care. */
-    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
+    struct mpiio_store *new = calloc(1, sizeof(*new));
     int error;
 
-    if (fd < 0)
-        return -errno;
-    error = check_kind(fd);
+    if (new == NULL)
+        return -ENOMEM;
+    error = mpiio_file_open(path, flags, &new->file);
     if (error != 0)
         goto out;
-    new = calloc(1, sizeof(*new));
-    if (new == NULL) {
-        error = -ENOMEM;
+    error = init_locks(new);
+    if (error != 0) {
+        mpiio_file_close(new->file);
         goto out;
     }
-    error = init(new, fd, (flags & O_ACCMODE) == O_RDWR);
-    if (error != 0)
-        goto out;
     *store = new;
     return 0;
 out:
     free(new);
-    close(fd);
     return error;
 }
 
 void mpiio_store_close(struct mpiio_store *store)
 {
     if (store != NULL) {
-        pthread_mutex_destroy(&store->grow_lock);
         pthread_mutex_destroy(&store->append_lock);
         pthread_rwlock_destroy(&store->elements_lock);
         mpiio_locks_destroy(&store->locks);
-        mpiio_behind_destroy(&store->behind);
-        mpiio_windows_destroy(&store->windows);
-        close(store->fd);
+        mpiio_file_close(store->file);
         free(store);
     }
 }
 
+/* The file. */
+
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st)
 {
-    off_t end;
-
-    if (fstat(store->fd, st) < 0)
-        return -errno;
-    if (S_ISBLK(st->st_mode)) {
-        end = lseek(store->fd, 0, SEEK_END);
-        if (end < 0)
-            return -errno;
-        st->st_size = end;
-    }
-    return 0;
+    return mpiio_file_stat(store->file, st);
 }
 
 int mpiio_store_fd(const struct mpiio_store *store)
 {
-    return store->fd;
+    return store->file->fd;
 }
 
-int64_t mpiio_store_file_size(struct mpiio_store *store)
+void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end)
 {
-    struct stat st;
-    int error = mpiio_store_stat(store, &st);
+    mpiio_file_wrote(store->file, start, end);
+}
 
-    return error != 0 ? error : st.st_size;
+int mpiio_store_sync(struct mpiio_store *store, bool data_only)
+{
+    return mpiio_file_sync(store->file, data_only);
+}
+
+int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times[2])
+{
+    return mpiio_file_set_times(store->file, times);
+}
+
+void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters)
+{
+    mpiio_file_counters(store->file, counters);
+}
+
+/* The file or the cache over it. */
+
+int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct mpiio_back **back)
+{
+    int error = mpiio_back_new(store->file, dirty_max, back);
+
+    if (error == 0)
+        store->back = *back;
+    return error;
+}
+
+void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_back *back)
+{
+    if (back == NULL)
+        return;
+    store->back = NULL;
+    mpiio_back_free(back);
+}
+
+void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_back *back)
+{
+    store->back = back;
 }
 
 /* What is not dirty any more when the file's size is looked at is in the file. */
@@ -147,160 +134,66 @@ int64_t mpiio_store_size(struct mpiio_store *store)
 {
     struct mpiio_back *back = store->back;
     int64_t end = back != NULL ? mpiio_back_end(back) : 0;
-    int64_t size = mpiio_store_file_size(store);
+    int64_t size = mpiio_file_size(store->file);
 
     return size < 0 || size > end ? size : end;
 }
 
-int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
-                          int64_t displacement, struct mpiio_counters *done)
+bool mpiio_store_is_clean(struct mpiio_store *store)
 {
-    size_t have = 0;
+    struct mpiio_back *back = store->back;
 
-    while (have < length) {
-        size_t rest = length - have;
-        ssize_t got =
-            pread(store->fd, (char *)buffer + have, rest < MAX_TRANSFER ? rest : MAX_TRANSFER,
-                  displacement + (int64_t)have);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        done->store_reads++;
-        if (got == 0)
-            break;
-        done->store_read_bytes += (uint64_t)got;
-        have += (size_t)got;
-    }
-    return (int64_t)have;
+    return back == NULL || mpiio_back_is_empty(back);
 }
 
-int64_t mpiio_store_pwrite(struct mpiio_store *store, const void *buffer, size_t length,
-                           int64_t displacement, struct mpiio_counters *done)
+void mpiio_store_fetch(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                       size_t length, void *buffer, struct mpiio_fetched *fetched,
+                       struct mpiio_counters *done)
 {
-    size_t have = 0;
+    struct mpiio_back *back = store->back;
 
-    while (have < length) {
-        size_t rest = length - have;
-        ssize_t put;
-
-        mpiio_store_check(store);
-        put = pwrite(store->fd, (const char *)buffer + have,
-                     rest < MAX_TRANSFER ? rest : MAX_TRANSFER, displacement + (int64_t)have);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            /* Nothing written without an error is no answer that a write of bytes may have. */
-            int error = put < 0 ? -errno : -EIO;
-
-            return have > 0 ? (int64_t)have : error;
-        }
-        done->store_writes++;
-        done->store_write_bytes += (uint64_t)put;
-        have += (size_t)put;
-    }
-    return (int64_t)have;
+    if (back != NULL)
+        mpiio_back_fetch(back, map, position, length, buffer, fetched, done);
+    else
+        mpiio_fetch(store->file, map, position, length, buffer, fetched, done);
 }
 
-int mpiio_store_allocate(struct mpiio_store *store, int64_t displacement, int64_t length)
+size_t mpiio_store_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                       size_t length, const void *buffer, uint64_t id, int *error,
+                       struct mpiio_counters *done)
 {
-    int result;
+    struct mpiio_back *back = store->back;
 
-    do {
-        result = fallocate(store->fd, 0, displacement, length);
-    } while (result < 0 && errno == EINTR);
-    return result < 0 ? -errno : 0;
+    if (back != NULL)
+        return mpiio_back_put(back, map, position, length, buffer, id, error, done);
+    return mpiio_put(store->file, map, position, length, buffer, error, done);
 }
 
-static bool is_unsupported(int error)
+size_t mpiio_store_put_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                           size_t length, const void *buffer, uint64_t id, int *error,
+                           struct mpiio_counters *done)
 {
-    return error == -EOPNOTSUPP || error == -ENOSYS || error == -ENODEV;
+    struct mpiio_back *back = store->back;
+
+    if (back != NULL)
+        return mpiio_back_put_now(back, map, position, length, buffer, id, error, done);
+    return mpiio_put(store->file, map, position, length, buffer, error, done);
 }
 
-/*
- * Without fallocate the last byte is written as zero, but only behind the end: a writer that
- * stores just that byte between the look and the write would lose it.
- */
-static int grow_by_writing(struct mpiio_store *store, int64_t end)
+size_t mpiio_store_put_merged(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                              size_t length, const void *buffer, uint64_t id, int *error,
+                              struct mpiio_counters *done)
 {
-    struct mpiio_counters unused = {0};
-    int64_t size = mpiio_store_file_size(store);
-    int64_t put;
+    struct mpiio_back *back = store->back;
 
-    if (size < 0 || size >= end)
-        return size < 0 ? (int)size : 0;
-    put = mpiio_store_pwrite(store, "", 1, end - 1, &unused);
-    return put < 0 ? (int)put : 0;
+    if (back != NULL)
+        return mpiio_back_put_merged(back, map, position, length, buffer, id, error, done);
+    return mpiio_put(store->file, map, position, length, buffer, error, done);
 }
 
-/* ftruncate(2) would cut what others appended since the size was looked at. */
-int mpiio_store_grow(struct mpiio_store *store, int64_t end)
+int mpiio_store_await(struct mpiio_store *store, int error)
 {
-    int error = mpiio_store_allocate(store, end - 1, 1);
+    struct mpiio_back *back = store->back;
 
-    return is_unsupported(error) ? grow_by_writing(store, end) : error;
-}
-
-void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end)
-{
-    mpiio_behind_wrote(&store->behind, start, end, end - start);
-}
-
-int mpiio_store_sync(struct mpiio_store *store, bool data_only)
-{
-    int result;
-
-    mpiio_behind_synced(&store->behind);
-    mpiio_windows_detach_pages(&store->windows, 0, INT64_MAX);
-    do {
-        result = data_only ? fdatasync(store->fd) : fsync(store->fd);
-    } while (result < 0 && errno == EINTR);
-    if (result < 0 && errno == EINVAL)
-        return 0; /* the file's filesystem has nothing to sync to, and never will */
-    return result < 0 ? -errno : 0;
-}
-
-int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times[2])
-{
-    return futimens(store->fd, times) < 0 ? -errno : 0;
-}
-
-static void add(atomic_uint_fast64_t *counter, uint64_t value)
-{
-    if (value != 0)
-        atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
-}
-
-void mpiio_store_count(struct mpiio_store *store, const struct mpiio_counters *done)
-{
-    add(&store->slice_reads, done->slice_reads);
-    add(&store->slice_read_bytes, done->slice_read_bytes);
-    add(&store->store_reads, done->store_reads);
-    add(&store->store_read_bytes, done->store_read_bytes);
-    add(&store->store_map_bytes, done->store_map_bytes);
-    add(&store->slice_writes, done->slice_writes);
-    add(&store->slice_write_bytes, done->slice_write_bytes);
-    add(&store->store_writes, done->store_writes);
-    add(&store->store_write_bytes, done->store_write_bytes);
-    add(&store->store_map_write_bytes, done->store_map_write_bytes);
-}
-
-static uint64_t get(const atomic_uint_fast64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters)
-{
-    counters->slice_reads = get(&store->slice_reads);
-    counters->slice_read_bytes = get(&store->slice_read_bytes);
-    counters->store_reads = get(&store->store_reads);
-    counters->store_read_bytes = get(&store->store_read_bytes);
-    counters->store_map_bytes = get(&store->store_map_bytes);
-    counters->slice_writes = get(&store->slice_writes);
-    counters->slice_write_bytes = get(&store->slice_write_bytes);
-    counters->store_writes = get(&store->store_writes);
-    counters->store_write_bytes = get(&store->store_write_bytes);
-    counters->store_map_write_bytes = get(&store->store_map_write_bytes);
+    return back != NULL ? mpiio_back_await(back, error) : error;
 }

@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "counters.h"
+
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -18,20 +20,6 @@ extern "C" {
  * A store may be used by any number of threads at once.
  */
 struct mpiio_store;
-
-/* What was done so far. Each counter only grows; a snapshot is not atomic over the counters. */
-struct mpiio_counters {
-    uint64_t slice_reads;           /* calls that read a slice */
-    uint64_t slice_read_bytes;      /* bytes handed out of slices */
-    uint64_t store_reads;           /* reads of the file by system call */
-    uint64_t store_read_bytes;      /* bytes moved by them */
-    uint64_t store_map_bytes;       /* bytes gathered from mappings of the file */
-    uint64_t slice_writes;          /* calls that write a slice */
-    uint64_t slice_write_bytes;     /* bytes that they took */
-    uint64_t store_writes;          /* writes of the file by system call */
-    uint64_t store_write_bytes;     /* bytes moved by them */
-    uint64_t store_map_write_bytes; /* bytes scattered into mappings of the file */
-};
 
 /*
  * Opens the file at path with open(2) flags: O_RDONLY, or O_RDWR, with or without O_CREAT, which

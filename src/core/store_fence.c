@@ -53,7 +53,7 @@ int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)
     int64_t end = mpiio_lease_clock() + timeout;
     int error;
 
-    if (!store->writable)
+    if (!store->file->writable)
         return 0;
     error = try(store);
     if (error == -EAGAIN)
@@ -63,11 +63,4 @@ int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)
         error = try(store);
     }
     return error == -EAGAIN ? -ETIMEDOUT : error;
-}
-
-void mpiio_store_fence_check_stores(struct mpiio_store *store, void (*check)(void *argument),
-                                    void *argument)
-{
-    store->check = check;
-    store->check_argument = argument;
 }

@@ -35,11 +35,4 @@ void mpiio_store_fence_leave(int fd);
 int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)(void *argument),
                             void *argument);
 
-/*
- * Has check(argument) called right before each system call, or batch of stores through a mapping,
- * that changes the file through store. Before the store is used.
- */
-void mpiio_store_fence_check_stores(struct mpiio_store *store, void (*check)(void *argument),
-                                    void *argument);
-
 #endif

@@ -4,92 +4,61 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "core/file/write_behind.h"
+#include "core/cache/cache.h"
+#include "core/file/file.h"
 #include "core/file/file_lock.h"
+#include "core/file/read_plan.h"
 #include "store.h"
-#include "core/file/window.h"
 
-/* What is inside a store: for the other files of this folder only. */
-struct mpiio_back;
+/*
+ * What is inside a store, for the sources of slices: the file, with or without a cache over it.
+ * Which of the two bytes are read from and written to is decided here and nowhere else.
+ */
 struct mpiio_store {
-    int fd;
-    bool writable;
-    struct mpiio_back *_Atomic back; /* where slices write to, borrowed; NULL: to the file */
-    struct mpiio_windows windows;    /* for writing too where the store is writable */
-    struct mpiio_behind behind;
-    void (*check)(
-        void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
-    void *check_argument;
-    pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
-    pthread_mutex_t grow_lock;   /* held while space behind the end is prepared for a scatter */
+    struct mpiio_file *file;         /* owned */
+    struct mpiio_back *_Atomic back; /* over the file, borrowed; NULL: slices go to the file */
+    pthread_mutex_t append_lock;     /* held during an append, from its fstat to its end */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
-       one is read, changed and written back (export.h). */
+       one is read, changed and written back (convert_write.h). */
     pthread_rwlock_t elements_lock;
     struct mpiio_locks locks; /* of parts of the file; acquired before elements_lock */
-    atomic_uint_fast64_t slice_reads;
-    atomic_uint_fast64_t slice_read_bytes;
-    atomic_uint_fast64_t store_reads;
-    atomic_uint_fast64_t store_read_bytes;
-    atomic_uint_fast64_t store_map_bytes;
-    atomic_uint_fast64_t slice_writes;
-    atomic_uint_fast64_t slice_write_bytes;
-    atomic_uint_fast64_t store_writes;
-    atomic_uint_fast64_t store_write_bytes;
-    atomic_uint_fast64_t store_map_write_bytes;
 };
 
 /*
  * The file's present size in bytes as the slices show it, or a negative errno: it reaches the end
- * of what is dirty (back.h). Thread-safe.
+ * of what is dirty. Thread-safe.
  */
 int64_t mpiio_store_size(struct mpiio_store *store);
 
-/* Called right before the file is changed. */
-static inline void mpiio_store_check(const struct mpiio_store *store)
-{
-    if (store->check != NULL)
-        store->check(store->check_argument);
-}
-
-/* The file's own size. Thread-safe. */
-int64_t mpiio_store_file_size(struct mpiio_store *store);
+/* As mpiio_fetch (read_plan.h), with what is dirty laid over the file's bytes. Thread-safe. */
+void mpiio_store_fetch(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                       size_t length, void *buffer, struct mpiio_fetched *fetched,
+                       struct mpiio_counters *done);
 
 /*
- * Adds what one call did to the store's counters. A call counts for itself and adds once: the
- * counters are shared by all threads.
- */
-void mpiio_store_count(struct mpiio_store *store, const struct mpiio_counters *done);
-
-/*
- * pread(2) of all length bytes at displacement: fewer only where the file ends. Negative errno;
- * adds to the calls and bytes in done. Thread-safe as long as done is the caller's own.
- */
-int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
-                          int64_t displacement, struct mpiio_counters *done);
-
-/*
- * pwrite(2) of all length bytes at displacement. Returns how many were written: fewer than length
- * where an error came after some; a negative errno where none was. Adds to the calls and bytes in
- * done. Thread-safe as long as done is the caller's own.
- */
-int64_t mpiio_store_pwrite(struct mpiio_store *store, const void *buffer, size_t length,
-                           int64_t displacement, struct mpiio_counters *done);
-
-/*
- * fallocate(2), mode 0, of [displacement, displacement + length), length > 0: allocates what is
- * missing, and the file reaches at least the end. 0 or a negative errno. Thread-safe.
- */
-int mpiio_store_allocate(struct mpiio_store *store, int64_t displacement, int64_t length);
-
-/*
- * Makes the file reach end (> 0) at least, never shorter: what another writer stored there
- * meanwhile stays (but see store.c for filesystems without fallocate). 0 or a negative errno.
+ * As mpiio_put (write_plan.h), for the slice with that id: to the cache, where there is one.
  * Thread-safe.
  */
-int mpiio_store_grow(struct mpiio_store *store, int64_t end);
+size_t mpiio_store_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                       size_t length, const void *buffer, uint64_t id, int *error,
+                       struct mpiio_counters *done);
+
+/*
+ * The same for one who has locked elements (mpiio_back_put_now), and for an element that was read
+ * and changed in part (mpiio_back_put_merged). Where error says that something is missing,
+ * mpiio_store_await waits for it without the locks: 0, or the error as it is. Thread-safe.
+ */
+size_t mpiio_store_put_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                           size_t length, const void *buffer, uint64_t id, int *error,
+                           struct mpiio_counters *done);
+size_t mpiio_store_put_merged(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                              size_t length, const void *buffer, uint64_t id, int *error,
+                              struct mpiio_counters *done);
+int mpiio_store_await(struct mpiio_store *store, int error);
+
+/* True where all bytes of the slices are in the file. Thread-safe. */
+bool mpiio_store_is_clean(struct mpiio_store *store);
 
 #endif

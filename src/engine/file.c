@@ -105,7 +105,7 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
     if (!is_same(comm, hello->path, text, size))
         return -1;
     if (most[0] != WAY_MPI)
-        error = mpiio_store_open(hello->path, O_RDWR, &file->store);
+        error = mpiio_file_open(hello->path, O_RDWR, &file->store);
     if (most[0] != WAY_POSIX) {
         int failed = open_mpi(file, comm, hello);
 
@@ -127,7 +127,7 @@ void engine_file_fence(struct engine_file *file, const char *path, const struct 
         return;
     engine_fence_open(&file->fence, path, lease, daemon);
     if (file->store != NULL)
-        mpiio_store_fence_check_stores(file->store, engine_fence_check, &file->fence);
+        mpiio_file_check_changes(file->store, engine_fence_check, &file->fence);
 }
 
 void engine_file_close(struct engine_file *file)
@@ -135,7 +135,7 @@ void engine_file_close(struct engine_file *file)
     engine_fence_close(&file->fence);
     if (file->mpi != MPI_FILE_NULL)
         MPI_File_close(&file->mpi);
-    mpiio_store_close(file->store);
+    mpiio_file_close(file->store);
     file->store = NULL;
 }
 
@@ -202,7 +202,7 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
         engine_fence_leave(&file->fence);
     error = length == 0 ? 0 : outcome(result, &status, length, counters);
     if (length > 0 && error == 0 && file->store != NULL)
-        mpiio_store_wrote(file->store, displacement, displacement + (int64_t)length);
+        mpiio_file_wrote(file->store, displacement, displacement + (int64_t)length);
     return error;
 }
 
@@ -255,6 +255,6 @@ int engine_file_sync(struct engine_file *file)
 {
     /* Either brings the whole file to the device, whoever of this machine wrote what. */
     if (file->store != NULL)
-        return mpiio_store_sync(file->store, false);
+        return mpiio_file_sync(file->store, false);
     return file->mpi != MPI_FILE_NULL ? engine_error(MPI_File_sync(file->mpi)) : 0;
 }

@@ -11,12 +11,12 @@
 #include "fence.h"
 #include "cluster/engine_channel.h"
 #include "core/file/write_plan.h"
-#include "core/store.h"
+#include "core/file/file.h"
 
 /* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. */
 struct engine_file {
-    MPI_File mpi;              /* for long runs; MPI_FILE_NULL: they go to store */
-    struct mpiio_store *store; /* for short runs; NULL: they go to mpi */
+    MPI_File mpi;             /* for long runs; MPI_FILE_NULL: they go to store */
+    struct mpiio_file *store; /* for short runs; NULL: they go to mpi */
     struct engine_fence fence;
 };
 

@@ -45,7 +45,7 @@ static inline void start(int64_t dirty_max)
     memset(&model, 0, sizeof(model));
     model.fd = make_file();
     model.store = open_store_for(model.fd, O_RDWR);
-    assert_int_equal(mpiio_back_new(model.store, dirty_max, &model.back), 0);
+    assert_int_equal(mpiio_store_add_cache(model.store, dirty_max, &model.back), 0);
 }
 
 static inline struct mpiio_slice *add_slice(struct vs_view *view)
@@ -61,7 +61,7 @@ static inline void end(void)
 {
     for (int i = 0; i < model.slices; i++)
         mpiio_slice_free(model.slice[i]);
-    mpiio_back_free(model.back);
+    mpiio_store_drop_cache(model.store, model.back);
     mpiio_store_close(model.store);
     close(model.fd);
 }

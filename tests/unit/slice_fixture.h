@@ -22,6 +22,8 @@
 
 #include "core/base/guard.h"
 #include "core/slice_access.h"
+#include "core/store_cache.h"
+#include "core/store_cache.h"
 #include "core/store_private.h"
 
 /* An unlinked file in $TMPDIR or /tmp. */

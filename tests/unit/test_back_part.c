@@ -29,7 +29,7 @@ static struct node one, other;
 static void join_file(struct node *node, int64_t disp, int64_t dirty_max)
 {
     node->store = open_store_for(fd, O_RDWR);
-    assert_int_equal(mpiio_back_new(node->store, dirty_max, &node->back), 0);
+    assert_int_equal(mpiio_store_add_cache(node->store, dirty_max, &node->back), 0);
     node->slice = make_slice(node->store, make_view("\"disp\": %" PRId64 ", " LONGS, disp));
     node->bytes = make_slice(node->store, make_view("\"disp\": 0"));
     mpiio_slice_set_id(node->slice, 1);
@@ -40,7 +40,7 @@ static void leave_file(struct node *node)
 {
     mpiio_slice_free(node->slice);
     mpiio_slice_free(node->bytes);
-    mpiio_back_free(node->back);
+    mpiio_store_drop_cache(node->store, node->back);
     mpiio_store_close(node->store);
 }
 

@@ -40,7 +40,7 @@ static void start(int64_t dirty_max, int64_t run)
     restore_guard();
     fd = make_file();
     store = open_store_for(fd, O_RDWR);
-    assert_int_equal(mpiio_back_new(store, dirty_max, &back), 0);
+    assert_int_equal(mpiio_store_add_cache(store, dirty_max, &back), 0);
     assert_int_equal(sem_init(&asked, 0, 0), 0);
     mpiio_back_on_full(back, on_full, NULL);
     all_done = false;
@@ -56,7 +56,7 @@ static void end(void)
 {
     for (int i = 0; i < WRITERS; i++)
         mpiio_slice_free(writers[i].slice);
-    mpiio_back_free(back);
+    mpiio_store_drop_cache(store, back);
     mpiio_store_close(store);
     sem_destroy(&asked);
     close(fd);

@@ -62,7 +62,7 @@ static void write_samples(bool held_back)
 
     srand(12);
     if (held_back)
-        assert_int_equal(mpiio_back_new(store, 64 << 20, &back), 0);
+        assert_int_equal(mpiio_store_add_cache(store, 64 << 20, &back), 0);
     for (int number = 0; number < 90; number++) {
         struct sample sample;
         int64_t offset, length;
@@ -88,7 +88,7 @@ static void write_samples(bool held_back)
         check_read(&sample, 0, (size_t)sample.native_bytes);
         free_sample(&sample);
     }
-    mpiio_back_free(back);
+    mpiio_store_drop_cache(store, back);
     mpiio_store_close(store);
     close(fd);
 }

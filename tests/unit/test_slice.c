@@ -50,7 +50,7 @@ static void check_random_views(bool refuse_mapping)
         struct mpiio_slice *slice = make_slice(store, random_view(i));
         int size = (int)mpiio_slice_size(slice);
 
-        atomic_store(&store->windows.refused, refuse_mapping);
+        atomic_store(&store->file->windows.refused, refuse_mapping);
         check_read(slice, 0, (size_t)size + 10, 0);
         for (int j = 0; j < 10; j++) {
             check_read(slice, below(size + 2), (size_t)below(below(2) ? 100 : size + 2),
@@ -214,7 +214,7 @@ static struct mpiio_counters count_read(int fd, struct vs_view *view, int64_t sk
     char *buffer = aligned_alloc(4096, 512 << 10);
     ssize_t size = mpiio_slice_size(slice);
 
-    atomic_store(&store->windows.refused, refuse);
+    atomic_store(&store->file->windows.refused, refuse);
     assert_int_equal(mpiio_slice_read(slice, buffer + skew, 256 << 10, 0), size);
     mpiio_store_counters(store, &counters);
     assert_int_equal(counters.slice_reads, 1);

@@ -12,7 +12,7 @@ static void check_one_view(struct vs_view *view, bool refuse, int64_t fill)
     struct model *model = model_start(view, 512 << 10);
     int positions = (int)model->positions;
 
-    atomic_store(&model->store->windows.refused, refuse);
+    atomic_store(&model->store->file->windows.refused, refuse);
     model_fill(model, fill);
     for (int i = 0; i < 12; i++) {
         int offset = below(positions);
@@ -272,7 +272,7 @@ static void test_ranges_of_an_image(void **state)
         size_t count = random_ranges(ranges, 1 + (size_t)below(5000), sizeof(image));
         int error;
 
-        atomic_store(&model->store->windows.refused, round % 4 == 0);
+        atomic_store(&model->store->file->windows.refused, round % 4 == 0);
         model_fill(model, below(3 << 20));
         for (size_t i = 0; i < sizeof(image); i++)
             image[i] = (char)rand();
@@ -284,7 +284,8 @@ static void test_ranges_of_an_image(void **state)
         if (count > 0 && displacement + end > model->size)
             model->size = displacement + end;
         assert_int_equal(
-            mpiio_put_ranges(model->store, image, displacement, ranges, count, &error, &done), end);
+            mpiio_put_ranges(model->store->file, image, displacement, ranges, count, &error, &done),
+            end);
         assert_int_equal(error, 0);
         model_check(model);
         model_end(model);
@@ -302,16 +303,17 @@ static void test_a_range_that_fails(void **state)
     int error;
 
     (void)state;
-    assert_int_equal(mpiio_put_ranges(model->store, image, 0, ranges, 0, &error, &done), 0);
+    assert_int_equal(mpiio_put_ranges(model->store->file, image, 0, ranges, 0, &error, &done), 0);
     pwrite_error = ENOSPC;
     for (int i = 0; i < 4; i++) {
         pwrites_left = i;
-        assert_int_equal(mpiio_put_ranges(model->store, image, 0, ranges, 4, &error, &done),
+        assert_int_equal(mpiio_put_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
                          ranges[i].start);
         assert_int_equal(error, -ENOSPC);
     }
     pwrite_error = 0;
-    assert_int_equal(mpiio_put_ranges(model->store, image, 0, ranges, 4, &error, &done), 50003);
+    assert_int_equal(mpiio_put_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
+                     50003);
     model_end(model);
 }
 

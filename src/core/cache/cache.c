@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "drain.h"
 #include "core/base/guard.h"
 
 /* Slots that there may be, most of which take no memory: it bounds the address space. */
@@ -84,7 +83,7 @@ static void free_memory(struct mpiio_back *back)
     free(back);
 }
 
-int mpiio_back_new(struct mpiio_store *store, int64_t dirty_max, struct mpiio_back **back)
+int mpiio_back_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_back **back)
 {
     struct mpiio_back *new = calloc(1, sizeof(*new));
     int error;
@@ -96,14 +95,13 @@ int mpiio_back_new(struct mpiio_store *store, int64_t dirty_max, struct mpiio_ba
         free(new);
         return error;
     }
-    new->store = store;
+    new->file = file;
     new->dirty_max = dirty_max;
     error = init(new);
     if (error != 0) {
         free_memory(new);
         return error;
     }
-    store->back = new;
     *back = new;
     return 0;
 }
@@ -112,7 +110,6 @@ void mpiio_back_free(struct mpiio_back *back)
 {
     if (back == NULL)
         return;
-    back->store->back = NULL;
     for (int i = 0; i < back->slots.count; i++) {
         mpiio_holders_clear(&back->block[i].holders);
         pthread_rwlock_destroy(&back->block[i].lock);
@@ -124,11 +121,6 @@ void mpiio_back_free(struct mpiio_back *back)
     pthread_cond_destroy(&back->changed);
     pthread_rwlock_destroy(&back->gate);
     free_memory(back);
-}
-
-void mpiio_back_detach(struct mpiio_back *back, bool detached)
-{
-    back->store->back = detached ? NULL : back;
 }
 
 const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back)
@@ -206,44 +198,6 @@ bool mpiio_back_is_empty(struct mpiio_back *back)
 
 /* Generations. */
 
-/* Lock: the gate, exclusively. */
-static int freeze(struct mpiio_back *back)
-{
-    struct mpiio_blocks *blocks = back->active;
-
-    if (back->busy)
-        return -EBUSY;
-    mpiio_blocks_sort(blocks);
-    back->active = back->frozen;
-    back->frozen = blocks;
-    for (size_t i = 0; i < blocks->count; i++)
-        blocks->list[i]->error = 0;
-    pthread_mutex_lock(&back->state);
-    back->frozen_end = back->active_end;
-    back->active_end = 0;
-    back->number++;
-    back->busy = true;
-    back->asked = false;
-    pthread_mutex_unlock(&back->state);
-    return 0;
-}
-
-int mpiio_back_freeze(struct mpiio_back *back, const struct mpiio_frozen **frozen, size_t *count)
-{
-    int error;
-
-    pthread_rwlock_wrlock(&back->gate);
-    error = freeze(back);
-    for (size_t i = 0; i < back->frozen->count && error == 0; i++)
-        back->list[i] = (struct mpiio_frozen){.block = back->frozen->list[i]->number,
-                                              .slot = back->frozen->list[i]->slot,
-                                              .tried = back->frozen->list[i]->tried};
-    *frozen = back->list;
-    *count = back->frozen->count;
-    pthread_rwlock_unlock(&back->gate);
-    return error;
-}
-
 uint64_t mpiio_back_generation(struct mpiio_back *back)
 {
     uint64_t generation;
@@ -292,54 +246,6 @@ int mpiio_back_error(struct mpiio_back *back, uint64_t id)
     if (holder != NULL)
         error = holder->unsaved;
     pthread_mutex_unlock(&back->table);
-    return error;
-}
-
-/* Storing alone. */
-
-/* Of what was left nobody is told, but here nothing is: a filesystem may have refused so. */
-static int drain(struct mpiio_back *back, const struct mpiio_block *block,
-                 struct mpiio_counters *done)
-{
-    struct mpiio_slot slot = mpiio_slots_get(&back->slots, block->slot);
-    int error = mpiio_drain(back->store, block->number, &slot, done);
-
-    return error == -EAGAIN ? -EIO : error;
-}
-
-/* Nobody else changes the frozen generation. Returns the first error. */
-static int drain_frozen(struct mpiio_back *back)
-{
-    struct mpiio_counters done = {0};
-    int error = 0;
-
-    for (size_t i = 0; i < back->frozen->count; i++) {
-        struct mpiio_block *block = back->frozen->list[i];
-
-        block->error = drain(back, block, &done);
-        error = error == 0 ? block->error : error;
-    }
-    mpiio_store_count(back->store, &done);
-    mpiio_back_settle(back);
-    return error;
-}
-
-int mpiio_back_store_all(struct mpiio_back *back)
-{
-    int error;
-
-    pthread_mutex_lock(&back->flush);
-    pthread_rwlock_wrlock(&back->gate);
-    if (back->busy) {
-        pthread_rwlock_unlock(&back->gate);
-        drain_frozen(back);
-        pthread_rwlock_wrlock(&back->gate);
-    }
-    error = freeze(back);
-    pthread_rwlock_unlock(&back->gate);
-    if (error == 0)
-        error = drain_frozen(back);
-    pthread_mutex_unlock(&back->flush);
     return error;
 }
 

@@ -10,12 +10,12 @@
 #include "slots.h"
 #include "core/file/read_plan.h"
 #include "viewspec/map.h"
-#include "core/store.h"
+#include "core/file/file.h"
 
 /*
  * Write-back: what was written and is not stored yet, in blocks of the file with exact masks
  * (slots.h). Slices of a store that has one write to it instead of the file, and read the file
- * with its bytes laid over.
+ * with its bytes laid over (store_cache.h).
  *
  * There are two generations. Writers add to the active one. A flush freezes it: it becomes the
  * frozen one, which nobody changes while it is being stored, and an empty one becomes active. When
@@ -28,24 +28,15 @@
 struct mpiio_back;
 
 /*
- * Puts write-back under store, which is open for writing, has none yet, and outlives it; its slices
- * are not in use yet. dirty_max > 0 bounds the memory that dirty data takes, in bytes, both
- * generations together and in pages of 4 KiB of data and of mask; it may be exceeded by a block a
- * thread, and memory kept for reuse comes to it, half of it at most. 0 or a negative errno.
+ * Makes an empty cache over file, which is open for writing and outlives it. dirty_max > 0 bounds
+ * the memory that dirty data takes, in bytes, both generations together and in pages of 4 KiB of
+ * data and of mask; it may be exceeded by a block a thread, and memory kept for reuse comes to it,
+ * half of it at most. 0 or a negative errno. (store_cache.h puts it under a store.)
  */
-int mpiio_back_new(struct mpiio_store *store, int64_t dirty_max, struct mpiio_back **back);
+int mpiio_back_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_back **back);
 
-/*
- * Frees it, and the dirty data that is left; the store is written through from then on. No other
- * thread may use either. NULL is allowed.
- */
+/* Frees it, and the dirty data that is left. No other thread may use it. NULL is allowed. */
 void mpiio_back_free(struct mpiio_back *back);
-
-/*
- * Has the store's slices go past write-back, to the file, or to it again. Nothing may be dirty, and
- * no slice be read or written meanwhile.
- */
-void mpiio_back_detach(struct mpiio_back *back, bool detached);
 
 /* The slots, borrowed: for the engine, by its descriptor, and for whoever stores a generation. */
 const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back);

@@ -5,9 +5,50 @@
 #include <search.h>
 
 #include "core/base/guard.h"
+#include "drain.h"
 
 /* Seconds between flushes that writers ask for, while flushes fail. */
 #define RETRY_SECONDS 1
+
+/* Freezing. */
+
+/* Lock: the gate, exclusively. */
+static int freeze(struct mpiio_back *back)
+{
+    struct mpiio_blocks *blocks = back->active;
+
+    if (back->busy)
+        return -EBUSY;
+    mpiio_blocks_sort(blocks);
+    back->active = back->frozen;
+    back->frozen = blocks;
+    for (size_t i = 0; i < blocks->count; i++)
+        blocks->list[i]->error = 0;
+    pthread_mutex_lock(&back->state);
+    back->frozen_end = back->active_end;
+    back->active_end = 0;
+    back->number++;
+    back->busy = true;
+    back->asked = false;
+    pthread_mutex_unlock(&back->state);
+    return 0;
+}
+
+int mpiio_back_freeze(struct mpiio_back *back, const struct mpiio_frozen **frozen, size_t *count)
+{
+    int error;
+
+    pthread_rwlock_wrlock(&back->gate);
+    error = freeze(back);
+    for (size_t i = 0; i < back->frozen->count && error == 0; i++)
+        back->list[i] = (struct mpiio_frozen){.block = back->frozen->list[i]->number,
+                                              .slot = back->frozen->list[i]->slot,
+                                              .tried = back->frozen->list[i]->tried};
+    *frozen = back->list;
+    *count = back->frozen->count;
+    pthread_rwlock_unlock(&back->gate);
+    return error;
+}
 
 /* Resolving. All but the last of it happens with the gate held exclusively. */
 
@@ -219,7 +260,7 @@ static void free_slots(struct mpiio_back *back, struct mpiio_block *dropped)
     pthread_mutex_unlock(&back->state);
 }
 
-void mpiio_back_settle(struct mpiio_back *back)
+static void settle(struct mpiio_back *back)
 {
     struct mpiio_block *dropped;
     struct outcome outcome;
@@ -239,5 +280,53 @@ void mpiio_back_resolve(struct mpiio_back *back, const int *errors)
 {
     for (size_t i = 0; i < back->frozen->count; i++)
         back->frozen->list[i]->error = errors == NULL ? 0 : errors[i];
-    mpiio_back_settle(back);
+    settle(back);
+}
+
+/* Storing alone. */
+
+/* Of what was left nobody is told, but here nothing is: a filesystem may have refused so. */
+static int drain(struct mpiio_back *back, const struct mpiio_block *block,
+                 struct mpiio_counters *done)
+{
+    struct mpiio_slot slot = mpiio_slots_get(&back->slots, block->slot);
+    int error = mpiio_drain(back->file, block->number, &slot, done);
+
+    return error == -EAGAIN ? -EIO : error;
+}
+
+/* Nobody else changes the frozen generation. Returns the first error. */
+static int drain_frozen(struct mpiio_back *back)
+{
+    struct mpiio_counters done = {0};
+    int error = 0;
+
+    for (size_t i = 0; i < back->frozen->count; i++) {
+        struct mpiio_block *block = back->frozen->list[i];
+
+        block->error = drain(back, block, &done);
+        error = error == 0 ? block->error : error;
+    }
+    mpiio_file_count(back->file, &done);
+    settle(back);
+    return error;
+}
+
+int mpiio_back_store_all(struct mpiio_back *back)
+{
+    int error;
+
+    pthread_mutex_lock(&back->flush);
+    pthread_rwlock_wrlock(&back->gate);
+    if (back->busy) {
+        pthread_rwlock_unlock(&back->gate);
+        drain_frozen(back);
+        pthread_rwlock_wrlock(&back->gate);
+    }
+    error = freeze(back);
+    pthread_rwlock_unlock(&back->gate);
+    if (error == 0)
+        error = drain_frozen(back);
+    pthread_mutex_unlock(&back->flush);
+    return error;
 }

@@ -8,7 +8,7 @@
 #include "cache.h"
 #include "block.h"
 #include "block_walk.h"
-#include "core/store_private.h"
+#include "core/file/file.h"
 
 /* What is inside write-back: for back.c, stage.c (writing), overlay.c (reading) and resolve.c only.
  */
@@ -25,7 +25,7 @@
  * table is never held together with another one that comes later.
  */
 struct mpiio_back {
-    struct mpiio_store *store;
+    struct mpiio_file *file;
     int64_t dirty_max;
     struct mpiio_slots slots;
     void (*full)(void *argument);
@@ -87,8 +87,5 @@ void mpiio_back_find(struct mpiio_back *back, int64_t number, struct mpiio_block
 
 /* The holder with that id; where it is missing, a new one with make, else NULL. */
 struct mpiio_holder *mpiio_back_holder(struct mpiio_back *back, uint64_t id, bool make);
-
-/* mpiio_back_resolve, by the errors that are in the frozen blocks. */
-void mpiio_back_settle(struct mpiio_back *back);
 
 #endif

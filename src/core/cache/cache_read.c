@@ -126,7 +126,7 @@ static size_t zero_behind(const struct vs_map *map, int64_t position, size_t len
     return bytes;
 }
 
-static void fetch_file(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+static void fetch_file(struct mpiio_file *file, const struct vs_map *map, int64_t position,
                        size_t length, char *buffer, struct mpiio_fetched *fetched,
                        struct mpiio_counters *done)
 {
@@ -134,8 +134,7 @@ static void fetch_file(struct mpiio_store *store, const struct vs_map *map, int6
     size_t have = 0;
 
     while (have < length && part.error == 0) {
-        mpiio_fetch(store, map, position + (int64_t)have, length - have, buffer + have, &part,
-                    done);
+        mpiio_fetch(file, map, position + (int64_t)have, length - have, buffer + have, &part, done);
         have += part.bytes;
         if (have < length && part.error == 0)
             have +=
@@ -157,7 +156,7 @@ void mpiio_back_fetch(struct mpiio_back *back, const struct vs_map *map, int64_t
 
     do {
         drops = back->drops;
-        fetch_file(back->store, map, position, length, buffer, fetched, done);
+        fetch_file(back->file, map, position, length, buffer, fetched, done);
         if (fetched->bytes > 0 && !mpiio_back_is_empty(back))
             mpiio_portion_walk(map, position, fetched->bytes, buffer, overlay_portion, &overlay);
     } while (drops != back->drops);

@@ -247,7 +247,7 @@ static size_t put_in_file(const struct mpiio_back *back, const struct vs_map *ma
                           size_t length, const void *buffer, int *error,
                           struct mpiio_counters *done)
 {
-    size_t bytes = mpiio_put(back->store, map, position, length, buffer, error, done);
+    size_t bytes = mpiio_put(back->file, map, position, length, buffer, error, done);
 
     if (*error == -ENOBUFS || *error == -EINPROGRESS)
         *error = -EIO;

@@ -6,15 +6,15 @@
 /* So many runs are put at once. */
 #define RANGES 8192
 
-static int put_all(struct mpiio_store *store, int64_t displacement, const struct mpiio_slot *slot,
+static int put_all(struct mpiio_file *file, int64_t displacement, const struct mpiio_slot *slot,
                    struct mpiio_range *ranges, size_t count, struct mpiio_counters *done)
 {
     size_t first = 0;
 
     while (first < count) {
         int error;
-        int64_t to = mpiio_put_ranges(store, slot->data, displacement, ranges + first,
-                                      count - first, &error, done);
+        int64_t to = mpiio_put_ranges(file, slot->data, displacement, ranges + first, count - first,
+                                      &error, done);
 
         if (error != 0)
             return error;
@@ -29,7 +29,7 @@ static int put_all(struct mpiio_store *store, int64_t displacement, const struct
     return 0;
 }
 
-int mpiio_drain(struct mpiio_store *store, int64_t block, const struct mpiio_slot *slot,
+int mpiio_drain(struct mpiio_file *file, int64_t block, const struct mpiio_slot *slot,
                 struct mpiio_counters *done)
 {
     struct mpiio_range ranges[RANGES];
@@ -41,9 +41,9 @@ int mpiio_drain(struct mpiio_store *store, int64_t block, const struct mpiio_slo
         ranges[count++] = (struct mpiio_range){.start = (int64_t)run.start,
                                                .length = (int64_t)(run.end - run.start)};
         if (count == RANGES) {
-            error = put_all(store, block * MPIIO_BLOCK_SIZE, slot, ranges, count, done);
+            error = put_all(file, block * MPIIO_BLOCK_SIZE, slot, ranges, count, done);
             count = 0;
         }
     }
-    return error != 0 ? error : put_all(store, block * MPIIO_BLOCK_SIZE, slot, ranges, count, done);
+    return error != 0 ? error : put_all(file, block * MPIIO_BLOCK_SIZE, slot, ranges, count, done);
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "slots.h"
-#include "core/store.h"
+#include "core/file/file.h"
 
 /*
  * Stores the bytes of a slot that are there, and no others, to block number block of the file: long
@@ -13,7 +13,7 @@
  * mpiio_put does. Nobody may change the slot meanwhile. Returns 0, or a negative errno: then some
  * of the bytes may be stored. Adds what was done to done. Local, thread-safe, holds no lock.
  */
-int mpiio_drain(struct mpiio_store *store, int64_t block, const struct mpiio_slot *slot,
+int mpiio_drain(struct mpiio_file *file, int64_t block, const struct mpiio_slot *slot,
                 struct mpiio_counters *done);
 
 #endif

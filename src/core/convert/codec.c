@@ -87,6 +87,15 @@ struct mpiio_element mpiio_codec_element_at(const struct mpiio_codec *codec, int
     return (struct mpiio_element){conversion_of(codec, run.basic), run.offset, run.position};
 }
 
+void mpiio_codec_span(const struct mpiio_codec *codec, int64_t offset, int64_t end,
+                      int64_t *position, int64_t *length)
+{
+    struct mpiio_element last = mpiio_codec_element(codec, end - 1);
+
+    *position = mpiio_codec_element(codec, offset).position;
+    *length = last.position + (int64_t)last.conversion->file - *position;
+}
+
 /* What is left to be decoded. */
 struct decoding {
     int64_t skip; /* bytes of the next element that are not wanted */

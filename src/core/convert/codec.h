@@ -51,6 +51,13 @@ struct mpiio_element mpiio_codec_element(const struct mpiio_codec *codec, int64_
 struct mpiio_element mpiio_codec_element_at(const struct mpiio_codec *codec, int64_t position);
 
 /*
+ * The positions of the elements that hold the slice bytes [offset, end), 0 <= offset < end <=
+ * limit: the first one, and how many from there to behind the last element.
+ */
+void mpiio_codec_span(const struct mpiio_codec *codec, int64_t offset, int64_t end,
+                      int64_t *position, int64_t *length);
+
+/*
  * Converts the slice bytes [offset, offset + length), whose elements may be cut at both ends, from
  * size bytes of the file, which begin with the first element, to native. Returns how many slice
  * bytes came out: fewer where the file's bytes end before, or an element cannot be converted, of

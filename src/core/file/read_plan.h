@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "viewspec/map.h"
-#include "core/store.h"
+#include "file.h"
 
 /*
  * The read plan: takes positions of a map from the file into packed memory, each run by the way
@@ -34,8 +34,7 @@ struct mpiio_fetched {
  * thus come as zeros, without mention in fetched->end. The caller compares with the file's size
  * after the call. Local, thread-safe, holds no lock during I/O.
  */
-void mpiio_fetch(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                 size_t length, void *buffer, struct mpiio_fetched *fetched,
-                 struct mpiio_counters *done);
+void mpiio_fetch(struct mpiio_file *file, const struct vs_map *map, int64_t position, size_t length,
+                 void *buffer, struct mpiio_fetched *fetched, struct mpiio_counters *done);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "core/base/gather.h"
 #include "batches.h"
-#include "core/store_private.h"
+#include "file.h"
 
 /*
  * Measured on ext4 with two threads, page cache: a write call costs 3 to 6 us; a store to a page
@@ -20,7 +20,7 @@
 
 struct put {
     struct mpiio_pieces pieces; /* the first member */
-    struct mpiio_store *store;
+    struct mpiio_file *file;
     struct mpiio_counters *done;
     const char *buffer;
     int64_t size;   /* the file had at least this at some time during the call */
@@ -33,7 +33,7 @@ struct put {
 
 static void write_run(struct put *put, const char *from, int64_t displacement, int64_t length)
 {
-    int64_t did = mpiio_store_pwrite(put->store, from, (size_t)length, displacement, put->done);
+    int64_t did = mpiio_file_pwrite(put->file, from, (size_t)length, displacement, put->done);
 
     if (did < length) {
         put->pieces.stopped = true;
@@ -62,16 +62,16 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
     int64_t whole = end - end % MPIIO_SMALL_PAGE;
     int failed = 0;
 
-    pthread_mutex_lock(&put->store->grow_lock);
+    pthread_mutex_lock(&put->file->grow_lock);
     if (whole > start) {
-        failed = mpiio_store_allocate(put->store, start, whole - start);
+        failed = mpiio_file_allocate(put->file, start, whole - start);
         if (failed == 0)
             mpiio_window_make_pages(put->pieces.window, start, whole);
         start = whole;
     }
     if (failed == 0 && end > start)
-        failed = mpiio_store_allocate(put->store, start, end - start);
-    pthread_mutex_unlock(&put->store->grow_lock);
+        failed = mpiio_file_allocate(put->file, start, end - start);
+    pthread_mutex_unlock(&put->file->grow_lock);
     return failed == 0;
 }
 
@@ -128,7 +128,7 @@ static void move(struct mpiio_pieces *pieces)
 
     if (pieces->window != NULL && grow(put)) {
         atomic_store_explicit(&pieces->window->stored, true, memory_order_relaxed);
-        mpiio_store_check(put->store);
+        mpiio_file_check(put->file);
         bytes = mpiio_pieces_map(pieces, scatter);
     }
     if (bytes >= 0) {
@@ -174,11 +174,11 @@ static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
     scatter_later(put, piece, is_last);
 }
 
-static void start(struct put *put, struct mpiio_store *store, const struct vs_map *map,
-                  int64_t size, const char *buffer, struct mpiio_counters *done)
+static void start(struct put *put, struct mpiio_file *file, const struct vs_map *map, int64_t size,
+                  const char *buffer, struct mpiio_counters *done)
 {
-    mpiio_pieces_start(&put->pieces, map, &store->windows, move);
-    put->store = store;
+    mpiio_pieces_start(&put->pieces, map, &file->windows, move);
+    put->file = file;
     put->done = done;
     put->buffer = buffer;
     put->size = size;
@@ -190,15 +190,15 @@ static void finish(struct put *put, int64_t bytes)
 {
     mpiio_pieces_finish(&put->pieces);
     if (put->lowest < put->pieces.previous_end)
-        mpiio_behind_wrote(&put->store->behind, put->lowest, put->pieces.previous_end, bytes);
+        mpiio_behind_wrote(&put->file->behind, put->lowest, put->pieces.previous_end, bytes);
 }
 
-size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                 size_t length, const void *buffer, int *error, struct mpiio_counters *done)
+size_t mpiio_put(struct mpiio_file *file, const struct vs_map *map, int64_t position, size_t length,
+                 const void *buffer, int *error, struct mpiio_counters *done)
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
     int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
-    int64_t size = mpiio_store_file_size(store);
+    int64_t size = mpiio_file_size(file);
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct put put;
@@ -206,7 +206,7 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     *error = size < 0 ? (int)size : 0;
     if (size < 0)
         return 0;
-    start(&put, store, map, size, buffer, done);
+    start(&put, file, map, size, buffer, done);
     put.lowest = vs_map_displacement(map, position);
     put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.bytes = length;
@@ -221,18 +221,18 @@ size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t po
     return put.bytes;
 }
 
-int64_t mpiio_put_ranges(struct mpiio_store *store, const char *image, int64_t displacement,
+int64_t mpiio_put_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
                          const struct mpiio_range *ranges, size_t count, int *error,
                          struct mpiio_counters *done)
 {
-    int64_t size = mpiio_store_file_size(store);
+    int64_t size = mpiio_file_size(file);
     int64_t bytes = 0;
     struct put put;
 
     *error = size < 0 ? (int)size : 0;
     if (size < 0 || count == 0)
         return count == 0 ? 0 : ranges[0].start;
-    start(&put, store, NULL, size, image, done);
+    start(&put, file, NULL, size, image, done);
     put.lowest = displacement + ranges[0].start;
     put.few = count < FEW_RUNS;
     put.pieces.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "viewspec/map.h"
-#include "core/store.h"
+#include "file.h"
 
 /*
  * The write plan: takes packed memory to positions of a map in the file, each run by the way that
@@ -34,8 +34,8 @@
  * On return all that was written is in the page cache, and so in the file for every other process
  * of this machine. Local, thread-safe, holds no lock during I/O.
  */
-size_t mpiio_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                 size_t length, const void *buffer, int *error, struct mpiio_counters *done);
+size_t mpiio_put(struct mpiio_file *file, const struct vs_map *map, int64_t position, size_t length,
+                 const void *buffer, int *error, struct mpiio_counters *done);
 
 /* A part of an image of the file: bytes [start, start + length) of it, length > 0. */
 struct mpiio_range {
@@ -51,7 +51,7 @@ struct mpiio_range {
  * behind that may be written or not. Else as mpiio_put; count may be 0, which writes nothing and
  * returns 0.
  */
-int64_t mpiio_put_ranges(struct mpiio_store *store, const char *image, int64_t displacement,
+int64_t mpiio_put_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
                          const struct mpiio_range *ranges, size_t count, int *error,
                          struct mpiio_counters *done);
 

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Linux moves at most this much in one call. */
+#define MAX_TRANSFER ((size_t)0x7ffff000)
+
+static int check_kind(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
+    return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
+}
+
+static int init(struct mpiio_file *file, int fd, bool writable)
+{
+    int error;
+
+    file->fd = fd;
+    file->writable = writable;
+    error = mpiio_windows_init(&file->windows, fd, writable);
+    if (error != 0)
+        return error;
+    error = mpiio_behind_init(&file->behind, fd, &file->windows);
+    if (error != 0)
+        goto windows;
+    error = -pthread_mutex_init(&file->grow_lock, NULL);
+    if (error == 0)
+        return 0;
+    mpiio_behind_destroy(&file->behind);
+windows:
+    mpiio_windows_destroy(&file->windows);
+    return error;
+}
+
+int mpiio_file_open(const char *path, int flags, struct mpiio_file **file)
+{
+    struct mpiio_file *new = NULL;
+    /* Not to hang on a FIFO that has no writer before its kind is known; files don't care. */
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
+    int error;
+
+    if (fd < 0)
+        return -errno;
+    error = check_kind(fd);
+    if (error != 0)
+        goto out;
+    new = calloc(1, sizeof(*new));
+    if (new == NULL) {
+        error = -ENOMEM;
+        goto out;
+    }
+    error = init(new, fd, (flags & O_ACCMODE) == O_RDWR);
+    if (error != 0)
+        goto out;
+    *file = new;
+    return 0;
+out:
+    free(new);
+    close(fd);
+    return error;
+}
+
+void mpiio_file_close(struct mpiio_file *file)
+{
+    if (file != NULL) {
+        pthread_mutex_destroy(&file->grow_lock);
+        mpiio_behind_destroy(&file->behind);
+        mpiio_windows_destroy(&file->windows);
+        close(file->fd);
+        free(file);
+    }
+}
+
+int mpiio_file_stat(struct mpiio_file *file, struct stat *st)
+{
+    off_t end;
+
+    if (fstat(file->fd, st) < 0)
+        return -errno;
+    if (S_ISBLK(st->st_mode)) {
+        end = lseek(file->fd, 0, SEEK_END);
+        if (end < 0)
+            return -errno;
+        st->st_size = end;
+    }
+    return 0;
+}
+
+int64_t mpiio_file_size(struct mpiio_file *file)
+{
+    struct stat st;
+    int error = mpiio_file_stat(file, &st);
+
+    return error != 0 ? error : st.st_size;
+}
+
+int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
+                         struct mpiio_counters *done)
+{
+    size_t have = 0;
+
+    while (have < length) {
+        size_t rest = length - have;
+        ssize_t got =
+            pread(file->fd, (char *)buffer + have, rest < MAX_TRANSFER ? rest : MAX_TRANSFER,
+                  displacement + (int64_t)have);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        done->store_reads++;
+        if (got == 0)
+            break;
+        done->store_read_bytes += (uint64_t)got;
+        have += (size_t)got;
+    }
+    return (int64_t)have;
+}
+
+int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t length,
+                          int64_t displacement, struct mpiio_counters *done)
+{
+    size_t have = 0;
+
+    while (have < length) {
+        size_t rest = length - have;
+        ssize_t put;
+
+        mpiio_file_check(file);
+        put = pwrite(file->fd, (const char *)buffer + have,
+                     rest < MAX_TRANSFER ? rest : MAX_TRANSFER, displacement + (int64_t)have);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0) {
+            /* Nothing written without an error is no answer that a write of bytes may have. */
+            int error = put < 0 ? -errno : -EIO;
+
+            return have > 0 ? (int64_t)have : error;
+        }
+        done->store_writes++;
+        done->store_write_bytes += (uint64_t)put;
+        have += (size_t)put;
+    }
+    return (int64_t)have;
+}
+
+int mpiio_file_allocate(struct mpiio_file *file, int64_t displacement, int64_t length)
+{
+    int result;
+
+    do {
+        result = fallocate(file->fd, 0, displacement, length);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? -errno : 0;
+}
+
+static bool is_unsupported(int error)
+{
+    return error == -EOPNOTSUPP || error == -ENOSYS || error == -ENODEV;
+}
+
+/*
+ * Without fallocate the last byte is written as zero, but only behind the end: a writer that
+ * stores just that byte between the look and the write would lose it.
+ */
+static int grow_by_writing(struct mpiio_file *file, int64_t end)
+{
+    struct mpiio_counters unused = {0};
+    int64_t size = mpiio_file_size(file);
+    int64_t put;
+
+    if (size < 0 || size >= end)
+        return size < 0 ? (int)size : 0;
+    put = mpiio_file_pwrite(file, "", 1, end - 1, &unused);
+    return put < 0 ? (int)put : 0;
+}
+
+/* ftruncate(2) would cut what others appended since the size was looked at. */
+int mpiio_file_grow(struct mpiio_file *file, int64_t end)
+{
+    int error = mpiio_file_allocate(file, end - 1, 1);
+
+    return is_unsupported(error) ? grow_by_writing(file, end) : error;
+}
+
+void mpiio_file_wrote(struct mpiio_file *file, int64_t start, int64_t end)
+{
+    mpiio_behind_wrote(&file->behind, start, end, end - start);
+}
+
+int mpiio_file_sync(struct mpiio_file *file, bool data_only)
+{
+    int result;
+
+    mpiio_behind_synced(&file->behind);
+    mpiio_windows_detach_pages(&file->windows, 0, INT64_MAX);
+    do {
+        result = data_only ? fdatasync(file->fd) : fsync(file->fd);
+    } while (result < 0 && errno == EINTR);
+    if (result < 0 && errno == EINVAL)
+        return 0; /* the file's filesystem has nothing to sync to, and never will */
+    return result < 0 ? -errno : 0;
+}
+
+int mpiio_file_set_times(struct mpiio_file *file, const struct timespec times[2])
+{
+    return futimens(file->fd, times) < 0 ? -errno : 0;
+}
+
+static void add(atomic_uint_fast64_t *counter, uint64_t value)
+{
+    if (value != 0)
+        atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+}
+
+void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done)
+{
+    add(&file->slice_reads, done->slice_reads);
+    add(&file->slice_read_bytes, done->slice_read_bytes);
+    add(&file->store_reads, done->store_reads);
+    add(&file->store_read_bytes, done->store_read_bytes);
+    add(&file->store_map_bytes, done->store_map_bytes);
+    add(&file->slice_writes, done->slice_writes);
+    add(&file->slice_write_bytes, done->slice_write_bytes);
+    add(&file->store_writes, done->store_writes);
+    add(&file->store_write_bytes, done->store_write_bytes);
+    add(&file->store_map_write_bytes, done->store_map_write_bytes);
+}
+
+static uint64_t get(const atomic_uint_fast64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters)
+{
+    counters->slice_reads = get(&file->slice_reads);
+    counters->slice_read_bytes = get(&file->slice_read_bytes);
+    counters->store_reads = get(&file->store_reads);
+    counters->store_read_bytes = get(&file->store_read_bytes);
+    counters->store_map_bytes = get(&file->store_map_bytes);
+    counters->slice_writes = get(&file->slice_writes);
+    counters->slice_write_bytes = get(&file->slice_write_bytes);
+    counters->store_writes = get(&file->store_writes);
+    counters->store_write_bytes = get(&file->store_write_bytes);
+    counters->store_map_write_bytes = get(&file->store_map_write_bytes);
+}
+
+void mpiio_file_check_changes(struct mpiio_file *file, void (*check)(void *argument),
+                              void *argument)
+{
+    file->check = check;
+    file->check_argument = argument;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_FILE_H
+#define MPIIO_FILE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "core/counters.h"
+#include "window.h"
+#include "write_behind.h"
+
+/*
+ * The shared file as an open descriptor, with what its readers and writers share: windows, what is
+ * on its way to the device, and counters. It knows neither slices nor a cache.
+ *
+ * Functions return 0 (or a count) or a negative errno, and are thread-safe unless it is said.
+ */
+struct mpiio_file {
+    int fd;
+    bool writable;
+    struct mpiio_windows windows; /* for writing too where the file is writable */
+    struct mpiio_behind behind;
+    void (*check)(
+        void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
+    void *check_argument;
+    pthread_mutex_t grow_lock; /* held while space behind the end is prepared for a scatter */
+    atomic_uint_fast64_t slice_reads;
+    atomic_uint_fast64_t slice_read_bytes;
+    atomic_uint_fast64_t store_reads;
+    atomic_uint_fast64_t store_read_bytes;
+    atomic_uint_fast64_t store_map_bytes;
+    atomic_uint_fast64_t slice_writes;
+    atomic_uint_fast64_t slice_write_bytes;
+    atomic_uint_fast64_t store_writes;
+    atomic_uint_fast64_t store_write_bytes;
+    atomic_uint_fast64_t store_map_write_bytes;
+};
+
+/*
+ * Opens the file at path as mpiio_store_open does (store.h). The new file is the caller's. Closing
+ * excludes all other calls; NULL is allowed.
+ */
+int mpiio_file_open(const char *path, int flags, struct mpiio_file **file);
+void mpiio_file_close(struct mpiio_file *file);
+
+/* fstat(2). st_size is the device's size for a block device. */
+int mpiio_file_stat(struct mpiio_file *file, struct stat *st);
+
+/* The present size in bytes, or a negative errno. */
+int64_t mpiio_file_size(struct mpiio_file *file);
+
+/*
+ * Adds what one call did to the counters. A call counts for itself and adds once: the counters are
+ * shared by all threads.
+ */
+void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done);
+
+/* A snapshot of the counters. */
+void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters);
+
+/* Called right before the file is changed. */
+static inline void mpiio_file_check(const struct mpiio_file *file)
+{
+    if (file->check != NULL)
+        file->check(file->check_argument);
+}
+
+/*
+ * pread(2) of all length bytes at displacement: fewer only where the file ends. Negative errno;
+ * adds to the calls and bytes in done, the caller's own.
+ */
+int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
+                         struct mpiio_counters *done);
+
+/*
+ * pwrite(2) of all length bytes at displacement. Returns how many were written: fewer than length
+ * where an error came after some; a negative errno where none was. Adds to the calls and bytes in
+ * done, the caller's own.
+ */
+int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t length,
+                          int64_t displacement, struct mpiio_counters *done);
+
+/*
+ * fallocate(2), mode 0, of [displacement, displacement + length), length > 0: allocates what is
+ * missing, and the file reaches at least the end. 0 or a negative errno.
+ */
+int mpiio_file_allocate(struct mpiio_file *file, int64_t displacement, int64_t length);
+
+/*
+ * Makes the file reach end (> 0) at least, never shorter: what another writer stored there
+ * meanwhile stays (but see file.c for filesystems without fallocate). 0 or a negative errno.
+ */
+int mpiio_file_grow(struct mpiio_file *file, int64_t end);
+
+/* As mpiio_store_wrote, mpiio_store_sync and mpiio_store_set_times (store.h). */
+void mpiio_file_wrote(struct mpiio_file *file, int64_t start, int64_t end);
+int mpiio_file_sync(struct mpiio_file *file, bool data_only);
+int mpiio_file_set_times(struct mpiio_file *file, const struct timespec times[2]);
+
+/*
+ * Has check(argument) called right before each system call, or batch of stores through a mapping,
+ * that changes the file through file (store_fence.h). Before the file is used.
+ */
+void mpiio_file_check_changes(struct mpiio_file *file, void (*check)(void *argument),
+                              void *argument);
+
+#endif

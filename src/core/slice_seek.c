@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "slice_private.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Holes of a slice, by the holes of the file: slice.h's SEEK_DATA and SEEK_HOLE. */
+
+/* Extents of the file that are passed to find data or a hole: some tens of milliseconds. */
+#define MAX_SEEKS 65536
+
+/*
+ * lseek(2) for data or holes at displacement. A file that cannot tell is all data, with a hole at
+ * its end. The descriptor's own position moves: nothing depends on it.
+ */
+static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int whence, int64_t size)
+{
+    off_t found = lseek(mpiio_store_fd(slice->store), displacement, whence);
+
+    if (found < 0 && errno == EINVAL)
+        return whence == SEEK_DATA ? displacement : size;
+    return found < 0 ? -errno : found;
+}
+
+/* An element of a slice; without conversion, a byte. */
+struct place {
+    int64_t offset, behind;       /* slice offsets */
+    int64_t displacement, beyond; /* in the file */
+};
+
+static struct place place_of(const struct mpiio_slice *slice, const struct mpiio_element *element)
+{
+    int64_t displacement = vs_map_displacement(vs_view_map(slice->view), element->position);
+    int64_t native = 1, file = 1;
+
+    if (element->conversion != NULL) {
+        native = (int64_t)element->conversion->native;
+        file = (int64_t)element->conversion->file;
+    }
+    return (struct place){element->offset, element->offset + native, displacement,
+                          displacement + file};
+}
+
+static struct place place_at_offset(const struct mpiio_slice *slice, int64_t offset)
+{
+    struct mpiio_element element = {NULL, offset, offset};
+
+    if (slice->codec != NULL)
+        element = mpiio_codec_element(slice->codec, offset);
+    return place_of(slice, &element);
+}
+
+/* The place of the first byte at or behind displacement; end where there is none. */
+static int64_t offset_from(const struct mpiio_slice *slice, int64_t displacement, int64_t end)
+{
+    const struct vs_map *map = vs_view_map(slice->view);
+    int64_t position = vs_map_lower_bound(map, displacement);
+
+    if (position >= vs_map_facts(map)->limit)
+        return end;
+    return slice->codec == NULL ? position : mpiio_codec_element_at(slice->codec, position).offset;
+}
+
+/*
+ * The first slice offset from offset on, below end, whose element lies in data or a hole as whence
+ * says, in data where in both; end where there is none, or a negative errno. Each step passes an
+ * extent of the file or a gap of the view, never single runs: the view's displacements ascend.
+ * Behind MAX_SEEKS steps all that follows is data: lseek(2) may take holes for that.
+ */
+static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence, int64_t size,
+                          int64_t end)
+{
+    for (int steps = 0; offset < end; steps++) {
+        struct place place = place_at_offset(slice, offset);
+        int64_t found = seek_file(slice, place.displacement, SEEK_DATA, size);
+        bool is_data = found >= 0 && found < place.beyond;
+
+        if (found < 0 && found != -ENXIO)
+            return found;
+        if (is_data == (whence == SEEK_DATA) || (steps > MAX_SEEKS && whence == SEEK_DATA))
+            return offset;
+        if (steps > MAX_SEEKS)
+            return end;
+        if (is_data)
+            found = seek_file(slice, place.displacement, SEEK_HOLE, size);
+        if (found == -ENXIO)
+            return end;
+        if (found < 0)
+            return found;
+        /* A hole may begin, and data end, within an element. */
+        found = offset_from(slice, found, end);
+        offset = found > offset ? found : place.behind;
+    }
+    return end;
+}
+
+/* The file's size, the slice's, and that offset lies inside it. */
+static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, int64_t *end)
+{
+    *size = mpiio_store_size(slice->store);
+    if (*size < 0)
+        return (int)*size;
+    *end = vs_view_slice_size(slice->view, *size);
+    if (*end < 0)
+        return (int)*end;
+    return offset < 0 || offset >= *end ? -ENXIO : 0;
+}
+
+/*
+ * Where the order in the slice is not the order in the file, all counts as data; and where zeros in
+ * the file may be something else in the slice, or there is data that the file does not have yet.
+ */
+static bool can_seek(const struct mpiio_slice *slice)
+{
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
+
+    return facts->monotonic && facts->disjoint && vs_view_facts(slice->view)->datarep != VS_USER &&
+           slice->torn.count == 0 && mpiio_store_is_clean(slice->store);
+}
+
+int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
+{
+    int64_t size = 0, end = 0, found;
+    int error = seek_start(slice, offset, &size, &end);
+
+    if (error != 0)
+        return error;
+    if (!can_seek(slice))
+        return offset;
+    found = seek_slice(slice, offset, SEEK_DATA, size, end);
+    return found == end ? -ENXIO : found;
+}
+
+int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset)
+{
+    int64_t size = 0, end = 0;
+    int error = seek_start(slice, offset, &size, &end);
+
+    if (error != 0)
+        return error;
+    return can_seek(slice) ? seek_slice(slice, offset, SEEK_HOLE, size, end) : end;
+}
