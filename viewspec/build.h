@@ -50,15 +50,4 @@ json_t *vs_build_definition(const struct vs_builder *builder, json_t *json);
 #define vs_build_fail(builder, place, ...)                                                         \
     vs_fail((builder)->scope->error, (builder)->text, (place), false, __VA_ARGS__)
 
-/*
- * Checks that object is one and has none but the given keys (a list that ends with NULL).
- * Returns 0 or a negative errno.
- */
-int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
-                  json_t *object, const char *const *keys);
-
-/* Notes what went wrong in arena, if anything. Returns 0 or a negative errno. */
-int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct vs_text *text,
-                   const struct vs_place *place);
-
 #endif

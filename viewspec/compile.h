@@ -58,9 +58,6 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **view, struc
 /* Checks the keys of a VIEW and of its per_rank entries, of which there must be `ranks`. */
 int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error);
 
-/* name, with folder before it where it is relative. A new string; NULL without memory. */
-char *vs_path_from(const char *folder, const char *name);
-
 /* Checks all named types as parts of a filetype of bytes. */
 int vs_types_check(const struct vs_source *source);
 

@@ -6,6 +6,8 @@
 #include "build.h"
 #include "compile.h"
 #include "representation.h"
+#include "keys.h"
+#include "path.h"
 
 static struct vs_representation standard[] = {
     {.name = "native", .datarep = VS_NATIVE},

@@ -7,6 +7,8 @@
 #include "build.h"
 #include "compile.h"
 #include "translate.h"
+#include "keys.h"
+#include "path.h"
 
 #define MAX_RANKS INT32_MAX
 
@@ -224,14 +226,6 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
         i++;
     }
     return 0;
-}
-
-char *vs_path_from(const char *folder, const char *name)
-{
-    char *path = NULL;
-    if (name[0] == '/')
-        return strdup(name);
-    return asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", name) < 0 ? NULL : path;
 }
 
 static int read_file_name(struct vs_spec *spec, const char *folder,

@@ -6,6 +6,7 @@
 
 #include "build.h"
 #include "compile.h"
+#include "keys.h"
 
 struct vs_types {
     atomic_int references;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "draw.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#include "caption.h"
+#include "layout.h"
+#include "paint.h"
 
 /* Lines and planes at most. */
 #define LINES       16

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "draw.h"
+#include "svg.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "caption.h"
+#include "layout.h"
+#include "paint.h"
 
 /* Sizes in pixels. */
 #define MARGIN    16

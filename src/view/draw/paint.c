@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "draw.h"
+#include "paint.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout.h"
 #include "view/progress.h"
 #include "view/survey.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "draw.h"
+#include "layout.h"
 
 #include <errno.h>
 #include <inttypes.h>
