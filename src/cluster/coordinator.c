@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "peers_private.h"
+#include "coordinator.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "viewspec/line.h"
+#include "renewal.h"
 
 static bool living(const struct mpiio_peer *peer)
 {
@@ -301,7 +302,7 @@ static void on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer)
     if (peer->unmounted)
         return;
     set_unmounted(peers, peer);
-    mpiio_peers_log(peers, "node %d (%s) is unmounted", peer->node, peer->host);
+    mpiio_roster_log(peers, "node %d (%s) is unmounted", peer->node, peer->host);
     answer(&peers->coordinator.unmount, peer, MPIIO_AWAIT_UNMOUNT, 0);
     finish_unmount(peers);
 }
@@ -311,7 +312,7 @@ static void on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer)
 void mpiio_coordinator_ready(struct mpiio_peers *peers)
 {
     /* First of all here: the others may have something to say as soon as they know. */
-    mpiio_peers_set_together(peers);
+    mpiio_roster_set_together(peers);
     for (int i = 1; i < peers->peers; i++)
         say(peers, peers->peer[i], &(struct mpiio_frame){.type = MPIIO_READY});
 }
@@ -332,7 +333,7 @@ static void degrade(struct mpiio_peers *peers, struct mpiio_peer *dead, const ch
     struct mpiio_frame frame = {.type = MPIIO_DEGRADED, .node = (uint32_t)dead->node};
     int64_t now = mpiio_clock();
 
-    mpiio_peers_set_degraded(peers, dead->node, dead->host, why);
+    mpiio_roster_set_degraded(peers, dead->node, dead->host, why);
     memcpy(frame.host, dead->host, sizeof(frame.host));
     frame.text = why;
     frame.text_size = (uint32_t)strlen(why);
@@ -350,8 +351,8 @@ static void try_to_go(struct mpiio_peers *peers, int64_t now)
         (self->fenced.missing != 0 && now < self->go_before))
         return;
     if (self->fenced.missing != 0)
-        mpiio_peers_log(peers, "%d nodes have not said that their engines are gone",
-                        self->fenced.missing);
+        mpiio_roster_log(peers, "%d nodes have not said that their engines are gone",
+                         self->fenced.missing);
     broadcast(peers, &(struct mpiio_frame){.type = MPIIO_GO});
     self->go_after = INT64_MAX; /* said once */
 }
@@ -361,31 +362,31 @@ void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, 
     struct mpiio_coordinator *self = &peers->coordinator;
 
     if (self->ending) { /* as it should */
-        mpiio_peers_close(peers, peer);
+        mpiio_roster_close(peers, peer);
         return;
     }
     switch (peers->status.state) {
     case MPIIO_PEERS_JOINING: /* it may come back */
-        mpiio_peers_log(peers, "node %d (%s) left before all had joined: %s", peer->node,
-                        peer->host, why);
+        mpiio_roster_log(peers, "node %d (%s) left before all had joined: %s", peer->node,
+                         peer->host, why);
         self->missing++;
-        mpiio_peers_bury(peers, peer);
+        mpiio_roster_bury(peers, peer);
         break;
     case MPIIO_PEERS_TOGETHER:
         degrade(peers, peer, why);
         await_fencing(peers);
-        mpiio_peers_close(peers, peer);
+        mpiio_roster_close(peers, peer);
         expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
         break;
     case MPIIO_PEERS_DEGRADING:
         if (self->go_after != INT64_MAX)
             await_fencing(peers);
-        mpiio_peers_close(peers, peer);
+        mpiio_roster_close(peers, peer);
         answer(&self->fenced, peer, MPIIO_AWAIT_FENCED, 0);
         try_to_go(peers, mpiio_clock());
         break;
     default:
-        mpiio_peers_close(peers, peer);
+        mpiio_roster_close(peers, peer);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "peers_private.h"
+#include "greeting.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "coordinator.h"
 
 /* Connections at a time that may not have proved themselves yet; more wait in the kernel. */
 #define PENDING_MAX 64
@@ -36,7 +37,7 @@ static void unlist(struct mpiio_peers *peers, const struct mpiio_peer *peer)
 static void drop(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     unlist(peers, peer);
-    mpiio_peers_bury(peers, peer);
+    mpiio_roster_bury(peers, peer);
 }
 
 static void ask(struct mpiio_peers *peers, int fd)
@@ -55,7 +56,7 @@ static void ask(struct mpiio_peers *peers, int fd)
     peers->coordinator.pending_count++;
     if (mpiio_link_open(&peer->link, fd) != 0 ||
         mpiio_random(peer->nonce, sizeof(peer->nonce)) != 0 ||
-        mpiio_peers_watch(peers, fd, peer) != 0) {
+        mpiio_roster_watch(peers, fd, peer) != 0) {
         drop(peers, peer);
         return;
     }
@@ -111,10 +112,10 @@ static void welcome(struct mpiio_peers *peers, struct mpiio_peer *peer,
     unlist(peers, peer);
     /* It tries again where it did not get our welcome in time: the new connection counts. */
     if (*place != NULL)
-        mpiio_peers_bury(peers, *place);
+        mpiio_roster_bury(peers, *place);
     else
         peers->coordinator.missing--;
-    mpiio_peers_adopt(peers, peer, (int)join->node, join->host);
+    mpiio_roster_adopt(peers, peer, (int)join->node, join->host);
     mpiio_link_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
     if (peers->coordinator.missing == 0) {
@@ -135,7 +136,7 @@ void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
             welcome(peers, peer, &frame);
             return;
         }
-        mpiio_peers_log(peers, "refused to let a node join: %s", strerror(-refused.status));
+        mpiio_roster_log(peers, "refused to let a node join: %s", strerror(-refused.status));
         mpiio_link_send(&peer->link, &refused);
     } else if (got == 0 && peer->link.error == 0 &&
                mpiio_queue_size(&peer->link.in) <= PENDING_BYTES) {
@@ -235,14 +236,14 @@ static int join(struct mpiio_peers *peers, int fd, int64_t end)
     if (rc == 0)
         rc = shake(peers, &peer->link, end, &frame);
     if (rc == 0)
-        rc = mpiio_peers_watch(peers, fd, peer);
+        rc = mpiio_roster_watch(peers, fd, peer);
     if (rc != 0) {
         mpiio_link_close(&peer->link);
         free(peer);
         return rc;
     }
     peers->timeout = frame.time;
-    mpiio_peers_adopt(peers, peer, 0, frame.host);
+    mpiio_roster_adopt(peers, peer, 0, frame.host);
     return 0;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "peers_private.h"
+#include "member.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "viewspec/line.h"
+#include "renewal.h"
 
 /*
  * Fences this node. Its engine goes first, before anything else is done or said: it must not write
@@ -20,13 +21,13 @@ static void degrade(struct mpiio_peers *peers, int node, const char *host, const
         return;
     member->degraded = true;
     mpiio_renewal_revoke(peers);
-    mpiio_peers_set_degraded(peers, node, host, why);
+    mpiio_roster_set_degraded(peers, node, host, why);
     peers->events.on_degraded(peers->data, node, host, why);
-    mpiio_peers_log(peers, "degraded: node %d (%s): %s", node, host, why);
+    mpiio_roster_log(peers, "degraded: node %d (%s): %s", node, host, why);
     member->change = 0;
     if (change != 0)
         peers->events.on_settled(peers->data, change, member->change_value, false);
-    mpiio_peers_tell(peers, &(struct mpiio_frame){.type = MPIIO_FENCED});
+    mpiio_roster_tell(peers, &(struct mpiio_frame){.type = MPIIO_FENCED});
     member->go_before = mpiio_clock() + peers->timeout + peers->settle;
 }
 
@@ -37,14 +38,14 @@ void mpiio_member_lost(struct mpiio_peers *peers, const char *why)
     int64_t alone;
 
     if (peers->status.state == MPIIO_PEERS_JOINING) {
-        mpiio_peers_log(peers, "node 0 (%s) is lost before all have joined: %s", peer->host, why);
+        mpiio_roster_log(peers, "node 0 (%s) is lost before all have joined: %s", peer->host, why);
         peers->leaving = MPIIO_PEERS_STOPPED;
         return;
     }
     degrade(peers, 0, peer->host, why);
     /* Closed after the fencing: the end of it tells node 0, if it lives, that this engine is gone.
      */
-    mpiio_peers_close(peers, peer);
+    mpiio_roster_close(peers, peer);
     alone = mpiio_clock() + peers->settle;
     if (alone < member->go_before)
         member->go_before = alone;
@@ -64,7 +65,7 @@ void mpiio_member_beat(struct mpiio_peers *peers)
     if (frame.number == 0 || peers->member.degraded)
         return;
     peers->events.progress(peers->data, &frame.progress);
-    mpiio_peers_tell(peers, &frame);
+    mpiio_roster_tell(peers, &frame);
 }
 
 static void on_epoch(struct mpiio_peers *peers, const struct mpiio_frame *frame)
@@ -97,7 +98,7 @@ static void on_settle(struct mpiio_peers *peers, const struct mpiio_frame *frame
         return;
     member->change = 0;
     peers->events.on_settled(peers->data, frame->number, member->change_value, frame->flag);
-    mpiio_peers_tell(peers, &(struct mpiio_frame){.type = MPIIO_SETTLED, .number = frame->number});
+    mpiio_roster_tell(peers, &(struct mpiio_frame){.type = MPIIO_SETTLED, .number = frame->number});
 }
 
 static void on_result(struct mpiio_peers *peers, const struct mpiio_frame *frame)
@@ -123,7 +124,7 @@ static void on_unmount(struct mpiio_peers *peers, bool force)
     gone = peers->gone;
     pthread_mutex_unlock(&peers->lock);
     if (gone)
-        mpiio_peers_tell(peers, &(struct mpiio_frame){.type = MPIIO_UNMOUNTED});
+        mpiio_roster_tell(peers, &(struct mpiio_frame){.type = MPIIO_UNMOUNTED});
     else
         peers->events.on_unmount(peers->data, force);
 }
@@ -135,7 +136,7 @@ static int receive_state(struct mpiio_peers *peers, const struct mpiio_frame *fr
     char why[sizeof(peers->status.why)];
 
     if (frame->type == MPIIO_READY && peers->status.state == MPIIO_PEERS_JOINING) {
-        mpiio_peers_set_together(peers);
+        mpiio_roster_set_together(peers);
         return 0;
     }
     if (peers->status.state == MPIIO_PEERS_JOINING)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "peers_private.h"
+#include "peers.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,9 @@
 #include "address.h"
 #include "viewspec/line.h"
 #include "core/base/thread.h"
+#include "greeting.h"
+#include "peers_loop.h"
+#include "roster.h"
 
 /* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
 #define INTERVAL 1000
@@ -20,51 +22,6 @@
 /* What may be said to node 0, and by it to itself, between two turns without asking for memory. */
 #define OUTBOX ((size_t)16 << 10)
 #define INBOX  ((size_t)256 << 10)
-
-void mpiio_peers_log(struct mpiio_peers *peers, const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    peers->events.log(peers->data, line);
-}
-
-static void wake(struct mpiio_peers *peers)
-{
-    const uint64_t one = 1;
-
-    /* It cannot fail but where it is awake already. */
-    if (write(peers->wake, &one, sizeof(one)) < 0)
-        return;
-}
-
-/* With lock held. */
-static int tell(struct mpiio_peers *peers, const struct mpiio_frame *frame)
-{
-    enum mpiio_peers_state state = peers->status.state;
-    int rc;
-
-    if (state != MPIIO_PEERS_TOGETHER &&
-        !(state == MPIIO_PEERS_DEGRADING && frame->type == MPIIO_FENCED))
-        return -ENOTCONN;
-    rc = mpiio_queue_frame(&peers->outbox, frame);
-    if (rc == 0)
-        wake(peers);
-    return rc;
-}
-
-int mpiio_peers_tell(struct mpiio_peers *peers, const struct mpiio_frame *frame)
-{
-    int rc;
-
-    pthread_mutex_lock(&peers->lock);
-    rc = tell(peers, frame);
-    pthread_mutex_unlock(&peers->lock);
-    return rc;
-}
 
 /* Frees what no thread uses any more. */
 static void destroy(struct mpiio_peers *peers)
@@ -143,8 +100,9 @@ static int create(const struct mpiio_peers_options *options, struct mpiio_peers 
     if (peers->peer == NULL || reserve(&peers->outbox, OUTBOX) != 0 ||
         reserve(&peers->sending, OUTBOX) != 0)
         return -ENOMEM;
-    return peers->poll < 0 || peers->wake < 0 ? -errno
-                                              : mpiio_peers_watch(peers, peers->wake, &peers->wake);
+    return peers->poll < 0 || peers->wake < 0
+               ? -errno
+               : mpiio_roster_watch(peers, peers->wake, &peers->wake);
 }
 
 static int start(struct mpiio_peers *peers)
@@ -162,7 +120,7 @@ static int add_self(struct mpiio_peers *peers)
     if (self == NULL)
         return -ENOMEM;
     self->link.fd = -1;
-    mpiio_peers_adopt(peers, self, 0, peers->host);
+    mpiio_roster_adopt(peers, self, 0, peers->host);
     return reserve(&peers->inbox, INBOX);
 }
 
@@ -180,7 +138,7 @@ int mpiio_peers_listen(const struct mpiio_peers_options *options, struct mpiio_p
     if (rc == 0)
         rc = mpiio_address_listen(&peers->coordinator.fd, addresses);
     if (rc == 0)
-        rc = mpiio_peers_watch(peers, peers->coordinator.fd, peers);
+        rc = mpiio_roster_watch(peers, peers->coordinator.fd, peers);
     if (rc == 0) {
         memcpy(token, peers->token, sizeof(peers->token));
         rc = start(peers);
@@ -249,7 +207,8 @@ int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *af
     if (peers->status.state != MPIIO_PEERS_TOGETHER) {
         rc = -ENOTCONN;
     } else if (sync ? !peers->asked_sync : !peers->asked) {
-        rc = tell(peers, &(struct mpiio_frame){.type = MPIIO_ASK, .flag = sync});
+        rc =
+            mpiio_roster_tell_locked(peers, &(struct mpiio_frame){.type = MPIIO_ASK, .flag = sync});
         peers->asked = peers->asked || rc == 0;
         peers->asked_sync = peers->asked_sync || (sync && rc == 0);
     }
@@ -259,13 +218,13 @@ int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *af
 
 int mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status)
 {
-    return mpiio_peers_tell(
+    return mpiio_roster_tell(
         peers, &(struct mpiio_frame){.type = MPIIO_DONE, .number = epoch, .status = status});
 }
 
 int mpiio_peers_vote(struct mpiio_peers *peers, uint64_t change, int status)
 {
-    return mpiio_peers_tell(
+    return mpiio_roster_tell(
         peers, &(struct mpiio_frame){.type = MPIIO_VOTE, .number = change, .status = status});
 }
 
@@ -288,7 +247,7 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_frame *frame, int64
     call->busy = true;
     call->done = false;
     frame->number = ++call->number;
-    rc = tell(peers, frame);
+    rc = mpiio_roster_tell_locked(peers, frame);
     while (rc == 0 && !call->done && peers->status.state == MPIIO_PEERS_TOGETHER &&
            wait_until(peers, end))
         continue;
@@ -344,7 +303,7 @@ static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_frame *fr
     int rc;
 
     pthread_mutex_lock(&peers->lock);
-    rc = tell(peers, frame);
+    rc = mpiio_roster_tell_locked(peers, frame);
     peers->gone = peers->gone || (rc == 0 && frame->status == 0);
     pthread_mutex_unlock(&peers->lock);
     return rc;
@@ -376,7 +335,7 @@ int mpiio_peers_engine_lost(struct mpiio_peers *peers, const char *why)
     struct mpiio_frame frame = {.type = MPIIO_ENGINE_LOST};
 
     set_text(&frame, why);
-    return mpiio_peers_tell(peers, &frame);
+    return mpiio_roster_tell(peers, &frame);
 }
 
 void mpiio_peers_status(struct mpiio_peers *peers, struct mpiio_peers_status *status)
@@ -418,7 +377,7 @@ void mpiio_peers_stop(struct mpiio_peers *peers)
 {
     pthread_mutex_lock(&peers->lock);
     peers->stop = true;
-    wake(peers);
+    mpiio_roster_wake(peers);
     while (!peers->ended && !pthread_equal(pthread_self(), peers->thread))
         pthread_cond_wait(&peers->changed, &peers->lock);
     pthread_mutex_unlock(&peers->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "peers_private.h"
+#include "peers_loop.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,77 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "coordinator.h"
+#include "greeting.h"
+#include "member.h"
+#include "renewal.h"
+
 #define EVENTS 64
 /* ms to let the others read the last word before the connections are closed. */
 #define LINGER 500
-
-void mpiio_peers_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state)
-{
-    pthread_mutex_lock(&peers->lock);
-    peers->status.state = state;
-    pthread_cond_broadcast(&peers->changed);
-    pthread_mutex_unlock(&peers->lock);
-}
-
-void mpiio_peers_set_together(struct mpiio_peers *peers)
-{
-    mpiio_peers_set_state(peers, MPIIO_PEERS_TOGETHER);
-    mpiio_peers_log(peers, "all %d nodes are connected", peers->nodes);
-}
-
-void mpiio_peers_set_degraded(struct mpiio_peers *peers, int node, const char *host,
-                              const char *why)
-{
-    struct mpiio_peers_status *status = &peers->status;
-
-    if (status->state != MPIIO_PEERS_TOGETHER)
-        return;
-    pthread_mutex_lock(&peers->lock);
-    status->dead = node;
-    snprintf(status->dead_host, sizeof(status->dead_host), "%s", host);
-    snprintf(status->why, sizeof(status->why), "%s", why);
-    pthread_mutex_unlock(&peers->lock);
-    mpiio_peers_set_state(peers, MPIIO_PEERS_DEGRADING);
-}
-
-int mpiio_peers_watch(struct mpiio_peers *peers, int fd, void *owner)
-{
-    /* Edges: what there is is always read, and sent, to the end. */
-    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-                                .data.ptr = owner};
-
-    return epoll_ctl(peers->poll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
-}
-
-void mpiio_peers_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
-                       const char *host)
-{
-    pthread_mutex_lock(&peers->lock);
-    peer->node = node;
-    peer->connected = true;
-    snprintf(peer->host, sizeof(peer->host), "%s", host);
-    peers->peer[node] = peer;
-    pthread_mutex_unlock(&peers->lock);
-}
-
-void mpiio_peers_close(struct mpiio_peers *peers, struct mpiio_peer *peer)
-{
-    mpiio_link_close(&peer->link);
-    pthread_mutex_lock(&peers->lock);
-    peer->connected = false;
-    pthread_mutex_unlock(&peers->lock);
-}
-
-void mpiio_peers_bury(struct mpiio_peers *peers, struct mpiio_peer *peer)
-{
-    mpiio_peers_close(peers, peer);
-    pthread_mutex_lock(&peers->lock);
-    if (peer->node >= 0 && peers->peer[peer->node] == peer)
-        peers->peer[peer->node] = NULL;
-    pthread_mutex_unlock(&peers->lock);
-    peer->next = peers->dead;
-    peers->dead = peer;
-}
 
 static void free_dead(struct mpiio_peers *peers)
 {
@@ -307,7 +244,7 @@ static void linger(struct mpiio_peers *peers)
             mpiio_link_fill(&peer->link);
             mpiio_queue_free(&peer->link.in);
             if (peer->link.error != 0)
-                mpiio_peers_close(peers, peer);
+                mpiio_roster_close(peers, peer);
             else
                 open++;
         }
@@ -323,11 +260,11 @@ static void finish(struct mpiio_peers *peers)
     mpiio_greet_end(peers);
     for (int i = 0; i < peers->peers; i++)
         if (peers->peer[i] != NULL)
-            mpiio_peers_close(peers, peers->peer[i]);
+            mpiio_roster_close(peers, peers->peer[i]);
     free_dead(peers);
-    mpiio_peers_set_state(peers, peers->leaving);
+    mpiio_roster_set_state(peers, peers->leaving);
     if (peers->leaving == MPIIO_PEERS_ALONE) {
-        mpiio_peers_log(peers, "degraded: going on alone");
+        mpiio_roster_log(peers, "degraded: going on alone");
         peers->events.on_alone(peers->data);
     } else if (peers->leaving == MPIIO_PEERS_ENDED) {
         peers->events.on_end(peers->data);
@@ -355,8 +292,8 @@ static void turn(struct mpiio_peers *peers, const struct epoll_event *events, in
     exchange(peers);
     free_dead(peers);
     if (peers->absence != 0)
-        mpiio_peers_log(peers, "this process did not run for %.1f s",
-                        (double)peers->absence / 1000);
+        mpiio_roster_log(peers, "this process did not run for %.1f s",
+                         (double)peers->absence / 1000);
     peers->absence = 0;
 }
 

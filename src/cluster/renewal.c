@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "peers_private.h"
+#include "renewal.h"
 
 #include <errno.h>
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_PEERS_PRIVATE_H
-#define MPIIO_PEERS_PRIVATE_H
+#ifndef MPIIO_ROSTER_H
+#define MPIIO_ROSTER_H
 
 #include <pthread.h>
 
 #include "connection.h"
 #include "peers.h"
+
+/*
+ * Who the nodes are, what is known of each, and what is being waited for: below the coordinator,
+ * the members and the greeting, which change it, and the loop, which calls these.
+ */
 #include "stall.h"
 
 /* A member that the coordinator waits for an answer of, by what the answer is to. */
@@ -127,106 +132,44 @@ struct mpiio_peers {
     bool stop, ended;                 /* lock: lock */
 };
 
-/* peers.c: from any thread */
+/* From any thread. */
 
 /* Writes a line to the log. */
-void mpiio_peers_log(struct mpiio_peers *peers, const char *format, ...)
+void mpiio_roster_log(struct mpiio_peers *peers, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
  * Sends a frame to the coordinator: -ENOTCONN unless the state is TOGETHER, or DEGRADING and it is
  * FENCED.
  */
-int mpiio_peers_tell(struct mpiio_peers *peers, const struct mpiio_frame *frame);
+int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_frame *frame);
 
-/* loop.c: the thread; all that follows is called by it alone, unless it is said */
+/* The same with lock held; mpiio_roster_wake has the thread look at what there is to do. */
+int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_frame *frame);
+void mpiio_roster_wake(struct mpiio_peers *peers);
 
-void *mpiio_peers_run(void *peers);
+/* What follows is the thread's, unless it is said. */
 
-void mpiio_peers_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state);
+void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state);
 
 /* All have joined. */
-void mpiio_peers_set_together(struct mpiio_peers *peers);
+void mpiio_roster_set_together(struct mpiio_peers *peers);
 
 /* Sets the state to DEGRADING, and who is dead and why, the first time. */
-void mpiio_peers_set_degraded(struct mpiio_peers *peers, int node, const char *host,
-                              const char *why);
+void mpiio_roster_set_degraded(struct mpiio_peers *peers, int node, const char *host,
+                               const char *why);
 
 /* Begins to look at a descriptor; its events come with owner. 0 or a negative errno. */
-int mpiio_peers_watch(struct mpiio_peers *peers, int fd, void *owner);
+int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner);
 
 /* A peer has joined: it may be seen by other threads from now on. */
-void mpiio_peers_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
-                       const char *host);
+void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
+                        const char *host);
 
 /* Closes a peer's connection. */
-void mpiio_peers_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
+void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
 /* Closes, and frees as soon as no event can name it. */
-void mpiio_peers_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
-
-/* renewal.c */
-
-/* Sends a heartbeat to a peer. */
-void mpiio_renewal_beat(struct mpiio_peers *peers, struct mpiio_peer *peer);
-
-/* A peer's heartbeat has come. 0, or -EPROTO: it echoes what was never sent. */
-int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                          const struct mpiio_frame *frame);
-
-/* Renews this node's lease as far as its peers have heard of it; takes it away. */
-void mpiio_renewal_update(struct mpiio_peers *peers);
-void mpiio_renewal_revoke(struct mpiio_peers *peers);
-
-/* greeting.c */
-
-/* Accepts new connections, and asks them to prove themselves. */
-void mpiio_greet(struct mpiio_peers *peers);
-
-/* A connection that has not joined has something to say, or failed. */
-void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer);
-
-/* Drops connections that have not joined in time. */
-void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now);
-
-/* Stops listening, and drops all that have not joined. May be repeated. */
-void mpiio_greet_end(struct mpiio_peers *peers);
-
-/* The other side: connects and joins within timeout ms. Blocks; before the thread is started. */
-int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t timeout);
-
-/* coordinator.c */
-
-/* What node says. 0 or -EPROTO. */
-int mpiio_coordinator_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                              const struct mpiio_frame *frame);
-
-/* A node's connection has failed, or it is silent. */
-void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why);
-
-/* All have joined: tells them. */
-void mpiio_coordinator_ready(struct mpiio_peers *peers);
-
-/* Does what time has come for. */
-void mpiio_coordinator_tick(struct mpiio_peers *peers, int64_t now);
-
-/* When it must be called next, at most before. */
-int64_t mpiio_coordinator_next(const struct mpiio_peers *peers, int64_t before);
-
-/* member.c */
-
-/*
- * What the coordinator says: all frames in queue. lost: nothing will follow. What begins new work
- * is passed over if the same breath says that it is over. 0 or -EPROTO.
- */
-int mpiio_member_receive(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost);
-
-/* The connection to the coordinator has failed, or it is silent. */
-void mpiio_member_lost(struct mpiio_peers *peers, const char *why);
-
-void mpiio_member_tick(struct mpiio_peers *peers, int64_t now);
-
-/* With each heartbeat: says how far the engine has come. */
-void mpiio_member_beat(struct mpiio_peers *peers);
+void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
 #endif
