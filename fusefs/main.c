@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inherited.h"
+#include "fusefs/base/inherited.h"
 #include "session.h"
 
 #include <stdio.h>

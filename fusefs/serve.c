@@ -12,8 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device.h"
-#include "stop.h"
+#include "fusefs/jobs/atomic_change.h"
+#include "fusefs/jobs/device.h"
+#include "fusefs/jobs/unmount.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/requests/open.h"
+#include "fusefs/requests/operations.h"
+#include "fusefs/storing/nodes.h"
+#include "signals.h"
+#include "fusefs/storing/fence.h"
 
 static int add_option(char **list, const char *name, const char *value)
 {
@@ -76,14 +83,6 @@ static int mount_session(struct fs_session *session)
     return failed;
 }
 
-dev_t fs_mounted_device(const struct fs_session *session)
-{
-    struct statx st = {0};
-
-    statx(AT_FDCWD, session->mountpoint, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
-    return makedev(st.stx_dev_major, st.stx_dev_minor);
-}
-
 /* The first line of what was written to file, without the names of programs before it. */
 static void first_line(int file, char *line, size_t size)
 {
@@ -129,25 +128,27 @@ static int mount_quietly(struct fs_session *session)
  * Serves until a signal or an unmount. Returns 0 or a negative errno; stop is to be ended where
  * *listens is true.
  */
-static int serve(struct fs_session *session, struct fs_stop *stop, bool *listens)
+static int serve(struct fs_session *session, struct fs_signals *stop, bool *listens)
 {
-    struct fs_loop *loop = &session->loop;
-    int result = fs_notifier_start(&session->notifier, session);
+    struct fs_workers *loop = &session->workers;
+    int result = fs_notifier_start(
+        &session->notifier, session,
+        (struct fs_notifier_calls){.opened = fs_open_reply, .sync_all = fs_sync_all});
 
     if (result != 0)
         return result;
     result = fs_flusher_start(&session->flusher);
     if (result == 0)
-        result = fs_control_start(&session->control);
-    fs_loop_init(loop, session);
+        result = fs_jobs_start(&session->jobs);
+    fs_workers_init(loop, session->fuse, session->options->threads);
     if (result == 0)
-        result = fs_stop_start(stop, loop);
+        result = fs_signals_start(stop, session);
     if (result == 0) {
         *listens = true;
-        result = fs_loop_run(loop);
-        fs_stop_over(stop);
+        result = fs_workers_run(loop);
+        fs_signals_over(stop);
     }
-    fs_loop_free(loop);
+    fs_workers_free(loop);
     fs_notifier_stop(&session->notifier);
     return result;
 }
@@ -158,7 +159,7 @@ static void settle(struct fs_session *session)
     struct fs_flusher *flusher = &session->flusher;
     int failed = 0;
 
-    fs_control_stop(&session->control);
+    fs_jobs_stop(&session->jobs);
     if (!flusher->started)
         return;
     if (!fs_flusher_is_clean(flusher, true))
@@ -167,13 +168,13 @@ static void settle(struct fs_session *session)
         fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
     fs_flusher_finish(flusher);
     if (fs_cluster_is_on(&session->cluster))
-        fs_cluster_leave(session);
+        fs_nodes_leave(session);
     fs_flusher_stop(flusher);
 }
 
 static int serve_and_unmount(struct fs_session *session)
 {
-    struct fs_stop stop;
+    struct fs_signals stop;
     bool listens = false;
     int failed = serve(session, &stop, &listens);
     int64_t lost;
@@ -183,7 +184,7 @@ static int serve_and_unmount(struct fs_session *session)
         fuse_session_unmount(session->fuse);
     settle(session);
     if (listens)
-        fs_stop_end(&stop);
+        fs_signals_end(&stop);
     lost = fs_unsaved(session);
     if (lost != 0)
         fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
@@ -241,14 +242,28 @@ static int serve_in_child(struct fs_session *session)
     return status;
 }
 
+static const struct mpiio_peers_events peers_events = {
+    .log = fs_nodes_on_log,
+    .on_epoch = fs_nodes_on_epoch,
+    .on_finished = fs_nodes_on_finished,
+    .progress = fs_nodes_on_progress,
+    .on_lease = fs_fence_on_lease,
+    .on_prepare = fs_atomic_on_prepare,
+    .on_settled = fs_atomic_on_settled,
+    .on_unmount = fs_unmount_on_unmount,
+    .on_end = fs_nodes_on_end,
+    .on_degraded = fs_nodes_on_degraded,
+    .on_alone = fs_nodes_on_alone,
+};
+
 /* The engine has made this process a daemon. */
 static int serve_as_node(struct fs_session *session)
 {
-    int status = fs_cluster_meet(session);
+    int status = fs_nodes_meet(session, &peers_events);
 
     if (status != 0 || mount_quietly(session) != 0)
         return 1;
-    status = fs_cluster_await_start(session);
+    status = fs_nodes_await_start(session);
     if (status != 0) {
         fuse_session_unmount(session->fuse);
         return status;

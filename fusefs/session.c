@@ -10,8 +10,9 @@
 
 #include "core/datarep.h"
 #include "core/load.h"
-#include "mounted.h"
-#include "others.h"
+#include "fusefs/base/mounted.h"
+#include "fusefs/jobs/atomic_change.h"
+#include "fusefs/kernel/overlaps.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
 #define CHECKED_RANKS 1024
@@ -200,9 +201,9 @@ static void on_wait(void *data, bool waits)
     struct fs_session *session = data;
 
     if (waits)
-        fs_loop_pause(&session->loop);
+        fs_workers_pause(&session->workers);
     else
-        fs_loop_resume(&session->loop);
+        fs_workers_resume(&session->workers);
 }
 
 /* Write-back, where it is wanted, and who has it stored. */
@@ -321,8 +322,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     session->mounted = time(NULL);
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
-    fs_control_init(&session->control, session);
-    fs_atomic_init(&session->atomic);
+    fs_jobs_init(&session->jobs, session);
+    fs_atomic_init(&session->atomic, &session->workers);
     status = fs_cluster_init(session, options->engine_fd);
     if (status == 0)
         status = load_spec(session);
@@ -350,7 +351,7 @@ void fs_session_close(struct fs_session *session)
     /* Events of the other nodes come until here. */
     fs_cluster_free(&session->cluster);
     fs_flusher_free(&session->flusher);
-    fs_control_free(&session->control);
+    fs_jobs_free(&session->jobs);
     fs_atomic_free(&session->atomic);
     if (session->fuse != NULL)
         fuse_session_destroy(session->fuse);

@@ -14,18 +14,18 @@
 #include "core/store.h"
 #include "core/store_cache.h"
 #include "viewspec/spec.h"
-#include "atomic.h"
-#include "cluster.h"
-#include "control.h"
-#include "flusher.h"
-#include "log.h"
-#include "loop.h"
-#include "losses.h"
-#include "notifier.h"
-#include "options.h"
-#include "rights.h"
-#include "slices.h"
-#include "tree.h"
+#include "fusefs/base/atomic_gate.h"
+#include "fusefs/storing/engine_client.h"
+#include "fusefs/jobs/jobs.h"
+#include "fusefs/storing/flusher.h"
+#include "fusefs/base/log.h"
+#include "fusefs/base/workers.h"
+#include "fusefs/names/losses.h"
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/base/options.h"
+#include "fusefs/kernel/rights.h"
+#include "fusefs/names/slices.h"
+#include "fusefs/names/tree.h"
 
 /* The requests that are counted in stats.json, in its order. */
 enum fs_request {
@@ -73,9 +73,9 @@ struct fs_session {
     struct fs_notifier notifier;
     struct fs_cluster cluster;
     struct fs_flusher flusher;
-    struct fs_control control;
+    struct fs_jobs jobs;
     struct fs_atomic atomic;
-    struct fs_loop loop;
+    struct fs_workers workers;
     struct fuse_session *fuse;
     pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
     bool has_slices;       /* slices and buffer are set up */
@@ -106,25 +106,6 @@ void fs_session_close(struct fs_session *session);
  * process returns as soon as the child serves. Returns an exit status, 1 after one line on stderr.
  */
 int fs_session_run(struct fs_session *session);
-
-/* The device of what is mounted at the mount point, as the kernel knows it: it does not ask us. */
-dev_t fs_mounted_device(const struct fs_session *session);
-
-/*
- * Stores all: what the kernel holds back of slices, and the file on its device. 0 or a negative
- * errno, also where something is lost (losses.h). Waits for requests
- * that other threads must answer: not for a handler. sync.c; thread-safe.
- */
-int fs_sync_all(struct fs_session *session);
-
-/*
- * How many bytes the daemon holds that are not stored: of write-back, and what is kept or lost of
- * what the kernel held back (losses.h). sync.c; thread-safe.
- */
-int64_t fs_unsaved(struct fs_session *session);
-
-/* The operations for fuse_session_new. */
-extern const struct fuse_lowlevel_ops fs_operations;
 
 static inline struct fs_session *fs_session_of(fuse_req_t request)
 {

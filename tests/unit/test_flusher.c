@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "fusefs/operations.h"
+#include "fusefs/session.h"
+#include "fusefs/storing/durable.h"
 #include "cluster/peers.h"
 #include "core/cache/cache.h"
 

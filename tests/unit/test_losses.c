@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "fusefs/losses.h"
+#include "fusefs/names/losses.h"
 
 #define SIZE   4096
 #define INODE  7

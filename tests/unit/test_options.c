@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "fusefs/options.h"
+#include "fusefs/base/options.h"
 
 #define WORDS 8
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "fusefs/handle.h"
+#include "fusefs/names/handle.h"
 
 #define RANKS 40
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "fusefs/tree.h"
+#include "fusefs/names/tree.h"
 
 #define ONE_VIEW  "\"view\": {\"etype\": \"double\"}"
 #define TWO_VIEWS "\"views\": {\"even\": {\"etype\": \"double\"}, \"odd\": {\"etype\": \"byte\"}}"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "fusefs/version.h"
+#include "fusefs/names/version.h"
 
 #define MS 1000000L
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "atomic_gate.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* The kernel does not wait for a release: for those that may be under way, in steps of ns. */
+#define RELEASE_PAUSE 10000000
+#define RELEASE_STEPS 20
+
+void fs_atomic_init(struct fs_atomic *atomic, struct fs_workers *workers)
+{
+    *atomic = (struct fs_atomic){.workers = workers};
+    pthread_mutex_init(&atomic->lock, NULL);
+    pthread_cond_init(&atomic->changed, NULL);
+}
+
+void fs_atomic_free(struct fs_atomic *atomic)
+{
+    if (atomic->has_locks)
+        mpiio_accesses_destroy(&atomic->accesses);
+    pthread_cond_destroy(&atomic->changed);
+    pthread_mutex_destroy(&atomic->lock);
+}
+
+bool fs_atomic_is_on(const struct fs_atomic *atomic)
+{
+    return atomic_load(&atomic->on);
+}
+
+void fs_atomic_enter(struct fs_atomic *atomic)
+{
+    pthread_mutex_lock(&atomic->lock);
+    while (atomic->changing)
+        pthread_cond_wait(&atomic->changed, &atomic->lock);
+    atomic->open++;
+    pthread_mutex_unlock(&atomic->lock);
+}
+
+void fs_atomic_leave(struct fs_atomic *atomic)
+{
+    pthread_mutex_lock(&atomic->lock);
+    atomic->open--;
+    pthread_mutex_unlock(&atomic->lock);
+}
+
+int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t offset,
+                    int64_t length, bool writes, struct mpiio_access *access)
+{
+    struct mpiio_accesses *accesses = &atomic->accesses;
+    int failed;
+
+    if (!fs_atomic_is_on(atomic))
+        return 0;
+    fs_workers_pause(atomic->workers);
+    failed = offset < 0 ? mpiio_access_begin(accesses, NULL, 0, INT64_MAX, writes, access)
+                        : mpiio_slice_access(slice, accesses, offset, length, writes, access);
+    fs_workers_resume(atomic->workers);
+    return failed;
+}
+
+void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
+{
+    if (fs_atomic_is_on(atomic))
+        mpiio_access_end(&atomic->accesses, access);
+}
+
+/* What a change of the mode needs. */
+
+int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, bool writable)
+{
+    int failed = 0;
+
+    pthread_mutex_lock(&atomic->lock);
+    if (!atomic->has_locks)
+        failed = mpiio_accesses_init(&atomic->accesses, fd, writable);
+    if (failed == 0)
+        atomic->has_locks = true;
+    pthread_mutex_unlock(&atomic->lock);
+    return failed;
+}
+
+int fs_atomic_close_door(struct fs_atomic *atomic, uint64_t change)
+{
+    int failed = 0;
+
+    pthread_mutex_lock(&atomic->lock);
+    if (atomic->open > 0 || atomic->changing)
+        failed = -EBUSY;
+    else if (change > atomic->settled)
+        atomic->changing = true;
+    pthread_mutex_unlock(&atomic->lock);
+    return failed;
+}
+
+void fs_atomic_open_door(struct fs_atomic *atomic, uint64_t change)
+{
+    pthread_mutex_lock(&atomic->lock);
+    atomic->changing = false;
+    if (change != UINT64_MAX)
+        atomic->settled = change;
+    pthread_cond_broadcast(&atomic->changed);
+    pthread_mutex_unlock(&atomic->lock);
+}
+
+void fs_atomic_await_releases(struct fs_atomic *atomic)
+{
+    const struct timespec pause = {.tv_nsec = RELEASE_PAUSE};
+    bool open = true;
+
+    for (int i = 0; i < RELEASE_STEPS && open; i++) {
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        pthread_mutex_lock(&atomic->lock);
+        open = atomic->open > 0;
+        pthread_mutex_unlock(&atomic->lock);
+    }
+}

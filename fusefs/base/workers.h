@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_WORKERS_H
+#define FS_WORKERS_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+struct fs_worker;
+
+/*
+ * The threads that take the kernel's requests and answer them. libfuse's own loop ends by
+ * cancelling its threads, and a request that one of them has just taken is lost with it: its page
+ * stays locked, and whoever waits for it waits for ever. Here a thread ends between two requests.
+ */
+struct fs_workers {
+    struct fuse_session *fuse; /* borrowed */
+    unsigned most;             /* threads at once */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct fs_worker *workers; /* those that were started; lock: lock */
+    unsigned count;            /* how many they are; lock: lock */
+    unsigned idle;             /* how many of them wait for a request; lock: lock */
+    unsigned paused;           /* how many wait for others than the kernel; lock: lock */
+    unsigned running;          /* how many have not come to their end; lock: lock */
+    bool stop;                 /* no more requests are to be taken; lock: lock */
+    int failed;                /* a negative errno that a worker met; lock: lock */
+};
+
+/*
+ * Sets up a loop of at most so many threads for a session that is mounted; fs_workers_free gives
+ * back what it takes.
+ */
+void fs_workers_init(struct fs_workers *loop, struct fuse_session *fuse, unsigned most);
+void fs_workers_free(struct fs_workers *loop);
+
+/*
+ * Serves until fs_workers_end or an unmount, with as many threads as are needed at once, up to the
+ * most. Each request that was taken is answered when this returns: 0, or a
+ * negative errno. Once only.
+ */
+int fs_workers_run(struct fs_workers *loop);
+
+/*
+ * Around what a worker waits for in a request that others, who may need this mount, must give it:
+ * it does not count among the threads at most then. Thread-safe.
+ */
+void fs_workers_pause(struct fs_workers *loop);
+void fs_workers_resume(struct fs_workers *loop);
+
+/* Has fs_workers_run return. Does not wait for it; thread-safe, while the loop is set up. */
+void fs_workers_end(struct fs_workers *loop);
+
+#endif

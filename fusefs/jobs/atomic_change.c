@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "atomic_change.h"
+
+#include <errno.h>
+
+#include "fusefs/kernel/sync.h"
+
+/* For all nodes to agree, in ms. */
+#define CHANGE_TIMEOUT 30000
+
+static void set_mode(struct fs_session *session, bool on)
+{
+    atomic_store(&session->atomic.on, on);
+    if (session->back != NULL)
+        mpiio_store_use_cache(session->store, on ? NULL : session->back);
+    fs_flusher_changed(&session->flusher);
+}
+
+int fs_atomic_start(struct fs_session *session)
+{
+    int failed = fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
+                                     session->read_only == 0);
+
+    if (failed == 0)
+        set_mode(session, true);
+    return failed;
+}
+
+static int prepare(struct fs_session *session, uint64_t change, bool value)
+{
+    bool dirty = session->back != NULL && !mpiio_back_is_empty(session->back);
+    int failed = value ? fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
+                                             session->read_only == 0)
+                       : 0;
+
+    if (failed == 0 && dirty)
+        failed = -EBUSY;
+    return failed != 0 ? failed : fs_atomic_close_door(&session->atomic, change);
+}
+
+static void vote(struct fs_session *session, struct fs_job *job)
+{
+    mpiio_peers_vote(session->cluster.peers, job->number,
+                     prepare(session, job->number, job->value));
+}
+
+static void vote_later(struct fs_session *session, struct fs_job *job)
+{
+    fs_atomic_await_releases(&session->atomic);
+    vote(session, job);
+}
+
+/* The node that asked for it has waited for its own slices before. */
+void fs_atomic_on_prepare(void *data, uint64_t change, bool value)
+{
+    struct fs_session *session = data;
+    int failed = fs_jobs_run(&session->jobs, &(struct fs_job){.run = vote_later,
+                                                              .meanwhile = vote,
+                                                              .during = FS_CALL_CHANGE,
+                                                              .number = change,
+                                                              .value = value});
+
+    if (failed != 0)
+        mpiio_peers_vote(session->cluster.peers, change, failed);
+}
+
+void fs_atomic_on_settled(void *data, uint64_t change, bool value, bool committed)
+{
+    struct fs_session *session = data;
+
+    if (committed) {
+        set_mode(session, value);
+        fs_log_error(&session->log, "atomic mode is %s", value ? "on" : "off");
+    }
+    fs_atomic_open_door(&session->atomic, change);
+}
+
+static int change_here(struct fs_session *session, bool value)
+{
+    int failed = prepare(session, UINT64_MAX, value);
+
+    if (failed == 0) {
+        set_mode(session, value);
+        fs_atomic_open_door(&session->atomic, UINT64_MAX);
+    }
+    return failed;
+}
+
+/* Other nodes may hold something, too: they store it in an epoch of their own. */
+static int change_everywhere(struct fs_session *session, bool value)
+{
+    int failed = fs_flusher_wait(&session->flusher, true);
+
+    if (failed != 0)
+        return failed;
+    fs_jobs_call(&session->jobs, FS_CALL_CHANGE);
+    failed = mpiio_peers_set_atomicity(session->cluster.peers, value, CHANGE_TIMEOUT);
+    fs_jobs_call(&session->jobs, FS_CALL_NONE);
+    return failed == -ENOTCONN ? -EBUSY : failed;
+}
+
+void fs_atomic_set(struct fs_session *session, struct fs_job *job)
+{
+    int failed = 0;
+
+    if (job->value != fs_atomic_is_on(&session->atomic)) {
+        fs_atomic_await_releases(&session->atomic);
+        failed = fs_sync_all(session);
+        if (failed == 0)
+            failed = fs_cluster_is_on(&session->cluster) ? change_everywhere(session, job->value)
+                                                         : change_here(session, job->value);
+    }
+    fuse_reply_err(job->request, -failed);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "unmount.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fusefs/jobs/device.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/kernel/forced.h"
+
+extern char **environ;
+
+/* For all nodes to store what they hold and to unmount, in ms: as long as it takes. */
+#define UNMOUNT_TIMEOUT (24 * 3600 * 1000)
+/* By force: so much longer than another node may take to store, in ms. */
+#define FORCED_MARGIN 5000
+/* How often a mount that is in use is tried, 20 ms apart. */
+#define BUSY_TRIES 100
+
+/*
+ * As root the system call, else the program that may. 0, or -EBUSY and the like; -EINVAL where the
+ * mount is there no more: what it was mounted on stays.
+ */
+static int unmount(const struct fs_session *session, bool force)
+{
+    const char *arguments[] = {"fusermount3", force ? "-uqz" : "-uq", "--", session->mountpoint,
+                               NULL};
+    pid_t child;
+    int status;
+
+    if (fs_mounted_device(session) != session->device)
+        return force ? 0 : -EINVAL;
+    if (geteuid() == 0)
+        return umount2(session->mountpoint, UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0
+                   ? 0
+                   : -errno;
+    status = posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ);
+    if (status != 0)
+        return -status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return status == 0 ? 0 : -EBUSY;
+}
+
+/* What keeps this node from being unmounted, for people. */
+static void describe(struct fs_session *session, int failed, char *text, size_t size)
+{
+    if (failed == -EBUSY || failed == -EINVAL) {
+        /* It is no mount point any more: umount -l has taken it away. */
+        snprintf(text, size, "%s: %s%s", session->mountpoint, strerror(EBUSY),
+                 failed == -EINVAL ? " (though unmounted lazily)" : "");
+        return;
+    }
+    snprintf(text, size, "%s: not all is stored: %s (%lld bytes)", session->mountpoint,
+             strerror(-failed), (long long)fs_unsaved(session));
+}
+
+/* What a node that all are to be unmounted from says of itself, with -EINPROGRESS. */
+static const char comes_last[] = "is unmounted last";
+
+/* Whether this thread is to have all unmounted next, from here too. Lock held. */
+static bool is_asked(const struct fs_jobs *control)
+{
+    const struct fs_job *job = control->first;
+
+    while (job != NULL && job->run != fs_unmount_all)
+        job = job->next;
+    return job != NULL;
+}
+
+/* -EBUSY: to be tried again; 0: it has been unmounted; -EINPROGRESS: this node comes last. */
+static int why_busy(struct fs_jobs *control)
+{
+    int why = -EBUSY;
+
+    pthread_mutex_lock(&control->lock);
+    if (control->stop)
+        why = 0;
+    else if (is_asked(control))
+        why = -EINPROGRESS;
+    pthread_mutex_unlock(&control->lock);
+    return why;
+}
+
+/*
+ * Tries for a while where the mount is in use: it may be by an mpiio-umount that has just begun
+ * here, or by its request that has just been answered.
+ */
+static int unmount_idle(struct fs_session *session, bool force)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000000};
+    int failed = unmount(session, force);
+
+    for (int i = 0; i < BUSY_TRIES && (failed == -EBUSY || failed == -EINVAL); i++) {
+        int why = why_busy(&session->jobs);
+
+        if (why != -EBUSY)
+            return why;
+        nanosleep(&pause, NULL);
+        failed = unmount(session, force);
+    }
+    return failed;
+}
+
+static void set_unmounts(struct fs_jobs *control, bool unmounts)
+{
+    pthread_mutex_lock(&control->lock);
+    control->unmounts = unmounts;
+    pthread_mutex_unlock(&control->lock);
+}
+
+static void unmount_node(struct fs_session *session, struct fs_job *job)
+{
+    char text[512];
+    int failed = job->value ? fs_forced_sync(session) : fs_sync_all(session);
+
+    set_unmounts(&session->jobs, true);
+    if (failed == 0 || job->value)
+        failed = unmount_idle(session, job->value);
+    if (failed == 0) {
+        /* Who still has files open is not waited for. */
+        if (job->value)
+            kill(getpid(), SIGTERM);
+        return;
+    }
+    set_unmounts(&session->jobs, false);
+    describe(session, failed, text, sizeof(text));
+    mpiio_peers_unmounted(session->cluster.peers, failed,
+                          failed == -EINPROGRESS ? comes_last : text);
+}
+
+/*
+ * The node that all are to be unmounted from comes last: whoever asked there does the rest, when he
+ * has the answer. What it holds is stored by then. Until it is unmounted it is one of the nodes,
+ * as it must be if another one stays.
+ */
+static void say_last(struct fs_session *session, struct fs_job *job)
+{
+    (void)job;
+    mpiio_peers_unmounted(session->cluster.peers, -EINPROGRESS, comes_last);
+}
+
+void fs_unmount_on_unmount(void *data, bool force)
+{
+    struct fs_session *session = data;
+    int failed = fs_jobs_run(&session->jobs, &(struct fs_job){.run = unmount_node,
+                                                              .meanwhile = say_last,
+                                                              .during = FS_CALL_UNMOUNT,
+                                                              .apart = force,
+                                                              .value = force});
+
+    if (failed != 0)
+        mpiio_peers_unmounted(session->cluster.peers, failed, strerror(-failed));
+}
+
+char *fs_unmount_unsaved(struct fs_jobs *control)
+{
+    char *text;
+
+    pthread_mutex_lock(&control->lock);
+    text = control->unsaved != NULL ? strdup(control->unsaved) : NULL;
+    pthread_mutex_unlock(&control->lock);
+    return text;
+}
+
+/* Takes out the lines of nodes that come last. True where there were no others. */
+static bool only_last(char *unsaved)
+{
+    char *to = unsaved;
+
+    for (char *line = unsaved, *next; *line != '\0'; line = next) {
+        size_t length = strcspn(line, "\n");
+        bool last = length > strlen(comes_last) && strncmp(line + length - strlen(comes_last),
+                                                           comes_last, strlen(comes_last)) == 0;
+
+        next = line + length + (line[length] != '\0');
+        if (!last) {
+            memmove(to, line, (size_t)(next - line));
+            to += next - line;
+        }
+    }
+    *to = '\0';
+    return *unsaved == '\0';
+}
+
+void fs_unmount_all(struct fs_session *session, struct fs_job *job)
+{
+    struct fs_jobs *control = &session->jobs;
+    char *unsaved = NULL;
+    char text[512];
+    int timeout = job->value ? fs_forced_limit(session) + FORCED_MARGIN : UNMOUNT_TIMEOUT;
+    int failed = job->value ? fs_forced_sync(session) : fs_sync_all(session);
+
+    if (failed != 0) {
+        describe(session, failed, text, sizeof(text));
+        unsaved = strdup(text);
+    }
+    if (failed == 0 || job->value) {
+        free(unsaved);
+        fs_jobs_call(control, FS_CALL_UNMOUNT);
+        failed = mpiio_peers_unmount_all(session->cluster.peers, job->value, timeout, &unsaved);
+        fs_jobs_call(control, FS_CALL_NONE);
+        if (unsaved != NULL && only_last(unsaved))
+            failed = 0;
+        else if (failed == -EINPROGRESS)
+            failed = -EBUSY;
+    }
+    pthread_mutex_lock(&control->lock);
+    free(control->unsaved);
+    control->unsaved = unsaved;
+    pthread_mutex_unlock(&control->lock);
+    fuse_reply_err(job->request, -failed);
+}

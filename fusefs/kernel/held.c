@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "held.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/slice_of.h"
+#include "fusefs/session.h"
+
+/*
+ * What the kernel held back, and values of which parts are missing: stored when they come, kept
+ * where they cannot be.
+ */
+
+/* So many failures are logged: a full disk must not fill another with messages. */
+#define LOGGED_LOSSES 100
+
+static void lose(struct fs_session *session, const struct fs_slice *slice, const char *bytes,
+                 size_t length, int64_t offset, int error)
+{
+    struct fs_node node = fs_tree_node(&session->tree, slice->inode);
+
+    fs_losses_add(&session->losses, slice->data, bytes, length, offset, error);
+    if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
+        fs_log_error(&session->log, "rank %lld: %zu bytes at %" PRId64 " cannot be stored: %s",
+                     (long long)node.rank, length, offset, strerror(-error));
+}
+
+/*
+ * Stores bytes that the kernel held back: how many, from the first on; why not all is put into
+ * error. Behind the end of the slice there is nothing to store, and all counts as stored, unless
+ * the kernel is the one who knows the end.
+ */
+static size_t store_held(struct fs_session *session, struct fs_slice *slice, const char *bytes,
+                         size_t length, int64_t offset, int *error)
+{
+    size_t wanted = length, done = 0;
+
+    if (!session->writeback) {
+        int64_t end = mpiio_slice_size(slice->slice);
+
+        if (end < 0) {
+            *error = (int)end;
+            return 0;
+        }
+        if (end - offset < (int64_t)wanted)
+            wanted = end > offset ? (size_t)(end - offset) : 0;
+    }
+    while (done < wanted) {
+        ssize_t put =
+            mpiio_slice_write(slice->slice, bytes + done, wanted - done, offset + (int64_t)done);
+
+        if (put <= 0) {
+            *error = put < 0 ? (int)put : -EIO;
+            return done;
+        }
+        done += (size_t)put;
+    }
+    return length;
+}
+
+/*
+ * A page that was stored to through a mapping, or, where the kernel holds writes back, written to.
+ * The kernel takes a short count for all.
+ */
+ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const char *buffer,
+                      size_t size, int64_t offset)
+{
+    int error = 0;
+    size_t done = store_held(session, slice, buffer, size, offset, &error);
+
+    if (done > 0) {
+        fs_flusher_wrote(&session->flusher);
+        fs_losses_remove(&session->losses, slice->data, offset, offset + (int64_t)done);
+    }
+    if (done == size)
+        return (ssize_t)size;
+    lose(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
+    return error;
+}
+
+static size_t store_again(void *data, uint64_t inode, const char *bytes, size_t length,
+                          int64_t offset, int *error)
+{
+    struct fs_session *session = data;
+    struct fs_slice *slice;
+    size_t done;
+    int failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &slice);
+
+    if (failed != 0) {
+        *error = failed;
+        return 0;
+    }
+    done = store_held(session, slice, bytes, length, offset, error);
+    if (done > 0)
+        fs_flusher_wrote(&session->flusher);
+    fs_slices_put(&session->slices, slice);
+    return done;
+}
+
+void fs_store_lost(struct fs_session *session)
+{
+    fs_losses_retry(&session->losses, store_again, session);
+}
+
+int fs_settle(struct fs_session *session, const struct fs_slice *slice)
+{
+    bool torn = mpiio_slice_is_torn(slice->slice);
+    bool begun = fs_losses_begin_write(&session->losses);
+    int64_t offset, length;
+    int failed = mpiio_slice_settle(slice->slice, false, &offset, &length);
+
+    fs_losses_end_write(&session->losses, begun);
+    if (torn)
+        fs_flusher_wrote(&session->flusher);
+    return failed;
+}
+
+/* The kernel's pages have what was given up, or was stored as another value: they go now, or else
+ * when the slice is opened. */
+static void drop_pages(struct fs_session *session, struct fs_slice *slice)
+{
+    const struct fs_version unknown = {.settled = false};
+
+    fs_slices_set_filled(&session->slices, slice, &unknown);
+    if (fs_notifier_drop(&session->notifier, slice, slice->inode_open, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+}
+
+void fs_give_up(struct fs_session *session, struct fs_slice *slice)
+{
+    struct fs_node node = fs_tree_node(&session->tree, slice->inode);
+    bool torn = mpiio_slice_is_torn(slice->slice);
+    bool begun = fs_losses_begin_write(&session->losses);
+    int64_t offset, length;
+    int failed;
+
+    while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
+        if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
+            fs_log_error(&session->log,
+                         "rank %lld: the element at %" PRId64 " was written in part and is given "
+                         "up: %s",
+                         (long long)node.rank, offset, strerror(-failed));
+    fs_losses_end_write(&session->losses, begun);
+    if (torn) {
+        fs_flusher_wrote(&session->flusher);
+        drop_pages(session, slice);
+    }
+}

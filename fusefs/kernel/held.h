@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_HELD_H
+#define FS_HELD_H
+
+#include "fusefs/session.h"
+
+/*
+ * Stores a page that was stored to through a mapping, or, where the kernel holds writes back,
+ * written to. Returns size, also where it lies behind the end and there is nothing to store: the
+ * kernel takes a short count for all. A negative errno: what is not stored is noted as lost
+ * (losses.h), as the kernel has forgotten it. Thread-safe.
+ */
+ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const char *buffer,
+                      size_t size, int64_t offset);
+
+/* Stores what was lost, as far as it is kept and can be stored now. Thread-safe. */
+void fs_store_lost(struct fs_session *session);
+
+/*
+ * Elements that were written in parts and are not complete (mpiio_slice_settle): fs_settle stores
+ * those that have a value in the file, before the next flush, and returns 0 or the negative errno
+ * of one that has none; fs_give_up is for when no one has the slice open for writing any more, and
+ * logs what is lost; called where a handle is freed, it does not wait for the kernel. Thread-safe.
+ */
+int fs_settle(struct fs_session *session, const struct fs_slice *slice);
+void fs_give_up(struct fs_session *session, struct fs_slice *slice);
+
+#endif

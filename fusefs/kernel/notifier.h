@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_NOTIFIER_H
+#define FS_NOTIFIER_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "fusefs/names/slices.h"
+
+struct fs_session;
+
+/* What the notifier does for others when the kernel has done its part. */
+struct fs_notifier_calls {
+    /* The answer to an open, which was waited for. */
+    void (*opened)(struct fs_session *session, fuse_req_t request,
+                   const struct fuse_file_info *info);
+    /* Stores all: 0 or a negative errno. */
+    int (*sync_all)(struct fs_session *session);
+};
+
+/*
+ * The thread that tells the kernel to drop the pages of a slice. The kernel waits there for reads
+ * in flight, which other threads must be free to answer: so no request handler may do it, and
+ * none waits for it either. An fsync is handed over and answered from this thread.
+ */
+struct fs_notifier {
+    struct fs_session *session; /* borrowed */
+    struct fs_notifier_calls calls;
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    struct fs_notice *first, *last; /* what is to be done, in order; lock: lock */
+    size_t pending;                 /* what is not done yet; lock: lock */
+    bool closed;                    /* takes nothing more; lock: lock */
+    bool stop;                      /* lock: lock */
+};
+
+/* Starts the thread (after any fork). Returns 0 or a negative errno. */
+int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session,
+                      struct fs_notifier_calls calls);
+
+/* Ends the thread once all is done, after the loop and whoever may call fs_notifier_finish. */
+void fs_notifier_stop(struct fs_notifier *notifier);
+
+/*
+ * Takes nothing more over, and waits until what was is done: others must go on answering requests,
+ * or the mount be gone. Thread-safe.
+ */
+void fs_notifier_finish(struct fs_notifier *notifier);
+
+/*
+ * Has the pages of slice, which the kernel knows by the number inode, dropped; references the slice
+ * until then. With a request, it is answered thereafter, with success, and version (sampled before
+ * this call) becomes that of the slice's pages. Without one (NULL), version is not used. Returns 0,
+ * or a negative errno: then nothing was taken over (-ENOTCONN: closed). Thread-safe; does not wait.
+ */
+int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                     fuse_req_t request, const struct fs_version *version);
+
+/*
+ * The same for request, an open, which is answered with info after the kernel has sent what it
+ * holds back of the slice.
+ */
+int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                     fuse_req_t request, const struct fuse_file_info *info);
+
+/*
+ * Has the pages of length bytes from offset on dropped and then request, a write of the slice, told
+ * that it wrote as many. Else as fs_notifier_drop.
+ */
+int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                      fuse_req_t request, off_t offset, size_t length);
+
+/* Has request answered with the result of sync_all. Else as fs_notifier_drop. */
+int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request);
+
+#endif

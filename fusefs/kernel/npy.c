@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "npy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusefs/session.h"
+
+size_t fs_npy_part(const struct fs_slice *slice, int64_t offset, size_t size)
+{
+    int64_t left = slice->header - offset;
+
+    if (left <= 0)
+        return 0;
+    return (uint64_t)left < size ? (size_t)left : size;
+}
+
+/* The header of the slice while it has size bytes: new, the caller's to free(); else NULL. */
+static char *make_header(const struct fs_slice *slice, int64_t size)
+{
+    char *header = malloc((size_t)slice->header);
+
+    if (header != NULL)
+        vs_npy_header(slice->npy, size, header);
+    return header;
+}
+
+int fs_npy_read(struct fs_slice *slice, char *buffer, size_t size, int64_t offset)
+{
+    int64_t now = mpiio_slice_size(slice->slice);
+    char *header;
+
+    if (now < 0)
+        return (int)now;
+    header = make_header(slice, now);
+    if (header == NULL)
+        return -ENOMEM;
+    memcpy(buffer, header + offset, size);
+    free(header);
+    return 0;
+}
+
+/* Whether the header says that now: 1 or 0, or a negative errno. */
+static int says(const struct fs_slice *slice, int64_t now, const char *buffer, size_t size,
+                int64_t offset)
+{
+    char *header;
+    bool same;
+
+    if (now < 0)
+        return (int)now;
+    header = make_header(slice, now);
+    if (header == NULL)
+        return -ENOMEM;
+    same = memcmp(header + offset, buffer, size) == 0;
+    free(header);
+    return same;
+}
+
+/* The kernel has a page that says something else. */
+static void drop(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
+{
+    if (fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+}
+
+int fs_npy_write(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                 const char *buffer, size_t size, int64_t offset)
+{
+    int64_t now = mpiio_slice_size(slice->slice), told = -EPERM;
+    int same = says(slice, now, buffer, size, offset);
+
+    if (same != 0)
+        return same < 0 ? same : 0;
+    if (offset == 0 && (int64_t)size == slice->header)
+        told = vs_npy_size(slice->npy, buffer);
+    if (told < now)
+        return told == -ENOMEM ? -ENOMEM : -EPERM;
+    drop(session, slice, inode);
+    return 0;
+}
+
+void fs_npy_mapped(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                   const char *buffer, size_t size, int64_t offset)
+{
+    if (says(slice, mpiio_slice_size(slice->slice), buffer, size, offset) == 0)
+        drop(session, slice, inode);
+}

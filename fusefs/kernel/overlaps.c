@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "overlaps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "viewspec/cover.h"
+#include "fusefs/names/handle.h"
+
+/* Slices are compared with each other up to so many, and so many pieces: a fraction of a second. */
+#define APART_RANKS 16384
+#define COVER_STEPS 1000000
+#define APART_WORK  4000000 /* vs_view_facts: of all their views */
+
+/* What is known of a view. */
+enum { UNKNOWN, APART, OVERLAPPING };
+
+static int compute_apart(struct fs_session *session, size_t view, bool *apart)
+{
+    int64_t ranks = session->tree.ranks;
+    struct vs_cover *cover = vs_cover_new();
+    struct vs_cover_result result;
+    struct vs_error error = {0};
+    int64_t work = 0;
+    int failed = cover != NULL ? 0 : -ENOMEM;
+
+    for (int64_t rank = 0; rank < ranks && failed == 0; rank++) {
+        struct vs_view *compiled;
+
+        failed = vs_spec_view(session->spec, view, rank, &compiled, &error);
+        if (failed == 0) {
+            failed = vs_cover_add(cover, vs_view_map(compiled), 1);
+            work += vs_view_facts(compiled)->work;
+            vs_view_unref(compiled);
+            if (failed == 0 && work > APART_WORK)
+                failed = -E2BIG;
+        }
+    }
+    if (failed == 0)
+        failed = vs_cover_compute(cover, COVER_STEPS, &result);
+    *apart = failed == 0 && result.many == 0;
+    vs_cover_free(cover);
+    return failed == -ENOMEM ? failed : 0;
+}
+
+int fs_others_apart(struct fs_session *session, size_t view, bool *apart)
+{
+    int known = atomic_load(&session->apart[view]);
+    int failed = 0;
+
+    *apart = known == APART;
+    if (known != UNKNOWN)
+        return 0;
+    if (session->tree.ranks <= APART_RANKS)
+        failed = compute_apart(session, view, apart);
+    if (failed == 0)
+        atomic_store(&session->apart[view], *apart ? APART : OVERLAPPING);
+    return failed;
+}
+
+/* Whether other shows some of the bytes. What cannot be told counts as shown. */
+static bool shows(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+                  int64_t length, const struct fs_slice *other)
+{
+    size_t view = fs_tree_node(&session->tree, slice->data).view;
+    bool apart = false;
+
+    if (slice->data == other->data)
+        return true;
+    if (fs_tree_node(&session->tree, other->data).view == view &&
+        fs_others_apart(session, view, &apart) == 0 && apart)
+        return false;
+    return mpiio_slice_shares(slice->slice, offset, length, other->slice);
+}
+
+size_t fs_others_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+                      int64_t length)
+{
+    struct fs_slice **list;
+    size_t count, dropped = 0;
+
+    if (session->writeback || fs_atomic_is_on(&session->atomic))
+        return 0;
+    count = fs_handle_readers(&session->slices, slice, &list);
+    for (size_t i = 0; i < count; i++) {
+        /* The number by which the kernel has it open is its own: only unique has others. */
+        if (shows(session, slice, offset, length, list[i]) &&
+            fs_notifier_drop(&session->notifier, list[i], list[i]->inode, NULL, NULL) == 0)
+            dropped++;
+        fs_slices_put(&session->slices, list[i]);
+    }
+    free(list);
+    for (size_t i = 0; i < dropped; i++)
+        fs_count(session, FS_DROPPED);
+    return dropped;
+}

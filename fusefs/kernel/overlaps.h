@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_OTHERS_H
+#define FS_OTHERS_H
+
+#include "fusefs/session.h"
+
+/*
+ * Slices that show the same bytes of the file: of other views, of other ranks where these overlap,
+ * and the same one behind a NumPy header. The kernel takes each for a file of its own.
+ */
+
+/*
+ * Bytes [offset, offset + length) of a slice's data are written: has the notifier drop the pages of
+ * the other slices that are open for reading and show some of them. Does not wait: what is handed
+ * to the notifier next comes after. Returns how many slices. Thread-safe.
+ */
+size_t fs_others_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+                      int64_t length);
+
+/*
+ * Whether no two slices of a view hold the same byte of the file, as far as that is found without
+ * much work: a fraction of a second the first time. 0 or -ENOMEM. Thread-safe.
+ */
+int fs_others_apart(struct fs_session *session, size_t view, bool *apart);
+
+#endif

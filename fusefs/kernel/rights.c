@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "rights.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "core/file/acl.h"
+#include "fusefs/session.h"
+
+/* More than any filesystem gives (XATTR_SIZE_MAX). */
+#define LIST_MAX 65536
+
+/* 0 where the kernel can evaluate what the file has, -EACCES where only its server can. */
+static int check_list(const struct fs_session *session)
+{
+    char list[4096];
+    ssize_t length =
+        mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_NFS4, list, sizeof(list));
+
+    if (length == -ENODATA)
+        return 0;
+    return length >= 0 && mpiio_acl_is_mode(list, (size_t)length) ? 0 : -EACCES;
+}
+
+/* The spec may be a pipe, which has no list. */
+static int read_spec_list(struct fs_session *session)
+{
+    struct fs_rights *rights = &session->rights;
+    ssize_t length;
+
+    if (session->options->shorthand != NULL)
+        return 0;
+    if (stat(session->options->spec, &rights->spec) != 0)
+        return -errno;
+    rights->spec_list = malloc(LIST_MAX);
+    if (rights->spec_list == NULL)
+        return -ENOMEM;
+    length = getxattr(session->options->spec, MPIIO_ACL_POSIX, rights->spec_list, LIST_MAX);
+    if (length < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+        return -errno;
+    rights->spec_length = length < 0 ? 0 : (size_t)length;
+    return length < 0 ? 0 : mpiio_acl_limit(rights->spec_list, rights->spec_length, R_OK);
+}
+
+int fs_rights_init(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    int failed;
+
+    session->rights.for_others = options->allow_other || options->default_permissions;
+    if (options->allow_other && check_list(session) != 0) {
+        fs_complain(options,
+                    "%s: allow_other: the file has an access control list that only its own "
+                    "filesystem can evaluate (%s)",
+                    session->file, MPIIO_ACL_NFS4);
+        return 1;
+    }
+    failed = read_spec_list(session);
+    if (failed != 0)
+        fs_complain(options, "%s: %s", options->spec, strerror(-failed));
+    return failed != 0;
+}
+
+void fs_rights_free(struct fs_rights *rights)
+{
+    free(rights->spec_list);
+}
+
+mode_t fs_rights_mode(const struct fs_rights *rights, mode_t mode)
+{
+    /* With a list that is not evaluated the bits of the group are not the group's. */
+    return rights->for_others && !rights->evaluated ? mode & ~(mode_t)(S_IRWXG | S_IRWXO) : mode;
+}
+
+void fs_rights_of_spec(const struct fs_session *session, const struct stat *file, struct stat *st)
+{
+    const struct stat *from = session->options->shorthand != NULL ? file : &session->rights.spec;
+
+    st->st_uid = from->st_uid;
+    st->st_gid = from->st_gid;
+    st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, from->st_mode) & 0444);
+}
+
+static ssize_t list_of_spec(const struct fs_rights *rights, void *list, size_t size)
+{
+    if (rights->spec_length == 0)
+        return -ENODATA;
+    if (size == 0)
+        return (ssize_t)rights->spec_length;
+    if (size < rights->spec_length)
+        return -ERANGE;
+    memcpy(list, rights->spec_list, rights->spec_length);
+    return (ssize_t)rights->spec_length;
+}
+
+static ssize_t list_of_file(const struct fs_session *session, unsigned mode, void *list,
+                            size_t size)
+{
+    int failed = check_list(session);
+    ssize_t length;
+
+    if (failed != 0)
+        return failed;
+    length = mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_POSIX, list, size);
+    if (length > 0 && size > 0)
+        failed = mpiio_acl_limit(list, (size_t)length, mode);
+    return failed != 0 ? failed : length;
+}
+
+ssize_t fs_rights_list(const struct fs_session *session, struct fs_node node, unsigned mode,
+                       void *list, size_t size)
+{
+    if (!session->rights.evaluated)
+        return -EOPNOTSUPP;
+    if (node.kind == FS_SPEC && session->options->shorthand == NULL)
+        return list_of_spec(&session->rights, list, size);
+    if (node.kind == FS_SPEC || node.kind == FS_SLICE)
+        return list_of_file(session, mode, list, size);
+    return -ENODATA;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#include "slice_of.h"
+
+#include <errno.h>
+
+#include "fusefs/session.h"
+
+/* So many failing views are logged: a listing of a million ranks must not fill the disk. */
+#define LOGGED_VIEWS 100
+
+int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice)
+{
+    struct vs_error error = {0};
+    char text[1536];
+    int failed = fs_slices_get(&session->slices, node, slice, &error);
+
+    if (error.code == 0 || failed == -ENOMEM)
+        return failed;
+    if (atomic_fetch_add(&session->view_errors, 1) < LOGGED_VIEWS)
+        fs_log_error(&session->log, "rank %lld: %s", (long long)node.rank,
+                     vs_error_text(&error, text, sizeof(text)));
+    return -EIO;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "sync.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusefs/storing/durable.h"
+#include "held.h"
+#include "fusefs/names/version.h"
+
+int fs_version_now(struct fs_session *session, struct fs_version *version)
+{
+    struct timespec before;
+    struct stat st;
+    uint64_t changes = atomic_load(&session->flusher.changes);
+    int failed;
+
+    clock_gettime(CLOCK_REALTIME, &before);
+    failed = mpiio_store_stat(session->store, &st);
+    if (failed == 0)
+        *version = fs_version_of(&st, before, changes);
+    return failed;
+}
+
+/* Everything that was written through this node is on the device. Waits for other nodes. */
+static int flush_all(struct fs_session *session)
+{
+    struct fs_flusher *flusher = &session->flusher;
+
+    if (!fs_flusher_is_on(flusher))
+        return fs_sync_file_noted(session, false);
+    return fs_flusher_is_clean(flusher, true) ? 0 : fs_flusher_wait(flusher, true);
+}
+
+int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter)
+{
+    struct fs_waiter *copy = malloc(sizeof(*copy));
+    int failed;
+
+    if (copy == NULL)
+        return -ENOMEM;
+    *copy = *waiter;
+    failed = fs_flusher_hand_over(&session->flusher, copy);
+    if (failed != 0)
+        free(copy);
+    return failed;
+}
+
+int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
+{
+    return session->back != NULL ? mpiio_back_error(session->back, handle->slice->data) : 0;
+}
+
+int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
+{
+    int torn, failed;
+
+    fs_store_lost(session);
+    torn = fs_settle(session, handle->slice);
+    failed = fs_sync_file_noted(session, data_only);
+    return fs_sync_told(session, handle, failed != 0 ? failed : torn);
+}
+
+int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int failed)
+{
+    int missed, lost;
+
+    missed = fs_sync_missed(session, handle);
+    lost = fs_losses_error(&session->losses, handle->slice->data);
+    if (failed == 0)
+        failed = missed;
+    if (failed == 0)
+        failed = lost;
+    if (failed == 0)
+        failed = fs_flush_error(session, handle);
+    if (failed == 0)
+        atomic_store(&handle->unsynced, false);
+    return failed;
+}
+
+/*
+ * Has the kernel send what it holds back of the slices, and settles them. Waits for it, and so for
+ * other threads.
+ */
+static int send_pages(struct fs_session *session)
+{
+    struct fs_slice **list;
+    int64_t count = fs_slices_written(&session->slices, &list);
+    int failed = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        int torn;
+
+        fuse_lowlevel_notify_inval_inode(session->fuse, list[i]->inode_open, 0, 0);
+        torn = fs_settle(session, list[i]);
+        failed = failed != 0 ? failed : torn;
+        fs_slices_put(&session->slices, list[i]);
+    }
+    free(list);
+    return count < 0 ? (int)count : failed;
+}
+
+int fs_sync_all(struct fs_session *session)
+{
+    int failed = send_pages(session);
+    int synced, error;
+
+    fs_store_lost(session);
+    synced = flush_all(session);
+    if (failed == 0)
+        failed = synced;
+    if (fs_losses_bytes(&session->losses, &error) != 0 && failed == 0)
+        failed = error;
+    return failed;
+}
+
+int64_t fs_unsaved(struct fs_session *session)
+{
+    struct mpiio_back_stats stats = {0};
+    int error;
+
+    if (session->back != NULL)
+        mpiio_back_get_stats(session->back, &stats);
+    return stats.dirty_bytes + (int64_t)fs_losses_bytes(&session->losses, &error);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_SYNC_H
+#define FS_SYNC_H
+
+#include "fusefs/session.h"
+#include "fusefs/names/handle.h"
+
+/* Having all that was written stored, in the file and on its device. */
+
+/* The shared file's version now. 0 or a negative errno. Thread-safe. */
+int fs_version_now(struct fs_session *session, struct fs_version *version);
+
+/*
+ * Has a flush begin, and the waiter, which is copied, told of its end. 0 or a negative errno, and
+ * then it is not. Thread-safe.
+ */
+int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter);
+
+/* The error, if any, of what write-back could not store of the handle's slice. */
+int fs_flush_error(struct fs_session *session, const struct fs_handle *handle);
+
+/* What an fsync of a handle tells, that of the file being over with failed. Thread-safe. */
+int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int failed);
+
+/*
+ * The fsync of one handle of a mount without a flusher: stores what is kept of its slice, and the
+ * file on its device. 0 or a negative errno. Thread-safe.
+ */
+int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only);
+
+/*
+ * Stores all: what the kernel holds back of slices, and the file on its device. 0 or a negative
+ * errno, also where something is lost (losses.h). Waits for requests
+ * that other threads must answer: not for a handler. Thread-safe.
+ */
+int fs_sync_all(struct fs_session *session);
+
+/*
+ * How many bytes the daemon holds that are not stored: of write-back, and what is kept or lost of
+ * what the kernel held back (losses.h). Thread-safe.
+ */
+int64_t fs_unsaved(struct fs_session *session);
+
+#endif

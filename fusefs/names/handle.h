@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_HANDLE_H
+#define FS_HANDLE_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "slices.h"
+#include "version.h"
+
+/* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
+struct fs_handle {
+    struct fs_slice *slice; /* a reference, or NULL */
+
+    /*
+     * The file's version before this open. If the open had the kernel drop the slice's pages, then
+     * those that it holds afterwards are of this version or later; that it has dropped them is
+     * sure when the first read comes through this handle, which ends pending.
+     */
+    struct fs_version version;
+    atomic_bool pending;
+
+    atomic_bool unsynced;     /* something was written through it since its last good fsync */
+    atomic_uint failed_syncs; /* of the mount's, those that were told here or were before that */
+
+    bool reads;             /* opened for reading */
+    bool writes;            /* opened for writing */
+    bool joins_writers;     /* and others had it so, whose writes the kernel may hold back */
+    bool direct;            /* past the page cache */
+    pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
+    bool flushed;           /* one who has it open has closed it. Lock: the slices' */
+    struct fs_handle *next; /* of the slice's open ones; lock: the slices' */
+
+    char *text;
+    size_t length;
+};
+
+static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *info)
+{
+    return (struct fs_handle *)(uintptr_t)info->fh;
+}
+
+/*
+ * A handle, with its slice set, is none of the slice's open ones any more, if it was. True where
+ * the slice was open for writing by it alone. Thread-safe.
+ */
+bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle);
+
+/* Frees a handle, which has left, with all that it holds. Thread-safe. */
+void fs_handle_free(struct fs_slices *slices, struct fs_handle *handle);
+
+/*
+ * Joins a handle, with its slice set, to the slice's open ones. inode is the number that the
+ * kernel opened: -ESTALE where the slice is open by another one, upon which the kernel looks the
+ * name up again. Thread-safe.
+ */
+int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_t inode,
+                   pid_t opener);
+
+/* Notes that one who has the handle open has closed it: perhaps the last one. Thread-safe. */
+void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle);
+
+/* True where the slice is open for reading, so that its pages may be filled. Thread-safe. */
+bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice);
+
+/*
+ * The slices but the given one that are open for reading: a new array, the caller's to free(), with
+ * a reference to each, and their number; NULL and 0 where there is none (or no memory).
+ * Thread-safe.
+ */
+size_t fs_handle_readers(struct fs_slices *slices, const struct fs_slice *but,
+                         struct fs_slice ***list);
+
+/*
+ * The kernel does not wait for a release, so that one may still be under way, in another thread,
+ * when a close(2) has returned and the next request comes. Waits a moment if a slice is open by
+ * handles only that may have been closed for good. Thread-safe.
+ */
+void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice);
+
+/*
+ * O_TRUNC reaches us as an open, and next, from the same thread, a truncation by name to 0. What
+ * truncate(2) sends is the same, but it looks up the name before that.
+ *
+ * fs_handle_looked_up notes that a thread looked up a slice; fs_handle_truncates tells whether the
+ * truncation is an open's. Both are thread-safe.
+ */
+void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
+bool fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
+
+#endif

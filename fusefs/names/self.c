@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "self.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where process managers put a process's rank in MPI_COMM_WORLD; the first that is set counts. */
+static const char *const rank_variables[] = {
+    "PMI_RANK=",
+    "PMIX_RANK=",
+    "OMPI_COMM_WORLD_RANK=",
+    "SLURM_PROCID=",
+};
+
+/* An environment may be as large as exec allows (a quarter of the stack limit); this is plenty. */
+#define ENVIRONMENT_MAX ((size_t)16 << 20)
+
+/* The environment that a process was started with: strings, each with its zero, and one more. */
+static int read_environment(pid_t process, char **environment, size_t *length)
+{
+    char path[64];
+    char *text = NULL;
+    size_t size = 0, used = 0;
+    ssize_t got = 1;
+    int failed = 0;
+    int file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/environ", (long)process);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return -errno;
+    while (failed == 0 && got > 0 && size < ENVIRONMENT_MAX) {
+        char *larger;
+
+        size += 65536;
+        larger = realloc(text, size);
+        if (larger == NULL) {
+            failed = -ENOMEM;
+            break;
+        }
+        text = larger;
+        while (used < size - 1 && (got = read(file, text + used, size - 1 - used)) > 0)
+            used += (size_t)got;
+        if (got < 0)
+            failed = -errno;
+    }
+    close(file);
+    if (failed != 0) {
+        free(text);
+        return failed;
+    }
+    text[used] = '\0';
+    *environment = text;
+    *length = used;
+    return 0;
+}
+
+static const char *variable(const char *environment, size_t length, const char *name)
+{
+    const char *entry = environment;
+
+    while (entry < environment + length) {
+        if (strncmp(entry, name, strlen(name)) == 0)
+            return entry + strlen(name);
+        entry += strlen(entry) + 1;
+    }
+    return NULL;
+}
+
+/* The rank that the environment names, or -ENOENT where there is none below ranks. */
+static int64_t rank_in(const char *environment, size_t length, int64_t ranks)
+{
+    const char *value = NULL;
+    char *end;
+    long long rank;
+
+    for (size_t i = 0; value == NULL && i < sizeof(rank_variables) / sizeof(char *); i++)
+        value = variable(environment, length, rank_variables[i]);
+    if (value == NULL || *value < '0' || *value > '9')
+        return -ENOENT;
+    rank = strtoll(value, &end, 10);
+    return *end == '\0' && rank < ranks ? rank : -ENOENT;
+}
+
+int64_t fs_self_rank(const struct fs_tree *tree, pid_t process)
+{
+    char *environment = NULL;
+    size_t length = 0;
+    int64_t rank;
+    int failed = read_environment(process, &environment, &length);
+
+    if (failed != 0) /* a process of another pid namespace has the number 0 here */
+        return failed == -ESRCH ? -ENOENT : failed;
+    rank = rank_in(environment, length, tree->end);
+    if (rank >= 0 && rank < tree->first)
+        rank = -ENOENT;
+    free(environment);
+    return rank;
+}

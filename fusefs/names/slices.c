@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "slices.h"
+
+#include "handle.h"
+#include "version.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define IDLE_MAX 1024
+#define IDLE_MIN 16
+/* What unreferenced slices may take together, taking a compiled view for as long as the text. */
+#define IDLE_BYTES ((size_t)8 << 20)
+
+int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct mpiio_store *store,
+                   struct vs_view **common, enum mpiio_narrow narrow, size_t text_length)
+{
+    size_t limit = IDLE_BYTES / (text_length + 1);
+
+    *slices = (struct fs_slices){.tree = tree, .store = store, .common = common, .narrow = narrow};
+    slices->idle_limit = limit > IDLE_MAX ? IDLE_MAX : limit < IDLE_MIN ? IDLE_MIN : limit;
+    return -pthread_mutex_init(&slices->lock, NULL);
+}
+
+static void free_slice(struct fs_slice *slice)
+{
+    mpiio_slice_free(slice->slice);
+    vs_npy_free(slice->npy);
+    free(slice);
+}
+
+void fs_slices_free(struct fs_slices *slices)
+{
+    for (size_t i = 0; i < FS_BUCKETS; i++) {
+        while (slices->buckets[i] != NULL) {
+            struct fs_slice *slice = slices->buckets[i];
+
+            slices->buckets[i] = slice->next;
+            free_slice(slice);
+        }
+    }
+    pthread_mutex_destroy(&slices->lock);
+}
+
+static struct fs_slice **bucket(struct fs_slices *slices, uint64_t inode)
+{
+    return &slices->buckets[(inode + (inode >> 32)) % FS_BUCKETS];
+}
+
+/* Lock held. */
+static void leave_idle(struct fs_slices *slices, struct fs_slice *slice)
+{
+    *(slice->older ? &slice->older->newer : &slices->oldest) = slice->newer;
+    *(slice->newer ? &slice->newer->older : &slices->newest) = slice->older;
+    slice->older = NULL;
+    slice->newer = NULL;
+    slices->idle--;
+}
+
+/* Lock held. */
+static void join_idle(struct fs_slices *slices, struct fs_slice *slice)
+{
+    slice->older = slices->newest;
+    *(slices->newest ? &slices->newest->newer : &slices->oldest) = slice;
+    slices->newest = slice;
+    slices->idle++;
+}
+
+/* The slice of inode with a new reference, or NULL. Lock held. */
+static struct fs_slice *find(struct fs_slices *slices, uint64_t inode)
+{
+    struct fs_slice *slice = *bucket(slices, inode);
+
+    while (slice != NULL && slice->inode != inode)
+        slice = slice->next;
+    if (slice != NULL && slice->references++ == 0)
+        leave_idle(slices, slice);
+    return slice;
+}
+
+/* Takes the slice that was unused longest out of the table. Lock held. */
+static struct fs_slice *evict(struct fs_slices *slices)
+{
+    struct fs_slice *slice = slices->oldest;
+    struct fs_slice **link = bucket(slices, slice->inode);
+
+    leave_idle(slices, slice);
+    while (*link != slice)
+        link = &(*link)->next;
+    *link = slice->next;
+    return slice;
+}
+
+static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice **made,
+                struct vs_error *error)
+{
+    struct vs_view *view = slices->common[node.view];
+    struct fs_slice *slice;
+    int failed;
+
+    slice = calloc(1, sizeof(*slice));
+    if (slice == NULL)
+        return -ENOMEM;
+    slice->inode = fs_tree_inode(node);
+    slice->references = 1;
+    if (view != NULL)
+        failed = (vs_view_ref(view), 0);
+    else
+        failed = vs_spec_view(slices->tree->spec, node.view, node.rank, &view, error);
+    if (failed == 0)
+        failed = mpiio_slice_new(slices->store, view, slices->narrow, &slice->slice);
+    if (failed == 0 && node.npy)
+        failed = vs_npy_new(view, &slice->npy);
+    if (failed != 0) {
+        free_slice(slice);
+        return failed;
+    }
+    if (node.npy)
+        slice->header = vs_npy_length(slice->npy);
+    node.npy = false;
+    slice->data = fs_tree_inode(node);
+    mpiio_slice_set_id(slice->slice, slice->data);
+    *made = slice;
+    return 0;
+}
+
+int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice **slice,
+                  struct vs_error *error)
+{
+    uint64_t inode = fs_tree_inode(node);
+    struct fs_slice *made;
+    int failed;
+
+    pthread_mutex_lock(&slices->lock);
+    *slice = find(slices, inode);
+    pthread_mutex_unlock(&slices->lock);
+    if (*slice != NULL)
+        return 0;
+    failed = make(slices, node, &made, error);
+    if (failed != 0)
+        return failed;
+
+    pthread_mutex_lock(&slices->lock);
+    *slice = find(slices, inode); /* another thread may have been faster */
+    if (*slice == NULL) {
+        struct fs_slice **head = bucket(slices, inode);
+
+        made->next = *head;
+        *head = made;
+        *slice = made;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&slices->lock);
+    if (made != NULL)
+        free_slice(made);
+    return 0;
+}
+
+struct fs_slice *fs_slices_ref(struct fs_slices *slices, struct fs_slice *slice)
+{
+    pthread_mutex_lock(&slices->lock);
+    slice->references++;
+    pthread_mutex_unlock(&slices->lock);
+    return slice;
+}
+
+void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice)
+{
+    struct fs_slice *victim = NULL;
+
+    pthread_mutex_lock(&slices->lock);
+    if (--slice->references == 0) {
+        join_idle(slices, slice);
+        if (slices->idle > slices->idle_limit)
+            victim = evict(slices);
+    }
+    pthread_mutex_unlock(&slices->lock);
+    if (victim != NULL)
+        free_slice(victim);
+}
+
+uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice,
+                          const struct fs_version *version)
+{
+    uint64_t number = slice->inode;
+
+    if (!slices->renumbers)
+        return number;
+    pthread_mutex_lock(&slices->lock);
+    if (slice->handles != NULL) {
+        number = slice->inode_open;
+    } else {
+        if (!fs_version_same(version, &slices->numbered_file)) {
+            slices->numbered_file = *version;
+            slices->numbered++;
+        }
+        number = fs_tree_renumber(slice->inode, slices->numbered);
+    }
+    pthread_mutex_unlock(&slices->lock);
+    return number;
+}
+
+bool fs_slice_has_writer(const struct fs_slice *slice)
+{
+    const struct fs_handle *handle = slice->handles;
+
+    while (handle != NULL && !handle->writes)
+        handle = handle->next;
+    return handle != NULL;
+}
+
+bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    bool written;
+
+    pthread_mutex_lock(&slices->lock);
+    written = fs_slice_has_writer(slice);
+    pthread_mutex_unlock(&slices->lock);
+    return written;
+}
+
+/* Takes references to those of all slices that are written to, up to room; counts all. Lock held.
+ */
+static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t room)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < FS_BUCKETS; i++) {
+        for (struct fs_slice *slice = slices->buckets[i]; slice != NULL; slice = slice->next) {
+            if (!fs_slice_has_writer(slice))
+                continue;
+            if (count < room) {
+                slice->references++; /* it has its handles' already: it is not idle */
+                list[count] = slice;
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list)
+{
+    size_t count;
+
+    pthread_mutex_lock(&slices->lock);
+    count = collect(slices, NULL, 0);
+    *list = calloc(count + 1, sizeof(struct fs_slice *));
+    if (*list != NULL)
+        collect(slices, *list, count);
+    pthread_mutex_unlock(&slices->lock);
+    return *list != NULL ? (int64_t)count : -ENOMEM;
+}
+
+struct fs_version fs_slices_filled(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    struct fs_version version;
+
+    pthread_mutex_lock(&slices->lock);
+    version = slice->filled;
+    pthread_mutex_unlock(&slices->lock);
+    return version;
+}
+
+void fs_slices_set_filled(struct fs_slices *slices, struct fs_slice *slice,
+                          const struct fs_version *version)
+{
+    pthread_mutex_lock(&slices->lock);
+    slice->filled = *version;
+    pthread_mutex_unlock(&slices->lock);
+}

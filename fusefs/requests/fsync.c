@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "fsync.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fusefs/kernel/held.h"
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/names/handle.h"
+#include "fusefs/names/version.h"
+
+/*
+ * After an fsync the reader sees what others have stored. Pages that may be older are dropped
+ * before the answer, which is then the notifier's. Returns 1 where it is.
+ */
+static int refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                   struct fs_handle *handle)
+{
+    struct fs_version filled, version;
+    int failed;
+
+    if (session->writeback)
+        return 0;
+    failed = fs_version_now(session, &version);
+    if (failed != 0)
+        return failed;
+    filled = fs_slices_filled(&session->slices, handle->slice);
+    if (fs_version_same(&filled, &version))
+        return 0;
+    failed = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
+    return failed != 0 ? failed : 1;
+}
+
+static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
+                        const struct fs_flushed *flushed)
+{
+    int result = fs_sync_told(session, waiter->handle,
+                              flushed->status != 0 ? flushed->status : waiter->torn);
+
+    if (result == 0)
+        result = refresh(session, waiter->request, waiter->inode, waiter->handle);
+    if (result <= 0)
+        fuse_reply_err(waiter->request, -result);
+    free(waiter);
+}
+
+/* MPI_File_sync: what was written is on the device. Returns 1 where others answer. */
+static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                    struct fs_handle *handle, bool data_only)
+{
+    struct fs_flusher *flusher = &session->flusher;
+    int failed, torn;
+
+    if (handle->slice == NULL)
+        return 0;
+    if (!fs_flusher_is_on(flusher)) {
+        failed = fs_sync_handle(session, handle, data_only);
+        return failed != 0 ? failed : refresh(session, request, inode, handle);
+    }
+    fs_store_lost(session);
+    torn = fs_settle(session, handle->slice);
+    if (fs_flusher_is_clean(flusher, true)) {
+        failed = fs_sync_told(session, handle, torn);
+    } else {
+        failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_synced,
+                                                             .sync = true,
+                                                             .request = request,
+                                                             .inode = inode,
+                                                             .handle = handle,
+                                                             .torn = torn});
+        return failed != 0 ? failed : 1;
+    }
+    return failed != 0 ? failed : refresh(session, request, inode, handle);
+}
+
+void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int result;
+
+    fs_count(session, FS_FSYNC);
+    result = do_fsync(session, request, inode, fs_handle_of(info), datasync != 0);
+    if (result <= 0)
+        fuse_reply_err(request, -result);
+}
+
+void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int failed = 0;
+
+    (void)datasync;
+    (void)info;
+    fs_count(session, FS_FSYNC);
+    if (inode == FUSE_ROOT_ID)
+        failed = fs_notifier_sync(&session->notifier, request);
+    if (inode != FUSE_ROOT_ID || failed != 0)
+        fuse_reply_err(request, -failed);
+}

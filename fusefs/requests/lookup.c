@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+#include "lookup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "fusefs/kernel/slice_of.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/names/handle.h"
+#include "fusefs/names/self.h"
+#include "stats.h"
+#include "readdir.h"
+
+/* Names never change: s. */
+#define NAMES_TIMEOUT 1e7
+/* Owners of folders and links follow the file's that late, in s. */
+#define OWNER_TIMEOUT 1.0
+/* As long the kernel goes by what it was told of a slice when a large folder was listed, in ms:
+   long enough for ls -l to come to the end of what it got at once. */
+#define LISTED_MS 100
+/* What programs that go by st_blksize read at once: a few runs ahead, and not a megabyte for each
+   number that is looked up. */
+#define BLOCK_SIZE 131072
+
+/*
+ * 512-byte units that the slice's data takes: its share of those that the file takes, so that
+ * tools which look there see that a sparse file is sparse.
+ */
+static blkcnt_t share_of_blocks(int64_t size, const struct stat *file)
+{
+    int64_t full = size / 512 + (size % 512 != 0);
+    int64_t file_full = file->st_size / 512;
+
+    if (S_ISREG(file->st_mode) && file->st_blocks < file_full)
+        full = (int64_t)((double)full * ((double)file->st_blocks / (double)file_full));
+    return full == 0 && size > 0 ? 1 : full;
+}
+
+static bool is_writable(const struct fs_session *session, const struct fs_slice *slice)
+{
+    return session->read_only == 0 && mpiio_slice_is_writable(slice->slice);
+}
+
+static int slice_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
+{
+    struct fs_slice *slice;
+    struct stat file;
+    int64_t size;
+    int failed = fs_slice_of(session, node, &slice);
+
+    if (failed != 0)
+        return failed;
+    failed = mpiio_store_stat(session->store, &file);
+    if (failed == 0) {
+        size = session->back != NULL
+                   ? mpiio_slice_size(slice->slice)
+                   : vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
+        if (size >= 0 && __builtin_add_overflow(size, slice->header, &size))
+            size = -EFBIG;
+        failed = size < 0 ? (int)size : 0;
+        fs_flusher_times(&session->flusher, &file);
+    }
+    if (failed == 0) {
+        st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, file.st_mode) &
+                                 (is_writable(session, slice) ? 0666 : 0444));
+        st->st_nlink = 1;
+        st->st_uid = file.st_uid;
+        st->st_gid = file.st_gid;
+        st->st_size = size;
+        st->st_blksize = BLOCK_SIZE;
+        st->st_blocks = share_of_blocks(size, &file);
+        st->st_atim = file.st_atim;
+        st->st_mtim = file.st_mtim;
+        st->st_ctim = file.st_ctim;
+        atomic_store(&slice->known_size, size);
+    }
+    fs_slices_put(&session->slices, slice);
+    return failed;
+}
+
+static int stats_length(struct fs_session *session, off_t *length)
+{
+    char *text = fs_stats_text(session);
+
+    if (text == NULL)
+        return -ENOMEM;
+    *length = (off_t)strlen(text);
+    free(text);
+    return 0;
+}
+
+/*
+ * The mount point belongs to who mounted, and is writable to him: nothing can be made there, but
+ * its attribute "atomicity" can be set.
+ */
+static void root_attributes(const struct fs_session *session, struct stat *st)
+{
+    st->st_mode = S_IFDIR | 0755;
+    st->st_uid = geteuid();
+    st->st_gid = getegid();
+    st->st_nlink = 3 + (session->tree.folders ? session->tree.views : 0);
+}
+
+/* Attributes of what is not a slice: the file's owner, the times of the mount. */
+static int fixed_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
+{
+    struct stat file;
+    int failed = mpiio_store_stat(session->store, &file);
+
+    if (failed != 0)
+        return failed;
+    st->st_uid = file.st_uid;
+    st->st_gid = file.st_gid;
+    st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = session->mounted;
+    st->st_nlink = 1;
+    switch (node.kind) {
+    case FS_SPEC:
+        fs_rights_of_spec(session, &file, st);
+        st->st_size = (off_t)session->resolved_length;
+        return 0;
+    case FS_STATS:
+        st->st_mode = S_IFREG | 0444;
+        return stats_length(session, &st->st_size);
+    case FS_FILE:
+        st->st_size = (off_t)strlen(session->file);
+        /* fall through */
+    case FS_SELF:
+        st->st_mode = S_IFLNK | 0777;
+        return 0;
+    case FS_ROOT:
+        root_attributes(session, st);
+        return 0;
+    default:
+        st->st_mode = S_IFDIR | 0555;
+        st->st_nlink = 2;
+        return 0;
+    }
+}
+
+static int attributes(struct fs_session *session, struct fs_node node, struct stat *st)
+{
+    *st = (struct stat){.st_ino = fs_tree_inode(node)};
+    if (node.kind == FS_NONE)
+        return -ENOENT;
+    return node.kind == FS_SLICE ? slice_attributes(session, node, st)
+                                 : fixed_attributes(session, node, st);
+}
+
+static double attributes_timeout(const struct fs_session *session, struct fs_node node)
+{
+    /* A kernel that holds writes back goes by its own size and times, and would ask for the rest
+       before each write; by name it asks all the same. */
+    if (node.kind == FS_SLICE && session->writeback)
+        return OWNER_TIMEOUT;
+    return node.kind == FS_SLICE || node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
+}
+
+/* What the kernel is told of a slice that it has looked up by name. */
+static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_node node,
+                         struct fuse_entry_param *entry)
+{
+    struct fs_version version = {0};
+    struct fs_slice *slice;
+    int failed = fs_slice_of(session, node, &slice);
+
+    if (failed != 0)
+        return failed;
+    fs_handle_looked_up(&session->slices, slice, thread);
+    if (session->writeback) {
+        fs_handle_await_release(&session->slices, slice);
+        failed = fs_version_now(session, &version);
+    }
+    entry->ino = fs_slices_number(&session->slices, slice, &version);
+    fs_slices_put(&session->slices, slice);
+    return failed;
+}
+
+void fs_listed_entry(struct fs_session *session, struct fs_node node,
+                     struct fuse_entry_param *entry)
+{
+    struct stat st;
+
+    if (attributes(session, node, &st) != 0)
+        return;
+    atomic_store(&session->listed, mpiio_clock() + LISTED_MS);
+    *entry = (struct fuse_entry_param){.ino = fs_tree_inode(node),
+                                       .attr = st,
+                                       .attr_timeout = LISTED_MS / 1000.0,
+                                       .entry_timeout = LISTED_MS / 1000.0};
+}
+
+void fs_listed_forget(struct fs_session *session, fuse_ino_t inode)
+{
+    int64_t listed = atomic_load_explicit(&session->listed, memory_order_relaxed);
+
+    /* Attributes alone: for that the kernel waits for nobody. */
+    if (listed != 0 && mpiio_clock() <= listed)
+        fuse_lowlevel_notify_inval_inode(session->fuse, inode, -1, 0);
+}
+
+static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent, const char *name,
+                     struct fuse_entry_param *entry)
+{
+    struct fs_node folder = fs_tree_node(&session->tree, parent);
+    struct fs_node node = fs_tree_find(&session->tree, folder, name);
+    int failed = 0;
+
+    /* The kernel's limit is another one. What makes a name looks it up before. */
+    if (strlen(name) >= FS_NAME_SIZE)
+        return -ENAMETOOLONG;
+    *entry = (struct fuse_entry_param){.entry_timeout = NAMES_TIMEOUT};
+    if (node.kind == FS_NONE) /* inode 0: the kernel keeps in mind that there is none */
+        return 0;
+    if (node.kind == FS_SELF && fs_self_rank(&session->tree, thread) < 0)
+        return -ENOENT;
+    entry->ino = fs_tree_inode(node);
+    entry->attr_timeout = attributes_timeout(session, node);
+    /* The kernel learns a new size from a lookup, but not from an open: with a lookup before each
+       open, calls that trust its size (sendfile) see what was appended before. And whether there
+       is a "self" depends on who asks. */
+    if (node.kind == FS_SLICE || node.kind == FS_SELF)
+        entry->entry_timeout = 0;
+    if (node.kind == FS_SLICE)
+        failed = look_up_slice(session, thread, node, entry);
+    return failed != 0 ? failed : attributes(session, node, &entry->attr);
+}
+
+void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fuse_entry_param entry;
+    int failed;
+
+    fs_count(session, FS_LOOKUP);
+    failed = do_lookup(session, fuse_req_ctx(request)->pid, parent, name, &entry);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
+    else
+        fuse_reply_entry(request, &entry);
+}
+
+void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct stat st;
+    int failed;
+
+    (void)info;
+    fs_count(session, FS_GETATTR);
+    failed = attributes(session, node, &st);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
+    else
+        fuse_reply_attr(request, &st, attributes_timeout(session, node));
+}
+
+/* Owners and modes are not ours to change. */
+static int refusal(const struct stat *st, const struct stat *wanted, int which)
+{
+    const mode_t bits = 07777;
+
+    if ((which & FUSE_SET_ATTR_MODE) && (wanted->st_mode & bits) != (st->st_mode & bits))
+        return -EPERM;
+    if ((which & FUSE_SET_ATTR_UID) && wanted->st_uid != st->st_uid)
+        return -EPERM;
+    if ((which & FUSE_SET_ATTR_GID) && wanted->st_gid != st->st_gid)
+        return -EPERM;
+    return 0;
+}
+
+/* Truncation. An open's, with O_TRUNC, does nothing. */
+static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
+                    const struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_slice *slice;
+    int failed;
+
+    if (node.kind != FS_SLICE)
+        return -EPERM;
+    if (session->read_only != 0)
+        return session->read_only;
+    failed = fs_slice_of(session, node, &slice);
+    if (failed != 0)
+        return failed;
+    if (!mpiio_slice_is_writable(slice->slice))
+        failed = -EROFS;
+    else if (info != NULL || size != 0 ||
+             !fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid))
+        failed =
+            size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
+    fs_slices_put(&session->slices, slice);
+    return failed;
+}
+
+static struct timespec time_to_set(int which, int set, int set_now, struct timespec time)
+{
+    if (which & set_now)
+        return (struct timespec){.tv_nsec = UTIME_NOW};
+    return which & set ? time : (struct timespec){.tv_nsec = UTIME_OMIT};
+}
+
+static void tell_times(struct fs_session *session, struct fs_waiter *waiter,
+                       const struct fs_flushed *flushed)
+{
+    struct fs_node node = fs_tree_node(&session->tree, waiter->inode);
+    struct stat st;
+    int failed = mpiio_store_set_times(session->store, waiter->times);
+
+    (void)flushed; /* what it says is told by a close */
+    if (failed == 0)
+        failed = attributes(session, node, &st);
+    if (failed != 0)
+        fuse_reply_err(waiter->request, -failed);
+    else
+        fuse_reply_attr(waiter->request, &st, attributes_timeout(session, node));
+    free(waiter);
+}
+
+/*
+ * What was written before must not move the times when it is stored: then they are set after that.
+ * Returns 1 where the request is answered later.
+ */
+static int set_times(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                     const struct stat *wanted, int which)
+{
+    struct fs_waiter waiter = {
+        .done = tell_times,
+        .request = request,
+        .inode = fs_tree_inode(node),
+        .times = {time_to_set(which, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, wanted->st_atim),
+                  time_to_set(which, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
+                              wanted->st_mtim)},
+    };
+
+    if (node.kind != FS_SLICE)
+        return -EPERM;
+    if (session->back != NULL && !fs_flusher_is_clean(&session->flusher, false) &&
+        fs_flush_first(session, &waiter) == 0)
+        return 1;
+    return mpiio_store_set_times(session->store, waiter.times);
+}
+
+/* Returns 1 where the request is answered later. */
+static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat *wanted, int which,
+                      const struct fuse_file_info *info, struct stat *st)
+{
+    const int times = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW |
+                      FUSE_SET_ATTR_MTIME_NOW;
+    struct fs_session *session = fs_session_of(request);
+    int failed = attributes(session, node, st);
+
+    if (failed == 0)
+        failed = refusal(st, wanted, which);
+    if (failed == 0 && (which & FUSE_SET_ATTR_SIZE))
+        failed = set_size(request, node, wanted->st_size, info);
+    else if (failed == 0 && (which & times))
+        failed = set_times(session, request, node, wanted, which);
+    return failed != 0 ? failed : attributes(session, node, st);
+}
+
+void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int which,
+                struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct stat st;
+    int failed;
+
+    fs_count(session, FS_OTHER);
+    failed = do_setattr(request, node, wanted, which, info, &st);
+    if (failed < 0)
+        fuse_reply_err(request, -failed);
+    else if (failed == 0)
+        fuse_reply_attr(request, &st, attributes_timeout(session, node));
+}
+
+/* Comes only without default_permissions: then the kernel lets nobody in but the mounting user. */
+void fs_access(fuse_req_t request, fuse_ino_t inode, int mask)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    int error = 0;
+
+    fs_count(session, FS_OTHER);
+    if ((mask & W_OK) && node.kind == FS_SLICE)
+        error = -session->read_only;
+    else if (mask & W_OK)
+        error = EACCES;
+    else if ((mask & X_OK) && !fs_tree_is_folder(node))
+        error = EACCES;
+    fuse_reply_err(request, error);
+}
+
+void fs_statfs(fuse_req_t request, fuse_ino_t inode)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct statvfs st;
+
+    (void)inode;
+    fs_count(session, FS_OTHER);
+    if (fstatvfs(mpiio_store_fd(session->store), &st) != 0) {
+        fuse_reply_err(request, errno);
+        return;
+    }
+    st.f_namemax = FS_NAME_SIZE - 1;
+    fuse_reply_statfs(request, &st);
+}

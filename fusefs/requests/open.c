@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusefs/kernel/held.h"
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/readahead.h"
+#include "fusefs/kernel/slice_of.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/names/handle.h"
+#include "fusefs/storing/durable.h"
+#include "stats.h"
+#include "readdir.h"
+#include "fusefs/names/version.h"
+
+/* Whether a slice may be opened with those flags. */
+static int check_access(struct fs_session *session, const struct fs_slice *slice, int flags)
+{
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return 0;
+    if (session->read_only != 0)
+        return session->read_only;
+    return mpiio_slice_is_writable(slice->slice) ? 0 : -EROFS;
+}
+
+/*
+ * What is only written goes past the page cache, which would cost a copy, and a request for each
+ * page where records begin and end inside one. Where an append ends up is known when it is done:
+ * pages would hold it where the kernel believes the end to be.
+ */
+static bool goes_direct(struct fs_session *session, const struct fs_handle *handle, int flags)
+{
+    if (fs_atomic_is_on(&session->atomic))
+        return true;
+    if (session->writeback || !handle->writes)
+        return false;
+    return (flags & O_APPEND) ||
+           (!handle->reads && !fs_handle_is_read(&session->slices, handle->slice));
+}
+
+static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                      struct fs_handle *handle, struct fuse_file_info *info)
+{
+    struct fs_version filled;
+    int failed;
+
+    fs_atomic_enter(&session->atomic);
+    failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
+    if (failed != 0)
+        fs_atomic_leave(&session->atomic); /* else that comes with the handle's end */
+    handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
+    handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
+    if (failed == 0)
+        failed = check_access(session, handle->slice, info->flags);
+    if (failed == 0)
+        failed = fs_version_now(session, &handle->version);
+    handle->joins_writers = failed == 0 && session->writeback && handle->writes &&
+                            fs_slices_is_written(&session->slices, handle->slice);
+    if (failed == 0)
+        failed = fs_handle_join(&session->slices, handle, inode, thread);
+    if (failed != 0)
+        return failed;
+    filled = fs_slices_filled(&session->slices, handle->slice);
+    /* A kernel that holds writes back is the only one to change the slice. */
+    info->keep_cache = session->writeback || fs_version_same(&filled, &handle->version);
+    atomic_init(&handle->pending, !info->keep_cache);
+    info->direct_io = goes_direct(session, handle, info->flags);
+    handle->direct = info->direct_io;
+    info->noflush = !handle->writes;
+    return 0;
+}
+
+static int open_text(struct fs_session *session, struct fs_node node, struct fs_handle *handle,
+                     struct fuse_file_info *info)
+{
+    handle->text = node.kind == FS_STATS ? fs_stats_text(session) : strdup(session->resolved);
+    if (handle->text == NULL)
+        return -ENOMEM;
+    handle->length = strlen(handle->text);
+    info->direct_io = 1; /* the size that the kernel knows is that of another moment */
+    info->noflush = 1;
+    return 0;
+}
+
+static void close_handle(struct fs_session *session, struct fs_handle *handle)
+{
+    if (handle->slice != NULL) {
+        if (fs_handle_leave(&session->slices, handle))
+            fs_give_up(session, handle->slice);
+        fs_atomic_leave(&session->atomic);
+    }
+    fs_handle_free(&session->slices, handle);
+}
+
+static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct fs_handle *handle;
+    int failed;
+
+    if (node.kind == FS_NONE)
+        return -ENOENT;
+    if (node.kind != FS_SLICE && (info->flags & O_ACCMODE) != O_RDONLY)
+        return -EACCES;
+    handle = calloc(1, sizeof(*handle));
+    if (handle == NULL)
+        return -ENOMEM;
+    failed = node.kind == FS_SLICE
+                 ? open_slice(session, inode, fuse_req_ctx(request)->pid, handle, info)
+                 : open_text(session, node, handle, info);
+    if (failed != 0)
+        close_handle(session, handle);
+    else
+        info->fh = (uintptr_t)handle;
+    return failed;
+}
+
+void fs_open_reply(struct fs_session *session, fuse_req_t request,
+                   const struct fuse_file_info *info)
+{
+    if (fuse_reply_open(request, info) == -ENOENT)
+        close_handle(session, fs_handle_of(info));
+}
+
+/*
+ * What the kernel has not sent yet is cut off with O_TRUNC: of what others have written it sends
+ * all before the open is answered.
+ */
+static bool is_handed_over(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                           const struct fuse_file_info *info)
+{
+    const struct fs_handle *handle = fs_handle_of(info);
+
+    return handle->joins_writers &&
+           fs_notifier_open(&session->notifier, handle->slice, inode, request, info) == 0;
+}
+
+void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int failed;
+
+    fs_count(session, FS_OPEN);
+    /* The mount serves by now, and a file takes over the readahead that is set when it opens. */
+    if (!atomic_exchange(&session->readahead, true))
+        fs_readahead_raise(session->mountpoint, session->options->max_read);
+    fs_listed_forget(session, inode);
+    failed = do_open(request, inode, info);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
+    else if (!is_handed_over(session, request, inode, info))
+        fs_open_reply(session, request, info);
+}
+
+/*
+ * close(2). The kernel has sent what it held back of the slice before, and tells of its errors
+ * itself; what is left to tell is that others could not have the file stored, and that something
+ * of the slice is not stored yet, or has no value that can be.
+ */
+static int do_flush(struct fs_session *session, struct fs_handle *handle, int torn)
+{
+    int failed = fs_sync_missed(session, handle);
+
+    if (handle->slice == NULL)
+        return failed;
+    if (failed == 0)
+        failed = torn;
+    if (failed == 0)
+        failed = fs_losses_error(&session->losses, handle->slice->data);
+    return failed != 0 ? failed : fs_flush_error(session, handle);
+}
+
+static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,
+                         const struct fs_flushed *flushed)
+{
+    (void)flushed; /* what it says of this slice is told by do_flush */
+    fuse_reply_err(waiter->request, -do_flush(session, waiter->handle, waiter->torn));
+    free(waiter);
+}
+
+/*
+ * Where what was written is still on this node, the close is answered when it is in the file. True
+ * where it will be.
+ */
+static bool is_flushed_first(struct fs_session *session, fuse_req_t request,
+                             struct fs_handle *handle, int torn)
+{
+    struct fs_flusher *flusher = &session->flusher;
+
+    if (handle->slice == NULL || !handle->writes || !fs_flusher_is_on(flusher) ||
+        fs_flusher_is_clean(flusher, false) || fs_atomic_is_on(&session->atomic))
+        return false;
+    return fs_flush_first(session, &(struct fs_waiter){.done = tell_flushed,
+                                                       .request = request,
+                                                       .handle = handle,
+                                                       .torn = torn}) == 0;
+}
+
+void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_handle *handle = fs_handle_of(info);
+    int torn = 0;
+
+    (void)inode;
+    fs_count(session, FS_OTHER);
+    if (session->writeback)
+        fs_handle_flushed(&session->slices, handle);
+    if (handle->slice != NULL)
+        fs_store_lost(session);
+    if (handle->slice != NULL && handle->writes)
+        torn = fs_settle(session, handle->slice);
+    if (!is_flushed_first(session, request, handle, torn))
+        fuse_reply_err(request, -do_flush(session, handle, torn));
+}
+
+void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+
+    (void)inode;
+    fs_count(session, FS_RELEASE);
+    close_handle(session, fs_handle_of(info));
+    fuse_reply_err(request, 0);
+}

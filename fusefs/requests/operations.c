@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "operations.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "fsync.h"
+#include "lookup.h"
+#include "open.h"
+#include "read.h"
+#include "readdir.h"
+#include "readlink.h"
+#include "write.h"
+#include "xattr.h"
+
+_Static_assert((int)FS_ROOT == FUSE_ROOT_ID, "the root's inode number is its kind");
+_Static_assert(sizeof(fuse_ino_t) == sizeof(uint64_t), "inode numbers hold a view and a rank");
+
+/* From here on the caller sees a mount: it is told, and gets its terminal back. */
+static void become_silent(struct fs_session *session)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(session->log.fd >= 0 ? session->log.fd : null, STDERR_FILENO);
+        close(null);
+    }
+}
+
+static void fs_init(void *userdata, struct fuse_conn_info *connection)
+{
+    struct fs_session *session = userdata;
+
+    /* With this the kernel would ask for attributes before every read. A page is right until the
+       file's version changes, which open and fsync look at. */
+    connection->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+    /* With this an open with O_TRUNC would have the kernel take the slice for empty, and forget
+       what is stored through mappings of it. */
+    connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
+    if (session->writeback && (connection->capable & FUSE_CAP_WRITEBACK_CACHE))
+        connection->want |= FUSE_CAP_WRITEBACK_CACHE;
+    else
+        session->writeback = false;
+    session->slices.renumbers = session->writeback;
+    if (session->rights.for_others && (connection->capable & FUSE_CAP_POSIX_ACL)) {
+        connection->want |= FUSE_CAP_POSIX_ACL;
+        session->rights.evaluated = true;
+    }
+    if (!fs_lists_attributes(session))
+        connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
+    connection->max_write = FS_WRITE_MAX;
+    connection->max_read = (unsigned)session->options->max_read;
+    connection->max_readahead = (unsigned)session->options->max_read;
+    if (session->ready >= 0 || fs_cluster_is_on(&session->cluster))
+        become_silent(session);
+    if (session->ready >= 0) {
+        if (write(session->ready, "r", 1) != 1)
+            fs_log_error(&session->log, "nobody waits for the mount");
+        close(session->ready);
+        session->ready = -1;
+    }
+}
+
+/* Names are fixed. */
+static void refuse(fuse_req_t request)
+{
+    fs_count(fs_session_of(request), FS_OTHER);
+    fuse_reply_err(request, EPERM);
+}
+
+static void fs_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
+                      struct fuse_file_info *info)
+{
+    (void)parent, (void)name, (void)mode, (void)info;
+    refuse(request);
+}
+
+static void fs_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
+                     dev_t device)
+{
+    (void)parent, (void)name, (void)mode, (void)device;
+    refuse(request);
+}
+
+static void fs_mkdir(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode)
+{
+    (void)parent, (void)name, (void)mode;
+    refuse(request);
+}
+
+static void fs_unlink(fuse_req_t request, fuse_ino_t parent, const char *name)
+{
+    (void)parent, (void)name;
+    refuse(request);
+}
+
+static void fs_symlink(fuse_req_t request, const char *target, fuse_ino_t parent, const char *name)
+{
+    (void)target, (void)parent, (void)name;
+    refuse(request);
+}
+
+static void fs_rename(fuse_req_t request, fuse_ino_t parent, const char *name,
+                      fuse_ino_t new_parent, const char *new_name, unsigned flags)
+{
+    (void)parent, (void)name, (void)new_parent, (void)new_name, (void)flags;
+    refuse(request);
+}
+
+static void fs_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char *name)
+{
+    (void)inode, (void)parent, (void)name;
+    refuse(request);
+}
+
+const struct fuse_lowlevel_ops fs_operations = {
+    .init = fs_init,
+    .lookup = fs_lookup,
+    .getattr = fs_getattr,
+    .setattr = fs_setattr,
+    .access = fs_access,
+    .statfs = fs_statfs,
+    .opendir = fs_opendir,
+    .readdir = fs_readdir,
+    .readdirplus = fs_readdirplus,
+    .open = fs_open,
+    .read = fs_read,
+    .flush = fs_flush,
+    .release = fs_release,
+    .lseek = fs_lseek,
+    .write = fs_write,
+    .fallocate = fs_fallocate,
+    .fsync = fs_fsync,
+    .fsyncdir = fs_fsyncdir,
+    .readlink = fs_readlink,
+    .getxattr = fs_getxattr,
+    .listxattr = fs_listxattr,
+    .setxattr = fs_setxattr,
+    .removexattr = fs_removexattr,
+    .create = fs_create,
+    .mknod = fs_mknod,
+    .mkdir = fs_mkdir,
+    .unlink = fs_unlink,
+    .rmdir = fs_unlink,
+    .symlink = fs_symlink,
+    .rename = fs_rename,
+    .link = fs_link,
+};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/npy.h"
+#include "fusefs/names/handle.h"
+
+/* This thread's buffer for reads; NULL without memory. */
+static void *read_buffer(struct fs_session *session)
+{
+    void *buffer = pthread_getspecific(session->buffer);
+
+    if (buffer == NULL && posix_memalign(&buffer, 4096, FS_READ_MAX) == 0) {
+        if (pthread_setspecific(session->buffer, buffer) != 0) {
+            free(buffer);
+            buffer = NULL;
+        }
+    }
+    return buffer;
+}
+
+/*
+ * After a read that ended at end: if the kernel knows of a larger slice, the file was truncated,
+ * and pages behind the end may be filled with zeros. They must go before the file grows again.
+ */
+static void notice_end(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                       int64_t wanted, int64_t end)
+{
+    int64_t known = atomic_load(&slice->known_size);
+
+    /* A kernel that holds writes back knows better. */
+    if (session->writeback || end >= wanted || end >= known ||
+        !atomic_compare_exchange_strong(&slice->known_size, &known, end))
+        return;
+    /* Without memory for it the pages stay until the next open, which drops them. */
+    if (fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+}
+
+static size_t read_text(const struct fs_handle *handle, char *buffer, size_t size, off_t offset)
+{
+    size_t start = (size_t)offset < handle->length ? (size_t)offset : handle->length;
+
+    if (size > handle->length - start)
+        size = handle->length - start;
+    memcpy(buffer, handle->text + start, size);
+    return size;
+}
+
+/* The file's bytes, and over them those that could not be stored in it. */
+static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, char *buffer,
+                          size_t size, off_t offset)
+{
+    struct fs_losses *losses = &session->losses;
+    struct mpiio_access access;
+    unsigned changes;
+    ssize_t got;
+
+    do {
+        changes = atomic_load(&losses->changes);
+        got =
+            fs_atomic_begin(&session->atomic, slice->slice, offset, (int64_t)size, false, &access);
+        if (got != 0)
+            break;
+        got = mpiio_slice_read(slice->slice, buffer, size, offset);
+        fs_atomic_end(&session->atomic, &access);
+        if (got >= 0)
+            got = (ssize_t)fs_losses_overlay(losses, slice->data, buffer, (size_t)got, size, offset,
+                                             session->writeback);
+    } while (got >= 0 && atomic_load(&losses->changes) != changes);
+    return got;
+}
+
+/* The file that the slice is: its header, if it has one, and its bytes. */
+static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, char *buffer,
+                         size_t size, off_t offset)
+{
+    size_t head = fs_npy_part(slice, offset, size);
+    ssize_t got = 0;
+    int failed;
+
+    if (head > 0) {
+        failed = fs_npy_read(slice, buffer, head, offset);
+        if (failed != 0)
+            return failed;
+    }
+    if (head < size)
+        got = read_slice(session, slice, buffer + head, size - head,
+                         offset + (off_t)head - slice->header);
+    return got < 0 ? got : (ssize_t)head + got;
+}
+
+/* Reads into buffer, which is this thread's own: the answer outlives the handle if the reader
+   closes it as soon as it has the bytes. */
+static ssize_t do_read(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
+                       char *buffer, size_t size, off_t offset)
+{
+    ssize_t got;
+
+    if (buffer == NULL)
+        return -ENOMEM;
+    if (size > FS_READ_MAX)
+        return -EINVAL;
+    if (handle->text != NULL)
+        return (ssize_t)read_text(handle, buffer, size, offset);
+    if (atomic_load_explicit(&handle->pending, memory_order_relaxed) &&
+        atomic_exchange(&handle->pending, false))
+        fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
+    got = read_file(session, handle->slice, buffer, size, offset);
+    if (got >= 0)
+        notice_end(session, handle->slice, inode, offset + (off_t)size, offset + got);
+    return got;
+}
+
+void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+             struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    char *buffer = read_buffer(session);
+    ssize_t got;
+
+    fs_count(session, FS_READ);
+    got = do_read(session, inode, fs_handle_of(info), buffer, size, offset);
+    if (got < 0)
+        fuse_reply_err(request, (int)-got);
+    else
+        fuse_reply_buf(request, buffer, (size_t)got);
+}
+
+static int64_t do_lseek(struct fs_handle *handle, off_t offset, int whence)
+{
+    struct fs_slice *slice = handle->slice;
+    int64_t start, found;
+
+    if (slice == NULL || offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE))
+        return -EINVAL;
+    if (offset < slice->header && whence == SEEK_DATA)
+        return offset;
+    start = offset < slice->header ? 0 : offset - slice->header;
+    found = whence == SEEK_DATA ? mpiio_slice_seek_data(slice->slice, start)
+                                : mpiio_slice_seek_hole(slice->slice, start);
+    if (found == -ENXIO && offset < slice->header)
+        found = 0; /* nothing behind the header */
+    return found < 0 ? found : found + slice->header;
+}
+
+void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
+              struct fuse_file_info *info)
+{
+    int64_t found;
+
+    (void)inode;
+    fs_count(fs_session_of(request), FS_LSEEK);
+    found = do_lseek(fs_handle_of(info), offset, whence);
+    if (found < 0)
+        fuse_reply_err(request, (int)-found);
+    else
+        fuse_reply_lseek(request, found);
+}

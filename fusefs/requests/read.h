@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_READ_H
+#define FS_READ_H
+
+#include "fusefs/session.h"
+
+void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+             struct fuse_file_info *info);
+void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
+              struct fuse_file_info *info);
+
+#endif

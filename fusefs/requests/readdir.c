@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "readdir.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "fusefs/names/self.h"
+
+/* More than the kernel asks for at once is not worth building. */
+#define READDIR_MAX ((size_t)1 << 17)
+/* Room for any entry with its attributes. */
+#define ENTRY_MAX 512
+/* A folder of more slices than that is listed with their attributes. */
+#define LISTED_MIN 1000
+
+void fs_opendir(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    (void)inode;
+    /* The listing is the caller's own, so the kernel must not keep it for others. */
+    info->fh = fs_self_rank(&fs_session_of(request)->tree, fuse_req_ctx(request)->pid) >= 0;
+    fuse_reply_open(request, info);
+}
+
+static mode_t entry_type(struct fs_node node)
+{
+    if (fs_tree_is_folder(node))
+        return S_IFDIR;
+    return node.kind == FS_SELF || node.kind == FS_FILE ? S_IFLNK : S_IFREG;
+}
+
+/*
+ * Entries are told with their attributes only where they are so many that asking for each would
+ * take long; elsewhere a slice's size and mode are never older than the question.
+ */
+bool fs_lists_attributes(const struct fs_session *session)
+{
+    const struct fs_tree *tree = &session->tree;
+
+    /* A kernel that holds writes back knows slices by numbers that change with the file. */
+    return !session->writeback && tree->end - tree->first > LISTED_MIN;
+}
+
+/* A request for entries, and the answer. */
+struct listing {
+    fuse_req_t request;
+    struct fs_session *session;
+    bool with_attributes;
+    char *buffer;
+    size_t size, used;
+};
+
+/* Adds one entry, if there is room for it; next is the number of the one behind it. */
+static bool add(struct listing *listing, struct fs_node node, const char *name, off_t next)
+{
+    struct fuse_entry_param entry = {
+        .attr = {.st_ino = fs_tree_inode(node), .st_mode = entry_type(node)}};
+    size_t left = listing->size - listing->used, length;
+    char *to = listing->buffer + listing->used;
+
+    if (!listing->with_attributes) {
+        length = fuse_add_direntry(listing->request, to, left, name, &entry.attr, next);
+    } else {
+        /* Without attributes, also where they cannot be had, the kernel asks when it needs them. */
+        if (left >= ENTRY_MAX && node.kind == FS_SLICE)
+            fs_listed_entry(listing->session, node, &entry);
+        length = fuse_add_direntry_plus(listing->request, to, left, name, &entry, next);
+    }
+    if (length > left)
+        return false;
+    listing->used += length;
+    return true;
+}
+
+/*
+ * Adds entries from number index on. "self" and "self.npy" are the last entries, and there only for
+ * a process that has a rank: ls -l or tar would stumble over it.
+ */
+static void fill(struct listing *listing, struct fs_node folder, int64_t index, bool has_rank)
+{
+    struct fs_node node;
+    char name[FS_NAME_SIZE];
+
+    for (; fs_tree_entry(&listing->session->tree, folder, index, name, &node); index++)
+        if ((node.kind == FS_SELF && !has_rank) || !add(listing, node, name, index + 1))
+            break;
+}
+
+static void list(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+                 const struct fuse_file_info *info, bool with_attributes)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node folder = fs_tree_node(&session->tree, inode);
+    struct listing listing = {.request = request,
+                              .session = session,
+                              .with_attributes = with_attributes,
+                              .size = size < READDIR_MAX ? size : READDIR_MAX};
+
+    fs_count(session, FS_READDIR);
+    if (!fs_tree_is_folder(folder) || offset < 0) {
+        fuse_reply_err(request, folder.kind == FS_NONE ? ENOENT : EINVAL);
+        return;
+    }
+    listing.buffer = malloc(listing.size);
+    if (listing.buffer == NULL) {
+        fuse_reply_err(request, ENOMEM);
+        return;
+    }
+    fill(&listing, folder, offset, info->fh != 0);
+    fuse_reply_buf(request, listing.buffer, listing.used);
+    free(listing.buffer);
+}
+
+void fs_readdir(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+                struct fuse_file_info *info)
+{
+    list(request, inode, size, offset, info, false);
+}
+
+void fs_readdirplus(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+                    struct fuse_file_info *info)
+{
+    list(request, inode, size, offset, info, true);
+}

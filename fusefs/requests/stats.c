@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fusefs/base/json.h"
+#include "fusefs/storing/nodes.h"
+
+static const char *const request_names[FS_REQUESTS] = {
+    "lookup", "getattr", "readlink", "open",  "read",  "write",   "release",
+    "lseek",  "fsync",   "readdir",  "xattr", "other", "dropped",
+};
+
+static void print_requests(struct fs_session *session, FILE *out)
+{
+    fputs("  \"requests\": {", out);
+    for (int i = 0; i < FS_REQUESTS; i++)
+        fprintf(out, "%s\"%s\": %llu", i == 0 ? "" : ", ", request_names[i],
+                (unsigned long long)atomic_load(&session->requests[i]));
+    fputs("},\n", out);
+}
+
+/* A counter and its name. */
+struct line {
+    const char *name;
+    const uint64_t *value;
+};
+
+static void print_lines(const struct line *lines, size_t count, const char *indent, FILE *out)
+{
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s\"%s\": %llu,\n", indent, lines[i].name,
+                (unsigned long long)*lines[i].value);
+}
+
+static void print_counters(struct fs_session *session, FILE *out)
+{
+    struct mpiio_counters counters;
+    int error;
+    const struct line lines[] = {
+        {"slice_reads", &counters.slice_reads},
+        {"slice_read_bytes", &counters.slice_read_bytes},
+        {"slice_writes", &counters.slice_writes},
+        {"slice_write_bytes", &counters.slice_write_bytes},
+        {"store_reads", &counters.store_reads},
+        {"store_read_bytes", &counters.store_read_bytes},
+        {"store_map_bytes", &counters.store_map_bytes},
+        {"store_writes", &counters.store_writes},
+        {"store_write_bytes", &counters.store_write_bytes},
+        {"store_map_write_bytes", &counters.store_map_write_bytes},
+    };
+
+    mpiio_store_counters(session->store, &counters);
+    print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
+    fprintf(out, "  \"lost_bytes\": %llu\n",
+            (unsigned long long)fs_losses_bytes(&session->losses, &error));
+}
+
+/* What waits to be stored on this node, and what became of what did. */
+static void print_back(struct fs_session *session, FILE *out)
+{
+    struct mpiio_back_stats stats = {0};
+
+    if (session->back == NULL)
+        return;
+    mpiio_back_get_stats(session->back, &stats);
+    fprintf(out, "  \"dirty_bytes\": %lld,\n  \"dirty_blocks\": %lld,\n",
+            (long long)stats.dirty_bytes, (long long)stats.dirty_blocks);
+    fprintf(out, "  \"dirty_memory\": %lld,\n  \"dirty_max\": %lld,\n",
+            (long long)stats.dirty_memory, (long long)session->options->dirty_max);
+    fprintf(out, "  \"room_waits\": %llu,\n  \"flushes\": %llu,\n", (unsigned long long)stats.waits,
+            (unsigned long long)stats.flushes);
+    fprintf(out, "  \"blocks_stored\": %llu,\n  \"blocks_failed\": %llu,\n",
+            (unsigned long long)stats.stored, (unsigned long long)stats.failed);
+}
+
+static void print_atomic(struct fs_session *session, FILE *out)
+{
+    bool on = fs_atomic_is_on(&session->atomic);
+    struct mpiio_access_stats stats = {0};
+
+    if (on)
+        mpiio_accesses_stats(&session->atomic.accesses, &stats);
+    fprintf(out, "  \"atomic\": %s,\n", on ? "true" : "false");
+    fprintf(out, "  \"accesses\": %llu,\n  \"access_waits\": %llu,\n  \"lock_waits\": %llu,\n",
+            (unsigned long long)stats.calls, (unsigned long long)stats.waits,
+            (unsigned long long)stats.lock_waits);
+}
+
+static void print_peers(struct fs_cluster *cluster, FILE *out)
+{
+    struct mpiio_peer_status peer;
+
+    fputs("    \"peers\": [", out);
+    for (int i = 0; mpiio_peers_peer(cluster->peers, i, &peer) == 0; i++) {
+        fprintf(out, "%s\n      {\"node\": %d, \"host\": ", i == 0 ? "" : ",", peer.node);
+        fs_json_string(out, peer.host);
+        fprintf(out, ", \"state\": \"%s\", \"last_heard_ms\": %lld", peer.state,
+                (long long)peer.age);
+        fprintf(out, ", \"received_bytes\": %llu, \"sent_bytes\": %llu}",
+                (unsigned long long)peer.received, (unsigned long long)peer.sent);
+    }
+    fputs("]\n", out);
+}
+
+/* What this node did with the others. */
+static void print_cluster(struct fs_session *session, FILE *out)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_epoch_counters sum;
+    struct mpiio_peers_status status;
+    uint64_t epochs;
+    const struct line lines[] = {
+        {"epochs", &epochs},
+        {"dirty_bytes", &sum.dirty_bytes},
+        {"sent_bytes", &sum.sent_bytes},
+        {"received_bytes", &sum.received_bytes},
+        {"merged_runs", &sum.merged_runs},
+        {"stored_bytes", &sum.stored_bytes},
+        {"store_calls", &sum.store_calls},
+        {"store_map_bytes", &sum.store_map_bytes},
+        {"fill_read_bytes", &sum.store_read_bytes},
+        {"rounds", &sum.rounds},
+        {"left_blocks", &sum.left_blocks},
+    };
+
+    if (!fs_cluster_is_on(cluster))
+        return;
+    epochs = fs_cluster_counters(cluster, &sum);
+    mpiio_peers_status(cluster->peers, &status);
+    fprintf(out, "  \"cluster\": {\n    \"node\": %d,\n    \"state\": \"%s\",\n", cluster->node,
+            fs_nodes_is_degraded(cluster) ? "degraded" : "ok");
+    if (status.dead >= 0) {
+        fprintf(out, "    \"dead\": {\"node\": %d, \"host\": ", status.dead);
+        fs_json_string(out, status.dead_host);
+        fputs(", \"why\": ", out);
+        fs_json_string(out, status.why);
+        fputs("},\n", out);
+    }
+    print_lines(lines, sizeof(lines) / sizeof(*lines), "    ", out);
+    fprintf(out, "    \"hints\": {%s},\n", cluster->hints != NULL ? cluster->hints : "");
+    print_peers(cluster, out);
+    fputs("  },\n", out);
+}
+
+char *fs_stats_text(struct fs_session *session)
+{
+    char *text = NULL;
+    size_t length;
+    struct tm tm;
+    char mounted[32];
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return NULL;
+    gmtime_r(&session->mounted, &tm);
+    strftime(mounted, sizeof(mounted), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    fprintf(out, "{\n  \"version\": \"%s\",\n  \"pid\": %ld,\n", MPIIO_VERSION, (long)getpid());
+    fprintf(out, "  \"mounted\": \"%s\",\n  \"nodes\": %d,\n", mounted, session->cluster.nodes);
+    fprintf(out, "  \"ranks\": %lld,\n  \"views\": %zu,\n", (long long)session->tree.ranks,
+            session->tree.views);
+    fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n",
+            session->read_only == 0 ? "true" : "false", session->writeback ? "true" : "false");
+    print_requests(session, out);
+    print_atomic(session, out);
+    print_back(session, out);
+    print_cluster(session, out);
+    print_counters(session, out);
+    fputs("}\n", out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "fusefs/kernel/held.h"
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/npy.h"
+#include "fusefs/kernel/overlaps.h"
+#include "fusefs/kernel/slice_of.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/names/handle.h"
+#include "fusefs/storing/durable.h"
+
+/* The kernel takes the slice to reach end now. */
+static void note_end(struct fs_slice *slice, int64_t end)
+{
+    int64_t known = atomic_load(&slice->known_size);
+
+    while (known < end && !atomic_compare_exchange_weak(&slice->known_size, &known, end))
+        continue;
+}
+
+/* Bytes of the slice are stored. */
+static void note_stored(struct fs_session *session, struct fs_slice *slice, int64_t offset,
+                        int64_t length)
+{
+    note_end(slice, slice->header + offset + length);
+    fs_flusher_wrote(&session->flusher);
+    fs_losses_remove(&session->losses, slice->data, offset, offset + length);
+}
+
+/*
+ * An append lands at the end by the file's size, wherever the kernel believes that to be: offset
+ * becomes that. Handles that are opened with O_APPEND have no pages; one that got the flag later
+ * (fcntl) has them at the wrong place if the two differ.
+ */
+static ssize_t append(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
+                      const char *buffer, size_t size, off_t *offset)
+{
+    struct fs_slice *slice = handle->slice;
+    int64_t end;
+    ssize_t put = mpiio_slice_append(slice->slice, buffer, size, &end);
+
+    if (put <= 0)
+        return put;
+    if (end != *offset && !handle->direct &&
+        fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+    note_stored(session, slice, end, put);
+    *offset = end;
+    return put;
+}
+
+/*
+ * A write past the page cache: where others read the slice, pages may have been filled before the
+ * bytes were stored. Who opens it later than this has pages filled later, too.
+ */
+static bool leaves_pages(struct fs_session *session, const struct fs_handle *handle, size_t put)
+{
+    return put > 0 && handle->direct && !fs_atomic_is_on(&session->atomic) &&
+           fs_handle_is_read(&session->slices, handle->slice);
+}
+
+/*
+ * Others that show what was written are to see it at once. Past the page cache the answer waits for
+ * that. Else the kernel has locked the pages of the request until it is answered, and who writes
+ * one of the others in the same way would wait for them: their pages are dropped soon.
+ */
+static void answer_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                         const struct fs_handle *handle, off_t offset, size_t put)
+{
+    int64_t end = offset + (int64_t)put - handle->slice->header;
+    int64_t start = offset > handle->slice->header ? offset - handle->slice->header : 0;
+    bool others = end > start && fs_others_drop(session, handle->slice, start, end - start) > 0;
+    bool own = leaves_pages(session, handle, put);
+
+    if ((own || (others && handle->direct)) &&
+        fs_notifier_wrote(&session->notifier, handle->slice, inode, request, offset, put) == 0)
+        atomic_fetch_add(&session->requests[FS_DROPPED], own);
+    else
+        fuse_reply_write(request, put);
+}
+
+static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
+                         const struct fs_flushed *flushed)
+{
+    int failed = fs_sync_told(session, waiter->handle,
+                              flushed->status != 0 ? flushed->status : waiter->torn);
+
+    if (failed != 0)
+        fuse_reply_err(waiter->request, -failed);
+    else
+        answer_write(session, waiter->request, waiter->inode, waiter->handle, waiter->offset,
+                     waiter->size);
+    free(waiter);
+}
+
+/*
+ * Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. Returns 1
+ * where the request, which has written size bytes, is answered later.
+ */
+static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                       struct fs_handle *handle, int flags, off_t offset, size_t size)
+{
+    int failed, torn;
+
+    if (!handle->direct || !(flags & (O_SYNC | O_DSYNC)))
+        return 0;
+    if (!fs_flusher_is_on(&session->flusher))
+        return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
+    fs_store_lost(session);
+    torn = fs_settle(session, handle->slice);
+    failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
+                                                         .sync = true,
+                                                         .request = request,
+                                                         .inode = inode,
+                                                         .handle = handle,
+                                                         .torn = torn,
+                                                         .offset = offset,
+                                                         .size = size});
+    return failed != 0 ? failed : 1;
+}
+
+static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char *buffer,
+                        size_t size, off_t *offset, const struct fuse_file_info *info)
+{
+    struct fs_slice *slice = fs_handle_of(info)->slice;
+    bool appends = (info->flags & O_APPEND) && !session->writeback;
+    struct mpiio_access access;
+    ssize_t put;
+    int failed;
+
+    if (info->writepage)
+        return fs_store_page(session, slice, buffer, size, *offset);
+    failed = fs_atomic_begin(&session->atomic, slice->slice, appends ? -1 : *offset, (int64_t)size,
+                             true, &access);
+    if (failed != 0)
+        return failed;
+    if (appends) {
+        put = append(session, inode, fs_handle_of(info), buffer, size, offset);
+    } else {
+        put = mpiio_slice_write(slice->slice, buffer, size, *offset);
+        if (put > 0)
+            note_stored(session, slice, *offset, put);
+    }
+    fs_atomic_end(&session->atomic, &access);
+    return put;
+}
+
+/* The same of a file that may have a header; an append puts its place into offset. */
+static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const char *buffer,
+                         size_t size, off_t *offset, const struct fuse_file_info *info)
+{
+    struct fs_slice *slice = fs_handle_of(info)->slice;
+    bool appends = (info->flags & O_APPEND) && !info->writepage;
+    size_t head = appends ? 0 : fs_npy_part(slice, *offset, size);
+    off_t place = *offset + (off_t)head - slice->header;
+    ssize_t put = 0;
+    int failed = 0;
+
+    if (head > 0 && info->writepage)
+        fs_npy_mapped(session, slice, inode, buffer, head, *offset);
+    else if (head > 0)
+        failed = fs_npy_write(session, slice, inode, buffer, head, *offset);
+    if (failed != 0)
+        return failed;
+    if (head < size)
+        put = put_data(session, inode, buffer + head, size - head, &place, info);
+    if (appends && put > 0)
+        *offset = place + slice->header;
+    return put < 0 ? put : (ssize_t)head + put;
+}
+
+/* Returns 1 where the request is answered later; else put is what it is answered with. */
+static int do_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                    const char *buffer, size_t size, off_t *offset,
+                    const struct fuse_file_info *info, ssize_t *put)
+{
+    struct fs_handle *handle = fs_handle_of(info);
+    bool begun;
+
+    if (handle->slice == NULL)
+        return -EBADF;
+    fs_sync_written(session, handle);
+    begun = fs_losses_begin_write(&session->losses);
+    *put = put_bytes(session, inode, buffer, size, offset, info);
+    fs_losses_end_write(&session->losses, begun);
+    if (*put < 0)
+        return (int)*put;
+    return *put > 0 && !info->writepage
+               ? sync_direct(session, request, inode, handle, info->flags, *offset, (size_t)*put)
+               : 0;
+}
+
+void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,
+              struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    ssize_t put = 0;
+    int result;
+
+    fs_count(session, FS_WRITE);
+    result = do_write(session, request, inode, buffer, size, &offset, info, &put);
+    if (result < 0)
+        fuse_reply_err(request, -result);
+    else if (result == 0)
+        answer_write(session, request, inode, fs_handle_of(info), offset, (size_t)put);
+}
+
+void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
+                  struct fuse_file_info *info)
+{
+    struct fs_slice *slice = fs_handle_of(info)->slice;
+    size_t head = 0;
+    int failed = 0;
+
+    (void)inode;
+    fs_count(fs_session_of(request), FS_OTHER);
+    if (slice == NULL)
+        failed = -EBADF;
+    else if (mode != 0)
+        failed = -EOPNOTSUPP;
+    else
+        head = fs_npy_part(slice, offset, (size_t)length);
+    if (failed == 0 && (off_t)head < length)
+        failed = mpiio_slice_reserve(slice->slice, offset + (off_t)head - slice->header,
+                                     length - (off_t)head);
+    if (failed == 0)
+        note_end(slice, offset + length);
+    fuse_reply_err(request, -failed);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "xattr.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file/acl.h"
+#include "fusefs/jobs/atomic_change.h"
+#include "fusefs/jobs/unmount.h"
+#include "fusefs/kernel/slice_of.h"
+#include "fusefs/storing/nodes.h"
+
+#define PREFIX     "user.mpiio."
+#define ATOMICITY  PREFIX "atomicity"
+#define NUMBER_MAX 24
+
+static const char slice_names[] =
+    PREFIX "about\0" PREFIX "view\0" PREFIX "rank\0" PREFIX "disp\0" PREFIX "etype\0" PREFIX
+           "filetype\0" PREFIX "datarep\0" PREFIX "extent\0" PREFIX "tile_size";
+static const char root_names[] = PREFIX "nodes\0" PREFIX "state\0" ATOMICITY "\0" PREFIX "epoch";
+
+/* A value: text, which number or made holds where it is not borrowed. */
+struct value {
+    const char *text;
+    char number[NUMBER_MAX];
+    char *made; /* freed by the user */
+};
+
+static void set_made(struct value *value, char *made)
+{
+    value->made = made;
+    value->text = made;
+}
+
+static void set_number(struct value *value, int64_t number)
+{
+    snprintf(value->number, sizeof(value->number), "%lld", (long long)number);
+    value->text = value->number;
+}
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What a tile of the view holds, and what NumPy would call that. */
+static void write_tile(FILE *out, const struct vs_view *view)
+{
+    const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
+    const struct vs_view_facts *facts = vs_view_facts(view);
+    int64_t etypes = map->tile_size / facts->etype_file_size;
+
+    if (facts->basic != NULL)
+        fprintf(out, "%lld x %s", (long long)(etypes * (facts->etype_size / facts->basic->size)),
+                facts->basic->name);
+    else
+        fprintf(out, "%lld etype%s of %lld bytes", (long long)etypes, plural(etypes),
+                (long long)facts->etype_size);
+    fprintf(out, " of each %lld byte%s from byte %lld on", (long long)map->tile_extent,
+            plural(map->tile_extent), (long long)map->displacement);
+    if (facts->array != NULL) {
+        for (int64_t d = 0; d < facts->array->dimensions; d++)
+            fprintf(out, "%s%lld", d == 0 ? "; an array of " : " x ",
+                    (long long)facts->array->owned[d]);
+        fprintf(out, ", %s order", facts->array->fortran ? "Fortran" : "C");
+    }
+    if (facts->datarep != VS_NATIVE)
+        fprintf(out, "; %s", facts->datarep_name);
+}
+
+/* A slice in words: new, the caller's to free(); NULL without memory. */
+static char *about(struct fs_session *session, struct fs_node node, const struct vs_view *view)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return NULL;
+    fprintf(out, "rank %lld of %lld: ", (long long)node.rank, (long long)session->tree.ranks);
+    if (vs_map_facts(vs_view_map(view))->tile_size == 0)
+        fputs("nothing", out);
+    else
+        write_tile(out, view);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* The value called name (without its prefix) of a slice's view; text NULL where there is none. */
+static void view_value(struct fs_session *session, struct fs_node node, const struct vs_view *view,
+                       const char *name, struct value *value)
+{
+    const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
+    const char *view_name = vs_spec_view_name(session->spec, node.view);
+
+    *value = (struct value){.text = NULL};
+    if (strcmp(name, "about") == 0)
+        set_made(value, about(session, node, view));
+    else if (strcmp(name, "view") == 0)
+        value->text = view_name ? view_name : "";
+    else if (strcmp(name, "rank") == 0)
+        set_number(value, node.rank);
+    else if (strcmp(name, "disp") == 0)
+        set_number(value, map->displacement);
+    else if (strcmp(name, "etype") == 0)
+        set_made(value, vs_view_etype_text(view));
+    else if (strcmp(name, "filetype") == 0)
+        set_made(value, vs_view_filetype_text(view));
+    else if (strcmp(name, "datarep") == 0)
+        value->text = vs_view_facts(view)->datarep_name;
+    else if (strcmp(name, "extent") == 0)
+        set_number(value, map->tile_extent);
+    else if (strcmp(name, "tile_size") == 0)
+        set_number(value, map->tile_size);
+}
+
+static void root_value(struct fs_session *session, const char *name, struct value *value)
+{
+    *value = (struct value){.text = NULL};
+    if (strcmp(name, "nodes") == 0)
+        set_number(value, session->cluster.nodes);
+    else if (strcmp(name, "state") == 0)
+        value->text = fs_nodes_is_degraded(&session->cluster) ? "degraded" : "ok";
+    else if (strcmp(name, "epoch") == 0)
+        set_number(value, (int64_t)fs_flusher_epochs(&session->flusher));
+    else if (strcmp(name, "atomicity") == 0)
+        value->text = fs_atomic_is_on(&session->atomic) ? "1" : "0";
+    else if (strcmp(name, "unsaved") == 0)
+        set_made(value, fs_unmount_unsaved(&session->jobs));
+}
+
+static void reply_value(fuse_req_t request, const char *text, size_t length, size_t size)
+{
+    if (length > XATTR_SIZE_MAX)
+        fuse_reply_err(request, E2BIG);
+    else if (size == 0)
+        fuse_reply_xattr(request, length);
+    else if (length > size)
+        fuse_reply_err(request, ERANGE);
+    else
+        fuse_reply_buf(request, text, length);
+}
+
+static void reply_text(fuse_req_t request, const char *text, size_t size)
+{
+    if (text == NULL)
+        fuse_reply_err(request, ENODATA);
+    else
+        reply_value(request, text, strlen(text), size);
+}
+
+/*
+ * Names that do something when their value is asked for, and are not listed: where the mount is
+ * read-only the kernel lets none be set. -ENODATA: not such a name. 0: the request is answered,
+ * with an empty value, or will be.
+ */
+static int do_named(struct fs_session *session, fuse_req_t request, const char *name, size_t size)
+{
+    bool force = strcmp(name, "unmount_force") == 0;
+    uid_t user = fuse_req_ctx(request)->uid;
+
+    if ((!force && strcmp(name, "unmount") != 0) || !fs_cluster_is_on(&session->cluster))
+        return -ENODATA;
+    if (user != 0 && user != geteuid())
+        return -EPERM;
+    if (size == 0) { /* how long it is: who asks that comes again */
+        fuse_reply_xattr(request, 1);
+        return 0;
+    }
+    return fs_jobs_run(&session->jobs, &(struct fs_job){.run = fs_unmount_all,
+                                                        .apart = force,
+                                                        .request = request,
+                                                        .value = force});
+}
+
+/* What can be done with a node at all: bits of a mode. */
+static unsigned possible(struct fs_session *session, struct fs_node node)
+{
+    struct fs_slice *slice;
+    bool writable;
+
+    if (node.kind != FS_SLICE || session->read_only != 0 || fs_slice_of(session, node, &slice) != 0)
+        return R_OK;
+    writable = mpiio_slice_is_writable(slice->slice);
+    fs_slices_put(&session->slices, slice);
+    return writable ? R_OK | W_OK : R_OK;
+}
+
+/* The access control list by which the kernel judges who may do what. */
+static void reply_list(fuse_req_t request, struct fs_node node, size_t size)
+{
+    struct fs_session *session = fs_session_of(request);
+    void *list = size > 0 ? malloc(size) : NULL;
+    ssize_t length = -ENOMEM;
+
+    if (size == 0 || list != NULL)
+        length = fs_rights_list(session, node, possible(session, node), list, size);
+    if (length < 0)
+        fuse_reply_err(request, (int)-length);
+    else
+        reply_value(request, list, (size_t)length, size);
+    free(list);
+}
+
+void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct fs_slice *slice;
+    struct value value;
+    int failed;
+
+    fs_count(session, FS_XATTR);
+    /* Every ls and cp asks for names of security. and system., so those come first. */
+    if (strcmp(name, MPIIO_ACL_POSIX) == 0) {
+        reply_list(request, node, size);
+        return;
+    }
+    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
+        /* Who is told that once, as ls, does not ask again for each slice. */
+        fuse_reply_err(request, strncmp(name, "user.", 5) == 0 ? ENODATA : EOPNOTSUPP);
+        return;
+    }
+    name += strlen(PREFIX);
+    if (node.kind != FS_SLICE) {
+        value = (struct value){.text = NULL};
+        failed = -ENODATA;
+        if (node.kind == FS_ROOT) {
+            failed = do_named(session, request, name, size);
+            root_value(session, name, &value);
+        }
+        if (failed == -ENODATA)
+            reply_text(request, value.text, size);
+        else if (failed != 0)
+            fuse_reply_err(request, -failed);
+        free(value.made);
+        return;
+    }
+    failed = fs_slice_of(session, node, &slice);
+    if (failed != 0) {
+        fuse_reply_err(request, -failed);
+        return;
+    }
+    view_value(session, node, mpiio_slice_view(slice->slice), name, &value);
+    reply_text(request, value.text, size);
+    free(value.made);
+    fs_slices_put(&session->slices, slice);
+}
+
+void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+
+    fs_count(session, FS_XATTR);
+    if (node.kind == FS_SLICE)
+        reply_value(request, slice_names, sizeof(slice_names), size);
+    else if (node.kind == FS_ROOT)
+        reply_value(request, root_names, sizeof(root_names), size);
+    else
+        reply_value(request, "", 0, size);
+}
+
+static bool is_value(const char *value, size_t size, const char *wanted)
+{
+    return size == strlen(wanted) && memcmp(value, wanted, size) == 0;
+}
+
+/* All other attributes are fixed as names are. 0: the request is answered later. */
+static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
+                       const char *value, size_t size)
+{
+    if (strcmp(name, ATOMICITY) == 0) {
+        if (!is_value(value, size, "0") && !is_value(value, size, "1"))
+            return -EINVAL;
+        return fs_jobs_run(
+            &session->jobs,
+            &(struct fs_job){.run = fs_atomic_set, .request = request, .value = *value == '1'});
+    }
+    return -EPERM;
+}
+
+void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const char *value,
+                 size_t size, int flags)
+{
+    struct fs_session *session = fs_session_of(request);
+    int failed = -EPERM;
+
+    (void)flags;
+    fs_count(session, FS_XATTR);
+    if (inode == FUSE_ROOT_ID)
+        failed = do_setxattr(session, request, name, value, size);
+    if (failed != 0)
+        fuse_reply_err(request, -failed);
+}
+
+void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name)
+{
+    (void)inode;
+    (void)name;
+    fs_count(fs_session_of(request), FS_XATTR);
+    fuse_reply_err(request, EPERM);
+}

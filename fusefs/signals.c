@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "signals.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "core/base/thread.h"
+#include "fusefs/kernel/sync.h"
+#include "session.h"
+
+static void fill_signals(sigset_t *signals)
+{
+    sigemptyset(signals);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGHUP);
+}
+
+static void *work(void *data)
+{
+    struct fs_signals *stop = data;
+    struct fs_session *session = stop->session;
+    int failed = fs_sync_all(session);
+
+    if (failed != 0)
+        fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
+    /* Nor does a writer wait any more for room that does not come. */
+    if (session->back != NULL)
+        mpiio_back_stop(session->back);
+    /* It may wait for pages that the kernel has locked for reads which nobody has taken up yet. */
+    fs_notifier_finish(&session->notifier);
+    fs_workers_end(&session->workers);
+    return NULL;
+}
+
+/* Nothing but SIGKILL may lose data, or leave the other nodes on their own. */
+static void tell(struct fs_session *session, bool over)
+{
+    const char *state = over && fs_cluster_is_on(&session->cluster)
+                            ? "unmounted, and waiting for the other nodes to be"
+                            : "still storing what was written";
+
+    fs_log_error(&session->log, "%s: SIGKILL would lose what is not stored, %lld bytes held here",
+                 state, (long long)fs_unsaved(session));
+}
+
+static void *listen(void *data)
+{
+    struct fs_signals *stop = data;
+    sigset_t signals;
+    int number;
+
+    fill_signals(&signals);
+    while (sigwait(&signals, &number) == 0 && !atomic_load(&stop->ended)) {
+        bool first, over;
+
+        pthread_mutex_lock(&stop->lock);
+        over = stop->over;
+        first = !over && !stop->working && mpiio_thread_start(&stop->worker, work, stop) == 0;
+        stop->working = stop->working || first;
+        pthread_mutex_unlock(&stop->lock);
+        if (!first)
+            tell(stop->session, over);
+    }
+    return NULL;
+}
+
+int fs_signals_start(struct fs_signals *stop, struct fs_session *session)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t signals;
+    int failed;
+
+    *stop = (struct fs_signals){.session = session};
+    pthread_mutex_init(&stop->lock, NULL);
+    /* A peer that is gone, and a file that is too large, are told by errno. */
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
+    fill_signals(&signals);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    failed = pthread_create(&stop->listener, NULL, listen, stop);
+    if (failed != 0)
+        pthread_mutex_destroy(&stop->lock);
+    return -failed;
+}
+
+void fs_signals_over(struct fs_signals *stop)
+{
+    bool working;
+
+    pthread_mutex_lock(&stop->lock);
+    stop->over = true;
+    working = stop->working;
+    pthread_mutex_unlock(&stop->lock);
+    if (working)
+        pthread_join(stop->worker, NULL);
+}
+
+void fs_signals_end(struct fs_signals *stop)
+{
+    atomic_store(&stop->ended, true);
+    pthread_kill(stop->listener, SIGTERM);
+    pthread_join(stop->listener, NULL);
+    pthread_mutex_destroy(&stop->lock);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "core/cache/cache.h"
+#include "fence.h"
+#include "durable.h"
+#include "fusefs/session.h"
+#include "watch.h"
+
+/* Talking to the engine. */
+
+int fs_engine_cannot_talk(struct fs_session *session, int error)
+{
+    fs_complain(session->options, "cannot talk to mpiio-engine: %s", strerror(-error));
+    return 1;
+}
+
+/* Waits for the message that is due. An exit status; without a word where the engine quits. */
+int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
+                    struct mpiio_message *message)
+{
+    int failed = mpiio_channel_receive(session->cluster.channel, message);
+
+    if (failed == -EPIPE || (failed == 0 && message->type == MPIIO_MESSAGE_QUIT))
+        return 1;
+    if (failed == 0 && message->type != type)
+        failed = -EPROTO;
+    return failed != 0 ? fs_engine_cannot_talk(session, failed) : 0;
+}
+
+int fs_cluster_init(struct fs_session *session, int fd)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message message;
+    int failed;
+
+    *cluster = (struct fs_cluster){.nodes = 1, .engine = -1};
+    pthread_mutex_init(&cluster->lock, NULL);
+    pthread_cond_init(&cluster->changed, NULL);
+    if (fd < 0)
+        return 0;
+    failed = mpiio_channel_new(fd, &cluster->channel);
+    if (failed != 0)
+        return fs_engine_cannot_talk(session, failed);
+    if (fs_engine_await(session, MPIIO_MESSAGE_NODE, &message) != 0)
+        return 1;
+    cluster->node = (int)message.node.node;
+    cluster->nodes = (int)message.node.nodes;
+    cluster->engine_pid = message.node.pid;
+    cluster->engine = pidfd_open(message.node.pid, 0);
+    /* The process with that number is the engine as long as it is this one's parent. */
+    if (cluster->engine < 0 || getppid() != message.node.pid)
+        return fs_engine_cannot_talk(session, cluster->engine < 0 ? -errno : -ESRCH);
+    return 0;
+}
+
+void fs_cluster_free(struct fs_cluster *cluster)
+{
+    mpiio_peers_free(cluster->peers);
+    mpiio_channel_free(cluster->channel);
+    if (cluster->engine >= 0)
+        close(cluster->engine);
+    if (cluster->none.count > 0)
+        mpiio_slots_destroy(&cluster->none);
+    free(cluster->hints);
+    free(cluster->blocks);
+    free(cluster->errors);
+    pthread_cond_destroy(&cluster->changed);
+    pthread_mutex_destroy(&cluster->lock);
+}
+
+/* Epochs. */
+
+static void add_counters(struct fs_cluster *cluster, const struct mpiio_epoch_counters *more)
+{
+    struct mpiio_epoch_counters *sum = &cluster->counters;
+
+    pthread_mutex_lock(&cluster->lock);
+    cluster->epochs++;
+    sum->dirty_bytes += more->dirty_bytes;
+    sum->sent_bytes += more->sent_bytes;
+    sum->received_bytes += more->received_bytes;
+    sum->merged_runs += more->merged_runs;
+    sum->stored_bytes += more->stored_bytes;
+    sum->store_calls += more->store_calls;
+    sum->store_map_bytes += more->store_map_bytes;
+    sum->store_read_bytes += more->store_read_bytes;
+    sum->rounds += more->rounds;
+    sum->left_blocks += more->left_blocks;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_counters *counters)
+{
+    uint64_t epochs;
+
+    pthread_mutex_lock(&cluster->lock);
+    *counters = cluster->counters;
+    epochs = cluster->epochs;
+    pthread_mutex_unlock(&cluster->lock);
+    return epochs;
+}
+
+/* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
+ */
+static int exchange(struct fs_session *session, const struct mpiio_message_run *run,
+                    const struct mpiio_run_block *blocks, int32_t *errors, int *status)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message message;
+    int failed = mpiio_channel_send_run(cluster->channel, run, blocks);
+
+    if (failed == 0)
+        failed = fs_watch_await(cluster, session->options->peer_timeout);
+    if (failed == 0)
+        failed = mpiio_channel_receive(cluster->channel, &message);
+    if (failed == 0 && (message.type != MPIIO_MESSAGE_RESULT ||
+                        message.result.epoch != run->epoch || message.result.count != run->count))
+        failed = -EPROTO;
+    if (failed != 0)
+        return failed;
+    *status = message.result.error;
+    add_counters(cluster, &message.result.counters);
+    return mpiio_channel_receive_errors(cluster->channel, errors, run->count);
+}
+
+/* What is dirty from now on is for the next epoch. */
+static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_run *run)
+{
+    const struct mpiio_frozen *frozen;
+    size_t count;
+    int failed;
+
+    if (session->back == NULL)
+        return 0;
+    failed = mpiio_back_freeze(session->back, &frozen, &count);
+    if (failed != 0)
+        return failed;
+    for (size_t i = 0; i < count; i++)
+        session->cluster.blocks[i] =
+            (struct mpiio_run_block){.block = frozen[i].block,
+                                     .slot = (uint32_t)frozen[i].slot,
+                                     .may_wait = may_wait && !frozen[i].tried};
+    run->count = (uint32_t)count;
+    return 0;
+}
+
+/* What became of the blocks, for write-back and for those who wait. */
+static void take_errors(const struct mpiio_run_block *list, uint32_t count, int32_t *errors,
+                        struct fs_stored *stored)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (errors[i] == -EAGAIN && list[i].may_wait) {
+            stored->left = true;
+            continue;
+        }
+        /* Else nobody would be told. */
+        if (errors[i] == -EAGAIN)
+            errors[i] = -EIO;
+        if (stored->blocks == 0)
+            stored->blocks = errors[i];
+    }
+}
+
+static const char *why_lost(int error)
+{
+    if (error == -ETIMEDOUT)
+        return "its engine is stopped";
+    return error == -EPIPE ? "its engine has ended" : strerror(-error);
+}
+
+int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool may_wait,
+                     struct fs_stored *stored)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message_run run = {.epoch = epoch, .sync = sync};
+    int frozen_error = freeze(session, may_wait, &run);
+    /* Without write-back the engine has no file. */
+    int status = session->back == NULL && sync ? fs_sync_file(session, false) : 0;
+    int result = 0;
+    int failed = exchange(session, &run, cluster->blocks, cluster->errors, &result);
+
+    *stored = (struct fs_stored){.blocks = frozen_error};
+    /* What is frozen stays so: this node will store it alone. */
+    if (failed != 0)
+        fs_cluster_engine_lost(session, why_lost(failed));
+    if (failed == 0 && frozen_error == 0 && session->back != NULL) {
+        take_errors(cluster->blocks, run.count, cluster->errors, stored);
+        mpiio_back_resolve(session->back, cluster->errors);
+    }
+    if (failed == 0)
+        failed = status != 0 ? status : result;
+    return failed;
+}
+
+/* The engine's end. */
+
+int fs_cluster_engine(struct fs_cluster *cluster)
+{
+    bool lost;
+
+    if (cluster->channel == NULL)
+        return -1;
+    pthread_mutex_lock(&cluster->lock);
+    lost = cluster->lost || cluster->ended;
+    pthread_mutex_unlock(&cluster->lock);
+    return lost ? -1 : mpiio_channel_fd(cluster->channel);
+}
+
+void fs_cluster_engine_lost(struct fs_session *session, const char *why)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    bool known;
+
+    pthread_mutex_lock(&cluster->lock);
+    known = cluster->lost || cluster->ended;
+    cluster->lost = true;
+    pthread_mutex_unlock(&cluster->lock);
+    if (!known)
+        mpiio_peers_engine_lost(cluster->peers, why);
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+#include "flusher.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/cache/cache.h"
+#include "core/base/clock.h"
+#include "core/base/thread.h"
+#include "engine_client.h"
+#include "fusefs/session.h"
+#include "durable.h"
+
+#define SECOND_NS 1000000000
+
+int fs_flusher_init(struct fs_flusher *flusher, struct fs_session *session)
+{
+    *flusher = (struct fs_flusher){.session = session};
+    flusher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (flusher->wake < 0)
+        return -errno;
+    pthread_mutex_init(&flusher->lock, NULL);
+    pthread_cond_init(&flusher->done, NULL);
+    flusher->alone = !fs_cluster_is_on(&session->cluster);
+    return 0;
+}
+
+void fs_flusher_free(struct fs_flusher *flusher)
+{
+    if (!fs_flusher_is_on(flusher))
+        return;
+    close(flusher->wake);
+    flusher->wake = -1;
+    pthread_cond_destroy(&flusher->done);
+    pthread_mutex_destroy(&flusher->lock);
+}
+
+static void wake(struct fs_flusher *flusher)
+{
+    const uint64_t one = 1;
+
+    /* It cannot fail but where it is awake already. */
+    if (write(flusher->wake, &one, sizeof(one)) < 0)
+        return;
+}
+
+void fs_flusher_wrote(struct fs_flusher *flusher)
+{
+    struct timespec now;
+
+    if (!fs_flusher_is_on(flusher))
+        return;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    atomic_store_explicit(&flusher->written_at,
+                          (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec,
+                          memory_order_relaxed);
+    atomic_fetch_add(&flusher->writes, 1);
+    atomic_fetch_add(&flusher->changes, 1);
+    if (flusher->session->back != NULL && !atomic_load(&flusher->armed) &&
+        !atomic_exchange(&flusher->armed, true))
+        wake(flusher);
+}
+
+void fs_flusher_changed(struct fs_flusher *flusher)
+{
+    atomic_fetch_add(&flusher->changes, 1);
+}
+
+void fs_flusher_times(struct fs_flusher *flusher, struct stat *file)
+{
+    struct timespec last;
+    uint64_t ns;
+
+    if (!fs_flusher_is_on(flusher) || flusher->session->back == NULL ||
+        fs_flusher_is_clean(flusher, false))
+        return;
+    ns = atomic_load(&flusher->written_at);
+    last = (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
+    if (last.tv_sec > file->st_mtim.tv_sec ||
+        (last.tv_sec == file->st_mtim.tv_sec && last.tv_nsec > file->st_mtim.tv_nsec))
+        file->st_mtim = file->st_ctim = last;
+}
+
+bool fs_flusher_is_clean(struct fs_flusher *flusher, bool sync)
+{
+    uint64_t writes = atomic_load(&flusher->writes);
+    bool clean;
+
+    pthread_mutex_lock(&flusher->lock);
+    clean = (sync ? flusher->synced : flusher->flushed) >= writes;
+    pthread_mutex_unlock(&flusher->lock);
+    return clean;
+}
+
+uint64_t fs_flusher_epochs(struct fs_flusher *flusher)
+{
+    uint64_t epochs = 0;
+
+    if (fs_flusher_is_on(flusher)) {
+        pthread_mutex_lock(&flusher->lock);
+        epochs = flusher->epochs;
+        pthread_mutex_unlock(&flusher->lock);
+    }
+    return epochs;
+}
+
+/*
+ * Asks the other nodes for an epoch; after is the last one that is too early. Where there is none
+ * to be had any more, whoever waits is answered when this node has stored by itself. Lock held: an
+ * epoch that is over meanwhile would not find who waits for it.
+ */
+static void ask(struct fs_flusher *flusher, bool sync, uint64_t *after)
+{
+    struct fs_cluster *cluster = &flusher->session->cluster;
+
+    *after = UINT64_MAX;
+    if (!flusher->alone && mpiio_peers_request_flush(cluster->peers, sync, after) != 0)
+        *after = UINT64_MAX;
+}
+
+int fs_flusher_hand_over(struct fs_flusher *flusher, struct fs_waiter *waiter)
+{
+    int failed = 0;
+
+    waiter->next = NULL;
+    pthread_mutex_lock(&flusher->lock);
+    if (flusher->closed) {
+        failed = -ENOTCONN;
+    } else {
+        ask(flusher, waiter->sync, &waiter->after);
+        if (flusher->first == NULL)
+            flusher->first = waiter;
+        else
+            flusher->last->next = waiter;
+        flusher->last = waiter;
+        flusher->pending++;
+    }
+    pthread_mutex_unlock(&flusher->lock);
+    if (failed == 0)
+        wake(flusher);
+    return failed;
+}
+
+void fs_flusher_finish(struct fs_flusher *flusher)
+{
+    pthread_mutex_lock(&flusher->lock);
+    flusher->closed = true;
+    while (flusher->pending > 0)
+        pthread_cond_wait(&flusher->done, &flusher->lock);
+    pthread_mutex_unlock(&flusher->lock);
+}
+
+void fs_flusher_full(void *data)
+{
+    struct fs_flusher *flusher = data;
+
+    pthread_mutex_lock(&flusher->lock);
+    flusher->asked = true;
+    pthread_mutex_unlock(&flusher->lock);
+    wake(flusher);
+}
+
+void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync)
+{
+    pthread_mutex_lock(&flusher->lock);
+    flusher->begun = (struct fs_epoch){.due = true, .number = epoch, .sync = sync};
+    pthread_mutex_unlock(&flusher->lock);
+    wake(flusher);
+}
+
+void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int status)
+{
+    pthread_mutex_lock(&flusher->lock);
+    flusher->over = (struct fs_epoch){.due = true, .number = epoch, .sync = sync, .status = status};
+    pthread_mutex_unlock(&flusher->lock);
+    wake(flusher);
+}
+
+void fs_flusher_go_alone(struct fs_flusher *flusher)
+{
+    pthread_mutex_lock(&flusher->lock);
+    flusher->alone = true;
+    flusher->asked = true;
+    pthread_mutex_unlock(&flusher->lock);
+    wake(flusher);
+}
+
+/* Waiting. */
+
+struct flush_wait {
+    struct fs_waiter waiter; /* the first member */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool over;
+    int failed;
+};
+
+static void tell_wait(struct fs_session *session, struct fs_waiter *waiter,
+                      const struct fs_flushed *flushed)
+{
+    struct flush_wait *wait = (struct flush_wait *)waiter;
+
+    (void)session;
+    pthread_mutex_lock(&wait->lock);
+    wait->failed = flushed->blocks != 0 ? flushed->blocks : flushed->status;
+    wait->over = true;
+    pthread_cond_signal(&wait->changed);
+    pthread_mutex_unlock(&wait->lock);
+}
+
+int fs_flusher_wait(struct fs_flusher *flusher, bool sync)
+{
+    struct flush_wait wait = {.waiter = {.done = tell_wait, .sync = sync},
+                              .lock = PTHREAD_MUTEX_INITIALIZER,
+                              .changed = PTHREAD_COND_INITIALIZER};
+    int failed = fs_flusher_hand_over(flusher, &wait.waiter);
+
+    if (failed != 0)
+        return failed;
+    pthread_mutex_lock(&wait.lock);
+    while (!wait.over)
+        pthread_cond_wait(&wait.changed, &wait.lock);
+    pthread_mutex_unlock(&wait.lock);
+    return wait.failed;
+}
+
+/* The thread. */
+
+/* Takes the waiters that an epoch, with or without sync, is enough for. Lock held. */
+static struct fs_waiter *take_waiters(struct fs_flusher *flusher, uint64_t epoch, bool sync)
+{
+    struct fs_waiter *taken = NULL, **end = &taken, **link = &flusher->first;
+
+    flusher->last = NULL;
+    while (*link != NULL) {
+        struct fs_waiter *waiter = *link;
+
+        if (waiter->after >= epoch || (waiter->sync && !sync)) {
+            flusher->last = waiter;
+            link = &waiter->next;
+            continue;
+        }
+        *link = waiter->next;
+        waiter->next = NULL;
+        *end = waiter;
+        end = &waiter->next;
+    }
+    return taken;
+}
+
+static void answer(struct fs_flusher *flusher, struct fs_waiter *waiter,
+                   const struct fs_flushed *flushed)
+{
+    size_t count = 0;
+
+    for (; waiter != NULL; count++) {
+        struct fs_waiter *next = waiter->next;
+
+        waiter->done(flusher->session, waiter, flushed);
+        waiter = next;
+    }
+    pthread_mutex_lock(&flusher->lock);
+    flusher->pending -= count;
+    if (flusher->pending == 0)
+        pthread_cond_broadcast(&flusher->done);
+    pthread_mutex_unlock(&flusher->lock);
+}
+
+/* A flush is over: all that was taken for it is stored unless an error says otherwise. */
+static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
+{
+    const struct fs_flushed flushed = {.status = epoch->status, .blocks = flusher->stored.blocks};
+    bool all = flushed.blocks == 0 && !flusher->stored.left;
+    struct fs_waiter *waiter;
+
+    pthread_mutex_lock(&flusher->lock);
+    if (all)
+        flusher->flushed = flusher->taken;
+    if (all && epoch->status == 0 && epoch->sync)
+        flusher->synced = flusher->taken;
+    flusher->epochs = epoch->number > 0 ? epoch->number : flusher->epochs;
+    waiter = take_waiters(flusher, epoch->number, epoch->sync);
+    pthread_mutex_unlock(&flusher->lock);
+    if (epoch->sync && epoch->status != 0)
+        fs_sync_failed(flusher->session, epoch->status);
+    /* What is still dirty is tried again when its time has come. */
+    if (!all)
+        atomic_store(&flusher->armed, true);
+    answer(flusher, waiter, &flushed);
+}
+
+/*
+ * Whether somebody on this node waits for the epoch. Whoever comes later, while it runs, waits for
+ * the next one.
+ */
+static bool is_awaited(struct fs_flusher *flusher, uint64_t epoch)
+{
+    const struct fs_waiter *waiter;
+
+    pthread_mutex_lock(&flusher->lock);
+    waiter = flusher->first;
+    while (waiter != NULL && waiter->after >= epoch)
+        waiter = waiter->next;
+    pthread_mutex_unlock(&flusher->lock);
+    return waiter != NULL;
+}
+
+static void run_epoch(struct fs_flusher *flusher, const struct fs_epoch *epoch)
+{
+    struct fs_session *session = flusher->session;
+    bool may_wait = !epoch->sync && !flusher->aged && !is_awaited(flusher, epoch->number);
+    int status;
+
+    flusher->aged = false;
+    flusher->taken = atomic_load(&flusher->writes);
+    status = fs_cluster_store(session, epoch->number, epoch->sync, may_wait, &flusher->stored);
+    /* Whoever opens a slice from now on sees what the nodes have stored. */
+    atomic_fetch_add(&flusher->changes, 1);
+    mpiio_peers_epoch_done(session->cluster.peers, epoch->number, status);
+}
+
+/* Whether somebody waits for the device. Lock held. */
+static bool wants_sync(const struct fs_flusher *flusher)
+{
+    const struct fs_waiter *waiter = flusher->first;
+
+    while (waiter != NULL && !waiter->sync)
+        waiter = waiter->next;
+    return waiter != NULL;
+}
+
+static void store_alone(struct fs_flusher *flusher)
+{
+    struct fs_session *session = flusher->session;
+    struct fs_epoch epoch = {0};
+    struct fs_flushed flushed = {0};
+    struct fs_waiter *waiter;
+
+    pthread_mutex_lock(&flusher->lock);
+    epoch.sync = wants_sync(flusher);
+    waiter = flusher->first;
+    flusher->first = flusher->last = NULL;
+    pthread_mutex_unlock(&flusher->lock);
+    flusher->taken = atomic_load(&flusher->writes);
+    if (session->back != NULL && !flusher->through && fs_cluster_is_on(&session->cluster)) {
+        mpiio_back_write_through(session->back);
+        flusher->through = true;
+    }
+    if (session->back != NULL)
+        flushed.blocks = mpiio_back_store_all(session->back);
+    if (epoch.sync)
+        epoch.status = flushed.status = fs_sync_file(session, false);
+    flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
+    atomic_fetch_add(&flusher->changes, 1);
+    conclude(flusher, &epoch);
+    answer(flusher, waiter, &flushed);
+}
+
+/* What the thread has found to do. */
+struct work {
+    bool alone, store, stop;
+    struct fs_epoch begun, over;
+};
+
+static struct work look(struct fs_flusher *flusher, bool due)
+{
+    struct work work;
+    uint64_t after;
+
+    pthread_mutex_lock(&flusher->lock);
+    work = (struct work){.alone = flusher->alone,
+                         .store = flusher->asked || due,
+                         .stop = flusher->stop,
+                         .begun = flusher->begun,
+                         .over = flusher->over};
+    if (work.alone && flusher->first != NULL)
+        work.store = true;
+    if (work.store && !work.alone)
+        ask(flusher, false, &after);
+    flusher->asked = flusher->begun.due = flusher->over.due = false;
+    pthread_mutex_unlock(&flusher->lock);
+    return work;
+}
+
+/* Waits for something to do, or until the time, in ms, has come; 0: there is none. */
+static void await(struct fs_flusher *flusher, int64_t deadline)
+{
+    struct fs_session *session = flusher->session;
+    struct pollfd files[] = {{.fd = flusher->wake, .events = POLLIN},
+                             {.fd = fs_cluster_engine(&session->cluster), .events = 0}};
+    int64_t rest = deadline - mpiio_clock();
+    int timeout = deadline == 0 ? -1 : rest <= 0 ? 0 : rest < INT_MAX ? (int)rest : INT_MAX;
+    uint64_t count;
+
+    if (poll(files, 2, timeout) > 0 && (files[1].revents & (POLLHUP | POLLERR)))
+        fs_cluster_engine_lost(session, "its engine has ended");
+    /* Empties it; where nobody has called, the time has come. */
+    if (read(flusher->wake, &count, sizeof(count)) < 0)
+        return;
+}
+
+/* When something is to be stored that was written a while ago; deadline: the time so far. */
+static int64_t set_timer(struct fs_flusher *flusher, int64_t deadline)
+{
+    int64_t interval = flusher->session->options->flush_interval;
+
+    if (!atomic_load(&flusher->armed) || interval == 0)
+        return 0;
+    return deadline != 0 ? deadline : mpiio_clock() + interval;
+}
+
+/*
+ * True once the time has come and there is something to store; when it comes again, there is
+ * perhaps nothing, and then it goes on no more.
+ */
+static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
+{
+    struct mpiio_back *back = flusher->session->back;
+
+    if (*deadline == 0 || mpiio_clock() < *deadline)
+        return false;
+    *deadline = 0;
+    atomic_store(&flusher->armed, false);
+    if (mpiio_back_is_empty(back)) {
+        mpiio_back_trim(back);
+        return false;
+    }
+    atomic_store(&flusher->armed, true);
+    return true;
+}
+
+static void *work(void *data)
+{
+    struct fs_flusher *flusher = data;
+    int64_t deadline = 0;
+    struct work found = {0};
+    bool due;
+
+    while (!found.stop) {
+        deadline = set_timer(flusher, deadline);
+        await(flusher, deadline);
+        due = is_due(flusher, &deadline);
+        flusher->aged = flusher->aged || due;
+        found = look(flusher, due);
+        /* The end of one epoch and the beginning of the next may come together. */
+        if (found.over.due)
+            conclude(flusher, &found.over);
+        if (found.alone && found.store)
+            store_alone(flusher);
+        else if (found.begun.due && !found.alone)
+            run_epoch(flusher, &found.begun);
+    }
+    return NULL;
+}
+
+int fs_flusher_start(struct fs_flusher *flusher)
+{
+    int failed;
+
+    if (!fs_flusher_is_on(flusher))
+        return 0;
+    failed = mpiio_thread_start(&flusher->thread, work, flusher);
+    flusher->started = failed == 0;
+    return failed;
+}
+
+void fs_flusher_stop(struct fs_flusher *flusher)
+{
+    if (!flusher->started)
+        return;
+    pthread_mutex_lock(&flusher->lock);
+    flusher->stop = true;
+    pthread_mutex_unlock(&flusher->lock);
+    wake(flusher);
+    pthread_join(flusher->thread, NULL);
+    flusher->started = false;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "nodes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/handshake_proof.h"
+#include "core/base/rlimit.h"
+#include "fusefs/base/json.h"
+#include "fusefs/session.h"
+#include "fusefs/storing/flusher.h"
+#include "watch.h"
+#include "fence.h"
+
+/* For another daemon to be found, and for all to have joined, in ms. */
+#define JOIN_TIMEOUT 20000
+/*
+ * Descriptors that node 0 may need beside a connection to each other node: its files, and 64
+ * connections that have not joined yet.
+ */
+#define OTHER_DESCRIPTORS 128
+
+/* Sets a flag that fs_cluster_leave waits for. */
+static void raise_flag(struct fs_cluster *cluster, bool *flag)
+{
+    pthread_mutex_lock(&cluster->lock);
+    *flag = true;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+void fs_nodes_on_progress(void *data, struct mpiio_progress *progress)
+{
+    struct fs_session *session = data;
+
+    fs_watch_progress(&session->cluster, progress);
+}
+
+void fs_nodes_on_log(void *data, const char *line)
+{
+    struct fs_session *session = data;
+
+    fs_log_error(&session->log, "%s", line);
+}
+
+void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync)
+{
+    struct fs_session *session = data;
+
+    fs_flusher_begin(&session->flusher, epoch, sync);
+}
+
+void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int status)
+{
+    struct fs_session *session = data;
+
+    fs_flusher_end(&session->flusher, epoch, sync, status);
+}
+
+/* Until all are ready the engines have nothing to store, but are still to say why one is not. */
+void fs_nodes_on_degraded(void *data, int node, const char *host, const char *why)
+{
+    struct fs_session *session = data;
+    struct fs_cluster *cluster = &session->cluster;
+    bool started;
+
+    (void)node, (void)host, (void)why;
+    pthread_mutex_lock(&cluster->lock);
+    cluster->lost = cluster->degraded = true;
+    started = cluster->started;
+    pthread_mutex_unlock(&cluster->lock);
+    if (started)
+        fs_watch_kill(cluster);
+}
+
+static void on_start(struct fs_cluster *cluster)
+{
+    bool degraded;
+
+    pthread_mutex_lock(&cluster->lock);
+    cluster->started = true;
+    degraded = cluster->degraded;
+    pthread_mutex_unlock(&cluster->lock);
+    if (degraded)
+        fs_watch_kill(cluster);
+}
+
+void fs_nodes_on_alone(void *data)
+{
+    struct fs_session *session = data;
+
+    fs_fence_await(session);
+    fs_flusher_go_alone(&session->flusher);
+    raise_flag(&session->cluster, &session->cluster.alone);
+}
+
+/* The node that all were unmounted from may still be mounted, for a moment. */
+void fs_nodes_on_end(void *data)
+{
+    struct fs_session *session = data;
+
+    fs_flusher_go_alone(&session->flusher);
+    raise_flag(&session->cluster, &session->cluster.ended);
+}
+
+static void fill_options(struct fs_session *session, const struct mpiio_peers_events *events,
+                         struct mpiio_peers_options *options)
+{
+    *options = (struct mpiio_peers_options){.node = session->cluster.node,
+                                            .nodes = session->cluster.nodes,
+                                            .peer_timeout = (int)session->options->peer_timeout,
+                                            .events = *events,
+                                            .data = session};
+}
+
+/* What node 0 has the engines tell the others: the token in hexadecimal, and where it listens. */
+static int listen_for_peers(struct fs_session *session, const struct mpiio_peers_events *events,
+                            char **address)
+{
+    struct mpiio_peers_options options;
+    uint8_t token[MPIIO_TOKEN_BYTES];
+    char text[2 * MPIIO_TOKEN_BYTES + 1];
+    char *addresses;
+    int failed;
+
+    fill_options(session, events, &options);
+    failed = mpiio_peers_listen(&options, &session->cluster.peers, &addresses, token);
+    if (failed != 0)
+        return failed;
+    for (size_t i = 0; i < sizeof(token); i++)
+        sprintf(text + 2 * i, "%02x", token[i]);
+    if (asprintf(address, "%s %s", text, addresses) < 0) {
+        *address = NULL;
+        failed = -ENOMEM;
+    }
+    free(addresses);
+    return failed;
+}
+
+/* The connections of all nodes meet at node 0. An exit status, 1 after a line on stderr. */
+static int make_room(const struct fs_session *session)
+{
+    uint64_t needed = (uint64_t)session->cluster.nodes - 1 + OTHER_DESCRIPTORS;
+    uint64_t allowed = mpiio_descriptors_allow(needed);
+
+    if (allowed >= needed)
+        return 0;
+    fs_complain(session->options,
+                "%d nodes need %llu open files in the daemon of node 0, which may have %llu "
+                "(ulimit -Hn)",
+                session->cluster.nodes, (unsigned long long)needed, (unsigned long long)allowed);
+    return 1;
+}
+
+static int join_peers(struct fs_session *session, const struct mpiio_peers_events *events,
+                      const char *address)
+{
+    struct mpiio_peers_options options;
+    uint8_t token[MPIIO_TOKEN_BYTES];
+
+    if (strlen(address) < 2 * sizeof(token) + 1)
+        return -EPROTO;
+    for (size_t i = 0; i < sizeof(token); i++) {
+        unsigned byte;
+
+        if (sscanf(address + 2 * i, "%2x", &byte) != 1)
+            return -EPROTO;
+        token[i] = (uint8_t)byte;
+    }
+    fill_options(session, events, &options);
+    return mpiio_peers_join(&options, address + 2 * sizeof(token) + 1, token, JOIN_TIMEOUT,
+                            &session->cluster.peers);
+}
+
+/* The spec's hints: the first of them, where there are more than a message holds. */
+static void fill_hints(const struct vs_spec *spec, struct mpiio_hints *hints)
+{
+    struct mpiio_hint hint;
+
+    while (hints->count < MPIIO_HINTS_MAX &&
+           vs_spec_hint(spec, hints->count, &hint.key, &hint.value))
+        hints->hint[hints->count++] = hint;
+}
+
+/* 0: no memory. */
+static uint64_t hash_spec(const struct vs_spec *spec)
+{
+    static const uint8_t no_key[16];
+    char *text = vs_spec_resolved(spec, false);
+    uint64_t hash = text != NULL ? mpiio_siphash(no_key, text, strlen(text)) : 0;
+
+    free(text);
+    return hash;
+}
+
+static int say_hello(struct fs_session *session, const char *address)
+{
+    struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
+                                  .hello = {.path = session->back != NULL ? session->file : "",
+                                            .store = session->options->store,
+                                            .address = address,
+                                            .spec = hash_spec(session->spec)}};
+    const struct mpiio_slots *slots = &session->cluster.none;
+    int failed = 0;
+
+    fill_hints(session->spec, &hello.hello.hints);
+    if (session->back != NULL)
+        slots = mpiio_back_slots(session->back);
+    else
+        failed = mpiio_slots_create(&session->cluster.none, 1);
+    if (failed != 0)
+        return failed;
+    session->cluster.progress = mpiio_slots_progress(slots);
+    hello.hello.memory = slots->fd;
+    return mpiio_channel_send(session->cluster.channel, &hello);
+}
+
+/* For all that can be dirty at once: no epoch needs to ask for memory. */
+static int make_lists(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    size_t most = session->back != NULL ? (size_t)mpiio_back_slots(session->back)->count : 1;
+
+    cluster->blocks = calloc(most, sizeof(*cluster->blocks));
+    cluster->errors = calloc(most, sizeof(*cluster->errors));
+    if (cluster->blocks != NULL && cluster->errors != NULL)
+        return 0;
+    fs_complain(session->options, "%s", strerror(ENOMEM));
+    return 1;
+}
+
+int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *events)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message message;
+    char *address = NULL;
+    int failed = 0;
+
+    if (make_lists(session) != 0 || (cluster->node == 0 && make_room(session) != 0))
+        return 1;
+    if (cluster->node == 0)
+        failed = listen_for_peers(session, events, &address);
+    if (failed != 0) {
+        fs_complain(session->options, "cannot listen for the other nodes: %s", strerror(-failed));
+        return 1;
+    }
+    failed = say_hello(session, address != NULL ? address : "");
+    free(address);
+    if (failed != 0)
+        return fs_engine_cannot_talk(session, failed);
+    if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
+        return 1;
+    if (cluster->node != 0)
+        failed = join_peers(session, events, message.peers);
+    if (failed != 0) {
+        fs_complain(session->options, "cannot join the other nodes: %s", strerror(-failed));
+        return 1;
+    }
+    return 0;
+}
+
+/* Members of a JSON object; NULL without memory. */
+static char *hints_text(const struct mpiio_hints *hints)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < hints->count; i++) {
+        fputs(i == 0 ? "" : ", ", out);
+        fs_json_string(out, hints->hint[i].key);
+        fputs(": ", out);
+        fs_json_string(out, hints->hint[i].value);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+int fs_nodes_await_start(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_READY};
+    int failed = mpiio_channel_send(cluster->channel, &message);
+
+    if (failed != 0)
+        return fs_engine_cannot_talk(session, failed);
+    if (fs_engine_await(session, MPIIO_MESSAGE_START, &message) != 0)
+        return 1;
+    on_start(cluster);
+    cluster->hints = hints_text(&message.start);
+    failed = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
+    if (failed != 0)
+        fs_log_error(&session->log, "the other nodes did not join");
+    return failed != 0 ? 1 : 0;
+}
+
+bool fs_nodes_is_degraded(struct fs_cluster *cluster)
+{
+    bool degraded;
+
+    pthread_mutex_lock(&cluster->lock);
+    degraded = cluster->degraded;
+    pthread_mutex_unlock(&cluster->lock);
+    return degraded;
+}
+
+void fs_nodes_leave(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_message quit = {.type = MPIIO_MESSAGE_QUIT};
+
+    if (session->jobs.unmounts)
+        mpiio_peers_unmounted(cluster->peers, 0, NULL);
+    else
+        mpiio_peers_goodbye(cluster->peers);
+    pthread_mutex_lock(&cluster->lock);
+    while (!cluster->ended && !cluster->alone)
+        pthread_cond_wait(&cluster->changed, &cluster->lock);
+    pthread_mutex_unlock(&cluster->lock);
+    mpiio_channel_send(cluster->channel, &quit);
+}
