@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fusefs/base/inherited.h"
+#include "serve.h"
 #include "session.h"
 
 #include <stdio.h>

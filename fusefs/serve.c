@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session.h"
+#include "serve.h"
 
 #include <errno.h>
 #include <fcntl.h>

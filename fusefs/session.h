@@ -101,12 +101,6 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
 
 void fs_session_close(struct fs_session *session);
 
-/*
- * Mounts, and serves until the mount ends: in this process with -F, else in a child, and then this
- * process returns as soon as the child serves. Returns an exit status, 1 after one line on stderr.
- */
-int fs_session_run(struct fs_session *session);
-
 static inline struct fs_session *fs_session_of(fuse_req_t request)
 {
     return fuse_req_userdata(request);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "item.h"
+#include "map_private.h"
 
 /*
  * How it works. All tiles of all ranks are laid over one period, as items: a shape at a place, cut

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "node.h"
 #include "map.h"
+#include "map_private.h"
 
 /* A leaf is walked by arithmetic alone: no frame is pushed below it. */
 static bool is_leaf(const struct vs_node *node)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "element.h"
-#include "compile.h"
+#include "view.h"
 #include "node.h"
 #include "record.h"
 

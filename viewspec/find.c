@@ -2,6 +2,7 @@
 #include "map.h"
 #include "integer.h"
 #include "node.h"
+#include "find.h"
 
 /*
  * Looks a displacement up. Where no bytes overlap there is one instance to look into at each loop;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "compile.h"
+#include "view.h"
+#include "map_private.h"
+#include "find.h"
 
 /*
  * The root is one loop over all tiles that fit below 2^63, so that seeking and walking need no

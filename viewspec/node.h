@@ -92,17 +92,4 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position);
 /* The first position whose displacement is >= displacement; node->size where there is none. */
 int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement);
 
-/*
- * The lowest position whose displacement is the given one, or -1; VS_FIND_GAVE_UP where it takes
- * more than *steps steps. Of these, what was used is taken off.
- */
-int64_t vs_node_find(const struct vs_node *node, int64_t displacement, int64_t *steps);
-
-/* The root of a map: all tiles, placed by the view's displacement. NULL: no data. */
-struct vs_map;
-const struct vs_node *vs_map_root(const struct vs_map *map);
-
-/* One tile, its displacements counted from the tile's beginning. NULL: no data. */
-const struct vs_node *vs_map_tile(const struct vs_map *map);
-
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile.h"
+#include "view.h"
 #include "npy.h"
 
 /* A longer dtype is given up for void: nested types may take any length when they are spelt out. */

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "compile.h"
+#include "view.h"
 #include "element.h"
+#include "spec_private.h"
 
 static int give_up(int64_t rank, struct vs_error *error)
 {

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "translate.h"
+#include "shorthand_private.h"
+#include "pretty.h"
 
 #define WIDTH 96
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "build.h"
-#include "compile.h"
+#include "view.h"
 #include "representation.h"
 #include "keys.h"
 #include "path.h"

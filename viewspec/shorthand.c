@@ -11,8 +11,9 @@
 #include <strings.h>
 
 #include "basic.h"
-#include "translate.h"
+#include "shorthand_private.h"
 #include "words.h"
+#include "pretty.h"
 
 #define MAX_WORD 64
 

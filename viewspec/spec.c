@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "build.h"
-#include "compile.h"
-#include "translate.h"
+#include "view.h"
+#include "shorthand_private.h"
 #include "keys.h"
 #include "path.h"
+#include "spec_private.h"
+#include "pretty.h"
 
 #define MAX_RANKS INT32_MAX
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "build.h"
-#include "compile.h"
+#include "view.h"
 #include "keys.h"
+#include "map_private.h"
 
 struct vs_types {
     atomic_int references;

@@ -16,6 +16,7 @@
 #include "durable.h"
 #include "fusefs/session.h"
 #include "watch.h"
+#include "core/cache/cache_flush.h"
 
 /* Talking to the engine. */
 

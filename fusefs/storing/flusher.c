@@ -15,6 +15,7 @@
 #include "engine_client.h"
 #include "fusefs/session.h"
 #include "durable.h"
+#include "core/cache/cache_flush.h"
 
 #define SECOND_NS 1000000000
 

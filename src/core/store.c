@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "core/file/write_plan.h"
-#include "store_cache.h"
 #include "store_private.h"
+#include "core/cache/cache_write.h"
+#include "core/cache/cache_read.h"
 
 /* A writer is not to starve where others never stop to write whole elements. */
 static int init_elements_lock(struct mpiio_store *store)
@@ -106,28 +107,6 @@ void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters
 }
 
 /* The file or the cache over it. */
-
-int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct mpiio_back **back)
-{
-    int error = mpiio_back_new(store->file, dirty_max, back);
-
-    if (error == 0)
-        store->back = *back;
-    return error;
-}
-
-void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_back *back)
-{
-    if (back == NULL)
-        return;
-    store->back = NULL;
-    mpiio_back_free(back);
-}
-
-void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_back *back)
-{
-    store->back = back;
-}
 
 /* What is not dirty any more when the file's size is looked at is in the file. */
 int64_t mpiio_store_size(struct mpiio_store *store)

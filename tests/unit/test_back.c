@@ -4,6 +4,7 @@
  * not for ever.
  */
 #include "back_model.h"
+#include "core/cache/cache_flush.h"
 
 #include <errno.h>
 

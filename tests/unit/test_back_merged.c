@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "back_model.h"
+#include "core/cache/cache_write.h"
 
 /*
  * Write-back of values that were read and changed, at random places within blocks and over their

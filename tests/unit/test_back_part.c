@@ -12,6 +12,7 @@
 
 #include "core/cache/cache.h"
 #include "random_views.h"
+#include "core/cache/cache_flush.h"
 
 #define LONGS "\"etype\": \"long\", \"datarep\": \"external32\""
 

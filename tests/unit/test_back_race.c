@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "core/cache/cache.h"
+#include "core/cache/cache_flush.h"
 
 /* Write-back with writers, readers and a flusher at once. */
 

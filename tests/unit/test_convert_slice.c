@@ -5,6 +5,7 @@
  */
 #include "core/cache/cache.h"
 #include "convert_model.h"
+#include "core/cache/cache_flush.h"
 
 static void random_reads(void **state)
 {

@@ -56,80 +56,11 @@ void mpiio_back_on_full(struct mpiio_back *back, void (*full)(void *argument), v
 void mpiio_back_on_wait(struct mpiio_back *back, void (*wait)(void *argument, bool waits),
                         void *argument);
 
-/*
- * As mpiio_put, for the slice with that id: copies the bytes to the active generation. Waits while
- * dirty_max or more is used. -ENOMEM; -EIO where it would have to wait and mpiio_back_stop was
- * called. Written through (see below), it is mpiio_put.
- */
-size_t mpiio_back_put(struct mpiio_back *back, const struct vs_map *map, int64_t position,
-                      size_t length, const void *buffer, uint64_t id, int *error,
-                      struct mpiio_counters *done);
-
-/*
- * The same for one that holds locks of the file, which who stores what is dirty may have to wait
- * for: it never waits for room. -ENOBUFS where there is none; mpiio_back_await before the next try.
- */
-size_t mpiio_back_put_now(struct mpiio_back *back, const struct vs_map *map, int64_t position,
-                          size_t length, const void *buffer, uint64_t id, int *error,
-                          struct mpiio_counters *done);
-
-/*
- * As mpiio_put, for a value that was read, changed in part and is to be written back, while others,
- * on other nodes too, may do so with other parts of it. The caller has it locked against them since
- * before it was read. It goes to the file at once: in the active generation it would be stored over
- * what they write until then. But where bytes of it are dirty in a block, all of it that lies there
- * goes to the active generation, as they would be stored over it. Never waits for room.
- * -EINPROGRESS where bytes of it are frozen: none is put; mpiio_back_await, and begin again with
- * reading.
- */
-size_t mpiio_back_put_merged(struct mpiio_back *back, const struct vs_map *map, int64_t position,
-                             size_t length, const void *buffer, uint64_t id, int *error,
-                             struct mpiio_counters *done);
-
-/*
- * Waits for what error, of the two above, says is missing: room, or that what is frozen now is
- * resolved. The caller holds no lock of the file. 0: try again; -EIO after mpiio_back_stop; any
- * other error comes back as it is, at once.
- */
-int mpiio_back_await(struct mpiio_back *back, int error);
-
-/*
- * As mpiio_fetch, with the frozen and the active bytes laid over those of the file. The range must
- * lie below the end that the caller knows of (mpiio_store_size): bytes behind the file's own end
- * that nobody wrote are zeros. It thus never stops at the end of the file. A byte that was put
- * before the call is seen, whatever is frozen and resolved meanwhile.
- */
-void mpiio_back_fetch(struct mpiio_back *back, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer, struct mpiio_fetched *fetched,
-                      struct mpiio_counters *done);
-
 /* The highest displacement of a dirty byte plus one, or more, where it is stored; 0: none. */
 int64_t mpiio_back_end(struct mpiio_back *back);
 
 /* True where nothing is dirty. */
 bool mpiio_back_is_empty(struct mpiio_back *back);
-
-/* A block of the frozen generation: it begins at displacement block * MPIIO_BLOCK_SIZE. */
-struct mpiio_frozen {
-    int64_t block;
-    int slot;
-    bool tried; /* some of it was frozen before, and stayed dirty */
-};
-
-/*
- * Makes the active generation the frozen one, at one moment for all of it. frozen gets its blocks,
- * ascending, in an array that is borrowed until the next freeze, count their number (0 where
- * nothing was dirty). mpiio_back_resolve must follow. -EBUSY where one is frozen already.
- */
-int mpiio_back_freeze(struct mpiio_back *back, const struct mpiio_frozen **frozen, size_t *count);
-
-/*
- * The frozen generation is dealt with: errors has for each of its blocks, in their order, 0 where
- * all of it is stored in the file, else the negative errno; NULL: all are stored. What is not
- * stored stays dirty and the slices that have data there are told (mpiio_back_error); but not for
- * -EAGAIN, which is for what was not tried yet: no block that was.
- */
-void mpiio_back_resolve(struct mpiio_back *back, const int *errors);
 
 /*
  * The generation that all which was put before the call is in, to be waited for. Once it is
@@ -150,14 +81,6 @@ int mpiio_back_wait(struct mpiio_back *back, uint64_t generation, const struct t
 int mpiio_back_error(struct mpiio_back *back, uint64_t id);
 
 /*
- * Stores all that is dirty by this process alone, exactly: freezes, stores and resolves; first what
- * is frozen already, so nobody else may be storing it, or resolve it later. What fails stays dirty.
- * Returns 0 or the negative errno of the first block that failed. Does not sync the file. Calls
- * exclude each other.
- */
-int mpiio_back_store_all(struct mpiio_back *back);
-
-/*
  * From now on writes go to the file, also those that wait for room. What is dirty stays so until
  * it is stored by mpiio_back_store_all, and bytes of it that are written again are forgotten. What
  * is frozen must not be stored by anybody else any more.
@@ -166,10 +89,6 @@ void mpiio_back_write_through(struct mpiio_back *back);
 
 /* From now on nobody waits: neither for room nor for a generation. */
 void mpiio_back_stop(struct mpiio_back *back);
-
-/* Gives back the memory that is kept for reuse: to be called when nobody has written for a while.
- */
-void mpiio_back_trim(struct mpiio_back *back);
 
 struct mpiio_back_stats {
     int64_t dirty_bytes;  /* that wait to be stored, now */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_private.h"
+#include "cache_flush.h"
 
 #include <errno.h>
 #include <search.h>
 
 #include "core/base/guard.h"
 #include "drain.h"
+#include "cache_private.h"
 
 /* Seconds between flushes that writers ask for, while flushes fail. */
 #define RETRY_SECONDS 1

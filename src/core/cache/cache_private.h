@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cache.h"
+#include "cache_flush.h"
 #include "block.h"
 #include "block_walk.h"
 #include "core/file/file.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_private.h"
+#include "cache_read.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "core/base/gather.h"
 #include "block_walk.h"
+#include "cache_private.h"
 
 /* Reading the file with both generations laid over it. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_private.h"
+#include "cache_write.h"
 
 #include <errno.h>
 
@@ -7,6 +7,7 @@
 #include "core/base/guard.h"
 #include "block_walk.h"
 #include "core/file/write_plan.h"
+#include "cache_private.h"
 
 /* Writing to the active generation. */
 

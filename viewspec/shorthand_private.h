@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VS_TRANSLATE_H
-#define VS_TRANSLATE_H
+#ifndef VS_SHORTHAND_PRIVATE_H
+#define VS_SHORTHAND_PRIVATE_H
 
-/* Private to viewspec/: JSON that is written, from a shorthand or a spec. */
+/* Private to viewspec/: the JSON of a view in shorthand. */
 
 #include <jansson.h>
 
@@ -14,11 +14,5 @@
  */
 json_t *vs_shorthand_translate(const char *text, const char *source, const char *const *defines,
                                size_t define_count, json_t **places, struct vs_error *error);
-
-/*
- * JSON as text for people: what fits on a line stands on one. A new string, the caller's to free();
- * NULL without memory. Local, thread-safe.
- */
-char *vs_pretty(json_t *json);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VS_COMPILE_H
-#define VS_COMPILE_H
+#ifndef VS_VIEW_H
+#define VS_VIEW_H
 
 /* Private to viewspec/: what a spec hands down to have one rank's view compiled. */
 
@@ -18,17 +18,6 @@ const struct vs_repeat *vs_view_elements(const struct vs_view *view);
 
 /* How the filetype is dealt to the ranks, or NULL. Borrowed from the view. */
 const struct vs_dealing *vs_view_dealing(const struct vs_view *view);
-
-/*
- * Whether the ranks' views differ by what is dealt to them alone; if so, the only rank that may own
- * the byte at displacement, or -1.
- */
-bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement,
-                      int64_t *rank);
-
-/* Builds the map of a tiled type in arena. 0, -ENOMEM, -EOVERFLOW, or -E2BIG: too deep. */
-int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent,
-                 const struct vs_node *tile, const struct vs_map **map);
 
 /*
  * The etype and filetype of a view, shared by all ranks whose JSON for them is the same and does
