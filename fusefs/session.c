@@ -115,8 +115,8 @@ static int check_views(struct fs_session *session)
         session->resolved = NULL;
     free(text);
     session->common = calloc(session->tree.views, sizeof(struct vs_view *));
-    session->apart = calloc(session->tree.views, sizeof(atomic_int));
-    if (session->resolved == NULL || session->common == NULL || session->apart == NULL) {
+    session->disjoint = calloc(session->tree.views, sizeof(atomic_int));
+    if (session->resolved == NULL || session->common == NULL || session->disjoint == NULL) {
         fs_complain(session->options, "out of memory");
         return 1;
     }
@@ -217,13 +217,13 @@ static int set_up_back(struct fs_session *session)
     if (session->read_only != 0)
         back = false;
     if (back)
-        failed = mpiio_store_add_cache(session->store, options->dirty_max, &session->back);
+        failed = mpiio_store_add_cache(session->store, options->dirty_max, &session->cache);
     if (failed == 0 && (back || clustered))
         failed = fs_flusher_init(&session->flusher, session);
     if (failed == 0 && back)
-        mpiio_back_on_full(session->back, fs_flusher_full, &session->flusher);
+        mpiio_cache_on_full(session->cache, fs_flusher_full, &session->flusher);
     if (failed == 0 && back)
-        mpiio_back_on_wait(session->back, on_wait, session);
+        mpiio_cache_on_wait(session->cache, on_wait, session);
     if (failed != 0)
         fs_complain(options, "write-back: %s", strerror(-failed));
     return failed != 0;
@@ -300,17 +300,17 @@ static int choose_writeback(struct fs_session *session)
     bool disjoint = true;
     int failed = 0;
 
-    if (!session->options->unique || session->back != NULL || session->cluster.nodes > 1 ||
+    if (!session->options->unique || session->cache != NULL || session->cluster.nodes > 1 ||
         fs_atomic_is_on(&session->atomic) || session->read_only != 0 || session->tree.views > 1 ||
         session->tree.npy)
         return 0;
     if (session->tree.ranks > 1)
-        failed = fs_others_apart(session, 0, &disjoint);
+        failed = fs_overlaps_disjoint(session, 0, &disjoint);
     if (failed != 0) {
         fs_complain(session->options, "%s", strerror(-failed));
         return 1;
     }
-    session->writeback = disjoint;
+    session->kernel_holds_writes = disjoint;
     return 0;
 }
 
@@ -365,8 +365,8 @@ void fs_session_close(struct fs_session *session)
         for (size_t view = 0; view < session->tree.views; view++)
             vs_view_unref(session->common[view]);
     free(session->common);
-    free(session->apart);
-    mpiio_store_drop_cache(session->store, session->back);
+    free(session->disjoint);
+    mpiio_store_drop_cache(session->store, session->cache);
     mpiio_store_close(session->store);
     vs_spec_free(session->spec);
     fs_log_close(&session->log);

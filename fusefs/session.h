@@ -54,16 +54,16 @@ struct fs_session {
     struct vs_spec *spec;
     struct fs_tree tree;
     struct vs_view **common; /* by view: the view of all ranks, or NULL where they differ */
-    atomic_int *apart;       /* by view: what others.c knows of it */
+    atomic_int *disjoint;    /* by view: what others.c knows of it */
     struct mpiio_store *store;
-    struct mpiio_back *back; /* write-back; NULL: all is written through */
-    int read_only;           /* 0, or what opening a slice for writing gives: a negative errno */
-    bool writeback;          /* the kernel holds writes back; set before the mount serves */
-    char *file;              /* absolute path of the shared file */
-    char *spec_path;         /* absolute path of the spec; of the file where there is none */
-    char *mountpoint;        /* absolute path, without symbolic links */
-    dev_t device;            /* the mount's */
-    char *resolved;          /* contents of spec.json */
+    struct mpiio_cache *cache; /* write-back; NULL: all is written through */
+    int read_only;             /* 0, or what opening a slice for writing gives: a negative errno */
+    bool kernel_holds_writes;  /* the kernel holds writes back; set before the mount serves */
+    char *file;                /* absolute path of the shared file */
+    char *spec_path;           /* absolute path of the spec; of the file where there is none */
+    char *mountpoint;          /* absolute path, without symbolic links */
+    dev_t device;              /* the mount's */
+    char *resolved;            /* contents of spec.json */
     size_t resolved_length;
     time_t mounted;
 

@@ -25,8 +25,8 @@ static void *work(void *data)
     if (failed != 0)
         fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
     /* Nor does a writer wait any more for room that does not come. */
-    if (session->back != NULL)
-        mpiio_back_stop(session->back);
+    if (session->cache != NULL)
+        mpiio_cache_stop(session->cache);
     /* It may wait for pages that the kernel has locked for reads which nobody has taken up yet. */
     fs_notifier_finish(&session->notifier);
     fs_workers_end(&session->workers);

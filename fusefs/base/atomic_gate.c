@@ -18,7 +18,7 @@ void fs_atomic_init(struct fs_atomic *atomic, struct fs_workers *workers)
 void fs_atomic_free(struct fs_atomic *atomic)
 {
     if (atomic->has_locks)
-        mpiio_accesses_destroy(&atomic->accesses);
+        mpiio_exclusion_destroy(&atomic->accesses);
     pthread_cond_destroy(&atomic->changed);
     pthread_mutex_destroy(&atomic->lock);
 }
@@ -47,13 +47,13 @@ void fs_atomic_leave(struct fs_atomic *atomic)
 int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t offset,
                     int64_t length, bool writes, struct mpiio_access *access)
 {
-    struct mpiio_accesses *accesses = &atomic->accesses;
+    struct mpiio_exclusion *accesses = &atomic->accesses;
     int failed;
 
     if (!fs_atomic_is_on(atomic))
         return 0;
     fs_workers_pause(atomic->workers);
-    failed = offset < 0 ? mpiio_access_begin(accesses, NULL, 0, INT64_MAX, writes, access)
+    failed = offset < 0 ? mpiio_exclusion_begin(accesses, NULL, 0, INT64_MAX, writes, access)
                         : mpiio_slice_access(slice, accesses, offset, length, writes, access);
     fs_workers_resume(atomic->workers);
     return failed;
@@ -62,7 +62,7 @@ int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t
 void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
 {
     if (fs_atomic_is_on(atomic))
-        mpiio_access_end(&atomic->accesses, access);
+        mpiio_exclusion_end(&atomic->accesses, access);
 }
 
 /* What a change of the mode needs. */
@@ -73,7 +73,7 @@ int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, bool writable)
 
     pthread_mutex_lock(&atomic->lock);
     if (!atomic->has_locks)
-        failed = mpiio_accesses_init(&atomic->accesses, fd, writable);
+        failed = mpiio_exclusion_init(&atomic->accesses, fd, writable);
     if (failed == 0)
         atomic->has_locks = true;
     pthread_mutex_unlock(&atomic->lock);

@@ -13,12 +13,12 @@
 
 /*
  * Atomic mode: nothing of a slice is cached, neither by the kernel nor by write-back, and each read
- * or write excludes others (access.h). What is open stays as it was opened, so the mode changes
+ * or write excludes others (exclusion.h). What is open stays as it was opened, so the mode changes
  * only while no slice is open.
  */
 struct fs_atomic {
     struct fs_workers *workers; /* borrowed */
-    struct mpiio_accesses accesses;
+    struct mpiio_exclusion accesses;
     bool has_locks; /* accesses is set up; set before the mode is on, never taken back */
     atomic_bool on;
 

@@ -11,8 +11,8 @@
 static void set_mode(struct fs_session *session, bool on)
 {
     atomic_store(&session->atomic.on, on);
-    if (session->back != NULL)
-        mpiio_store_use_cache(session->store, on ? NULL : session->back);
+    if (session->cache != NULL)
+        mpiio_store_use_cache(session->store, on ? NULL : session->cache);
     fs_flusher_changed(&session->flusher);
 }
 
@@ -28,7 +28,7 @@ int fs_atomic_start(struct fs_session *session)
 
 static int prepare(struct fs_session *session, uint64_t change, bool value)
 {
-    bool dirty = session->back != NULL && !mpiio_back_is_empty(session->back);
+    bool dirty = session->cache != NULL && !mpiio_cache_is_empty(session->cache);
     int failed = value ? fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
                                              session->read_only == 0)
                        : 0;

@@ -38,7 +38,7 @@ static size_t store_held(struct fs_session *session, struct fs_slice *slice, con
 {
     size_t wanted = length, done = 0;
 
-    if (!session->writeback) {
+    if (!session->kernel_holds_writes) {
         int64_t end = mpiio_slice_size(slice->slice);
 
         if (end < 0) {
@@ -105,7 +105,7 @@ void fs_store_lost(struct fs_session *session)
     fs_losses_retry(&session->losses, store_again, session);
 }
 
-int fs_settle(struct fs_session *session, const struct fs_slice *slice)
+int fs_store_partial(struct fs_session *session, const struct fs_slice *slice)
 {
     bool torn = mpiio_slice_is_torn(slice->slice);
     bool begun = fs_losses_begin_write(&session->losses);

@@ -17,12 +17,13 @@ ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const 
 void fs_store_lost(struct fs_session *session);
 
 /*
- * Elements that were written in parts and are not complete (mpiio_slice_settle): fs_settle stores
- * those that have a value in the file, before the next flush, and returns 0 or the negative errno
- * of one that has none; fs_give_up is for when no one has the slice open for writing any more, and
- * logs what is lost; called where a handle is freed, it does not wait for the kernel. Thread-safe.
+ * Elements that were written in parts and are not complete (mpiio_slice_settle): fs_store_partial
+ * stores those that have a value in the file, before the next flush, and returns 0 or the negative
+ * errno of one that has none; fs_give_up is for when no one has the slice open for writing any
+ * more, and logs what is lost; called where a handle is freed, it does not wait for the kernel.
+ * Thread-safe.
  */
-int fs_settle(struct fs_session *session, const struct fs_slice *slice);
+int fs_store_partial(struct fs_session *session, const struct fs_slice *slice);
 void fs_give_up(struct fs_session *session, struct fs_slice *slice);
 
 #endif

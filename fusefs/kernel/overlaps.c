@@ -8,14 +8,14 @@
 #include "fusefs/names/handle.h"
 
 /* Slices are compared with each other up to so many, and so many pieces: a fraction of a second. */
-#define APART_RANKS 16384
-#define COVER_STEPS 1000000
-#define APART_WORK  4000000 /* vs_view_facts: of all their views */
+#define DISJOINT_RANKS 16384
+#define COVER_STEPS    1000000
+#define APART_WORK     4000000 /* vs_view_facts: of all their views */
 
 /* What is known of a view. */
-enum { UNKNOWN, APART, OVERLAPPING };
+enum { UNKNOWN, DISJOINT, OVERLAPPING };
 
-static int compute_apart(struct fs_session *session, size_t view, bool *apart)
+static int compute_disjoint(struct fs_session *session, size_t view, bool *disjoint)
 {
     int64_t ranks = session->tree.ranks;
     struct vs_cover *cover = vs_cover_new();
@@ -38,23 +38,23 @@ static int compute_apart(struct fs_session *session, size_t view, bool *apart)
     }
     if (failed == 0)
         failed = vs_cover_compute(cover, COVER_STEPS, &result);
-    *apart = failed == 0 && result.many == 0;
+    *disjoint = failed == 0 && result.many == 0;
     vs_cover_free(cover);
     return failed == -ENOMEM ? failed : 0;
 }
 
-int fs_others_apart(struct fs_session *session, size_t view, bool *apart)
+int fs_overlaps_disjoint(struct fs_session *session, size_t view, bool *disjoint)
 {
-    int known = atomic_load(&session->apart[view]);
+    int known = atomic_load(&session->disjoint[view]);
     int failed = 0;
 
-    *apart = known == APART;
+    *disjoint = known == DISJOINT;
     if (known != UNKNOWN)
         return 0;
-    if (session->tree.ranks <= APART_RANKS)
-        failed = compute_apart(session, view, apart);
+    if (session->tree.ranks <= DISJOINT_RANKS)
+        failed = compute_disjoint(session, view, disjoint);
     if (failed == 0)
-        atomic_store(&session->apart[view], *apart ? APART : OVERLAPPING);
+        atomic_store(&session->disjoint[view], *disjoint ? DISJOINT : OVERLAPPING);
     return failed;
 }
 
@@ -63,23 +63,23 @@ static bool shows(struct fs_session *session, const struct fs_slice *slice, int6
                   int64_t length, const struct fs_slice *other)
 {
     size_t view = fs_tree_node(&session->tree, slice->data).view;
-    bool apart = false;
+    bool disjoint = false;
 
     if (slice->data == other->data)
         return true;
     if (fs_tree_node(&session->tree, other->data).view == view &&
-        fs_others_apart(session, view, &apart) == 0 && apart)
+        fs_overlaps_disjoint(session, view, &disjoint) == 0 && disjoint)
         return false;
     return mpiio_slice_shares(slice->slice, offset, length, other->slice);
 }
 
-size_t fs_others_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
-                      int64_t length)
+size_t fs_overlaps_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+                        int64_t length)
 {
     struct fs_slice **list;
     size_t count, dropped = 0;
 
-    if (session->writeback || fs_atomic_is_on(&session->atomic))
+    if (session->kernel_holds_writes || fs_atomic_is_on(&session->atomic))
         return 0;
     count = fs_handle_readers(&session->slices, slice, &list);
     for (size_t i = 0; i < count; i++) {

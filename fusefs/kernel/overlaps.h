@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FS_OTHERS_H
-#define FS_OTHERS_H
+#ifndef FS_OVERLAPS_H
+#define FS_OVERLAPS_H
 
 #include "fusefs/session.h"
 
@@ -14,13 +14,13 @@
  * the other slices that are open for reading and show some of them. Does not wait: what is handed
  * to the notifier next comes after. Returns how many slices. Thread-safe.
  */
-size_t fs_others_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
-                      int64_t length);
+size_t fs_overlaps_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+                        int64_t length);
 
 /*
  * Whether no two slices of a view hold the same byte of the file, as far as that is found without
  * much work: a fraction of a second the first time. 0 or -ENOMEM. Thread-safe.
  */
-int fs_others_apart(struct fs_session *session, size_t view, bool *apart);
+int fs_overlaps_disjoint(struct fs_session *session, size_t view, bool *disjoint);
 
 #endif

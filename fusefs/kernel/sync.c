@@ -49,7 +49,7 @@ int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter)
 
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
 {
-    return session->back != NULL ? mpiio_back_error(session->back, handle->slice->data) : 0;
+    return session->cache != NULL ? mpiio_cache_error(session->cache, handle->slice->data) : 0;
 }
 
 int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
@@ -57,7 +57,7 @@ int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool da
     int torn, failed;
 
     fs_store_lost(session);
-    torn = fs_settle(session, handle->slice);
+    torn = fs_store_partial(session, handle->slice);
     failed = fs_sync_file_noted(session, data_only);
     return fs_sync_told(session, handle, failed != 0 ? failed : torn);
 }
@@ -93,7 +93,7 @@ static int send_pages(struct fs_session *session)
         int torn;
 
         fuse_lowlevel_notify_inval_inode(session->fuse, list[i]->inode_open, 0, 0);
-        torn = fs_settle(session, list[i]);
+        torn = fs_store_partial(session, list[i]);
         failed = failed != 0 ? failed : torn;
         fs_slices_put(&session->slices, list[i]);
     }
@@ -117,10 +117,10 @@ int fs_sync_all(struct fs_session *session)
 
 int64_t fs_unsaved(struct fs_session *session)
 {
-    struct mpiio_back_stats stats = {0};
+    struct mpiio_cache_stats stats = {0};
     int error;
 
-    if (session->back != NULL)
-        mpiio_back_get_stats(session->back, &stats);
+    if (session->cache != NULL)
+        mpiio_cache_get_stats(session->cache, &stats);
     return stats.dirty_bytes + (int64_t)fs_losses_bytes(&session->losses, &error);
 }

@@ -20,7 +20,7 @@ static int refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t in
     struct fs_version filled, version;
     int failed;
 
-    if (session->writeback)
+    if (session->kernel_holds_writes)
         return 0;
     failed = fs_version_now(session, &version);
     if (failed != 0)
@@ -59,7 +59,7 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
         return failed != 0 ? failed : refresh(session, request, inode, handle);
     }
     fs_store_lost(session);
-    torn = fs_settle(session, handle->slice);
+    torn = fs_store_partial(session, handle->slice);
     if (fs_flusher_is_clean(flusher, true)) {
         failed = fs_sync_told(session, handle, torn);
     } else {

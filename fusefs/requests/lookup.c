@@ -57,7 +57,7 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         return failed;
     failed = mpiio_store_stat(session->store, &file);
     if (failed == 0) {
-        size = session->back != NULL
+        size = session->cache != NULL
                    ? mpiio_slice_size(slice->slice)
                    : vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
         if (size >= 0 && __builtin_add_overflow(size, slice->header, &size))
@@ -155,7 +155,7 @@ static double attributes_timeout(const struct fs_session *session, struct fs_nod
 {
     /* A kernel that holds writes back goes by its own size and times, and would ask for the rest
        before each write; by name it asks all the same. */
-    if (node.kind == FS_SLICE && session->writeback)
+    if (node.kind == FS_SLICE && session->kernel_holds_writes)
         return OWNER_TIMEOUT;
     return node.kind == FS_SLICE || node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
 }
@@ -171,7 +171,7 @@ static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_nod
     if (failed != 0)
         return failed;
     fs_handle_looked_up(&session->slices, slice, thread);
-    if (session->writeback) {
+    if (session->kernel_holds_writes) {
         fs_handle_await_release(&session->slices, slice);
         failed = fs_version_now(session, &version);
     }
@@ -341,7 +341,7 @@ static int set_times(struct fs_session *session, fuse_req_t request, struct fs_n
 
     if (node.kind != FS_SLICE)
         return -EPERM;
-    if (session->back != NULL && !fs_flusher_is_clean(&session->flusher, false) &&
+    if (session->cache != NULL && !fs_flusher_is_clean(&session->flusher, false) &&
         fs_flush_first(session, &waiter) == 0)
         return 1;
     return mpiio_store_set_times(session->store, waiter.times);

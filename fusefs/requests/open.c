@@ -36,7 +36,7 @@ static bool goes_direct(struct fs_session *session, const struct fs_handle *hand
 {
     if (fs_atomic_is_on(&session->atomic))
         return true;
-    if (session->writeback || !handle->writes)
+    if (session->kernel_holds_writes || !handle->writes)
         return false;
     return (flags & O_APPEND) ||
            (!handle->reads && !fs_handle_is_read(&session->slices, handle->slice));
@@ -58,7 +58,7 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         failed = check_access(session, handle->slice, info->flags);
     if (failed == 0)
         failed = fs_version_now(session, &handle->version);
-    handle->joins_writers = failed == 0 && session->writeback && handle->writes &&
+    handle->joins_writers = failed == 0 && session->kernel_holds_writes && handle->writes &&
                             fs_slices_is_written(&session->slices, handle->slice);
     if (failed == 0)
         failed = fs_handle_join(&session->slices, handle, inode, thread);
@@ -66,7 +66,7 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         return failed;
     filled = fs_slices_filled(&session->slices, handle->slice);
     /* A kernel that holds writes back is the only one to change the slice. */
-    info->keep_cache = session->writeback || fs_version_same(&filled, &handle->version);
+    info->keep_cache = session->kernel_holds_writes || fs_version_same(&filled, &handle->version);
     atomic_init(&handle->pending, !info->keep_cache);
     info->direct_io = goes_direct(session, handle, info->flags);
     handle->direct = info->direct_io;
@@ -209,12 +209,12 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 
     (void)inode;
     fs_count(session, FS_OTHER);
-    if (session->writeback)
+    if (session->kernel_holds_writes)
         fs_handle_flushed(&session->slices, handle);
     if (handle->slice != NULL)
         fs_store_lost(session);
     if (handle->slice != NULL && handle->writes)
-        torn = fs_settle(session, handle->slice);
+        torn = fs_store_partial(session, handle->slice);
     if (!is_flushed_first(session, request, handle, torn))
         fuse_reply_err(request, -do_flush(session, handle, torn));
 }

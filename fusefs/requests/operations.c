@@ -40,11 +40,11 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     /* With this an open with O_TRUNC would have the kernel take the slice for empty, and forget
        what is stored through mappings of it. */
     connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
-    if (session->writeback && (connection->capable & FUSE_CAP_WRITEBACK_CACHE))
+    if (session->kernel_holds_writes && (connection->capable & FUSE_CAP_WRITEBACK_CACHE))
         connection->want |= FUSE_CAP_WRITEBACK_CACHE;
     else
-        session->writeback = false;
-    session->slices.renumbers = session->writeback;
+        session->kernel_holds_writes = false;
+    session->slices.renumbers = session->kernel_holds_writes;
     if (session->rights.for_others && (connection->capable & FUSE_CAP_POSIX_ACL)) {
         connection->want |= FUSE_CAP_POSIX_ACL;
         session->rights.evaluated = true;

@@ -34,7 +34,7 @@ static void notice_end(struct fs_session *session, struct fs_slice *slice, fuse_
     int64_t known = atomic_load(&slice->known_size);
 
     /* A kernel that holds writes back knows better. */
-    if (session->writeback || end >= wanted || end >= known ||
+    if (session->kernel_holds_writes || end >= wanted || end >= known ||
         !atomic_compare_exchange_strong(&slice->known_size, &known, end))
         return;
     /* Without memory for it the pages stay until the next open, which drops them. */
@@ -71,7 +71,7 @@ static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, ch
         fs_atomic_end(&session->atomic, &access);
         if (got >= 0)
             got = (ssize_t)fs_losses_overlay(losses, slice->data, buffer, (size_t)got, size, offset,
-                                             session->writeback);
+                                             session->kernel_holds_writes);
     } while (got >= 0 && atomic_load(&losses->changes) != changes);
     return got;
 }

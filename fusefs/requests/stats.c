@@ -61,11 +61,11 @@ static void print_counters(struct fs_session *session, FILE *out)
 /* What waits to be stored on this node, and what became of what did. */
 static void print_back(struct fs_session *session, FILE *out)
 {
-    struct mpiio_back_stats stats = {0};
+    struct mpiio_cache_stats stats = {0};
 
-    if (session->back == NULL)
+    if (session->cache == NULL)
         return;
-    mpiio_back_get_stats(session->back, &stats);
+    mpiio_cache_get_stats(session->cache, &stats);
     fprintf(out, "  \"dirty_bytes\": %lld,\n  \"dirty_blocks\": %lld,\n",
             (long long)stats.dirty_bytes, (long long)stats.dirty_blocks);
     fprintf(out, "  \"dirty_memory\": %lld,\n  \"dirty_max\": %lld,\n",
@@ -79,10 +79,10 @@ static void print_back(struct fs_session *session, FILE *out)
 static void print_atomic(struct fs_session *session, FILE *out)
 {
     bool on = fs_atomic_is_on(&session->atomic);
-    struct mpiio_access_stats stats = {0};
+    struct mpiio_exclusion_stats stats = {0};
 
     if (on)
-        mpiio_accesses_stats(&session->atomic.accesses, &stats);
+        mpiio_exclusion_stats(&session->atomic.accesses, &stats);
     fprintf(out, "  \"atomic\": %s,\n", on ? "true" : "false");
     fprintf(out, "  \"accesses\": %llu,\n  \"access_waits\": %llu,\n  \"lock_waits\": %llu,\n",
             (unsigned long long)stats.calls, (unsigned long long)stats.waits,
@@ -162,7 +162,8 @@ char *fs_stats_text(struct fs_session *session)
     fprintf(out, "  \"ranks\": %lld,\n  \"views\": %zu,\n", (long long)session->tree.ranks,
             session->tree.views);
     fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n",
-            session->read_only == 0 ? "true" : "false", session->writeback ? "true" : "false");
+            session->read_only == 0 ? "true" : "false",
+            session->kernel_holds_writes ? "true" : "false");
     print_requests(session, out);
     print_atomic(session, out);
     print_back(session, out);

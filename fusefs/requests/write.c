@@ -74,7 +74,7 @@ static void answer_write(struct fs_session *session, fuse_req_t request, fuse_in
 {
     int64_t end = offset + (int64_t)put - handle->slice->header;
     int64_t start = offset > handle->slice->header ? offset - handle->slice->header : 0;
-    bool others = end > start && fs_others_drop(session, handle->slice, start, end - start) > 0;
+    bool others = end > start && fs_overlaps_drop(session, handle->slice, start, end - start) > 0;
     bool own = leaves_pages(session, handle, put);
 
     if ((own || (others && handle->direct)) &&
@@ -112,7 +112,7 @@ static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_
     if (!fs_flusher_is_on(&session->flusher))
         return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
     fs_store_lost(session);
-    torn = fs_settle(session, handle->slice);
+    torn = fs_store_partial(session, handle->slice);
     failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
                                                          .sync = true,
                                                          .request = request,
@@ -128,7 +128,7 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
                         size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
-    bool appends = (info->flags & O_APPEND) && !session->writeback;
+    bool appends = (info->flags & O_APPEND) && !session->kernel_holds_writes;
     struct mpiio_access access;
     ssize_t put;
     int failed;

@@ -114,12 +114,12 @@ uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_coun
 
 /* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
  */
-static int exchange(struct fs_session *session, const struct mpiio_message_run *run,
-                    const struct mpiio_run_block *blocks, int32_t *errors, int *status)
+static int exchange(struct fs_session *session, const struct mpiio_message_flush *run,
+                    const struct mpiio_flush_block *blocks, int32_t *errors, int *status)
 {
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
-    int failed = mpiio_channel_send_run(cluster->channel, run, blocks);
+    int failed = mpiio_channel_send_flush(cluster->channel, run, blocks);
 
     if (failed == 0)
         failed = fs_watch_await(cluster, session->options->peer_timeout);
@@ -136,28 +136,28 @@ static int exchange(struct fs_session *session, const struct mpiio_message_run *
 }
 
 /* What is dirty from now on is for the next epoch. */
-static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_run *run)
+static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_flush *run)
 {
     const struct mpiio_frozen *frozen;
     size_t count;
     int failed;
 
-    if (session->back == NULL)
+    if (session->cache == NULL)
         return 0;
-    failed = mpiio_back_freeze(session->back, &frozen, &count);
+    failed = mpiio_cache_freeze(session->cache, &frozen, &count);
     if (failed != 0)
         return failed;
     for (size_t i = 0; i < count; i++)
         session->cluster.blocks[i] =
-            (struct mpiio_run_block){.block = frozen[i].block,
-                                     .slot = (uint32_t)frozen[i].slot,
-                                     .may_wait = may_wait && !frozen[i].tried};
+            (struct mpiio_flush_block){.block = frozen[i].block,
+                                       .slot = (uint32_t)frozen[i].slot,
+                                       .may_wait = may_wait && !frozen[i].tried};
     run->count = (uint32_t)count;
     return 0;
 }
 
 /* What became of the blocks, for write-back and for those who wait. */
-static void take_errors(const struct mpiio_run_block *list, uint32_t count, int32_t *errors,
+static void take_errors(const struct mpiio_flush_block *list, uint32_t count, int32_t *errors,
                         struct fs_stored *stored)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -184,10 +184,10 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
                      struct fs_stored *stored)
 {
     struct fs_cluster *cluster = &session->cluster;
-    struct mpiio_message_run run = {.epoch = epoch, .sync = sync};
+    struct mpiio_message_flush run = {.epoch = epoch, .sync = sync};
     int frozen_error = freeze(session, may_wait, &run);
     /* Without write-back the engine has no file. */
-    int status = session->back == NULL && sync ? fs_sync_file(session, false) : 0;
+    int status = session->cache == NULL && sync ? fs_sync_file(session, false) : 0;
     int result = 0;
     int failed = exchange(session, &run, cluster->blocks, cluster->errors, &result);
 
@@ -195,9 +195,9 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     /* What is frozen stays so: this node will store it alone. */
     if (failed != 0)
         fs_cluster_engine_lost(session, why_lost(failed));
-    if (failed == 0 && frozen_error == 0 && session->back != NULL) {
+    if (failed == 0 && frozen_error == 0 && session->cache != NULL) {
         take_errors(cluster->blocks, run.count, cluster->errors, stored);
-        mpiio_back_resolve(session->back, cluster->errors);
+        mpiio_cache_resolve(session->cache, cluster->errors);
     }
     if (failed == 0)
         failed = status != 0 ? status : result;

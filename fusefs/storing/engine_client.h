@@ -15,8 +15,8 @@ struct fs_session;
 
 /*
  * This daemon as one of several nodes: what it has to do with its engine, which stores together
- * with the other engines (message.h), and with the other daemons (peers.h). A mount of one node
- * that no engine has started has none of it: it is node 0 of 1.
+ * with the other engines (engine_channel.h), and with the other daemons (peers.h). A mount of one
+ * node that no engine has started has none of it: it is node 0 of 1.
  */
 struct fs_cluster {
     int node, nodes;
@@ -26,7 +26,7 @@ struct fs_cluster {
     struct mpiio_peers *peers;     /* NULL: not met yet */
     struct mpiio_slots none;       /* what is shared with the engine where nothing is dirty ever */
     const struct mpiio_progress_page *progress; /* in what is shared; the engine's */
-    struct mpiio_run_block *blocks; /* what is handed in, and what became of it; the flusher's */
+    struct mpiio_flush_block *blocks; /* what is handed in, and what became of it; the flusher's */
     int32_t *errors;
 
     pthread_mutex_t lock;

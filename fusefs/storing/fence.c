@@ -12,8 +12,8 @@ void fs_fence_on_lease(void *data, int64_t until)
 {
     struct fs_session *session = data;
 
-    if (session->back != NULL)
-        mpiio_lease_set(mpiio_slots_lease(mpiio_back_slots(session->back)), until);
+    if (session->cache != NULL)
+        mpiio_lease_set(mpiio_slots_lease(mpiio_cache_slots(session->cache)), until);
 }
 
 static void log_wait(void *data)
@@ -27,7 +27,7 @@ void fs_fence_await(struct fs_session *session)
 {
     int failed;
 
-    if (session->back == NULL)
+    if (session->cache == NULL)
         return;
     failed =
         mpiio_store_fence_await(session->store, session->options->peer_timeout, log_wait, session);

@@ -62,7 +62,7 @@ void fs_flusher_wrote(struct fs_flusher *flusher)
                           memory_order_relaxed);
     atomic_fetch_add(&flusher->writes, 1);
     atomic_fetch_add(&flusher->changes, 1);
-    if (flusher->session->back != NULL && !atomic_load(&flusher->armed) &&
+    if (flusher->session->cache != NULL && !atomic_load(&flusher->armed) &&
         !atomic_exchange(&flusher->armed, true))
         wake(flusher);
 }
@@ -77,7 +77,7 @@ void fs_flusher_times(struct fs_flusher *flusher, struct stat *file)
     struct timespec last;
     uint64_t ns;
 
-    if (!fs_flusher_is_on(flusher) || flusher->session->back == NULL ||
+    if (!fs_flusher_is_on(flusher) || flusher->session->cache == NULL ||
         fs_flusher_is_clean(flusher, false))
         return;
     ns = atomic_load(&flusher->written_at);
@@ -348,12 +348,12 @@ static void store_alone(struct fs_flusher *flusher)
     flusher->first = flusher->last = NULL;
     pthread_mutex_unlock(&flusher->lock);
     flusher->taken = atomic_load(&flusher->writes);
-    if (session->back != NULL && !flusher->through && fs_cluster_is_on(&session->cluster)) {
-        mpiio_back_write_through(session->back);
+    if (session->cache != NULL && !flusher->through && fs_cluster_is_on(&session->cluster)) {
+        mpiio_cache_write_through(session->cache);
         flusher->through = true;
     }
-    if (session->back != NULL)
-        flushed.blocks = mpiio_back_store_all(session->back);
+    if (session->cache != NULL)
+        flushed.blocks = mpiio_cache_store_all(session->cache);
     if (epoch.sync)
         epoch.status = flushed.status = fs_sync_file(session, false);
     flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
@@ -421,14 +421,14 @@ static int64_t set_timer(struct fs_flusher *flusher, int64_t deadline)
  */
 static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
 {
-    struct mpiio_back *back = flusher->session->back;
+    struct mpiio_cache *back = flusher->session->cache;
 
     if (*deadline == 0 || mpiio_clock() < *deadline)
         return false;
     *deadline = 0;
     atomic_store(&flusher->armed, false);
-    if (mpiio_back_is_empty(back)) {
-        mpiio_back_trim(back);
+    if (mpiio_cache_is_empty(back)) {
+        mpiio_cache_trim(back);
         return false;
     }
     atomic_store(&flusher->armed, true);

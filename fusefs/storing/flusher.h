@@ -39,7 +39,7 @@ struct fs_waiter {
     struct fs_handle *handle;
     off_t offset;
     size_t size;
-    int torn; /* what fs_settle said */
+    int torn; /* what fs_store_partial said */
     struct timespec times[2];
 
     /* The flusher's. */

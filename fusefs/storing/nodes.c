@@ -143,7 +143,7 @@ static int listen_for_peers(struct fs_session *session, const struct mpiio_peers
 static int make_room(const struct fs_session *session)
 {
     uint64_t needed = (uint64_t)session->cluster.nodes - 1 + OTHER_DESCRIPTORS;
-    uint64_t allowed = mpiio_descriptors_allow(needed);
+    uint64_t allowed = mpiio_rlimit_descriptors(needed);
 
     if (allowed >= needed)
         return 0;
@@ -198,7 +198,7 @@ static uint64_t hash_spec(const struct vs_spec *spec)
 static int say_hello(struct fs_session *session, const char *address)
 {
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
-                                  .hello = {.path = session->back != NULL ? session->file : "",
+                                  .hello = {.path = session->cache != NULL ? session->file : "",
                                             .store = session->options->store,
                                             .address = address,
                                             .spec = hash_spec(session->spec)}};
@@ -206,8 +206,8 @@ static int say_hello(struct fs_session *session, const char *address)
     int failed = 0;
 
     fill_hints(session->spec, &hello.hello.hints);
-    if (session->back != NULL)
-        slots = mpiio_back_slots(session->back);
+    if (session->cache != NULL)
+        slots = mpiio_cache_slots(session->cache);
     else
         failed = mpiio_slots_create(&session->cluster.none, 1);
     if (failed != 0)
@@ -221,7 +221,7 @@ static int say_hello(struct fs_session *session, const char *address)
 static int make_lists(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
-    size_t most = session->back != NULL ? (size_t)mpiio_back_slots(session->back)->count : 1;
+    size_t most = session->cache != NULL ? (size_t)mpiio_cache_slots(session->cache)->count : 1;
 
     cluster->blocks = calloc(most, sizeof(*cluster->blocks));
     cluster->errors = calloc(most, sizeof(*cluster->errors));

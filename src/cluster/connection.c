@@ -49,11 +49,11 @@ int mpiio_queue_put(struct mpiio_queue *queue, const void *bytes, size_t size)
     return rc;
 }
 
-int mpiio_queue_frame(struct mpiio_queue *queue, const struct mpiio_frame *frame)
+int mpiio_queue_frame(struct mpiio_queue *queue, const struct mpiio_peer_frame *frame)
 {
-    uint8_t bytes[MPIIO_FRAME_MAX];
+    uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
-    return mpiio_queue_put(queue, bytes, mpiio_frame_encode(frame, bytes));
+    return mpiio_queue_put(queue, bytes, mpiio_peer_frame_encode(frame, bytes));
 }
 
 void mpiio_queue_drop(struct mpiio_queue *queue, size_t size)
@@ -70,7 +70,7 @@ void mpiio_queue_free(struct mpiio_queue *queue)
     *queue = (struct mpiio_queue){0};
 }
 
-int mpiio_link_open(struct mpiio_link *link, int fd)
+int mpiio_connection_open(struct mpiio_connection *link, int fd)
 {
     const int on = 1;
     int flags = fcntl(fd, F_GETFL);
@@ -84,7 +84,7 @@ int mpiio_link_open(struct mpiio_link *link, int fd)
     return 0;
 }
 
-void mpiio_link_close(struct mpiio_link *link)
+void mpiio_connection_close(struct mpiio_connection *link)
 {
     if (link->fd >= 0)
         close(link->fd);
@@ -93,13 +93,13 @@ void mpiio_link_close(struct mpiio_link *link)
     mpiio_queue_free(&link->out);
 }
 
-static void fail(struct mpiio_link *link, int error)
+static void fail(struct mpiio_connection *link, int error)
 {
     if (link->error == 0)
         link->error = error;
 }
 
-void mpiio_link_flush(struct mpiio_link *link)
+void mpiio_connection_flush(struct mpiio_connection *link)
 {
     ssize_t sent;
 
@@ -120,7 +120,7 @@ void mpiio_link_flush(struct mpiio_link *link)
     }
 }
 
-void mpiio_link_put(struct mpiio_link *link, const void *bytes, size_t size)
+void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size_t size)
 {
     int rc;
 
@@ -129,17 +129,17 @@ void mpiio_link_put(struct mpiio_link *link, const void *bytes, size_t size)
     rc = mpiio_queue_put(&link->out, bytes, size);
     if (rc != 0)
         fail(link, rc);
-    mpiio_link_flush(link);
+    mpiio_connection_flush(link);
 }
 
-void mpiio_link_send(struct mpiio_link *link, const struct mpiio_frame *frame)
+void mpiio_connection_send(struct mpiio_connection *link, const struct mpiio_peer_frame *frame)
 {
-    uint8_t bytes[MPIIO_FRAME_MAX];
+    uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
-    mpiio_link_put(link, bytes, mpiio_frame_encode(frame, bytes));
+    mpiio_connection_put(link, bytes, mpiio_peer_frame_encode(frame, bytes));
 }
 
-bool mpiio_link_fill(struct mpiio_link *link)
+bool mpiio_connection_fill(struct mpiio_connection *link)
 {
     uint8_t bytes[16384];
     ssize_t got;
@@ -168,14 +168,14 @@ bool mpiio_link_fill(struct mpiio_link *link)
     return false;
 }
 
-int mpiio_link_next(struct mpiio_link *link, struct mpiio_frame *frame)
+int mpiio_connection_next(struct mpiio_connection *link, struct mpiio_peer_frame *frame)
 {
     size_t size = mpiio_queue_size(&link->in);
     ssize_t length;
 
     if (size == 0)
         return 0;
-    length = mpiio_frame_decode(mpiio_queue_first(&link->in), size, frame);
+    length = mpiio_peer_frame_decode(mpiio_queue_first(&link->in), size, frame);
     if (length <= 0)
         return (int)length;
     mpiio_queue_drop(&link->in, (size_t)length);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_LINK_H
-#define MPIIO_LINK_H
+#ifndef MPIIO_CONNECTION_H
+#define MPIIO_CONNECTION_H
 
 #include <stdatomic.h>
 
@@ -19,7 +19,7 @@ struct mpiio_queue {
 int mpiio_queue_put(struct mpiio_queue *queue, const void *bytes, size_t size);
 
 /* Appends a frame. As mpiio_queue_put. */
-int mpiio_queue_frame(struct mpiio_queue *queue, const struct mpiio_frame *frame);
+int mpiio_queue_frame(struct mpiio_queue *queue, const struct mpiio_peer_frame *frame);
 
 /* Takes size bytes off, at most what there is. */
 void mpiio_queue_drop(struct mpiio_queue *queue, size_t size);
@@ -40,7 +40,7 @@ static inline size_t mpiio_queue_size(const struct mpiio_queue *queue)
  * One TCP connection to a peer, which never blocks: what the peer does not take yet waits in a
  * bounded queue. For one thread, but for the counters.
  */
-struct mpiio_link {
+struct mpiio_connection {
     int fd;    /* owned; -1: closed */
     int error; /* a negative errno once the connection has failed; -ENOTCONN: its end was read */
     struct mpiio_queue in, out;
@@ -49,29 +49,29 @@ struct mpiio_link {
 };
 
 /* Takes over a connected TCP socket, and makes it non-blocking. 0 or a negative errno. */
-int mpiio_link_open(struct mpiio_link *link, int fd);
+int mpiio_connection_open(struct mpiio_connection *link, int fd);
 
 /* Closes, and drops what waits to be sent. May be repeated. The counters stay. */
-void mpiio_link_close(struct mpiio_link *link);
+void mpiio_connection_close(struct mpiio_connection *link);
 
 /*
  * Sends, or queues. A failure is kept in link->error, and nothing is sent after one. That the peer
- * has closed the connection is no failure here: mpiio_link_fill finds it, after the peer's last
- * words.
+ * has closed the connection is no failure here: mpiio_connection_fill finds it, after the peer's
+ * last words.
  */
-void mpiio_link_put(struct mpiio_link *link, const void *bytes, size_t size);
-void mpiio_link_send(struct mpiio_link *link, const struct mpiio_frame *frame);
+void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size_t size);
+void mpiio_connection_send(struct mpiio_connection *link, const struct mpiio_peer_frame *frame);
 
 /* Sends what waits, as far as the peer takes it. Failures as above. */
-void mpiio_link_flush(struct mpiio_link *link);
+void mpiio_connection_flush(struct mpiio_connection *link);
 
 /*
  * Reads what there is to link->in. A failure, or the end, is kept in link->error. True: there may
  * be more, and frames must be taken off first.
  */
-bool mpiio_link_fill(struct mpiio_link *link);
+bool mpiio_connection_fill(struct mpiio_connection *link);
 
 /* Takes the next frame off link->in: 1, 0 (none yet) or -EPROTO. Valid until it is filled again. */
-int mpiio_link_next(struct mpiio_link *link, struct mpiio_frame *frame);
+int mpiio_connection_next(struct mpiio_connection *link, struct mpiio_peer_frame *frame);
 
 #endif

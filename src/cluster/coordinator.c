@@ -14,19 +14,20 @@ static bool living(const struct mpiio_peer *peer)
     return peer != NULL && (peer->node == 0 || peer->link.fd >= 0);
 }
 
-static void say(struct mpiio_peers *peers, struct mpiio_peer *peer, const struct mpiio_frame *frame)
+static void say(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                const struct mpiio_peer_frame *frame)
 {
     if (peer->node == 0) {
         if (mpiio_queue_frame(&peers->inbox, frame) != 0)
             peers->inbox_failed = true;
         return;
     }
-    mpiio_link_send(&peer->link, frame);
+    mpiio_connection_send(&peer->link, frame);
     if (peer->link.error != 0)
         peers->broken = true;
 }
 
-static void broadcast(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static void broadcast(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     for (int i = 0; i < peers->peers; i++)
         if (living(peers->peer[i]))
@@ -73,9 +74,9 @@ static void begin_epoch(struct mpiio_peers *peers)
     self->wanted = self->wanted_sync = false;
     self->moved = mpiio_clock();
     expect(peers, &self->epoch, MPIIO_AWAIT_EPOCH);
-    broadcast(peers, &(struct mpiio_frame){.type = MPIIO_EPOCH,
-                                           .number = self->epoch.number,
-                                           .flag = self->epoch_sync});
+    broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_EPOCH,
+                                                .number = self->epoch.number,
+                                                .flag = self->epoch_sync});
 }
 
 static void on_ask(struct mpiio_peers *peers, bool sync)
@@ -96,16 +97,16 @@ static void on_done(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t
     self->moved = mpiio_clock();
     if (self->epoch.missing != 0)
         return;
-    broadcast(peers, &(struct mpiio_frame){.type = MPIIO_FINISHED,
-                                           .number = number,
-                                           .flag = self->epoch_sync,
-                                           .status = self->epoch.status});
+    broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_FINISHED,
+                                                .number = number,
+                                                .flag = self->epoch_sync,
+                                                .status = self->epoch.status});
     begin_epoch(peers);
 }
 
 /* A node's engine has come further, or does something else than to wait for others. */
 static void on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                        const struct mpiio_frame *frame)
+                        const struct mpiio_peer_frame *frame)
 {
     bool known = peer->stall_epoch == frame->number;
 
@@ -123,7 +124,7 @@ static void say_result(struct mpiio_peers *peers, int node, uint64_t call, int s
 {
     if (living(peers->peer[node]))
         say(peers, peers->peer[node],
-            &(struct mpiio_frame){.type = MPIIO_RESULT, .number = call, .status = status});
+            &(struct mpiio_peer_frame){.type = MPIIO_RESULT, .number = call, .status = status});
 }
 
 static void begin_change(struct mpiio_peers *peers)
@@ -147,14 +148,14 @@ static void begin_change(struct mpiio_peers *peers)
         self->change_call = peer->change_call;
         self->change_expires = peer->change_expires;
         expect(peers, &self->change, MPIIO_AWAIT_CHANGE);
-        broadcast(peers, &(struct mpiio_frame){.type = MPIIO_PREPARE,
-                                               .number = self->change.number,
-                                               .flag = peer->change_value});
+        broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_PREPARE,
+                                                    .number = self->change.number,
+                                                    .flag = peer->change_value});
     }
 }
 
 static void on_change(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                      const struct mpiio_frame *frame)
+                      const struct mpiio_peer_frame *frame)
 {
     peer->wants_change = true;
     peer->change_call = frame->number;
@@ -170,7 +171,7 @@ static void settle_change(struct mpiio_peers *peers, int status)
     self->settling = true;
     expect(peers, &self->change, MPIIO_AWAIT_CHANGE);
     self->change.status = status;
-    broadcast(peers, &(struct mpiio_frame){
+    broadcast(peers, &(struct mpiio_peer_frame){
                          .type = MPIIO_SETTLE, .number = self->change.number, .flag = status == 0});
 }
 
@@ -221,17 +222,17 @@ static void finish_unmount(struct mpiio_peers *peers)
             continue;
         peer->wants_unmount = false;
         say(peers, peer,
-            &(struct mpiio_frame){.type = MPIIO_RESULT,
-                                  .number = peer->unmount_call,
-                                  .status = self->unmount.status,
-                                  .text = self->unsaved,
-                                  .text_size = (uint32_t)self->unsaved_size});
+            &(struct mpiio_peer_frame){.type = MPIIO_RESULT,
+                                       .number = peer->unmount_call,
+                                       .status = self->unmount.status,
+                                       .text = self->unsaved,
+                                       .text_size = (uint32_t)self->unsaved_size});
     }
     self->unsaved_size = 0;
     if (!all)
         return;
     self->ending = true;
-    broadcast(peers, &(struct mpiio_frame){.type = MPIIO_END});
+    broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_END});
 }
 
 /* Has those unmounted that are awaited. */
@@ -239,11 +240,12 @@ static void say_unmount(struct mpiio_peers *peers, bool force)
 {
     for (int i = 0; i < peers->peers; i++)
         if ((peers->peer[i]->awaited & MPIIO_AWAIT_UNMOUNT) != 0)
-            say(peers, peers->peer[i], &(struct mpiio_frame){.type = MPIIO_UNMOUNT, .flag = force});
+            say(peers, peers->peer[i],
+                &(struct mpiio_peer_frame){.type = MPIIO_UNMOUNT, .flag = force});
 }
 
 static void on_unmount_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                           const struct mpiio_frame *frame)
+                           const struct mpiio_peer_frame *frame)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
 
@@ -281,7 +283,7 @@ static void add_unsaved(struct mpiio_coordinator *self, const char *host, const 
 }
 
 static void on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                         const struct mpiio_frame *frame)
+                         const struct mpiio_peer_frame *frame)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
     char text[1024];
@@ -314,7 +316,7 @@ void mpiio_coordinator_ready(struct mpiio_peers *peers)
     /* First of all here: the others may have something to say as soon as they know. */
     mpiio_roster_set_together(peers);
     for (int i = 1; i < peers->peers; i++)
-        say(peers, peers->peer[i], &(struct mpiio_frame){.type = MPIIO_READY});
+        say(peers, peers->peer[i], &(struct mpiio_peer_frame){.type = MPIIO_READY});
 }
 
 /*
@@ -330,7 +332,7 @@ static void await_fencing(struct mpiio_peers *peers)
 static void degrade(struct mpiio_peers *peers, struct mpiio_peer *dead, const char *why)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
-    struct mpiio_frame frame = {.type = MPIIO_DEGRADED, .node = (uint32_t)dead->node};
+    struct mpiio_peer_frame frame = {.type = MPIIO_DEGRADED, .node = (uint32_t)dead->node};
     int64_t now = mpiio_clock();
 
     mpiio_roster_set_degraded(peers, dead->node, dead->host, why);
@@ -353,7 +355,7 @@ static void try_to_go(struct mpiio_peers *peers, int64_t now)
     if (self->fenced.missing != 0)
         mpiio_roster_log(peers, "%d nodes have not said that their engines are gone",
                          self->fenced.missing);
-    broadcast(peers, &(struct mpiio_frame){.type = MPIIO_GO});
+    broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_GO});
     self->go_after = INT64_MAX; /* said once */
 }
 
@@ -411,7 +413,7 @@ static void add_silent(struct mpiio_peers *peers, char *why, size_t size)
 }
 
 static void on_engine_lost(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                           const struct mpiio_frame *frame)
+                           const struct mpiio_peer_frame *frame)
 {
     char why[sizeof(peers->status.why)];
 
@@ -498,7 +500,7 @@ int64_t mpiio_coordinator_next(const struct mpiio_peers *peers, int64_t before)
 
 /* What only counts while all are together. */
 static void work(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                 const struct mpiio_frame *frame)
+                 const struct mpiio_peer_frame *frame)
 {
     switch (frame->type) {
     case MPIIO_ASK:
@@ -537,7 +539,7 @@ static void work(struct mpiio_peers *peers, struct mpiio_peer *peer,
 }
 
 int mpiio_coordinator_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                              const struct mpiio_frame *frame)
+                              const struct mpiio_peer_frame *frame)
 {
     enum mpiio_peers_state state = peers->status.state;
 

@@ -8,7 +8,7 @@
 
 /* What node says. 0 or -EPROTO. */
 int mpiio_coordinator_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                              const struct mpiio_frame *frame);
+                              const struct mpiio_peer_frame *frame);
 
 /* A node's connection has failed, or it is silent. */
 void mpiio_coordinator_lost(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why);

@@ -181,10 +181,10 @@ static void put_body(struct wire *wire, const struct mpiio_message *message)
     case MPIIO_MESSAGE_START:
         put_hints(wire, &message->start);
         break;
-    case MPIIO_MESSAGE_RUN:
-        put_u64(wire, message->run.epoch);
-        put_u32(wire, message->run.sync);
-        put_u32(wire, message->run.count);
+    case MPIIO_MESSAGE_FLUSH:
+        put_u64(wire, message->flush.epoch);
+        put_u32(wire, message->flush.sync);
+        put_u32(wire, message->flush.count);
         break;
     case MPIIO_MESSAGE_RESULT:
         put_u64(wire, message->result.epoch);
@@ -227,10 +227,10 @@ static void get_body(struct wire *wire, struct mpiio_message *message)
     case MPIIO_MESSAGE_START:
         get_hints(wire, &message->start);
         break;
-    case MPIIO_MESSAGE_RUN:
-        message->run.epoch = get_u64(wire);
-        message->run.sync = get_u32(wire) != 0;
-        message->run.count = get_u32(wire);
+    case MPIIO_MESSAGE_FLUSH:
+        message->flush.epoch = get_u64(wire);
+        message->flush.sync = get_u32(wire) != 0;
+        message->flush.count = get_u32(wire);
         break;
     case MPIIO_MESSAGE_RESULT:
         message->result.epoch = get_u64(wire);
@@ -293,10 +293,10 @@ int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message
                     message->type == MPIIO_MESSAGE_HELLO ? message->hello.memory : -1);
 }
 
-int mpiio_channel_send_run(struct mpiio_channel *channel, const struct mpiio_message_run *run,
-                           const struct mpiio_run_block *blocks)
+int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *run,
+                             const struct mpiio_flush_block *blocks)
 {
-    struct mpiio_message message = {.type = MPIIO_MESSAGE_RUN, .run = *run};
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_FLUSH, .flush = *run};
     int error = mpiio_channel_send(channel, &message);
 
     for (uint32_t i = 0; i < run->count && error == 0;) {
@@ -427,7 +427,7 @@ static int64_t receive_part(struct mpiio_channel *channel, enum mpiio_message_ty
     return count;
 }
 
-int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_run_block *blocks,
+int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_flush_block *blocks,
                                  uint32_t count)
 {
     struct wire wire = {0};

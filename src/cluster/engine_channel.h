@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_MESSAGE_H
-#define MPIIO_MESSAGE_H
+#ifndef MPIIO_ENGINE_CHANNEL_H
+#define MPIIO_ENGINE_CHANNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ enum mpiio_message_type {
     MPIIO_MESSAGE_READY,
     MPIIO_MESSAGE_FAILED,
     MPIIO_MESSAGE_START,
-    MPIIO_MESSAGE_RUN,
+    MPIIO_MESSAGE_FLUSH,
     MPIIO_MESSAGE_RESULT,
     MPIIO_MESSAGE_QUIT,
     MPIIO_MESSAGE_BLOCKS, /* inside: a part of the list behind RUN */
@@ -91,7 +91,7 @@ struct mpiio_message_failed {
     const char *text; /* the reason, one line */
 };
 
-struct mpiio_message_run {
+struct mpiio_message_flush {
     uint64_t epoch;
     bool sync;      /* the data must be on the storage device before the result */
     uint32_t count; /* blocks that follow: mpiio_channel_receive_blocks */
@@ -126,7 +126,7 @@ struct mpiio_message {
         const char *peers; /* PEERS: the address of node 0 */
         struct mpiio_message_failed failed;
         struct mpiio_hints start; /* START: hints as MPI_File_get_info gives them */
-        struct mpiio_message_run run;
+        struct mpiio_message_flush flush;
         struct mpiio_message_result result;
     };
 };
@@ -136,7 +136,7 @@ struct mpiio_message {
  * dirty (its error is -EAGAIN) if what all nodes have of it has gaps between short runs, which
  * others may be about to fill.
  */
-struct mpiio_run_block {
+struct mpiio_flush_block {
     int64_t block;
     uint32_t slot;
     bool may_wait;
@@ -160,8 +160,8 @@ int mpiio_channel_fd(const struct mpiio_channel *channel);
 int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message);
 
 /* Sends RUN and its blocks, run->count of them. Else as mpiio_channel_send. */
-int mpiio_channel_send_run(struct mpiio_channel *channel, const struct mpiio_message_run *run,
-                           const struct mpiio_run_block *blocks);
+int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *run,
+                             const struct mpiio_flush_block *blocks);
 
 /* Sends RESULT and its errors, in the order of the blocks of RUN. Else as mpiio_channel_send. */
 int mpiio_channel_send_result(struct mpiio_channel *channel,
@@ -178,7 +178,7 @@ int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *m
  * Receives the list behind RUN: count entries. Blocks are >= 0, and end below 2^63 bytes. Else as
  * mpiio_channel_receive.
  */
-int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_run_block *blocks,
+int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_flush_block *blocks,
                                  uint32_t count);
 
 /* Receives the list behind RESULT: count errors, each <= 0. Else as mpiio_channel_receive. */

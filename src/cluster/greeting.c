@@ -42,7 +42,7 @@ static void drop(struct mpiio_peers *peers, struct mpiio_peer *peer)
 
 static void ask(struct mpiio_peers *peers, int fd)
 {
-    struct mpiio_frame hello = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
+    struct mpiio_peer_frame hello = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
     struct mpiio_peer *peer = calloc(1, sizeof(*peer));
 
     if (peer == NULL) {
@@ -54,14 +54,14 @@ static void ask(struct mpiio_peers *peers, int fd)
     peer->next = peers->coordinator.pending;
     peers->coordinator.pending = peer;
     peers->coordinator.pending_count++;
-    if (mpiio_link_open(&peer->link, fd) != 0 ||
+    if (mpiio_connection_open(&peer->link, fd) != 0 ||
         mpiio_random(peer->nonce, sizeof(peer->nonce)) != 0 ||
         mpiio_roster_watch(peers, fd, peer) != 0) {
         drop(peers, peer);
         return;
     }
     memcpy(hello.nonce, peer->nonce, sizeof(hello.nonce));
-    mpiio_link_send(&peer->link, &hello);
+    mpiio_connection_send(&peer->link, &hello);
 }
 
 void mpiio_greet(struct mpiio_peers *peers)
@@ -85,7 +85,7 @@ void mpiio_greet(struct mpiio_peers *peers)
 
 /* 0, or why the connection may not join. */
 static int check(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
-                 const struct mpiio_frame *frame)
+                 const struct mpiio_peer_frame *frame)
 {
     struct mpiio_claim claim = {.by = frame->node, .node = frame->node, .nodes = frame->nodes};
 
@@ -93,22 +93,22 @@ static int check(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
         return -EPROTONOSUPPORT;
     memcpy(claim.asked, peer->nonce, sizeof(claim.asked));
     memcpy(claim.answered, frame->nonce, sizeof(claim.answered));
-    if (mpiio_proof(peers->token, &claim) != frame->proof)
+    if (mpiio_handshake_proof(peers->token, &claim) != frame->proof)
         return -EACCES;
     return frame->nodes == (uint32_t)peers->nodes && frame->node != 0 ? 0 : -EINVAL;
 }
 
 static void welcome(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                    const struct mpiio_frame *join)
+                    const struct mpiio_peer_frame *join)
 {
-    struct mpiio_frame frame = {.type = MPIIO_WELCOME, .time = (uint32_t)peers->timeout};
+    struct mpiio_peer_frame frame = {.type = MPIIO_WELCOME, .time = (uint32_t)peers->timeout};
     struct mpiio_claim claim = {.by = 0, .node = join->node, .nodes = join->nodes};
     struct mpiio_peer **place = &peers->peer[join->node];
 
     memcpy(claim.asked, peer->nonce, sizeof(claim.asked));
     memcpy(claim.answered, join->nonce, sizeof(claim.answered));
     memcpy(frame.host, peers->host, sizeof(frame.host));
-    frame.proof = mpiio_proof(peers->token, &claim);
+    frame.proof = mpiio_handshake_proof(peers->token, &claim);
     unlist(peers, peer);
     /* It tries again where it did not get our welcome in time: the new connection counts. */
     if (*place != NULL)
@@ -116,7 +116,7 @@ static void welcome(struct mpiio_peers *peers, struct mpiio_peer *peer,
     else
         peers->coordinator.missing--;
     mpiio_roster_adopt(peers, peer, (int)join->node, join->host);
-    mpiio_link_send(&peer->link, &frame);
+    mpiio_connection_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
     if (peers->coordinator.missing == 0) {
         mpiio_greet_end(peers);
@@ -126,9 +126,9 @@ static void welcome(struct mpiio_peers *peers, struct mpiio_peer *peer,
 
 void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
-    struct mpiio_frame frame;
-    struct mpiio_frame refused = {.type = MPIIO_REFUSED};
-    int got = mpiio_link_next(&peer->link, &frame);
+    struct mpiio_peer_frame frame;
+    struct mpiio_peer_frame refused = {.type = MPIIO_REFUSED};
+    int got = mpiio_connection_next(&peer->link, &frame);
 
     if (got == 1 && frame.type == MPIIO_JOIN) {
         refused.status = check(peers, peer, &frame);
@@ -137,7 +137,7 @@ void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
             return;
         }
         mpiio_roster_log(peers, "refused to let a node join: %s", strerror(-refused.status));
-        mpiio_link_send(&peer->link, &refused);
+        mpiio_connection_send(&peer->link, &refused);
     } else if (got == 0 && peer->link.error == 0 &&
                mpiio_queue_size(&peer->link.in) <= PENDING_BYTES) {
         return;
@@ -168,13 +168,13 @@ void mpiio_greet_end(struct mpiio_peers *peers)
 }
 
 /* Waits for a frame of one of two types. */
-static int hear(struct mpiio_link *link, enum mpiio_frame_type type, enum mpiio_frame_type other,
-                int64_t end, struct mpiio_frame *frame)
+static int hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
+                enum mpiio_peer_frame_type other, int64_t end, struct mpiio_peer_frame *frame)
 {
     int rc;
 
     for (;;) {
-        rc = mpiio_link_next(link, frame);
+        rc = mpiio_connection_next(link, frame);
         if (rc == 1)
             return frame->type == type || frame->type == other ? 0 : -EPROTO;
         if (rc == 0)
@@ -183,21 +183,21 @@ static int hear(struct mpiio_link *link, enum mpiio_frame_type type, enum mpiio_
             rc = mpiio_address_wait(link->fd, POLLIN, end - mpiio_clock());
         if (rc != 0)
             return rc;
-        mpiio_link_fill(link);
+        mpiio_connection_fill(link);
     }
 }
 
 /* The greeting, as the one who joins. */
-static int shake(struct mpiio_peers *peers, struct mpiio_link *link, int64_t end,
-                 struct mpiio_frame *frame)
+static int shake(struct mpiio_peers *peers, struct mpiio_connection *link, int64_t end,
+                 struct mpiio_peer_frame *frame)
 {
     struct mpiio_claim claim = {.by = (uint32_t)peers->node,
                                 .node = (uint32_t)peers->node,
                                 .nodes = (uint32_t)peers->nodes};
-    struct mpiio_frame join = {.type = MPIIO_JOIN,
-                               .number = MPIIO_PROTOCOL,
-                               .node = (uint32_t)peers->node,
-                               .nodes = (uint32_t)peers->nodes};
+    struct mpiio_peer_frame join = {.type = MPIIO_JOIN,
+                                    .number = MPIIO_PROTOCOL,
+                                    .node = (uint32_t)peers->node,
+                                    .nodes = (uint32_t)peers->nodes};
     int rc = hear(link, MPIIO_HELLO, MPIIO_HELLO, end, frame);
 
     if (rc != 0)
@@ -210,21 +210,22 @@ static int shake(struct mpiio_peers *peers, struct mpiio_link *link, int64_t end
         return rc;
     memcpy(join.nonce, claim.answered, sizeof(join.nonce));
     memcpy(join.host, peers->host, sizeof(join.host));
-    join.proof = mpiio_proof(peers->token, &claim);
-    mpiio_link_send(link, &join);
+    join.proof = mpiio_handshake_proof(peers->token, &claim);
+    mpiio_connection_send(link, &join);
     rc = hear(link, MPIIO_WELCOME, MPIIO_REFUSED, end, frame);
     if (rc != 0)
         return rc;
     if (frame->type == MPIIO_REFUSED)
         return frame->status != 0 ? frame->status : -EPROTO;
     claim.by = 0;
-    return mpiio_proof(peers->token, &claim) == frame->proof && frame->time > 0 ? 0 : -EACCES;
+    return mpiio_handshake_proof(peers->token, &claim) == frame->proof && frame->time > 0 ? 0
+                                                                                          : -EACCES;
 }
 
 /* Takes over fd. */
 static int join(struct mpiio_peers *peers, int fd, int64_t end)
 {
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
     struct mpiio_peer *peer = calloc(1, sizeof(*peer));
     int rc;
 
@@ -232,13 +233,13 @@ static int join(struct mpiio_peers *peers, int fd, int64_t end)
         close(fd);
         return -ENOMEM;
     }
-    rc = mpiio_link_open(&peer->link, fd);
+    rc = mpiio_connection_open(&peer->link, fd);
     if (rc == 0)
         rc = shake(peers, &peer->link, end, &frame);
     if (rc == 0)
         rc = mpiio_roster_watch(peers, fd, peer);
     if (rc != 0) {
-        mpiio_link_close(&peer->link);
+        mpiio_connection_close(&peer->link);
         free(peer);
         return rc;
     }

@@ -60,7 +60,8 @@ uint64_t mpiio_siphash(const uint8_t key[16], const void *bytes, size_t size)
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-uint64_t mpiio_proof(const uint8_t token[MPIIO_TOKEN_BYTES], const struct mpiio_claim *claim)
+uint64_t mpiio_handshake_proof(const uint8_t token[MPIIO_TOKEN_BYTES],
+                               const struct mpiio_claim *claim)
 {
     uint8_t text[2 * MPIIO_NONCE_BYTES + 12];
     uint32_t numbers[3] = {htobe32(claim->by), htobe32(claim->node), htobe32(claim->nodes)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_PROOF_H
-#define MPIIO_PROOF_H
+#ifndef MPIIO_HANDSHAKE_PROOF_H
+#define MPIIO_HANDSHAKE_PROOF_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,8 @@ uint64_t mpiio_siphash(const uint8_t key[16], const void *bytes, size_t size);
 
 /* The proof of a claim. Compare proofs as the integers they are: that takes the same time always.
  */
-uint64_t mpiio_proof(const uint8_t token[MPIIO_TOKEN_BYTES], const struct mpiio_claim *claim);
+uint64_t mpiio_handshake_proof(const uint8_t token[MPIIO_TOKEN_BYTES],
+                               const struct mpiio_claim *claim);
 
 /* Fills size (at most 256) bytes at random. 0 or a negative errno. */
 int mpiio_random(void *bytes, size_t size);

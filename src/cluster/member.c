@@ -27,7 +27,7 @@ static void degrade(struct mpiio_peers *peers, int node, const char *host, const
     member->change = 0;
     if (change != 0)
         peers->events.on_settled(peers->data, change, member->change_value, false);
-    mpiio_roster_tell(peers, &(struct mpiio_frame){.type = MPIIO_FENCED});
+    mpiio_roster_tell(peers, &(struct mpiio_peer_frame){.type = MPIIO_FENCED});
     member->go_before = mpiio_clock() + peers->timeout + peers->settle;
 }
 
@@ -60,7 +60,7 @@ void mpiio_member_tick(struct mpiio_peers *peers, int64_t now)
 
 void mpiio_member_beat(struct mpiio_peers *peers)
 {
-    struct mpiio_frame frame = {.type = MPIIO_PROGRESS, .number = peers->member.epoch};
+    struct mpiio_peer_frame frame = {.type = MPIIO_PROGRESS, .number = peers->member.epoch};
 
     if (frame.number == 0 || peers->member.degraded)
         return;
@@ -68,7 +68,7 @@ void mpiio_member_beat(struct mpiio_peers *peers)
     mpiio_roster_tell(peers, &frame);
 }
 
-static void on_epoch(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static void on_epoch(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     peers->member.epoch = frame->number;
     /* Before the event: a request made from now on may already be too late for this epoch. */
@@ -79,7 +79,7 @@ static void on_epoch(struct mpiio_peers *peers, const struct mpiio_frame *frame)
     peers->events.on_epoch(peers->data, frame->number, frame->flag);
 }
 
-static void on_finished(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static void on_finished(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     peers->member.epoch = 0;
     pthread_mutex_lock(&peers->lock);
@@ -90,7 +90,7 @@ static void on_finished(struct mpiio_peers *peers, const struct mpiio_frame *fra
     peers->events.on_finished(peers->data, frame->number, frame->flag, frame->status);
 }
 
-static void on_settle(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static void on_settle(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     struct mpiio_member *member = &peers->member;
 
@@ -98,10 +98,11 @@ static void on_settle(struct mpiio_peers *peers, const struct mpiio_frame *frame
         return;
     member->change = 0;
     peers->events.on_settled(peers->data, frame->number, member->change_value, frame->flag);
-    mpiio_roster_tell(peers, &(struct mpiio_frame){.type = MPIIO_SETTLED, .number = frame->number});
+    mpiio_roster_tell(peers,
+                      &(struct mpiio_peer_frame){.type = MPIIO_SETTLED, .number = frame->number});
 }
 
-static void on_result(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static void on_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     struct mpiio_call *call = &peers->call;
 
@@ -124,13 +125,13 @@ static void on_unmount(struct mpiio_peers *peers, bool force)
     gone = peers->gone;
     pthread_mutex_unlock(&peers->lock);
     if (gone)
-        mpiio_roster_tell(peers, &(struct mpiio_frame){.type = MPIIO_UNMOUNTED});
+        mpiio_roster_tell(peers, &(struct mpiio_peer_frame){.type = MPIIO_UNMOUNTED});
     else
         peers->events.on_unmount(peers->data, force);
 }
 
 /* What ends or begins the life together. */
-static int receive_state(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static int receive_state(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     struct mpiio_member *member = &peers->member;
     char why[sizeof(peers->status.why)];
@@ -158,7 +159,7 @@ static int receive_state(struct mpiio_peers *peers, const struct mpiio_frame *fr
     return member->degraded && frame->type > MPIIO_READY ? 0 : -EPROTO;
 }
 
-static int receive(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static int receive(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     if (frame->type == MPIIO_BEAT)
         return mpiio_renewal_receive(peers, peers->peer[0], frame);
@@ -190,7 +191,7 @@ static int receive(struct mpiio_peers *peers, const struct mpiio_frame *frame)
     }
 }
 
-static bool begins_work(enum mpiio_frame_type type)
+static bool begins_work(enum mpiio_peer_frame_type type)
 {
     return type == MPIIO_EPOCH || type == MPIIO_PREPARE || type == MPIIO_UNMOUNT;
 }
@@ -198,13 +199,13 @@ static bool begins_work(enum mpiio_frame_type type)
 /* True if a frame in queue says that this node must be fenced. */
 static bool says_degraded(const struct mpiio_queue *queue)
 {
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
     size_t at = 0;
     ssize_t length;
 
     for (; at < mpiio_queue_size(queue); at += (size_t)length) {
-        length =
-            mpiio_frame_decode(mpiio_queue_first(queue) + at, mpiio_queue_size(queue) - at, &frame);
+        length = mpiio_peer_frame_decode(mpiio_queue_first(queue) + at,
+                                         mpiio_queue_size(queue) - at, &frame);
         if (length <= 0)
             return false;
         if (frame.type == MPIIO_DEGRADED)
@@ -215,13 +216,13 @@ static bool says_degraded(const struct mpiio_queue *queue)
 
 int mpiio_member_receive(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost)
 {
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
     ssize_t length = 0;
 
     /* A process that was stopped finds all in one go: what it missed, and that it is dead. */
     lost = lost || says_degraded(queue);
     while (peers->leaving == MPIIO_PEERS_JOINING && mpiio_queue_size(queue) != 0) {
-        length = mpiio_frame_decode(mpiio_queue_first(queue), mpiio_queue_size(queue), &frame);
+        length = mpiio_peer_frame_decode(mpiio_queue_first(queue), mpiio_queue_size(queue), &frame);
         if (length <= 0)
             break;
         if (!lost || !begins_work(frame.type)) {

@@ -12,7 +12,7 @@
  * The fields of each type in their order: e number, p proof, r echo, n node, m nodes, t time,
  * s status, f flag, c nonce, h host, x text, g progress. One table for both ways.
  */
-static const char *const fields_of[MPIIO_FRAME_TYPES] = {
+static const char *const fields_of[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_HELLO] = "ec",       [MPIIO_JOIN] = "enmcph",
     [MPIIO_WELCOME] = "pth",    [MPIIO_REFUSED] = "s",
     [MPIIO_BEAT] = "er",        [MPIIO_ASK] = "f",
@@ -65,7 +65,7 @@ static uint8_t *put_progress(uint8_t *at, const struct mpiio_progress *progress)
     return put_nodes(at, progress->to, progress->to_count);
 }
 
-static uint8_t *put_field(uint8_t *at, const struct mpiio_frame *frame, char field)
+static uint8_t *put_field(uint8_t *at, const struct mpiio_peer_frame *frame, char field)
 {
     size_t length = strlen(frame->host);
 
@@ -99,9 +99,9 @@ static uint8_t *put_field(uint8_t *at, const struct mpiio_frame *frame, char fie
     }
 }
 
-size_t mpiio_frame_encode(const struct mpiio_frame *frame, uint8_t *bytes)
+size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *bytes)
 {
-    uint8_t *at = bytes + MPIIO_FRAME_HEAD;
+    uint8_t *at = bytes + MPIIO_PEER_FRAME_HEAD;
 
     assert(frame->text_size <= MPIIO_TEXT_MAX);
     for (const char *field = fields_of[frame->type]; *field != '\0'; field++)
@@ -172,7 +172,7 @@ static void take_host(struct rest *rest, char *host)
     rest->wrong = rest->wrong || length == 0 || strlen(host) != length || vs_line_clean(host);
 }
 
-static void take_text(struct rest *rest, struct mpiio_frame *frame)
+static void take_text(struct rest *rest, struct mpiio_peer_frame *frame)
 {
     frame->text_size = take32(rest, MPIIO_TEXT_MAX);
     frame->text = (const char *)take(rest, frame->text_size);
@@ -200,7 +200,7 @@ static void take_progress(struct rest *rest, struct mpiio_progress *progress)
     progress->to_count = take_nodes(rest, progress->to);
 }
 
-static void take_field(struct rest *rest, struct mpiio_frame *frame, char field)
+static void take_field(struct rest *rest, struct mpiio_peer_frame *frame, char field)
 {
     switch (field) {
     case 'e':
@@ -243,7 +243,7 @@ static void take_field(struct rest *rest, struct mpiio_frame *frame, char field)
     }
 }
 
-ssize_t mpiio_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_frame *frame)
+ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_peer_frame *frame)
 {
     struct rest rest = {.at = bytes, .left = size};
     size_t length;
@@ -251,17 +251,17 @@ ssize_t mpiio_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_frame
     memset(frame, 0, sizeof(*frame));
     if (size < 4)
         return 0;
-    length = take32(&rest, MPIIO_FRAME_MAX);
-    if (rest.wrong || length < MPIIO_FRAME_HEAD)
+    length = take32(&rest, MPIIO_PEER_FRAME_MAX);
+    if (rest.wrong || length < MPIIO_PEER_FRAME_HEAD)
         return -EPROTO;
-    if (size < MPIIO_FRAME_HEAD)
+    if (size < MPIIO_PEER_FRAME_HEAD)
         return 0;
     frame->type = *take(&rest, 1);
-    if (frame->type >= MPIIO_FRAME_TYPES || fields_of[frame->type] == NULL)
+    if (frame->type >= MPIIO_PEER_FRAME_TYPES || fields_of[frame->type] == NULL)
         return -EPROTO;
     if (size < length)
         return 0;
-    rest.left = length - MPIIO_FRAME_HEAD;
+    rest.left = length - MPIIO_PEER_FRAME_HEAD;
     for (const char *field = fields_of[frame->type]; *field != '\0' && !rest.wrong; field++)
         take_field(&rest, frame, *field);
     return rest.wrong || rest.left != 0 ? -EPROTO : (ssize_t)length;

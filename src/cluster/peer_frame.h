@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_FRAME_H
-#define MPIIO_FRAME_H
+#ifndef MPIIO_PEER_FRAME_H
+#define MPIIO_PEER_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,15 +15,15 @@
  * it), its type (8 bits) and the fields of that type, integers with the highest byte first. What
  * does not decode to exactly these fields, each in its range, is no frame.
  */
-#define MPIIO_FRAME_MAX  65536 /* bytes of a frame */
-#define MPIIO_FRAME_HEAD 5
-#define MPIIO_HOST_MAX   255
-#define MPIIO_TEXT_MAX   (MPIIO_FRAME_MAX - 1024)
+#define MPIIO_PEER_FRAME_MAX  65536 /* bytes of a frame */
+#define MPIIO_PEER_FRAME_HEAD 5
+#define MPIIO_HOST_MAX        255
+#define MPIIO_TEXT_MAX        (MPIIO_PEER_FRAME_MAX - 1024)
 
 /* "MPIO" and the version of all that follows: daemons of two versions refuse each other. */
 #define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000002)
 
-enum mpiio_frame_type {
+enum mpiio_peer_frame_type {
     /* The greeting: the coordinator asks, the member joins, and is taken or not. */
     MPIIO_HELLO = 1, /* number: MPIIO_PROTOCOL; nonce */
     MPIIO_JOIN,      /* number: MPIIO_PROTOCOL; node, nodes, nonce, proof, host */
@@ -56,12 +56,12 @@ enum mpiio_frame_type {
     MPIIO_END,      /* all are unmounted */
     MPIIO_DEGRADED, /* node: the dead one; host, text: why */
     MPIIO_GO,       /* each goes on alone */
-    MPIIO_FRAME_TYPES
+    MPIIO_PEER_FRAME_TYPES
 };
 
 /* A frame, decoded. Fields that its type does not have are zero. */
-struct mpiio_frame {
-    enum mpiio_frame_type type;
+struct mpiio_peer_frame {
+    enum mpiio_peer_frame_type type;
     uint64_t number;
     uint64_t proof;
     uint64_t echo;        /* the number of the last beat that came from the other side; 0: none */
@@ -76,13 +76,13 @@ struct mpiio_frame {
     uint32_t text_size;            /* at most MPIIO_TEXT_MAX */
 };
 
-/* Writes frame to bytes, MPIIO_FRAME_MAX of them. Returns how many it takes. Local. */
-size_t mpiio_frame_encode(const struct mpiio_frame *frame, uint8_t *bytes);
+/* Writes frame to bytes, MPIIO_PEER_FRAME_MAX of them. Returns how many it takes. Local. */
+size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *bytes);
 
 /*
  * Decodes the frame that size bytes begin with. Returns its length, 0 where it is not complete, or
  * -EPROTO. frame->text points into bytes. Local.
  */
-ssize_t mpiio_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_frame *frame);
+ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_peer_frame *frame);
 
 #endif

@@ -28,7 +28,7 @@ static void destroy(struct mpiio_peers *peers)
 {
     for (int i = 0; i < peers->peers; i++) {
         if (peers->peer != NULL && peers->peer[i] != NULL) {
-            mpiio_link_close(&peers->peer[i]->link);
+            mpiio_connection_close(&peers->peer[i]->link);
             free(peers->peer[i]);
         }
     }
@@ -207,8 +207,8 @@ int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *af
     if (peers->status.state != MPIIO_PEERS_TOGETHER) {
         rc = -ENOTCONN;
     } else if (sync ? !peers->asked_sync : !peers->asked) {
-        rc =
-            mpiio_roster_tell_locked(peers, &(struct mpiio_frame){.type = MPIIO_ASK, .flag = sync});
+        rc = mpiio_roster_tell_locked(peers,
+                                      &(struct mpiio_peer_frame){.type = MPIIO_ASK, .flag = sync});
         peers->asked = peers->asked || rc == 0;
         peers->asked_sync = peers->asked_sync || (sync && rc == 0);
     }
@@ -219,13 +219,13 @@ int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *af
 int mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status)
 {
     return mpiio_roster_tell(
-        peers, &(struct mpiio_frame){.type = MPIIO_DONE, .number = epoch, .status = status});
+        peers, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = epoch, .status = status});
 }
 
 int mpiio_peers_vote(struct mpiio_peers *peers, uint64_t change, int status)
 {
     return mpiio_roster_tell(
-        peers, &(struct mpiio_frame){.type = MPIIO_VOTE, .number = change, .status = status});
+        peers, &(struct mpiio_peer_frame){.type = MPIIO_VOTE, .number = change, .status = status});
 }
 
 /* With lock held: why a call cannot go on. */
@@ -235,7 +235,8 @@ static int call_error(const struct mpiio_peers *peers)
 }
 
 /* With lock held: sends a call, and waits for its result. */
-static int carry_out(struct mpiio_peers *peers, struct mpiio_frame *frame, int64_t end, char **text)
+static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, int64_t end,
+                     char **text)
 {
     struct mpiio_call *call = &peers->call;
     int rc;
@@ -263,7 +264,7 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_frame *frame, int64
     return rc;
 }
 
-static int call(struct mpiio_peers *peers, struct mpiio_frame *frame, int timeout, char **text)
+static int call(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, int timeout, char **text)
 {
     int64_t end = mpiio_clock() + timeout;
     int rc;
@@ -283,7 +284,7 @@ static int call(struct mpiio_peers *peers, struct mpiio_frame *frame, int timeou
 
 int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout)
 {
-    struct mpiio_frame frame = {
+    struct mpiio_peer_frame frame = {
         .type = MPIIO_CHANGE, .flag = value, .time = timeout > 0 ? (uint32_t)timeout / 4 * 3 : 0};
 
     return call(peers, &frame, timeout, NULL);
@@ -291,14 +292,14 @@ int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout
 
 int mpiio_peers_unmount_all(struct mpiio_peers *peers, bool force, int timeout, char **unsaved)
 {
-    struct mpiio_frame frame = {.type = MPIIO_UNMOUNT_ALL, .flag = force};
+    struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNT_ALL, .flag = force};
 
     *unsaved = NULL;
     return call(peers, &frame, timeout, unsaved);
 }
 
 /* Says that this node is unmounted, or why not. */
-static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     int rc;
 
@@ -310,7 +311,7 @@ static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_frame *fr
 }
 
 /* Borrows a line for a frame, cut where it is too long. */
-static void set_text(struct mpiio_frame *frame, const char *text)
+static void set_text(struct mpiio_peer_frame *frame, const char *text)
 {
     frame->text = text;
     frame->text_size = (uint32_t)strnlen(text, 1023);
@@ -318,7 +319,7 @@ static void set_text(struct mpiio_frame *frame, const char *text)
 
 int mpiio_peers_unmounted(struct mpiio_peers *peers, int status, const char *unsaved)
 {
-    struct mpiio_frame frame = {.type = MPIIO_UNMOUNTED, .status = status};
+    struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNTED, .status = status};
 
     if (status != 0)
         set_text(&frame, unsaved);
@@ -327,12 +328,12 @@ int mpiio_peers_unmounted(struct mpiio_peers *peers, int status, const char *uns
 
 int mpiio_peers_goodbye(struct mpiio_peers *peers)
 {
-    return say_unmounted(peers, &(struct mpiio_frame){.type = MPIIO_GOODBYE});
+    return say_unmounted(peers, &(struct mpiio_peer_frame){.type = MPIIO_GOODBYE});
 }
 
 int mpiio_peers_engine_lost(struct mpiio_peers *peers, const char *why)
 {
-    struct mpiio_frame frame = {.type = MPIIO_ENGINE_LOST};
+    struct mpiio_peer_frame frame = {.type = MPIIO_ENGINE_LOST};
 
     set_text(&frame, why);
     return mpiio_roster_tell(peers, &frame);

@@ -120,13 +120,13 @@ static void beat(struct mpiio_peers *peers, int64_t now)
 /* Handles the frames that have come in. */
 static void receive(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
     int rc;
 
     if (peers->node != 0) {
         rc = mpiio_member_receive(peers, &peer->link.in, peer->link.error != 0);
     } else {
-        while ((rc = mpiio_link_next(&peer->link, &frame)) == 1) {
+        while ((rc = mpiio_connection_next(&peer->link, &frame)) == 1) {
             rc = mpiio_coordinator_receive(peers, peer, &frame);
             if (rc != 0)
                 break;
@@ -141,9 +141,9 @@ static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     bool more = peer->link.fd >= 0;
 
-    mpiio_link_flush(&peer->link);
+    mpiio_connection_flush(&peer->link);
     while (more) {
-        more = mpiio_link_fill(&peer->link);
+        more = mpiio_connection_fill(&peer->link);
         if (peer->node < 0)
             mpiio_greeted(peers, peer);
         if (peer->node >= 0)
@@ -156,16 +156,17 @@ static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
 static void send_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
 {
     struct mpiio_peer *peer = peers->peer[0];
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
     ssize_t length;
 
     if (peers->node != 0) {
-        mpiio_link_put(&peer->link, mpiio_queue_first(outbox), mpiio_queue_size(outbox));
+        mpiio_connection_put(&peer->link, mpiio_queue_first(outbox), mpiio_queue_size(outbox));
         peers->broken = peers->broken || peer->link.error != 0;
         return;
     }
     while (mpiio_queue_size(outbox) != 0) {
-        length = mpiio_frame_decode(mpiio_queue_first(outbox), mpiio_queue_size(outbox), &frame);
+        length =
+            mpiio_peer_frame_decode(mpiio_queue_first(outbox), mpiio_queue_size(outbox), &frame);
         mpiio_coordinator_receive(peers, peer, &frame);
         mpiio_queue_drop(outbox, (size_t)length);
     }
@@ -241,7 +242,7 @@ static void linger(struct mpiio_peers *peers)
 
             if (peer == NULL || peer->link.fd < 0)
                 continue;
-            mpiio_link_fill(&peer->link);
+            mpiio_connection_fill(&peer->link);
             mpiio_queue_free(&peer->link.in);
             if (peer->link.error != 0)
                 mpiio_roster_close(peers, peer);

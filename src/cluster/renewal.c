@@ -17,10 +17,10 @@
 
 void mpiio_renewal_beat(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
-    const struct mpiio_frame frame = {
+    const struct mpiio_peer_frame frame = {
         .type = MPIIO_BEAT, .number = (uint64_t)mpiio_lease_clock(), .echo = peer->beaten};
 
-    mpiio_link_send(&peer->link, &frame);
+    mpiio_connection_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
 }
 
@@ -60,7 +60,7 @@ void mpiio_renewal_revoke(struct mpiio_peers *peers)
 }
 
 int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                          const struct mpiio_frame *frame)
+                          const struct mpiio_peer_frame *frame)
 {
     bool first = peer->beaten == 0 && frame->number != 0;
 

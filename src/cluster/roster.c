@@ -28,7 +28,7 @@ void mpiio_roster_wake(struct mpiio_peers *peers)
         return;
 }
 
-int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     enum mpiio_peers_state state = peers->status.state;
     int rc;
@@ -42,7 +42,7 @@ int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_frame
     return rc;
 }
 
-int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_frame *frame)
+int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     int rc;
 
@@ -103,7 +103,7 @@ void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int 
 
 void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
-    mpiio_link_close(&peer->link);
+    mpiio_connection_close(&peer->link);
     pthread_mutex_lock(&peers->lock);
     peer->connected = false;
     pthread_mutex_unlock(&peers->lock);

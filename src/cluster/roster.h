@@ -23,7 +23,7 @@ enum mpiio_awaited {
 
 /* At node 0: a node, itself included, or a connection that has not joined yet. Else: node 0. */
 struct mpiio_peer {
-    struct mpiio_link link;           /* fd -1: closed, or node 0 itself */
+    struct mpiio_connection link;     /* fd -1: closed, or node 0 itself */
     int node;                         /* -1: not joined */
     char host[MPIIO_HOST_MAX + 1];    /* lock: lock */
     bool connected;                   /* has joined, and its connection is open; lock: lock */
@@ -142,10 +142,10 @@ void mpiio_roster_log(struct mpiio_peers *peers, const char *format, ...)
  * Sends a frame to the coordinator: -ENOTCONN unless the state is TOGETHER, or DEGRADING and it is
  * FENCED.
  */
-int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_frame *frame);
+int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /* The same with lock held; mpiio_roster_wake has the thread look at what there is to do. */
-int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_frame *frame);
+int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_roster_wake(struct mpiio_peers *peers);
 
 /* What follows is the thread's, unless it is said. */

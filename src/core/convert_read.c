@@ -13,13 +13,13 @@
 
 struct import {
     struct mpiio_slice *slice;
-    struct mpiio_fetched *fetched; /* bytes: those converted so far */
+    struct mpiio_read_result *fetched; /* bytes: those converted so far */
     struct mpiio_counters *done;
     bool stopped;
 };
 
 /* fetched tells what came of a part: the file's end, or an error, ends the whole. */
-static void take(struct import *import, const struct mpiio_fetched *part, size_t wanted)
+static void take(struct import *import, const struct mpiio_read_result *part, size_t wanted)
 {
     if (part->end < import->fetched->end)
         import->fetched->end = part->end;
@@ -40,11 +40,11 @@ static void in_place(struct import *import, int64_t offset, size_t length, void 
 {
     struct mpiio_slice *slice = import->slice;
     const struct mpiio_conversion *conversion = &slice->codec->conversions[0];
-    struct mpiio_fetched part;
+    struct mpiio_read_result part;
     size_t count;
     int error;
 
-    mpiio_slice_fetch(slice, offset, length, buffer, &part, import->done);
+    mpiio_slice_read_positions(slice, offset, length, buffer, &part, import->done);
     take(import, &part, length);
     count = part.bytes / conversion->native;
     error = mpiio_to_native(conversion, buffer, buffer, count);
@@ -90,7 +90,7 @@ static size_t fit(const struct mpiio_codec *codec, int64_t offset, size_t length
 static size_t apart(struct import *import, int64_t offset, size_t length, void *buffer)
 {
     struct mpiio_slice *slice = import->slice;
-    struct mpiio_fetched part;
+    struct mpiio_read_result part;
     struct span span;
     void *file;
     int error;
@@ -101,7 +101,8 @@ static size_t apart(struct import *import, int64_t offset, size_t length, void *
         fail(import, -ENOMEM);
         return length;
     }
-    mpiio_slice_fetch(slice, span.position, (size_t)span.length, file, &part, import->done);
+    mpiio_slice_read_positions(slice, span.position, (size_t)span.length, file, &part,
+                               import->done);
     take(import, &part, (size_t)span.length);
     import->fetched->bytes +=
         mpiio_codec_decode(slice->codec, offset, length, buffer, file, part.bytes, &error);
@@ -130,13 +131,14 @@ static size_t cut(const struct mpiio_codec *codec, int64_t offset, size_t length
     return rest < length ? rest : length;
 }
 
-int mpiio_import_element(struct mpiio_slice *slice, const struct mpiio_element *element, void *file,
-                         unsigned char *native, bool *readable, struct mpiio_counters *done)
+int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_element *element,
+                               void *file, unsigned char *native, bool *readable,
+                               struct mpiio_counters *done)
 {
     const struct mpiio_conversion *conversion = element->conversion;
-    struct mpiio_fetched fetched;
+    struct mpiio_read_result fetched;
 
-    mpiio_slice_fetch(slice, element->position, conversion->file, file, &fetched, done);
+    mpiio_slice_read_positions(slice, element->position, conversion->file, file, &fetched, done);
     if (fetched.error != 0)
         return fetched.error;
     /* Behind the end the file is zeros to be. */
@@ -147,33 +149,33 @@ int mpiio_import_element(struct mpiio_slice *slice, const struct mpiio_element *
     return 0;
 }
 
-/* Whether a torn element is still what is to be seen: where it was stored, the file has it. */
-static bool stands(void *argument, const struct mpiio_torn_element *torn)
+/* Whether a partial element is still what is to be seen: where it was stored, the file has it. */
+static bool stands(void *argument, const struct mpiio_partial_element *partial)
 {
     struct import *import = argument;
-    struct mpiio_element element = mpiio_codec_element(import->slice->codec, torn->offset);
+    struct mpiio_element element = mpiio_codec_element(import->slice->codec, partial->offset);
     unsigned char native[MPIIO_ELEMENT_NATIVE];
     bool readable, same = false;
     void *file;
 
-    if (!torn->stored)
+    if (!partial->stored)
         return true;
     file = malloc(element.conversion->file);
-    if (file != NULL &&
-        mpiio_import_element(import->slice, &element, file, native, &readable, import->done) == 0)
-        same = memcmp(native, torn->there, torn->native) == 0;
+    if (file != NULL && mpiio_convert_read_element(import->slice, &element, file, native, &readable,
+                                                   import->done) == 0)
+        same = memcmp(native, partial->there, partial->native) == 0;
     free(file);
     return same;
 }
 
-void mpiio_import(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
-                  struct mpiio_fetched *fetched, struct mpiio_counters *done)
+void mpiio_convert_read(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
+                        struct mpiio_read_result *fetched, struct mpiio_counters *done)
 {
     const struct mpiio_codec *codec = slice->codec;
     struct import import = {.slice = slice, .fetched = fetched, .done = done};
-    bool held = mpiio_torn_hold(&slice->torn);
+    bool held = mpiio_partial_hold(&slice->partial);
 
-    *fetched = (struct mpiio_fetched){.end = INT64_MAX};
+    *fetched = (struct mpiio_read_result){.end = INT64_MAX};
     for (size_t have = 0; have < length && !import.stopped;) {
         int64_t at = offset + (int64_t)have;
         size_t part = codec->plain ? whole(codec, at, length - have) : 0;
@@ -186,7 +188,7 @@ void mpiio_import(struct mpiio_slice *slice, int64_t offset, size_t length, void
         have += part;
     }
     if (held) {
-        mpiio_torn_overlay(&slice->torn, offset, fetched->bytes, buffer, stands, &import);
-        mpiio_torn_let(&slice->torn);
+        mpiio_partial_overlay(&slice->partial, offset, fetched->bytes, buffer, stands, &import);
+        mpiio_partial_let(&slice->partial);
     }
 }

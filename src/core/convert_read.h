@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_IMPORT_H
-#define MPIIO_IMPORT_H
+#ifndef MPIIO_CONVERT_READ_H
+#define MPIIO_CONVERT_READ_H
 
 #include "core/file/read_plan.h"
 #include "slice_private.h"
 
 /*
  * Reads the slice bytes [offset, offset + length), which lie below the slice's limit, and converts
- * them to native: mpiio_fetch for slices that have a codec. fetched->bytes counts slice bytes.
- * Where the slice has torn elements it waits for those who store them, and they for it; else it
+ * them to native: mpiio_read_runs for slices that have a codec. fetched->bytes counts slice bytes.
+ * Where the slice has partial elements it waits for those who store them, and they for it; else it
  * holds no lock during I/O. Local, thread-safe.
  */
-void mpiio_import(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
-                  struct mpiio_fetched *fetched, struct mpiio_counters *done);
+void mpiio_convert_read(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
+                        struct mpiio_read_result *fetched, struct mpiio_counters *done);
 
 /*
  * Reads one element as the file has it, into file and, converted, into native: zeros behind the
  * end, and in native where it cannot be converted, which readable tells. 0 or a negative errno.
- * Looks at no torn element and takes no lock. Local, thread-safe.
+ * Looks at no partial element and takes no lock. Local, thread-safe.
  */
-int mpiio_import_element(struct mpiio_slice *slice, const struct mpiio_element *element, void *file,
-                         unsigned char *native, bool *readable, struct mpiio_counters *done);
+int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_element *element,
+                               void *file, unsigned char *native, bool *readable,
+                               struct mpiio_counters *done);
 
 #endif

@@ -10,9 +10,9 @@
 #include "store_private.h"
 
 /*
- * Bytes that are reordered in memory and then stored by one mpiio_put: it writes its first and last
- * runs by calls and makes the file longer, which smaller ones would do as often. In a new file that
- * halved the rate.
+ * Bytes that are reordered in memory and then stored by one mpiio_write_runs: it writes its first
+ * and last runs by calls and makes the file longer, which smaller ones would do as often. In a new
+ * file that halved the rate.
  */
 #define CHUNK ((size_t)1 << 20)
 
@@ -62,7 +62,7 @@ static void release(struct mpiio_store *store, struct held *held)
 {
     pthread_rwlock_unlock(&store->elements_lock);
     if (held->locked)
-        mpiio_lock_release(&store->locks, &held->lock);
+        mpiio_file_lock_release(&store->locks, &held->lock);
 }
 
 /*
@@ -75,8 +75,8 @@ static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool e
     int error = -EOPNOTSUPP;
 
     /* An access has the elements locked already. */
-    if (!mpiio_access_is_held())
-        error = mpiio_lock_acquire(&store->locks, start, end, exclusive, &held->lock);
+    if (!mpiio_exclusion_is_held())
+        error = mpiio_file_lock_acquire(&store->locks, start, end, exclusive, &held->lock);
 
     held->locked = error == 0;
     if (error != 0 && error != -EOPNOTSUPP)
@@ -94,9 +94,9 @@ static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool e
 struct merged {
     struct mpiio_element element;
     int64_t displacement;
-    struct mpiio_torn_element torn; /* what is written: now, and before */
-    bool readable;                  /* what the file has can be converted */
-    unsigned char *file;            /* bytes as the file is to have them; owned */
+    struct mpiio_partial_element partial; /* what is written: now, and before */
+    bool readable;                        /* what the file has can be converted */
+    unsigned char *file;                  /* bytes as the file is to have them; owned */
 };
 
 static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
@@ -104,8 +104,8 @@ static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
 {
     *merged = (struct merged){.element = *element};
     merged->displacement = vs_map_displacement(vs_view_map(slice->view), element->position);
-    merged->torn.offset = element->offset;
-    merged->torn.native = (uint8_t)element->conversion->native;
+    merged->partial.offset = element->offset;
+    merged->partial.native = (uint8_t)element->conversion->native;
     merged->file = malloc(element->conversion->file);
     return merged->file != NULL ? 0 : -ENOMEM;
 }
@@ -120,13 +120,13 @@ static int acquire_element(const struct mpiio_slice *slice, const struct merged 
 static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native,
                         struct mpiio_counters *done)
 {
-    return mpiio_import_element(slice, &merged->element, merged->file, native, &merged->readable,
-                                done);
+    return mpiio_convert_read_element(slice, &merged->element, merged->file, native,
+                                      &merged->readable, done);
 }
 
 static bool is_complete(const struct merged *merged)
 {
-    return merged->torn.written == UINT32_MAX >> (32 - merged->torn.native);
+    return merged->partial.written == UINT32_MAX >> (32 - merged->partial.native);
 }
 
 /* Whether the file's bytes are read back as the element is. */
@@ -141,44 +141,44 @@ static bool is_exact(const struct mpiio_slice *slice, const struct merged *merge
     if (slice->truncates && native > merged->element.conversion->file)
         return true;
     return mpiio_to_native(merged->element.conversion, back, merged->file, 1) == 0 &&
-           memcmp(back, merged->torn.bytes, native) == 0;
+           memcmp(back, merged->partial.bytes, native) == 0;
 }
 
 /*
- * The torn element as it was kept, if it was; native is what the file has. One that was stored
+ * The partial element as it was kept, if it was; native is what the file has. One that was stored
  * before the file got something else is past.
  */
 static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
-                      const unsigned char *native, struct mpiio_torn_element *kept)
+                      const unsigned char *native, struct mpiio_partial_element *kept)
 {
-    return mpiio_torn_next(&slice->torn, merged->torn.offset, kept) &&
-           kept->offset == merged->torn.offset &&
+    return mpiio_partial_next(&slice->partial, merged->partial.offset, kept) &&
+           kept->offset == merged->partial.offset &&
            (!kept->stored || memcmp(kept->there, native, kept->native) == 0);
 }
 
 /*
- * Lays the bytes [from, to) of the element over what the file and the torn elements have, and
+ * Lays the bytes [from, to) of the element over what the file and the partial elements have, and
  * converts it. 0, or why it cannot be converted.
  */
 static int merge(struct mpiio_slice *slice, struct merged *merged, const char *bytes, int64_t from,
                  int64_t to, const unsigned char *native)
 {
-    struct mpiio_torn_element before;
+    struct mpiio_partial_element before;
 
-    memcpy(merged->torn.bytes, native, merged->torn.native);
+    memcpy(merged->partial.bytes, native, merged->partial.native);
     if (find_kept(slice, merged, native, &before)) {
-        merged->torn.written = before.written;
+        merged->partial.written = before.written;
         for (int i = 0; i < before.native; i++)
             if (before.written >> i & 1)
-                merged->torn.bytes[i] = before.bytes[i];
+                merged->partial.bytes[i] = before.bytes[i];
     }
     for (int64_t i = from; i < to; i++) {
-        merged->torn.bytes[i] = (unsigned char)bytes[i - from];
-        merged->torn.written |= 1u << i;
+        merged->partial.bytes[i] = (unsigned char)bytes[i - from];
+        merged->partial.written |= 1u << i;
     }
     if (!merged->readable && !is_complete(merged))
         return -EIO;
-    return mpiio_to_file(merged->element.conversion, merged->file, merged->torn.bytes, 1);
+    return mpiio_to_file(merged->element.conversion, merged->file, merged->partial.bytes, 1);
 }
 
 /* Part of an element counts as nothing. */
@@ -195,7 +195,7 @@ static int store_element(struct mpiio_slice *slice, const struct merged *merged,
     size_t size = merged->element.conversion->file;
     int error = 0;
     size_t put =
-        mpiio_slice_put_merged(slice, merged->element.position, size, merged->file, &error, done);
+        mpiio_slice_write_merged(slice, merged->element.position, size, merged->file, &error, done);
 
     return outcome(put, size, error);
 }
@@ -214,13 +214,13 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
     if (refused != 0 && is_complete(merged))
         return refused;
     if (refused != 0 || !is_exact(slice, merged)) {
-        error = mpiio_torn_put(&slice->torn, &merged->torn);
+        error = mpiio_partial_put(&slice->partial, &merged->partial);
         if (error == 0 || refused != 0)
             return error == 0 ? 0 : refused;
     }
     error = store_element(slice, merged, done);
     if (error == 0)
-        mpiio_torn_drop(&slice->torn, merged->torn.offset, merged->torn.offset + 1);
+        mpiio_partial_drop(&slice->partial, merged->partial.offset, merged->partial.offset + 1);
     return error;
 }
 
@@ -257,19 +257,19 @@ static int store_kept(struct mpiio_slice *slice, struct merged *merged, const un
 /* Keeps an element that was stored, but is read back as another one. */
 static int keep_stored(struct mpiio_slice *slice, struct merged *merged)
 {
-    struct mpiio_torn_element *torn = &merged->torn;
+    struct mpiio_partial_element *partial = &merged->partial;
 
-    torn->stored = true;
-    if (mpiio_to_native(merged->element.conversion, torn->there, merged->file, 1) != 0)
-        memset(torn->there, 0, sizeof(torn->there));
-    return mpiio_torn_put(&slice->torn, torn);
+    partial->stored = true;
+    if (mpiio_to_native(merged->element.conversion, partial->there, merged->file, 1) != 0)
+        memset(partial->there, 0, sizeof(partial->there));
+    return mpiio_partial_put(&slice->partial, partial);
 }
 
-static int settle_locked(struct mpiio_slice *slice, struct merged *merged, bool last,
-                         struct mpiio_counters *done)
+static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged, bool last,
+                                struct mpiio_counters *done)
 {
     unsigned char native[MPIIO_ELEMENT_NATIVE];
-    struct mpiio_torn_element kept;
+    struct mpiio_partial_element kept;
     int error = read_element(slice, merged, native, done);
 
     if (error != 0)
@@ -286,14 +286,15 @@ static int settle_locked(struct mpiio_slice *slice, struct merged *merged, bool 
                 return keep_stored(slice, merged);
         }
     }
-    mpiio_torn_drop(&slice->torn, merged->torn.offset, merged->torn.offset + 1);
+    mpiio_partial_drop(&slice->partial, merged->partial.offset, merged->partial.offset + 1);
     return 0;
 }
 
-int mpiio_export_torn(struct mpiio_slice *slice, const struct mpiio_torn_element *torn, bool last,
-                      struct mpiio_counters *done)
+int mpiio_convert_write_partial(struct mpiio_slice *slice,
+                                const struct mpiio_partial_element *partial, bool last,
+                                struct mpiio_counters *done)
 {
-    struct mpiio_element element = mpiio_codec_element(slice->codec, torn->offset);
+    struct mpiio_element element = mpiio_codec_element(slice->codec, partial->offset);
     struct merged merged;
     int error = merged_init(&merged, slice, &element);
 
@@ -304,14 +305,14 @@ int mpiio_export_torn(struct mpiio_slice *slice, const struct mpiio_torn_element
 
         error = acquire_element(slice, &merged, &held);
         if (error == 0) {
-            error = settle_locked(slice, &merged, last, done);
+            error = store_partial_locked(slice, &merged, last, done);
             release(slice->store, &held);
         }
     } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
 out:
     /* Whatever the reason is, or the caller would come again for ever. */
     if (last && error != 0)
-        mpiio_torn_drop(&slice->torn, torn->offset, torn->offset + 1);
+        mpiio_partial_drop(&slice->partial, partial->offset, partial->offset + 1);
     free(merged.file);
     return error;
 }
@@ -335,8 +336,9 @@ static int reorder(struct mpiio_slice *slice, const struct mpiio_element *elemen
         length = (size_t)(behind - i);
         for (int64_t j = i; j < behind; j++)
             reversed[behind - 1 - j] = bytes[j - from];
-        put = mpiio_slice_put(slice, element->position + start + (start + unit - behind), length,
-                              reversed, &error, done);
+        put =
+            mpiio_slice_write_positions(slice, element->position + start + (start + unit - behind),
+                                        length, reversed, &error, done);
         error = outcome(put, length, error);
     }
     return error;
@@ -373,7 +375,7 @@ static int64_t put_plain(const struct export *export, char *memory, int *error)
         *error = mpiio_to_file(conversion, memory, bytes_at(export, at), part / conversion->native);
         if (*error != 0)
             break;
-        put = mpiio_slice_put(slice, at, part, memory, error, export->done);
+        put = mpiio_slice_write_positions(slice, at, part, memory, error, export->done);
         at += (int64_t)put;
         if (put < part)
             break;
@@ -409,12 +411,12 @@ static int64_t put_locked(const struct export *export, const char *memory, int64
     *error = acquire(slice->store, start, end, false, &held);
     if (*error != 0)
         return at;
-    stored =
-        (int64_t)mpiio_slice_put_now(slice, position, (size_t)length, memory, error, export->done);
+    stored = (int64_t)mpiio_slice_write_now(slice, position, (size_t)length, memory, error,
+                                            export->done);
     /* An element that is stored in part does not count. */
     if (stored < length)
         behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
-    mpiio_torn_drop(&slice->torn, at, behind);
+    mpiio_partial_drop(&slice->partial, at, behind);
     release(slice->store, &held);
     return behind;
 }
@@ -427,8 +429,8 @@ static int64_t put_packed(const struct export *export, const char *memory, int64
     int64_t at = export->body_start;
 
     if (bytewise) {
-        int64_t stored =
-            (int64_t)mpiio_slice_put(slice, position, (size_t)length, memory, error, export->done);
+        int64_t stored = (int64_t)mpiio_slice_write_positions(slice, position, (size_t)length,
+                                                              memory, error, export->done);
 
         at = stored < length ? mpiio_codec_element_at(slice->codec, position + stored).offset
                              : export->body_end;
@@ -491,8 +493,8 @@ static size_t put_converted(const struct export *export, int *error)
     return put;
 }
 
-size_t mpiio_export(struct mpiio_slice *slice, int64_t offset, size_t length, const void *buffer,
-                    int *error, struct mpiio_counters *done)
+size_t mpiio_convert_write(struct mpiio_slice *slice, int64_t offset, size_t length,
+                           const void *buffer, int *error, struct mpiio_counters *done)
 {
     struct export export = {.slice = slice, .done = done};
     int64_t end = offset + (int64_t)length;
@@ -504,8 +506,8 @@ size_t mpiio_export(struct mpiio_slice *slice, int64_t offset, size_t length, co
         export.buffer = (const char *)buffer + (at - offset);
         export.offset = at;
         export.end = end;
-        if (end - at > MPIIO_EXPORT_WHOLE && !slice->codec->plain)
-            export.end = mpiio_codec_element(slice->codec, at + MPIIO_EXPORT_WHOLE).offset;
+        if (end - at > MPIIO_CONVERT_WRITE_WHOLE && !slice->codec->plain)
+            export.end = mpiio_codec_element(slice->codec, at + MPIIO_CONVERT_WRITE_WHOLE).offset;
         split(&export);
         put = put_converted(&export, error);
         at += (int64_t)put;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_EXPORT_H
-#define MPIIO_EXPORT_H
+#ifndef MPIIO_CONVERT_WRITE_H
+#define MPIIO_CONVERT_WRITE_H
 
 #include "slice_private.h"
 
 /*
- * Converts native bytes and stores them: mpiio_put for slices that have a codec.
+ * Converts native bytes and stores them: mpiio_write_runs for slices that have a codec.
  *
  * Where the bytes of an element are only reordered each native byte goes to its own byte of the
  * file, so that parts of elements are stored as they come. An element of another kind that is
  * given in part is read, changed and written back: alone, and locked against all who write whole
  * elements through this store or another one, and against programs that use fcntl(2) locks. It goes
- * past write-back, unless that has it already (back.h): other stores do the same with other parts.
- * One that has no value in the file yet is kept with the slice's torn elements until it has.
+ * past write-back, unless that has it already (cache.h): other stores do the same with other parts.
+ * One that has no value in the file yet is kept with the slice's partial elements until it has.
  *
  * Nobody waits for room or for a flush with one of these locks held: who stores what is dirty may
  * need it, as MPI-IO locks what it writes on some filesystems.
@@ -20,21 +20,23 @@
 
 /*
  * Writes the slice bytes [offset, offset + length), which lie below the slice's limit. Returns how
- * many are written, or kept, from the first on, and else the error, as mpiio_put. Whole elements
- * are all converted before the first of them is stored, in a call of up to MPIIO_EXPORT_WHOLE
- * bytes: one that cannot be leaves the file as it was. Local, thread-safe.
+ * many are written, or kept, from the first on, and else the error, as mpiio_write_runs. Whole
+ * elements are all converted before the first of them is stored, in a call of up to
+ * MPIIO_CONVERT_WRITE_WHOLE bytes: one that cannot be leaves the file as it was. Local,
+ * thread-safe.
  */
-#define MPIIO_EXPORT_WHOLE (4 << 20)
+#define MPIIO_CONVERT_WRITE_WHOLE (4 << 20)
 
-size_t mpiio_export(struct mpiio_slice *slice, int64_t offset, size_t length, const void *buffer,
-                    int *error, struct mpiio_counters *done);
+size_t mpiio_convert_write(struct mpiio_slice *slice, int64_t offset, size_t length,
+                           const void *buffer, int *error, struct mpiio_counters *done);
 
 /*
- * Stores the torn element as it is, with the file's bytes where none were written, if that has a
+ * Stores the partial element as it is, with the file's bytes where none were written, if that has a
  * value in the file. It is dropped when it can be read back as it is, or if last. Returns 0 or a
  * negative errno. Local, thread-safe.
  */
-int mpiio_export_torn(struct mpiio_slice *slice, const struct mpiio_torn_element *torn, bool last,
-                      struct mpiio_counters *done);
+int mpiio_convert_write_partial(struct mpiio_slice *slice,
+                                const struct mpiio_partial_element *partial, bool last,
+                                struct mpiio_counters *done);
 
 #endif

@@ -5,27 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mpiio_torn_init(struct mpiio_torn *torn)
+int mpiio_partial_init(struct mpiio_partial *partial)
 {
-    *torn = (struct mpiio_torn){.room = 0};
-    return -pthread_mutex_init(&torn->lock, NULL);
+    *partial = (struct mpiio_partial){.room = 0};
+    return -pthread_mutex_init(&partial->lock, NULL);
 }
 
-void mpiio_torn_destroy(struct mpiio_torn *torn)
+void mpiio_partial_destroy(struct mpiio_partial *partial)
 {
-    free(torn->list);
-    pthread_mutex_destroy(&torn->lock);
+    free(partial->list);
+    pthread_mutex_destroy(&partial->lock);
 }
 
 /* The number of the first element at or behind offset. Lock held. */
-static size_t find(const struct mpiio_torn *torn, int64_t offset)
+static size_t find(const struct mpiio_partial *partial, int64_t offset)
 {
-    size_t low = 0, high = torn->count;
+    size_t low = 0, high = partial->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (torn->list[middle].offset < offset)
+        if (partial->list[middle].offset < offset)
             low = middle + 1;
         else
             high = middle;
@@ -33,93 +33,96 @@ static size_t find(const struct mpiio_torn *torn, int64_t offset)
     return low;
 }
 
-bool mpiio_torn_next(struct mpiio_torn *torn, int64_t offset, struct mpiio_torn_element *element)
+bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
+                        struct mpiio_partial_element *element)
 {
     bool found = false;
     size_t i;
 
-    if (!mpiio_torn_hold(torn))
+    if (!mpiio_partial_hold(partial))
         return false;
-    i = find(torn, offset);
-    if (i < torn->count) {
-        *element = torn->list[i];
+    i = find(partial, offset);
+    if (i < partial->count) {
+        *element = partial->list[i];
         found = true;
     }
-    mpiio_torn_let(torn);
+    mpiio_partial_let(partial);
     return found;
 }
 
 /* Lock held. */
-static int make_room(struct mpiio_torn *torn)
+static int make_room(struct mpiio_partial *partial)
 {
-    size_t room = torn->room > 0 ? 2 * torn->room : 16;
-    struct mpiio_torn_element *list;
+    size_t room = partial->room > 0 ? 2 * partial->room : 16;
+    struct mpiio_partial_element *list;
 
-    if (torn->count < torn->room)
+    if (partial->count < partial->room)
         return 0;
-    if (torn->room == MPIIO_TORN_MAX)
+    if (partial->room == MPIIO_PARTIAL_MAX)
         return -ENOMEM;
-    list = reallocarray(torn->list, room, sizeof(*list));
+    list = reallocarray(partial->list, room, sizeof(*list));
     if (list == NULL)
         return -ENOMEM;
-    torn->list = list;
-    torn->room = room;
+    partial->list = list;
+    partial->room = room;
     return 0;
 }
 
-int mpiio_torn_put(struct mpiio_torn *torn, const struct mpiio_torn_element *element)
+int mpiio_partial_put(struct mpiio_partial *partial, const struct mpiio_partial_element *element)
 {
     int error = 0;
     size_t i;
 
-    pthread_mutex_lock(&torn->lock);
-    i = find(torn, element->offset);
-    if (i == torn->count || torn->list[i].offset != element->offset) {
-        error = make_room(torn);
+    pthread_mutex_lock(&partial->lock);
+    i = find(partial, element->offset);
+    if (i == partial->count || partial->list[i].offset != element->offset) {
+        error = make_room(partial);
         if (error == 0) {
-            memmove(torn->list + i + 1, torn->list + i, (torn->count - i) * sizeof(*torn->list));
-            torn->count++;
+            memmove(partial->list + i + 1, partial->list + i,
+                    (partial->count - i) * sizeof(*partial->list));
+            partial->count++;
         }
     }
     if (error == 0)
-        torn->list[i] = *element;
-    pthread_mutex_unlock(&torn->lock);
+        partial->list[i] = *element;
+    pthread_mutex_unlock(&partial->lock);
     return error;
 }
 
-void mpiio_torn_drop(struct mpiio_torn *torn, int64_t start, int64_t end)
+void mpiio_partial_drop(struct mpiio_partial *partial, int64_t start, int64_t end)
 {
     size_t first, behind;
 
-    if (!mpiio_torn_hold(torn))
+    if (!mpiio_partial_hold(partial))
         return;
-    first = find(torn, start);
-    behind = find(torn, end);
-    memmove(torn->list + first, torn->list + behind, (torn->count - behind) * sizeof(*torn->list));
-    torn->count -= behind - first;
-    mpiio_torn_let(torn);
+    first = find(partial, start);
+    behind = find(partial, end);
+    memmove(partial->list + first, partial->list + behind,
+            (partial->count - behind) * sizeof(*partial->list));
+    partial->count -= behind - first;
+    mpiio_partial_let(partial);
 }
 
-bool mpiio_torn_hold(struct mpiio_torn *torn)
+bool mpiio_partial_hold(struct mpiio_partial *partial)
 {
-    if (atomic_load(&torn->count) == 0)
+    if (atomic_load(&partial->count) == 0)
         return false;
-    pthread_mutex_lock(&torn->lock);
+    pthread_mutex_lock(&partial->lock);
     return true;
 }
 
-void mpiio_torn_let(struct mpiio_torn *torn)
+void mpiio_partial_let(struct mpiio_partial *partial)
 {
-    pthread_mutex_unlock(&torn->lock);
+    pthread_mutex_unlock(&partial->lock);
 }
 
-void mpiio_torn_overlay(const struct mpiio_torn *torn, int64_t offset, size_t length, void *bytes,
-                        mpiio_torn_stands *stands, void *argument)
+void mpiio_partial_overlay(const struct mpiio_partial *partial, int64_t offset, size_t length,
+                           void *bytes, mpiio_partial_stands *stands, void *argument)
 {
     unsigned char *to = bytes;
 
-    for (size_t i = find(torn, offset - MPIIO_ELEMENT_NATIVE); i < torn->count; i++) {
-        const struct mpiio_torn_element *element = &torn->list[i];
+    for (size_t i = find(partial, offset - MPIIO_ELEMENT_NATIVE); i < partial->count; i++) {
+        const struct mpiio_partial_element *element = &partial->list[i];
         int64_t skew = element->offset - offset;
 
         if (skew >= (int64_t)length)

@@ -51,7 +51,7 @@ static int init(struct mpiio_slice *slice, enum mpiio_narrow narrow)
     }
     if (slice->store->file->writable)
         error = find_disjoint(map, &slice->disjoint);
-    return error != 0 ? error : mpiio_torn_init(&slice->torn);
+    return error != 0 ? error : mpiio_partial_init(&slice->partial);
 }
 
 int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_narrow narrow,
@@ -79,7 +79,7 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_
 void mpiio_slice_free(struct mpiio_slice *slice)
 {
     if (slice != NULL) {
-        mpiio_torn_destroy(&slice->torn);
+        mpiio_partial_destroy(&slice->partial);
         free(slice->codec);
         vs_view_unref(slice->view);
         free(slice);
@@ -111,7 +111,7 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice)
  * or were zeros in it when it had grown again.
  */
 static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
-                   const struct mpiio_fetched *fetched)
+                   const struct mpiio_read_result *fetched)
 {
     int64_t now = mpiio_store_size(slice->store);
     int64_t bytes = (int64_t)fetched->bytes;
@@ -135,7 +135,7 @@ static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length
 {
     int64_t size = mpiio_store_size(slice->store);
     int64_t there = size < 0 ? size : vs_view_slice_size(slice->view, size);
-    struct mpiio_fetched fetched;
+    struct mpiio_read_result fetched;
     int64_t bytes;
 
     if (there < 0)
@@ -147,9 +147,9 @@ static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length
     if ((int64_t)length > there - offset)
         length = (size_t)(there - offset);
     if (slice->codec != NULL)
-        mpiio_import(slice, offset, length, buffer, &fetched, done);
+        mpiio_convert_read(slice, offset, length, buffer, &fetched, done);
     else
-        mpiio_slice_fetch(slice, offset, length, buffer, &fetched, done);
+        mpiio_slice_read_positions(slice, offset, length, buffer, &fetched, done);
     bytes = cut(slice, offset, size, &fetched);
     /* An error is told when nothing comes before it, as read(2) does. */
     return bytes == 0 && fetched.error != 0 ? fetched.error : bytes;

@@ -24,18 +24,20 @@ static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int
     *length = end - *offset;
 }
 
-int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_accesses *accesses, int64_t offset,
+int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *accesses, int64_t offset,
                        int64_t length, bool writes, struct mpiio_access *access)
 {
     if (offset < 0)
         return -EINVAL;
     find_positions(slice, &offset, &length);
-    return mpiio_access_begin(accesses, vs_view_map(slice->view), offset, length, writes, access);
+    return mpiio_exclusion_begin(accesses, vs_view_map(slice->view), offset, length, writes,
+                                 access);
 }
 
 bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
                         const struct mpiio_slice *other)
 {
     find_positions(slice, &offset, &length);
-    return mpiio_access_meets(vs_view_map(slice->view), offset, length, vs_view_map(other->view));
+    return mpiio_exclusion_meets(vs_view_map(slice->view), offset, length,
+                                 vs_view_map(other->view));
 }

@@ -18,7 +18,7 @@ struct mpiio_slice {
     int64_t limit;             /* slice offsets below it have a position */
     struct mpiio_codec *codec; /* NULL: slice offsets are positions, and nothing is converted */
     bool truncates;            /* integers are narrowed to their least significant bytes */
-    struct mpiio_torn torn;
+    struct mpiio_partial partial;
 };
 
 /* The positions of the elements that hold the slice's bytes [*offset, *end), which are some. */
@@ -35,36 +35,37 @@ static inline void mpiio_slice_positions(const struct mpiio_slice *slice, int64_
 
 /* What the store has below the slice's positions: all that is read from or written to them. */
 
-static inline void mpiio_slice_fetch(const struct mpiio_slice *slice, int64_t position,
-                                     size_t length, void *buffer, struct mpiio_fetched *fetched,
-                                     struct mpiio_counters *done)
+static inline void mpiio_slice_read_positions(const struct mpiio_slice *slice, int64_t position,
+                                              size_t length, void *buffer,
+                                              struct mpiio_read_result *fetched,
+                                              struct mpiio_counters *done)
 {
-    mpiio_store_fetch(slice->store, vs_view_map(slice->view), position, length, buffer, fetched,
-                      done);
+    mpiio_store_read(slice->store, vs_view_map(slice->view), position, length, buffer, fetched,
+                     done);
 }
 
-static inline size_t mpiio_slice_put(const struct mpiio_slice *slice, int64_t position,
-                                     size_t length, const void *buffer, int *error,
-                                     struct mpiio_counters *done)
+static inline size_t mpiio_slice_write_positions(const struct mpiio_slice *slice, int64_t position,
+                                                 size_t length, const void *buffer, int *error,
+                                                 struct mpiio_counters *done)
 {
-    return mpiio_store_put(slice->store, vs_view_map(slice->view), position, length, buffer,
-                           slice->id, error, done);
+    return mpiio_store_write(slice->store, vs_view_map(slice->view), position, length, buffer,
+                             slice->id, error, done);
 }
 
-static inline size_t mpiio_slice_put_now(const struct mpiio_slice *slice, int64_t position,
-                                         size_t length, const void *buffer, int *error,
-                                         struct mpiio_counters *done)
+static inline size_t mpiio_slice_write_now(const struct mpiio_slice *slice, int64_t position,
+                                           size_t length, const void *buffer, int *error,
+                                           struct mpiio_counters *done)
 {
-    return mpiio_store_put_now(slice->store, vs_view_map(slice->view), position, length, buffer,
-                               slice->id, error, done);
+    return mpiio_store_write_now(slice->store, vs_view_map(slice->view), position, length, buffer,
+                                 slice->id, error, done);
 }
 
-static inline size_t mpiio_slice_put_merged(const struct mpiio_slice *slice, int64_t position,
-                                            size_t length, const void *buffer, int *error,
-                                            struct mpiio_counters *done)
+static inline size_t mpiio_slice_write_merged(const struct mpiio_slice *slice, int64_t position,
+                                              size_t length, const void *buffer, int *error,
+                                              struct mpiio_counters *done)
 {
-    return mpiio_store_put_merged(slice->store, vs_view_map(slice->view), position, length, buffer,
-                                  slice->id, error, done);
+    return mpiio_store_write_merged(slice->store, vs_view_map(slice->view), position, length,
+                                    buffer, slice->id, error, done);
 }
 
 #endif

@@ -115,7 +115,7 @@ static bool can_seek(const struct mpiio_slice *slice)
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
 
     return facts->monotonic && facts->disjoint && vs_view_facts(slice->view)->datarep != VS_USER &&
-           slice->torn.count == 0 && mpiio_store_is_clean(slice->store);
+           slice->partial.count == 0 && mpiio_store_is_clean(slice->store);
 }
 
 int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)

@@ -60,7 +60,7 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
     int64_t etype = vs_view_facts(slice->view)->etype_size;
     /* A part of a converted element may end before its last byte in the file. */
     bool whole = end % etype == 0 &&
-                 (slice->codec == NULL || (end - offset >= etype && slice->torn.count == 0));
+                 (slice->codec == NULL || (end - offset >= etype && slice->partial.count == 0));
     int64_t needed, size, shown;
     int error;
 
@@ -100,9 +100,9 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
     if ((int64_t)length > slice->limit - offset)
         length = (size_t)(slice->limit - offset);
     if (slice->codec != NULL)
-        bytes = mpiio_export(slice, offset, length, buffer, &error, done);
+        bytes = mpiio_convert_write(slice, offset, length, buffer, &error, done);
     else
-        bytes = mpiio_slice_put(slice, offset, length, buffer, &error, done);
+        bytes = mpiio_slice_write_positions(slice, offset, length, buffer, &error, done);
     return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
 }
 
@@ -273,22 +273,23 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
 
 bool mpiio_slice_is_torn(const struct mpiio_slice *slice)
 {
-    return slice->torn.count > 0;
+    return slice->partial.count > 0;
 }
 
 int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, int64_t *length)
 {
     struct mpiio_counters done = {0};
-    struct mpiio_torn_element torn = {.offset = -1};
+    struct mpiio_partial_element partial = {.offset = -1};
     int error = 0;
 
-    while (!(last && error != 0) && mpiio_torn_next(&slice->torn, torn.offset + 1, &torn)) {
-        int failed = mpiio_export_torn(slice, &torn, last, &done);
+    while (!(last && error != 0) &&
+           mpiio_partial_next(&slice->partial, partial.offset + 1, &partial)) {
+        int failed = mpiio_convert_write_partial(slice, &partial, last, &done);
 
         if (failed != 0 && error == 0) {
             error = failed;
-            *offset = torn.offset;
-            *length = torn.native;
+            *offset = partial.offset;
+            *length = partial.native;
         }
     }
     mpiio_file_count(slice->store->file, &done);

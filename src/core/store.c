@@ -25,7 +25,7 @@ static int init_elements_lock(struct mpiio_store *store)
 
 static int init_locks(struct mpiio_store *store)
 {
-    int error = mpiio_locks_init(&store->locks, store->file->fd, store->file->writable);
+    int error = mpiio_file_locks_init(&store->locks, store->file->fd, store->file->writable);
 
     if (error != 0)
         return error;
@@ -37,7 +37,7 @@ static int init_locks(struct mpiio_store *store)
         return 0;
     pthread_rwlock_destroy(&store->elements_lock);
 locks:
-    mpiio_locks_destroy(&store->locks);
+    mpiio_file_locks_destroy(&store->locks);
     return error;
 }
 
@@ -68,7 +68,7 @@ void mpiio_store_close(struct mpiio_store *store)
     if (store != NULL) {
         pthread_mutex_destroy(&store->append_lock);
         pthread_rwlock_destroy(&store->elements_lock);
-        mpiio_locks_destroy(&store->locks);
+        mpiio_file_locks_destroy(&store->locks);
         mpiio_file_close(store->file);
         free(store);
     }
@@ -111,8 +111,8 @@ void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters
 /* What is not dirty any more when the file's size is looked at is in the file. */
 int64_t mpiio_store_size(struct mpiio_store *store)
 {
-    struct mpiio_back *back = store->back;
-    int64_t end = back != NULL ? mpiio_back_end(back) : 0;
+    struct mpiio_cache *cache = store->cache;
+    int64_t end = cache != NULL ? mpiio_cache_end(cache) : 0;
     int64_t size = mpiio_file_size(store->file);
 
     return size < 0 || size > end ? size : end;
@@ -120,59 +120,59 @@ int64_t mpiio_store_size(struct mpiio_store *store)
 
 bool mpiio_store_is_clean(struct mpiio_store *store)
 {
-    struct mpiio_back *back = store->back;
+    struct mpiio_cache *cache = store->cache;
 
-    return back == NULL || mpiio_back_is_empty(back);
+    return cache == NULL || mpiio_cache_is_empty(cache);
 }
 
-void mpiio_store_fetch(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                       size_t length, void *buffer, struct mpiio_fetched *fetched,
-                       struct mpiio_counters *done)
+void mpiio_store_read(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                      size_t length, void *buffer, struct mpiio_read_result *fetched,
+                      struct mpiio_counters *done)
 {
-    struct mpiio_back *back = store->back;
+    struct mpiio_cache *cache = store->cache;
 
-    if (back != NULL)
-        mpiio_back_fetch(back, map, position, length, buffer, fetched, done);
+    if (cache != NULL)
+        mpiio_cache_read(cache, map, position, length, buffer, fetched, done);
     else
-        mpiio_fetch(store->file, map, position, length, buffer, fetched, done);
+        mpiio_read_runs(store->file, map, position, length, buffer, fetched, done);
 }
 
-size_t mpiio_store_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                       size_t length, const void *buffer, uint64_t id, int *error,
-                       struct mpiio_counters *done)
+size_t mpiio_store_write(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                         size_t length, const void *buffer, uint64_t id, int *error,
+                         struct mpiio_counters *done)
 {
-    struct mpiio_back *back = store->back;
+    struct mpiio_cache *cache = store->cache;
 
-    if (back != NULL)
-        return mpiio_back_put(back, map, position, length, buffer, id, error, done);
-    return mpiio_put(store->file, map, position, length, buffer, error, done);
+    if (cache != NULL)
+        return mpiio_cache_write(cache, map, position, length, buffer, id, error, done);
+    return mpiio_write_runs(store->file, map, position, length, buffer, error, done);
 }
 
-size_t mpiio_store_put_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                           size_t length, const void *buffer, uint64_t id, int *error,
-                           struct mpiio_counters *done)
+size_t mpiio_store_write_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                             size_t length, const void *buffer, uint64_t id, int *error,
+                             struct mpiio_counters *done)
 {
-    struct mpiio_back *back = store->back;
+    struct mpiio_cache *cache = store->cache;
 
-    if (back != NULL)
-        return mpiio_back_put_now(back, map, position, length, buffer, id, error, done);
-    return mpiio_put(store->file, map, position, length, buffer, error, done);
+    if (cache != NULL)
+        return mpiio_cache_write_now(cache, map, position, length, buffer, id, error, done);
+    return mpiio_write_runs(store->file, map, position, length, buffer, error, done);
 }
 
-size_t mpiio_store_put_merged(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                              size_t length, const void *buffer, uint64_t id, int *error,
-                              struct mpiio_counters *done)
+size_t mpiio_store_write_merged(struct mpiio_store *store, const struct vs_map *map,
+                                int64_t position, size_t length, const void *buffer, uint64_t id,
+                                int *error, struct mpiio_counters *done)
 {
-    struct mpiio_back *back = store->back;
+    struct mpiio_cache *cache = store->cache;
 
-    if (back != NULL)
-        return mpiio_back_put_merged(back, map, position, length, buffer, id, error, done);
-    return mpiio_put(store->file, map, position, length, buffer, error, done);
+    if (cache != NULL)
+        return mpiio_cache_write_merged(cache, map, position, length, buffer, id, error, done);
+    return mpiio_write_runs(store->file, map, position, length, buffer, error, done);
 }
 
 int mpiio_store_await(struct mpiio_store *store, int error)
 {
-    struct mpiio_back *back = store->back;
+    struct mpiio_cache *cache = store->cache;
 
-    return back != NULL ? mpiio_back_await(back, error) : error;
+    return cache != NULL ? mpiio_cache_await(cache, error) : error;
 }

@@ -3,24 +3,24 @@
 
 #include "store_private.h"
 
-int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct mpiio_back **back)
+int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct mpiio_cache **cache)
 {
-    int error = mpiio_back_new(store->file, dirty_max, back);
+    int error = mpiio_cache_new(store->file, dirty_max, cache);
 
     if (error == 0)
-        store->back = *back;
+        store->cache = *cache;
     return error;
 }
 
-void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_back *back)
+void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_cache *cache)
 {
-    if (back == NULL)
+    if (cache == NULL)
         return;
-    store->back = NULL;
-    mpiio_back_free(back);
+    store->cache = NULL;
+    mpiio_cache_free(cache);
 }
 
-void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_back *back)
+void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache)
 {
-    store->back = back;
+    store->cache = cache;
 }

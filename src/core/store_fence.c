@@ -38,11 +38,11 @@ void mpiio_store_fence_leave(int fd)
 static int try(struct mpiio_store *store)
 {
     struct mpiio_lock lock;
-    int error = mpiio_lock_try(&store->locks, MPIIO_STORE_FENCE_BYTE, MPIIO_STORE_FENCE_BYTE + 1,
-                               true, &lock);
+    int error = mpiio_file_lock_try(&store->locks, MPIIO_STORE_FENCE_BYTE,
+                                    MPIIO_STORE_FENCE_BYTE + 1, true, &lock);
 
     if (error == 0)
-        mpiio_lock_release(&store->locks, &lock);
+        mpiio_file_lock_release(&store->locks, &lock);
     return error == -EOPNOTSUPP ? 0 : error;
 }
 

@@ -17,13 +17,13 @@
  * Which of the two bytes are read from and written to is decided here and nowhere else.
  */
 struct mpiio_store {
-    struct mpiio_file *file;         /* owned */
-    struct mpiio_back *_Atomic back; /* over the file, borrowed; NULL: slices go to the file */
-    pthread_mutex_t append_lock;     /* held during an append, from its fstat to its end */
+    struct mpiio_file *file;           /* owned */
+    struct mpiio_cache *_Atomic cache; /* over the file, borrowed; NULL: slices go to the file */
+    pthread_mutex_t append_lock;       /* held during an append, from its fstat to its end */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
        one is read, changed and written back (convert_write.h). */
     pthread_rwlock_t elements_lock;
-    struct mpiio_locks locks; /* of parts of the file; acquired before elements_lock */
+    struct mpiio_file_locks locks; /* of parts of the file; acquired before elements_lock */
 };
 
 /*
@@ -32,30 +32,30 @@ struct mpiio_store {
  */
 int64_t mpiio_store_size(struct mpiio_store *store);
 
-/* As mpiio_fetch (read_plan.h), with what is dirty laid over the file's bytes. Thread-safe. */
-void mpiio_store_fetch(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                       size_t length, void *buffer, struct mpiio_fetched *fetched,
-                       struct mpiio_counters *done);
+/* As mpiio_read_runs (read_plan.h), with what is dirty laid over the file's bytes. Thread-safe. */
+void mpiio_store_read(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                      size_t length, void *buffer, struct mpiio_read_result *fetched,
+                      struct mpiio_counters *done);
 
 /*
- * As mpiio_put (write_plan.h), for the slice with that id: to the cache, where there is one.
+ * As mpiio_write_runs (write_plan.h), for the slice with that id: to the cache, where there is one.
  * Thread-safe.
  */
-size_t mpiio_store_put(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                       size_t length, const void *buffer, uint64_t id, int *error,
-                       struct mpiio_counters *done);
+size_t mpiio_store_write(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                         size_t length, const void *buffer, uint64_t id, int *error,
+                         struct mpiio_counters *done);
 
 /*
- * The same for one who has locked elements (mpiio_back_put_now), and for an element that was read
- * and changed in part (mpiio_back_put_merged). Where error says that something is missing,
+ * The same for one who has locked elements (mpiio_cache_write_now), and for an element that was
+ * read and changed in part (mpiio_cache_write_merged). Where error says that something is missing,
  * mpiio_store_await waits for it without the locks: 0, or the error as it is. Thread-safe.
  */
-size_t mpiio_store_put_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                           size_t length, const void *buffer, uint64_t id, int *error,
-                           struct mpiio_counters *done);
-size_t mpiio_store_put_merged(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                              size_t length, const void *buffer, uint64_t id, int *error,
-                              struct mpiio_counters *done);
+size_t mpiio_store_write_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
+                             size_t length, const void *buffer, uint64_t id, int *error,
+                             struct mpiio_counters *done);
+size_t mpiio_store_write_merged(struct mpiio_store *store, const struct vs_map *map,
+                                int64_t position, size_t length, const void *buffer, uint64_t id,
+                                int *error, struct mpiio_counters *done);
 int mpiio_store_await(struct mpiio_store *store, int error);
 
 /* True where all bytes of the slices are in the file. Thread-safe. */

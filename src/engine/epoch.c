@@ -56,8 +56,8 @@ static int compare_owns(const void *left, const void *right)
 }
 
 /* Looks at the blocks that are handed in; those that cannot be have their errors at once. */
-static int collect(struct epoch *epoch, const struct mpiio_message_run *run,
-                   const struct mpiio_run_block *blocks, int32_t *errors)
+static int collect(struct epoch *epoch, const struct mpiio_message_flush *run,
+                   const struct mpiio_flush_block *blocks, int32_t *errors)
 {
     const struct mpiio_slots *slots = &epoch->engine->slots;
 
@@ -301,7 +301,7 @@ static void return_outcomes(struct epoch *epoch, int32_t *errors)
 }
 
 /* Collective: whether all nodes run the same epoch, and one of them wants the data synced. */
-static int compare_epochs(struct engine *engine, const struct mpiio_message_run *run, bool *sync)
+static int compare_epochs(struct engine *engine, const struct mpiio_message_flush *run, bool *sync)
 {
     int64_t most[3] = {run->sync, (int64_t)run->epoch, -(int64_t)run->epoch};
 
@@ -311,7 +311,7 @@ static int compare_epochs(struct engine *engine, const struct mpiio_message_run 
 }
 
 /* Collective. Returns the error of all blocks of all nodes. */
-static int run_epoch(struct epoch *epoch, const struct mpiio_message_run *run, int32_t *errors)
+static int run_epoch(struct epoch *epoch, const struct mpiio_message_flush *run, int32_t *errors)
 {
     struct engine *engine = epoch->engine;
     bool sync = false;
@@ -331,8 +331,8 @@ static int run_epoch(struct epoch *epoch, const struct mpiio_message_run *run, i
     return sync ? engine_collective_error(&engine->group, engine_file_sync(&engine->file)) : 0;
 }
 
-void engine_epoch(struct engine *engine, const struct mpiio_message_run *run,
-                  const struct mpiio_run_block *blocks, int32_t *errors,
+void engine_epoch(struct engine *engine, const struct mpiio_message_flush *run,
+                  const struct mpiio_flush_block *blocks, int32_t *errors,
                   struct mpiio_message_result *result)
 {
     struct epoch epoch = {.engine = engine, .counters = &result->counters};

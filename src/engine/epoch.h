@@ -13,8 +13,8 @@
  * has nothing, or has failed, joins. blocks has run->count entries; errors, as many, gets 0 or a
  * negative errno for each, and result the rest. Only a broken MPI keeps it from returning.
  */
-void engine_epoch(struct engine *engine, const struct mpiio_message_run *run,
-                  const struct mpiio_run_block *blocks, int32_t *errors,
+void engine_epoch(struct engine *engine, const struct mpiio_message_flush *run,
+                  const struct mpiio_flush_block *blocks, int32_t *errors,
                   struct mpiio_message_result *result);
 
 #endif

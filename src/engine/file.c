@@ -242,7 +242,7 @@ int64_t engine_file_write(struct engine_file *file, const char *image, int64_t d
     if (file->store == NULL)
         end = write_ranges(file, image, displacement, ranges, count, error, counters);
     else
-        end = mpiio_put_ranges(file->store, image, displacement, ranges, count, error, &done);
+        end = mpiio_write_ranges(file->store, image, displacement, ranges, count, error, &done);
     engine_fence_leave(&file->fence);
     counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
     counters->store_map_bytes += done.store_map_write_bytes;

@@ -54,7 +54,7 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
                           int64_t displacement, struct mpiio_epoch_counters *counters);
 
 /*
- * Writes ranges of an image of the file: see mpiio_put_ranges, also for what is returned. Local:
+ * Writes ranges of an image of the file: see mpiio_write_ranges, also for what is returned. Local:
  * the nodes need not call it together.
  */
 int64_t engine_file_write(struct engine_file *file, const char *image, int64_t displacement,

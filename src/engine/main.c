@@ -45,9 +45,9 @@ static void begin_epoch(void)
 }
 
 /* Collective, but for the waiting. */
-static void run(struct engine *engine, const struct mpiio_message_run *message)
+static void run(struct engine *engine, const struct mpiio_message_flush *message)
 {
-    struct mpiio_run_block *blocks = calloc((size_t)message->count + 1, sizeof(*blocks));
+    struct mpiio_flush_block *blocks = calloc((size_t)message->count + 1, sizeof(*blocks));
     int32_t *errors = calloc((size_t)message->count + 1, sizeof(*errors));
     struct mpiio_message_result result;
 
@@ -73,14 +73,14 @@ static void serve(struct engine *engine)
             give_up();
         if (message.type == MPIIO_MESSAGE_QUIT)
             return;
-        if (message.type != MPIIO_MESSAGE_RUN)
+        if (message.type != MPIIO_MESSAGE_FLUSH)
             give_up();
-        run(engine, &message.run);
+        run(engine, &message.flush);
     }
 }
 
 /* Collective. */
-static int live(struct engine *engine)
+static int serve_epochs(struct engine *engine)
 {
     int status = engine_start(engine);
 
@@ -97,7 +97,7 @@ static int live(struct engine *engine)
 }
 
 /* Collective. */
-static int be_node(const struct engine_options *options)
+static int run_node(const struct engine_options *options)
 {
     struct engine engine = {.options = options, .comm = MPI_COMM_WORLD};
     int status = 2;
@@ -105,7 +105,7 @@ static int be_node(const struct engine_options *options)
     MPI_Comm_rank(engine.comm, &engine.node);
     MPI_Comm_size(engine.comm, &engine.nodes);
     if (*options->wrong == '\0')
-        status = live(&engine);
+        status = serve_epochs(&engine);
     else if (engine.node == 0)
         engine_complain(options, "%s", options->wrong);
     return status;
@@ -132,10 +132,10 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     sigaction(SIGCHLD, &ended, NULL);
     /* Over TCP, MPI has two connections to each other node, and does not see to their number. */
-    mpiio_descriptors_allow(UINT64_MAX);
+    mpiio_rlimit_descriptors(UINT64_MAX);
     /* One thread calls MPI; the daemons' threads are in other processes. */
     engine_fence_hold_signal();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
     engine_fence_take_signal();
-    engine_leave(be_node(&options));
+    engine_leave(run_node(&options));
 }

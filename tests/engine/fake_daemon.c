@@ -220,10 +220,10 @@ static void await_file(const char *path)
 }
 
 /* One epoch with the blocks listed; errors gets what became of them. Returns how many failed. */
-static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_block *blocks,
+static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_flush_block *blocks,
                           uint32_t count, int32_t *errors)
 {
-    struct mpiio_message_run run = {
+    struct mpiio_message_flush run = {
         .epoch = (uint64_t)epoch, .sync = fake->model.node == 0, .count = count};
     struct mpiio_message message;
     const struct mpiio_epoch_counters *c = &message.result.counters;
@@ -234,7 +234,7 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_b
     /* The node that dies is alone in the epoch, which nothing but its death can end. */
     if (strcmp(fake->fail, "epoch-die-alone") == 0 && (int)fake->model.node != fake->fail_node)
         expect(fake, MPIIO_MESSAGE_RESULT, &message);
-    if (mpiio_channel_send_run(fake->channel, &run, blocks) != 0)
+    if (mpiio_channel_send_flush(fake->channel, &run, blocks) != 0)
         stop(fake, "the engine is gone");
     maybe_fail(fake, "epoch");
     if (fake->lease != NULL) {
@@ -266,7 +266,7 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_run_b
 }
 
 /* Fills the slots for an epoch: slot i has block i of the model. Returns the blocks. */
-static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_run_block *blocks)
+static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *blocks)
 {
     uint32_t count = 0;
 
@@ -277,12 +277,12 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_run_block *bloc
         struct mpiio_slot slot = mpiio_slots_get(&fake->slots, i);
 
         if (mpiio_slot_touched(&slot, 0, (size_t)MPIIO_BLOCK_SIZE))
-            blocks[count++] =
-                (struct mpiio_run_block){model_block(&fake->model, i), (uint32_t)i, fake->may_wait};
+            blocks[count++] = (struct mpiio_flush_block){model_block(&fake->model, i), (uint32_t)i,
+                                                         fake->may_wait};
     }
     /* In no order: the list need not have one. */
     for (uint32_t i = 0; i + 1 < count; i += 2) {
-        struct mpiio_run_block other = blocks[i];
+        struct mpiio_flush_block other = blocks[i];
 
         blocks[i] = blocks[i + 1];
         blocks[i + 1] = other;
@@ -291,20 +291,20 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_run_block *bloc
 }
 
 /* Hands in again what has failed or was left, and may not wait any more. */
-static uint32_t keep_failed(struct mpiio_run_block *blocks, uint32_t count, const int32_t *errors)
+static uint32_t keep_failed(struct mpiio_flush_block *blocks, uint32_t count, const int32_t *errors)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < count; i++)
         if (errors[i] != 0)
-            blocks[kept++] = (struct mpiio_run_block){blocks[i].block, blocks[i].slot, false};
+            blocks[kept++] = (struct mpiio_flush_block){blocks[i].block, blocks[i].slot, false};
     return kept;
 }
 
 static void run(struct fake *fake)
 {
     size_t most = (size_t)fake->model.blocks + 1;
-    struct mpiio_run_block *blocks = calloc(most, sizeof(*blocks));
+    struct mpiio_flush_block *blocks = calloc(most, sizeof(*blocks));
     int32_t *errors = calloc(most, sizeof(*errors));
     char wrong[256];
     int epoch = 0;

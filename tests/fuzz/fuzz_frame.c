@@ -20,17 +20,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_frame *frame)
+static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_peer_frame *frame)
 {
-    static uint8_t again[MPIIO_FRAME_MAX];
+    static uint8_t again[MPIIO_PEER_FRAME_MAX];
     char line[64];
 
-    CHECK(length >= MPIIO_FRAME_HEAD && length <= MPIIO_FRAME_MAX);
-    CHECK(frame->type > 0 && frame->type < MPIIO_FRAME_TYPES);
+    CHECK(length >= MPIIO_PEER_FRAME_HEAD && length <= MPIIO_PEER_FRAME_MAX);
+    CHECK(frame->type > 0 && frame->type < MPIIO_PEER_FRAME_TYPES);
     CHECK(frame->status <= 0 && frame->status >= -4095);
     CHECK(strlen(frame->host) <= MPIIO_HOST_MAX);
     CHECK(frame->text_size <= MPIIO_TEXT_MAX);
-    CHECK(mpiio_frame_encode(frame, again) == length);
+    CHECK(mpiio_peer_frame_encode(frame, again) == length);
     CHECK(memcmp(again, bytes, length) == 0);
     vs_line_copy(line, sizeof(line), frame->text, frame->text_size);
     CHECK(strlen(line) < sizeof(line) && strchr(line, '\n') == NULL);
@@ -39,13 +39,13 @@ static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_
 /* Decodes from memory of exactly that size, so that a sanitizer sees what is read behind it. */
 static ssize_t decode(const uint8_t *bytes, size_t size, bool check)
 {
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
     uint8_t *copy = malloc(size != 0 ? size : 1);
     ssize_t length;
 
     CHECK(copy != NULL);
     memcpy(copy, bytes, size);
-    length = mpiio_frame_decode(copy, size, &frame);
+    length = mpiio_peer_frame_decode(copy, size, &frame);
     CHECK(length <= (ssize_t)size);
     if (check && length > 0)
         check_frame(copy, (size_t)length, &frame);

@@ -52,7 +52,7 @@ static void check_hints(const struct mpiio_hints *hints)
 
 static int take_blocks(struct mpiio_channel *channel, uint32_t count)
 {
-    struct mpiio_run_block *blocks = count <= MOST ? calloc(count + 1, sizeof(*blocks)) : NULL;
+    struct mpiio_flush_block *blocks = count <= MOST ? calloc(count + 1, sizeof(*blocks)) : NULL;
     int rc;
 
     if (blocks == NULL)
@@ -97,8 +97,8 @@ static int check_message(struct mpiio_channel *channel, const struct mpiio_messa
     case MPIIO_MESSAGE_START:
         check_hints(&message->start);
         return 0;
-    case MPIIO_MESSAGE_RUN:
-        return take_blocks(channel, message->run.count);
+    case MPIIO_MESSAGE_FLUSH:
+        return take_blocks(channel, message->flush.count);
     case MPIIO_MESSAGE_RESULT:
         return take_errors(channel, message->result.count);
     default:

@@ -59,11 +59,11 @@ static void write_samples(bool held_back)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct mpiio_back *back = NULL;
+    struct mpiio_cache *cache = NULL;
 
     srand(12);
     if (held_back)
-        assert_int_equal(mpiio_store_add_cache(store, 64 << 20, &back), 0);
+        assert_int_equal(mpiio_store_add_cache(store, 64 << 20, &cache), 0);
     for (int number = 0; number < 90; number++) {
         struct sample sample;
         int64_t offset, length;
@@ -84,12 +84,12 @@ static void write_samples(bool held_back)
         assert_int_equal(mpiio_slice_settle(sample.slice, false, &offset, &length), 0);
         check_read(&sample, 0, (size_t)sample.native_bytes);
         if (held_back)
-            assert_int_equal(mpiio_back_store_all(back), 0);
+            assert_int_equal(mpiio_cache_store_all(cache), 0);
         check_file(&sample, fd);
         check_read(&sample, 0, (size_t)sample.native_bytes);
         free_sample(&sample);
     }
-    mpiio_store_drop_cache(store, back);
+    mpiio_store_drop_cache(store, cache);
     mpiio_store_close(store);
     close(fd);
 }

@@ -220,7 +220,7 @@ static void check_dirty_data(int64_t interval, void (*act)(void))
     make_session(false);
     options.flush_interval = interval;
     session.store = open_store_for(fd, O_RDWR);
-    assert_int_equal(mpiio_store_add_cache(session.store, 1 << 20, &session.back), 0);
+    assert_int_equal(mpiio_store_add_cache(session.store, 1 << 20, &session.cache), 0);
     slice = make_slice(session.store, make_vector(0, 8, 8));
     assert_int_equal(mpiio_slice_write(slice, "a", 1, 0), 1);
     assert_int_equal(pread(fd, &byte, 1, 0), 0);
@@ -232,7 +232,7 @@ static void check_dirty_data(int64_t interval, void (*act)(void))
     assert_int_equal(byte, 'a');
     stop();
     mpiio_slice_free(slice);
-    mpiio_back_free(session.back);
+    mpiio_cache_free(session.cache);
     mpiio_store_close(session.store);
     close(fd);
 }

@@ -110,10 +110,10 @@ static void await_end(int fd)
 static void send_garbage(void)
 {
     static const char *const texts[] = {"GET / HTTP/1.1\r\n\r\n", "\0\0\0\5\5", "\xff\xff\xff\xff"};
-    struct mpiio_frame frame = {
+    struct mpiio_peer_frame frame = {
         .type = MPIIO_JOIN, .number = MPIIO_PROTOCOL, .node = 1, .nodes = 3, .host = "x"};
-    uint8_t bytes[MPIIO_FRAME_MAX];
-    size_t size = mpiio_frame_encode(&frame, bytes);
+    uint8_t bytes[MPIIO_PEER_FRAME_MAX];
+    size_t size = mpiio_peer_frame_encode(&frame, bytes);
     int fd;
 
     for (int i = 0; i < 3; i++) {
@@ -131,7 +131,7 @@ static void send_garbage(void)
     for (int i = 0; i < 2; i++) {
         frame.number = MPIIO_PROTOCOL + (uint64_t)i;
         fd = dial();
-        size = mpiio_frame_encode(&frame, bytes);
+        size = mpiio_peer_frame_encode(&frame, bytes);
         assert_true(send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
         await_end(fd);
     }

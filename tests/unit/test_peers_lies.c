@@ -33,72 +33,73 @@ static uint32_t below(unsigned int *seed, uint32_t bound)
     return (uint32_t)rand_r(seed) % bound;
 }
 
-static void lie(struct mpiio_link *link, unsigned int *seed, int first, int last)
+static void lie(struct mpiio_connection *link, unsigned int *seed, int first, int last)
 {
-    struct mpiio_frame frame = {
-        .type = (enum mpiio_frame_type)(first + (int)below(seed, (uint32_t)(last - first + 1))),
-        .number = below(seed, 4),
-        .node = below(seed, 3),
-        .nodes = 3,
-        .time = below(seed, 5),
-        .status = -(int32_t)below(seed, 3),
-        .flag = below(seed, 2) == 1,
-        .host = "liar",
-        .text = "lies\nlies",
-        .text_size = below(seed, 10)};
+    struct mpiio_peer_frame frame = {.type = (enum mpiio_peer_frame_type)(
+                                         first + (int)below(seed, (uint32_t)(last - first + 1))),
+                                     .number = below(seed, 4),
+                                     .node = below(seed, 3),
+                                     .nodes = 3,
+                                     .time = below(seed, 5),
+                                     .status = -(int32_t)below(seed, 3),
+                                     .flag = below(seed, 2) == 1,
+                                     .host = "liar",
+                                     .text = "lies\nlies",
+                                     .text_size = below(seed, 10)};
     uint8_t noise[16];
 
     if (below(seed, 100) != 0) {
-        mpiio_link_send(link, &frame);
+        mpiio_connection_send(link, &frame);
         return;
     }
     for (size_t i = 0; i < sizeof(noise); i++)
         noise[i] = (uint8_t)below(seed, 256);
-    mpiio_link_put(link, noise, sizeof(noise));
+    mpiio_connection_put(link, noise, sizeof(noise));
 }
 
 /* Waits for a frame of that type; there may be heartbeats before it. */
-static void hear(struct mpiio_link *link, enum mpiio_frame_type type, struct mpiio_frame *frame)
+static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
+                 struct mpiio_peer_frame *frame)
 {
     int rc;
 
     do {
-        while ((rc = mpiio_link_next(link, frame)) == 0) {
+        while ((rc = mpiio_connection_next(link, frame)) == 0) {
             assert_int_equal(link->error, 0);
             assert_int_equal(mpiio_address_wait(link->fd, POLLIN, PATIENCE), 0);
-            mpiio_link_fill(link);
+            mpiio_connection_fill(link);
         }
         assert_int_equal(rc, 1);
     } while (frame->type == MPIIO_BEAT && type != MPIIO_BEAT);
     assert_int_equal(frame->type, type);
 }
 
-static void join_as_liar(struct mpiio_link *link)
+static void join_as_liar(struct mpiio_connection *link)
 {
     const char *at = cluster.addresses;
-    struct mpiio_frame join = {
+    struct mpiio_peer_frame join = {
         .type = MPIIO_JOIN, .number = MPIIO_PROTOCOL, .node = 1, .nodes = 2, .host = "liar"};
     struct mpiio_claim claim = {.by = 1, .node = 1, .nodes = 2};
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
 
-    *link = (struct mpiio_link){.fd = -1};
-    assert_int_equal(mpiio_link_open(link, mpiio_address_dial(&at, PATIENCE)), 0);
+    *link = (struct mpiio_connection){.fd = -1};
+    assert_int_equal(mpiio_connection_open(link, mpiio_address_dial(&at, PATIENCE)), 0);
     hear(link, MPIIO_HELLO, &frame);
     memcpy(claim.asked, frame.nonce, sizeof(claim.asked));
-    join.proof = mpiio_proof(cluster.token, &claim);
-    mpiio_link_send(link, &join);
+    join.proof = mpiio_handshake_proof(cluster.token, &claim);
+    mpiio_connection_send(link, &join);
     hear(link, MPIIO_WELCOME, &frame);
 }
 
 /* All lies are read. Nothing is right any more, but nothing breaks, and it comes to an end. */
-static void end_lies(struct mpiio_link *link, struct node *node, bool together)
+static void end_lies(struct mpiio_connection *link, struct node *node, bool together)
 {
     shutdown(link->fd, SHUT_WR);
     if (together)
         AWAIT(&cluster, node->alone || node->ended);
     else
         assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), -ENOTCONN);
-    mpiio_link_close(link);
+    mpiio_connection_close(link);
     cluster.nodes = 0;
     mpiio_peers_free(node->peers);
     cluster.wrong = false;
@@ -108,7 +109,7 @@ static void end_lies(struct mpiio_link *link, struct node *node, bool together)
 static void lie_as_member(unsigned int number)
 {
     unsigned int seed = number;
-    struct mpiio_link link;
+    struct mpiio_connection link;
     uint64_t after;
 
     cluster_init(&cluster, 2);
@@ -147,7 +148,7 @@ static void test_a_member_that_lies(void **state)
 /* Its daemon may have died just now: its engine hears of it before the others store alone. */
 static void test_a_member_that_leaves_without_a_word(void **state)
 {
-    struct mpiio_link link;
+    struct mpiio_connection link;
     int64_t left;
 
     (void)state;
@@ -156,7 +157,7 @@ static void test_a_member_that_leaves_without_a_word(void **state)
     join_as_liar(&link);
     assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
     left = mpiio_clock();
-    mpiio_link_close(&link);
+    mpiio_connection_close(&link);
     AWAIT(&cluster, cluster.node[0].alone);
     assert_true(mpiio_clock() - left >= 2000);
     cluster.nodes = 1;
@@ -165,29 +166,29 @@ static void test_a_member_that_leaves_without_a_word(void **state)
 
 struct liar {
     int fd;
-    struct mpiio_link link;
+    struct mpiio_connection link;
 };
 
 /* Node 0 of one, in a thread: welcomes whoever comes, as it knows the token. */
 static void *welcome_as_liar(void *argument)
 {
     struct liar *liar = argument;
-    struct mpiio_frame frame = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
+    struct mpiio_peer_frame frame = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
     struct mpiio_claim claim = {.by = 0, .node = 1, .nodes = 2};
 
     if (mpiio_address_wait(liar->fd, POLLIN, PATIENCE) != 0 ||
-        mpiio_link_open(&liar->link, accept(liar->fd, NULL, NULL)) != 0)
+        mpiio_connection_open(&liar->link, accept(liar->fd, NULL, NULL)) != 0)
         return NULL;
-    mpiio_link_send(&liar->link, &frame);
-    while (mpiio_link_next(&liar->link, &frame) == 0 && liar->link.error == 0 &&
+    mpiio_connection_send(&liar->link, &frame);
+    while (mpiio_connection_next(&liar->link, &frame) == 0 && liar->link.error == 0 &&
            mpiio_address_wait(liar->link.fd, POLLIN, PATIENCE) == 0)
-        mpiio_link_fill(&liar->link);
+        mpiio_connection_fill(&liar->link);
     memcpy(claim.answered, frame.nonce, sizeof(claim.answered));
-    frame = (struct mpiio_frame){.type = MPIIO_WELCOME,
-                                 .time = 100, /* it is not awaited for long after its death */
-                                 .proof = mpiio_proof(cluster.token, &claim),
-                                 .host = "liar"};
-    mpiio_link_send(&liar->link, &frame);
+    frame = (struct mpiio_peer_frame){.type = MPIIO_WELCOME,
+                                      .time = 100, /* it is not awaited for long after its death */
+                                      .proof = mpiio_handshake_proof(cluster.token, &claim),
+                                      .host = "liar"};
+    mpiio_connection_send(&liar->link, &frame);
     return NULL;
 }
 
@@ -211,7 +212,7 @@ static void test_a_coordinator_that_lies(void **state)
         close(liar.fd);
         cluster.nodes = 0;
         if (i % 4 != 0)
-            mpiio_link_send(&liar.link, &(struct mpiio_frame){.type = MPIIO_READY});
+            mpiio_connection_send(&liar.link, &(struct mpiio_peer_frame){.type = MPIIO_READY});
         for (int k = 0; k < 200 && liar.link.error == 0; k++)
             lie(&liar.link, &seed, i % 2 == 0 ? MPIIO_EPOCH : MPIIO_HELLO,
                 i % 3 == 0 ? MPIIO_UNMOUNT : MPIIO_GO);
@@ -220,13 +221,13 @@ static void test_a_coordinator_that_lies(void **state)
 }
 
 /* Sets node 0's clock forward; it wakes, and has acted upon the time when it has beaten twice. */
-static void set_clock_forward(struct mpiio_link *link, int64_t ms)
+static void set_clock_forward(struct mpiio_connection *link, int64_t ms)
 {
-    struct mpiio_frame frame = {.type = MPIIO_BEAT};
+    struct mpiio_peer_frame frame = {.type = MPIIO_BEAT};
 
     for (int i = 0; i < 2; i++) {
         atomic_fetch_add(&clock_ahead, i == 0 ? ms - BEAT_TIME : BEAT_TIME);
-        mpiio_link_send(link, &(struct mpiio_frame){.type = MPIIO_BEAT});
+        mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
         hear(link, MPIIO_BEAT, &frame);
     }
 }
@@ -234,44 +235,44 @@ static void set_clock_forward(struct mpiio_link *link, int64_t ms)
 /* It lives, but never says that its engine is gone: node 0 lets all go in the end all the same. */
 static void test_a_member_that_is_never_fenced(void **state)
 {
-    struct mpiio_link link;
-    struct mpiio_frame frame;
+    struct mpiio_connection link;
+    struct mpiio_peer_frame frame;
 
     (void)state;
     cluster_init(&cluster, 2);
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     join_as_liar(&link);
     hear(&link, MPIIO_READY, &frame);
-    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_ENGINE_LOST});
+    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_ENGINE_LOST});
     hear(&link, MPIIO_DEGRADED, &frame);
     set_clock_forward(&link, LONG_TIMEOUT / 4);
     set_clock_forward(&link, LONG_TIMEOUT / 4);
     atomic_fetch_add(&clock_ahead, LONG_TIMEOUT / 2);
-    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_BEAT});
+    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
     hear(&link, MPIIO_GO, &frame);
     AWAIT(&cluster, cluster.node[0].alone);
-    mpiio_link_close(&link);
+    mpiio_connection_close(&link);
     cluster.nodes = 1;
     free_cluster(&cluster);
 }
 
 /* Says how far its engine has come in the first epoch. */
-static void say_progress(struct mpiio_link *link, uint64_t count, bool waiting)
+static void say_progress(struct mpiio_connection *link, uint64_t count, bool waiting)
 {
-    struct mpiio_frame frame = {.type = MPIIO_PROGRESS,
-                                .number = 1,
-                                .progress = {.count = count, .step = 3, .waiting = waiting}};
+    struct mpiio_peer_frame frame = {.type = MPIIO_PROGRESS,
+                                     .number = 1,
+                                     .progress = {.count = count, .step = 3, .waiting = waiting}};
 
     if (waiting)
         frame.progress.from[frame.progress.from_count++] = 0;
-    mpiio_link_send(link, &frame);
+    mpiio_connection_send(link, &frame);
 }
 
 /* An epoch is under way, and node 0's engine waits for that of node 1. */
-static void begin_stall(struct mpiio_link *link)
+static void begin_stall(struct mpiio_connection *link)
 {
     struct node *node = &cluster.node[0];
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
     uint64_t after;
 
     cluster_init(&cluster, 2);
@@ -287,9 +288,9 @@ static void begin_stall(struct mpiio_link *link)
     assert_int_equal(frame.number, 1);
 }
 
-static void end_stall(struct mpiio_link *link)
+static void end_stall(struct mpiio_connection *link)
 {
-    mpiio_link_close(link);
+    mpiio_connection_close(link);
     AWAIT(&cluster, cluster.node[0].alone);
     cluster.nodes = 1;
     free_cluster(&cluster);
@@ -298,8 +299,8 @@ static void end_stall(struct mpiio_link *link)
 /* All wait, and nobody has come further for peer_timeout: both are told who does not hear whom. */
 static void test_an_epoch_that_does_not_end(void **state)
 {
-    struct mpiio_link link;
-    struct mpiio_frame frame;
+    struct mpiio_connection link;
+    struct mpiio_peer_frame frame;
 
     (void)state;
     begin_stall(&link);
@@ -310,11 +311,11 @@ static void test_an_epoch_that_does_not_end(void **state)
     set_clock_forward(&link, LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
     atomic_fetch_add(&clock_ahead, 4 * BEAT_TIME);
-    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_BEAT});
+    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
     hear(&link, MPIIO_DEGRADED, &frame);
     assert_int_equal(frame.node, 0);
     assert_non_null(strstr(frame.text, "node 0 (host0) and node 1 (liar) do not reach each other"));
-    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_FENCED});
+    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_FENCED});
     hear(&link, MPIIO_GO, &frame);
     AWAIT(&cluster, cluster.node[0].alone);
     assert_non_null(strstr(cluster.node[0].why, "do not reach each other"));
@@ -324,8 +325,8 @@ static void test_an_epoch_that_does_not_end(void **state)
 /* For six times as long, a node stores, or comes further, or says nothing: nothing happens. */
 static void test_an_epoch_that_takes_long(void **state)
 {
-    struct mpiio_link link;
-    struct mpiio_frame frame;
+    struct mpiio_connection link;
+    struct mpiio_peer_frame frame;
 
     (void)state;
     begin_stall(&link);
@@ -337,7 +338,7 @@ static void test_an_epoch_that_takes_long(void **state)
         set_clock_forward(&link, LONG_TIMEOUT / 4);
     }
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
-    mpiio_link_send(&link, &(struct mpiio_frame){.type = MPIIO_DONE, .number = 1});
+    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
     SET(&cluster.node[0], hold_epochs, false);
     finish_part(&cluster.node[0], 1);
     cluster.done[1]++;
@@ -345,10 +346,10 @@ static void test_an_epoch_that_takes_long(void **state)
     end_stall(&link);
 }
 
-static void echo(struct mpiio_link *link, uint64_t number, uint64_t echo)
+static void echo(struct mpiio_connection *link, uint64_t number, uint64_t echo)
 {
-    mpiio_link_send(link,
-                    &(struct mpiio_frame){.type = MPIIO_BEAT, .number = number, .echo = echo});
+    mpiio_connection_send(
+        link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT, .number = number, .echo = echo});
 }
 
 static bool lease_is(int64_t until)
@@ -367,8 +368,8 @@ static bool lease_is(int64_t until)
  */
 static void test_a_lease_counts_from_what_is_echoed(void **state)
 {
-    struct mpiio_frame frame;
-    struct mpiio_link link;
+    struct mpiio_peer_frame frame;
+    struct mpiio_connection link;
     int64_t until;
 
     (void)state;
@@ -395,7 +396,7 @@ static void test_a_lease_counts_from_what_is_echoed(void **state)
     echo(&link, 5, UINT64_MAX);
     AWAIT(&cluster, cluster.node[0].alone);
     assert_true(lease_is(0));
-    mpiio_link_close(&link);
+    mpiio_connection_close(&link);
     cluster.nodes = 1;
     free_cluster(&cluster);
 }

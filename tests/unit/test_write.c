@@ -283,9 +283,9 @@ static void test_ranges_of_an_image(void **state)
         }
         if (count > 0 && displacement + end > model->size)
             model->size = displacement + end;
-        assert_int_equal(
-            mpiio_put_ranges(model->store->file, image, displacement, ranges, count, &error, &done),
-            end);
+        assert_int_equal(mpiio_write_ranges(model->store->file, image, displacement, ranges, count,
+                                            &error, &done),
+                         end);
         assert_int_equal(error, 0);
         model_check(model);
         model_end(model);
@@ -303,16 +303,16 @@ static void test_a_range_that_fails(void **state)
     int error;
 
     (void)state;
-    assert_int_equal(mpiio_put_ranges(model->store->file, image, 0, ranges, 0, &error, &done), 0);
+    assert_int_equal(mpiio_write_ranges(model->store->file, image, 0, ranges, 0, &error, &done), 0);
     pwrite_error = ENOSPC;
     for (int i = 0; i < 4; i++) {
         pwrites_left = i;
-        assert_int_equal(mpiio_put_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
+        assert_int_equal(mpiio_write_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
                          ranges[i].start);
         assert_int_equal(error, -ENOSPC);
     }
     pwrite_error = 0;
-    assert_int_equal(mpiio_put_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
+    assert_int_equal(mpiio_write_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
                      50003);
     model_end(model);
 }

@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-uint64_t mpiio_descriptors_allow(uint64_t count)
+uint64_t mpiio_rlimit_descriptors(uint64_t count)
 {
     struct rlimit limit, wanted;
 

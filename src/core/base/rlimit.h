@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_DESCRIPTORS_H
-#define MPIIO_DESCRIPTORS_H
+#ifndef MPIIO_RLIMIT_H
+#define MPIIO_RLIMIT_H
 
 #include <stdint.h>
 
@@ -9,6 +9,6 @@
  * (RLIMIT_NOFILE) to that, or to the hard limit where that is less. Never lowers it. Returns how
  * many it may have then. The limit is the process's, and that of those it starts.
  */
-uint64_t mpiio_descriptors_allow(uint64_t count);
+uint64_t mpiio_rlimit_descriptors(uint64_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_UNITS_H
-#define MPIIO_UNITS_H
+#ifndef MPIIO_SIZES_H
+#define MPIIO_SIZES_H
 
 #include <stddef.h>
 #include <stdint.h>

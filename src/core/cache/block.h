@@ -9,7 +9,7 @@
 
 #include "writers.h"
 
-/* Dirty blocks, and the set of them that is a generation. For back.c only, whose locks these are.
+/* Dirty blocks, and the set of them that is a generation. For cache.c only, whose locks these are.
  */
 struct mpiio_block {
     int64_t number; /* it begins at displacement number * MPIIO_BLOCK_SIZE */
@@ -19,8 +19,8 @@ struct mpiio_block {
     int error;                /* what came of storing it; while it is frozen, its storer's */
     struct mpiio_block *next; /* in a bucket; lock: table */
     pthread_rwlock_t
-        lock; /* of the slot's contents and of holders; not needed to read a frozen one */
-    struct mpiio_holders holders;
+        lock; /* of the slot's contents and of writers; not needed to read a frozen one */
+    struct mpiio_writers writers;
 };
 
 struct mpiio_blocks {

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "block_walk.h"
 
-static void visit_portion(struct mpiio_portion *portion)
+static void visit_portion(struct mpiio_block_walk *portion)
 {
     if (portion->count > 0 && !portion->stopped)
         portion->stopped = !portion->visit(portion);
     portion->count = 0;
 }
 
-static void add_part(struct mpiio_portion *portion, const struct mpiio_piece *part)
+static void add_part(struct mpiio_block_walk *portion, const struct mpiio_batch_part *part)
 {
     int64_t number = part->displacement / MPIIO_BLOCK_SIZE;
 
-    if (portion->count == MPIIO_PORTION_MAX || number != portion->block)
+    if (portion->count == MPIIO_BLOCK_WALK_MAX || number != portion->block)
         visit_portion(portion);
     portion->block = number;
     portion->part[portion->count++] = *part;
 }
 
 /* One run that reaches over the edge of a block. */
-static void add_long_run(struct mpiio_portion *portion, struct mpiio_piece run)
+static void add_long_run(struct mpiio_block_walk *portion, struct mpiio_batch_part run)
 {
     while (run.length > 0) {
-        struct mpiio_piece part = mpiio_piece_cut(&run, MPIIO_BLOCK_SIZE);
+        struct mpiio_batch_part part = mpiio_batch_part_cut(&run, MPIIO_BLOCK_SIZE);
 
         add_part(portion, &part);
     }
 }
 
-static void add_piece(struct mpiio_portion *portion, struct mpiio_piece piece)
+static void add_piece(struct mpiio_block_walk *portion, struct mpiio_batch_part piece)
 {
     while (piece.count > 0 && !portion->stopped) {
         int64_t start = piece.displacement - piece.displacement % MPIIO_BLOCK_SIZE;
-        int64_t runs = mpiio_piece_runs_inside(&piece, start, MPIIO_BLOCK_SIZE);
-        struct mpiio_piece part = piece;
+        int64_t runs = mpiio_batch_part_runs_inside(&piece, start, MPIIO_BLOCK_SIZE);
+        struct mpiio_batch_part part = piece;
 
         if (runs > 0) {
             part.count = runs;
@@ -42,16 +42,16 @@ static void add_piece(struct mpiio_portion *portion, struct mpiio_piece piece)
             runs = 1;
             add_long_run(portion, part);
         }
-        mpiio_piece_advance(&piece, runs);
+        mpiio_batch_part_advance(&piece, runs);
     }
 }
 
-void mpiio_portion_walk(const struct vs_map *map, int64_t position, size_t length, char *buffer,
-                        bool (*visit)(struct mpiio_portion *portion), void *argument)
+void mpiio_block_walk(const struct vs_map *map, int64_t position, size_t length, char *buffer,
+                      bool (*visit)(struct mpiio_block_walk *portion), void *argument)
 {
     struct vs_cursor cursor;
     struct vs_batch batch;
-    struct mpiio_portion portion;
+    struct mpiio_block_walk portion;
 
     portion.visit = visit;
     portion.argument = argument;
@@ -60,11 +60,11 @@ void mpiio_portion_walk(const struct vs_map *map, int64_t position, size_t lengt
     portion.count = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!portion.stopped && vs_cursor_batch(&cursor, &batch))
-        add_piece(&portion, mpiio_piece_of(&batch, buffer, position));
+        add_piece(&portion, mpiio_batch_part_of(&batch, buffer, position));
     visit_portion(&portion);
 }
 
-struct mpiio_mask_runs mpiio_portion_runs(const struct mpiio_piece *part)
+struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part)
 {
     return (struct mpiio_mask_runs){.start = (size_t)(part->displacement % MPIIO_BLOCK_SIZE),
                                     .length = (size_t)part->length,
@@ -72,12 +72,12 @@ struct mpiio_mask_runs mpiio_portion_runs(const struct mpiio_piece *part)
                                     .stride = (ptrdiff_t)part->stride};
 }
 
-int64_t mpiio_portion_end(const struct mpiio_portion *portion)
+int64_t mpiio_block_walk_end(const struct mpiio_block_walk *portion)
 {
     int64_t end = 0;
 
     for (int i = 0; i < portion->count; i++) {
-        const struct mpiio_piece *part = &portion->part[i];
+        const struct mpiio_batch_part *part = &portion->part[i];
         int64_t forward = part->stride > 0 ? (part->count - 1) * part->stride : 0;
         int64_t last = part->displacement + forward + part->length;
 

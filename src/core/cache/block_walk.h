@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_PORTION_H
-#define MPIIO_PORTION_H
+#ifndef MPIIO_BLOCK_WALK_H
+#define MPIIO_BLOCK_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,29 +12,29 @@
 
 /* The runs of a request in portions that each lie in one block of the file (slots.h). */
 
-#define MPIIO_PORTION_MAX 64
+#define MPIIO_BLOCK_WALK_MAX 64
 
-struct mpiio_portion {
+struct mpiio_block_walk {
     /* Called for each, in slice order; returns false to end the walk. */
-    bool (*visit)(struct mpiio_portion *portion);
+    bool (*visit)(struct mpiio_block_walk *portion);
     void *argument; /* the caller's */
     bool stopped;
     int64_t block; /* its number */
     int count;     /* of parts, > 0 when visited */
-    struct mpiio_piece part[MPIIO_PORTION_MAX];
+    struct mpiio_batch_part part[MPIIO_BLOCK_WALK_MAX];
 };
 
 /*
  * Visits the positions [position, position + length) of map; buffer holds, or gets, the packed
  * bytes from position on. Local, thread-safe.
  */
-void mpiio_portion_walk(const struct vs_map *map, int64_t position, size_t length, char *buffer,
-                        bool (*visit)(struct mpiio_portion *portion), void *argument);
+void mpiio_block_walk(const struct vs_map *map, int64_t position, size_t length, char *buffer,
+                      bool (*visit)(struct mpiio_block_walk *portion), void *argument);
 
 /* Where a part lies in its block. */
-struct mpiio_mask_runs mpiio_portion_runs(const struct mpiio_piece *part);
+struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part);
 
 /* The displacement behind the last byte of a portion. */
-int64_t mpiio_portion_end(const struct mpiio_portion *portion);
+int64_t mpiio_block_walk_end(const struct mpiio_block_walk *portion);
 
 #endif

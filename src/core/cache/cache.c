@@ -42,50 +42,50 @@ static void init_condition(pthread_cond_t *condition)
     pthread_condattr_destroy(&attributes);
 }
 
-static int init(struct mpiio_back *back)
+static int init(struct mpiio_cache *cache)
 {
-    size_t slots = (size_t)back->slots.count;
+    size_t slots = (size_t)cache->slots.count;
 
-    back->block = calloc(slots, sizeof(struct mpiio_block));
-    back->free = calloc(slots, sizeof(int));
-    back->free_kept = calloc(slots, sizeof(int));
-    back->list = calloc(slots, sizeof(struct mpiio_frozen));
-    if (back->block == NULL || back->free == NULL || back->free_kept == NULL ||
-        back->list == NULL || mpiio_blocks_init(&back->sets[0], slots) != 0 ||
-        mpiio_blocks_init(&back->sets[1], slots) != 0)
+    cache->block = calloc(slots, sizeof(struct mpiio_block));
+    cache->free = calloc(slots, sizeof(int));
+    cache->free_kept = calloc(slots, sizeof(int));
+    cache->list = calloc(slots, sizeof(struct mpiio_frozen));
+    if (cache->block == NULL || cache->free == NULL || cache->free_kept == NULL ||
+        cache->list == NULL || mpiio_blocks_init(&cache->sets[0], slots) != 0 ||
+        mpiio_blocks_init(&cache->sets[1], slots) != 0)
         return -ENOMEM;
     for (size_t i = 0; i < slots; i++) {
-        back->block[i].slot = (int)i;
-        back->free[i] = (int)(slots - 1 - i);
-        pthread_rwlock_init(&back->block[i].lock, NULL);
+        cache->block[i].slot = (int)i;
+        cache->free[i] = (int)(slots - 1 - i);
+        pthread_rwlock_init(&cache->block[i].lock, NULL);
     }
-    back->free_count = back->free_slots = (int)slots;
-    back->active = &back->sets[0];
-    back->frozen = &back->sets[1];
-    back->number = 1;
-    init_gate(&back->gate);
-    init_condition(&back->changed);
-    pthread_mutex_init(&back->flush, NULL);
-    pthread_mutex_init(&back->table, NULL);
-    pthread_mutex_init(&back->state, NULL);
+    cache->free_count = cache->free_slots = (int)slots;
+    cache->active = &cache->sets[0];
+    cache->frozen = &cache->sets[1];
+    cache->number = 1;
+    init_gate(&cache->gate);
+    init_condition(&cache->changed);
+    pthread_mutex_init(&cache->flush, NULL);
+    pthread_mutex_init(&cache->table, NULL);
+    pthread_mutex_init(&cache->state, NULL);
     return 0;
 }
 
-static void free_memory(struct mpiio_back *back)
+static void free_memory(struct mpiio_cache *cache)
 {
-    mpiio_blocks_destroy(&back->sets[0]);
-    mpiio_blocks_destroy(&back->sets[1]);
-    free(back->block);
-    free(back->free);
-    free(back->free_kept);
-    free(back->list);
-    mpiio_slots_destroy(&back->slots);
-    free(back);
+    mpiio_blocks_destroy(&cache->sets[0]);
+    mpiio_blocks_destroy(&cache->sets[1]);
+    free(cache->block);
+    free(cache->free);
+    free(cache->free_kept);
+    free(cache->list);
+    mpiio_slots_destroy(&cache->slots);
+    free(cache);
 }
 
-int mpiio_back_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_back **back)
+int mpiio_cache_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_cache **cache)
 {
-    struct mpiio_back *new = calloc(1, sizeof(*new));
+    struct mpiio_cache *new = calloc(1, sizeof(*new));
     int error;
 
     if (new == NULL)
@@ -102,186 +102,187 @@ int mpiio_back_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_back
         free_memory(new);
         return error;
     }
-    *back = new;
+    *cache = new;
     return 0;
 }
 
-void mpiio_back_free(struct mpiio_back *back)
+void mpiio_cache_free(struct mpiio_cache *cache)
 {
-    if (back == NULL)
+    if (cache == NULL)
         return;
-    for (int i = 0; i < back->slots.count; i++) {
-        mpiio_holders_clear(&back->block[i].holders);
-        pthread_rwlock_destroy(&back->block[i].lock);
+    for (int i = 0; i < cache->slots.count; i++) {
+        mpiio_writers_clear(&cache->block[i].writers);
+        pthread_rwlock_destroy(&cache->block[i].lock);
     }
-    mpiio_holder_free_all(&back->holders);
-    pthread_mutex_destroy(&back->state);
-    pthread_mutex_destroy(&back->table);
-    pthread_mutex_destroy(&back->flush);
-    pthread_cond_destroy(&back->changed);
-    pthread_rwlock_destroy(&back->gate);
-    free_memory(back);
+    mpiio_writers_free_all(&cache->writers);
+    pthread_mutex_destroy(&cache->state);
+    pthread_mutex_destroy(&cache->table);
+    pthread_mutex_destroy(&cache->flush);
+    pthread_cond_destroy(&cache->changed);
+    pthread_rwlock_destroy(&cache->gate);
+    free_memory(cache);
 }
 
-const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back)
+const struct mpiio_slots *mpiio_cache_slots(const struct mpiio_cache *cache)
 {
-    return &back->slots;
+    return &cache->slots;
 }
 
-void mpiio_back_on_full(struct mpiio_back *back, void (*full)(void *argument), void *argument)
+void mpiio_cache_on_full(struct mpiio_cache *cache, void (*full)(void *argument), void *argument)
 {
-    back->full = full;
-    back->argument = argument;
+    cache->full = full;
+    cache->argument = argument;
 }
 
-void mpiio_back_on_wait(struct mpiio_back *back, void (*wait)(void *argument, bool waits),
-                        void *argument)
+void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument, bool waits),
+                         void *argument)
 {
-    back->wait = wait;
-    back->wait_argument = argument;
+    cache->wait = wait;
+    cache->wait_argument = argument;
 }
 
-bool mpiio_back_copy(const struct mpiio_back *back, const struct mpiio_portion *portion,
-                     const struct mpiio_block *block, void (*work)(void *argument))
+bool mpiio_cache_copy(const struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
+                      const struct mpiio_block *block, void (*work)(void *argument))
 {
     struct mpiio_copy copy = {.portion = portion,
-                              .slot = mpiio_slots_get(&back->slots, block->slot)};
+                              .slot = mpiio_slots_get(&cache->slots, block->slot)};
 
-    return mpiio_guard_call(work, &copy, back->slots.base, back->slots.size);
+    return mpiio_guard_call(work, &copy, cache->slots.base, cache->slots.size);
 }
 
-int64_t mpiio_back_memory(const struct mpiio_back *back, const struct mpiio_block *block)
+int64_t mpiio_cache_memory(const struct mpiio_cache *cache, const struct mpiio_block *block)
 {
-    return mpiio_slot_memory(mpiio_slots_get(&back->slots, block->slot).pages);
+    return mpiio_slot_memory(mpiio_slots_get(&cache->slots, block->slot).pages);
 }
 
-void mpiio_back_find(struct mpiio_back *back, int64_t number, struct mpiio_block **frozen,
-                     struct mpiio_block **active)
+void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_block **frozen,
+                      struct mpiio_block **active)
 {
-    pthread_mutex_lock(&back->table);
-    *frozen = mpiio_blocks_find(back->frozen, number);
-    *active = mpiio_blocks_find(back->active, number);
-    pthread_mutex_unlock(&back->table);
+    pthread_mutex_lock(&cache->table);
+    *frozen = mpiio_blocks_find(cache->frozen, number);
+    *active = mpiio_blocks_find(cache->active, number);
+    pthread_mutex_unlock(&cache->table);
 }
 
-struct mpiio_holder *mpiio_back_holder(struct mpiio_back *back, uint64_t id, bool make)
+struct mpiio_writer *mpiio_cache_holder(struct mpiio_cache *cache, uint64_t id, bool make)
 {
-    struct mpiio_holder *holder;
+    struct mpiio_writer *writer;
 
-    pthread_mutex_lock(&back->table);
-    holder = make ? mpiio_holder_get(&back->holders, id) : mpiio_holder_find(&back->holders, id);
-    pthread_mutex_unlock(&back->table);
-    return holder;
+    pthread_mutex_lock(&cache->table);
+    writer = make ? mpiio_writer_get(&cache->writers, id) : mpiio_writer_find(&cache->writers, id);
+    pthread_mutex_unlock(&cache->table);
+    return writer;
 }
 
-int64_t mpiio_back_end(struct mpiio_back *back)
+int64_t mpiio_cache_end(struct mpiio_cache *cache)
 {
     int64_t end;
 
-    pthread_mutex_lock(&back->state);
-    end = back->active_end > back->frozen_end ? back->active_end : back->frozen_end;
-    pthread_mutex_unlock(&back->state);
+    pthread_mutex_lock(&cache->state);
+    end = cache->active_end > cache->frozen_end ? cache->active_end : cache->frozen_end;
+    pthread_mutex_unlock(&cache->state);
     return end;
 }
 
-bool mpiio_back_is_empty(struct mpiio_back *back)
+bool mpiio_cache_is_empty(struct mpiio_cache *cache)
 {
     bool empty;
 
-    pthread_rwlock_rdlock(&back->gate);
-    pthread_mutex_lock(&back->table);
-    empty = back->active->count == 0 && back->frozen->count == 0;
-    pthread_mutex_unlock(&back->table);
-    pthread_rwlock_unlock(&back->gate);
+    pthread_rwlock_rdlock(&cache->gate);
+    pthread_mutex_lock(&cache->table);
+    empty = cache->active->count == 0 && cache->frozen->count == 0;
+    pthread_mutex_unlock(&cache->table);
+    pthread_rwlock_unlock(&cache->gate);
     return empty;
 }
 
 /* Generations. */
 
-uint64_t mpiio_back_generation(struct mpiio_back *back)
+uint64_t mpiio_cache_generation(struct mpiio_cache *cache)
 {
     uint64_t generation;
     bool any;
 
-    pthread_rwlock_rdlock(&back->gate);
-    pthread_mutex_lock(&back->table);
-    any = back->active->count > 0;
-    pthread_mutex_unlock(&back->table);
-    pthread_mutex_lock(&back->state);
-    generation = any ? back->number : back->number - 1;
-    pthread_mutex_unlock(&back->state);
-    pthread_rwlock_unlock(&back->gate);
+    pthread_rwlock_rdlock(&cache->gate);
+    pthread_mutex_lock(&cache->table);
+    any = cache->active->count > 0;
+    pthread_mutex_unlock(&cache->table);
+    pthread_mutex_lock(&cache->state);
+    generation = any ? cache->number : cache->number - 1;
+    pthread_mutex_unlock(&cache->state);
+    pthread_rwlock_unlock(&cache->gate);
     return generation;
 }
 
 /* Lock: state. */
-static bool is_resolved(const struct mpiio_back *back, uint64_t generation)
+static bool is_resolved(const struct mpiio_cache *cache, uint64_t generation)
 {
-    return generation + (back->busy ? 1 : 0) < back->number;
+    return generation + (cache->busy ? 1 : 0) < cache->number;
 }
 
-int mpiio_back_wait(struct mpiio_back *back, uint64_t generation, const struct timespec *deadline)
+int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation,
+                     const struct timespec *deadline)
 {
     int error = 0;
 
-    pthread_mutex_lock(&back->state);
-    while (!is_resolved(back, generation) && !back->stopped && error == 0)
-        error = deadline == NULL ? pthread_cond_wait(&back->changed, &back->state)
-                                 : pthread_cond_timedwait(&back->changed, &back->state, deadline);
-    if (is_resolved(back, generation))
+    pthread_mutex_lock(&cache->state);
+    while (!is_resolved(cache, generation) && !cache->stopped && error == 0)
+        error = deadline == NULL ? pthread_cond_wait(&cache->changed, &cache->state)
+                                 : pthread_cond_timedwait(&cache->changed, &cache->state, deadline);
+    if (is_resolved(cache, generation))
         error = 0;
-    else if (back->stopped)
+    else if (cache->stopped)
         error = ECANCELED;
-    pthread_mutex_unlock(&back->state);
+    pthread_mutex_unlock(&cache->state);
     return -error;
 }
 
-int mpiio_back_error(struct mpiio_back *back, uint64_t id)
+int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id)
 {
-    struct mpiio_holder *holder;
+    struct mpiio_writer *writer;
     int error = 0;
 
-    pthread_mutex_lock(&back->table);
-    holder = mpiio_holder_find(&back->holders, id);
-    if (holder != NULL)
-        error = holder->unsaved;
-    pthread_mutex_unlock(&back->table);
+    pthread_mutex_lock(&cache->table);
+    writer = mpiio_writer_find(&cache->writers, id);
+    if (writer != NULL)
+        error = writer->unsaved;
+    pthread_mutex_unlock(&cache->table);
     return error;
 }
 
 /* Sets a flag that those who wait look at. */
-static void raise_flag(struct mpiio_back *back, atomic_bool *flag)
+static void raise_flag(struct mpiio_cache *cache, atomic_bool *flag)
 {
-    pthread_rwlock_wrlock(&back->gate);
+    pthread_rwlock_wrlock(&cache->gate);
     *flag = true;
-    pthread_rwlock_unlock(&back->gate);
-    pthread_mutex_lock(&back->state);
-    pthread_cond_broadcast(&back->changed);
-    pthread_mutex_unlock(&back->state);
+    pthread_rwlock_unlock(&cache->gate);
+    pthread_mutex_lock(&cache->state);
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->state);
 }
 
-void mpiio_back_write_through(struct mpiio_back *back)
+void mpiio_cache_write_through(struct mpiio_cache *cache)
 {
-    raise_flag(back, &back->through);
+    raise_flag(cache, &cache->through);
 }
 
-void mpiio_back_stop(struct mpiio_back *back)
+void mpiio_cache_stop(struct mpiio_cache *cache)
 {
-    raise_flag(back, &back->stopped);
+    raise_flag(cache, &cache->stopped);
 }
 
 /* Counts the bytes of a set; it may get more blocks meanwhile, but loses none. */
-static void count_bytes(struct mpiio_back *back, const struct mpiio_blocks *blocks,
-                        struct mpiio_back_stats *stats)
+static void count_bytes(struct mpiio_cache *cache, const struct mpiio_blocks *blocks,
+                        struct mpiio_cache_stats *stats)
 {
     size_t count;
 
-    pthread_mutex_lock(&back->table);
+    pthread_mutex_lock(&cache->table);
     count = blocks->count;
-    pthread_mutex_unlock(&back->table);
+    pthread_mutex_unlock(&cache->table);
     for (size_t i = 0; i < count; i++) {
         struct mpiio_block *block = blocks->list[i];
-        struct mpiio_slot slot = mpiio_slots_get(&back->slots, block->slot);
+        struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);
 
         pthread_rwlock_rdlock(&block->lock);
         stats->dirty_bytes += mpiio_slot_bytes(&slot);
@@ -290,18 +291,18 @@ static void count_bytes(struct mpiio_back *back, const struct mpiio_blocks *bloc
     stats->dirty_blocks += (int64_t)count;
 }
 
-void mpiio_back_get_stats(struct mpiio_back *back, struct mpiio_back_stats *stats)
+void mpiio_cache_get_stats(struct mpiio_cache *cache, struct mpiio_cache_stats *stats)
 {
-    *stats = (struct mpiio_back_stats){0};
-    pthread_rwlock_rdlock(&back->gate);
-    count_bytes(back, back->frozen, stats);
-    count_bytes(back, back->active, stats);
-    pthread_mutex_lock(&back->state);
-    stats->waits = back->waits;
-    stats->flushes = back->number - (back->busy ? 2 : 1);
-    stats->stored = back->stored;
-    stats->failed = back->failed;
-    stats->dirty_memory = back->memory;
-    pthread_mutex_unlock(&back->state);
-    pthread_rwlock_unlock(&back->gate);
+    *stats = (struct mpiio_cache_stats){0};
+    pthread_rwlock_rdlock(&cache->gate);
+    count_bytes(cache, cache->frozen, stats);
+    count_bytes(cache, cache->active, stats);
+    pthread_mutex_lock(&cache->state);
+    stats->waits = cache->waits;
+    stats->flushes = cache->number - (cache->busy ? 2 : 1);
+    stats->stored = cache->stored;
+    stats->failed = cache->failed;
+    stats->dirty_memory = cache->memory;
+    pthread_mutex_unlock(&cache->state);
+    pthread_rwlock_unlock(&cache->gate);
 }

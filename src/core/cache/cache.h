@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_BACK_H
-#define MPIIO_BACK_H
+#ifndef MPIIO_CACHE_H
+#define MPIIO_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,11 +21,11 @@
  * frozen one, which nobody changes while it is being stored, and an empty one becomes active. When
  * the outcome is known the frozen one is resolved: stored blocks are dropped, the others are laid
  * under the active ones, to be tried again with the next freeze. Who stores a frozen generation is
- * the owner's affair: the engines together, by the slots, or mpiio_back_store_all alone.
+ * the owner's affair: the engines together, by the slots, or mpiio_cache_store_all alone.
  *
  * Unless said otherwise functions are local and thread-safe, and hold no lock during I/O.
  */
-struct mpiio_back;
+struct mpiio_cache;
 
 /*
  * Makes an empty cache over file, which is open for writing and outlives it. dirty_max > 0 bounds
@@ -33,13 +33,13 @@ struct mpiio_back;
  * data and of mask; it may be exceeded by a block a thread, and memory kept for reuse comes to it,
  * half of it at most. 0 or a negative errno. (store_cache.h puts it under a store.)
  */
-int mpiio_back_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_back **back);
+int mpiio_cache_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_cache **cache);
 
 /* Frees it, and the dirty data that is left. No other thread may use it. NULL is allowed. */
-void mpiio_back_free(struct mpiio_back *back);
+void mpiio_cache_free(struct mpiio_cache *cache);
 
 /* The slots, borrowed: for the engine, by its descriptor, and for whoever stores a generation. */
-const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back);
+const struct mpiio_slots *mpiio_cache_slots(const struct mpiio_cache *cache);
 
 /*
  * full(argument) is called when a flush is wanted because half of dirty_max is used, or all of it,
@@ -47,50 +47,51 @@ const struct mpiio_slots *mpiio_back_slots(const struct mpiio_back *back);
  * is called by a thread that writes, which may hold a lock of slice.h, and must only pass the
  * message on. To be set before the slices are used.
  */
-void mpiio_back_on_full(struct mpiio_back *back, void (*full)(void *argument), void *argument);
+void mpiio_cache_on_full(struct mpiio_cache *cache, void (*full)(void *argument), void *argument);
 
 /*
  * wait(argument, true) is called by a writer that begins to wait for room or a flush, and with
  * false when it does not wait any more. To be set before the slices are used.
  */
-void mpiio_back_on_wait(struct mpiio_back *back, void (*wait)(void *argument, bool waits),
-                        void *argument);
+void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument, bool waits),
+                         void *argument);
 
 /* The highest displacement of a dirty byte plus one, or more, where it is stored; 0: none. */
-int64_t mpiio_back_end(struct mpiio_back *back);
+int64_t mpiio_cache_end(struct mpiio_cache *cache);
 
 /* True where nothing is dirty. */
-bool mpiio_back_is_empty(struct mpiio_back *back);
+bool mpiio_cache_is_empty(struct mpiio_cache *cache);
 
 /*
  * The generation that all which was put before the call is in, to be waited for. Once it is
  * resolved, everything is stored or has an error.
  */
-uint64_t mpiio_back_generation(struct mpiio_back *back);
+uint64_t mpiio_cache_generation(struct mpiio_cache *cache);
 
 /*
  * Waits until that generation is resolved: 0; -ETIMEDOUT when the deadline, of CLOCK_MONOTONIC, has
- * passed first (NULL: there is none); -ECANCELED after mpiio_back_stop. It asks for no flush.
+ * passed first (NULL: there is none); -ECANCELED after mpiio_cache_stop. It asks for no flush.
  */
-int mpiio_back_wait(struct mpiio_back *back, uint64_t generation, const struct timespec *deadline);
+int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation,
+                     const struct timespec *deadline);
 
 /*
  * The negative errno of what is unsaved, though it was tried, of the slice with that id; else 0.
  * Nothing is dropped, so an error that was over before anybody asked is none.
  */
-int mpiio_back_error(struct mpiio_back *back, uint64_t id);
+int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id);
 
 /*
  * From now on writes go to the file, also those that wait for room. What is dirty stays so until
- * it is stored by mpiio_back_store_all, and bytes of it that are written again are forgotten. What
+ * it is stored by mpiio_cache_store_all, and bytes of it that are written again are forgotten. What
  * is frozen must not be stored by anybody else any more.
  */
-void mpiio_back_write_through(struct mpiio_back *back);
+void mpiio_cache_write_through(struct mpiio_cache *cache);
 
 /* From now on nobody waits: neither for room nor for a generation. */
-void mpiio_back_stop(struct mpiio_back *back);
+void mpiio_cache_stop(struct mpiio_cache *cache);
 
-struct mpiio_back_stats {
+struct mpiio_cache_stats {
     int64_t dirty_bytes;  /* that wait to be stored, now */
     int64_t dirty_blocks; /* that hold them; a block may count in both generations */
     int64_t dirty_memory; /* in bytes, what dirty_max bounds */
@@ -101,6 +102,6 @@ struct mpiio_back_stats {
 };
 
 /* The masks are counted: it takes some 10 us a block. */
-void mpiio_back_get_stats(struct mpiio_back *back, struct mpiio_back_stats *stats);
+void mpiio_cache_get_stats(struct mpiio_cache *cache, struct mpiio_cache_stats *stats);
 
 #endif

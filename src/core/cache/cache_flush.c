@@ -14,40 +14,40 @@
 /* Freezing. */
 
 /* Lock: the gate, exclusively. */
-static int freeze(struct mpiio_back *back)
+static int freeze(struct mpiio_cache *cache)
 {
-    struct mpiio_blocks *blocks = back->active;
+    struct mpiio_blocks *blocks = cache->active;
 
-    if (back->busy)
+    if (cache->busy)
         return -EBUSY;
     mpiio_blocks_sort(blocks);
-    back->active = back->frozen;
-    back->frozen = blocks;
+    cache->active = cache->frozen;
+    cache->frozen = blocks;
     for (size_t i = 0; i < blocks->count; i++)
         blocks->list[i]->error = 0;
-    pthread_mutex_lock(&back->state);
-    back->frozen_end = back->active_end;
-    back->active_end = 0;
-    back->number++;
-    back->busy = true;
-    back->asked = false;
-    pthread_mutex_unlock(&back->state);
+    pthread_mutex_lock(&cache->state);
+    cache->frozen_end = cache->active_end;
+    cache->active_end = 0;
+    cache->number++;
+    cache->busy = true;
+    cache->asked = false;
+    pthread_mutex_unlock(&cache->state);
     return 0;
 }
 
-int mpiio_back_freeze(struct mpiio_back *back, const struct mpiio_frozen **frozen, size_t *count)
+int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **frozen, size_t *count)
 {
     int error;
 
-    pthread_rwlock_wrlock(&back->gate);
-    error = freeze(back);
-    for (size_t i = 0; i < back->frozen->count && error == 0; i++)
-        back->list[i] = (struct mpiio_frozen){.block = back->frozen->list[i]->number,
-                                              .slot = back->frozen->list[i]->slot,
-                                              .tried = back->frozen->list[i]->tried};
-    *frozen = back->list;
-    *count = back->frozen->count;
-    pthread_rwlock_unlock(&back->gate);
+    pthread_rwlock_wrlock(&cache->gate);
+    error = freeze(cache);
+    for (size_t i = 0; i < cache->frozen->count && error == 0; i++)
+        cache->list[i] = (struct mpiio_frozen){.block = cache->frozen->list[i]->number,
+                                               .slot = cache->frozen->list[i]->slot,
+                                               .tried = cache->frozen->list[i]->tried};
+    *frozen = cache->list;
+    *count = cache->frozen->count;
+    pthread_rwlock_unlock(&cache->gate);
     return error;
 }
 
@@ -74,31 +74,31 @@ static void merge_work(void *argument)
 }
 
 /* Lays a block under the active one with its number. Nothing may be lost: it waits for memory. */
-static void merge_under(struct mpiio_back *back, struct mpiio_block *active,
+static void merge_under(struct mpiio_cache *cache, struct mpiio_block *active,
                         const struct mpiio_block *block)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
-    struct merge merge = {.upper = mpiio_slots_get(&back->slots, active->slot),
-                          .lower = mpiio_slots_get(&back->slots, block->slot)};
-    int64_t before = mpiio_back_memory(back, active);
+    struct merge merge = {.upper = mpiio_slots_get(&cache->slots, active->slot),
+                          .lower = mpiio_slots_get(&cache->slots, block->slot)};
+    int64_t before = mpiio_cache_memory(cache, active);
 
-    while (!mpiio_guard_call(merge_work, &merge, back->slots.base, back->slots.size))
+    while (!mpiio_guard_call(merge_work, &merge, cache->slots.base, cache->slots.size))
         nanosleep(&pause, NULL);
-    back->memory += mpiio_back_memory(back, active) - before;
-    for (size_t i = 0; i < block->holders.count; i++)
-        mpiio_holders_add(&active->holders, block->holders.holder[i]);
-    active->holders.everyone |= block->holders.everyone;
+    cache->memory += mpiio_cache_memory(cache, active) - before;
+    for (size_t i = 0; i < block->writers.count; i++)
+        mpiio_writers_add(&active->writers, block->writers.writer[i]);
+    active->writers.everyone |= block->writers.everyone;
 }
 
 /* Returns true where the block is active again, false where its slot is free. */
-static bool keep(struct mpiio_back *back, struct mpiio_block *block)
+static bool keep(struct mpiio_cache *cache, struct mpiio_block *block)
 {
-    struct mpiio_block *active = mpiio_blocks_find(back->active, block->number);
+    struct mpiio_block *active = mpiio_blocks_find(cache->active, block->number);
 
     if (active == NULL)
-        mpiio_blocks_add(back->active, block);
+        mpiio_blocks_add(cache->active, block);
     else
-        merge_under(back, active, block);
+        merge_under(cache, active, block);
     (active == NULL ? block : active)->tried = true;
     return active == NULL;
 }
@@ -107,19 +107,19 @@ static void forget_round(const void *node, VISIT visit, void *closure)
 {
     (void)closure;
     if (visit == postorder || visit == leaf)
-        (*(struct mpiio_holder *const *)node)->round = 0;
+        (*(struct mpiio_writer *const *)node)->round = 0;
 }
 
 static void end_round(const void *node, VISIT visit, void *closure)
 {
-    struct mpiio_holder *holder = *(struct mpiio_holder *const *)node;
+    struct mpiio_writer *writer = *(struct mpiio_writer *const *)node;
     const struct mpiio_block *for_everyone = closure;
 
     if (visit != postorder && visit != leaf)
         return;
-    if (holder->round == 0 && for_everyone != NULL)
-        holder->round = for_everyone->error;
-    holder->unsaved = holder->round;
+    if (writer->round == 0 && for_everyone != NULL)
+        writer->round = for_everyone->error;
+    writer->unsaved = writer->round;
 }
 
 /* Of one that was left for another time nobody needs to know. */
@@ -131,26 +131,26 @@ static bool is_failed(const struct mpiio_block *block)
 /*
  * What was not stored the last time was in this generation too: who has no error in it has none.
  */
-static void tell_holders(struct mpiio_back *back)
+static void tell_writers(struct mpiio_cache *cache)
 {
-    const struct mpiio_blocks *blocks = back->frozen;
+    const struct mpiio_blocks *blocks = cache->frozen;
     struct mpiio_block *for_everyone = NULL;
 
-    pthread_mutex_lock(&back->table);
-    twalk_r(back->holders, forget_round, NULL);
+    pthread_mutex_lock(&cache->table);
+    twalk_r(cache->writers, forget_round, NULL);
     for (size_t i = 0; i < blocks->count; i++) {
         struct mpiio_block *block = blocks->list[i];
 
         if (!is_failed(block))
             continue;
-        if (block->holders.everyone)
+        if (block->writers.everyone)
             for_everyone = block;
-        for (size_t j = 0; j < block->holders.count; j++)
-            if (block->holders.holder[j]->round == 0)
-                block->holders.holder[j]->round = block->error;
+        for (size_t j = 0; j < block->writers.count; j++)
+            if (block->writers.writer[j]->round == 0)
+                block->writers.writer[j]->round = block->error;
     }
-    twalk_r(back->holders, end_round, for_everyone);
-    pthread_mutex_unlock(&back->table);
+    twalk_r(cache->writers, end_round, for_everyone);
+    pthread_mutex_unlock(&cache->table);
 }
 
 /* What came of the blocks of a generation. */
@@ -173,9 +173,9 @@ static struct outcome count_outcome(const struct mpiio_blocks *blocks)
 }
 
 /* Empties the frozen generation. Returns the blocks whose slots are to be freed, chained. */
-static struct mpiio_block *split(struct mpiio_back *back)
+static struct mpiio_block *split(struct mpiio_cache *cache)
 {
-    struct mpiio_blocks *blocks = back->frozen;
+    struct mpiio_blocks *blocks = cache->frozen;
     struct mpiio_block *dropped = NULL;
     size_t count = blocks->count;
 
@@ -183,151 +183,151 @@ static struct mpiio_block *split(struct mpiio_back *back)
     for (size_t i = 0; i < count; i++) {
         struct mpiio_block *block = blocks->list[i];
 
-        if (block->error != 0 && keep(back, block))
+        if (block->error != 0 && keep(cache, block))
             continue;
-        back->memory -= mpiio_back_memory(back, block);
+        cache->memory -= mpiio_cache_memory(cache, block);
         block->next = dropped;
         dropped = block;
     }
     return dropped;
 }
 
-static void end_generation(struct mpiio_back *back, struct outcome outcome)
+static void end_generation(struct mpiio_cache *cache, struct outcome outcome)
 {
-    pthread_mutex_lock(&back->state);
-    if (outcome.failed + outcome.left > 0 && back->frozen_end > back->active_end)
-        back->active_end = back->frozen_end;
-    back->frozen_end = 0;
-    back->busy = false;
-    back->failing = outcome.failed > 0;
-    clock_gettime(CLOCK_MONOTONIC, &back->retry);
-    back->retry.tv_sec += RETRY_SECONDS;
-    back->stored += outcome.stored;
-    back->failed += outcome.failed;
-    pthread_cond_broadcast(&back->changed);
-    pthread_mutex_unlock(&back->state);
+    pthread_mutex_lock(&cache->state);
+    if (outcome.failed + outcome.left > 0 && cache->frozen_end > cache->active_end)
+        cache->active_end = cache->frozen_end;
+    cache->frozen_end = 0;
+    cache->busy = false;
+    cache->failing = outcome.failed > 0;
+    clock_gettime(CLOCK_MONOTONIC, &cache->retry);
+    cache->retry.tv_sec += RETRY_SECONDS;
+    cache->stored += outcome.stored;
+    cache->failed += outcome.failed;
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->state);
 }
 
 /*
  * Empties a slot that nobody can find any more. Memory is kept for reuse where there is much of it,
  * up to half of dirty_max: pages that are new to the process cost ten times what is copied to them.
  */
-static void free_slot(struct mpiio_back *back, struct mpiio_block *block)
+static void free_slot(struct mpiio_cache *cache, struct mpiio_block *block)
 {
-    int64_t memory = mpiio_back_memory(back, block);
+    int64_t memory = mpiio_cache_memory(cache, block);
 
-    pthread_mutex_lock(&back->table);
+    pthread_mutex_lock(&cache->table);
     if (!block->kept && memory > MPIIO_BLOCK_SIZE / 2 &&
-        (back->kept + 1) * MPIIO_SLOT_SIZE <= back->dirty_max / 2) {
+        (cache->kept + 1) * MPIIO_SLOT_SIZE <= cache->dirty_max / 2) {
         block->kept = true;
-        back->kept++;
+        cache->kept++;
     }
-    pthread_mutex_unlock(&back->table);
-    mpiio_holders_clear(&block->holders);
-    mpiio_slots_clear(&back->slots, block->slot, block->kept);
-    pthread_mutex_lock(&back->table);
+    pthread_mutex_unlock(&cache->table);
+    mpiio_writers_clear(&block->writers);
+    mpiio_slots_clear(&cache->slots, block->slot, block->kept);
+    pthread_mutex_lock(&cache->table);
     if (block->kept)
-        back->free_kept[back->free_kept_count++] = block->slot;
+        cache->free_kept[cache->free_kept_count++] = block->slot;
     else
-        back->free[back->free_count++] = block->slot;
-    back->free_slots++;
-    pthread_mutex_unlock(&back->table);
+        cache->free[cache->free_count++] = block->slot;
+    cache->free_slots++;
+    pthread_mutex_unlock(&cache->table);
 }
 
-void mpiio_back_trim(struct mpiio_back *back)
+void mpiio_cache_trim(struct mpiio_cache *cache)
 {
-    pthread_mutex_lock(&back->table);
-    while (back->free_kept_count > 0) {
-        int slot = back->free_kept[--back->free_kept_count];
+    pthread_mutex_lock(&cache->table);
+    while (cache->free_kept_count > 0) {
+        int slot = cache->free_kept[--cache->free_kept_count];
 
-        back->block[slot].kept = false;
-        back->kept--;
-        back->free[back->free_count++] = slot;
-        mpiio_slots_clear(&back->slots, slot, false);
+        cache->block[slot].kept = false;
+        cache->kept--;
+        cache->free[cache->free_count++] = slot;
+        mpiio_slots_clear(&cache->slots, slot, false);
     }
-    pthread_mutex_unlock(&back->table);
+    pthread_mutex_unlock(&cache->table);
 }
 
-static void free_slots(struct mpiio_back *back, struct mpiio_block *dropped)
+static void free_slots(struct mpiio_cache *cache, struct mpiio_block *dropped)
 {
     while (dropped != NULL) {
         struct mpiio_block *next = dropped->next;
 
-        free_slot(back, dropped);
+        free_slot(cache, dropped);
         dropped = next;
     }
-    pthread_mutex_lock(&back->state);
-    pthread_cond_broadcast(&back->changed);
-    pthread_mutex_unlock(&back->state);
+    pthread_mutex_lock(&cache->state);
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->state);
 }
 
-static void settle(struct mpiio_back *back)
+static void settle(struct mpiio_cache *cache)
 {
     struct mpiio_block *dropped;
     struct outcome outcome;
 
-    pthread_rwlock_wrlock(&back->gate);
-    outcome = count_outcome(back->frozen);
-    if (outcome.failed > 0 || back->failing)
-        tell_holders(back);
-    back->drops++;
-    dropped = split(back);
-    end_generation(back, outcome);
-    pthread_rwlock_unlock(&back->gate);
-    free_slots(back, dropped);
+    pthread_rwlock_wrlock(&cache->gate);
+    outcome = count_outcome(cache->frozen);
+    if (outcome.failed > 0 || cache->failing)
+        tell_writers(cache);
+    cache->drops++;
+    dropped = split(cache);
+    end_generation(cache, outcome);
+    pthread_rwlock_unlock(&cache->gate);
+    free_slots(cache, dropped);
 }
 
-void mpiio_back_resolve(struct mpiio_back *back, const int *errors)
+void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
 {
-    for (size_t i = 0; i < back->frozen->count; i++)
-        back->frozen->list[i]->error = errors == NULL ? 0 : errors[i];
-    settle(back);
+    for (size_t i = 0; i < cache->frozen->count; i++)
+        cache->frozen->list[i]->error = errors == NULL ? 0 : errors[i];
+    settle(cache);
 }
 
 /* Storing alone. */
 
 /* Of what was left nobody is told, but here nothing is: a filesystem may have refused so. */
-static int drain(struct mpiio_back *back, const struct mpiio_block *block,
+static int drain(struct mpiio_cache *cache, const struct mpiio_block *block,
                  struct mpiio_counters *done)
 {
-    struct mpiio_slot slot = mpiio_slots_get(&back->slots, block->slot);
-    int error = mpiio_drain(back->file, block->number, &slot, done);
+    struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);
+    int error = mpiio_drain(cache->file, block->number, &slot, done);
 
     return error == -EAGAIN ? -EIO : error;
 }
 
 /* Nobody else changes the frozen generation. Returns the first error. */
-static int drain_frozen(struct mpiio_back *back)
+static int drain_frozen(struct mpiio_cache *cache)
 {
     struct mpiio_counters done = {0};
     int error = 0;
 
-    for (size_t i = 0; i < back->frozen->count; i++) {
-        struct mpiio_block *block = back->frozen->list[i];
+    for (size_t i = 0; i < cache->frozen->count; i++) {
+        struct mpiio_block *block = cache->frozen->list[i];
 
-        block->error = drain(back, block, &done);
+        block->error = drain(cache, block, &done);
         error = error == 0 ? block->error : error;
     }
-    mpiio_file_count(back->file, &done);
-    settle(back);
+    mpiio_file_count(cache->file, &done);
+    settle(cache);
     return error;
 }
 
-int mpiio_back_store_all(struct mpiio_back *back)
+int mpiio_cache_store_all(struct mpiio_cache *cache)
 {
     int error;
 
-    pthread_mutex_lock(&back->flush);
-    pthread_rwlock_wrlock(&back->gate);
-    if (back->busy) {
-        pthread_rwlock_unlock(&back->gate);
-        drain_frozen(back);
-        pthread_rwlock_wrlock(&back->gate);
+    pthread_mutex_lock(&cache->flush);
+    pthread_rwlock_wrlock(&cache->gate);
+    if (cache->busy) {
+        pthread_rwlock_unlock(&cache->gate);
+        drain_frozen(cache);
+        pthread_rwlock_wrlock(&cache->gate);
     }
-    error = freeze(back);
-    pthread_rwlock_unlock(&back->gate);
+    error = freeze(cache);
+    pthread_rwlock_unlock(&cache->gate);
     if (error == 0)
-        error = drain_frozen(back);
-    pthread_mutex_unlock(&back->flush);
+        error = drain_frozen(cache);
+    pthread_mutex_unlock(&cache->flush);
     return error;
 }

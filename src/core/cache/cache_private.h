@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_BACK_PRIVATE_H
-#define MPIIO_BACK_PRIVATE_H
+#ifndef MPIIO_CACHE_PRIVATE_H
+#define MPIIO_CACHE_PRIVATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +10,8 @@
 #include "block_walk.h"
 #include "core/file/file.h"
 
-/* What is inside write-back: for back.c, stage.c (writing), overlay.c (reading) and resolve.c only.
+/* What is inside write-back: for cache.c, cache_write.c (writing), cache_read.c (reading) and
+ * cache_flush.c only.
  */
 
 /*
@@ -24,7 +25,7 @@
  *
  * table is never held together with another one that comes later.
  */
-struct mpiio_back {
+struct mpiio_cache {
     struct mpiio_file *file;
     int64_t dirty_max;
     struct mpiio_slots slots;
@@ -45,7 +46,7 @@ struct mpiio_back {
     int *free_kept;              /* the same, with their memory; lock: table */
     int free_kept_count;         /* lock: table */
     int kept;                    /* slots whose memory is kept, free or not; lock: table */
-    mpiio_holder_tree holders;   /* lock: table */
+    mpiio_writer_tree writers;   /* lock: table */
     atomic_int free_count;       /* of free; changed under table */
     atomic_int free_slots;       /* of both; changed under table */
     atomic_int_fast64_t memory;  /* that dirty data takes */
@@ -71,21 +72,21 @@ struct mpiio_back {
  * other dirty data. Returns false then.
  */
 struct mpiio_copy {
-    const struct mpiio_portion *portion;
+    const struct mpiio_block_walk *portion;
     struct mpiio_slot slot;
 };
 
-bool mpiio_back_copy(const struct mpiio_back *back, const struct mpiio_portion *portion,
-                     const struct mpiio_block *block, void (*work)(void *argument));
+bool mpiio_cache_copy(const struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
+                      const struct mpiio_block *block, void (*work)(void *argument));
 
 /* The memory that a block takes. Its lock is held, or nobody writes. */
-int64_t mpiio_back_memory(const struct mpiio_back *back, const struct mpiio_block *block);
+int64_t mpiio_cache_memory(const struct mpiio_cache *cache, const struct mpiio_block *block);
 
 /* The blocks with that number in both generations, or NULL. The gate is held. */
-void mpiio_back_find(struct mpiio_back *back, int64_t number, struct mpiio_block **frozen,
-                     struct mpiio_block **active);
+void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_block **frozen,
+                      struct mpiio_block **active);
 
-/* The holder with that id; where it is missing, a new one with make, else NULL. */
-struct mpiio_holder *mpiio_back_holder(struct mpiio_back *back, uint64_t id, bool make);
+/* The writer with that id; where it is missing, a new one with make, else NULL. */
+struct mpiio_writer *mpiio_cache_holder(struct mpiio_cache *cache, uint64_t id, bool make);
 
 #endif

@@ -55,28 +55,28 @@ static void overlay_work(void *argument)
     const struct mpiio_copy *copy = argument;
 
     for (int i = 0; i < copy->portion->count; i++) {
-        struct mpiio_piece part = copy->portion->part[i];
+        struct mpiio_batch_part part = copy->portion->part[i];
         int64_t most = 1;
 
         if (part.stride >= part.length && part.stride < CHUNK)
             most = CHUNK / part.stride;
         while (part.count > 0) {
-            struct mpiio_mask_runs runs = mpiio_portion_runs(&part);
+            struct mpiio_mask_runs runs = mpiio_block_walk_runs(&part);
 
             runs.count = part.count < most ? (size_t)part.count : (size_t)most;
             overlay_runs(&copy->slot, runs, part.memory);
-            mpiio_piece_advance(&part, (int64_t)runs.count);
+            mpiio_batch_part_advance(&part, (int64_t)runs.count);
         }
     }
 }
 
 struct overlay {
-    struct mpiio_back *back;
+    struct mpiio_cache *cache;
     const char *buffer;
-    struct mpiio_fetched *fetched;
+    struct mpiio_read_result *fetched;
 };
 
-static bool overlay_block(const struct mpiio_portion *portion, struct mpiio_block *block)
+static bool overlay_block(const struct mpiio_block_walk *portion, struct mpiio_block *block)
 {
     const struct overlay *overlay = portion->argument;
     bool done;
@@ -84,22 +84,22 @@ static bool overlay_block(const struct mpiio_portion *portion, struct mpiio_bloc
     if (block == NULL)
         return true;
     pthread_rwlock_rdlock(&block->lock);
-    done = mpiio_back_copy(overlay->back, portion, block, overlay_work);
+    done = mpiio_cache_copy(overlay->cache, portion, block, overlay_work);
     pthread_rwlock_unlock(&block->lock);
     return done;
 }
 
-static bool overlay_portion(struct mpiio_portion *portion)
+static bool overlay_portion(struct mpiio_block_walk *portion)
 {
     struct overlay *overlay = portion->argument;
-    struct mpiio_back *back = overlay->back;
+    struct mpiio_cache *cache = overlay->cache;
     struct mpiio_block *frozen, *active;
     bool done;
 
-    pthread_rwlock_rdlock(&back->gate);
-    mpiio_back_find(back, portion->block, &frozen, &active);
+    pthread_rwlock_rdlock(&cache->gate);
+    mpiio_cache_find(cache, portion->block, &frozen, &active);
     done = overlay_block(portion, frozen) && overlay_block(portion, active);
-    pthread_rwlock_unlock(&back->gate);
+    pthread_rwlock_unlock(&cache->gate);
     if (!done) {
         overlay->fetched->bytes = (size_t)(portion->part[0].memory - overlay->buffer);
         overlay->fetched->error = -ENOMEM;
@@ -128,37 +128,38 @@ static size_t zero_behind(const struct vs_map *map, int64_t position, size_t len
 }
 
 static void fetch_file(struct mpiio_file *file, const struct vs_map *map, int64_t position,
-                       size_t length, char *buffer, struct mpiio_fetched *fetched,
+                       size_t length, char *buffer, struct mpiio_read_result *fetched,
                        struct mpiio_counters *done)
 {
-    struct mpiio_fetched part = {0};
+    struct mpiio_read_result part = {0};
     size_t have = 0;
 
     while (have < length && part.error == 0) {
-        mpiio_fetch(file, map, position + (int64_t)have, length - have, buffer + have, &part, done);
+        mpiio_read_runs(file, map, position + (int64_t)have, length - have, buffer + have, &part,
+                        done);
         have += part.bytes;
         if (have < length && part.error == 0)
             have +=
                 zero_behind(map, position + (int64_t)have, length - have, buffer + have, part.end);
     }
-    *fetched = (struct mpiio_fetched){.bytes = have, .end = INT64_MAX, .error = part.error};
+    *fetched = (struct mpiio_read_result){.bytes = have, .end = INT64_MAX, .error = part.error};
 }
 
 /*
  * Bytes that leave the blocks between the look into the file and the one into the blocks would be
  * in neither: then it is done again.
  */
-void mpiio_back_fetch(struct mpiio_back *back, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer, struct mpiio_fetched *fetched,
+void mpiio_cache_read(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
+                      size_t length, void *buffer, struct mpiio_read_result *fetched,
                       struct mpiio_counters *done)
 {
-    struct overlay overlay = {.back = back, .buffer = buffer, .fetched = fetched};
+    struct overlay overlay = {.cache = cache, .buffer = buffer, .fetched = fetched};
     uint64_t drops;
 
     do {
-        drops = back->drops;
-        fetch_file(back->file, map, position, length, buffer, fetched, done);
-        if (fetched->bytes > 0 && !mpiio_back_is_empty(back))
-            mpiio_portion_walk(map, position, fetched->bytes, buffer, overlay_portion, &overlay);
-    } while (drops != back->drops);
+        drops = cache->drops;
+        fetch_file(cache->file, map, position, length, buffer, fetched, done);
+        if (fetched->bytes > 0 && !mpiio_cache_is_empty(cache))
+            mpiio_block_walk(map, position, fetched->bytes, buffer, overlay_portion, &overlay);
+    } while (drops != cache->drops);
 }

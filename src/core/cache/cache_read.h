@@ -8,13 +8,13 @@
 /* Reading the file with what is dirty laid over. */
 
 /*
- * As mpiio_fetch, with the frozen and the active bytes laid over those of the file. The range must
- * lie below the end that the caller knows of (mpiio_store_size): bytes behind the file's own end
- * that nobody wrote are zeros. It thus never stops at the end of the file. A byte that was put
+ * As mpiio_read_runs, with the frozen and the active bytes laid over those of the file. The range
+ * must lie below the end that the caller knows of (mpiio_store_size): bytes behind the file's own
+ * end that nobody wrote are zeros. It thus never stops at the end of the file. A byte that was put
  * before the call is seen, whatever is frozen and resolved meanwhile.
  */
-void mpiio_back_fetch(struct mpiio_back *back, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer, struct mpiio_fetched *fetched,
+void mpiio_cache_read(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
+                      size_t length, void *buffer, struct mpiio_read_result *fetched,
                       struct mpiio_counters *done);
 
 #endif

@@ -13,8 +13,8 @@ static int put_all(struct mpiio_file *file, int64_t displacement, const struct m
 
     while (first < count) {
         int error;
-        int64_t to = mpiio_put_ranges(file, slot->data, displacement, ranges + first, count - first,
-                                      &error, done);
+        int64_t to = mpiio_write_ranges(file, slot->data, displacement, ranges + first,
+                                        count - first, &error, done);
 
         if (error != 0)
             return error;

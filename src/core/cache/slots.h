@@ -16,7 +16,7 @@
  * multiple of that, and for its mask. Memory that was never touched costs nothing: neither do slots
  * that are free, nor parts of a block that nobody wrote.
  *
- * Which slots are in use, and who may touch them when, is the owner's affair (back.h).
+ * Which slots are in use, and who may touch them when, is the owner's affair (cache.h).
  */
 #define MPIIO_BLOCK_SIZE  ((int64_t)1 << 20)
 #define MPIIO_BLOCK_WORDS MPIIO_MASK_WORDS(MPIIO_BLOCK_SIZE)

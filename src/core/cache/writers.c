@@ -7,52 +7,52 @@
 
 static int compare(const void *a, const void *b)
 {
-    uint64_t first = ((const struct mpiio_holder *)a)->id;
-    uint64_t second = ((const struct mpiio_holder *)b)->id;
+    uint64_t first = ((const struct mpiio_writer *)a)->id;
+    uint64_t second = ((const struct mpiio_writer *)b)->id;
 
     return first < second ? -1 : first > second;
 }
 
-struct mpiio_holder *mpiio_holder_find(mpiio_holder_tree *tree, uint64_t id)
+struct mpiio_writer *mpiio_writer_find(mpiio_writer_tree *tree, uint64_t id)
 {
-    const struct mpiio_holder key = {.id = id};
-    struct mpiio_holder **found = tfind(&key, tree, compare);
+    const struct mpiio_writer key = {.id = id};
+    struct mpiio_writer **found = tfind(&key, tree, compare);
 
     return found != NULL ? *found : NULL;
 }
 
-struct mpiio_holder *mpiio_holder_get(mpiio_holder_tree *tree, uint64_t id)
+struct mpiio_writer *mpiio_writer_get(mpiio_writer_tree *tree, uint64_t id)
 {
-    struct mpiio_holder *holder = mpiio_holder_find(tree, id);
+    struct mpiio_writer *writer = mpiio_writer_find(tree, id);
 
-    if (holder != NULL)
-        return holder;
-    holder = calloc(1, sizeof(*holder));
-    if (holder == NULL)
+    if (writer != NULL)
+        return writer;
+    writer = calloc(1, sizeof(*writer));
+    if (writer == NULL)
         return NULL;
-    holder->id = id;
-    if (tsearch(holder, tree, compare) == NULL) {
-        free(holder);
+    writer->id = id;
+    if (tsearch(writer, tree, compare) == NULL) {
+        free(writer);
         return NULL;
     }
-    return holder;
+    return writer;
 }
 
-void mpiio_holder_free_all(mpiio_holder_tree *tree)
+void mpiio_writers_free_all(mpiio_writer_tree *tree)
 {
     tdestroy(*tree, free);
     *tree = NULL;
 }
 
-/* The place of holder in the set, or where it belongs. */
-static size_t place_of(const struct mpiio_holders *holders, const struct mpiio_holder *holder)
+/* The place of writer in the set, or where it belongs. */
+static size_t place_of(const struct mpiio_writers *writers, const struct mpiio_writer *writer)
 {
-    size_t low = 0, high = holders->count;
+    size_t low = 0, high = writers->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (holders->holder[middle] < holder)
+        if (writers->writer[middle] < writer)
             low = middle + 1;
         else
             high = middle;
@@ -60,31 +60,31 @@ static size_t place_of(const struct mpiio_holders *holders, const struct mpiio_h
     return low;
 }
 
-void mpiio_holders_add(struct mpiio_holders *holders, struct mpiio_holder *holder)
+void mpiio_writers_add(struct mpiio_writers *writers, struct mpiio_writer *writer)
 {
-    size_t place = place_of(holders, holder);
+    size_t place = place_of(writers, writer);
 
-    if (place < holders->count && holders->holder[place] == holder)
+    if (place < writers->count && writers->writer[place] == writer)
         return;
-    if (holders->count == holders->room) {
-        size_t room = holders->room == 0 ? 4 : 2 * holders->room;
-        struct mpiio_holder **more = realloc(holders->holder, room * sizeof(struct mpiio_holder *));
+    if (writers->count == writers->room) {
+        size_t room = writers->room == 0 ? 4 : 2 * writers->room;
+        struct mpiio_writer **more = realloc(writers->writer, room * sizeof(struct mpiio_writer *));
 
         if (more == NULL) {
-            holders->everyone = true;
+            writers->everyone = true;
             return;
         }
-        holders->holder = more;
-        holders->room = room;
+        writers->writer = more;
+        writers->room = room;
     }
-    memmove(holders->holder + place + 1, holders->holder + place,
-            (holders->count - place) * sizeof(struct mpiio_holder *));
-    holders->holder[place] = holder;
-    holders->count++;
+    memmove(writers->writer + place + 1, writers->writer + place,
+            (writers->count - place) * sizeof(struct mpiio_writer *));
+    writers->writer[place] = writer;
+    writers->count++;
 }
 
-void mpiio_holders_clear(struct mpiio_holders *holders)
+void mpiio_writers_clear(struct mpiio_writers *writers)
 {
-    free(holders->holder);
-    *holders = (struct mpiio_holders){0};
+    free(writers->writer);
+    *writers = (struct mpiio_writers){0};
 }

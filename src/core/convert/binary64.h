@@ -4,7 +4,7 @@
 
 /*
  * Private to src/core/: IEEE binary64, little-endian, which is C's long double on some machines,
- * and big-endian binary128, which is external32's. By integer arithmetic, as extended.h.
+ * and big-endian binary128, which is external32's. By integer arithmetic, as x87.h.
  */
 
 #include "swap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_HANDLES_H
-#define MPIIO_HANDLES_H
+#ifndef MPIIO_MPICH_HANDLES_H
+#define MPIIO_MPICH_HANDLES_H
 
 #include <stddef.h>
 

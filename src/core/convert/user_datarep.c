@@ -26,7 +26,7 @@ struct converter {
 
 struct datarep {
     struct vs_user_datarep user;
-    struct mpiio_library library;
+    struct mpiio_user_library library;
     char *name, *path; /* owned */
     struct converter read, write;
     void *extra_state;
@@ -51,7 +51,7 @@ static pthread_mutex_t others_wait = PTHREAD_MUTEX_INITIALIZER;
 static bool find_function(const struct datarep *datarep, const char *symbol, void *function,
                           char *why, size_t why_size)
 {
-    void *found = mpiio_library_symbol(&datarep->library, datarep->name, symbol);
+    void *found = mpiio_user_library_symbol(&datarep->library, datarep->name, symbol);
 
     memcpy(function, &found, sizeof(found));
     if (found == NULL)
@@ -82,17 +82,17 @@ static int find_sizes(struct datarep *datarep, extent_function *extent_of, char 
 
 static int find_symbols(struct datarep *datarep, char *why, size_t why_size)
 {
-    const struct mpiio_library *library = &datarep->library;
+    const struct mpiio_user_library *library = &datarep->library;
     extent_function *extent_of;
 
     if (!find_function(datarep, "read_conversion_fn", &datarep->read.function, why, why_size) ||
         !find_function(datarep, "write_conversion_fn", &datarep->write.function, why, why_size) ||
         !find_function(datarep, "dtype_file_extent_fn", &extent_of, why, why_size))
         return -ELIBBAD;
-    void *const *extra_state = mpiio_library_symbol(library, datarep->name, "extra_state");
+    void *const *extra_state = mpiio_user_library_symbol(library, datarep->name, "extra_state");
     if (extra_state != NULL)
         datarep->extra_state = *extra_state;
-    const int *thread_safe = mpiio_library_symbol(library, datarep->name, "thread_safe");
+    const int *thread_safe = mpiio_user_library_symbol(library, datarep->name, "thread_safe");
     datarep->thread_safe = thread_safe != NULL && *thread_safe != 0;
     return find_sizes(datarep, extent_of, why, why_size);
 }
@@ -130,7 +130,7 @@ int mpiio_datarep_load(void *argument, const char *name, const char *library,
         return -ENOMEM;
     if (log != NULL)
         made->log = *log;
-    error = mpiio_library_open(&made->library, library, why, why_size);
+    error = mpiio_user_library_open(&made->library, library, why, why_size);
     if (error == 0)
         error = find_symbols(made, why, why_size);
     if (error != 0)
@@ -144,7 +144,7 @@ void mpiio_datarep_unload(struct vs_user_datarep *datarep)
 {
     struct datarep *made = datarep->library;
 
-    mpiio_library_close(&made->library);
+    mpiio_user_library_close(&made->library);
     free(made->name);
     free(made->path);
     free(made);

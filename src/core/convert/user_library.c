@@ -103,7 +103,7 @@ static int open_checked(const struct why *why, int *fd)
 }
 
 /* Loads what fd holds. The loader's message names /proc/self/fd/N: it is cut off. */
-static int load(const struct why *why, struct mpiio_library *library)
+static int load(const struct why *why, struct mpiio_user_library *library)
 {
     char name[32];
 
@@ -176,7 +176,7 @@ static int initialise_alone(const struct why *why, void *handle)
     return code == 0 ? error : refuse(why, -EIO, "MPI_Init_thread failed with MPI error %d", code);
 }
 
-static int start_mpi(const struct why *why, struct mpiio_library *library)
+static int start_mpi(const struct why *why, struct mpiio_user_library *library)
 {
     int (*initialised)(int *flag);
     int flag = 0;
@@ -189,14 +189,15 @@ static int start_mpi(const struct why *why, struct mpiio_library *library)
     return initialised(&flag) == 0 && flag ? 0 : initialise_alone(why, library->handle);
 }
 
-int mpiio_library_open(struct mpiio_library *library, const char *path, char *why, size_t why_size)
+int mpiio_user_library_open(struct mpiio_user_library *library, const char *path, char *why,
+                            size_t why_size)
 {
     const struct why reason = {.text = why, .size = why_size, .path = path};
     struct sigaction actions[NSIG];
     bool saved[NSIG] = {false};
     int error;
 
-    *library = (struct mpiio_library){.fd = -1};
+    *library = (struct mpiio_user_library){.fd = -1};
     error = open_checked(&reason, &library->fd);
     if (error == 0) {
         for (int i = 1; i < NSIG; i++)
@@ -209,11 +210,11 @@ int mpiio_library_open(struct mpiio_library *library, const char *path, char *wh
                 sigaction(i, &actions[i], NULL);
     }
     if (error != 0)
-        mpiio_library_close(library);
+        mpiio_user_library_close(library);
     return error;
 }
 
-void mpiio_library_close(struct mpiio_library *library)
+void mpiio_user_library_close(struct mpiio_user_library *library)
 {
     if (library->pinned)
         return;
@@ -221,11 +222,11 @@ void mpiio_library_close(struct mpiio_library *library)
         dlclose(library->handle);
     if (library->fd >= 0)
         close(library->fd);
-    *library = (struct mpiio_library){.fd = -1};
+    *library = (struct mpiio_user_library){.fd = -1};
 }
 
-void *mpiio_library_symbol(const struct mpiio_library *library, const char *prefix,
-                           const char *symbol)
+void *mpiio_user_library_symbol(const struct mpiio_user_library *library, const char *prefix,
+                                const char *symbol)
 {
     char *name = NULL;
     void *found;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_LIBRARY_H
-#define MPIIO_LIBRARY_H
+#ifndef MPIIO_USER_LIBRARY_H
+#define MPIIO_USER_LIBRARY_H
 
 /* Private to src/core/: shared libraries that a user names, opened only where they can be trusted.
  */
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct mpiio_library {
+struct mpiio_user_library {
     void *handle; /* of dlopen(3) */
     int fd;       /* stays open: the name that it is loaded by tells libraries apart */
     bool pinned;  /* linked to MPI: cannot be unloaded */
@@ -26,13 +26,14 @@ struct mpiio_library {
  * variables while MPI is initialised: not while other threads use them. A process may fork after
  * it: what MPI does locally, such as telling of datatypes, works in the child.
  */
-int mpiio_library_open(struct mpiio_library *library, const char *path, char *why, size_t why_size);
+int mpiio_user_library_open(struct mpiio_user_library *library, const char *path, char *why,
+                            size_t why_size);
 
 /* Unloads the library, but one that is linked to MPI: its threads and tables stay in use. */
-void mpiio_library_close(struct mpiio_library *library);
+void mpiio_user_library_close(struct mpiio_user_library *library);
 
 /* The address of prefix_symbol, else of symbol, else NULL. */
-void *mpiio_library_symbol(const struct mpiio_library *library, const char *prefix,
-                           const char *symbol);
+void *mpiio_user_library_symbol(const struct mpiio_user_library *library, const char *prefix,
+                                const char *symbol);
 
 #endif

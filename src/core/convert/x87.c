@@ -83,7 +83,7 @@ static struct extended narrow(struct binary128 value)
     };
 }
 
-bool mpiio_extended_to_binary128(void *to, const void *from, size_t count)
+bool mpiio_x87_to_binary128(void *to, const void *from, size_t count)
 {
     char *out = to;
     const char *in = from;

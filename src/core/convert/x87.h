@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_EXTENDED_H
-#define MPIIO_EXTENDED_H
+#ifndef MPIIO_X87_H
+#define MPIIO_X87_H
 
 /*
  * Private to src/core/: the 80-bit x87 format, which is C's long double on x86-64 (16 bytes, six of
@@ -15,7 +15,7 @@
  * signalling, as the top bits of the new ones. What the processor takes for no number though it is
  * no NaN either (an exponent, but no leading bit) becomes a quiet NaN.
  */
-mpiio_kernel mpiio_extended_to_binary128;
+mpiio_kernel mpiio_x87_to_binary128;
 
 /*
  * binary128 to x87: rounds to the nearest of 64 bits, to even between two; what is too large then

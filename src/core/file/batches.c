@@ -3,16 +3,17 @@
 
 #include "core/base/guard.h"
 
-struct mpiio_piece mpiio_piece_of(const struct vs_batch *batch, char *buffer, int64_t position)
+struct mpiio_batch_part mpiio_batch_part_of(const struct vs_batch *batch, char *buffer,
+                                            int64_t position)
 {
-    return (struct mpiio_piece){.memory = buffer + (batch->position - position),
-                                .displacement = batch->displacement,
-                                .length = batch->length,
-                                .count = batch->count,
-                                .stride = batch->stride};
+    return (struct mpiio_batch_part){.memory = buffer + (batch->position - position),
+                                     .displacement = batch->displacement,
+                                     .length = batch->length,
+                                     .count = batch->count,
+                                     .stride = batch->stride};
 }
 
-void mpiio_piece_advance(struct mpiio_piece *piece, int64_t runs)
+void mpiio_batch_part_advance(struct mpiio_batch_part *piece, int64_t runs)
 {
     piece->count -= runs;
     if (piece->count > 0) {
@@ -21,9 +22,9 @@ void mpiio_piece_advance(struct mpiio_piece *piece, int64_t runs)
     }
 }
 
-struct mpiio_piece mpiio_piece_cut(struct mpiio_piece *piece, int64_t window)
+struct mpiio_batch_part mpiio_batch_part_cut(struct mpiio_batch_part *piece, int64_t window)
 {
-    struct mpiio_piece part = *piece;
+    struct mpiio_batch_part part = *piece;
     int64_t room = window - piece->displacement % window;
 
     part.count = 1;
@@ -35,7 +36,8 @@ struct mpiio_piece mpiio_piece_cut(struct mpiio_piece *piece, int64_t window)
     return part;
 }
 
-int64_t mpiio_piece_runs_inside(const struct mpiio_piece *piece, int64_t start, int64_t size)
+int64_t mpiio_batch_part_runs_inside(const struct mpiio_batch_part *piece, int64_t start,
+                                     int64_t size)
 {
     int64_t behind = piece->displacement - start;
     int64_t room = size - behind - piece->length;
@@ -49,8 +51,8 @@ int64_t mpiio_piece_runs_inside(const struct mpiio_piece *piece, int64_t start, 
     return runs < piece->count ? runs : piece->count;
 }
 
-void mpiio_pieces_start(struct mpiio_pieces *pieces, const struct vs_map *map,
-                        struct mpiio_windows *windows, void (*move)(struct mpiio_pieces *pieces))
+void mpiio_batches_start(struct mpiio_batches *pieces, const struct vs_map *map,
+                         struct mpiio_windows *windows, void (*move)(struct mpiio_batches *pieces))
 {
     const struct vs_map_facts *facts = map != NULL ? vs_map_facts(map) : NULL;
 
@@ -67,7 +69,8 @@ void mpiio_pieces_start(struct mpiio_pieces *pieces, const struct vs_map *map,
     pieces->count = 0;
 }
 
-int64_t mpiio_pieces_distance(const struct mpiio_pieces *pieces, const struct mpiio_piece *piece)
+int64_t mpiio_batches_distance(const struct mpiio_batches *pieces,
+                               const struct mpiio_batch_part *piece)
 {
     int64_t gap = piece->displacement - pieces->previous_end;
 
@@ -78,21 +81,21 @@ int64_t mpiio_pieces_distance(const struct mpiio_pieces *pieces, const struct mp
     return gap < 0 ? -gap : gap;
 }
 
-void mpiio_pieces_passed(struct mpiio_pieces *pieces, const struct vs_batch *batch)
+void mpiio_batches_passed(struct mpiio_batches *pieces, const struct vs_batch *batch)
 {
     pieces->previous_end = batch->displacement + (batch->count - 1) * batch->stride + batch->length;
 }
 
-void mpiio_pieces_flush(struct mpiio_pieces *pieces)
+void mpiio_batches_flush(struct mpiio_batches *pieces)
 {
     if (pieces->count > 0 && !pieces->stopped)
         pieces->move(pieces);
     pieces->count = 0;
 }
 
-void mpiio_pieces_finish(struct mpiio_pieces *pieces)
+void mpiio_batches_finish(struct mpiio_batches *pieces)
 {
-    mpiio_pieces_flush(pieces);
+    mpiio_batches_flush(pieces);
     if (pieces->windows != NULL) {
         mpiio_windows_release(pieces->windows, pieces->window);
         pieces->window = NULL;
@@ -100,20 +103,20 @@ void mpiio_pieces_finish(struct mpiio_pieces *pieces)
 }
 
 /* Adds a part of piece, which lies inside the present window. */
-static void add(struct mpiio_pieces *pieces, const struct mpiio_piece *piece, int64_t runs)
+static void add(struct mpiio_batches *pieces, const struct mpiio_batch_part *piece, int64_t runs)
 {
-    if (pieces->count == MPIIO_PIECES_MAX)
-        mpiio_pieces_flush(pieces);
+    if (pieces->count == MPIIO_BATCHES_MAX)
+        mpiio_batches_flush(pieces);
     pieces->piece[pieces->count] = *piece;
     pieces->piece[pieces->count++].count = runs;
 }
 
-static void enter_window(struct mpiio_pieces *pieces, int64_t displacement)
+static void enter_window(struct mpiio_batches *pieces, int64_t displacement)
 {
     int64_t start = displacement - displacement % MPIIO_WINDOW_SIZE;
 
     if (start != pieces->window_start) {
-        mpiio_pieces_flush(pieces);
+        mpiio_batches_flush(pieces);
         pieces->window_start = start;
         if (pieces->windows != NULL) {
             mpiio_windows_release(pieces->windows, pieces->window);
@@ -123,36 +126,36 @@ static void enter_window(struct mpiio_pieces *pieces, int64_t displacement)
 }
 
 /* Adds one run that reaches over the edge of a window. */
-static void add_long_run(struct mpiio_pieces *pieces, struct mpiio_piece run)
+static void add_long_run(struct mpiio_batches *pieces, struct mpiio_batch_part run)
 {
     while (run.length > 0) {
-        struct mpiio_piece part = mpiio_piece_cut(&run, MPIIO_WINDOW_SIZE);
+        struct mpiio_batch_part part = mpiio_batch_part_cut(&run, MPIIO_WINDOW_SIZE);
 
         enter_window(pieces, part.displacement);
         add(pieces, &part, 1);
     }
 }
 
-void mpiio_pieces_add(struct mpiio_pieces *pieces, struct mpiio_piece piece)
+void mpiio_batches_add(struct mpiio_batches *pieces, struct mpiio_batch_part piece)
 {
     while (piece.count > 0 && !pieces->stopped) {
         int64_t runs;
 
         enter_window(pieces, piece.displacement);
-        runs = mpiio_piece_runs_inside(&piece, pieces->window_start, MPIIO_WINDOW_SIZE);
+        runs = mpiio_batch_part_runs_inside(&piece, pieces->window_start, MPIIO_WINDOW_SIZE);
         if (runs > 0) {
             add(pieces, &piece, runs);
         } else {
             runs = 1;
             add_long_run(pieces, piece);
         }
-        mpiio_piece_advance(&piece, runs);
+        mpiio_batch_part_advance(&piece, runs);
     }
 }
 
 struct map_work {
-    const struct mpiio_pieces *pieces;
-    mpiio_pieces_kernel *kernel;
+    const struct mpiio_batches *pieces;
+    mpiio_batches_kernel *kernel;
 };
 
 /*
@@ -183,11 +186,11 @@ static void ignore_races(bool begin)
 static void map_pieces(void *argument)
 {
     const struct map_work *work = argument;
-    const struct mpiio_pieces *pieces = work->pieces;
+    const struct mpiio_batches *pieces = work->pieces;
 
     ignore_races(true);
     for (int i = 0; i < pieces->count; i++) {
-        const struct mpiio_piece *piece = &pieces->piece[i];
+        const struct mpiio_batch_part *piece = &pieces->piece[i];
 
         work->kernel(piece->memory,
                      pieces->window->base + (piece->displacement - pieces->window_start),
@@ -196,7 +199,7 @@ static void map_pieces(void *argument)
     ignore_races(false);
 }
 
-int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_pieces_kernel *kernel)
+int64_t mpiio_batches_map(struct mpiio_batches *pieces, mpiio_batches_kernel *kernel)
 {
     struct map_work work = {.pieces = pieces, .kernel = kernel};
     int64_t bytes = 0;
@@ -209,12 +212,12 @@ int64_t mpiio_pieces_map(struct mpiio_pieces *pieces, mpiio_pieces_kernel *kerne
     return bytes;
 }
 
-void mpiio_pieces_bounds(const struct mpiio_pieces *pieces, int64_t *start, int64_t *end)
+void mpiio_batches_bounds(const struct mpiio_batches *pieces, int64_t *start, int64_t *end)
 {
     *start = INT64_MAX;
     *end = 0;
     for (int i = 0; i < pieces->count; i++) {
-        const struct mpiio_piece *piece = &pieces->piece[i];
+        const struct mpiio_batch_part *piece = &pieces->piece[i];
         int64_t first = piece->displacement;
         int64_t last = first + (piece->count - 1) * piece->stride;
 

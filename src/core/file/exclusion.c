@@ -11,8 +11,8 @@
 #define MANY_RUNS 32
 
 /* A lock of the file, and those who share it. */
-struct mpiio_hold {
-    struct mpiio_hold *next;
+struct mpiio_shared_lock {
+    struct mpiio_shared_lock *next;
     struct mpiio_lock lock;
     int64_t start, end;
     bool exclusive;
@@ -22,25 +22,25 @@ struct mpiio_hold {
 
 static _Thread_local bool held;
 
-bool mpiio_access_is_held(void)
+bool mpiio_exclusion_is_held(void)
 {
     return held;
 }
 
-int mpiio_accesses_init(struct mpiio_accesses *accesses, int fd, bool writable)
+int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, bool writable)
 {
     struct mpiio_lock lock;
     int error;
 
-    *accesses = (struct mpiio_accesses){0};
-    error = mpiio_locks_init(&accesses->locks, fd, writable);
+    *accesses = (struct mpiio_exclusion){0};
+    error = mpiio_file_locks_init(&accesses->locks, fd, writable);
     if (error != 0)
         return error;
-    error = mpiio_lock_try(&accesses->locks, 0, 1, false, &lock);
+    error = mpiio_file_lock_try(&accesses->locks, 0, 1, false, &lock);
     if (error == 0)
-        mpiio_lock_release(&accesses->locks, &lock);
+        mpiio_file_lock_release(&accesses->locks, &lock);
     if (error != 0 && error != -EAGAIN) {
-        mpiio_locks_destroy(&accesses->locks);
+        mpiio_file_locks_destroy(&accesses->locks);
         return error;
     }
     pthread_mutex_init(&accesses->lock, NULL);
@@ -48,11 +48,11 @@ int mpiio_accesses_init(struct mpiio_accesses *accesses, int fd, bool writable)
     return 0;
 }
 
-void mpiio_accesses_destroy(struct mpiio_accesses *accesses)
+void mpiio_exclusion_destroy(struct mpiio_exclusion *accesses)
 {
     pthread_cond_destroy(&accesses->changed);
     pthread_mutex_destroy(&accesses->lock);
-    mpiio_locks_destroy(&accesses->locks);
+    mpiio_file_locks_destroy(&accesses->locks);
 }
 
 /* The range of the file that a batch lies in. */
@@ -158,8 +158,8 @@ static bool meet(const struct mpiio_access *a, const struct mpiio_access *b)
     return !ascends(a) || !ascends(b) || runs_meet(a, b);
 }
 
-bool mpiio_access_meets(const struct vs_map *map, int64_t position, int64_t length,
-                        const struct vs_map *other)
+bool mpiio_exclusion_meets(const struct vs_map *map, int64_t position, int64_t length,
+                           const struct vs_map *other)
 {
     struct mpiio_access a = {.map = map, .position = position, .length = length};
     struct mpiio_access b = {.map = other, .length = vs_map_facts(other)->limit};
@@ -180,7 +180,7 @@ static bool conflict(const struct mpiio_access *a, const struct mpiio_access *b)
 }
 
 /* Waits for all older accesses that are in the way. Lock held. */
-static void join_list(struct mpiio_accesses *accesses, struct mpiio_access *access)
+static void join_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     for (const struct mpiio_access *older = accesses->first; older != NULL; older = older->next)
         access->blockers += conflict(older, access);
@@ -196,7 +196,7 @@ static void join_list(struct mpiio_accesses *accesses, struct mpiio_access *acce
 }
 
 /* Lock held. */
-static void leave_list(struct mpiio_accesses *accesses, struct mpiio_access *access)
+static void leave_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     struct mpiio_access **link = &accesses->first, *before = NULL;
     bool frees = false;
@@ -215,101 +215,107 @@ static void leave_list(struct mpiio_accesses *accesses, struct mpiio_access *acc
         pthread_cond_broadcast(&accesses->changed);
 }
 
-/* Makes a hold reach as far as the access; false where it cannot at once. Lock held. */
-static bool stretch(struct mpiio_hold *hold, const struct mpiio_access *access)
+/* Makes a shared lock reach as far as the access; false where it cannot at once. Lock held. */
+static bool stretch(struct mpiio_shared_lock *shared_lock, const struct mpiio_access *access)
 {
-    if (access->start > hold->end || access->end < hold->start)
+    if (access->start > shared_lock->end || access->end < shared_lock->start)
         return false;
-    if (access->start < hold->start) {
-        if (mpiio_lock_extend(&hold->lock, access->start, hold->start, hold->exclusive) != 0)
+    if (access->start < shared_lock->start) {
+        if (mpiio_file_lock_extend(&shared_lock->lock, access->start, shared_lock->start,
+                                   shared_lock->exclusive) != 0)
             return false;
-        hold->start = access->start;
+        shared_lock->start = access->start;
     }
-    if (access->end > hold->end) {
-        if (mpiio_lock_extend(&hold->lock, hold->end, access->end, hold->exclusive) != 0)
+    if (access->end > shared_lock->end) {
+        if (mpiio_file_lock_extend(&shared_lock->lock, shared_lock->end, access->end,
+                                   shared_lock->exclusive) != 0)
             return false;
-        hold->end = access->end;
+        shared_lock->end = access->end;
     }
     return true;
 }
 
 /* A lock that others of this process hold and that is, or can be made, enough; or NULL. */
-static struct mpiio_hold *share(struct mpiio_accesses *accesses, const struct mpiio_access *access)
+static struct mpiio_shared_lock *share(struct mpiio_exclusion *accesses,
+                                       const struct mpiio_access *access)
 {
-    struct mpiio_hold *hold;
+    struct mpiio_shared_lock *shared_lock;
 
     pthread_mutex_lock(&accesses->lock);
-    for (hold = accesses->holds; hold != NULL; hold = hold->next) {
-        if (hold->shares < SHARES_MAX && (hold->exclusive || !access->writes) &&
-            stretch(hold, access)) {
-            hold->users++;
-            hold->shares++;
+    for (shared_lock = accesses->shared_locks; shared_lock != NULL;
+         shared_lock = shared_lock->next) {
+        if (shared_lock->shares < SHARES_MAX && (shared_lock->exclusive || !access->writes) &&
+            stretch(shared_lock, access)) {
+            shared_lock->users++;
+            shared_lock->shares++;
             break;
         }
     }
     pthread_mutex_unlock(&accesses->lock);
-    return hold;
+    return shared_lock;
 }
 
 /* A lock of its own. 0 or a negative errno. */
-static int lock_file(struct mpiio_accesses *accesses, struct mpiio_access *access)
+static int lock_file(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
-    struct mpiio_hold *hold = malloc(sizeof(*hold));
+    struct mpiio_shared_lock *shared_lock = malloc(sizeof(*shared_lock));
     bool waited;
     int error;
 
-    if (hold == NULL)
+    if (shared_lock == NULL)
         return -ENOMEM;
-    *hold = (struct mpiio_hold){
+    *shared_lock = (struct mpiio_shared_lock){
         .start = access->start, .end = access->end, .exclusive = access->writes, .users = 1};
-    error = mpiio_lock_try(&accesses->locks, hold->start, hold->end, hold->exclusive, &hold->lock);
+    error = mpiio_file_lock_try(&accesses->locks, shared_lock->start, shared_lock->end,
+                                shared_lock->exclusive, &shared_lock->lock);
     waited = error == -EAGAIN;
     if (waited)
-        error = mpiio_lock_acquire(&accesses->locks, hold->start, hold->end, hold->exclusive,
-                                   &hold->lock);
+        error = mpiio_file_lock_acquire(&accesses->locks, shared_lock->start, shared_lock->end,
+                                        shared_lock->exclusive, &shared_lock->lock);
     if (error != 0) {
-        free(hold);
+        free(shared_lock);
         return error;
     }
     pthread_mutex_lock(&accesses->lock);
     accesses->lock_waits += waited;
-    hold->next = accesses->holds;
-    accesses->holds = hold;
+    shared_lock->next = accesses->shared_locks;
+    accesses->shared_locks = shared_lock;
     pthread_mutex_unlock(&accesses->lock);
-    access->hold = hold;
+    access->shared_lock = shared_lock;
     return 0;
 }
 
 /* Lets go of the lock where nobody shares it any more. */
-static void let_go(struct mpiio_accesses *accesses, struct mpiio_hold *hold)
+static void let_go(struct mpiio_exclusion *accesses, struct mpiio_shared_lock *shared_lock)
 {
-    struct mpiio_hold **link;
+    struct mpiio_shared_lock **link;
     bool last;
 
     pthread_mutex_lock(&accesses->lock);
-    last = --hold->users == 0;
+    last = --shared_lock->users == 0;
     if (last) {
-        link = &accesses->holds;
-        while (*link != hold)
+        link = &accesses->shared_locks;
+        while (*link != shared_lock)
             link = &(*link)->next;
-        *link = hold->next;
+        *link = shared_lock->next;
     }
     pthread_mutex_unlock(&accesses->lock);
     if (last) {
-        mpiio_lock_release(&accesses->locks, &hold->lock);
-        free(hold);
+        mpiio_file_lock_release(&accesses->locks, &shared_lock->lock);
+        free(shared_lock);
     }
 }
 
-static void leave(struct mpiio_accesses *accesses, struct mpiio_access *access)
+static void leave(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     pthread_mutex_lock(&accesses->lock);
     leave_list(accesses, access);
     pthread_mutex_unlock(&accesses->lock);
 }
 
-int mpiio_access_begin(struct mpiio_accesses *accesses, const struct vs_map *map, int64_t position,
-                       int64_t length, bool writes, struct mpiio_access *access)
+int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map *map,
+                          int64_t position, int64_t length, bool writes,
+                          struct mpiio_access *access)
 {
     int error = 0;
 
@@ -320,8 +326,8 @@ int mpiio_access_begin(struct mpiio_accesses *accesses, const struct vs_map *map
     join_list(accesses, access);
     pthread_mutex_unlock(&accesses->lock);
     if (access->start < access->end)
-        access->hold = share(accesses, access);
-    if (access->start < access->end && access->hold == NULL)
+        access->shared_lock = share(accesses, access);
+    if (access->start < access->end && access->shared_lock == NULL)
         error = lock_file(accesses, access);
     if (error != 0)
         leave(accesses, access);
@@ -330,18 +336,18 @@ int mpiio_access_begin(struct mpiio_accesses *accesses, const struct vs_map *map
 }
 
 /* The lock goes first: who comes next in this process takes it anew, and others may have it. */
-void mpiio_access_end(struct mpiio_accesses *accesses, struct mpiio_access *access)
+void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     held = false;
-    if (access->hold != NULL)
-        let_go(accesses, access->hold);
+    if (access->shared_lock != NULL)
+        let_go(accesses, access->shared_lock);
     leave(accesses, access);
 }
 
-void mpiio_accesses_stats(struct mpiio_accesses *accesses, struct mpiio_access_stats *stats)
+void mpiio_exclusion_stats(struct mpiio_exclusion *accesses, struct mpiio_exclusion_stats *stats)
 {
     pthread_mutex_lock(&accesses->lock);
-    *stats = (struct mpiio_access_stats){
+    *stats = (struct mpiio_exclusion_stats){
         .calls = accesses->calls, .waits = accesses->waits, .lock_waits = accesses->lock_waits};
     pthread_mutex_unlock(&accesses->lock);
 }

@@ -29,13 +29,13 @@ static int init(struct mpiio_file *file, int fd, bool writable)
     error = mpiio_windows_init(&file->windows, fd, writable);
     if (error != 0)
         return error;
-    error = mpiio_behind_init(&file->behind, fd, &file->windows);
+    error = mpiio_write_behind_init(&file->write_behind, fd, &file->windows);
     if (error != 0)
         goto windows;
     error = -pthread_mutex_init(&file->grow_lock, NULL);
     if (error == 0)
         return 0;
-    mpiio_behind_destroy(&file->behind);
+    mpiio_write_behind_destroy(&file->write_behind);
 windows:
     mpiio_windows_destroy(&file->windows);
     return error;
@@ -73,7 +73,7 @@ void mpiio_file_close(struct mpiio_file *file)
 {
     if (file != NULL) {
         pthread_mutex_destroy(&file->grow_lock);
-        mpiio_behind_destroy(&file->behind);
+        mpiio_write_behind_destroy(&file->write_behind);
         mpiio_windows_destroy(&file->windows);
         close(file->fd);
         free(file);
@@ -195,14 +195,14 @@ int mpiio_file_grow(struct mpiio_file *file, int64_t end)
 
 void mpiio_file_wrote(struct mpiio_file *file, int64_t start, int64_t end)
 {
-    mpiio_behind_wrote(&file->behind, start, end, end - start);
+    mpiio_write_behind_wrote(&file->write_behind, start, end, end - start);
 }
 
 int mpiio_file_sync(struct mpiio_file *file, bool data_only)
 {
     int result;
 
-    mpiio_behind_synced(&file->behind);
+    mpiio_write_behind_synced(&file->write_behind);
     mpiio_windows_detach_pages(&file->windows, 0, INT64_MAX);
     do {
         result = data_only ? fdatasync(file->fd) : fsync(file->fd);

@@ -23,7 +23,7 @@ struct mpiio_file {
     int fd;
     bool writable;
     struct mpiio_windows windows; /* for writing too where the file is writable */
-    struct mpiio_behind behind;
+    struct mpiio_write_behind write_behind;
     void (*check)(
         void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
     void *check_argument;

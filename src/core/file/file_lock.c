@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int mpiio_locks_init(struct mpiio_locks *locks, int fd, bool writable)
+int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, bool writable)
 {
-    *locks = (struct mpiio_locks){.fd = fd, .writable = writable};
+    *locks = (struct mpiio_file_locks){.fd = fd, .writable = writable};
     return -pthread_mutex_init(&locks->lock, NULL);
 }
 
-void mpiio_locks_destroy(struct mpiio_locks *locks)
+void mpiio_file_locks_destroy(struct mpiio_file_locks *locks)
 {
     for (int i = 0; i < locks->kept; i++)
         close(locks->description[i]);
@@ -20,7 +20,7 @@ void mpiio_locks_destroy(struct mpiio_locks *locks)
 }
 
 /* A description of the file that no lock is held by, or a negative errno. */
-static int take_description(struct mpiio_locks *locks)
+static int take_description(struct mpiio_file_locks *locks)
 {
     char path[64];
     int fd = -1;
@@ -37,7 +37,7 @@ static int take_description(struct mpiio_locks *locks)
     return fd < 0 ? -errno : fd;
 }
 
-static void give_description(struct mpiio_locks *locks, int fd)
+static void give_description(struct mpiio_file_locks *locks, int fd)
 {
     pthread_mutex_lock(&locks->lock);
     if (locks->kept < MPIIO_LOCKS_KEPT) {
@@ -71,7 +71,7 @@ static bool has_no_locks(int error)
     return error == -ENOLCK || error == -EOPNOTSUPP || error == -ENOSYS;
 }
 
-static int acquire(struct mpiio_locks *locks, int command, int64_t start, int64_t end,
+static int acquire(struct mpiio_file_locks *locks, int command, int64_t start, int64_t end,
                    bool exclusive, struct mpiio_lock *lock)
 {
     int fd = take_description(locks);
@@ -88,8 +88,8 @@ static int acquire(struct mpiio_locks *locks, int command, int64_t start, int64_
     return 0;
 }
 
-int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
-                       struct mpiio_lock *lock)
+int mpiio_file_lock_acquire(struct mpiio_file_locks *locks, int64_t start, int64_t end,
+                            bool exclusive, struct mpiio_lock *lock)
 {
     return acquire(locks, F_OFD_SETLKW, start, end, exclusive, lock);
 }
@@ -100,20 +100,20 @@ static int in_the_way(int error)
     return error == -EACCES ? -EAGAIN : error;
 }
 
-int mpiio_lock_try(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
-                   struct mpiio_lock *lock)
+int mpiio_file_lock_try(struct mpiio_file_locks *locks, int64_t start, int64_t end, bool exclusive,
+                        struct mpiio_lock *lock)
 {
     return in_the_way(acquire(locks, F_OFD_SETLK, start, end, exclusive, lock));
 }
 
-int mpiio_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive)
+int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive)
 {
     int kind = exclusive ? F_WRLCK : F_RDLCK;
 
     return in_the_way(set(lock->description, F_OFD_SETLK, start, end, kind));
 }
 
-void mpiio_lock_release(struct mpiio_locks *locks, struct mpiio_lock *lock)
+void mpiio_file_lock_release(struct mpiio_file_locks *locks, struct mpiio_lock *lock)
 {
     /* A description that cannot let go of its lock does so when it is closed. */
     if (set(lock->description, F_OFD_SETLKW, 0, INT64_MAX, F_UNLCK) != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_LOCK_H
-#define MPIIO_LOCK_H
+#ifndef MPIIO_FILE_LOCK_H
+#define MPIIO_FILE_LOCK_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
  */
 #define MPIIO_LOCKS_KEPT 16
 
-struct mpiio_locks {
+struct mpiio_file_locks {
     int fd;                            /* of the file; borrowed */
     bool writable;                     /* locks may be exclusive */
     pthread_mutex_t lock;              /* never held during a system call */
@@ -31,10 +31,10 @@ struct mpiio_lock {
  * Starts without locks over fd, which is borrowed and open for reading, and for writing too where
  * writable says so. 0 or a negative errno. Local.
  */
-int mpiio_locks_init(struct mpiio_locks *locks, int fd, bool writable);
+int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, bool writable);
 
 /* No lock may be held, and no other thread may use locks any more. Local. */
-void mpiio_locks_destroy(struct mpiio_locks *locks);
+void mpiio_file_locks_destroy(struct mpiio_file_locks *locks);
 
 /*
  * Waits until [start, end) of the file, 0 <= start < end, can be locked: exclusive, or shared with
@@ -44,20 +44,20 @@ void mpiio_locks_destroy(struct mpiio_locks *locks);
  * filesystem has no locks, -EBADF for an exclusive lock of a file that is not writable, -EMFILE,
  * ... Thread-safe.
  */
-int mpiio_lock_acquire(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
-                       struct mpiio_lock *lock);
+int mpiio_file_lock_acquire(struct mpiio_file_locks *locks, int64_t start, int64_t end,
+                            bool exclusive, struct mpiio_lock *lock);
 
 /* The same without waiting: -EAGAIN where others have locks there. Thread-safe. */
-int mpiio_lock_try(struct mpiio_locks *locks, int64_t start, int64_t end, bool exclusive,
-                   struct mpiio_lock *lock);
+int mpiio_file_lock_try(struct mpiio_file_locks *locks, int64_t start, int64_t end, bool exclusive,
+                        struct mpiio_lock *lock);
 
 /*
  * Makes a lock that is held cover [start, end), too, if that can be had at once: else -EAGAIN.
  * Thread-safe, one call a lock at a time.
  */
-int mpiio_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive);
+int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive);
 
 /* Thread-safe. */
-void mpiio_lock_release(struct mpiio_locks *locks, struct mpiio_lock *lock);
+void mpiio_file_lock_release(struct mpiio_file_locks *locks, struct mpiio_lock *lock);
 
 #endif

@@ -29,11 +29,11 @@ struct block {
 };
 
 struct fetch {
-    struct mpiio_pieces pieces; /* the first member; stopped: fetched says by what */
+    struct mpiio_batches pieces; /* the first member; stopped: fetched says by what */
     struct mpiio_file *file;
     struct mpiio_counters *done;
     char *buffer;
-    struct mpiio_fetched *fetched;
+    struct mpiio_read_result *fetched;
     int64_t length; /* of the request */
     char *block;    /* made when first needed */
     size_t block_size;
@@ -58,7 +58,7 @@ static void read_run(struct fetch *fetch, char *to, int64_t displacement, int64_
         stop(fetch, to + got, 0, displacement + got);
 }
 
-static void gather(const struct mpiio_piece *piece, const struct block *block, int64_t runs)
+static void gather(const struct mpiio_batch_part *piece, const struct block *block, int64_t runs)
 {
     mpiio_gather(piece->memory, block->base + (piece->displacement - block->start),
                  (size_t)piece->length, (size_t)runs, (ptrdiff_t)piece->stride);
@@ -101,16 +101,16 @@ static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
     return true;
 }
 
-static void gather_from_blocks(struct fetch *fetch, struct mpiio_piece piece, struct block *block,
-                               int64_t end)
+static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part piece,
+                               struct block *block, int64_t end)
 {
     while (piece.count > 0 && !fetch->pieces.stopped) {
-        int64_t runs = mpiio_piece_runs_inside(&piece, block->start, block->size);
+        int64_t runs = mpiio_batch_part_runs_inside(&piece, block->start, block->size);
 
         if (runs == 0 && piece.length < BLOCK_BYTES / 4) {
             if (!fill_block(fetch, block, piece.memory, piece.displacement, end))
                 return;
-            runs = mpiio_piece_runs_inside(&piece, block->start, block->size);
+            runs = mpiio_batch_part_runs_inside(&piece, block->start, block->size);
         }
         if (runs > 0) {
             gather(&piece, block, runs);
@@ -119,7 +119,7 @@ static void gather_from_blocks(struct fetch *fetch, struct mpiio_piece piece, st
             runs = 1;
             read_run(fetch, piece.memory, piece.displacement, piece.length);
         }
-        mpiio_piece_advance(&piece, runs);
+        mpiio_batch_part_advance(&piece, runs);
     }
 }
 
@@ -128,7 +128,7 @@ static void gather_all_from_blocks(struct fetch *fetch)
     struct block block = {.size = 0};
     int64_t start, end;
 
-    mpiio_pieces_bounds(&fetch->pieces, &start, &end);
+    mpiio_batches_bounds(&fetch->pieces, &start, &end);
     for (int i = 0; i < fetch->pieces.count && !fetch->pieces.stopped; i++)
         gather_from_blocks(fetch, fetch->pieces.piece[i], &block, end);
 }
@@ -140,10 +140,10 @@ static void gather_kernel(char *memory, char *mapped, size_t length, size_t coun
     mpiio_gather(memory, mapped, length, count, stride);
 }
 
-static void move(struct mpiio_pieces *pieces)
+static void move(struct mpiio_batches *pieces)
 {
     struct fetch *fetch = (struct fetch *)pieces;
-    int64_t bytes = mpiio_pieces_map(pieces, gather_kernel);
+    int64_t bytes = mpiio_batches_map(pieces, gather_kernel);
 
     if (bytes >= 0)
         fetch->done->store_map_bytes += (uint64_t)bytes;
@@ -154,7 +154,7 @@ static void move(struct mpiio_pieces *pieces)
 /* The plan. */
 
 /* True where every run and its destination have the same place within a cache line. */
-static bool is_aligned(const struct mpiio_piece *piece)
+static bool is_aligned(const struct mpiio_batch_part *piece)
 {
     uint64_t skew = (uint64_t)(uintptr_t)piece->memory - (uint64_t)piece->displacement;
 
@@ -163,25 +163,25 @@ static bool is_aligned(const struct mpiio_piece *piece)
     return skew % CACHE_LINE == 0;
 }
 
-static bool is_direct(const struct fetch *fetch, const struct mpiio_piece *piece)
+static bool is_direct(const struct fetch *fetch, const struct mpiio_batch_part *piece)
 {
     if (piece->length >= LONG_RUN)
         return is_aligned(piece);
     return piece->length == fetch->length ||
-           mpiio_pieces_distance(&fetch->pieces, piece) > FAR_APART;
+           mpiio_batches_distance(&fetch->pieces, piece) > FAR_APART;
 }
 
-static void fetch_piece(struct fetch *fetch, struct mpiio_piece piece)
+static void fetch_piece(struct fetch *fetch, struct mpiio_batch_part piece)
 {
     if (!is_direct(fetch, &piece)) {
-        mpiio_pieces_add(&fetch->pieces, piece);
+        mpiio_batches_add(&fetch->pieces, piece);
         return;
     }
     /* Pieces that wait come first, so that what is there has no gap when this one fails. */
-    mpiio_pieces_flush(&fetch->pieces);
+    mpiio_batches_flush(&fetch->pieces);
     while (piece.count > 0 && !fetch->pieces.stopped) {
         read_run(fetch, piece.memory, piece.displacement, piece.length);
-        mpiio_piece_advance(&piece, 1);
+        mpiio_batch_part_advance(&piece, 1);
     }
 }
 
@@ -200,16 +200,17 @@ static bool is_small(const struct vs_map *map, int64_t position, size_t length)
     return last - first < SMALL_SPAN;
 }
 
-void mpiio_fetch(struct mpiio_file *file, const struct vs_map *map, int64_t position, size_t length,
-                 void *buffer, struct mpiio_fetched *fetched, struct mpiio_counters *done)
+void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
+                     size_t length, void *buffer, struct mpiio_read_result *fetched,
+                     struct mpiio_counters *done)
 {
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct fetch fetch;
 
-    *fetched = (struct mpiio_fetched){.bytes = length, .end = INT64_MAX};
-    mpiio_pieces_start(&fetch.pieces, map, is_small(map, position, length) ? NULL : &file->windows,
-                       move);
+    *fetched = (struct mpiio_read_result){.bytes = length, .end = INT64_MAX};
+    mpiio_batches_start(&fetch.pieces, map, is_small(map, position, length) ? NULL : &file->windows,
+                        move);
     fetch.file = file;
     fetch.done = done;
     fetch.buffer = buffer;
@@ -219,9 +220,9 @@ void mpiio_fetch(struct mpiio_file *file, const struct vs_map *map, int64_t posi
     fetch.block_size = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!fetch.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
-        fetch_piece(&fetch, mpiio_piece_of(&batch, fetch.buffer, position));
-        mpiio_pieces_passed(&fetch.pieces, &batch);
+        fetch_piece(&fetch, mpiio_batch_part_of(&batch, fetch.buffer, position));
+        mpiio_batches_passed(&fetch.pieces, &batch);
     }
-    mpiio_pieces_finish(&fetch.pieces);
+    mpiio_batches_finish(&fetch.pieces);
     free(fetch.block);
 }

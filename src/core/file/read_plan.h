@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_FETCH_H
-#define MPIIO_FETCH_H
+#ifndef MPIIO_READ_PLAN_H
+#define MPIIO_READ_PLAN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
  */
 
 /* What came of a fetch. */
-struct mpiio_fetched {
+struct mpiio_read_result {
     size_t bytes; /* packed bytes that are there, from the first on without a gap */
     int64_t end;  /* lowest displacement at which the file was seen to end; INT64_MAX: none */
     int error;    /* why bytes is less than asked for: 0 (the file ends) or a negative errno */
@@ -34,7 +34,8 @@ struct mpiio_fetched {
  * thus come as zeros, without mention in fetched->end. The caller compares with the file's size
  * after the call. Local, thread-safe, holds no lock during I/O.
  */
-void mpiio_fetch(struct mpiio_file *file, const struct vs_map *map, int64_t position, size_t length,
-                 void *buffer, struct mpiio_fetched *fetched, struct mpiio_counters *done);
+void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
+                     size_t length, void *buffer, struct mpiio_read_result *fetched,
+                     struct mpiio_counters *done);
 
 #endif

@@ -9,13 +9,14 @@
 #define SPARSE 256
 
 /* Dividing bytes over blocks rounds down: so much may be missing. */
-#define SLACK (MPIIO_BEHIND_BLOCK / 64)
+#define SLACK (MPIIO_WRITE_BEHIND_BLOCK / 64)
 
-int mpiio_behind_init(struct mpiio_behind *behind, int fd, struct mpiio_windows *windows)
+int mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
+                            struct mpiio_windows *windows)
 {
     int error;
 
-    *behind = (struct mpiio_behind){.fd = fd, .windows = windows};
+    *behind = (struct mpiio_write_behind){.fd = fd, .windows = windows};
     error = -pthread_mutex_init(&behind->lock, NULL);
     if (error != 0)
         return error;
@@ -25,7 +26,7 @@ int mpiio_behind_init(struct mpiio_behind *behind, int fd, struct mpiio_windows 
     return error;
 }
 
-void mpiio_behind_destroy(struct mpiio_behind *behind)
+void mpiio_write_behind_destroy(struct mpiio_write_behind *behind)
 {
     pthread_mutex_lock(&behind->lock);
     behind->stopping = true;
@@ -37,18 +38,18 @@ void mpiio_behind_destroy(struct mpiio_behind *behind)
     pthread_mutex_destroy(&behind->lock);
 }
 
-static void write_block(struct mpiio_behind *behind, int64_t number)
+static void write_block(struct mpiio_write_behind *behind, int64_t number)
 {
-    int64_t start = number * MPIIO_BEHIND_BLOCK;
+    int64_t start = number * MPIIO_WRITE_BEHIND_BLOCK;
 
-    mpiio_windows_detach_pages(behind->windows, start, start + MPIIO_BEHIND_BLOCK);
-    sync_file_range(behind->fd, start, MPIIO_BEHIND_BLOCK, SYNC_FILE_RANGE_WRITE);
+    mpiio_windows_detach_pages(behind->windows, start, start + MPIIO_WRITE_BEHIND_BLOCK);
+    sync_file_range(behind->fd, start, MPIIO_WRITE_BEHIND_BLOCK, SYNC_FILE_RANGE_WRITE);
 }
 
 /* A thread of its own: starting to write back waits where the device has much to do already. */
 static void *write_back(void *argument)
 {
-    struct mpiio_behind *behind = argument;
+    struct mpiio_write_behind *behind = argument;
 
     pthread_mutex_lock(&behind->lock);
     while (!behind->stopping) {
@@ -68,27 +69,27 @@ static void *write_back(void *argument)
 }
 
 /* Has the thread write a block back. What is too much for it is left to the kernel. Lock held. */
-static void enqueue(struct mpiio_behind *behind, int64_t number)
+static void enqueue(struct mpiio_write_behind *behind, int64_t number)
 {
     if (!behind->running)
         behind->running = mpiio_thread_start(&behind->thread, write_back, behind) == 0;
-    if (behind->running && behind->queued < MPIIO_BEHIND_COUNT) {
+    if (behind->running && behind->queued < MPIIO_WRITE_BEHIND_COUNT) {
         behind->queue[behind->queued++] = number;
         pthread_cond_signal(&behind->wake);
     }
 }
 
 /* The entry of a block; a new one takes the place of another. The lock is held. */
-static struct mpiio_filling *find(struct mpiio_behind *behind, int64_t number)
+static struct mpiio_filling *find(struct mpiio_write_behind *behind, int64_t number)
 {
-    struct mpiio_filling *filling = &behind->filling[number % MPIIO_BEHIND_COUNT];
+    struct mpiio_filling *filling = &behind->filling[number % MPIIO_WRITE_BEHIND_COUNT];
 
     if (filling->number != number)
         *filling = (struct mpiio_filling){.number = number};
     return filling;
 }
 
-static void fill(struct mpiio_behind *behind, int64_t number, int64_t bytes)
+static void fill(struct mpiio_write_behind *behind, int64_t number, int64_t bytes)
 {
     struct mpiio_filling *filling;
 
@@ -96,20 +97,21 @@ static void fill(struct mpiio_behind *behind, int64_t number, int64_t bytes)
     filling = find(behind, number);
     if (filling->bytes >= 0)
         filling->bytes += bytes;
-    if (filling->bytes >= MPIIO_BEHIND_BLOCK - SLACK) {
+    if (filling->bytes >= MPIIO_WRITE_BEHIND_BLOCK - SLACK) {
         filling->bytes = -1;
         enqueue(behind, number);
     }
     pthread_mutex_unlock(&behind->lock);
 }
 
-void mpiio_behind_wrote(struct mpiio_behind *behind, int64_t start, int64_t end, int64_t bytes)
+void mpiio_write_behind_wrote(struct mpiio_write_behind *behind, int64_t start, int64_t end,
+                              int64_t bytes)
 {
     if (bytes <= 0 || (end - start) / SPARSE > bytes)
         return;
     while (start < end) {
-        int64_t number = start / MPIIO_BEHIND_BLOCK;
-        int64_t room = (number + 1) * MPIIO_BEHIND_BLOCK - start;
+        int64_t number = start / MPIIO_WRITE_BEHIND_BLOCK;
+        int64_t room = (number + 1) * MPIIO_WRITE_BEHIND_BLOCK - start;
         int64_t part = end - start < room ? end - start : room;
         int64_t share = (int64_t)((double)bytes * ((double)part / (double)(end - start)));
 
@@ -119,10 +121,10 @@ void mpiio_behind_wrote(struct mpiio_behind *behind, int64_t start, int64_t end,
     }
 }
 
-void mpiio_behind_synced(struct mpiio_behind *behind)
+void mpiio_write_behind_synced(struct mpiio_write_behind *behind)
 {
     pthread_mutex_lock(&behind->lock);
-    for (int i = 0; i < MPIIO_BEHIND_COUNT; i++)
+    for (int i = 0; i < MPIIO_WRITE_BEHIND_COUNT; i++)
         if (behind->filling[i].bytes < 0)
             behind->filling[i].bytes = 0;
     pthread_mutex_unlock(&behind->lock);

@@ -19,7 +19,7 @@
 #define FEW_RUNS  8          /* runs for which a mapping does not pay */
 
 struct put {
-    struct mpiio_pieces pieces; /* the first member */
+    struct mpiio_batches pieces; /* the first member */
     struct mpiio_file *file;
     struct mpiio_counters *done;
     const char *buffer;
@@ -44,11 +44,11 @@ static void write_run(struct put *put, const char *from, int64_t displacement, i
     }
 }
 
-static void write_runs(struct put *put, struct mpiio_piece piece)
+static void write_runs(struct put *put, struct mpiio_batch_part piece)
 {
     while (piece.count > 0 && !put->pieces.stopped) {
         write_run(put, piece.memory, piece.displacement, piece.length);
-        mpiio_piece_advance(&piece, 1);
+        mpiio_batch_part_advance(&piece, 1);
     }
 }
 
@@ -83,12 +83,12 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
  */
 static bool settle(struct put *put)
 {
-    struct mpiio_piece *first = &put->pieces.piece[0];
+    struct mpiio_batch_part *first = &put->pieces.piece[0];
     int64_t start = first->displacement;
 
     if (put->size - start > MPIIO_WINDOW_SIZE || mpiio_window_has_page(put->pieces.window, start)) {
         write_run(put, first->memory, start, first->length);
-        mpiio_piece_advance(first, 1);
+        mpiio_batch_part_advance(first, 1);
         return !put->pieces.stopped;
     }
     return prepare(put, start, start + 1);
@@ -104,7 +104,7 @@ static bool grow(struct put *put)
 {
     int64_t start, end;
 
-    mpiio_pieces_bounds(&put->pieces, &start, &end);
+    mpiio_batches_bounds(&put->pieces, &start, &end);
     if (end <= put->size) {
         put->settled = put->settled || settle(put);
         return put->settled;
@@ -121,7 +121,7 @@ static void scatter(char *memory, char *mapped, size_t length, size_t count, ptr
     mpiio_scatter(mapped, memory, length, count, stride);
 }
 
-static void move(struct mpiio_pieces *pieces)
+static void move(struct mpiio_batches *pieces)
 {
     struct put *put = (struct put *)pieces;
     int64_t bytes = -1;
@@ -129,7 +129,7 @@ static void move(struct mpiio_pieces *pieces)
     if (pieces->window != NULL && grow(put)) {
         atomic_store_explicit(&pieces->window->stored, true, memory_order_relaxed);
         mpiio_file_check(put->file);
-        bytes = mpiio_pieces_map(pieces, scatter);
+        bytes = mpiio_batches_map(pieces, scatter);
     }
     if (bytes >= 0) {
         put->done->store_map_write_bytes += (uint64_t)bytes;
@@ -140,22 +140,22 @@ static void move(struct mpiio_pieces *pieces)
 }
 
 /* Writes by calls, after what waits, so that nothing before it is missing when this one fails. */
-static void put_directly(struct put *put, struct mpiio_piece piece)
+static void put_directly(struct put *put, struct mpiio_batch_part piece)
 {
-    mpiio_pieces_flush(&put->pieces);
+    mpiio_batches_flush(&put->pieces);
     write_runs(put, piece);
 }
 
 /* Leaves the runs to be scattered, but for the last one of the request. */
-static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_last)
+static void scatter_later(struct put *put, struct mpiio_batch_part piece, bool is_last)
 {
-    struct mpiio_piece last = piece;
+    struct mpiio_batch_part last = piece;
 
     if (is_last) {
-        mpiio_piece_advance(&last, piece.count - 1);
+        mpiio_batch_part_advance(&last, piece.count - 1);
         piece.count--;
     }
-    mpiio_pieces_add(&put->pieces, piece);
+    mpiio_batches_add(&put->pieces, piece);
     if (is_last)
         put_directly(put, last);
 }
@@ -164,10 +164,10 @@ static void scatter_later(struct put *put, struct mpiio_piece piece, bool is_las
  * The last run is always written by a call, as stores through a mapping need not move the file's
  * times.
  */
-static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
+static void put_piece(struct put *put, struct mpiio_batch_part piece, bool is_last)
 {
     if (put->few || piece.length >= LONG_RUN ||
-        mpiio_pieces_distance(&put->pieces, &piece) > FAR_APART) {
+        mpiio_batches_distance(&put->pieces, &piece) > FAR_APART) {
         put_directly(put, piece);
         return;
     }
@@ -177,7 +177,7 @@ static void put_piece(struct put *put, struct mpiio_piece piece, bool is_last)
 static void start(struct put *put, struct mpiio_file *file, const struct vs_map *map, int64_t size,
                   const char *buffer, struct mpiio_counters *done)
 {
-    mpiio_pieces_start(&put->pieces, map, &file->windows, move);
+    mpiio_batches_start(&put->pieces, map, &file->windows, move);
     put->file = file;
     put->done = done;
     put->buffer = buffer;
@@ -188,13 +188,14 @@ static void start(struct put *put, struct mpiio_file *file, const struct vs_map 
 
 static void finish(struct put *put, int64_t bytes)
 {
-    mpiio_pieces_finish(&put->pieces);
+    mpiio_batches_finish(&put->pieces);
     if (put->lowest < put->pieces.previous_end)
-        mpiio_behind_wrote(&put->file->behind, put->lowest, put->pieces.previous_end, bytes);
+        mpiio_write_behind_wrote(&put->file->write_behind, put->lowest, put->pieces.previous_end,
+                                 bytes);
 }
 
-size_t mpiio_put(struct mpiio_file *file, const struct vs_map *map, int64_t position, size_t length,
-                 const void *buffer, int *error, struct mpiio_counters *done)
+size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
+                        size_t length, const void *buffer, int *error, struct mpiio_counters *done)
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
     int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
@@ -212,18 +213,18 @@ size_t mpiio_put(struct mpiio_file *file, const struct vs_map *map, int64_t posi
     put.bytes = length;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
-        put_piece(&put, mpiio_piece_of(&batch, (char *)buffer, position),
+        put_piece(&put, mpiio_batch_part_of(&batch, (char *)buffer, position),
                   cursor.position == position + (int64_t)length);
-        mpiio_pieces_passed(&put.pieces, &batch);
+        mpiio_batches_passed(&put.pieces, &batch);
     }
     finish(&put, (int64_t)put.bytes);
     *error = put.error;
     return put.bytes;
 }
 
-int64_t mpiio_put_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
-                         const struct mpiio_range *ranges, size_t count, int *error,
-                         struct mpiio_counters *done)
+int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
+                           const struct mpiio_range *ranges, size_t count, int *error,
+                           struct mpiio_counters *done)
 {
     int64_t size = mpiio_file_size(file);
     int64_t bytes = 0;
@@ -238,10 +239,10 @@ int64_t mpiio_put_ranges(struct mpiio_file *file, const char *image, int64_t dis
     put.pieces.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
     put.bytes = (size_t)(ranges[count - 1].start + ranges[count - 1].length);
     for (size_t i = 0; i < count && !put.pieces.stopped; i++) {
-        struct mpiio_piece piece = {.memory = (char *)image + ranges[i].start,
-                                    .displacement = displacement + ranges[i].start,
-                                    .length = ranges[i].length,
-                                    .count = 1};
+        struct mpiio_batch_part piece = {.memory = (char *)image + ranges[i].start,
+                                         .displacement = displacement + ranges[i].start,
+                                         .length = ranges[i].length,
+                                         .count = 1};
 
         put_piece(&put, piece, i == count - 1);
         put.pieces.previous_end = piece.displacement + piece.length;

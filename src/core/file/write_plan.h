@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_PUT_H
-#define MPIIO_PUT_H
+#ifndef MPIIO_WRITE_PLAN_H
+#define MPIIO_WRITE_PLAN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,8 +34,8 @@
  * On return all that was written is in the page cache, and so in the file for every other process
  * of this machine. Local, thread-safe, holds no lock during I/O.
  */
-size_t mpiio_put(struct mpiio_file *file, const struct vs_map *map, int64_t position, size_t length,
-                 const void *buffer, int *error, struct mpiio_counters *done);
+size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
+                        size_t length, const void *buffer, int *error, struct mpiio_counters *done);
 
 /* A part of an image of the file: bytes [start, start + length) of it, length > 0. */
 struct mpiio_range {
@@ -48,11 +48,11 @@ struct mpiio_range {
  * ascend and do not overlap; bytes between them are neither read nor written. Returns the byte of
  * the image up to which all ranges are written: the end of the last range, or, in the range that
  * failed, how far it came, with error set to the negative errno (0: not known any more). Ranges
- * behind that may be written or not. Else as mpiio_put; count may be 0, which writes nothing and
- * returns 0.
+ * behind that may be written or not. Else as mpiio_write_runs; count may be 0, which writes nothing
+ * and returns 0.
  */
-int64_t mpiio_put_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
-                         const struct mpiio_range *ranges, size_t count, int *error,
-                         struct mpiio_counters *done);
+int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
+                           const struct mpiio_range *ranges, size_t count, int *error,
+                           struct mpiio_counters *done);
 
 #endif

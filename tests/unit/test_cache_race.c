@@ -25,7 +25,7 @@ struct writer {
 
 static struct writer writers[WRITERS];
 static struct mpiio_store *store;
-static struct mpiio_back *back;
+static struct mpiio_cache *cache;
 static int fd;
 static sem_t asked;
 static atomic_bool all_done;
@@ -41,9 +41,9 @@ static void start(int64_t dirty_max, int64_t run)
     restore_guard();
     fd = make_file();
     store = open_store_for(fd, O_RDWR);
-    assert_int_equal(mpiio_store_add_cache(store, dirty_max, &back), 0);
+    assert_int_equal(mpiio_store_add_cache(store, dirty_max, &cache), 0);
     assert_int_equal(sem_init(&asked, 0, 0), 0);
-    mpiio_back_on_full(back, on_full, NULL);
+    mpiio_cache_on_full(cache, on_full, NULL);
     all_done = false;
     for (int i = 0; i < WRITERS; i++) {
         memset(&writers[i], 0, sizeof(writers[i]));
@@ -57,7 +57,7 @@ static void end(void)
 {
     for (int i = 0; i < WRITERS; i++)
         mpiio_slice_free(writers[i].slice);
-    mpiio_store_drop_cache(store, back);
+    mpiio_store_drop_cache(store, cache);
     mpiio_store_close(store);
     sem_destroy(&asked);
     close(fd);
@@ -110,29 +110,29 @@ static bool flush(unsigned int *seed)
     bool right = true;
     size_t count;
 
-    if (mpiio_back_freeze(back, &frozen, &count) != 0 || count > 64)
+    if (mpiio_cache_freeze(cache, &frozen, &count) != 0 || count > 64)
         return false;
     for (size_t i = 0; i < count; i++) {
-        struct mpiio_slot slot = mpiio_slots_get(mpiio_back_slots(back), frozen[i].slot);
+        struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(cache), frozen[i].slot);
 
         if (rand_r(seed) % 4 == 0)
             errors[i] = -EIO;
         else
             right &= store_slot(frozen[i].block, &slot);
     }
-    mpiio_back_resolve(back, errors);
+    mpiio_cache_resolve(cache, errors);
     return right;
 }
 
 static void *keep_flushing(void *argument)
 {
     unsigned int seed = 1;
-    struct mpiio_back_stats stats;
+    struct mpiio_cache_stats stats;
     bool *right = argument;
 
     while (!all_done && *right) {
-        *right = rand_r(&seed) % 4 == 0 ? mpiio_back_store_all(back) == 0 : flush(&seed);
-        mpiio_back_get_stats(back, &stats);
+        *right = rand_r(&seed) % 4 == 0 ? mpiio_cache_store_all(cache) == 0 : flush(&seed);
+        mpiio_cache_get_stats(cache, &stats);
         /* It may be a thread's block too much. */
         *right &= stats.dirty_memory <= (WRITERS + 1) * MPIIO_SLOT_SIZE;
     }
@@ -158,8 +158,8 @@ static void join_writers(void)
 /* What is stored at the end is what each has written. */
 static void check_file(void)
 {
-    assert_int_equal(mpiio_back_store_all(back), 0);
-    assert_true(mpiio_back_is_empty(back));
+    assert_int_equal(mpiio_cache_store_all(cache), 0);
+    assert_true(mpiio_cache_is_empty(cache));
     for (int i = 0; i < WRITERS; i++) {
         ssize_t length = mpiio_slice_read(writers[i].slice, writers[i].seen, LENGTH, 0);
 
@@ -201,12 +201,12 @@ static void test_degrade(void **state)
         start(MPIIO_BLOCK_SIZE, 8);
         start_writers(40);
         sem_wait(&asked);
-        assert_int_equal(mpiio_back_freeze(back, &frozen, &count), 0);
-        mpiio_back_write_through(back);
-        assert_int_equal(mpiio_back_store_all(back), 0);
-        assert_true(mpiio_back_is_empty(back));
+        assert_int_equal(mpiio_cache_freeze(cache, &frozen, &count), 0);
+        mpiio_cache_write_through(cache);
+        assert_int_equal(mpiio_cache_store_all(cache), 0);
+        assert_true(mpiio_cache_is_empty(cache));
         join_writers();
-        assert_true(mpiio_back_is_empty(back));
+        assert_true(mpiio_cache_is_empty(cache));
         check_file();
         end();
     }
@@ -225,15 +225,15 @@ static void *write_much(void *argument)
 
 static pthread_t start_writing(void)
 {
-    struct mpiio_back_stats stats;
+    struct mpiio_cache_stats stats;
     pthread_t thread;
 
     start(2 << 20, 512);
     assert_int_equal(pthread_create(&thread, NULL, write_much, writers[0].slice), 0);
     do {
-        mpiio_back_get_stats(back, &stats);
+        mpiio_cache_get_stats(cache, &stats);
     } while (stats.waits == 0);
-    mpiio_back_get_stats(back, &stats);
+    mpiio_cache_get_stats(cache, &stats);
     assert_in_range(stats.dirty_memory, 2 << 20, (2 << 20) + MPIIO_SLOT_SIZE);
     assert_int_equal(sem_wait(&asked), 0);
     return thread;
@@ -253,7 +253,7 @@ static void test_room(void **state)
 
     (void)state;
     while (pthread_tryjoin_np(thread, NULL) != 0)
-        assert_int_equal(mpiio_back_store_all(back), 0);
+        assert_int_equal(mpiio_cache_store_all(cache), 0);
     assert_int_equal(written, sizeof(many));
     check_much();
     end();
@@ -264,11 +264,11 @@ static void test_room_by_degrading(void **state)
     pthread_t thread = start_writing();
 
     (void)state;
-    mpiio_back_write_through(back);
+    mpiio_cache_write_through(cache);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(written, sizeof(many));
     check_much();
-    assert_int_equal(mpiio_back_store_all(back), 0);
+    assert_int_equal(mpiio_cache_store_all(cache), 0);
     check_much();
     end();
 }
@@ -279,7 +279,7 @@ static void test_room_after_stop(void **state)
     pthread_t thread = start_writing();
 
     (void)state;
-    mpiio_back_stop(back);
+    mpiio_cache_stop(cache);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_in_range(written, 1, 1 << 20);
     check_much();
@@ -291,7 +291,7 @@ static void test_room_after_stop(void **state)
 static void test_room_after_failure(void **state)
 {
     pthread_t thread = start_writing();
-    struct mpiio_back_stats stats;
+    struct mpiio_cache_stats stats;
     const struct mpiio_frozen *frozen;
     struct timespec before, after;
     int errors[64];
@@ -300,19 +300,19 @@ static void test_room_after_failure(void **state)
     (void)state;
     for (int i = 0; i < 64; i++)
         errors[i] = -ENOSPC;
-    assert_int_equal(mpiio_back_freeze(back, &frozen, &count), 0);
+    assert_int_equal(mpiio_cache_freeze(cache, &frozen, &count), 0);
     clock_gettime(CLOCK_MONOTONIC, &before);
-    mpiio_back_resolve(back, errors);
-    assert_int_equal(mpiio_back_error(back, 0), -ENOSPC);
+    mpiio_cache_resolve(cache, errors);
+    assert_int_equal(mpiio_cache_error(cache, 0), -ENOSPC);
     assert_int_equal(sem_wait(&asked), 0);
     clock_gettime(CLOCK_MONOTONIC, &after);
     assert_true(after.tv_sec > before.tv_sec + 1 ||
                 (after.tv_sec == before.tv_sec + 1 && after.tv_nsec >= before.tv_nsec));
     while (pthread_tryjoin_np(thread, NULL) != 0)
-        assert_int_equal(mpiio_back_store_all(back), 0);
+        assert_int_equal(mpiio_cache_store_all(cache), 0);
     assert_int_equal(written, sizeof(many));
-    assert_int_equal(mpiio_back_error(back, 0), 0);
-    mpiio_back_get_stats(back, &stats);
+    assert_int_equal(mpiio_cache_error(cache, 0), 0);
+    mpiio_cache_get_stats(cache, &stats);
     assert_true(stats.failed >= 1);
     check_much();
     end();

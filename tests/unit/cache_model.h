@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef BACK_MODEL_H
-#define BACK_MODEL_H
+#ifndef CACHE_MODEL_H
+#define CACHE_MODEL_H
 
 /* A model of a store that writes back, with a byte for each byte of each generation. */
 
@@ -25,7 +25,7 @@ struct layer {
 struct model {
     int fd;
     struct mpiio_store *store;
-    struct mpiio_back *back;
+    struct mpiio_cache *cache;
     struct mpiio_slice *slice[SLICES];
     int slices;
     int64_t size; /* the file's own */
@@ -46,7 +46,7 @@ static inline void start(int64_t dirty_max)
     memset(&model, 0, sizeof(model));
     model.fd = make_file();
     model.store = open_store_for(model.fd, O_RDWR);
-    assert_int_equal(mpiio_store_add_cache(model.store, dirty_max, &model.back), 0);
+    assert_int_equal(mpiio_store_add_cache(model.store, dirty_max, &model.cache), 0);
 }
 
 static inline struct mpiio_slice *add_slice(struct vs_view *view)
@@ -62,7 +62,7 @@ static inline void end(void)
 {
     for (int i = 0; i < model.slices; i++)
         mpiio_slice_free(model.slice[i]);
-    mpiio_store_drop_cache(model.store, model.back);
+    mpiio_store_drop_cache(model.store, model.cache);
     mpiio_store_close(model.store);
     close(model.fd);
 }
@@ -138,7 +138,7 @@ static inline void check_frozen(void)
         assert_true(listed < model.count);
         assert_int_equal(model.list[listed].tried, model.frozen.tried[block]);
         assert_int_equal(model.list[listed].block, block);
-        slot = mpiio_slots_get(mpiio_back_slots(model.back), model.list[listed++].slot);
+        slot = mpiio_slots_get(mpiio_cache_slots(model.cache), model.list[listed++].slot);
         for (int64_t i = 0; i < MPIIO_BLOCK_SIZE; i++)
             if ((slot.mask[i / 64] >> i % 64 & 1) != there[i] ||
                 (there[i] &&
@@ -150,7 +150,7 @@ static inline void check_frozen(void)
 
 static inline void freeze(void)
 {
-    assert_int_equal(mpiio_back_freeze(model.back, &model.list, &model.count), 0);
+    assert_int_equal(mpiio_cache_freeze(model.cache, &model.list, &model.count), 0);
     model.frozen = model.active;
     memset(&model.active, 0, sizeof(model.active));
     model.is_frozen = true;
@@ -193,7 +193,7 @@ static inline void settle(const int *errors)
 /* Stores as another process would: from the slots, byte runs found one bit at a time. */
 static inline void store_block(const struct mpiio_frozen *frozen)
 {
-    struct mpiio_slot slot = mpiio_slots_get(mpiio_back_slots(model.back), frozen->slot);
+    struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(model.cache), frozen->slot);
 
     for (int64_t i = 0; i < MPIIO_BLOCK_SIZE; i++) {
         int64_t from = i;
@@ -216,7 +216,7 @@ static inline void resolve(void)
         if (errors[i] == 0)
             store_block(&model.list[i]);
     }
-    mpiio_back_resolve(model.back, errors);
+    mpiio_cache_resolve(model.cache, errors);
     settle(of_block);
 }
 
@@ -224,14 +224,14 @@ static inline void store_all(void)
 {
     const int errors[BLOCKS] = {0};
 
-    assert_int_equal(mpiio_back_store_all(model.back), 0);
+    assert_int_equal(mpiio_cache_store_all(model.cache), 0);
     if (model.is_frozen)
         settle(errors);
     model.frozen = model.active;
     memset(&model.active, 0, sizeof(model.active));
     settle(errors);
-    assert_true(mpiio_back_is_empty(model.back));
-    assert_int_equal(mpiio_back_end(model.back), 0);
+    assert_true(mpiio_cache_is_empty(model.cache));
+    assert_int_equal(mpiio_cache_end(model.cache), 0);
 }
 
 /* The file holds what was stored, and nothing else. */
@@ -250,17 +250,17 @@ static inline void check_errors(void)
     int number = below(model.slices);
     int error = model.unsaved[number];
 
-    assert_int_equal(mpiio_back_error(model.back, (uint64_t)number + 100), error);
+    assert_int_equal(mpiio_cache_error(model.cache, (uint64_t)number + 100), error);
 }
 
 static inline void check_stats(void)
 {
-    struct mpiio_back_stats stats;
+    struct mpiio_cache_stats stats;
     int64_t dirty = 0;
 
     for (int64_t at = 0; at < BYTES; at++)
         dirty += model.active.there[at] + model.frozen.there[at];
-    mpiio_back_get_stats(model.back, &stats);
+    mpiio_cache_get_stats(model.cache, &stats);
     assert_int_equal(stats.dirty_bytes, dirty);
     assert_true(stats.dirty_memory >= dirty);
     assert_true(dirty > 0 || stats.dirty_memory == 0);

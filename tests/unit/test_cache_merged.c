@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "back_model.h"
+#include "cache_model.h"
 #include "core/cache/cache_write.h"
 
 /*
@@ -51,8 +51,8 @@ static void put_merged(int number)
 
     for (int i = 0; i < length; i++)
         bytes[i] = (unsigned char)rand();
-    bytes_put = mpiio_back_put_merged(model.back, map_of(number), position, (size_t)length, bytes,
-                                      (uint64_t)number + 100, &error, &done);
+    bytes_put = mpiio_cache_write_merged(model.cache, map_of(number), position, (size_t)length,
+                                         bytes, (uint64_t)number + 100, &error, &done);
     if (model_merged(number, position, length)) {
         assert_int_equal(error, 0);
         assert_int_equal(bytes_put, length);

@@ -15,7 +15,7 @@
 #include "cluster/address.h"
 #include "cluster/connection.h"
 
-static uint8_t bytes[MPIIO_FRAME_MAX];
+static uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
 /* Of Aumasson and Bernstein's table: key 00 01 .. 0f, text 00 01 .. of 0, 1, 7, 8, 15 and 63. */
 static void test_siphash_is_siphash(void **state)
@@ -42,32 +42,32 @@ static void test_proofs_depend_on_all_of_the_claim(void **state)
 {
     uint8_t token[MPIIO_TOKEN_BYTES] = {1};
     struct mpiio_claim claim = {.by = 1, .node = 1, .nodes = 2}, other;
-    uint64_t proof = mpiio_proof(token, &claim);
+    uint64_t proof = mpiio_handshake_proof(token, &claim);
 
     (void)state;
     for (size_t i = 0; i < sizeof(claim); i++) {
         other = claim;
         ((uint8_t *)&other)[i] ^= 0x10;
-        assert_true(mpiio_proof(token, &other) != proof);
+        assert_true(mpiio_handshake_proof(token, &other) != proof);
     }
     token[15] = 1;
-    assert_true(mpiio_proof(token, &claim) != proof);
+    assert_true(mpiio_handshake_proof(token, &claim) != proof);
 }
 
 /* A frame of each type with something in every field. */
-static struct mpiio_frame make_frame(enum mpiio_frame_type type)
+static struct mpiio_peer_frame make_frame(enum mpiio_peer_frame_type type)
 {
-    struct mpiio_frame frame = {.type = type,
-                                .number = 0x0102030405060708,
-                                .proof = 0xfffefdfcfbfaf9f8,
-                                .node = 6,
-                                .nodes = 7,
-                                .time = 10000,
-                                .status = -28,
-                                .flag = true,
-                                .host = "node-6.example.org",
-                                .text = "why",
-                                .text_size = 3};
+    struct mpiio_peer_frame frame = {.type = type,
+                                     .number = 0x0102030405060708,
+                                     .proof = 0xfffefdfcfbfaf9f8,
+                                     .node = 6,
+                                     .nodes = 7,
+                                     .time = 10000,
+                                     .status = -28,
+                                     .flag = true,
+                                     .host = "node-6.example.org",
+                                     .text = "why",
+                                     .text_size = 3};
 
     memset(frame.nonce, 0xa5, sizeof(frame.nonce));
     return frame;
@@ -75,20 +75,20 @@ static struct mpiio_frame make_frame(enum mpiio_frame_type type)
 
 static void test_frames_come_back(void **state)
 {
-    uint8_t again[MPIIO_FRAME_MAX];
-    struct mpiio_frame frame, got;
+    uint8_t again[MPIIO_PEER_FRAME_MAX];
+    struct mpiio_peer_frame frame, got;
     size_t size;
 
     (void)state;
-    for (int type = MPIIO_HELLO; type < MPIIO_FRAME_TYPES; type++) {
-        frame = make_frame((enum mpiio_frame_type)type);
-        size = mpiio_frame_encode(&frame, bytes);
-        assert_int_equal(mpiio_frame_decode(bytes, size, &got), size);
+    for (int type = MPIIO_HELLO; type < MPIIO_PEER_FRAME_TYPES; type++) {
+        frame = make_frame((enum mpiio_peer_frame_type)type);
+        size = mpiio_peer_frame_encode(&frame, bytes);
+        assert_int_equal(mpiio_peer_frame_decode(bytes, size, &got), size);
         assert_int_equal(got.type, type);
-        assert_int_equal(mpiio_frame_encode(&got, again), size);
+        assert_int_equal(mpiio_peer_frame_encode(&got, again), size);
         assert_memory_equal(bytes, again, size);
         for (size_t part = 0; part < size; part++)
-            assert_int_equal(mpiio_frame_decode(bytes, part, &got), 0);
+            assert_int_equal(mpiio_peer_frame_decode(bytes, part, &got), 0);
     }
 }
 
@@ -96,10 +96,10 @@ static void test_fields_have_one_order_of_bytes(void **state)
 {
     static const uint8_t expected[] = {0, 0, 0, 18, MPIIO_FINISHED, 1, 2, 3, 4, 5, 6, 7, 8, 1,
                                        0, 0, 0, 28};
-    struct mpiio_frame frame = make_frame(MPIIO_FINISHED);
+    struct mpiio_peer_frame frame = make_frame(MPIIO_FINISHED);
 
     (void)state;
-    assert_int_equal(mpiio_frame_encode(&frame, bytes), sizeof(expected));
+    assert_int_equal(mpiio_peer_frame_encode(&frame, bytes), sizeof(expected));
     assert_memory_equal(bytes, expected, sizeof(expected));
 }
 
@@ -112,7 +112,7 @@ static void test_what_is_no_frame_is_refused(void **state)
         {5, {0, 0, 0, 4, MPIIO_BEAT}},                            /* shorter than a head */
         {5, {0, 1, 0, 1, MPIIO_BEAT}},                            /* too long */
         {5, {0, 0, 0, 5, 0}},                                     /* no type */
-        {5, {0, 0, 0, 5, MPIIO_FRAME_TYPES}},                     /* a later one */
+        {5, {0, 0, 0, 5, MPIIO_PEER_FRAME_TYPES}},                /* a later one */
         {6, {0, 0, 0, 6, MPIIO_BEAT, 0}},                         /* more than its fields */
         {5, {0, 0, 0, 5, MPIIO_ASK}},                             /* less */
         {6, {0, 0, 0, 6, MPIIO_ASK, 2}},                          /* no flag */
@@ -122,14 +122,14 @@ static void test_what_is_no_frame_is_refused(void **state)
         {15, {0, 0, 0, 15, MPIIO_DEGRADED, 0, 0, 0, 1, 1, '\n'}}, /* two lines of one */
         {4, {0, 0, 0, 0}},
     };
-    struct mpiio_frame frame;
+    struct mpiio_peer_frame frame;
 
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-        assert_int_equal(mpiio_frame_decode(wrong[i].bytes, wrong[i].size, &frame), -EPROTO);
+        assert_int_equal(mpiio_peer_frame_decode(wrong[i].bytes, wrong[i].size, &frame), -EPROTO);
 }
 
-static void connect_pair(struct mpiio_link *left, struct mpiio_link *right)
+static void connect_pair(struct mpiio_connection *left, struct mpiio_connection *right)
 {
     char *addresses;
     const char *at;
@@ -142,9 +142,9 @@ static void connect_pair(struct mpiio_link *left, struct mpiio_link *right)
     assert_int_equal(mpiio_address_wait(listening, POLLIN, 10000), 0);
     accepted = accept(listening, NULL, NULL);
     assert_true(accepted >= 0);
-    *left = *right = (struct mpiio_link){.fd = -1};
-    assert_int_equal(mpiio_link_open(left, dialled), 0);
-    assert_int_equal(mpiio_link_open(right, accepted), 0);
+    *left = *right = (struct mpiio_connection){.fd = -1};
+    assert_int_equal(mpiio_connection_open(left, dialled), 0);
+    assert_int_equal(mpiio_connection_open(right, accepted), 0);
     close(listening);
     free(addresses);
 }
@@ -152,8 +152,8 @@ static void connect_pair(struct mpiio_link *left, struct mpiio_link *right)
 /* A stopped peer: nothing blocks, and what waits for it is bounded. */
 static void test_links_do_not_block(void **state)
 {
-    struct mpiio_link left, right;
-    struct mpiio_frame frame = make_frame(MPIIO_ENGINE_LOST), got;
+    struct mpiio_connection left, right;
+    struct mpiio_peer_frame frame = make_frame(MPIIO_ENGINE_LOST), got;
     uint64_t sent = 0, received = 0;
     int rc;
 
@@ -162,23 +162,23 @@ static void test_links_do_not_block(void **state)
     frame.text_size = MPIIO_TEXT_MAX;
     connect_pair(&left, &right);
     while (left.error == 0) {
-        mpiio_link_send(&left, &frame);
+        mpiio_connection_send(&left, &frame);
         sent++;
     }
     assert_int_equal(left.error, -ENOBUFS);
     assert_true(mpiio_queue_size(&left.out) <= MPIIO_QUEUE_MAX);
     /* What was taken in time is all there, in its order, up to the last part of a frame. */
-    mpiio_link_close(&left);
+    mpiio_connection_close(&left);
     do {
-        mpiio_link_fill(&right);
-        while ((rc = mpiio_link_next(&right, &got)) == 1)
+        mpiio_connection_fill(&right);
+        while ((rc = mpiio_connection_next(&right, &got)) == 1)
             received++;
         assert_int_equal(rc, 0);
     } while (right.error == 0);
     assert_int_equal(right.error, -ENOTCONN);
     assert_in_range(received, 1, sent);
     assert_true(atomic_load(&right.received) <= atomic_load(&left.sent));
-    mpiio_link_close(&right);
+    mpiio_connection_close(&right);
 }
 
 static void test_wrong_addresses_are_refused(void **state)

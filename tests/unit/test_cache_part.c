@@ -18,7 +18,7 @@
 
 struct node {
     struct mpiio_store *store;
-    struct mpiio_back *back;
+    struct mpiio_cache *cache;
     struct mpiio_slice *slice; /* longs */
     struct mpiio_slice *bytes; /* the file as it is */
 };
@@ -30,7 +30,7 @@ static struct node one, other;
 static void join_file(struct node *node, int64_t disp, int64_t dirty_max)
 {
     node->store = open_store_for(fd, O_RDWR);
-    assert_int_equal(mpiio_store_add_cache(node->store, dirty_max, &node->back), 0);
+    assert_int_equal(mpiio_store_add_cache(node->store, dirty_max, &node->cache), 0);
     node->slice = make_slice(node->store, make_view("\"disp\": %" PRId64 ", " LONGS, disp));
     node->bytes = make_slice(node->store, make_view("\"disp\": 0"));
     mpiio_slice_set_id(node->slice, 1);
@@ -41,7 +41,7 @@ static void leave_file(struct node *node)
 {
     mpiio_slice_free(node->slice);
     mpiio_slice_free(node->bytes);
-    mpiio_store_drop_cache(node->store, node->back);
+    mpiio_store_drop_cache(node->store, node->cache);
     mpiio_store_close(node->store);
 }
 
@@ -93,7 +93,7 @@ static int64_t file_size(void)
 
 static void store_node(struct node *node)
 {
-    assert_int_equal(mpiio_back_store_all(node->back), 0);
+    assert_int_equal(mpiio_cache_store_all(node->cache), 0);
 }
 
 /* Parts and wholes. */
@@ -101,26 +101,26 @@ static void store_node(struct node *node)
 static void test_parts_go_to_the_file(void **state)
 {
     const int64_t whole = 0x01020304;
-    struct mpiio_back_stats stats;
+    struct mpiio_cache_stats stats;
 
     (void)state;
     start_nodes(0, 64 << 20);
     put(&one, "\x11\x22", 2, 8);
     assert_int_equal(file_size(), 8);
     expect_in_file(0, 1, 0x2211);
-    assert_true(mpiio_back_is_empty(one.back));
+    assert_true(mpiio_cache_is_empty(one.cache));
     expect_long(&one, 1, 0x2211);
     expect_long(&other, 1, 0x2211);
     put(&one, &whole, 8, 16);
     assert_int_equal(file_size(), 8);
-    mpiio_back_get_stats(one.back, &stats);
+    mpiio_cache_get_stats(one.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 4);
     /* The two that are cut are in the file, and the one between them is not. */
     put(&one, "\0\0\0\0\0\x44\0\0\0\0\0\0\0\x55", 14, 27);
     expect_long(&one, 4, 0x44);
     expect_in_file(0, 4, 0);
     expect_in_file(0, 5, 0x55);
-    mpiio_back_get_stats(one.back, &stats);
+    mpiio_cache_get_stats(one.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 8);
     store_node(&one);
     expect_in_file(0, 4, 0x44);
@@ -201,7 +201,7 @@ static void *write_longs(void *argument)
 static void start_waiter(struct writer *writer)
 {
     assert_int_equal(sem_init(&waiting, 0, 0), 0);
-    mpiio_back_on_wait(one.back, on_wait, NULL);
+    mpiio_cache_on_wait(one.cache, on_wait, NULL);
     assert_int_equal(pthread_create(&writer->thread, NULL, write_longs, writer), 0);
     while (sem_trywait(&waiting) != 0) {
         if (writer->done)
@@ -222,8 +222,8 @@ static void expect_no_locks(void)
 {
     struct mpiio_lock lock;
 
-    assert_int_equal(mpiio_lock_try(&other.store->locks, 0, INT64_MAX, true, &lock), 0);
-    mpiio_lock_release(&other.store->locks, &lock);
+    assert_int_equal(mpiio_file_lock_try(&other.store->locks, 0, INT64_MAX, true, &lock), 0);
+    mpiio_file_lock_release(&other.store->locks, &lock);
 }
 
 static const struct mpiio_frozen *frozen;
@@ -231,7 +231,7 @@ static size_t frozen_count;
 
 static void freeze_node(struct node *node)
 {
-    assert_int_equal(mpiio_back_freeze(node->back, &frozen, &frozen_count), 0);
+    assert_int_equal(mpiio_cache_freeze(node->cache, &frozen, &frozen_count), 0);
 }
 
 /* As the engines store it, or do not. */
@@ -241,14 +241,14 @@ static void resolve_node(struct node *node, int error)
 
     assert_true(frozen_count <= 8);
     for (size_t i = 0; i < frozen_count && error == 0; i++) {
-        struct mpiio_slot slot = mpiio_slots_get(mpiio_back_slots(node->back), frozen[i].slot);
+        struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(node->cache), frozen[i].slot);
         struct mpiio_mask_run run = {0};
 
         while (mpiio_slot_next_run(&slot, run.end, &run))
             write_file(fd, slot.data + run.start, run.end - run.start,
                        frozen[i].block * MPIIO_BLOCK_SIZE + (int64_t)run.start);
     }
-    mpiio_back_resolve(node->back, errors);
+    mpiio_cache_resolve(node->cache, errors);
 }
 
 /*
@@ -298,7 +298,7 @@ static void test_nobody_waits_after_stop(void **state)
     assert_int_equal(mpiio_slice_write(one.bytes, "\xff\xff\xff\xf9", 4, 4), 4);
     freeze_node(&one);
     start_waiter(&writer);
-    mpiio_back_stop(one.back);
+    mpiio_cache_stop(one.cache);
     expect_done(&writer, -EIO);
     assert_int_equal(mpiio_slice_settle(one.slice, false, &offset, &length), -EIO);
     assert_true(mpiio_slice_is_torn(one.slice));
@@ -352,7 +352,7 @@ static void test_part_written_through(void **state)
         put(&one, &whole, 8, 0);
         if (is_frozen)
             freeze_node(&one);
-        mpiio_back_write_through(one.back);
+        mpiio_cache_write_through(one.cache);
         put(&one, "\x77", 1, 1);
         expect_in_file(MPIIO_BLOCK_SIZE - 2, 0, 0x01027704);
         put(&other, "\x55", 1, 2);
@@ -448,7 +448,7 @@ static void *keep_flushing(void *argument)
     struct worker *worker = argument;
 
     while (!written)
-        worker->wrong |= mpiio_back_store_all(worker->node->back) != 0;
+        worker->wrong |= mpiio_cache_store_all(worker->node->cache) != 0;
     return NULL;
 }
 

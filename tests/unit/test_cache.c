@@ -3,7 +3,7 @@
  * Write-back in one thread. Linked with --wrap for pwrite64, which fails while refusal says so, but
  * not for ever.
  */
-#include "back_model.h"
+#include "cache_model.h"
 #include "core/cache/cache_flush.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static void test_end(void **state)
     /* A part of an etype can be read back at once. */
     assert_int_equal(mpiio_slice_write(slice, "abc", 3, 4000), 3);
     assert_int_equal(mpiio_slice_size(slice), 4008);
-    assert_int_equal(mpiio_back_store_all(model.back), 0);
+    assert_int_equal(mpiio_cache_store_all(model.cache), 0);
     assert_int_equal(mpiio_slice_size(slice), 4008);
     assert_int_equal(mpiio_slice_read(slice, seen, 8, 4000), 8);
     assert_memory_equal(seen, "abc\0\0\0\0\0", 8);
@@ -176,29 +176,29 @@ static void test_generations(void **state)
     (void)state;
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
-    assert_int_equal(mpiio_back_wait(model.back, mpiio_back_generation(model.back), NULL), 0);
+    assert_int_equal(mpiio_cache_wait(model.cache, mpiio_cache_generation(model.cache), NULL), 0);
     write_slice(0, 0, 100);
-    first = mpiio_back_generation(model.back);
-    assert_int_equal(mpiio_back_wait(model.back, first, &past), -ETIMEDOUT);
+    first = mpiio_cache_generation(model.cache);
+    assert_int_equal(mpiio_cache_wait(model.cache, first, &past), -ETIMEDOUT);
     freeze();
-    assert_int_equal(mpiio_back_freeze(model.back, &model.list, &model.count), -EBUSY);
-    assert_int_equal(mpiio_back_generation(model.back), first);
+    assert_int_equal(mpiio_cache_freeze(model.cache, &model.list, &model.count), -EBUSY);
+    assert_int_equal(mpiio_cache_generation(model.cache), first);
     write_slice(0, 50, 100);
-    second = mpiio_back_generation(model.back);
+    second = mpiio_cache_generation(model.cache);
     assert_true(second > first);
-    assert_int_equal(mpiio_back_wait(model.back, first, &past), -ETIMEDOUT);
-    mpiio_back_resolve(model.back, (const int[]){-EIO});
-    assert_int_equal(mpiio_back_wait(model.back, first, NULL), 0);
-    assert_int_equal(mpiio_back_wait(model.back, second, &past), -ETIMEDOUT);
+    assert_int_equal(mpiio_cache_wait(model.cache, first, &past), -ETIMEDOUT);
+    mpiio_cache_resolve(model.cache, (const int[]){-EIO});
+    assert_int_equal(mpiio_cache_wait(model.cache, first, NULL), 0);
+    assert_int_equal(mpiio_cache_wait(model.cache, second, &past), -ETIMEDOUT);
     /* Told until it is stored, and also to others who come later. */
-    assert_int_equal(mpiio_back_error(model.back, 100), -EIO);
-    assert_int_equal(mpiio_back_error(model.back, 100), -EIO);
-    assert_int_equal(mpiio_back_error(model.back, 101), 0);
-    assert_int_equal(mpiio_back_store_all(model.back), 0);
-    assert_int_equal(mpiio_back_wait(model.back, second, NULL), 0);
-    assert_int_equal(mpiio_back_error(model.back, 100), 0);
-    mpiio_back_stop(model.back);
-    assert_int_equal(mpiio_back_wait(model.back, second + 1, NULL), -ECANCELED);
+    assert_int_equal(mpiio_cache_error(model.cache, 100), -EIO);
+    assert_int_equal(mpiio_cache_error(model.cache, 100), -EIO);
+    assert_int_equal(mpiio_cache_error(model.cache, 101), 0);
+    assert_int_equal(mpiio_cache_store_all(model.cache), 0);
+    assert_int_equal(mpiio_cache_wait(model.cache, second, NULL), 0);
+    assert_int_equal(mpiio_cache_error(model.cache, 100), 0);
+    mpiio_cache_stop(model.cache);
+    assert_int_equal(mpiio_cache_wait(model.cache, second + 1, NULL), -ECANCELED);
     end();
 }
 
@@ -206,7 +206,7 @@ static int64_t memory_in_use(void)
 {
     struct stat st;
 
-    assert_int_equal(fstat(mpiio_back_slots(model.back)->fd, &st), 0);
+    assert_int_equal(fstat(mpiio_cache_slots(model.cache)->fd, &st), 0);
     return st.st_blocks * 512;
 }
 
@@ -220,11 +220,11 @@ static void test_memory(void **state)
     add_slice(make_view("\"disp\": 0"));
     for (int i = 0; i < 30; i++) {
         write_slice(0, (int64_t)below(BYTES - (3 << 20)), 3 << 20);
-        assert_int_equal(mpiio_back_store_all(model.back), 0);
+        assert_int_equal(mpiio_cache_store_all(model.cache), 0);
         assert_in_range(memory_in_use(), MPIIO_SLOT_SIZE / 2, (4 << 20) + (64 << 10));
     }
     assert_int_equal(mpiio_slice_read(model.slice[0], seen, 3 << 20, 0), 3 << 20);
-    mpiio_back_trim(model.back);
+    mpiio_cache_trim(model.cache);
     table = memory_in_use();
     assert_in_range(table, 0, 64 << 10);
     write_slice(0, 0, 3 << 20);
@@ -246,14 +246,14 @@ static void test_failure(void **state)
         write_slice(0, 0, 2 << 20);
         write_slice(1, 0, 400000);
         limit_file((rlim_t)MPIIO_BLOCK_SIZE + 4096);
-        assert_int_equal(mpiio_back_store_all(model.back), -EFBIG);
+        assert_int_equal(mpiio_cache_store_all(model.cache), -EFBIG);
         limit_file(RLIM_INFINITY);
-        assert_int_equal(mpiio_back_error(model.back, 100), -EFBIG);
-        assert_int_equal(mpiio_back_error(model.back, 101), 0);
+        assert_int_equal(mpiio_cache_error(model.cache, 100), -EFBIG);
+        assert_int_equal(mpiio_cache_error(model.cache, 101), 0);
         read_slice(0, 0, 2 << 20);
         read_slice(1, 0, 2 << 20);
-        assert_int_equal(mpiio_back_store_all(model.back), 0);
-        assert_int_equal(mpiio_back_error(model.back, 100), 0);
+        assert_int_equal(mpiio_cache_store_all(model.cache), 0);
+        assert_int_equal(mpiio_cache_error(model.cache, 100), 0);
         model.frozen = model.active;
         memset(&model.active, 0, sizeof(model.active));
         settle(none);
@@ -276,10 +276,10 @@ static void test_write_through(void **state)
         freeze();
         write_slice(0, 5000, 20000);
         if (!is_frozen) {
-            mpiio_back_resolve(model.back, errors);
+            mpiio_cache_resolve(model.cache, errors);
             settle(errors);
         }
-        mpiio_back_write_through(model.back);
+        mpiio_cache_write_through(model.cache);
         write_slice(1, 1000, 70000);
         assert_int_equal(pread(model.fd, seen, 70000, 1000), 70000);
         assert_memory_equal(seen, bytes, 70000);
@@ -288,7 +288,7 @@ static void test_write_through(void **state)
         store_all();
         check_file();
         write_slice(0, 3 << 19, 1 << 19);
-        assert_true(mpiio_back_is_empty(model.back));
+        assert_true(mpiio_cache_is_empty(model.cache));
         store_all();
         read_slice(1, 0, BYTES);
         end();
@@ -299,13 +299,13 @@ static void test_write_through(void **state)
 static void test_no_memory(void **state)
 {
     const struct mpiio_slots *slots;
-    struct mpiio_back_stats stats;
+    struct mpiio_cache_stats stats;
 
     (void)state;
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
     write_slice(0, 0, 1000);
-    slots = mpiio_back_slots(model.back);
+    slots = mpiio_cache_slots(model.cache);
     /* The first slot stays. */
     assert_int_equal(ftruncate(slots->fd, mpiio_slots_get(slots, 1).data - slots->base), 0);
     assert_int_equal(mpiio_slice_write(model.slice[0], bytes, 5000, MPIIO_BLOCK_SIZE - 2000), 2000);
@@ -314,10 +314,10 @@ static void test_no_memory(void **state)
     for (int i = 0; i < 1000; i++)
         assert_int_equal(seen[i], model.active.value[i]);
     /* Nobody looks at memory that was not given. */
-    mpiio_back_get_stats(model.back, &stats);
+    mpiio_cache_get_stats(model.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 3000);
     assert_int_equal(stats.dirty_memory, 4 * MPIIO_PAGE_SIZE);
-    assert_int_equal(mpiio_back_store_all(model.back), 0);
+    assert_int_equal(mpiio_cache_store_all(model.cache), 0);
     end();
 }
 
@@ -327,21 +327,21 @@ static void test_no_memory(void **state)
  */
 static void test_refused(void **state)
 {
-    struct mpiio_back_stats stats;
+    struct mpiio_cache_stats stats;
 
     (void)state;
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
     write_slice(0, 0, 100);
     refuse(EAGAIN);
-    assert_int_equal(mpiio_back_store_all(model.back), -EIO);
-    assert_int_equal(mpiio_back_error(model.back, 100), -EIO);
-    mpiio_back_get_stats(model.back, &stats);
+    assert_int_equal(mpiio_cache_store_all(model.cache), -EIO);
+    assert_int_equal(mpiio_cache_error(model.cache, 100), -EIO);
+    mpiio_cache_get_stats(model.cache, &stats);
     assert_int_equal(stats.failed, 1);
     assert_int_equal(stats.dirty_bytes, 100);
     refuse(0);
     store_all();
-    assert_int_equal(mpiio_back_error(model.back, 100), 0);
+    assert_int_equal(mpiio_cache_error(model.cache, 100), 0);
     check_file();
     end();
 }

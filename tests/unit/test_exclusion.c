@@ -12,20 +12,20 @@
 #include "core/file/exclusion.h"
 #include "foreign_lock.h"
 
-static struct mpiio_accesses accesses;
+static struct mpiio_exclusion accesses;
 static int file;
 
 static int start(void **state)
 {
     (void)state;
     file = make_file();
-    return mpiio_accesses_init(&accesses, file, true);
+    return mpiio_exclusion_init(&accesses, file, true);
 }
 
 static int end(void **state)
 {
     (void)state;
-    mpiio_accesses_destroy(&accesses);
+    mpiio_exclusion_destroy(&accesses);
     close(file);
     return 0;
 }
@@ -49,13 +49,13 @@ static void *access_file(void *argument)
     struct accessor *accessor = argument;
     struct mpiio_access access;
 
-    if (mpiio_access_begin(&accesses, accessor->map, accessor->position, accessor->length,
-                           accessor->writes, &access) != 0)
+    if (mpiio_exclusion_begin(&accesses, accessor->map, accessor->position, accessor->length,
+                              accessor->writes, &access) != 0)
         return NULL;
     atomic_store(&accessor->has, true);
     while (!atomic_load(&accessor->go))
         pause_a_moment();
-    mpiio_access_end(&accesses, &access);
+    mpiio_exclusion_end(&accesses, &access);
     return NULL;
 }
 
@@ -85,7 +85,7 @@ static void interleaved_writers_hold_one_lock_together(void **state)
     struct accessor a = {.map = vs_view_map(even), .length = 800, .writes = true};
     struct accessor b = {.map = vs_view_map(odd), .position = 80, .length = 800, .writes = true};
     struct accessor reader = {.map = vs_view_map(odd), .position = 960, .length = 8};
-    struct mpiio_access_stats stats;
+    struct mpiio_exclusion_stats stats;
 
     (void)state;
     begin(&a);
@@ -103,7 +103,7 @@ static void interleaved_writers_hold_one_lock_together(void **state)
     finish(&b);
     finish(&reader);
     assert_int_equal(foreign_finds(file, 0, 1 << 20), F_UNLCK);
-    mpiio_accesses_stats(&accesses, &stats);
+    mpiio_exclusion_stats(&accesses, &stats);
     assert_int_equal(stats.calls, 3);
     assert_int_equal(stats.waits + stats.lock_waits, 0);
     vs_view_unref(even);
@@ -141,7 +141,7 @@ static void those_that_share_a_byte_wait_in_their_order(void **state)
 static void a_foreign_lock_is_waited_for(void **state)
 {
     struct accessor append = {.position = 4, .length = INT64_MAX - 4, .writes = true};
-    struct mpiio_access_stats stats;
+    struct mpiio_exclusion_stats stats;
     struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 20, .l_len = 1};
     char path[64];
     int other;
@@ -158,7 +158,7 @@ static void a_foreign_lock_is_waited_for(void **state)
     assert_true(gets_turn(&append, true));
     assert_int_equal(foreign_finds(file, 0, 3), F_UNLCK);
     finish(&append);
-    mpiio_accesses_stats(&accesses, &stats);
+    mpiio_exclusion_stats(&accesses, &stats);
     assert_int_equal(stats.lock_waits, 1);
     close(other);
 }
@@ -202,13 +202,13 @@ static void *access_at_random(void *argument)
         bool writes = rand_r(&seed) % 2;
         struct mpiio_access access;
 
-        if (mpiio_access_begin(&accesses, map, position, length, writes, &access) != 0)
+        if (mpiio_exclusion_begin(&accesses, map, position, length, writes, &access) != 0)
             atomic_store(&wrong, true);
         mark(map, position, length, writes ? 1 << 16 : 1, writes);
         if (rand_r(&seed) % 4 == 0)
             sched_yield();
         mark(map, position, length, writes ? -(1 << 16) : -1, writes);
-        mpiio_access_end(&accesses, &access);
+        mpiio_exclusion_end(&accesses, &access);
     }
     return NULL;
 }

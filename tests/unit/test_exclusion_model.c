@@ -56,7 +56,7 @@ static const struct pattern patterns[] = {
 #define LAST     (PATTERNS - 1) /* the one that does not ascend */
 
 static struct vs_view *views[PATTERNS];
-static struct mpiio_accesses accesses;
+static struct mpiio_exclusion accesses;
 static int file, other; /* the same file, opened by somebody else */
 
 struct accessor {
@@ -182,20 +182,20 @@ static void *access_file(void *argument)
         accessor->pattern >= 0 ? vs_view_map(views[accessor->pattern]) : NULL;
     int64_t length = map != NULL ? accessor->length : INT64_MAX - accessor->position;
 
-    if (mpiio_access_begin(&accesses, map, accessor->position, length, accessor->writes,
-                           &accessor->access) != 0)
+    if (mpiio_exclusion_begin(&accesses, map, accessor->position, length, accessor->writes,
+                              &accessor->access) != 0)
         return NULL;
     atomic_store(&accessor->has, true);
     while (!atomic_load(&accessor->go))
         pause_a_moment();
-    mpiio_access_end(&accesses, &accessor->access);
+    mpiio_exclusion_end(&accesses, &accessor->access);
     return accessor;
 }
 
 /* Returns when it waits, or has its turn, or will have it. */
 static void begin(struct accessor *accessor)
 {
-    struct mpiio_access_stats stats = {0};
+    struct mpiio_exclusion_stats stats = {0};
 
     accessor->used = true;
     accessor->pattern = below(20) == 0 ? -1 : below(PATTERNS);
@@ -208,7 +208,7 @@ static void begin(struct accessor *accessor)
     set_bytes(accessor);
     assert_int_equal(pthread_create(&accessor->thread, NULL, access_file, accessor), 0);
     for (int i = 0; i < 100000 && stats.calls != come; i++) {
-        mpiio_accesses_stats(&accesses, &stats);
+        mpiio_exclusion_stats(&accesses, &stats);
         if (stats.calls != come)
             pause_a_moment();
     }
@@ -253,7 +253,7 @@ static void accesses_wait_for_whom_the_model_says(void **state)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     other = open(path, O_RDWR);
     assert_true(other >= 0);
-    assert_int_equal(mpiio_accesses_init(&accesses, file, true), 0);
+    assert_int_equal(mpiio_exclusion_init(&accesses, file, true), 0);
     for (int i = 0; i < PATTERNS; i++)
         views[i] = make_view("%s", patterns[i].keys);
     for (int step = 0; step < STEPS || used > 0; step++) {
@@ -274,7 +274,7 @@ static void accesses_wait_for_whom_the_model_says(void **state)
         assert_false(is_locked(byte, F_WRLCK));
     for (int i = 0; i < PATTERNS; i++)
         vs_view_unref(views[i]);
-    mpiio_accesses_destroy(&accesses);
+    mpiio_exclusion_destroy(&accesses);
     close(other);
     close(file);
 }

@@ -7,7 +7,7 @@
 
 /* Which blocks are written back behind the writers. Linked with --wrap for sync_file_range. */
 
-#define BLOCK MPIIO_BEHIND_BLOCK
+#define BLOCK MPIIO_WRITE_BEHIND_BLOCK
 #define RUNS  "{\"type\": \"resized\", \"lb\": 0, \"extent\": 16, \"oldtype\": \"double\"}"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -84,21 +84,21 @@ static void test_blocks_that_all_have_filled(void **state)
 static void test_blocks_that_are_not_full(void **state)
 {
     struct mpiio_windows windows;
-    struct mpiio_behind behind;
+    struct mpiio_write_behind behind;
     int fd = make_file();
 
     (void)state;
     memset(calls, 0, sizeof(calls));
     assert_int_equal(mpiio_windows_init(&windows, fd, true), 0);
-    assert_int_equal(mpiio_behind_init(&behind, fd, &windows), 0);
-    mpiio_behind_wrote(&behind, 0, INT64_MAX, 1 << 20);
-    mpiio_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
-    for (int64_t i = 1; i <= MPIIO_BEHIND_COUNT; i++)
-        mpiio_behind_wrote(&behind, i * BLOCK, i * BLOCK + BLOCK / 2, BLOCK / 2);
-    mpiio_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
-    mpiio_behind_wrote(&behind, 4 * BLOCK + BLOCK / 2, 5 * BLOCK, BLOCK / 2);
+    assert_int_equal(mpiio_write_behind_init(&behind, fd, &windows), 0);
+    mpiio_write_behind_wrote(&behind, 0, INT64_MAX, 1 << 20);
+    mpiio_write_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
+    for (int64_t i = 1; i <= MPIIO_WRITE_BEHIND_COUNT; i++)
+        mpiio_write_behind_wrote(&behind, i * BLOCK, i * BLOCK + BLOCK / 2, BLOCK / 2);
+    mpiio_write_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
+    mpiio_write_behind_wrote(&behind, 4 * BLOCK + BLOCK / 2, 5 * BLOCK, BLOCK / 2);
     await(4);
-    mpiio_behind_destroy(&behind);
+    mpiio_write_behind_destroy(&behind);
     mpiio_windows_destroy(&windows);
     for (int i = 0; i < 8; i++)
         assert_int_equal(calls[i], i == 4);

@@ -116,7 +116,7 @@ static void hello_hands_the_memory_over(void **state)
 struct lists {
     struct pair *pair;
     uint32_t count;
-    struct mpiio_run_block *blocks;
+    struct mpiio_flush_block *blocks;
     int32_t *errors;
 };
 
@@ -124,11 +124,11 @@ struct lists {
 static void *send_lists(void *argument)
 {
     struct lists *lists = argument;
-    struct mpiio_message_run run = {.epoch = 7, .sync = true, .count = lists->count};
+    struct mpiio_message_flush run = {.epoch = 7, .sync = true, .count = lists->count};
     struct mpiio_message_result result = {.epoch = 7, .error = -EIO, .count = lists->count};
 
     result.counters.rounds = 5;
-    if (mpiio_channel_send_run(lists->pair->a, &run, lists->blocks) != 0 ||
+    if (mpiio_channel_send_flush(lists->pair->a, &run, lists->blocks) != 0 ||
         mpiio_channel_send_result(lists->pair->a, &result, lists->errors) != 0)
         return lists;
     return NULL;
@@ -140,7 +140,7 @@ static void carry_lists(struct pair *pair, uint32_t count)
                           .count = count,
                           .blocks = calloc(count + 1, sizeof(*lists.blocks)),
                           .errors = calloc(count + 1, sizeof(*lists.errors))};
-    struct mpiio_run_block *blocks = calloc(count + 1, sizeof(*blocks));
+    struct mpiio_flush_block *blocks = calloc(count + 1, sizeof(*blocks));
     int32_t *errors = calloc(count + 1, sizeof(*errors));
     struct mpiio_message message;
     pthread_t thread;
@@ -154,10 +154,10 @@ static void carry_lists(struct pair *pair, uint32_t count)
     }
     assert_int_equal(pthread_create(&thread, NULL, send_lists, &lists), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
-    assert_int_equal(message.type, MPIIO_MESSAGE_RUN);
-    assert_int_equal(message.run.epoch, 7);
-    assert_true(message.run.sync);
-    assert_int_equal(message.run.count, count);
+    assert_int_equal(message.type, MPIIO_MESSAGE_FLUSH);
+    assert_int_equal(message.flush.epoch, 7);
+    assert_true(message.flush.sync);
+    assert_int_equal(message.flush.count, count);
     assert_int_equal(mpiio_channel_receive_blocks(pair->b, blocks, count), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
     assert_int_equal(message.type, MPIIO_MESSAGE_RESULT);
@@ -262,7 +262,7 @@ static void cut_and_longer_messages_are_refused(void **state)
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}},
         {.type = MPIIO_MESSAGE_PEERS, .peers = "address"},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {1, "reason"}},
-        {.type = MPIIO_MESSAGE_RUN, .run = {1, true, 0}},
+        {.type = MPIIO_MESSAGE_FLUSH, .flush = {1, true, 0}},
         {.type = MPIIO_MESSAGE_RESULT, .result = {.epoch = 1}},
         {.type = MPIIO_MESSAGE_QUIT},
     };
@@ -310,26 +310,26 @@ static void wrong_values_are_refused(void **state)
 static void lists_that_do_not_fit_are_refused(void **state)
 {
     struct pair *pair = *state;
-    struct mpiio_message_run run = {.count = 3};
-    struct mpiio_run_block blocks[3] = {{1, 1, false}, {2, 2, false}, {3, 3, false}};
+    struct mpiio_message_flush run = {.count = 3};
+    struct mpiio_flush_block blocks[3] = {{1, 1, false}, {2, 2, false}, {3, 3, false}};
     struct mpiio_message_result result = {.count = 1};
     struct mpiio_message message;
     int32_t errors[3] = {1, 0, 0};
 
     /* More than was waited for. */
-    assert_int_equal(mpiio_channel_send_run(pair->a, &run, blocks), 0);
+    assert_int_equal(mpiio_channel_send_flush(pair->a, &run, blocks), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
     assert_int_equal(mpiio_channel_receive_blocks(pair->b, blocks, 2), -EPROTO);
     /* A list that nobody waits for. */
-    assert_int_equal(mpiio_channel_send_run(pair->a, &run, blocks), 0);
+    assert_int_equal(mpiio_channel_send_flush(pair->a, &run, blocks), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), -EPROTO);
     /* No block, nor an error. */
     for (int i = 0; i < 2; i++) {
-        struct mpiio_run_block got[3];
+        struct mpiio_flush_block got[3];
 
         blocks[2].block = i == 0 ? -1 : (INT64_MAX >> 20) + 1;
-        assert_int_equal(mpiio_channel_send_run(pair->a, &run, blocks), 0);
+        assert_int_equal(mpiio_channel_send_flush(pair->a, &run, blocks), 0);
         assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
         assert_int_equal(mpiio_channel_receive_blocks(pair->b, got, 3), -EPROTO);
     }

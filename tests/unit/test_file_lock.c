@@ -34,20 +34,20 @@ int __wrap_fcntl64(int fd, int command, ...)
     return __real_fcntl64(fd, command, argument);
 }
 
-static struct mpiio_locks locks;
+static struct mpiio_file_locks locks;
 static int file;
 
 static int start(void **state)
 {
     (void)state;
     file = make_file();
-    return mpiio_locks_init(&locks, file, true);
+    return mpiio_file_locks_init(&locks, file, true);
 }
 
 static int end(void **state)
 {
     (void)state;
-    mpiio_locks_destroy(&locks);
+    mpiio_file_locks_destroy(&locks);
     close(file);
     return 0;
 }
@@ -57,16 +57,16 @@ static void other_processes_see_the_range(void **state)
     struct mpiio_lock lock, tail;
 
     (void)state;
-    assert_int_equal(mpiio_lock_acquire(&locks, 10, 20, true, &lock), 0);
-    assert_int_equal(mpiio_lock_acquire(&locks, 1000, INT64_MAX, false, &tail), 0);
+    assert_int_equal(mpiio_file_lock_acquire(&locks, 10, 20, true, &lock), 0);
+    assert_int_equal(mpiio_file_lock_acquire(&locks, 1000, INT64_MAX, false, &tail), 0);
     assert_int_equal(foreign_finds(file, 0, 9), F_UNLCK);
     assert_int_equal(foreign_finds(file, 9, 10), F_WRLCK);
     assert_int_equal(foreign_finds(file, 19, 19), F_WRLCK);
     assert_int_equal(foreign_finds(file, 20, 999), F_UNLCK);
     assert_int_equal(foreign_finds(file, 1 << 30, 1 << 30), F_RDLCK);
-    mpiio_lock_release(&locks, &lock);
+    mpiio_file_lock_release(&locks, &lock);
     assert_int_equal(foreign_finds(file, 0, 999), F_UNLCK);
-    mpiio_lock_release(&locks, &tail);
+    mpiio_file_lock_release(&locks, &tail);
     assert_int_equal(foreign_finds(file, 0, 1 << 30), F_UNLCK);
 }
 
@@ -101,12 +101,12 @@ static void *wait_for_lock(void *argument)
     struct waiter *waiter = argument;
     struct mpiio_lock lock;
 
-    if (mpiio_lock_acquire(&locks, waiter->start, waiter->end, waiter->exclusive, &lock) != 0)
+    if (mpiio_file_lock_acquire(&locks, waiter->start, waiter->end, waiter->exclusive, &lock) != 0)
         return NULL;
     atomic_store(&waiter->has, true);
     if (pread(file, &waiter->seen, 1, waiter->start) != 1)
         waiter->seen = '?';
-    mpiio_lock_release(&locks, &lock);
+    mpiio_file_lock_release(&locks, &lock);
     return NULL;
 }
 
@@ -137,7 +137,7 @@ static void a_foreign_lock_is_waited_for(void **state)
     write_file(file, "..........", 10, 0);
     child = foreign_holder(4, 3, held[1], go[0]);
     assert_int_equal(read(held[0], &byte, 1), 1);
-    assert_int_equal(mpiio_lock_acquire(&locks, 7, 100, true, &beside), 0);
+    assert_int_equal(mpiio_file_lock_acquire(&locks, 7, 100, true, &beside), 0);
     start_waiter(&waiter);
     for (int i = 0; i < 5; i++) {
         nanosleep(&moment, NULL);
@@ -150,7 +150,7 @@ static void a_foreign_lock_is_waited_for(void **state)
     assert_true(atomic_load(&waiter.has));
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    mpiio_lock_release(&locks, &beside);
+    mpiio_file_lock_release(&locks, &beside);
     for (int i = 0; i < 2; i++) {
         close(held[i]);
         close(go[i]);
@@ -165,14 +165,14 @@ static void shared_locks_share(void **state)
 
     (void)state;
     write_file(file, "x", 1, 0);
-    assert_int_equal(mpiio_lock_acquire(&locks, 0, 100, false, &lock), 0);
+    assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 100, false, &lock), 0);
     start_waiter(&shared);
     pthread_join(shared.thread, NULL);
     assert_true(atomic_load(&shared.has));
     start_waiter(&exclusive);
     nanosleep(&moment, NULL);
     assert_false(atomic_load(&exclusive.has));
-    mpiio_lock_release(&locks, &lock);
+    mpiio_file_lock_release(&locks, &lock);
     pthread_join(exclusive.thread, NULL);
     assert_true(atomic_load(&exclusive.has));
 }
@@ -188,13 +188,13 @@ static void *add_ones(void *argument)
         struct mpiio_lock lock;
         int64_t number = 0;
 
-        if (mpiio_lock_acquire(&locks, 64, 72, true, &lock) != 0 ||
+        if (mpiio_file_lock_acquire(&locks, 64, 72, true, &lock) != 0 ||
             pread(file, &number, sizeof(number), 64) != sizeof(number))
             return argument;
         number++;
         if (pwrite(file, &number, sizeof(number), 64) != sizeof(number))
             return argument;
-        mpiio_lock_release(&locks, &lock);
+        mpiio_file_lock_release(&locks, &lock);
     }
     return NULL;
 }
@@ -227,31 +227,31 @@ static void a_filesystem_without_locks_is_told_apart(void **state)
     for (size_t i = 0; i < 3; i++) {
         fcntl_error = none[i];
         fcntl_fails = 1;
-        assert_int_equal(mpiio_lock_acquire(&locks, 0, 1, true, &lock), -EOPNOTSUPP);
+        assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), -EOPNOTSUPP);
     }
     fcntl_error = EIO;
     fcntl_fails = 1;
-    assert_int_equal(mpiio_lock_acquire(&locks, 0, 1, true, &lock), -EIO);
+    assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), -EIO);
     fcntl_error = EINTR;
     fcntl_fails = 3;
-    assert_int_equal(mpiio_lock_acquire(&locks, 0, 1, true, &lock), 0);
+    assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), 0);
     fcntl_error = EIO; /* the release: the description goes, and its lock with it */
     fcntl_fails = 1;
-    mpiio_lock_release(&locks, &lock);
+    mpiio_file_lock_release(&locks, &lock);
     assert_int_equal(foreign_finds(file, 0, 1), F_UNLCK);
 }
 
 static void a_file_for_reading_has_shared_locks_only(void **state)
 {
-    struct mpiio_locks reading;
+    struct mpiio_file_locks reading;
     struct mpiio_lock lock;
 
     (void)state;
-    assert_int_equal(mpiio_locks_init(&reading, file, false), 0);
-    assert_int_equal(mpiio_lock_acquire(&reading, 0, 1, true, &lock), -EBADF);
-    assert_int_equal(mpiio_lock_acquire(&reading, 0, 1, false, &lock), 0);
-    mpiio_lock_release(&reading, &lock);
-    mpiio_locks_destroy(&reading);
+    assert_int_equal(mpiio_file_locks_init(&reading, file, false), 0);
+    assert_int_equal(mpiio_file_lock_acquire(&reading, 0, 1, true, &lock), -EBADF);
+    assert_int_equal(mpiio_file_lock_acquire(&reading, 0, 1, false, &lock), 0);
+    mpiio_file_lock_release(&reading, &lock);
+    mpiio_file_locks_destroy(&reading);
 }
 
 int main(void)
