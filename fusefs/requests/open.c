@@ -16,6 +16,7 @@
 #include "stats.h"
 #include "readdir.h"
 #include "fusefs/names/version.h"
+#include "lookup.h"
 
 /* Whether a slice may be opened with those flags. */
 static int check_access(struct fs_session *session, const struct fs_slice *slice, int flags)

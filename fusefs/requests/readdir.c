@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fusefs/names/self.h"
+#include "lookup.h"
 
 /* More than the kernel asks for at once is not worth building. */
 #define READDIR_MAX ((size_t)1 << 17)

@@ -6,7 +6,7 @@
 
 #include "core/cache/cache.h"
 #include "core/store_fence.h"
-#include "fusefs/requests/operations.h"
+#include "fusefs/session.h"
 
 void fs_fence_on_lease(void *data, int64_t until)
 {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+/* mpiio-view: finds the subcommand, or says which there are. */
+
 static const struct view_command *const commands[] = {
     &view_check, &view_map,     &view_owner, &view_cat,     &view_put,
     &view_dump,  &view_convert, &view_draw,  &view_capture, &view_spec,

@@ -4,36 +4,14 @@
 #include <string.h>
 
 #include "shortest.h"
+#include "digits.h"
 
 __extension__ typedef __int128 int128;
-
-static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-                            "25262728293031323334353637383940414243444546474849"
-                            "50515253545556575859606162636465666768697071727374"
-                            "75767778798081828384858687888990919293949596979899";
-
-/* The digits of value, ending before `end`. Returns their begin. */
-static char *digits_before(char *end, uint64_t value)
-{
-    for (; value >= 100; value /= 100)
-        memcpy(end -= 2, pairs + 2 * (value % 100), 2);
-    if (value >= 10)
-        return memcpy(end - 2, pairs + 2 * value, 2);
-    *--end = (char)('0' + value);
-    return end;
-}
 
 static char *append(char *text, const char *from, size_t length)
 {
     memcpy(text, from, length);
     return text + length;
-}
-
-char *view_write_unsigned(char *text, uint64_t value)
-{
-    char digits[20], *end = digits + sizeof(digits), *begin = digits_before(end, value);
-
-    return append(text, begin, (size_t)(end - begin));
 }
 
 static char *write_unsigned_128(char *text, view_uint128 value)
@@ -44,7 +22,7 @@ static char *write_unsigned_128(char *text, view_uint128 value)
         return view_write_unsigned(text, (uint64_t)value);
     text = write_unsigned_128(text, value / unit);
     memset(text, '0', 19);
-    digits_before(text + 19, (uint64_t)(value % unit));
+    view_digits_before(text + 19, (uint64_t)(value % unit));
     return text + 19;
 }
 

@@ -32,6 +32,4 @@ enum view_format { VIEW_TEXT, VIEW_CSV, VIEW_JSON };
 char *view_write_value(char *text, enum view_format format, bool bare, const struct vs_basic *basic,
                        const void *value);
 
-char *view_write_unsigned(char *text, uint64_t value);
-
 #endif

@@ -10,6 +10,8 @@
 
 #include "progress.h"
 
+/* mpiio-view put: writes a slice from standard input or a file. */
+
 #define CHUNK ((size_t)1 << 20)
 
 struct copy {

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "number.h"
+#include "digits.h"
 
 /* Natural numbers of up to 2^16768: those of binary128, with room to multiply by 10. */
 #define WORDS 262

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* mpiio-view spec: the spec as it was resolved, and shorthand as JSON. */
+
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
     char *text = vs_spec_resolved(spec, true);
