@@ -37,13 +37,12 @@ def table():
 
 
 def page():
-    print("[[ *Fault*\n:[ *nodes*")
-    for operation in OPERATIONS:
-        print(f":[ *{operation}*")
-    for (fault, nodes), answers in table().items():
-        print(f"|  _{fault}_")
-        for word in [str(nodes), *answers]:
-            print(f":  {word}")
+    """In columns as narrow as can be: the page has 69 of them for it."""
+    lines = [("fault", "n", *OPERATIONS)]
+    lines += [(fault, str(nodes), *answers) for (fault, nodes), answers in table().items()]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    for line in lines:
+        print(" ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip())
 
 
 def answers_of(fault, nodes):
