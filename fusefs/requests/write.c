@@ -38,11 +38,12 @@ static void note_stored(struct fs_session *session, struct fs_slice *slice, int6
  * (fcntl) has them at the wrong place if the two differ.
  */
 static ssize_t append(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
-                      const char *buffer, size_t size, off_t *offset)
+                      const char *buffer, size_t size, off_t *offset,
+                      const struct mpiio_access *access)
 {
     struct fs_slice *slice = handle->slice;
     int64_t end;
-    ssize_t put = mpiio_slice_append(slice->slice, buffer, size, &end);
+    ssize_t put = mpiio_slice_append_in(slice->slice, buffer, size, &end, access);
 
     if (put <= 0)
         return put;
@@ -129,6 +130,7 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
     bool appends = (info->flags & O_APPEND) && !session->kernel_holds_writes;
+    const struct mpiio_access *within;
     struct mpiio_access access;
     ssize_t put;
     int failed;
@@ -139,10 +141,11 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
                              true, &access);
     if (failed != 0)
         return failed;
+    within = fs_atomic_is_on(&session->atomic) ? &access : NULL;
     if (appends) {
-        put = append(session, inode, fs_handle_of(info), buffer, size, offset);
+        put = append(session, inode, fs_handle_of(info), buffer, size, offset, within);
     } else {
-        put = mpiio_slice_write(slice->slice, buffer, size, *offset);
+        put = mpiio_slice_write_in(slice->slice, buffer, size, *offset, within);
         if (put > 0)
             note_stored(session, slice, *offset, put);
     }

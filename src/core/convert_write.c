@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file/exclusion.h"
 #include "convert_read.h"
 #include "store_private.h"
 
@@ -24,6 +23,7 @@ struct export
     int64_t offset, end;             /* of the buffer */
     int64_t body_start, body_end;    /* of the whole elements */
     struct mpiio_element head, tail; /* the elements that are cut, if there are any */
+    bool locked;                     /* an access has the elements locked */
     struct mpiio_counters *done;
 };
 
@@ -70,12 +70,11 @@ static void release(struct mpiio_store *store, struct held *held)
  * file comes first: another program may hold it for long, which is no matter to other elements.
  */
 static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
-                   struct held *held)
+                   bool locked, struct held *held)
 {
     int error = -EOPNOTSUPP;
 
-    /* An access has the elements locked already. */
-    if (!mpiio_exclusion_is_held())
+    if (!locked)
         error = mpiio_file_lock_acquire(&store->locks, start, end, exclusive, &held->lock);
 
     held->locked = error == 0;
@@ -111,10 +110,11 @@ static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
 }
 
 static int acquire_element(const struct mpiio_slice *slice, const struct merged *merged,
-                           struct held *held)
+                           bool locked, struct held *held)
 {
     return acquire(slice->store, merged->displacement,
-                   merged->displacement + (int64_t)merged->element.conversion->file, true, held);
+                   merged->displacement + (int64_t)merged->element.conversion->file, true, locked,
+                   held);
 }
 
 static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native,
@@ -225,9 +225,10 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
 }
 
 /* Stores the bytes [from, to) of an element, whose other bytes stay what they are. */
-static int replace(struct mpiio_slice *slice, const struct mpiio_element *element,
-                   const char *bytes, int64_t from, int64_t to, struct mpiio_counters *done)
+static int replace(const struct export *export, const struct mpiio_element *element,
+                   const char *bytes, int64_t from, int64_t to)
 {
+    struct mpiio_slice *slice = export->slice;
     struct merged merged;
     int error = merged_init(&merged, slice, element);
 
@@ -236,9 +237,9 @@ static int replace(struct mpiio_slice *slice, const struct mpiio_element *elemen
     do {
         struct held held;
 
-        error = acquire_element(slice, &merged, &held);
+        error = acquire_element(slice, &merged, export->locked, &held);
         if (error == 0) {
-            error = replace_locked(slice, &merged, bytes, from, to, done);
+            error = replace_locked(slice, &merged, bytes, from, to, export->done);
             release(slice->store, &held);
         }
     } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
@@ -303,7 +304,7 @@ int mpiio_convert_write_partial(struct mpiio_slice *slice,
     do {
         struct held held;
 
-        error = acquire_element(slice, &merged, &held);
+        error = acquire_element(slice, &merged, false, &held);
         if (error == 0) {
             error = store_partial_locked(slice, &merged, last, done);
             release(slice->store, &held);
@@ -321,8 +322,8 @@ out:
  * Stores the bytes [from, to) of an element whose bytes are reordered: what is side by side in a
  * unit is so in the file.
  */
-static int reorder(struct mpiio_slice *slice, const struct mpiio_element *element,
-                   const char *bytes, int64_t from, int64_t to, struct mpiio_counters *done)
+static int reorder(const struct export *export, const struct mpiio_element *element,
+                   const char *bytes, int64_t from, int64_t to)
 {
     int64_t unit = (int64_t)element->conversion->unit;
     char reversed[MPIIO_ELEMENT_NATIVE];
@@ -336,9 +337,9 @@ static int reorder(struct mpiio_slice *slice, const struct mpiio_element *elemen
         length = (size_t)(behind - i);
         for (int64_t j = i; j < behind; j++)
             reversed[behind - 1 - j] = bytes[j - from];
-        put =
-            mpiio_slice_write_positions(slice, element->position + start + (start + unit - behind),
-                                        length, reversed, &error, done);
+        put = mpiio_slice_write_positions(export->slice,
+                                          element->position + start + (start + unit - behind),
+                                          length, reversed, &error, export->done);
         error = outcome(put, length, error);
     }
     return error;
@@ -352,9 +353,11 @@ static int put_part(const struct export *export, const struct mpiio_element *ele
 
     if (element->conversion->native == 0)
         return -ENOTSUP;
-    return (element->conversion->bytewise ? reorder : replace)(
-        export->slice, element, bytes_at(export, start), start - element->offset,
-        end - element->offset, export->done);
+    if (element->conversion->bytewise)
+        return reorder(export, element, bytes_at(export, start), start - element->offset,
+                       end - element->offset);
+    return replace(export, element, bytes_at(export, start), start - element->offset,
+                   end - element->offset);
 }
 
 /* Whole elements. */
@@ -408,7 +411,7 @@ static int64_t put_locked(const struct export *export, const char *memory, int64
     struct held held;
 
     bounds(vs_view_map(slice->view), position, length, &start, &end);
-    *error = acquire(slice->store, start, end, false, &held);
+    *error = acquire(slice->store, start, end, false, export->locked, &held);
     if (*error != 0)
         return at;
     stored = (int64_t)mpiio_slice_write_now(slice, position, (size_t)length, memory, error,
@@ -494,9 +497,9 @@ static size_t put_converted(const struct export *export, int *error)
 }
 
 size_t mpiio_convert_write(struct mpiio_slice *slice, int64_t offset, size_t length,
-                           const void *buffer, int *error, struct mpiio_counters *done)
+                           const void *buffer, bool locked, int *error, struct mpiio_counters *done)
 {
-    struct export export = {.slice = slice, .done = done};
+    struct export export = {.slice = slice, .locked = locked, .done = done};
     int64_t end = offset + (int64_t)length;
     int64_t at = offset;
 

@@ -28,7 +28,8 @@
 #define MPIIO_CONVERT_WRITE_WHOLE (4 << 20)
 
 size_t mpiio_convert_write(struct mpiio_slice *slice, int64_t offset, size_t length,
-                           const void *buffer, int *error, struct mpiio_counters *done);
+                           const void *buffer, bool locked, int *error,
+                           struct mpiio_counters *done);
 
 /*
  * Stores the partial element as it is, with the file's bytes where none were written, if that has a

@@ -82,7 +82,7 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
 }
 
 static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
-                           int64_t offset, struct mpiio_counters *done)
+                           int64_t offset, bool locked, struct mpiio_counters *done)
 {
     size_t bytes;
     int error;
@@ -100,17 +100,17 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
     if ((int64_t)length > slice->limit - offset)
         length = (size_t)(slice->limit - offset);
     if (slice->codec != NULL)
-        bytes = mpiio_convert_write(slice, offset, length, buffer, &error, done);
+        bytes = mpiio_convert_write(slice, offset, length, buffer, locked, &error, done);
     else
         bytes = mpiio_slice_write_positions(slice, offset, length, buffer, &error, done);
     return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
 }
 
-ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
-                          int64_t offset)
+ssize_t mpiio_slice_write_in(struct mpiio_slice *slice, const void *buffer, size_t length,
+                             int64_t offset, const struct mpiio_access *access)
 {
     struct mpiio_counters done = {.slice_writes = 1};
-    ssize_t bytes = write_range(slice, buffer, length, offset, &done);
+    ssize_t bytes = write_range(slice, buffer, length, offset, access != NULL, &done);
 
     if (bytes > 0)
         done.slice_write_bytes = (uint64_t)bytes;
@@ -118,16 +118,28 @@ ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t 
     return bytes;
 }
 
-ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t length,
-                           int64_t *offset)
+ssize_t mpiio_slice_append_in(struct mpiio_slice *slice, const void *buffer, size_t length,
+                              int64_t *offset, const struct mpiio_access *access)
 {
     ssize_t bytes;
 
     pthread_mutex_lock(&slice->store->append_lock);
     *offset = mpiio_slice_size(slice);
-    bytes = *offset < 0 ? *offset : mpiio_slice_write(slice, buffer, length, *offset);
+    bytes = *offset < 0 ? *offset : mpiio_slice_write_in(slice, buffer, length, *offset, access);
     pthread_mutex_unlock(&slice->store->append_lock);
     return bytes;
+}
+
+ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
+                          int64_t offset)
+{
+    return mpiio_slice_write_in(slice, buffer, length, offset, NULL);
+}
+
+ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t length,
+                           int64_t *offset)
+{
+    return mpiio_slice_append_in(slice, buffer, length, offset, NULL);
 }
 
 int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)

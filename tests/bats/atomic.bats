@@ -109,3 +109,25 @@ END
     [ "$output" = "mpiio-fused: $tmp/f.dat: atomic mode needs locks, which this filesystem has not" ]
     run ! is_mounted
 }
+
+@test "atomic: parts of converted values do not wait for their own access" {
+    cat >l.json <<'END'
+{ "viewspec": 1, "file": "l.dat", "ranks": 2,
+  "view": { "etype": "long_double", "datarep": "external32",
+            "filetype": { "type": "scatter", "blocklength": 1 } } }
+END
+    : >l.dat
+    mount_spec l.json -o atomic
+    limit=20 python "$mnt" <<'END'
+import numpy
+m, = sys.argv[1:]
+values = numpy.array([1.5, -2.25, 3.75], dtype=numpy.longdouble).tobytes()
+for rank in 0, 1:
+    file = os.open(f"{m}/rank{rank}", os.O_RDWR)
+    assert os.pwrite(file, values, 0) == len(values)
+    assert os.pwrite(file, values[32:40], 16) == 8
+    assert os.pwrite(file, values[40:48], 24) == 8
+    assert os.pread(file, 48, 0) == values[:16] + values[32:] + values[32:]
+    os.close(file)
+END
+}

@@ -20,13 +20,6 @@ struct mpiio_shared_lock {
     unsigned shares; /* so far */
 };
 
-static _Thread_local bool held;
-
-bool mpiio_exclusion_is_held(void)
-{
-    return held;
-}
-
 int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, bool writable)
 {
     struct mpiio_lock lock;
@@ -331,14 +324,12 @@ int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map 
         error = lock_file(accesses, access);
     if (error != 0)
         leave(accesses, access);
-    held = error == 0;
     return error;
 }
 
 /* The lock goes first: who comes next in this process takes it anew, and others may have it. */
 void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
-    held = false;
     if (access->shared_lock != NULL)
         let_go(accesses, access->shared_lock);
     leave(accesses, access);

@@ -70,9 +70,6 @@ void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *
 bool mpiio_exclusion_meets(const struct vs_map *map, int64_t position, int64_t length,
                            const struct vs_map *other);
 
-/* True where this thread is in an access: it must not wait for a lock of what that has locked. */
-bool mpiio_exclusion_is_held(void);
-
 struct mpiio_exclusion_stats {
     uint64_t calls, waits, lock_waits; /* see above */
 };
