@@ -27,19 +27,30 @@ static void *read_buffer(struct fs_session *session)
 /*
  * After a read that ended at end: if the kernel knows of a larger slice, the file was truncated,
  * and pages behind the end may be filled with zeros. They must go before the file grows again.
+ * Returns a reference to the slice, for drop_pages, or NULL where there is nothing to be done.
  */
-static void notice_end(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
-                       int64_t wanted, int64_t end)
+static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *slice,
+                                   int64_t wanted, int64_t end)
 {
     int64_t known = atomic_load(&slice->known_size);
 
     /* A kernel that holds writes back knows better. */
     if (session->kernel_holds_writes || end >= wanted || end >= known ||
         !atomic_compare_exchange_strong(&slice->known_size, &known, end))
-        return;
+        return NULL;
+    return fs_slices_ref(&session->slices, slice);
+}
+
+/*
+ * Comes after the answer to the read. The kernel takes the slice's new end from a short answer
+ * unless it was told to drop pages since it asked: then the reader would get the zeros.
+ */
+static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
+{
     /* Without memory for it the pages stay until the next open, which drops them. */
     if (fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
         fs_count(session, FS_DROPPED);
+    fs_slices_put(&session->slices, slice);
 }
 
 static size_t read_text(const struct fs_handle *handle, char *buffer, size_t size, off_t offset)
@@ -95,10 +106,13 @@ static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, cha
     return got < 0 ? got : (ssize_t)head + got;
 }
 
-/* Reads into buffer, which is this thread's own: the answer outlives the handle if the reader
-   closes it as soon as it has the bytes. */
-static ssize_t do_read(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                       char *buffer, size_t size, off_t offset)
+/*
+ * Reads into buffer, which is this thread's own: the answer outlives the handle if the reader
+ * closes it as soon as it has the bytes. Sets cut to the slice if drop_pages is to follow the
+ * answer.
+ */
+static ssize_t do_read(struct fs_session *session, struct fs_handle *handle, char *buffer,
+                       size_t size, off_t offset, struct fs_slice **cut)
 {
     ssize_t got;
 
@@ -113,7 +127,7 @@ static ssize_t do_read(struct fs_session *session, fuse_ino_t inode, struct fs_h
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
     got = read_file(session, handle->slice, buffer, size, offset);
     if (got >= 0)
-        notice_end(session, handle->slice, inode, offset + (off_t)size, offset + got);
+        *cut = notice_end(session, handle->slice, offset + (off_t)size, offset + got);
     return got;
 }
 
@@ -122,14 +136,17 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 {
     struct fs_session *session = fs_session_of(request);
     char *buffer = read_buffer(session);
+    struct fs_slice *cut = NULL;
     ssize_t got;
 
     fs_count(session, FS_READ);
-    got = do_read(session, inode, fs_handle_of(info), buffer, size, offset);
+    got = do_read(session, fs_handle_of(info), buffer, size, offset, &cut);
     if (got < 0)
         fuse_reply_err(request, (int)-got);
     else
         fuse_reply_buf(request, buffer, (size_t)got);
+    if (cut != NULL)
+        drop_pages(session, cut, inode);
 }
 
 static int64_t do_lseek(struct fs_handle *handle, off_t offset, int whence)
