@@ -64,9 +64,6 @@ static void describe(struct fs_session *session, int failed, char *text, size_t 
              strerror(-failed), (long long)fs_unsaved(session));
 }
 
-/* What a node that all are to be unmounted from says of itself, with -EINPROGRESS. */
-static const char comes_last[] = "is unmounted last";
-
 /* Whether this thread is to have all unmounted next, from here too. Lock held. */
 static bool is_asked(const struct fs_jobs *control)
 {
@@ -134,8 +131,7 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
     }
     set_unmounts(&session->jobs, false);
     describe(session, failed, text, sizeof(text));
-    mpiio_peers_unmounted(session->cluster.peers, failed,
-                          failed == -EINPROGRESS ? comes_last : text);
+    mpiio_peers_unmounted(session->cluster.peers, failed, text);
 }
 
 /*
@@ -146,7 +142,7 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
 static void say_last(struct fs_session *session, struct fs_job *job)
 {
     (void)job;
-    mpiio_peers_unmounted(session->cluster.peers, -EINPROGRESS, comes_last);
+    mpiio_peers_unmounted(session->cluster.peers, -EINPROGRESS, NULL);
 }
 
 void fs_unmount_on_unmount(void *data, bool force)
@@ -172,26 +168,6 @@ char *fs_unmount_unsaved(struct fs_jobs *control)
     return text;
 }
 
-/* Takes out the lines of nodes that come last. True where there were no others. */
-static bool only_last(char *unsaved)
-{
-    char *to = unsaved;
-
-    for (char *line = unsaved, *next; *line != '\0'; line = next) {
-        size_t length = strcspn(line, "\n");
-        bool last = length > strlen(comes_last) && strncmp(line + length - strlen(comes_last),
-                                                           comes_last, strlen(comes_last)) == 0;
-
-        next = line + length + (line[length] != '\0');
-        if (!last) {
-            memmove(to, line, (size_t)(next - line));
-            to += next - line;
-        }
-    }
-    *to = '\0';
-    return *unsaved == '\0';
-}
-
 void fs_unmount_all(struct fs_session *session, struct fs_job *job)
 {
     struct fs_jobs *control = &session->jobs;
@@ -209,10 +185,6 @@ void fs_unmount_all(struct fs_session *session, struct fs_job *job)
         fs_jobs_call(control, FS_CALL_UNMOUNT);
         failed = mpiio_peers_unmount_all(session->cluster.peers, job->value, timeout, &unsaved);
         fs_jobs_call(control, FS_CALL_NONE);
-        if (unsaved != NULL && only_last(unsaved))
-            failed = 0;
-        else if (failed == -EINPROGRESS)
-            failed = -EBUSY;
     }
     pthread_mutex_lock(&control->lock);
     free(control->unsaved);

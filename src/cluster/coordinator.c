@@ -286,13 +286,14 @@ static void on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
                          const struct mpiio_peer_frame *frame)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
+    int failed = frame->status == -EINPROGRESS ? 0 : frame->status;
     char text[1024];
 
-    if (!answer(&self->unmount, peer, MPIIO_AWAIT_UNMOUNT, frame->status))
+    if (!answer(&self->unmount, peer, MPIIO_AWAIT_UNMOUNT, failed))
         return;
     if (frame->status == 0) {
         set_unmounted(peers, peer);
-    } else {
+    } else if (failed != 0) {
         vs_line_copy(text, sizeof(text), frame->text, frame->text_size);
         add_unsaved(self, peer->host, text);
     }

@@ -321,7 +321,7 @@ int mpiio_peers_unmounted(struct mpiio_peers *peers, int status, const char *uns
 {
     struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNTED, .status = status};
 
-    if (status != 0)
+    if (status != 0 && status != -EINPROGRESS)
         set_text(&frame, unsaved);
     return say_unmounted(peers, &frame);
 }

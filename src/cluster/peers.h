@@ -180,7 +180,10 @@ int mpiio_peers_vote(struct mpiio_peers *peers, uint64_t change, int status);
  */
 int mpiio_peers_unmount_all(struct mpiio_peers *peers, bool force, int timeout, char **unsaved);
 
-/* Answers on_unmount: 0, or a negative errno and what is unsaved, one line. */
+/*
+ * Answers on_unmount: 0, or a negative errno and what is unsaved, one line. -EINPROGRESS: this node
+ * is asked to unmount all and comes last, by itself; that is no failure, and unsaved is not used.
+ */
 int mpiio_peers_unmounted(struct mpiio_peers *peers, int status, const char *unsaved);
 
 /* This node was unmounted alone. It stays a member, without data, until all are. */

@@ -412,6 +412,23 @@ static void test_what_is_unsaved_is_told(void **state)
     free_cluster(&cluster);
 }
 
+/* The node that asks comes last, by itself; two that ask may both. */
+static void test_who_comes_last_has_not_failed(void **state)
+{
+    char *unsaved;
+
+    (void)state;
+    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    cluster.node[0].unmount = -EINPROGRESS;
+    assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
+    assert_null(unsaved);
+    assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
+    assert_int_equal(mpiio_peers_goodbye(cluster.node[0].peers), 0);
+    for (int i = 0; i < 3; i++)
+        AWAIT(&cluster, cluster.node[i].ended);
+    free_cluster(&cluster);
+}
+
 static void *unmount_late(void *argument)
 {
     char *unsaved = NULL;
@@ -493,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_atomicity_changes_everywhere_or_nowhere),
         cmocka_unit_test(test_changes_take_turns),
         cmocka_unit_test(test_what_is_unsaved_is_told),
+        cmocka_unit_test(test_who_comes_last_has_not_failed),
         cmocka_unit_test(test_force_helps_who_is_stuck),
         cmocka_unit_test(test_who_has_said_goodbye_stays),
         cmocka_unit_test(test_the_last_goodbye_is_the_end),
