@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "core/slice_write.h"
 #include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"

@@ -38,13 +38,4 @@ bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t
 int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *accesses, int64_t offset,
                        int64_t length, bool writes, struct mpiio_access *access);
 
-/*
- * mpiio_slice_write and mpiio_slice_append within an access that has begun, by which the elements
- * are locked in the file: a second lock would wait for the first. NULL: there is none. Thread-safe.
- */
-ssize_t mpiio_slice_write_in(struct mpiio_slice *slice, const void *buffer, size_t length,
-                             int64_t offset, const struct mpiio_access *access);
-ssize_t mpiio_slice_append_in(struct mpiio_slice *slice, const void *buffer, size_t length,
-                              int64_t *offset, const struct mpiio_access *access);
-
 #endif

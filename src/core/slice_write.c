@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "slice_write.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
