@@ -1,0 +1,519 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Programs as users have them (filesystems, databases, MPI programs, fio) work on slices, in the
+# modes of mpiio-mount(1): through, unique, back, atomic. Atomic mode carries all of them but those
+# that need a slice mapped shared: what these are told is tested here, too.
+# MPIIO_EXERCISE_SECONDS has fio write more (3).
+
+load helper
+
+seconds=${MPIIO_EXERCISE_SECONDS:-3}
+
+# mount_in MODE SPEC: as mount_spec, in one of the modes.
+mount_in() {
+    local -A options=([through]=cache=through [unique]=unique [back]=cache=back [atomic]=atomic)
+    mount_spec "$2" -o "${options[$1]:?}"
+}
+
+# part_of FILE RANKS BLOCK RANK: what a rank has of a file of whole tiles whose blocks are dealt;
+# read from the file itself, so that neither the mount nor the library has a say.
+part_of() {
+    /usr/bin/python3 - "$@" <<'END'
+import sys
+import numpy
+ranks, block, rank = map(int, sys.argv[2:])
+tiles = numpy.memmap(sys.argv[1], numpy.uint8, "r").reshape(-1, ranks, block)
+sys.stdout.buffer.write(tiles[:, rank].tobytes())
+END
+}
+
+# Filesystems. Slices 0 and 1 hold one each, slice 2 is nobody's; runs of 1500 bytes, so that no
+# sector of the one keeps clear of the others.
+
+image_bytes=$((8192 * 1500))
+
+# make_images MODE: x.dat, mounted, with a new ext4 in each of the slices 0 and 1, which have grown
+# to hold it; neighbour is what slice 2 had in the file then.
+make_images() {
+    local rank
+    make_file x.dat $((image_bytes / 2 * 3))
+    dealt x.dat 3 1500 >x.json
+    mount_in "$1" x.json
+    truncate -s "$image_bytes" "$mnt"/rank{0,1,2}
+    part_of x.dat 3 1500 2 >neighbour
+    for rank in 0 1; do
+        mkfs.ext4 -q -b 1024 "$mnt/rank$rank"
+        mkdir "fs$rank" "want$rank"
+    done
+}
+
+# Whatever ends the test, the loop devices go with the mounts.
+mount_images() {
+    local rank
+    for rank in 0 1; do
+        as_root mount -o loop "${1:-$mnt/rank}$rank" "fs$rank"
+    done
+}
+
+# Returns when the filesystems have gone, also from the mount namespaces of others, which copy
+# what is mounted as they begin.
+umount_images() {
+    as_root umount fs0 fs1
+    await no_loops
+}
+
+no_loops() {
+    ! losetup -ln -O BACK-FILE | grep -qF "$tmp/"
+}
+
+# churn SEED FOLDER FOLDER: 600 changes in each of the folders, both at once; the same seed
+# does the same to a plain folder as to a filesystem in a slice.
+churn() {
+    as_root chmod 777 "${@:2}"
+    python "$@" <<'END'
+import mmap, random
+
+def store(path, dice):
+    with open(path, "r+b") as file:
+        with mmap.mmap(file.fileno(), 0) as memory:
+            at = dice.randrange(len(memory))
+            part = dice.randbytes(min(3000, len(memory) - at))
+            memory[at:at + len(part)] = part
+
+def write(path, dice):
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    os.pwrite(fd, dice.randbytes(dice.randrange(1, 20000)), dice.randrange(100000))
+    if dice.random() < 0.1:
+        os.fsync(fd)
+    os.close(fd)
+
+def change(path, other, dice):
+    what = dice.randrange(10)
+    if what < 5 or not os.path.exists(path):
+        write(path, dice)
+    elif what == 5:
+        os.truncate(path, dice.randrange(100000))
+    elif what == 6:
+        os.rename(path, other)
+    elif what == 7:
+        os.unlink(path)
+    elif what == 8 and not os.path.exists(other):
+        os.link(path, other)
+    elif os.path.getsize(path) > 0:
+        store(path, dice)
+
+def churn(folder):
+    dice = random.Random(sys.argv[1] + folder[-1])
+    names = [f"{folder}/d{i % 3}/f{i}" for i in range(24)]
+    for name in names[:3]:
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+    for step in range(600):
+        change(*dice.sample(names, 2), dice)
+
+in_processes(churn, sys.argv[2:])
+END
+}
+
+# The filesystems hold what the plain folders do.
+same_trees() {
+    local rank
+    for rank in 0 1; do
+        diff -r -x lost+found "want$rank" "fs$rank"
+        [ "$(find "fs$rank" -type f | wc -l)" -gt 10 ]
+    done
+}
+
+# images_are_sound: after unmounting all: what the file has is two filesystems without a fault, with
+# what they should have, and what was the neighbour's is.
+images_are_sound() {
+    local rank
+    cmp <(part_of x.dat 3 1500 2) neighbour
+    for rank in 0 1; do
+        part_of x.dat 3 1500 "$rank" >"image$rank"
+    done
+    mount_images image
+    same_trees
+    umount_images
+    fsck.ext4 -fn image0
+    fsck.ext4 -fn image1
+}
+
+# filesystems MODE: twice: until all is unmounted, and until the daemon is killed when they are
+# synced; then their journals do the rest.
+filesystems() {
+    make_images "$1"
+    mount_images
+    churn 1 fs0 fs1
+    churn 1 want0 want1
+    umount_images
+    fsck.ext4 -fn "$mnt/rank0"
+    fsck.ext4 -fn "$mnt/rank1"
+    [ "$(stat_of requests.fsync)" -gt 20 ]
+    mpiio-umount "$mnt"
+    images_are_sound
+
+    mount_in "$1" x.json
+    mount_images
+    same_trees
+    churn 2 fs0 fs1
+    churn 2 want0 want1
+    sync -f fs0
+    sync -f fs1
+    kill -KILL "$(daemon_pid)"
+    umount_all
+    images_are_sound
+}
+
+@test "programs: an ext4 in each of two interleaved slices, through" {
+    filesystems through
+}
+
+@test "programs: an ext4 in each of two interleaved slices, unique" {
+    filesystems unique
+}
+
+@test "programs: an ext4 in each of two interleaved slices, back" {
+    filesystems back
+}
+
+# A loop device needs no mapping: atomic mode carries it.
+@test "programs: an ext4 in each of two interleaved slices, atomic" {
+    filesystems atomic
+}
+
+# SQLite
+
+# A file that is one slice: pages of 4 KiB, each behind 512 bytes of somebody else's.
+database_spec() {
+    : >x.dat
+    cat >x.json <<'END'
+{ "viewspec": 1, "file": "x.dat", "ranks": 1,
+  "view": { "disp": 512, "etype": "byte", "filetype": { "type": "resized", "lb": 0,
+            "extent": 4608, "oldtype": { "type": "contiguous", "count": 4096 } } } }
+END
+}
+
+# fill_database JOURNAL: some thousand rows in many transactions, one of them taken back.
+fill_database() {
+    {
+        echo "pragma journal_mode=$1; pragma synchronous=full;"
+        echo "create table t(id integer primary key, word text); create index w on t(word);"
+        awk 'BEGIN { for (i = 0; i < 300; i++) {
+            print "begin;";
+            for (j = 0; j < 10; j++)
+                printf "insert into t(word) values(hex(randomblob(%d)));\n", 20 + i % 200;
+            print "commit;" } }'
+        [ "$1" = off ] || echo "begin; update t set word = 'gone'; rollback;"
+        echo "delete from t where id % 7 = 0; pragma integrity_check; select count(*) from t;"
+    } | sqlite3 -bail "$mnt/rank0"
+}
+
+# holds DATABASE ROWS: it is sound and has that many.
+holds() {
+    run -0 sqlite3 "$1" 'pragma integrity_check; select count(*) from t' </dev/null
+    echo "$output"
+    [ "$output" = ok$'\n'"$2" ]
+}
+
+@test "programs: an SQLite database is a slice, its journal in memory or none" {
+    local mode
+    for mode in memory off; do
+        database_spec
+        mount_spec x.json
+        run -0 fill_database "$mode"
+        [ "$output" = "$mode"$'\nok\n2572' ]
+        mpiio-umount "$mnt"
+        mount_spec x.json
+        holds "$mnt/rank0" 2572
+        mpiio-umount "$mnt"
+        mpiio-view cat x.json -r 0 >copy.db
+        holds copy.db 2572
+    done
+}
+
+# sqlite_pair MODE: two processes, of which the second reads by a mapping where it may: in atomic
+# mode, where it may not, SQLite must do without.
+sqlite_pair() {
+    local writers=() pid i j
+    database_spec
+    mount_in "$1" x.json
+    sqlite3 -cmd 'pragma journal_mode=memory' "$mnt/rank0" \
+        'create table t(id integer primary key, who int, word text); create index w on t(word)' \
+        </dev/null
+    for i in 1 2; do
+        for ((j = 0; j < 200; j++)); do
+            echo "insert into t(who, word) values($i, hex(randomblob($j)));"
+        done | sqlite3 -bail -cmd '.timeout 60000' -cmd 'pragma journal_mode=memory' \
+            -cmd "pragma mmap_size=$(((i - 1) << 24))" "$mnt/rank0" 3>&- &
+        writers+=($!)
+    done
+    for pid in "${writers[@]}"; do
+        wait "$pid"
+    done
+    holds "$mnt/rank0" 400
+    # Every commit was synced: it outlives the daemon.
+    kill -KILL "$(daemon_pid)"
+    umount_all
+    /usr/bin/python3 - <<'END'
+import numpy
+data = numpy.fromfile("x.dat", numpy.uint8)[512:]
+tiles = numpy.pad(data, (0, -len(data) % 4608)).reshape(-1, 4608)
+tiles[:, :4096].tofile("copy.db")
+assert not tiles[:, 4096:].any()
+END
+    holds copy.db 400
+}
+
+@test "programs: two SQLite processes at one database exclude each other by its locks, through" {
+    sqlite_pair through
+}
+
+@test "programs: two SQLite processes at one database, unique" {
+    sqlite_pair unique
+}
+
+@test "programs: two SQLite processes at one database, back" {
+    sqlite_pair back
+}
+
+@test "programs: two SQLite processes at one database, atomic" {
+    sqlite_pair atomic
+}
+
+@test "programs: SQLite with a journal beside the database says that it cannot, nothing is lost" {
+    local mode
+    database_spec
+    mount_spec x.json
+    fill_database memory
+    for mode in delete truncate persist wal; do
+        run sqlite3 -bail -cmd "pragma journal_mode=$mode" "$mnt/rank0" \
+            "insert into t(word) values('x')" </dev/null
+        [ "$status" -ne 0 ]
+        [[ $output == *"unable to open database file"* ]]
+    done
+    holds "$mnt/rank0" 2572
+}
+
+# MPI programs
+
+roundtrip() {
+    mpi_run "${ranks:-4}" "$MPIIO_BUILD/tests/mpi/roundtrip" "$@"
+}
+
+@test "programs: what goes through the slices is what MPI reads, and the other way round" {
+    local kinds kind rank size
+    for kinds in 'darray m.dat' 'vector m.dat' 'darray m.dat external32' 'vector m.dat external32'; do
+        read -ra kind <<<"$kinds"
+        : >m.dat
+        roundtrip spec "${kind[@]}" >m.json
+        # A tile more than the views need, so that every slice has its full length.
+        truncate -s 200000 m.dat
+        mount_spec m.json
+        roundtrip read "${kind[@]}" # for the sizes
+        for rank in 0 1 2 3; do
+            [ -s "rank$rank.read" ]
+            size=$(stat -c %s "rank$rank.read")
+            head -c "$size" /dev/urandom >"rank$rank.slice"
+            dd if="rank$rank.slice" of="$mnt/rank$rank" bs=1000 conv=notrunc status=none
+        done
+        roundtrip read "${kind[@]}"
+        for rank in 0 1 2 3; do
+            cmp "rank$rank.read" "rank$rank.slice"
+            head -c "$(stat -c %s "rank$rank.read")" /dev/urandom >"rank$rank.write"
+        done
+        roundtrip write "${kind[@]}"
+        for rank in 0 1 2 3; do
+            cmp -n "$(stat -c %s "rank$rank.write")" "$mnt/rank$rank" "rank$rank.write"
+        done
+        mpiio-umount "$mnt"
+    done
+}
+
+# composed PART...: x.dat must be before.dat with what two MPI programs of two ranks each wrote
+# through views of their own (roundtrip.c) on two slices: the darray on slice 0, the vector on 1.
+# PART: a program's folder. Computed from the text of roundtrip.c alone.
+composed() {
+    python <<'END'
+import numpy
+
+def darray(part, ranks):
+    field = part[24:24 + 37 * 53 * 8].view("<f8").reshape(37, 53)
+    columns = numpy.arange(53)
+    for rank, data in enumerate(ranks):
+        rows = numpy.flatnonzero(numpy.arange(37) // 4 % 2 == rank)
+        field[numpy.ix_(rows, columns)] = data.reshape(len(rows), 53)
+
+def vector(part, ranks):
+    tiles = part[16:16 + 1000 * 2 * 3 * 8].view("<f8").reshape(1000, 2, 3)
+    for rank, data in enumerate(ranks):
+        tiles[:, rank] = data.reshape(1000, 3)
+
+def written(folder):
+    return [numpy.fromfile(f"{folder}/rank{rank}.write", "<f8") for rank in (0, 1)]
+
+want = numpy.fromfile("before.dat", numpy.uint8).reshape(-1, 3, 1000)
+for number, (folder, lay) in enumerate((("darray", darray), ("vector", vector))):
+    part = numpy.ascontiguousarray(want[:, number]).reshape(-1)
+    lay(part, written(folder))
+    want[:, number] = part.reshape(-1, 1000)
+got = numpy.fromfile("x.dat", numpy.uint8)
+wrong = numpy.flatnonzero(got != want.reshape(-1))
+assert not len(wrong), f"{len(wrong)} bytes differ, first at {wrong[0]}, last at {wrong[-1]}"
+END
+}
+
+# both_programs read|write: one in each of the folders, at once, on slices 0 and 1.
+both_programs() {
+    local programs=() pid
+    (cd darray && ranks=2 roundtrip "$1" darray "$mnt/rank0") 3>&- &
+    programs+=($!)
+    (cd vector && ranks=2 roundtrip "$1" vector "$mnt/rank1") 3>&- &
+    programs+=($!)
+    for pid in "${programs[@]}"; do
+        wait "$pid"
+    done
+}
+
+# views_on_slices MODE: what ROMIO does about runs that are not contiguous: collectively, in two
+# phases; and each rank by itself, by reading, changing and writing back under a lock.
+views_on_slices() {
+    local how kind rank
+    make_file x.dat 240000
+    dealt x.dat 3 1000 >x.json
+    mkdir darray vector
+    export ROMIO_HINTS=$tmp/hints
+    for how in enable disable; do
+        printf 'romio_cb_%s\n' "write $how" "read $how" >"$ROMIO_HINTS"
+        printf 'romio_ds_%s enable\n' write read >>"$ROMIO_HINTS"
+        cp x.dat before.dat
+        mount_in "$1" x.json
+        both_programs read # for the sizes
+        for kind in darray vector; do
+            for rank in 0 1; do
+                head -c "$(stat -c %s "$kind/rank$rank.read")" /dev/urandom >"$kind/rank$rank.write"
+            done
+        done
+        both_programs write
+        both_programs read
+        for kind in darray vector; do
+            for rank in 0 1; do
+                cmp "$kind/rank$rank.read" "$kind/rank$rank.write"
+            done
+        done
+        mpiio-umount "$mnt"
+        composed
+    done
+}
+
+@test "programs: MPI programs set views of their own on slices, through" {
+    views_on_slices through
+}
+
+@test "programs: MPI programs set views of their own on slices, unique" {
+    views_on_slices unique
+}
+
+@test "programs: MPI programs set views of their own on slices, back" {
+    views_on_slices back
+}
+
+@test "programs: MPI programs set views of their own on slices, atomic" {
+    views_on_slices atomic
+}
+
+# fio
+
+# fio_runs ENGINE [OPTION]...: random writes to two slices at once, read back by their checksums.
+fio_runs() {
+    local engine=$1
+    shift
+    timeout -k 5 $((seconds * 20 + 60)) fio --output-format=terse --ioengine="$engine" --size=4m \
+        --io_size=$((seconds * 4))m --rw=randwrite --norandommap --bsrange=512-64k \
+        --bs_unaligned=0 --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 \
+        --allow_file_create=0 --overwrite=1 --fallocate=none --group_reporting "$@" \
+        --name=one --filename="$mnt/rank1" --name=two --filename="$mnt/rank2" \
+        >fio.log 2>&1 3>&-
+}
+
+# fio_verify MODE ENGINE [OPTION]...: and the slices beside them are as they were.
+fio_verify() {
+    local neighbour
+    make_file x.dat $((16 << 20))
+    cp x.dat before.dat
+    dealt x.dat 4 512 >x.json
+    mount_in "$1" x.json
+    neighbour=$(cat "$mnt/rank0" "$mnt/rank3" | md5sum)
+    fio_runs "${@:2}" || {
+        cat fio.log
+        return 1
+    }
+    [ "$(cat "$mnt/rank0" "$mnt/rank3" | md5sum)" = "$neighbour" ]
+    mpiio-umount "$mnt"
+    cmp <(part_of x.dat 4 512 0) <(part_of before.dat 4 512 0)
+    cmp <(part_of x.dat 4 512 3) <(part_of before.dat 4 512 3)
+    run -1 cmp -s <(part_of x.dat 4 512 1) <(part_of before.dat 4 512 1)
+}
+
+@test "programs: fio --verify=crc32c, psync, through" {
+    fio_verify through psync
+}
+
+@test "programs: fio --verify=crc32c, libaio, through" {
+    fio_verify through libaio --iodepth=8
+}
+
+@test "programs: fio --verify=crc32c, mmap, through" {
+    fio_verify through mmap
+}
+
+# Kernels and containers may refuse io_uring: then the requests are queued by the C library.
+@test "programs: fio --verify=crc32c, io_uring or posixaio, through" {
+    local engine=io_uring
+    fio --name=probe --filename=probe.dat --size=4k --rw=write --ioengine=io_uring >fio.log 2>&1 ||
+        engine=posixaio
+    fio_verify through "$engine" --iodepth=8
+}
+
+@test "programs: fio --verify=crc32c, O_DIRECT, through" {
+    fio_verify through libaio --iodepth=8 --direct=1
+}
+
+@test "programs: fio --verify=crc32c, psync, unique" {
+    fio_verify unique psync
+}
+
+@test "programs: fio --verify=crc32c, mmap, unique" {
+    fio_verify unique mmap
+}
+
+@test "programs: fio --verify=crc32c, psync, back" {
+    fio_verify back psync
+}
+
+@test "programs: fio --verify=crc32c, mmap, back" {
+    fio_verify back mmap
+}
+
+@test "programs: fio --verify=crc32c, O_DIRECT, back" {
+    fio_verify back libaio --iodepth=8 --direct=1
+}
+
+@test "programs: fio --verify=crc32c, libaio, atomic" {
+    fio_verify atomic libaio --iodepth=8
+}
+
+@test "programs: fio by mmap is refused in atomic mode, and nothing is changed" {
+    make_file x.dat $((16 << 20))
+    cp x.dat before.dat
+    dealt x.dat 4 512 >x.json
+    mount_in atomic x.json
+    run fio_runs mmap
+    cat fio.log
+    [[ $status -gt 0 && $status -lt 124 ]] # fio's own, not that of a time that is over
+    grep -F func=mmap fio.log
+    [ "$(error_of 'mmap.mmap(os.open(m + "/rank1", os.O_RDWR), 4096)')" = ENODEV ]
+    # It is still of use to others, and nobody's hands are on it.
+    cmp "$mnt/rank1" <(part_of before.dat 4 512 1)
+    mpiio-umount "$mnt"
+    cmp x.dat before.dat
+}
