@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "viewspec/line.h"
+#include "frame_rules.h"
 #include "renewal.h"
 
 static bool living(const struct mpiio_peer *peer)
@@ -499,7 +500,7 @@ int64_t mpiio_coordinator_next(const struct mpiio_peers *peers, int64_t before)
     return next;
 }
 
-/* What only counts while all are together. */
+/* A frame that is due. */
 static void work(struct mpiio_peers *peers, struct mpiio_peer *peer,
                  const struct mpiio_peer_frame *frame)
 {
@@ -534,7 +535,11 @@ static void work(struct mpiio_peers *peers, struct mpiio_peer *peer,
     case MPIIO_ENGINE_LOST:
         on_engine_lost(peers, peer, frame);
         break;
-    default: /* MPIIO_FENCED: it has closed itself off, and its connection will end */
+    case MPIIO_FENCED:
+        answer(&peers->coordinator.fenced, peer, MPIIO_AWAIT_FENCED, 0);
+        try_to_go(peers, mpiio_clock());
+        break;
+    default:
         break;
     }
 }
@@ -542,17 +547,13 @@ static void work(struct mpiio_peers *peers, struct mpiio_peer *peer,
 int mpiio_coordinator_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
                               const struct mpiio_peer_frame *frame)
 {
-    enum mpiio_peers_state state = peers->status.state;
+    enum mpiio_frame_rule rule = mpiio_frame_rule(frame->type, true, peers->status.state);
 
+    if (rule == MPIIO_FRAME_WRONG)
+        return -EPROTO;
     if (frame->type == MPIIO_BEAT)
         return mpiio_renewal_receive(peers, peer, frame);
-    if (state == MPIIO_PEERS_JOINING || frame->type < MPIIO_ASK || frame->type > MPIIO_FENCED)
-        return -EPROTO;
-    if (state == MPIIO_PEERS_TOGETHER && !peers->coordinator.ending) {
+    if (rule == MPIIO_FRAME_DUE && !peers->coordinator.ending)
         work(peers, peer, frame);
-    } else if (state == MPIIO_PEERS_DEGRADING && frame->type == MPIIO_FENCED) {
-        answer(&peers->coordinator.fenced, peer, MPIIO_AWAIT_FENCED, 0);
-        try_to_go(peers, mpiio_clock());
-    }
     return 0;
 }

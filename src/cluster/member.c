@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/line.h"
+#include "frame_rules.h"
 #include "renewal.h"
+#include "viewspec/line.h"
 
 /*
  * Fences this node. Its engine goes first, before anything else is done or said: it must not write
@@ -130,65 +131,74 @@ static void on_unmount(struct mpiio_peers *peers, bool force)
         peers->events.on_unmount(peers->data, force);
 }
 
-/* What ends or begins the life together. */
-static int receive_state(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+static void on_degraded(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    struct mpiio_member *member = &peers->member;
     char why[sizeof(peers->status.why)];
 
-    if (frame->type == MPIIO_READY && peers->status.state == MPIIO_PEERS_JOINING) {
-        mpiio_roster_set_together(peers);
-        return 0;
-    }
-    if (peers->status.state == MPIIO_PEERS_JOINING)
-        return -EPROTO;
-    if (frame->type == MPIIO_DEGRADED) {
-        vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
-        degrade(peers, (int)frame->node, frame->host, why);
-        return 0;
-    }
-    if (frame->type == MPIIO_GO && member->degraded) {
-        peers->leaving = MPIIO_PEERS_ALONE;
-        return 0;
-    }
-    if (frame->type == MPIIO_END && !member->degraded) {
-        peers->leaving = MPIIO_PEERS_ENDED;
-        return 0;
-    }
-    /* What was said before node 0 knew of the death comes too late. */
-    return member->degraded && frame->type > MPIIO_READY ? 0 : -EPROTO;
+    vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
+    degrade(peers, (int)frame->node, frame->host, why);
 }
 
-static int receive(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+/* A frame that is due. */
+static void work(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    if (frame->type == MPIIO_BEAT)
-        return mpiio_renewal_receive(peers, peers->peer[0], frame);
-    if (peers->status.state == MPIIO_PEERS_JOINING || peers->member.degraded)
-        return receive_state(peers, frame);
     switch (frame->type) {
+    case MPIIO_READY:
+        mpiio_roster_set_together(peers);
+        break;
     case MPIIO_EPOCH:
         on_epoch(peers, frame);
-        return 0;
+        break;
     case MPIIO_FINISHED:
         on_finished(peers, frame);
-        return 0;
+        break;
     case MPIIO_PREPARE:
         peers->member.change = frame->number;
         peers->member.change_value = frame->flag;
         peers->events.on_prepare(peers->data, frame->number, frame->flag);
-        return 0;
+        break;
     case MPIIO_SETTLE:
         on_settle(peers, frame);
-        return 0;
+        break;
     case MPIIO_RESULT:
         on_result(peers, frame);
-        return 0;
+        break;
     case MPIIO_UNMOUNT:
         on_unmount(peers, frame->flag);
-        return 0;
+        break;
+    case MPIIO_END:
+        peers->leaving = MPIIO_PEERS_ENDED;
+        break;
+    case MPIIO_DEGRADED:
+        on_degraded(peers, frame);
+        break;
+    case MPIIO_GO:
+        peers->leaving = MPIIO_PEERS_ALONE;
+        break;
     default:
-        return receive_state(peers, frame);
+        break;
     }
+}
+
+/* The state as this member knows it: the coordinator, at node 0, may know of a death already. */
+static enum mpiio_peers_state known_state(const struct mpiio_peers *peers)
+{
+    if (peers->status.state == MPIIO_PEERS_JOINING)
+        return MPIIO_PEERS_JOINING;
+    return peers->member.degraded ? MPIIO_PEERS_DEGRADING : MPIIO_PEERS_TOGETHER;
+}
+
+static int receive(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+{
+    enum mpiio_frame_rule rule = mpiio_frame_rule(frame->type, false, known_state(peers));
+
+    if (rule == MPIIO_FRAME_WRONG)
+        return -EPROTO;
+    if (frame->type == MPIIO_BEAT)
+        return mpiio_renewal_receive(peers, peers->peer[0], frame);
+    if (rule == MPIIO_FRAME_DUE)
+        work(peers, frame);
+    return 0;
 }
 
 static bool begins_work(enum mpiio_peer_frame_type type)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may say what when, against what peer_frame.h says of each type. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cluster/frame_rules.h"
+
+static bool is_greeting(int type)
+{
+    return type < MPIIO_BEAT;
+}
+
+static bool goes_to_coordinator(int type)
+{
+    return type >= MPIIO_ASK && type <= MPIIO_FENCED;
+}
+
+static void test_each_way_has_its_types(void **state)
+{
+    (void)state;
+    for (int type = 0; type < MPIIO_PEER_FRAME_TYPES; type++) {
+        for (int now = 0; now <= MPIIO_PEERS_STOPPED; now++) {
+            bool to_coordinator = type == MPIIO_BEAT || goes_to_coordinator(type);
+            bool to_member = type == MPIIO_BEAT || (!is_greeting(type) && !to_coordinator);
+
+            if (!to_coordinator)
+                assert_int_equal(mpiio_frame_rule(type, true, now), MPIIO_FRAME_WRONG);
+            if (!to_member)
+                assert_int_equal(mpiio_frame_rule(type, false, now), MPIIO_FRAME_WRONG);
+        }
+    }
+}
+
+static void test_joining_lets_nothing_be_said_but_that_all_are_there(void **state)
+{
+    (void)state;
+    for (int type = MPIIO_ASK; type < MPIIO_PEER_FRAME_TYPES; type++) {
+        assert_int_equal(mpiio_frame_rule(type, true, MPIIO_PEERS_JOINING), MPIIO_FRAME_WRONG);
+        assert_int_equal(mpiio_frame_rule(type, false, MPIIO_PEERS_JOINING),
+                         type == MPIIO_READY ? MPIIO_FRAME_DUE : MPIIO_FRAME_WRONG);
+    }
+}
+
+static void test_after_a_death_work_comes_too_late(void **state)
+{
+    (void)state;
+    for (int type = MPIIO_ASK; type < MPIIO_PEER_FRAME_TYPES; type++) {
+        bool to_coordinator = goes_to_coordinator(type);
+        int rule = mpiio_frame_rule(type, to_coordinator, MPIIO_PEERS_DEGRADING);
+
+        if (type == MPIIO_FENCED || type == MPIIO_GO)
+            assert_int_equal(rule, MPIIO_FRAME_DUE);
+        else
+            assert_int_equal(rule, type == MPIIO_READY ? MPIIO_FRAME_WRONG : MPIIO_FRAME_LATE);
+    }
+    assert_int_equal(mpiio_frame_rule(MPIIO_GO, false, MPIIO_PEERS_TOGETHER), MPIIO_FRAME_WRONG);
+    assert_int_equal(mpiio_frame_rule(MPIIO_READY, false, MPIIO_PEERS_TOGETHER), MPIIO_FRAME_WRONG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_way_has_its_types),
+        cmocka_unit_test(test_joining_lets_nothing_be_said_but_that_all_are_there),
+        cmocka_unit_test(test_after_a_death_work_comes_too_late),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
