@@ -54,7 +54,7 @@ struct fs_session {
     struct vs_spec *spec;
     struct fs_tree tree;
     struct vs_view **common; /* by view: the view of all ranks, or NULL where they differ */
-    atomic_int *disjoint;    /* by view: what others.c knows of it */
+    atomic_int *disjoint;    /* by view: what overlaps.c knows of it */
     struct mpiio_store *store;
     struct mpiio_cache *cache; /* write-back; NULL: all is written through */
     int read_only;             /* 0, or what opening a slice for writing gives: a negative errno */

@@ -114,29 +114,30 @@ uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_coun
 
 /* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
  */
-static int exchange(struct fs_session *session, const struct mpiio_message_flush *run,
+static int exchange(struct fs_session *session, const struct mpiio_message_flush *flush,
                     const struct mpiio_flush_block *blocks, int32_t *errors, int *status)
 {
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
-    int failed = mpiio_channel_send_flush(cluster->channel, run, blocks);
+    int failed = mpiio_channel_send_flush(cluster->channel, flush, blocks);
 
     if (failed == 0)
         failed = fs_watch_await(cluster, session->options->peer_timeout);
     if (failed == 0)
         failed = mpiio_channel_receive(cluster->channel, &message);
-    if (failed == 0 && (message.type != MPIIO_MESSAGE_RESULT ||
-                        message.result.epoch != run->epoch || message.result.count != run->count))
+    if (failed == 0 &&
+        (message.type != MPIIO_MESSAGE_RESULT || message.result.epoch != flush->epoch ||
+         message.result.count != flush->count))
         failed = -EPROTO;
     if (failed != 0)
         return failed;
     *status = message.result.error;
     add_counters(cluster, &message.result.counters);
-    return mpiio_channel_receive_errors(cluster->channel, errors, run->count);
+    return mpiio_channel_receive_errors(cluster->channel, errors, flush->count);
 }
 
 /* What is dirty from now on is for the next epoch. */
-static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_flush *run)
+static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_flush *flush)
 {
     const struct mpiio_frozen *frozen;
     size_t count;
@@ -152,7 +153,7 @@ static int freeze(struct fs_session *session, bool may_wait, struct mpiio_messag
             (struct mpiio_flush_block){.block = frozen[i].block,
                                        .slot = (uint32_t)frozen[i].slot,
                                        .may_wait = may_wait && !frozen[i].tried};
-    run->count = (uint32_t)count;
+    flush->count = (uint32_t)count;
     return 0;
 }
 
@@ -184,19 +185,19 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
                      struct fs_stored *stored)
 {
     struct fs_cluster *cluster = &session->cluster;
-    struct mpiio_message_flush run = {.epoch = epoch, .sync = sync};
-    int frozen_error = freeze(session, may_wait, &run);
+    struct mpiio_message_flush flush = {.epoch = epoch, .sync = sync};
+    int frozen_error = freeze(session, may_wait, &flush);
     /* Without write-back the engine has no file. */
     int status = session->cache == NULL && sync ? fs_sync_file(session, false) : 0;
     int result = 0;
-    int failed = exchange(session, &run, cluster->blocks, cluster->errors, &result);
+    int failed = exchange(session, &flush, cluster->blocks, cluster->errors, &result);
 
     *stored = (struct fs_stored){.blocks = frozen_error};
     /* What is frozen stays so: this node will store it alone. */
     if (failed != 0)
         fs_cluster_engine_lost(session, why_lost(failed));
     if (failed == 0 && frozen_error == 0 && session->cache != NULL) {
-        take_errors(cluster->blocks, run.count, cluster->errors, stored);
+        take_errors(cluster->blocks, flush.count, cluster->errors, stored);
         mpiio_cache_resolve(session->cache, cluster->errors);
     }
     if (failed == 0)

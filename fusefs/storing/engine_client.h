@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FS_CLUSTER_H
-#define FS_CLUSTER_H
+#ifndef FS_ENGINE_CLIENT_H
+#define FS_ENGINE_CLIENT_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -82,8 +82,5 @@ int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
 
 /* Complains that the engine cannot be talked to. The exit status 1. */
 int fs_engine_cannot_talk(struct fs_session *session, int error);
-
-/* Kills the engine: when this returns it does not write to the file any more. */
-void fs_engine_kill(const struct fs_cluster *cluster);
 
 #endif

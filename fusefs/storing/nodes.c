@@ -22,7 +22,7 @@
  */
 #define OTHER_DESCRIPTORS 128
 
-/* Sets a flag that fs_cluster_leave waits for. */
+/* Sets a flag that fs_nodes_leave waits for. */
 static void raise_flag(struct fs_cluster *cluster, bool *flag)
 {
     pthread_mutex_lock(&cluster->lock);

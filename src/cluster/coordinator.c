@@ -273,7 +273,7 @@ static void add_unsaved(struct mpiio_coordinator *self, const char *host, const 
     size_t size = strlen(host) + strlen(text) + sizeof(": \n");
     char *grown;
 
-    if (self->unsaved_size + size > MPIIO_TEXT_MAX)
+    if (self->unsaved_size + size > MPIIO_PEER_TEXT_MAX)
         return;
     grown = realloc(self->unsaved, self->unsaved_size + size);
     if (grown == NULL)

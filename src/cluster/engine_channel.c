@@ -293,15 +293,15 @@ int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message
                     message->type == MPIIO_MESSAGE_HELLO ? message->hello.memory : -1);
 }
 
-int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *run,
+int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
                              const struct mpiio_flush_block *blocks)
 {
-    struct mpiio_message message = {.type = MPIIO_MESSAGE_FLUSH, .flush = *run};
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_FLUSH, .flush = *flush};
     int error = mpiio_channel_send(channel, &message);
 
-    for (uint32_t i = 0; i < run->count && error == 0;) {
+    for (uint32_t i = 0; i < flush->count && error == 0;) {
         struct wire wire = start_message(channel, MPIIO_MESSAGE_BLOCKS);
-        uint32_t left = run->count - i;
+        uint32_t left = flush->count - i;
         uint32_t count = left < BLOCKS_A_MESSAGE ? left : BLOCKS_A_MESSAGE;
 
         put_u32(&wire, count);

@@ -17,7 +17,7 @@
  *   PEERS         ->                       node 0's address, for the daemons' own connections
  *                             <-  READY    connected and mounted, or nothing is missing for it
  *   START         ->                       all nodes are ready
- *                             <-  RUN      store these blocks, with all the other nodes
+ *                             <-  FLUSH      store these blocks, with all the other nodes
  *   RESULT        ->                       what became of each
  *                             <-  QUIT     no epoch will follow: all nodes say so
  *
@@ -49,7 +49,7 @@ enum mpiio_message_type {
     MPIIO_MESSAGE_FLUSH,
     MPIIO_MESSAGE_RESULT,
     MPIIO_MESSAGE_QUIT,
-    MPIIO_MESSAGE_BLOCKS, /* inside: a part of the list behind RUN */
+    MPIIO_MESSAGE_BLOCKS, /* inside: a part of the list behind FLUSH */
     MPIIO_MESSAGE_ERRORS, /* inside: a part of the list behind RESULT */
 };
 
@@ -154,28 +154,28 @@ void mpiio_channel_free(struct mpiio_channel *channel);
 int mpiio_channel_fd(const struct mpiio_channel *channel);
 
 /*
- * Sends any message but RUN and RESULT. Texts that are too long or too many give -E2BIG, an other
+ * Sends any message but FLUSH and RESULT. Texts that are too long or too many give -E2BIG, an other
  * end that is gone -EPIPE. Blocks while the other end does not receive.
  */
 int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message);
 
-/* Sends RUN and its blocks, run->count of them. Else as mpiio_channel_send. */
-int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *run,
+/* Sends FLUSH and its blocks, flush->count of them. Else as mpiio_channel_send. */
+int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
                              const struct mpiio_flush_block *blocks);
 
-/* Sends RESULT and its errors, in the order of the blocks of RUN. Else as mpiio_channel_send. */
+/* Sends RESULT and its errors, in the order of the blocks of FLUSH. Else as mpiio_channel_send. */
 int mpiio_channel_send_result(struct mpiio_channel *channel,
                               const struct mpiio_message_result *result, const int32_t *errors);
 
 /*
  * Waits for the next message. What it points to is the channel's, until the next receive. -EPIPE:
  * the other end is gone; -EPROTO: it sent what no daemon or engine of this version sends (also
- * where a list that RUN or RESULT announced has not been received); or recvmsg(2)'s error.
+ * where a list that FLUSH or RESULT announced has not been received); or recvmsg(2)'s error.
  */
 int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message);
 
 /*
- * Receives the list behind RUN: count entries. Blocks are >= 0, and end below 2^63 bytes. Else as
+ * Receives the list behind FLUSH: count entries. Blocks are >= 0, and end below 2^63 bytes. Else as
  * mpiio_channel_receive.
  */
 int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_flush_block *blocks,

@@ -103,7 +103,7 @@ size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *by
 {
     uint8_t *at = bytes + MPIIO_PEER_FRAME_HEAD;
 
-    assert(frame->text_size <= MPIIO_TEXT_MAX);
+    assert(frame->text_size <= MPIIO_PEER_TEXT_MAX);
     for (const char *field = fields_of[frame->type]; *field != '\0'; field++)
         at = put_field(at, frame, *field);
     put32(bytes, (uint32_t)(at - bytes));
@@ -174,7 +174,7 @@ static void take_host(struct rest *rest, char *host)
 
 static void take_text(struct rest *rest, struct mpiio_peer_frame *frame)
 {
-    frame->text_size = take32(rest, MPIIO_TEXT_MAX);
+    frame->text_size = take32(rest, MPIIO_PEER_TEXT_MAX);
     frame->text = (const char *)take(rest, frame->text_size);
 }
 

@@ -18,7 +18,7 @@
 #define MPIIO_PEER_FRAME_MAX  65536 /* bytes of a frame */
 #define MPIIO_PEER_FRAME_HEAD 5
 #define MPIIO_HOST_MAX        255
-#define MPIIO_TEXT_MAX        (MPIIO_PEER_FRAME_MAX - 1024)
+#define MPIIO_PEER_TEXT_MAX   (MPIIO_PEER_FRAME_MAX - 1024)
 
 /* "MPIO" and the version of all that follows: daemons of two versions refuse each other. */
 #define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000002)
@@ -73,7 +73,7 @@ struct mpiio_peer_frame {
     uint8_t nonce[MPIIO_NONCE_BYTES];
     char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/line.h) */
     const char *text;              /* borrowed, not terminated */
-    uint32_t text_size;            /* at most MPIIO_TEXT_MAX */
+    uint32_t text_size;            /* at most MPIIO_PEER_TEXT_MAX */
 };
 
 /* Writes frame to bytes, MPIIO_PEER_FRAME_MAX of them. Returns how many it takes. Local. */

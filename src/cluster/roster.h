@@ -73,7 +73,7 @@ struct mpiio_coordinator {
     uint64_t change_call;
     int64_t change_expires;
     int64_t go_after, go_before; /* when all may go on alone at the earliest and latest */
-    char *unsaved;               /* owned; grows to MPIIO_TEXT_MAX at most */
+    char *unsaved;               /* owned; grows to MPIIO_PEER_TEXT_MAX at most */
     size_t unsaved_size;
 };
 

@@ -12,7 +12,7 @@ struct mpiio_cache;
 
 /*
  * Puts a cache of at most dirty_max bytes under store, which is open for writing, has none yet, and
- * outlives it; its slices are not in use yet. *back is the caller's, to be freed by
+ * outlives it; its slices are not in use yet. *cache is the caller's, to be freed by
  * mpiio_store_drop_cache. 0 or a negative errno.
  */
 int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct mpiio_cache **cache);
@@ -24,8 +24,8 @@ int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct m
 void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_cache *cache);
 
 /*
- * Has the store's slices go past the cache, to the file, with back NULL, or to back again. Nothing
- * may be dirty, and no slice be read or written meanwhile.
+ * Has the store's slices go past the cache, to the file, with cache NULL, or to cache again.
+ * Nothing may be dirty, and no slice be read or written meanwhile.
  */
 void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache);
 

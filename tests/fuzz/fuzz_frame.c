@@ -29,7 +29,7 @@ static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_
     CHECK(frame->type > 0 && frame->type < MPIIO_PEER_FRAME_TYPES);
     CHECK(frame->status <= 0 && frame->status >= -4095);
     CHECK(strlen(frame->host) <= MPIIO_HOST_MAX);
-    CHECK(frame->text_size <= MPIIO_TEXT_MAX);
+    CHECK(frame->text_size <= MPIIO_PEER_TEXT_MAX);
     CHECK(mpiio_peer_frame_encode(frame, again) == length);
     CHECK(memcmp(again, bytes, length) == 0);
     vs_line_copy(line, sizeof(line), frame->text, frame->text_size);

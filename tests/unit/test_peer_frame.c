@@ -159,7 +159,7 @@ static void test_links_do_not_block(void **state)
 
     (void)state;
     frame.text = (const char *)bytes;
-    frame.text_size = MPIIO_TEXT_MAX;
+    frame.text_size = MPIIO_PEER_TEXT_MAX;
     connect_pair(&left, &right);
     while (left.error == 0) {
         mpiio_connection_send(&left, &frame);

@@ -9,7 +9,8 @@
 
 #include "writers.h"
 
-/* Dirty blocks, and the set of them that is a generation. For cache.c only, whose locks these are.
+/* Dirty blocks, and the set of them that is a generation. For the sources of cache_private.h only,
+ * whose locks these are.
  */
 struct mpiio_block {
     int64_t number; /* it begins at displacement number * MPIIO_BLOCK_SIZE */

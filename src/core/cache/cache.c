@@ -164,7 +164,7 @@ void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_bl
     pthread_mutex_unlock(&cache->table);
 }
 
-struct mpiio_writer *mpiio_cache_holder(struct mpiio_cache *cache, uint64_t id, bool make)
+struct mpiio_writer *mpiio_cache_writer(struct mpiio_cache *cache, uint64_t id, bool make)
 {
     struct mpiio_writer *writer;
 

@@ -87,6 +87,6 @@ void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_bl
                       struct mpiio_block **active);
 
 /* The writer with that id; where it is missing, a new one with make, else NULL. */
-struct mpiio_writer *mpiio_cache_holder(struct mpiio_cache *cache, uint64_t id, bool make);
+struct mpiio_writer *mpiio_cache_writer(struct mpiio_cache *cache, uint64_t id, bool make);
 
 #endif

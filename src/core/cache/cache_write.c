@@ -278,7 +278,7 @@ static size_t put_all(struct put *put, const struct vs_map *map, int64_t positio
 {
     struct mpiio_cache *cache = put->cache;
 
-    put->writer = mpiio_cache_holder(cache, id, true);
+    put->writer = mpiio_cache_writer(cache, id, true);
     *error = -ENOMEM;
     if (put->writer == NULL)
         return 0;
@@ -406,7 +406,7 @@ size_t mpiio_cache_write_merged(struct mpiio_cache *cache, const struct vs_map *
     struct merged merged = {.put = {.cache = cache, .buffer = buffer}};
     bool through;
 
-    merged.put.writer = mpiio_cache_holder(cache, id, true);
+    merged.put.writer = mpiio_cache_writer(cache, id, true);
     *error = -ENOMEM;
     if (merged.put.writer == NULL)
         return 0;

@@ -9,7 +9,7 @@
 /*
  * As mpiio_write_runs, for the slice with that id: copies the bytes to the active generation. Waits
  * while dirty_max or more is used. -ENOMEM; -EIO where it would have to wait and mpiio_cache_stop
- * was called. Written through (see below), it is mpiio_write_runs.
+ * was called. Written through (mpiio_cache_write_through), it is mpiio_write_runs.
  */
 size_t mpiio_cache_write(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
                          size_t length, const void *buffer, uint64_t id, int *error,

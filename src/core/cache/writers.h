@@ -8,7 +8,8 @@
 
 /*
  * Whose data a dirty block holds: slices, by the ids that their users gave them. What could not be
- * stored is told to exactly those. For cache.c only, whose locks guard all of it.
+ * stored is told to exactly those. For the sources of cache_private.h only, whose locks guard all
+ * of it.
  */
 struct mpiio_writer {
     uint64_t id;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Private to src/core/: the handles of predefined datatypes in the binary interface that MPICH and
- * its derivatives share, where they are constants. tests/mpi compares them with mpi.h.
+ * Private to src/core/convert/: the handles of predefined datatypes in the binary interface that
+ * MPICH and its derivatives share, where they are constants. tests/mpi compares them with mpi.h.
  */
 
 /* What MPICH has instead of a datatype that it does not support. */

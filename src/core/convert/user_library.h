@@ -2,7 +2,8 @@
 #ifndef MPIIO_USER_LIBRARY_H
 #define MPIIO_USER_LIBRARY_H
 
-/* Private to src/core/: shared libraries that a user names, opened only where they can be trusted.
+/* Private to src/core/convert/: shared libraries that a user names, opened only where they can be
+ * trusted.
  */
 
 #include <stdbool.h>

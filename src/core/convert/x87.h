@@ -3,9 +3,9 @@
 #define MPIIO_X87_H
 
 /*
- * Private to src/core/: the 80-bit x87 format, which is C's long double on x86-64 (16 bytes, six of
- * them padding), and big-endian IEEE binary128, which is external32's. By integer arithmetic: no
- * rounding mode, trap or quieting of NaNs of the processor's comes between.
+ * Private to src/core/convert/: the 80-bit x87 format, which is C's long double on x86-64 (16
+ * bytes, six of them padding), and big-endian IEEE binary128, which is external32's. By integer
+ * arithmetic: no rounding mode, trap or quieting of NaNs of the processor's comes between.
  */
 
 #include "swap.h"
