@@ -14,8 +14,9 @@
 #include "text.h"
 #include "users.h"
 
-#define PATIENCE   30000 /* ms that a daemon may take to end */
-#define COPIES     1000  /* ms after which it is looked for who else has the mount */
+#define PATIENCE 30000 /* ms that a daemon may take to end */
+/* ms after which it is told who else has the mount: a container that starts has it for a moment */
+#define COPIES     5000
 #define NODES_MAX  (1 << 20)
 #define LIST_MAX   1024
 #define OUTPUT_MAX 1024

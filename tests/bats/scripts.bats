@@ -488,6 +488,27 @@ in_namespace() {
     [ -n "$(marked sleep)" ]
 }
 
+is_unmounted() {
+    ! is_mounted
+}
+
+@test "mpiio-umount: a mount namespace that has the mount for a moment is waited for" {
+    local other
+    scatter_spec
+    mount_spec s.json
+    as_root unshare -m --propagation private sleep 1000 3>&- &
+    await in_namespace
+    other=$(marked sleep)
+    await has_copy "$other"
+    {
+        await is_unmounted
+        sleep 1.5
+        as_root kill "$other"
+    } 3>&- &
+    mpiio-umount "$mnt"
+    wait
+}
+
 @test "mpiio-umount: finds the daemon also where the kernel does not say whose connection is whose" {
     local pid info state
     scatter_spec
