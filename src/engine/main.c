@@ -130,6 +130,7 @@ int main(int argc, char **argv)
     if (options.report)
         engine_report("started", engine_environment_rank());
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit of files' size is told as an error, block by block */
     sigaction(SIGCHLD, &ended, NULL);
     /* Over TCP, MPI has two connections to each other node, and does not see to their number. */
     mpiio_rlimit_descriptors(UINT64_MAX);
