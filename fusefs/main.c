@@ -2,6 +2,7 @@
 #include "fusefs/base/inherited.h"
 #include "serve.h"
 #include "session.h"
+#include "signals.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "mpiio-fused: /proc/self/fd: %s\n", strerror(-status));
         return 1;
     }
+    fs_signals_ignore();
     status = 2;
     if (fs_options_parse(&options, argc, argv) != 0)
         goto out;

@@ -224,7 +224,12 @@ static int set_up_back(struct fs_session *session)
         mpiio_cache_on_full(session->cache, fs_flusher_full, &session->flusher);
     if (failed == 0 && back)
         mpiio_cache_on_wait(session->cache, on_wait, session);
-    if (failed != 0)
+    if (failed == -EFBIG)
+        fs_complain(
+            options,
+            "write-back: a limit of files' size (ulimit -f) leaves no room for its memory: %s",
+            strerror(-failed));
+    else if (failed != 0)
         fs_complain(options, "write-back: %s", strerror(-failed));
     return failed != 0;
 }

@@ -65,17 +65,21 @@ static void *listen(void *data)
     return NULL;
 }
 
-int fs_signals_start(struct fs_signals *stop, struct fs_session *session)
+void fs_signals_ignore(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+int fs_signals_start(struct fs_signals *stop, struct fs_session *session)
+{
     sigset_t signals;
     int failed;
 
     *stop = (struct fs_signals){.session = session};
     pthread_mutex_init(&stop->lock, NULL);
-    /* A peer that is gone, and a file that is too large, are told by errno. */
-    sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);
     fill_signals(&signals);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     failed = pthread_create(&stop->listener, NULL, listen, stop);

@@ -24,6 +24,9 @@ struct fs_signals {
     bool over;    /* the loop has ended; lock: lock */
 };
 
+/* From the start: a peer that is gone, and a file that is too large, are told by errno. */
+void fs_signals_ignore(void);
+
 /*
  * Starts to listen, after the notifier and before the loop, from the thread that runs the loop:
  * the signals are blocked from here on, for good: a second one must not get between the end of the

@@ -264,6 +264,30 @@ file_fd() {
     [ "$(daemon_pid)" -eq "$pid" ]
 }
 
+@test "faults: a limit of files' size that has no room for write-back is told when it is mounted" {
+    scatter_spec
+    run -1 prlimit --fsize=$((1 << 20)) mpiio-mount -o cache=back s.json "$mnt"
+    [ "$output" = "mpiio-mount: write-back: a limit of files' size (ulimit -f) leaves no room for its \
+memory: File too large" ]
+    run ! is_mounted
+}
+
+@test "faults: write-back goes on within a limit of files' size" {
+    truncate -s 79M w.dat
+    dealt w.dat 1 4096 >w.json
+    prlimit --fsize=$((80 << 20)) mpiio-mount -o cache=back w.json "$mnt"
+    # It has memory for 70 blocks.
+    python <<'END'
+fd = os.open("mnt/rank0", os.O_WRONLY)
+for block in range(79):
+    assert os.pwrite(fd, b"%4d" % block, block << 20) == 4
+os.fsync(fd)
+data = open("w.dat", "rb").read()
+assert all(data[block << 20:][:4] == b"%4d" % block for block in range(79))
+END
+    mpiio-umount "$mnt"
+}
+
 # An fsync fails, and unmounting says so and leaves the mount.
 refuse_to_sync() {
     [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'os.write(fd, b"x")' 'os.fsync(fd)')" = EIO ] &&

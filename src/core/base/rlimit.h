@@ -11,4 +11,7 @@
  */
 uint64_t mpiio_rlimit_descriptors(uint64_t count);
 
+/* How many bytes a file that this process makes may have (RLIMIT_FSIZE); UINT64_MAX: no limit. */
+uint64_t mpiio_rlimit_file_size(void);
+
 #endif

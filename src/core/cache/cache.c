@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/guard.h"
+#include "core/base/rlimit.h"
 
 /* Slots that there may be, most of which take no memory: it bounds the address space. */
 #define SLOTS_MAX 16384
@@ -12,13 +13,20 @@
 
 /* Making and freeing. */
 
+/*
+ * A limit of files' size is one of the memory, too, which is a file without a name: there are fewer
+ * slots then. One slot's worth is left for what lies in front of them.
+ */
 static int slots_for(int64_t dirty_max)
 {
+    uint64_t limit = mpiio_rlimit_file_size() / MPIIO_SLOT_SIZE;
     int64_t slots = dirty_max / (4 * MPIIO_PAGE_SIZE);
 
-    if (slots < SLOTS_MIN)
-        return SLOTS_MIN;
-    return slots < SLOTS_MAX ? (int)slots : SLOTS_MAX;
+    if (slots > SLOTS_MAX)
+        slots = SLOTS_MAX;
+    if ((uint64_t)slots >= limit)
+        slots = (int64_t)limit - 1;
+    return slots > SLOTS_MIN ? (int)slots : SLOTS_MIN;
 }
 
 /* A writer would wait for ever for readers that keep coming. */
