@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/base/rlimit.h"
@@ -12,6 +15,9 @@
 #include "fence.h"
 #include "leave.h"
 #include "start.h"
+
+/* Bytes that MPI's largest file may have: memory that the nodes of one host share. */
+#define SHARED_MIN (16 << 20)
 
 /*
  * A peer that is gone hangs MPI, and so does a node whose daemon is: whoever cannot go on ends
@@ -111,6 +117,21 @@ static int run_node(const struct engine_options *options)
     return status;
 }
 
+/*
+ * MPI ends a process that it has no memory to share for without a word of ours, or says whatever
+ * its network says: the reason comes before that.
+ */
+static void tell_limit(const struct engine_options *options)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+
+    if (mpiio_rlimit_file_size() >= SHARED_MIN)
+        return;
+    gethostname(host, sizeof(host) - 1);
+    engine_complain(options, "%s: a limit of files' size (ulimit -f) leaves MPI no room: %s", host,
+                    strerror(EFBIG));
+}
+
 /* mpiio-engine(8): the MPI program of a mount on several nodes. */
 int main(int argc, char **argv)
 {
@@ -136,6 +157,7 @@ int main(int argc, char **argv)
     mpiio_rlimit_descriptors(UINT64_MAX);
     /* One thread calls MPI; the daemons' threads are in other processes. */
     engine_fence_hold_signal();
+    tell_limit(&options);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
     engine_fence_take_signal();
     engine_leave(run_node(&options));
