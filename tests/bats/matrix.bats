@@ -42,6 +42,26 @@ fault() {
     fault SIGKILL
 }
 
+@test "matrix: no reading from and no writing to the device" {
+    fault EIO
+}
+
+@test "matrix: a daemon is stopped" {
+    fault SIGSTOP
+}
+
+@test "matrix: /dev/fuse is gone" {
+    fault /dev/fuse
+}
+
+@test "matrix: no descriptors" {
+    fault files
+}
+
+@test "matrix: no memory" {
+    fault memory
+}
+
 @test "matrix: the manual has its table" {
     matrix page >shown
     [ "$(sed -n '/^fault /,/^```/p' "$top/man/mpiio-fused.8.scd" | sed '$d')" = "$(cat shown)" ]

@@ -11,6 +11,8 @@ from mounts import BLOCK, DATA, LIMIT, RANKS, REGION, REGIONS, Mount, Wrong
 
 OPERATIONS = ("read", "write", "store", "fsync", "close", "unmount", "mount")
 
+DONE = ("ok", "waits")
+
 
 def pattern(number, salt):
     """What a cell writes, or (salt 0) what its part of the file held before."""
@@ -105,6 +107,9 @@ class Cell:
             return "hangs"
         return os.read(self.answer, 100).decode()
 
+    def has_answered(self):
+        return bool(select.select([self.answer], [], [], 0)[0])
+
     def end(self, word):
         for end in (self.go, self.answer):
             os.close(end)
@@ -125,14 +130,14 @@ class Cell:
             return self.run_mount(), None
         if mount is None:
             self.fault.fresh()
-            mount = Mount(self.nodes)
+            mount = Mount(self.nodes, options=self.fault.options)
             self.mount = mount
             if mount.start() != "ok":
                 raise Wrong("not mounted")
         self.mount = mount
         with open("disk/file", "rb") as self.file:
             answer = self.run_act()
-            if self.operation == "unmount" or not self.fault.passes:
+            if self.operation == "unmount" or self.fault.alone or not self.fault.passes:
                 mount.remove()
                 mount = None
             self.check(answer)
@@ -142,8 +147,10 @@ class Cell:
         self.fork()
         self.fault.begin(self.mount)
         os.write(self.go, b"g")
-        self.fault.meanwhile(self.mount)
+        waits = self.fault.meanwhile(self)
         answer = self.end(self.take())
+        if waits and answer == "ok":
+            answer = "waits"
         if self.operation == "unmount":
             answer = self.fault.unmount(self.mount)
         self.fault.clear(self.mount)
@@ -151,7 +158,7 @@ class Cell:
             # What was kept is stored now; the next cell begins with nothing left over.
             self.flush()
             self.stored = self.operation in ("store", "fsync", "close")
-        if self.operation == "unmount" and answer != "ok" and self.fault.passes:
+        if self.operation == "unmount" and answer not in DONE and self.fault.passes:
             if self.mount.unmount() != "ok":
                 raise Wrong("not unmounted afterwards")
             self.mount.nothing_there()
@@ -160,7 +167,7 @@ class Cell:
 
     def run_mount(self):
         self.fault.fresh()
-        self.mount = Mount(self.nodes)
+        self.mount = Mount(self.nodes, options=self.fault.options)
         answer = self.fault.mount(self.mount)
         self.mount.remove()
         self.mount.nothing_there()
@@ -180,7 +187,7 @@ class Cell:
         if slice_of(data, 0, 0, REGION * REGIONS) != slice_of(before, 0, 0, REGION * REGIONS):
             raise Wrong("data beside it was changed")
         got = slice_of(data, 0, self.hole, REGION)
-        if self.stored or answer == "ok" and self.fault.keeps(self):
+        if self.stored or answer in DONE and self.fault.keeps(self):
             wanted = self.new if self.operation != "read" else bytes(REGION)
             if got != wanted:
                 raise Wrong("what was acknowledged is not there")

@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""The faults of the matrix: how each comes about, and how it is taken away again. On two nodes
-SIGKILL is node 1's, where the operation is node 0's; others are
-everybody's."""
+"""The faults of the matrix: how each comes about, and how it is taken away again. On two nodes what
+befalls a daemon befalls node 1's, where the operation is node 0's; other faults are everybody's."""
 import os
 import resource
+import shutil
 import signal
 import subprocess
 
 from cells import contents
-from mounts import Mount, Wrong, await_true
+from mounts import Mount, Wrong, await_true, device, family, in_kernel, states
+
+
+def fill(path):
+    """Until no more goes onto the disk."""
+    with open(path, "wb", buffering=0) as out:
+        try:
+            while True:
+                out.write(bytes(65536))
+        except OSError:
+            pass
 
 
 class Fault:
     passes = True  # it can be taken away: the mount is used again
+    alone = False  # each operation has a mount of its own all the same
+    options = ""  # of the mount, each behind a comma
 
     def fresh(self):
         """A disk with the file, and the spec. For each mount."""
@@ -20,7 +32,8 @@ class Fault:
             os.makedirs("disk", exist_ok=True)
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", "disk"], check=True)
         for name in os.listdir("disk"):
-            os.unlink(f"disk/{name}")
+            if name != "lost+found":
+                os.unlink(f"disk/{name}")
         self.make("disk/file")
 
     def make(self, path):
@@ -32,8 +45,9 @@ class Fault:
     def begin(self, mount):
         raise NotImplementedError
 
-    def meanwhile(self, mount):
-        """While the operation is under way."""
+    def meanwhile(self, cell):
+        """While the operation is under way. True if it waits for the end of the fault."""
+        return False
 
     def clear(self, mount):
         """Takes it away, where that is possible."""
@@ -60,12 +74,7 @@ class Fault:
 
 class Full(Fault):
     def begin(self, mount):
-        with open("disk/ballast", "wb", buffering=0) as out:
-            try:
-                while True:
-                    out.write(bytes(65536))
-            except OSError:
-                pass
+        fill("disk/ballast")
 
     def clear(self, mount):
         if os.path.exists("disk/ballast"):
@@ -75,13 +84,14 @@ class Full(Fault):
 class Limit(Fault):
     """A limit of the daemons and engines."""
 
-    def __init__(self, what, most, mounting):
-        self.what, self.most, self.mounting = what, most, mounting
+    def __init__(self, what, most, mounting, alone=False):
+        self.what, self.most, self.mounting, self.alone = what, most, mounting, alone
         self.before = {}
 
     def begin(self, mount):
         for pid in mount.all():
-            self.before[pid] = resource.prlimit(pid, self.what, (self.most, -1))
+            self.before[pid] = resource.prlimit(pid, self.what)
+            resource.prlimit(pid, self.what, (self.most, self.before[pid][1]))
 
     def clear(self, mount):
         for pid, limits in self.before.items():
@@ -135,7 +145,22 @@ class ReadOnly(Fault):
         subprocess.run(["chattr", "-i", "disk/file"], capture_output=True)
 
 
-class Killed(Fault):
+class DaemonFault(Fault):
+    """What befalls a daemon: of the last node. For mounting, it is another mount's of the file."""
+
+    def mount(self, mount):
+        other = Mount(mount.nodes, "other", self.options)
+        if other.start() != "ok":
+            raise Wrong("the other is not mounted")
+        try:
+            self.begin(other)
+            return mount.start()
+        finally:
+            self.clear(other)
+            other.remove()
+
+
+class Killed(DaemonFault):
     passes = False
 
     def begin(self, mount):
@@ -150,24 +175,114 @@ class Killed(Fault):
             return True
         return False
 
-    def mount(self, mount):
-        other = Mount(mount.nodes, "other")
-        if other.start() != "ok":
-            raise Wrong("the other is not mounted")
+
+class Stopped(DaemonFault):
+    """With one node, the operation waits until the daemon goes on. With two, it has answered before."""
+    options = ",peer_timeout=1"
+
+    def begin(self, mount):
+        self.passes = mount.nodes == 1
+        self.pid = mount.daemon_of(mount.nodes - 1)
+        os.kill(self.pid, signal.SIGSTOP)
+        await_true(lambda: all(state == "T" for state in states(self.pid)), "it is not stopped")
+
+    def clear(self, mount):
         try:
-            self.begin(other)
-            return mount.start()
+            os.kill(self.pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
+    def meanwhile(self, cell):
+        if cell.nodes == 1:
+            await_true(lambda: in_kernel(cell.child), "it does not wait")
+            self.clear(cell.mount)
+        return cell.nodes == 1
+
+    def unmount(self, mount):
+        if mount.nodes > 1:
+            return mount.unmount()
+        self.begin(mount)
+        answer = mount.unmount(meanwhile=self.until_it_waits)
+        return "waits" if answer == "ok" else answer
+
+    def until_it_waits(self, command):
+        await_true(lambda: any(map(in_kernel, family(command.pid))), "mpiio-umount does not wait")
+        self.clear(None)
+
+
+class Aborted(DaemonFault):
+    """The kernel ends the connection. For mounting, /dev/fuse is not there."""
+    passes = False
+
+    def begin(self, mount):
+        os.makedirs("connections", exist_ok=True)
+        subprocess.run(["mount", "-t", "fusectl", "none", "connections"], check=True)
+        try:
+            with open(f"connections/{device(mount.folders[-1])}/abort", "w") as out:
+                out.write("1")
         finally:
-            self.clear(other)
-            other.remove()
+            subprocess.run(["umount", "connections"], check=True)
+
+    WITHOUT = """
+        mount -t tmpfs tmpfs dev
+        cp -a /dev/null /dev/zero /dev/urandom dev
+        mkdir dev/shm
+        mount --bind dev /dev
+        exec "$@" """
+
+    def mount(self, mount):
+        os.makedirs("dev", exist_ok=True)
+        return mount.start(["bash", "-c", """
+            [ "${PMI_RANK:-1}" = 1 ] || exec "$@"
+            exec unshare -m bash -ec "$0" bash "$@" """, self.WITHOUT])
+
+
+class Broken(Fault):
+    """A disk in a loop device whose image is empty and immutable: no reading, no writing. The image
+    is on another such disk, as not every filesystem refuses to write to what is open."""
+    passes = False
+
+    def fresh(self):
+        if os.path.ismount("disk"):
+            subprocess.run(["umount", "disk"], check=True)
+        if not os.path.ismount("below"):
+            self.disk("image", 6, "below")
+        self.disk("below/image", 4, "disk")
+        self.make("disk/file")
+        with open("disk/file", "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def disk(self, image, size, folder):
+        with open(image, "wb") as out:
+            out.truncate(size << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", image], check=True)
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["mount", "-o", "loop,errors=continue", image, folder], check=True)
+
+    def begin(self, mount):
+        shutil.copy("below/image", "saved")
+        os.truncate("below/image", 0)
+        subprocess.run(["chattr", "+i", "below/image"], check=True)
+
+    def clear(self, mount):
+        if os.path.getsize("below/image") == 0:
+            subprocess.run(["chattr", "-i", "below/image"], check=True)
+            with open("saved", "rb") as saved, open("below/image", "r+b") as image:
+                shutil.copyfileobj(saved, image)
 
 
 FAULTS = {
     "ENOSPC": Full,
+    "EIO": Broken,
     "EFBIG": lambda: Limit(resource.RLIMIT_FSIZE, 65536, "--fsize=65536"),
     "replaced": Replaced,
     "truncated": Truncated,
     "deleted": Deleted,
     "read-only": ReadOnly,
     "SIGKILL": Killed,
+    "SIGSTOP": Stopped,
+    "/dev/fuse": Aborted,
+    "files": lambda: Limit(resource.RLIMIT_NOFILE, 0, "--nofile=4", alone=True),
+    "memory": lambda: Limit(resource.RLIMIT_AS, 0, "--as=16000000", alone=True),
 }

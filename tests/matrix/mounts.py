@@ -39,6 +39,15 @@ def mounted(folder):
     return any(line.split()[4] == path for line in open("/proc/self/mountinfo", errors="replace"))
 
 
+def device(folder):
+    """Its number: a FUSE connection has the same."""
+    path = os.path.abspath(folder)
+    for line in open("/proc/self/mountinfo", errors="replace"):
+        if line.split()[4] == path:
+            return int(line.split()[2].split(":")[1])
+    raise Wrong(f"{folder} is not mounted")
+
+
 def one_line(text, command):
     lines = text.decode(errors="replace").splitlines()
     if len(lines) != 1 or not lines[0].startswith(command):
@@ -46,35 +55,70 @@ def one_line(text, command):
     return errno_in(lines[0])
 
 
-def run(*command, **more):
+def run(*command, meanwhile=None, **more):
     """Runs it with the limit of time; returns status and what it said on standard error."""
     with open("said", "w+b") as said:
+        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=said, **more)
         try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  stderr=said, timeout=LIMIT, **more)
-        except subprocess.TimeoutExpired:
+            if meanwhile:
+                meanwhile(running)
+            running.wait(LIMIT)
+        except (Wrong, subprocess.TimeoutExpired):
+            running.kill()
             raise Wrong(f"{command[0]} hangs")
         said.seek(0)
-        return done.returncode, said.read()
+        return running.returncode, said.read()
+
+
+def states(pid):
+    """Of its threads."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/stat") as stat:
+            yield stat.read().rpartition(")")[2].split()[0]
+
+
+def in_kernel(pid):
+    """True if it sleeps in a call that is not about pipes or other processes."""
+    try:
+        if not all(state in "SD" for state in states(pid)):
+            return False
+        stack = open(f"/proc/{pid}/stack").read()
+    except OSError:
+        return False
+    return not any(word in stack for word in ("pipe_read", "do_wait", "do_poll", "do_sys_poll", "nanosleep"))
+
+
+def family(pid):
+    """The process and all below it."""
+    found = [pid]
+    for parent in found:
+        try:
+            found += map(int, open(f"/proc/{parent}/task/{parent}/children").read().split())
+        except OSError:
+            pass
+    return found
 
 
 class Mount:
     """The views of disk/file on one or two nodes, at NAME0 (and NAME1)."""
 
-    def __init__(self, nodes, name="m"):
+    def __init__(self, nodes, name="m", options=""):
+        self.options = "log=" + os.path.abspath("log") + options
         self.nodes, self.name, self.engine = nodes, name, None
         self.folders = [f"{name}{i}" for i in range(nodes)]
         for folder in self.folders:
             os.makedirs(folder, exist_ok=True)
 
     def start(self, wrapper=()):
-        """Mounts; wrapper: a command in front. Returns "ok" or the errno that the one line tells."""
+        """Mounts; wrapper: a command in front of each node's. Returns "ok" or the errno that the one
+        line tells."""
         self.mark = f"MPIIO_CELL={os.path.abspath(self.name)}"
         self.environment = {**os.environ, "MPIIO_CELL": os.path.abspath(self.name)}
         return self.start_one(wrapper) if self.nodes == 1 else self.start_two(wrapper)
 
     def start_one(self, wrapper):
-        status, said = run(*wrapper, "mpiio-mount", "-o", "log=log", "s.json", self.folders[0],
+        status, said = run(*wrapper, "mpiio-mount", "-o", self.options, "s.json", self.folders[0],
                            env=self.environment)
         if status == 0:
             return "ok"
@@ -84,8 +128,8 @@ class Mount:
     def start_two(self, wrapper):
         with open("out", "wb") as out, open("err", "wb") as err:
             self.engine = subprocess.Popen(
-                [*wrapper, mpiexec(), "-n", "2", os.environ["MPIIO_SBIN"] + "/mpiio-engine",
-                 "--name", "mpiio-mount", "--", "-o", f"log={os.getcwd()}/log", "s.json",
+                [mpiexec(), "-n", "2", *wrapper, os.environ["MPIIO_SBIN"] + "/mpiio-engine",
+                 "--name", "mpiio-mount", "--", "-o", self.options, "s.json",
                  os.path.abspath(self.name) + "%n"],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment)
         await_true(lambda: b"ready" in open("out", "rb").read() or self.engine.poll() is not None,
@@ -138,14 +182,17 @@ class Mount:
                 return int(word[9:])
         raise Wrong("a daemon without a rank")
 
-    def unmount(self, *options):
+    def unmount(self, *options, meanwhile=None):
         """By mpiio-umount. Returns "ok" or the errno that the one line tells."""
-        status, said = run("mpiio-umount", *options, self.folders[0])
+        status, said = run("mpiio-umount", *options, self.folders[0], meanwhile=meanwhile)
         if status == 0:
             if said:
                 raise Wrong(f"unmounting says {said}")
             return "ok"
-        return one_line(said, "mpiio-umount: ")
+        answer = one_line(said, "mpiio-umount: ")
+        if answer == "fails":
+            raise Wrong(said)
+        return answer
 
     def ended(self):
         await_true(lambda: not self.all(), "its processes do not end")
