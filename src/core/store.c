@@ -4,24 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/rwlock.h"
 #include "core/file/write_plan.h"
 #include "store_private.h"
 #include "core/cache/cache_write.h"
 #include "core/cache/cache_read.h"
-
-/* A writer is not to starve where others never stop to write whole elements. */
-static int init_elements_lock(struct mpiio_store *store)
-{
-    pthread_rwlockattr_t attributes;
-    int error = pthread_rwlockattr_init(&attributes);
-
-    if (error != 0)
-        return -error;
-    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    error = pthread_rwlock_init(&store->elements_lock, &attributes);
-    pthread_rwlockattr_destroy(&attributes);
-    return -error;
-}
 
 static int init_locks(struct mpiio_store *store)
 {
@@ -29,7 +16,7 @@ static int init_locks(struct mpiio_store *store)
 
     if (error != 0)
         return error;
-    error = init_elements_lock(store);
+    error = mpiio_rwlock_init(&store->elements_lock);
     if (error != 0)
         goto locks;
     error = -pthread_mutex_init(&store->append_lock, NULL);

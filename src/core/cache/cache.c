@@ -6,6 +6,7 @@
 
 #include "core/base/guard.h"
 #include "core/base/rlimit.h"
+#include "core/base/rwlock.h"
 
 /* Slots that there may be, most of which take no memory: it bounds the address space. */
 #define SLOTS_MAX 16384
@@ -27,17 +28,6 @@ static int slots_for(int64_t dirty_max)
     if ((uint64_t)slots >= limit)
         slots = (int64_t)limit - 1;
     return slots > SLOTS_MIN ? (int)slots : SLOTS_MIN;
-}
-
-/* A writer would wait for ever for readers that keep coming. */
-static void init_gate(pthread_rwlock_t *gate)
-{
-    pthread_rwlockattr_t attributes;
-
-    pthread_rwlockattr_init(&attributes);
-    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    pthread_rwlock_init(gate, &attributes);
-    pthread_rwlockattr_destroy(&attributes);
 }
 
 static void init_condition(pthread_cond_t *condition)
@@ -71,7 +61,7 @@ static int init(struct mpiio_cache *cache)
     cache->active = &cache->sets[0];
     cache->frozen = &cache->sets[1];
     cache->number = 1;
-    init_gate(&cache->gate);
+    mpiio_rwlock_init(&cache->gate);
     init_condition(&cache->changed);
     pthread_mutex_init(&cache->flush, NULL);
     pthread_mutex_init(&cache->table, NULL);
