@@ -215,6 +215,18 @@ holds() {
     [ "$output" = ok$'\n'"$2" ]
 }
 
+# file_holds ROWS: the same of the file without a mount; and between its pages nothing was written.
+file_holds() {
+    /usr/bin/python3 - <<'END'
+import numpy
+data = numpy.fromfile("x.dat", numpy.uint8)
+tiles = numpy.pad(data[512:], (0, -len(data[512:]) % 4608)).reshape(-1, 4608)
+tiles[:, :4096].tofile("copy.db")
+assert not data[:512].any() and not tiles[:, 4096:].any()
+END
+    holds copy.db "$1"
+}
+
 @test "programs: an SQLite database is a slice, its journal in memory or none" {
     local mode
     for mode in memory off; do
@@ -226,8 +238,7 @@ holds() {
         mount_spec x.json
         holds "$mnt/rank0" 2572
         mpiio-umount "$mnt"
-        mpiio-view cat x.json -r 0 >copy.db
-        holds copy.db 2572
+        file_holds 2572
     done
 }
 
@@ -254,14 +265,7 @@ sqlite_pair() {
     # Every commit was synced: it outlives the daemon.
     kill -KILL "$(daemon_pid)"
     umount_all
-    /usr/bin/python3 - <<'END'
-import numpy
-data = numpy.fromfile("x.dat", numpy.uint8)[512:]
-tiles = numpy.pad(data, (0, -len(data) % 4608)).reshape(-1, 4608)
-tiles[:, :4096].tofile("copy.db")
-assert not tiles[:, 4096:].any()
-END
-    holds copy.db 400
+    file_holds 400
 }
 
 @test "programs: two SQLite processes at one database exclude each other by its locks, through" {
