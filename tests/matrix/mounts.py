@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Mounts of the matrix: on one node by mpiio-mount, on two by mpiio-engine; their processes."""
+"""Mounts of the matrix and of the soak: on one node by mpiio-mount, on several by mpiio-engine;
+their processes."""
 import errno
 import os
 import shutil
@@ -101,7 +102,7 @@ def family(pid):
 
 
 class Mount:
-    """The views of disk/file on one or two nodes, at NAME0 (and NAME1)."""
+    """The views of s.json on one node or several, at NAME0 (NAME1, ...), with mount options."""
 
     def __init__(self, nodes, name="m", options=""):
         self.options = "log=" + os.path.abspath("log") + options
@@ -115,7 +116,7 @@ class Mount:
         line tells."""
         self.mark = f"MPIIO_CELL={os.path.abspath(self.name)}"
         self.environment = {**os.environ, "MPIIO_CELL": os.path.abspath(self.name)}
-        return self.start_one(wrapper) if self.nodes == 1 else self.start_two(wrapper)
+        return self.start_one(wrapper) if self.nodes == 1 else self.start_several(wrapper)
 
     def start_one(self, wrapper):
         status, said = run(*wrapper, "mpiio-mount", "-o", self.options, "s.json", self.folders[0],
@@ -125,10 +126,10 @@ class Mount:
         self.nothing_there()
         return one_line(said, "mpiio-mount: ")
 
-    def start_two(self, wrapper):
+    def start_several(self, wrapper):
         with open("out", "wb") as out, open("err", "wb") as err:
             self.engine = subprocess.Popen(
-                [mpiexec(), "-n", "2", *wrapper, os.environ["MPIIO_SBIN"] + "/mpiio-engine",
+                [mpiexec(), "-n", str(self.nodes), *wrapper, os.environ["MPIIO_SBIN"] + "/mpiio-engine",
                  "--name", "mpiio-mount", "--", "-o", self.options, "s.json",
                  os.path.abspath(self.name) + "%n"],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment)
