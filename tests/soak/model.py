@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""What the shared file must hold, and how much of that may be missing after a SIGKILL."""
+import numpy
+
+from mounts import Wrong
+from specs import LIMIT
+
+
+class Model:
+    def __init__(self, views):
+        self.views = views
+        self.data = numpy.zeros(LIMIT, dtype=numpy.uint8)
+        self.size = 0
+        self.settle()
+
+    def settle(self):
+        """All is in the file, and everybody sees that."""
+        self.settled = self.size  # at least so long is the file after a SIGKILL
+        self.seen = [self.size] * self.views.ranks  # how long it is for each rank, at least
+        self.own = [0] * self.views.ranks  # how long each rank has made it since
+        self.base = self.data.copy()
+        self.unsure = numpy.zeros(LIMIT, dtype=bool)
+        self.pending = [[] for _ in range(self.views.ranks)]
+
+    def places(self, rank, offset, length):
+        return self.views.places[rank][offset:offset + length]
+
+    def length(self, rank):
+        return self.views.size_of(rank, self.size)
+
+    def least(self, rank, exact):
+        """The least that a slice has now."""
+        return self.length(rank) if exact else self.views.size_of(rank, self.seen[rank])
+
+    def content(self, rank, offset, length):
+        end = min(offset + length, self.length(rank))
+        return self.data[self.places(rank, offset, max(0, end - offset))].tobytes()
+
+    def grow(self, rank, end, held):
+        """A slice has become end bytes long. held: by somebody's memory until it is synced."""
+        size = self.views.needed(rank, end)
+        self.size = max(self.size, size)
+        self.seen[rank] = max(self.seen[rank], size)
+        self.own[rank] = max(self.own[rank], size)
+        if not held:
+            self.settled = max(self.settled, size)
+
+    def write(self, rank, offset, data, held):
+        places, values = self.places(rank, offset, len(data)), numpy.frombuffer(data, dtype=numpy.uint8)
+        if held:
+            new = places[~self.unsure[places]]
+            self.base[new] = self.data[new]
+            self.unsure[places] = True
+            self.pending[rank].append((places, values))
+        else:
+            self.unsure[places] = False
+        self.data[places] = values
+        self.grow(rank, offset + len(data), held)
+
+    def sync(self, rank):
+        """An fsync, or the last close, of a slice."""
+        self.unsure[self.views.places[rank]] = False
+        self.pending[rank] = []
+        self.settled = max(self.settled, self.own[rank])
+
+    def beside(self, places, values):
+        """Another program writes bytes that are in no slice."""
+        self.data[places] = values
+
+    def compare(self, content):
+        """The file is the model, byte for byte."""
+        if len(content) != self.size:
+            raise Wrong(f"the file has {len(content)} bytes, not {self.size}")
+        self.differ(numpy.frombuffer(content, dtype=numpy.uint8) != self.data[:self.size], content)
+
+    def differ(self, wrong, content):
+        where = numpy.flatnonzero(wrong)
+        if len(where):
+            at = int(where[0])
+            raise Wrong(f"{len(where)} bytes of the file differ, the first at {at}: "
+                        f"{content[at]} instead of {self.data[at]} ({self.owner(at)})")
+
+    def owner(self, at):
+        for rank, places in enumerate(self.views.places):
+            found = numpy.flatnonzero(places == at)
+            if len(found):
+                return f"rank {rank}, slice offset {found[0]}"
+        return "in no slice"
+
+    def survive(self, content):
+        """After a SIGKILL: what was synced is there, of the rest each byte's old value or a new one."""
+        if not self.settled <= len(content) <= self.size:
+            raise Wrong(f"the file has {len(content)} bytes after SIGKILL, "
+                        f"not from {self.settled} to {self.size}")
+        actual = numpy.zeros(LIMIT, dtype=numpy.uint8)
+        actual[:len(content)] = numpy.frombuffer(content, dtype=numpy.uint8)
+        good = actual == self.data
+        good |= self.unsure & (actual == self.base)
+        for pending in self.pending:
+            for places, values in pending:
+                good[places] |= self.unsure[places] & (actual[places] == values)
+        self.differ(~good, actual)
+        self.data, self.size = actual, len(content)
+        self.settle()

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: MIT
+"""One round: a random spec, random options, one node or several, and random operations on its
+slices, each followed in a model."""
+import contextlib
+import errno
+import os
+import random
+import re
+import signal
+
+from model import Model
+from mounts import Mount, Wrong
+from specs import LIMIT, Views
+
+WARM = 40  # operations on a mount before its daemon's memory and descriptors must stay
+MEMORY_SLACK = 16 << 20  # bytes that they may grow by, beside dirty_max: threads have arenas
+DESCRIPTOR_SLACK = 4
+EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$")  # in the log
+
+
+def random_options(rng, nodes):
+    options = [f"threads={rng.choice((1, 2, 8))}"] if rng.random() < 0.5 else []
+    if rng.random() < 0.3:
+        options.append("max_read=" + rng.choice(("4k", "64k", "300k")))
+    if nodes == 1 and rng.random() < 0.3:
+        options.append("npy" if rng.random() < 0.4 else "unique")
+    if rng.random() < 0.15:
+        options.append("atomic")
+    if nodes == 1:
+        options.append("cache=" + rng.choice(("through", "back", "auto")))
+    elif rng.random() < 0.3:
+        options.append("store=mpiio")
+    if rng.random() < 0.5:
+        options.append("dirty_max=" + rng.choice(("1M", "2M")))
+    if rng.random() < 0.5:
+        options.append("flush_interval=" + rng.choice(("0", "1")))
+    return options
+
+
+class Round:
+    """In the working folder: s.json, x.dat, log, mount points m0, m1, ..."""
+
+    def __init__(self, seed, workers):
+        self.seed, self.workers = seed, workers
+        self.rng = rng = random.Random(seed)
+        self.views = Views(rng, "x.dat")
+        self.nodes = rng.choice((1, 1, 1, 2, 3))
+        self.options = random_options(rng, self.nodes)
+        self.model = Model(self.views)
+        self.limit = rng.choice((20000, 200000, 1 << 20, LIMIT))
+        self.ranks = [rank for rank in range(self.views.ranks) if self.room(rank)]
+        self.home = [rng.randrange(self.nodes) for _ in range(self.views.ranks)]
+        self.unique, self.atomic = "unique" in self.options, "atomic" in self.options
+        self.back = "cache=back" in self.options or self.nodes > 1
+        self.held = self.unique or self.back
+        # Whether each slice follows at once what is written to the others.
+        self.exact = self.nodes == 1 and not self.unique
+        self.file, self.mount, self.done = "x.dat", None, 0
+
+    def describe(self):
+        return (f"{self.views.family.__name__} {self.views.datarep}, {self.views.ranks} ranks, "
+                f"{self.nodes} nodes, -o {','.join(self.options) or 'rw'}")
+
+    def room(self, rank):
+        """The most bytes that a slice may get."""
+        return self.views.size_of(rank, self.limit)
+
+    def path(self, rank):
+        return f"m{self.home[rank]}/rank{rank}"
+
+    # Mounting.
+
+    def start(self, *more):
+        for name in ("x.dat", "s.json", "log"):
+            open(name, "a").close()
+        with open("s.json", "w") as spec:
+            spec.write(self.views.text())
+        options = "".join("," + option for option in (*self.options, *more))
+        self.mount = Mount(self.nodes, "m", options)
+        answer = self.mount.start()
+        if answer != "ok":
+            raise Wrong(f"mounting: {answer}")
+        self.since, self.used = self.done, None
+
+    def close_all(self):
+        for worker in self.workers:
+            worker.do("close")
+        for rank in self.ranks:
+            self.model.sync(rank)
+        if not self.held or self.nodes > 1 or self.unique:
+            self.model.seen = [self.model.size] * self.views.ranks
+
+    def put_back(self):
+        if self.file != "x.dat":
+            os.rename(self.file, "x.dat")
+            self.file = "x.dat"
+
+    def unmount(self):
+        self.close_all()
+        if self.rng.random() < 0.5:
+            for pid in self.mount.daemons():
+                os.kill(pid, signal.SIGTERM)
+        elif (answer := self.mount.unmount()) != "ok":
+            raise Wrong(f"unmounting: {answer}")
+        self.mount.ended()
+        self.mount.nothing_there()
+        self.mount = None
+        self.put_back()
+        self.model.compare(open("x.dat", "rb").read())
+        self.model.settle()
+
+    def kill(self):
+        """SIGKILL to the daemons and engines; what some log of the others' end does not count."""
+        self.read_log()
+        for pid in self.mount.all():
+            with contextlib.suppress(ProcessLookupError):  # engines may end behind a daemon
+                os.kill(pid, signal.SIGKILL)
+        for worker in self.workers:
+            worker.do("forget")
+        self.mount.kill()
+        self.mount.ended()
+        self.mount = None
+        os.truncate("log", 0)
+        self.put_back()
+        self.model.survive(open("x.dat", "rb").read())
+
+    # Operations: each takes the rank that it is about, its path and a worker.
+
+    def some_range(self, rank, most):
+        start = self.rng.randrange(most)
+        length = self.rng.choice((1, 3, 8, 100, 4096, 70000))
+        return start, self.rng.randint(1, min(length, most - start))
+
+    def whole(self, rank, start, length):
+        """While the kernel counts bytes of its own (unique), slices grow by whole etypes."""
+        if self.unique and start + length > self.model.least(rank, False):
+            length += -(start + length) % self.views.etype.size
+        return length
+
+    def random_write(self, rank):
+        start, length = self.some_range(rank, self.room(rank))
+        return start, self.rng.randbytes(self.whole(rank, start, length))
+
+    def write(self, rank, path, worker):
+        start, data = self.random_write(rank)
+        flags = self.rng.choice((os.O_RDWR, os.O_WRONLY))
+        if (done := worker.do("write", path, flags, start, data)) != len(data):
+            raise Wrong(f"{path}: {done} of {len(data)} bytes written at {start}")
+        self.model.write(rank, start, data, self.held)
+
+    def read(self, rank, path, worker):
+        start, length = self.some_range(rank, self.room(rank))
+        self.compare_part(rank, path, start, length, worker.do("read", path, start, length))
+
+    def compare_part(self, rank, path, start, length, got):
+        want = self.model.content(rank, start, length)
+        least = max(0, min(length, self.model.least(rank, self.exact) - start))
+        if got != want[:len(got)]:
+            at = next(i for i, (a, b) in enumerate(zip(got + b"\0", want + b"\0")) if a != b or i >= len(want))
+            raise Wrong(f"{path}: wrong at {start + at} of {start}+{length}: {got[at:at + 8].hex()} "
+                        f"instead of {want[at:at + 8].hex()}")
+        if len(got) < least:
+            raise Wrong(f"{path}: {len(got)} bytes at {start} instead of {least} to {len(want)}")
+
+    def append(self, rank, path, worker):
+        if not self.exact:
+            self.close_all()
+        size = self.model.length(rank)
+        length = min(self.room(rank) - size, self.rng.choice((1, 10, 1000)) * self.views.etype.size)
+        if length > 0:
+            data = self.rng.randbytes(length)
+            if worker.do("append", path, data) != length:
+                raise Wrong(f"{path}: appended in part")
+            self.model.write(rank, size, data, self.held)
+
+    def truncate(self, rank, path, worker):
+        size = self.whole(rank, 0, self.rng.randint(0, self.room(rank)))
+        if size > self.model.length(rank):
+            worker.do("truncate", path, size)
+            self.model.grow(rank, size, self.held)
+
+    def allocate(self, rank, path, worker):
+        start, length = self.some_range(rank, self.room(rank))
+        length = self.whole(rank, start, length)
+        worker.do("allocate", path, start, length)
+        if start + length > self.model.length(rank):
+            self.model.grow(rank, start + length, self.held)
+
+    def store(self, rank, path, worker):
+        most = self.model.least(rank, self.exact)
+        if self.atomic or most == 0:
+            return
+        start, length = self.some_range(rank, most)
+        data, sync = self.rng.randbytes(length), self.rng.random() < 0.5
+        worker.do("store", path, start, data, sync)
+        self.model.write(rank, start, data, True)
+        if sync and not self.back:
+            self.model.unsure[self.model.places(rank, start, length)] = False
+
+    def sync(self, rank, path, worker):
+        worker.do("sync", path)
+        self.model.sync(rank)
+
+    def close(self, rank, path, worker):
+        worker.do("close", path)
+
+    def seek(self, rank, path, worker):
+        """What lseek(2) takes for a hole holds zeros."""
+        content = bytearray(self.model.content(rank, 0, LIMIT))
+        for start, end in worker.do("extents", path):
+            content[start:end] = bytes(len(content[start:end]))
+        if any(content):
+            at = next(i for i, value in enumerate(content) if value)
+            raise Wrong(f"{path}: lseek takes {at} for a hole, where data is")
+
+    def attributes(self, rank, path, worker):
+        want = {"rank": rank, "disp": self.views.json["view"].get("per_rank", [self.views.json["view"]] *
+                self.views.ranks)[rank]["disp"], "datarep": self.views.datarep}
+        for name, value in want.items():
+            got = os.getxattr(path, "user.mpiio." + name).decode()
+            if got != str(value):
+                raise Wrong(f"{path}: user.mpiio.{name} is {got}, not {value}")
+
+    def stat(self, rank, path, worker):
+        size = os.stat(path).st_size
+        least, most = self.model.least(rank, self.exact), self.model.length(rank)
+        if not least <= size <= most:
+            raise Wrong(f"{path}: size {size}, not {least} to {most}")
+
+    def list(self, rank, path, worker):
+        want = {f"rank{i}" for i in range(self.views.ranks)}
+        if "npy" in self.options:
+            want |= {name + ".npy" for name in want}
+        got = set(os.listdir(os.path.dirname(path))) - {".mpiio", "self", "self.npy"}
+        if got != want:
+            raise Wrong(f"names: {sorted(got ^ want)}")
+
+    def refuse(self, rank, path, worker):
+        """What the manual says cannot be done."""
+        for want, *call in ((errno.EPERM, "unlink", path), (errno.EPERM, "chmod", path, 0o600),
+                            (errno.EPERM, "rename", path, path + "x"),
+                            (errno.EPERM, "mkdir", os.path.dirname(path) + "/d")):
+            if (got := worker.do("refused", *call)) != want:
+                raise Wrong(f"{call}: {errno.errorcode.get(got, got)}")
+
+    def beside(self, rank, path, worker):
+        """Another program writes where no slice is."""
+        end = min(self.model.size, os.path.getsize(self.file))
+        places = self.views.hole[:end].nonzero()[0]
+        count, first = self.rng.randint(1, 64), int(self.rng.random() * len(places))
+        places = places[first:first + count]
+        values = self.rng.randbytes(len(places))
+        with open(self.file, "r+b", buffering=0) as file:
+            for at, value in zip(places.tolist(), values):
+                os.pwrite(file.fileno(), bytes((value,)), at)
+        self.model.beside(places, list(values))
+
+    def together(self, rank, path, worker):
+        """All workers write at once, each to another slice, and somebody beside them."""
+        ranks = self.rng.sample(self.ranks, min(len(self.ranks), len(self.workers)))
+        parts = [[self.random_write(mine) for _ in range(8)] for mine in ranks]
+        for mine, writes, at_work in zip(ranks, parts, self.workers):
+            at_work.begin("writes", self.path(mine), os.O_RDWR, writes)
+        self.beside(rank, path, worker)
+        for mine, writes, at_work in zip(ranks, parts, self.workers):
+            if at_work.result() != [len(data) for _, data in writes]:
+                raise Wrong(f"{self.path(mine)}: written in part")
+            for start, data in writes:
+                self.model.write(mine, start, data, self.held)
+
+    def move(self, rank, path, worker):
+        """A slice goes over to another node."""
+        for other in self.workers:
+            other.do("close", path)
+        self.model.sync(rank)
+        self.home[rank] = self.rng.randrange(self.nodes)
+
+    def rename(self, rank, path, worker):
+        """The file is renamed or replaced: the mount keeps the one that it has."""
+        if self.file == "x.dat":
+            os.rename("x.dat", "y.dat")
+            self.file = "y.dat"
+            if self.rng.random() < 0.5:
+                with open("x.dat", "wb") as other:
+                    other.write(b"another file")
+        else:
+            self.put_back()
+
+    def remount(self, rank, path, worker):
+        how = self.rng.choice(("kill", "end", "read-only"))
+        if how == "kill":
+            if self.rng.random() < 0.5:
+                self.sync(rank, path, worker)
+            self.kill()
+        else:
+            self.unmount()
+        if how == "read-only":
+            self.start("ro")
+            for mine in self.ranks:
+                self.whole_slice(mine)
+                if (got := worker.do("refused", "open", self.path(mine), os.O_WRONLY)) != errno.EROFS:
+                    raise Wrong(f"{self.path(mine)}: opened for writing: {got}")
+            self.unmount()
+        self.start()
+
+    def rest(self, rank, path, worker):
+        """Nothing is open: then the daemon's memory and descriptors are what they were."""
+        self.close_all()
+        used = [use_of(pid) for pid in self.mount.daemons()]
+        if self.done - self.since < WARM:
+            return
+        if self.used is None:
+            self.used = used
+        slack = MEMORY_SLACK + (self.back and (2 << 20))
+        for (memory, files), (before, files_before) in zip(used, self.used):
+            if memory > before + slack or files > files_before + DESCRIPTOR_SLACK:
+                raise Wrong(f"the daemon has grown: {memory >> 10} KiB from {before >> 10}, "
+                            f"{files} descriptors from {files_before}")
+
+    # All of it.
+
+    OPERATIONS = {write: 20, read: 20, append: 3, truncate: 2, allocate: 2, store: 8, sync: 5, close: 3,
+                  seek: 3, attributes: 2, stat: 3, list: 1, refuse: 1, beside: 4, together: 5, move: 4,
+                  rename: 1, remount: 1, rest: 2}
+
+    def run(self, operations):
+        try:
+            self.start()
+            for self.done in range(operations if self.ranks else 0):
+                self.step()
+            self.finish()
+        except OSError as error:
+            raise Wrong(f"operation {self.done}: {error}") from error
+        except Wrong as wrong:
+            raise Wrong(f"operation {self.done}: {wrong}") from wrong
+
+    def step(self):
+        """An operation. Its random numbers are its own: what came before does not change them."""
+        self.rng = random.Random(f"{self.seed} {self.done}")
+        operation, = self.rng.choices(list(self.OPERATIONS), self.OPERATIONS.values())
+        rank = self.rng.choice(self.ranks)
+        worker = self.rng.choice(self.workers)
+        self.workers[0].trace.append(f"{self.done}: {operation.__name__} rank {rank}")
+        operation(self, rank, self.path(rank), worker)
+
+    def finish(self):
+        self.rest(None, None, None)
+        for rank in range(self.views.ranks):
+            self.whole_slice(rank)
+        self.unmount()
+        self.read_log()
+
+    def whole_slice(self, rank):
+        with open(self.path(rank), "rb") as file:
+            got = file.read()
+        want = self.model.content(rank, 0, LIMIT)
+        self.compare_part(rank, self.path(rank), 0, len(want), got)
+        if len(got) != len(want):
+            raise Wrong(f"{self.path(rank)}: {len(got)} bytes instead of {len(want)}")
+        if "npy" in self.options:
+            with open(self.path(rank) + ".npy", "rb") as file:
+                if not file.read().endswith(want):
+                    raise Wrong(f"{self.path(rank)}.npy: not the slice")
+
+    def read_log(self):
+        with open("log", errors="replace") as log:
+            for line in log:
+                if not any(re.search(text, line) for text in EXPECTED):
+                    raise Wrong(f"the log says: {line.strip()}")
+
+    def give_up(self):
+        """After a finding: takes away what is left."""
+        if self.mount:
+            self.mount.kill()
+
+
+def use_of(pid):
+    """(bytes of memory that are no file's, descriptors) of a process."""
+    with open(f"/proc/{pid}/status") as status:
+        memory = sum(int(line.split()[1]) for line in status if line.startswith(("RssAnon", "RssShmem")))
+    return memory << 10, len(os.listdir(f"/proc/{pid}/fd"))

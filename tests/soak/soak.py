@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Soaks mounts with random operations: scripts/soak --help says what and how."""
+import argparse
+import os
+import random
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "matrix"))
+
+import mounts  # noqa: E402
+from round import Round  # noqa: E402
+from workers import Worker  # noqa: E402
+
+DESCRIPTION = """\
+Mounts random views with random options and does random operations on their slices, which a model
+follows byte by byte, round after round: a mixed load for as long as you like, and the fuzzing of the
+daemon with random specs, options and operations.
+
+Each round has a spec of its own (scatter, darray, vectors, or tiles cut at random; basic etypes or
+structs; native, external32 or big-endian), mount options (cache, unique, npy, atomic, dirty_max, ...) and
+one to three nodes on this machine. Three processes write, read, append, truncate, store through
+mappings, fsync, close, fallocate, lseek and look; several at once on different slices; slices go from
+node to node; the file is renamed and replaced; another program writes bytes of no slice. Daemons are
+ended by SIGTERM or killed, and mounted again, also read-only: what was synced is there. At the end of
+a round all slices and the whole file are what the model says, the log says nothing that is not
+expected, and no daemon has grown by more than 16 MiB or 4 descriptors since its first 40 operations.
+"""
+
+EPILOG = """\
+A round prints a line. A finding ends it: what differs, the spec, the last calls, and how to repeat it.
+Rounds follow from the seed; so that the model is exact, operations are done in turn, and those at the
+same time are on different bytes. Run it as root. Exit status: 0 all is well, 1 a finding, 2 wrong usage.
+"""
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="soak", description=DESCRIPTION, epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", nargs="?", type=int, metavar="SECONDS",
+                        help="begin no round after this time (60; without limit with --rounds)")
+    parser.add_argument("--seed", type=int, help="of the random numbers; new at every start without")
+    parser.add_argument("--round", type=int, default=0, help="begin with this round of the seed (0)")
+    parser.add_argument("--rounds", type=int, help="end after so many rounds")
+    parser.add_argument("--operations", type=int, default=150, help="of a round (150)")
+    return parser.parse_args()
+
+
+def soak(options):
+    seed = random.randrange(1 << 31) if options.seed is None else options.seed
+    limit = options.seconds or (float("inf") if options.rounds else 60)
+    end, number = time.monotonic() + limit, options.round
+    last = number + options.rounds if options.rounds else float("inf")
+    print(f"seed {seed}", flush=True)
+    while number < last and (time.monotonic() < end or number == options.round):
+        if not one_round(seed, number, options.operations):
+            print(f"again: scripts/soak --seed {seed} --round {number} --rounds 1 "
+                  f"--operations {options.operations}", flush=True)
+            return 1
+        number += 1
+    print(f"{number - options.round} rounds, nothing found")
+    return 0
+
+
+def one_round(seed, number, operations):
+    folder = f"round{number}"
+    os.mkdir(folder)
+    os.chdir(folder)
+    Worker.trace.clear()
+    workers = [Worker() for _ in range(3)]
+    current = Round(f"{seed} {number}", workers)
+    print(f"round {number}: {current.describe()}", flush=True)
+    try:
+        current.run(operations)
+    except mounts.Wrong as wrong:
+        print("\n".join(Worker.trace))
+        print(open("s.json").read())
+        print(f"log: {open('log').read()}")
+        print(f"round {number}: {wrong}", flush=True)
+        return False
+    finally:
+        for worker in workers:
+            worker.end()
+        current.give_up()
+        os.chdir("..")
+    for root, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            os.remove(os.path.join(root, name))
+        os.rmdir(root)
+    return True
+
+
+if __name__ == "__main__":
+    mounts.LIMIT = 120
+    sys.exit(soak(arguments()))

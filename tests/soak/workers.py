@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Processes that do what they are told with slices, as programs do, and keep them open meanwhile."""
+import collections
+import errno
+import mmap
+import multiprocessing
+import os
+
+from mounts import Wrong
+
+HANGS = 120  # seconds after which a call is taken to hang
+
+
+class Calls:
+    """What a worker can do. A call returns its result, or raises OSError."""
+
+    def __init__(self):
+        self.open_files = {}
+
+    def descriptor(self, path, flags):
+        key = path, flags
+        if key not in self.open_files:
+            self.open_files[key] = os.open(path, flags)
+        return self.open_files[key]
+
+    def write(self, path, flags, offset, data):
+        return os.pwrite(self.descriptor(path, flags), data, offset)
+
+    def writes(self, path, flags, parts):
+        """Several in turn."""
+        return [self.write(path, flags, offset, data) for offset, data in parts]
+
+    def read(self, path, offset, length):
+        """Up to the end of the slice."""
+        file, got = self.descriptor(path, os.O_RDWR), b""
+        while len(got) < length:
+            part = os.pread(file, length - len(got), offset + len(got))
+            if not part:
+                break
+            got += part
+        return got
+
+    def append(self, path, data):
+        file = self.descriptor(path, os.O_WRONLY | os.O_APPEND)
+        return os.write(file, data)
+
+    def truncate(self, path, size):
+        os.ftruncate(self.descriptor(path, os.O_RDWR), size)
+
+    def allocate(self, path, offset, length):
+        os.posix_fallocate(self.descriptor(path, os.O_RDWR), offset, length)
+
+    def store(self, path, offset, data, sync):
+        """Through a shared mapping."""
+        start = offset // mmap.PAGESIZE * mmap.PAGESIZE
+        length = offset + len(data) - start
+        with mmap.mmap(self.descriptor(path, os.O_RDWR), length, offset=start) as memory:
+            memory[offset - start:] = data
+            if sync:
+                memory.flush()
+
+    def sync(self, path):
+        os.fsync(self.descriptor(path, os.O_RDWR))
+
+    def close(self, path=None):
+        """What is open of a slice, or all. Each is closed, also after an error."""
+        failed = None
+        for key in [key for key in self.open_files if path in (None, key[0])]:
+            try:
+                os.close(self.open_files.pop(key))
+            except OSError as error:
+                failed = error
+        if failed:
+            raise failed
+
+    def forget(self):
+        """The same behind a daemon that was killed: errors count for nothing."""
+        try:
+            self.close()
+        except OSError:
+            pass
+
+    def extents(self, path):
+        """[start, end) of data, as lseek(2) tells."""
+        file, found, at = self.descriptor(path, os.O_RDWR), [], 0
+        while True:
+            try:
+                start = os.lseek(file, at, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:
+                    return found
+                raise
+            at = os.lseek(file, start, os.SEEK_HOLE)
+            if at <= start:
+                raise Wrong(f"lseek: a hole at {at} ends data that begins at {start}")
+            found.append((start, at))
+
+    def refused(self, call, *arguments):
+        """The errno that a call of os is refused with, 0 where it is not."""
+        try:
+            getattr(os, call)(*arguments)
+        except OSError as error:
+            return error.errno
+        return 0
+
+
+def serve(pipe):
+    calls = Calls()
+    while True:
+        try:
+            name, *arguments = pipe.recv()
+        except EOFError:
+            os._exit(0)
+        try:
+            pipe.send((True, getattr(calls, name)(*arguments)))
+        except (OSError, ValueError, Wrong) as error:
+            pipe.send((False, f"{type(error).__name__}: {error}"))
+
+
+def short(argument):
+    """As the trace shows it: data by its length and its first bytes."""
+    if isinstance(argument, bytes):
+        return f"{len(argument)} bytes {argument[:8].hex()}"
+    if isinstance(argument, list):
+        return ", ".join(" ".join(map(short, part)) for part in argument)
+    return str(argument)
+
+
+class Worker:
+    trace = collections.deque(maxlen=60)  # the last calls of all, as text
+
+    def __init__(self):
+        fork = multiprocessing.get_context("fork")
+        self.pipe, end = fork.Pipe()
+        self.process = fork.Process(target=serve, args=(end,), daemon=True)
+        self.process.start()
+        end.close()
+
+    def begin(self, *call):
+        self.call = call
+        self.trace.append(f"    {self.process.pid}: " + " ".join(map(short, call)))
+        self.pipe.send(call)
+
+    def result(self):
+        if not self.pipe.poll(HANGS):
+            raise Wrong(f"{self.call[0]} {self.call[1:2]} hangs")
+        good, value = self.pipe.recv()
+        if not good:
+            raise Wrong(f"{self.call[0]} {self.call[1:2]}: {value}")
+        return value
+
+    def do(self, *call):
+        self.begin(*call)
+        return self.result()
+
+    def end(self):
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
