@@ -13,9 +13,9 @@ load survivors
 # These are run always. With MPIIO_PARTITIONS=all, all that there are among three hosts, and as many
 # among four; with a list of cells, "3 1-2 during;4 1>2,3>2 before", those.
 cells=(
-    "3 1-2 during" "3 1>2 during" "3 1-2 before" "3 1-2 after"
+    "3 1-2 during" "3 1>2 during" "3 1-2 before" "3 1-2 after" "3 0-1,2>0 after"
     "3 0>1 during" "3 0-1,1-2 during"
-    "4 1-2,2-3 during" "4 1>2,3>2 during" "4 1-2,0-3 before"
+    "4 1-2,2-3 during" "4 1>2,3>2 during" "4 1-2,0-3 before" "4 0-1,2-3 after"
 )
 at_once=3
 
