@@ -289,7 +289,8 @@ class Round:
     def remount(self, rank, path, worker):
         how = self.rng.choice(("kill", "end", "read-only"))
         if how == "kill":
-            if self.rng.random() < 0.5:
+            if self.rng.random() < 0.7:
+                self.write(rank, path, worker)
                 self.sync(rank, path, worker)
             self.kill()
         else:
