@@ -90,6 +90,18 @@ bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice)
     return found;
 }
 
+bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice)
+{
+    const struct fs_handle *handle;
+
+    pthread_mutex_lock(&slices->lock);
+    handle = slice->handles;
+    while (handle != NULL && (!handle->writes || handle->direct))
+        handle = handle->next;
+    pthread_mutex_unlock(&slices->lock);
+    return handle != NULL;
+}
+
 /* How many slices but the given one are open for reading; of the first room, a reference each. Lock
    held. */
 static size_t collect_readers(struct fs_slices *slices, const struct fs_slice *but,

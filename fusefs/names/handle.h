@@ -68,6 +68,12 @@ void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle);
 bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice);
 
 /*
+ * True where the slice is open for writing through the kernel's pages, so that bytes which were
+ * stored through a mapping may be there alone. Thread-safe.
+ */
+bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice);
+
+/*
  * The slices but the given one that are open for reading: a new array, the caller's to free(), with
  * a reference to each, and their number; NULL and 0 where there is none (or no memory).
  * Thread-safe.

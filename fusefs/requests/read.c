@@ -149,18 +149,42 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
         drop_pages(session, cut, inode);
 }
 
-static int64_t do_lseek(struct fs_handle *handle, off_t offset, int whence)
+/* What the kernel may hold is not in the file yet: all counts as data. */
+static int64_t seek_held(struct fs_slice *slice, int64_t start, int whence)
+{
+    int64_t size = mpiio_slice_size(slice->slice);
+
+    if (size < 0)
+        return size;
+    if (start >= size)
+        return -ENXIO;
+    return whence == SEEK_DATA ? start : size;
+}
+
+static int64_t seek_slice(struct fs_session *session, struct fs_slice *slice, int64_t start,
+                          int whence)
+{
+    if (fs_handle_may_hold(&session->slices, slice))
+        return seek_held(slice, start, whence);
+    return whence == SEEK_DATA ? mpiio_slice_seek_data(slice->slice, start)
+                               : mpiio_slice_seek_hole(slice->slice, start);
+}
+
+/* A kernel that holds writes goes by its own size, with all as data, once it is told -ENOSYS. */
+static int64_t do_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
+                        int whence)
 {
     struct fs_slice *slice = handle->slice;
     int64_t start, found;
 
+    if (session->kernel_holds_writes)
+        return -ENOSYS;
     if (slice == NULL || offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE))
         return -EINVAL;
     if (offset < slice->header && whence == SEEK_DATA)
         return offset;
     start = offset < slice->header ? 0 : offset - slice->header;
-    found = whence == SEEK_DATA ? mpiio_slice_seek_data(slice->slice, start)
-                                : mpiio_slice_seek_hole(slice->slice, start);
+    found = seek_slice(session, slice, start, whence);
     if (found == -ENXIO && offset < slice->header)
         found = 0; /* nothing behind the header */
     return found < 0 ? found : found + slice->header;
@@ -169,11 +193,12 @@ static int64_t do_lseek(struct fs_handle *handle, off_t offset, int whence)
 void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
               struct fuse_file_info *info)
 {
+    struct fs_session *session = fs_session_of(request);
     int64_t found;
 
     (void)inode;
-    fs_count(fs_session_of(request), FS_LSEEK);
-    found = do_lseek(fs_handle_of(info), offset, whence);
+    fs_count(session, FS_LSEEK);
+    found = do_lseek(session, fs_handle_of(info), offset, whence);
     if (found < 0)
         fuse_reply_err(request, (int)-found);
     else

@@ -214,3 +214,34 @@ END
     [ "$(stat -c %s b.dat)" -eq 6000 ]
     [ "$(tail -c +5097 b.dat | head -c 4)" = here ]
 }
+
+@test "sharing: what the kernel holds of a sparse slice is no hole" {
+    local options
+    dealt d.dat 2 4096 >d.json
+    for options in cache=through unique cache=back atomic; do
+        rm -f d.dat
+        truncate -s 8M d.dat
+        mount_spec d.json -o "$options"
+        python "$mnt/rank0" "$options" <<'END'
+import mmap
+path, options = sys.argv[1:]
+file = os.open(path, os.O_RDWR)
+os.pwrite(file, b"w" * 4096, 1 << 20)
+if options != "atomic":
+    memory = mmap.mmap(file, 4 << 20)
+    memory[2 << 20:(2 << 20) + 4096] = b"m" * 4096
+other = os.open(path, os.O_RDONLY)
+for each in file, other:
+    for place in [1 << 20] + [2 << 20] * (options != "atomic"):
+        assert os.lseek(each, place, os.SEEK_DATA) == place, (options, place)
+        assert os.lseek(each, place, os.SEEK_HOLE) >= place + 4096, (options, place)
+    assert os.lseek(each, 0, os.SEEK_HOLE) <= 4 << 20
+END
+        umount_all
+        rm -f d.dat
+        truncate -s 8M d.dat
+    done
+    # Without anybody who writes, holes are told.
+    mount_spec d.json
+    [ "$(/usr/bin/python3 -c 'import os, sys; print(os.lseek(os.open(sys.argv[1], 0), 0, os.SEEK_HOLE))' "$mnt/rank1")" -eq 0 ]
+}
