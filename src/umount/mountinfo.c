@@ -46,7 +46,7 @@ static unsigned option(const char *list, const char *name)
 
 bool umount_mountinfo_parse(char *line, struct umount_entry *entry)
 {
-    char *fields[FIELDS], *save = NULL, *word, *type, *options;
+    char *fields[FIELDS], *save = NULL, *word, *type, *source, *options;
 
     for (int i = 0; i < FIELDS; i++) {
         fields[i] = strtok_r(i == 0 ? line : NULL, " \n", &save);
@@ -57,10 +57,11 @@ bool umount_mountinfo_parse(char *line, struct umount_entry *entry)
         word = strtok_r(NULL, " \n", &save);
     } while (word != NULL && strcmp(word, "-") != 0);
     type = strtok_r(NULL, " \n", &save);
-    strtok_r(NULL, " \n", &save);
+    source = strtok_r(NULL, " \n", &save);
     options = strtok_r(NULL, " \n", &save);
     if (word == NULL || type == NULL)
         return false;
+    snprintf(entry->source, sizeof(entry->source), "%s", source != NULL ? source : "");
     entry->id = atoi(fields[ID]);
     entry->owner = option(options, "user_id");
     entry->group = option(options, "group_id");

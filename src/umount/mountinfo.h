@@ -14,7 +14,8 @@ struct umount_entry {
     unsigned minor; /* of the filesystem; a FUSE connection's number */
     char place[PATH_MAX];
     char type[64];
-    uid_t owner; /* who mounted it, by FUSE; 0 where it is not said */
+    char source[PATH_MAX]; /* as it stands there, cut to fit */
+    uid_t owner;           /* who mounted it, by FUSE; 0 where it is not said */
     gid_t group;
 };
 

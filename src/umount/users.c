@@ -106,6 +106,14 @@ static bool is_new(struct search *search, const char *namespace)
     return true;
 }
 
+/* A filesystem that has gone leaves its number to the next one, which has another source or owner.
+ */
+static bool is_copy(const struct umount_entry *entry, const struct umount_entry *was)
+{
+    return entry->major == was->major && entry->minor == was->minor && entry->owner == was->owner &&
+           strcmp(entry->type, was->type) == 0 && strcmp(entry->source, was->source) == 0;
+}
+
 /* Where the filesystem is mounted as the process sees it. */
 static bool find_copy(const struct search *search, struct umount_entry *entry)
 {
@@ -116,8 +124,7 @@ static bool find_copy(const struct search *search, struct umount_entry *entry)
     snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)search->pid);
     table = fopen(path, "re");
     while (table != NULL && !found && umount_mountinfo_next(table, entry))
-        found = entry->major == search->mount->entry.major &&
-                entry->minor == search->mount->entry.minor;
+        found = is_copy(entry, &search->mount->entry);
     if (table != NULL)
         fclose(table);
     return found;

@@ -35,10 +35,12 @@ static void test_entry(void **state)
     assert_string_equal(entry.type, "fuse.mpiio");
     assert_int_equal(entry.owner, 65534);
     assert_int_equal(entry.group, 100);
+    assert_string_equal(entry.source, "user_id=7");
     assert_true(parse("1 1 8:1 / / rw - ext4 /dev/sda1 rw,xuser_id=3\n", &entry));
     assert_int_equal(entry.owner, 0);
     assert_true(parse("1 1 8:1 / / rw - ext4", &entry));
     assert_int_equal(entry.owner, 0);
+    assert_string_equal(entry.source, "");
 }
 
 static void test_no_entry(void **state)
