@@ -244,11 +244,13 @@ END
         mounting=$!
         sleep "0.$i"
         kill -TERM "$mounting" || true # it may be through
-        wait "$mounting" || [ $? -eq 143 ]
+        status=0
+        wait "$mounting" || status=$?
+        [ "$status" -eq 0 ] || [ "$status" -eq 143 ]
         if mountpoint -q at/0; then
             # Only if it was.
+            [ "$status" -eq 0 ]
             [ ! -s err ]
-            [ "$i" != 05 ]
             mpiio-umount at/0
         fi
         nothing_left 10
