@@ -106,7 +106,8 @@ static bool sync_all(const struct unmount *job)
     int rc = umount_look_sync(&job->mount, job->force ? 5000 : UMOUNT_NO_LIMIT);
     char lost[128];
 
-    if (rc == 0 || is_gone(job))
+    /* Where the connection has ended nothing can be stored any more, as where the daemon has. */
+    if (rc == 0 || rc == -ENOTCONN || rc == -ECONNABORTED || is_gone(job))
         return true;
     add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
