@@ -13,14 +13,14 @@ int main(int argc, char **argv)
     struct fs_options options;
     struct fs_session session;
     struct fs_inherited inherited;
-    int status = fs_inherited_note(&inherited);
+    int error = fs_inherited_note(&inherited);
+    int status = 2;
 
-    if (status != 0) {
-        fprintf(stderr, "mpiio-fused: /proc/self/fd: %s\n", strerror(-status));
+    if (error != 0) {
+        fprintf(stderr, "mpiio-fused: /proc/self/fd: %s\n", strerror(-error));
         return 1;
     }
     fs_signals_ignore();
-    status = 2;
     if (fs_options_parse(&options, argc, argv) != 0)
         goto out;
     status = 0;

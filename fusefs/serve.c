@@ -25,13 +25,13 @@
 static int add_option(char **list, const char *name, const char *value)
 {
     char *option;
-    int failed;
+    int error;
 
     if (asprintf(&option, "%s%s", name, value) < 0)
         return -1;
-    failed = fuse_opt_add_opt_escaped(list, option);
+    error = fuse_opt_add_opt_escaped(list, option);
     free(option);
-    return failed;
+    return error;
 }
 
 /* The argument vector for libfuse: a name and, behind -o, all options. */
@@ -40,47 +40,47 @@ static int fuse_arguments(const struct fs_session *session, struct fuse_args *ar
     const struct fs_options *options = session->options;
     char number[16];
     char *list = NULL;
-    int failed = 0;
+    int error = 0;
 
     snprintf(number, sizeof(number), "%d", (int)options->max_read);
     if (options->fuse != NULL)
-        failed = fuse_opt_add_opt(&list, options->fuse);
-    if (failed == 0 && options->allow_other && !options->default_permissions)
-        failed = fuse_opt_add_opt(&list, "default_permissions");
-    if (failed == 0 && !options->has_fsname)
-        failed = add_option(&list, "fsname=", session->spec_path);
-    if (failed == 0 && !options->has_subtype)
-        failed = fuse_opt_add_opt(&list, "subtype=mpiio");
-    if (failed == 0 && options->access == FS_ACCESS_RO)
-        failed = fuse_opt_add_opt(&list, "ro");
-    if (failed == 0)
-        failed = add_option(&list, "max_read=", number);
-    if (failed == 0 &&
+        error = fuse_opt_add_opt(&list, options->fuse);
+    if (error == 0 && options->allow_other && !options->default_permissions)
+        error = fuse_opt_add_opt(&list, "default_permissions");
+    if (error == 0 && !options->has_fsname)
+        error = add_option(&list, "fsname=", session->spec_path);
+    if (error == 0 && !options->has_subtype)
+        error = fuse_opt_add_opt(&list, "subtype=mpiio");
+    if (error == 0 && options->access == FS_ACCESS_RO)
+        error = fuse_opt_add_opt(&list, "ro");
+    if (error == 0)
+        error = add_option(&list, "max_read=", number);
+    if (error == 0 &&
         (fuse_opt_add_arg(arguments, options->name) != 0 ||
          fuse_opt_add_arg(arguments, "-o") != 0 || fuse_opt_add_arg(arguments, list) != 0))
-        failed = -1;
+        error = -1;
     free(list);
-    return failed;
+    return error;
 }
 
 static int mount_session(struct fs_session *session)
 {
     struct fuse_args arguments = FUSE_ARGS_INIT(0, NULL);
-    int failed = fuse_arguments(session, &arguments);
+    int error = fuse_arguments(session, &arguments);
 
-    if (failed == 0) {
+    if (error == 0) {
         session->fuse =
             fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
-        failed = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
+        error = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
         session->device = fs_mounted_device(session);
-        if (failed == 0) {
-            failed = fs_device_use(session);
-            if (failed != 0)
+        if (error == 0) {
+            error = fs_device_use(session);
+            if (error != 0)
                 fuse_session_unmount(session->fuse);
         }
     }
     fuse_opt_free_args(&arguments);
-    return failed;
+    return error;
 }
 
 /* The first line of what was written to file, without the names of programs before it. */
@@ -105,14 +105,14 @@ static int mount_quietly(struct fs_session *session)
     int saved = dup(STDERR_FILENO);
     int caught = memfd_create("stderr", MFD_CLOEXEC);
     char line[512];
-    int failed;
+    int error;
 
     if (saved >= 0 && caught >= 0)
         dup2(caught, STDERR_FILENO);
-    failed = mount_session(session);
+    error = mount_session(session);
     if (saved >= 0 && caught >= 0)
         dup2(saved, STDERR_FILENO);
-    if (failed != 0) {
+    if (error != 0) {
         first_line(caught, line, sizeof(line));
         fs_complain(session->options, "%s: cannot mount%s%s", session->options->mountpoint,
                     *line ? ": " : "", line);
@@ -121,7 +121,7 @@ static int mount_quietly(struct fs_session *session)
         close(saved);
     if (caught >= 0)
         close(caught);
-    return failed;
+    return error;
 }
 
 /*
@@ -131,41 +131,41 @@ static int mount_quietly(struct fs_session *session)
 static int serve(struct fs_session *session, struct fs_signals *stop, bool *listens)
 {
     struct fs_workers *loop = &session->workers;
-    int result = fs_notifier_start(
+    int error = fs_notifier_start(
         &session->notifier, session,
         (struct fs_notifier_calls){.opened = fs_open_reply, .sync_all = fs_sync_all});
 
-    if (result != 0)
-        return result;
-    result = fs_flusher_start(&session->flusher);
-    if (result == 0)
-        result = fs_jobs_start(&session->jobs);
+    if (error != 0)
+        return error;
+    error = fs_flusher_start(&session->flusher);
+    if (error == 0)
+        error = fs_jobs_start(&session->jobs);
     fs_workers_init(loop, session->fuse, session->options->threads);
-    if (result == 0)
-        result = fs_signals_start(stop, session);
-    if (result == 0) {
+    if (error == 0)
+        error = fs_signals_start(stop, session);
+    if (error == 0) {
         *listens = true;
-        result = fs_workers_run(loop);
+        error = fs_workers_run(loop);
         fs_signals_over(stop);
     }
     fs_workers_free(loop);
     fs_notifier_stop(&session->notifier);
-    return result;
+    return error;
 }
 
 /* Nothing is mounted any more: what was written since the last flush is stored. */
 static void settle(struct fs_session *session)
 {
     struct fs_flusher *flusher = &session->flusher;
-    int failed = 0;
+    int error = 0;
 
     fs_jobs_stop(&session->jobs);
     if (!flusher->started)
         return;
     if (!fs_flusher_is_clean(flusher, true))
-        failed = fs_flusher_wait(flusher, true);
-    if (failed != 0)
-        fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
+        error = fs_flusher_wait(flusher, true);
+    if (error != 0)
+        fs_log_error(&session->log, "not all is stored: %s", strerror(-error));
     fs_flusher_finish(flusher);
     if (fs_cluster_is_on(&session->cluster))
         fs_nodes_leave(session);
@@ -176,7 +176,7 @@ static int serve_and_unmount(struct fs_session *session)
 {
     struct fs_signals stop;
     bool listens = false;
-    int failed = serve(session, &stop, &listens);
+    int error = serve(session, &stop, &listens);
     int64_t lost;
 
     /* It may have been taken away while files were open; what it was mounted on stays. */
@@ -189,11 +189,11 @@ static int serve_and_unmount(struct fs_session *session)
     if (lost != 0)
         fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
                      (long long)lost);
-    if (failed != 0 && session->ready >= 0)
-        fs_complain(session->options, "cannot serve the mount: %s", strerror(-failed));
-    else if (failed != 0)
-        fs_log_error(&session->log, "the mount ended: %s", strerror(-failed));
-    return failed == 0 && lost == 0 ? 0 : 1;
+    if (error != 0 && session->ready >= 0)
+        fs_complain(session->options, "cannot serve the mount: %s", strerror(-error));
+    else if (error != 0)
+        fs_log_error(&session->log, "the mount ended: %s", strerror(-error));
+    return error == 0 && lost == 0 ? 0 : 1;
 }
 
 /* Waits for the child to serve, or to end. */

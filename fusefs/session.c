@@ -26,18 +26,18 @@ static int load_spec(struct fs_session *session)
 {
     struct mpiio_datarep_log conversions = {.report = log_conversion, .argument = &session->log};
     struct vs_overrides overrides = session->options->overrides;
-    struct vs_error error = {0};
+    struct vs_error why = {0};
     char text[1536];
     const char *shorthand = session->options->shorthand;
-    int failed;
+    int error;
 
     overrides.datarep_argument = &conversions;
-    failed = shorthand != NULL
-                 ? mpiio_spec_load_shorthand(shorthand, &overrides, &session->spec, &error)
-                 : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &error);
-    if (failed == 0)
+    error = shorthand != NULL
+                ? mpiio_spec_load_shorthand(shorthand, &overrides, &session->spec, &why)
+                : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &why);
+    if (error == 0)
         return 0;
-    fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
+    fs_complain(session->options, "%s", vs_error_text(&why, text, sizeof(text)));
     return 2;
 }
 
@@ -58,21 +58,21 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
 {
     struct fs_slice *slice;
     struct fs_node node = {.kind = FS_SLICE, .view = view, .rank = rank};
-    struct vs_error error = {0};
+    struct vs_error why = {0};
     char text[1536];
-    int failed = fs_slices_get(&session->slices, node, &slice, &error);
+    int error = fs_slices_get(&session->slices, node, &slice, &why);
 
-    if (failed == 0) {
+    if (error == 0) {
         bool overlaps = session->read_only == 0 && !mpiio_slice_is_writable(slice->slice);
 
         fs_slices_put(&session->slices, slice);
         return overlaps ? refuse_overlap(session, node) : 0;
     }
-    if (error.code != 0)
-        fs_complain(session->options, "%s", vs_error_text(&error, text, sizeof(text)));
+    if (why.code != 0)
+        fs_complain(session->options, "%s", vs_error_text(&why, text, sizeof(text)));
     else
-        fs_complain(session->options, "%s: %s", session->options->spec, strerror(-failed));
-    return failed == -ENOMEM ? 1 : 2;
+        fs_complain(session->options, "%s: %s", session->options->spec, strerror(-error));
+    return error == -ENOMEM ? 1 : 2;
 }
 
 static int check_view(struct fs_session *session, size_t view)
@@ -80,7 +80,7 @@ static int check_view(struct fs_session *session, size_t view)
     int64_t ranks = session->tree.ranks;
     int64_t count = ranks <= CHECKED_RANKS ? ranks : CHECKED_RANKS;
     const char *name = vs_spec_view_name(session->spec, view);
-    struct vs_error error = {0};
+    struct vs_error why = {0};
     int status = 0;
 
     if (name != NULL && strlen(name) >= FS_NAME_SIZE) {
@@ -90,7 +90,7 @@ static int check_view(struct fs_session *session, size_t view)
     }
     if (vs_spec_view_is_common(session->spec, view)) {
         /* An error here is found and told by check_rank. */
-        if (vs_spec_view(session->spec, view, 0, &session->common[view], &error) != 0)
+        if (vs_spec_view(session->spec, view, 0, &session->common[view], &why) != 0)
             session->common[view] = NULL;
         count = 1;
     }
@@ -133,9 +133,9 @@ static int check_views(struct fs_session *session)
     return status;
 }
 
-static bool is_no_permission(int failed)
+static bool is_no_permission(int error)
 {
-    return failed == -EACCES || failed == -EPERM || failed == -EROFS || failed == -ETXTBSY;
+    return error == -EACCES || error == -EPERM || error == -EROFS || error == -ETXTBSY;
 }
 
 /*
@@ -146,40 +146,40 @@ static int open_file(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
     const char *path = vs_spec_file(session->spec);
-    int failed = -EROFS;
+    int error = -EROFS;
 
     if (options->access != FS_ACCESS_RO)
-        failed = mpiio_store_open(path, O_RDWR | (options->create ? O_CREAT : 0), &session->store);
-    session->read_only = failed;
+        error = mpiio_store_open(path, O_RDWR | (options->create ? O_CREAT : 0), &session->store);
+    session->read_only = error;
     if (options->access == FS_ACCESS_RO ||
-        (options->access == FS_ACCESS_BEST && is_no_permission(failed))) {
+        (options->access == FS_ACCESS_BEST && is_no_permission(error))) {
         int only = mpiio_store_open(path, O_RDONLY, &session->store);
 
         /* A missing file that may not be made is told as such. */
-        failed = only == -ENOENT && options->create ? failed : only;
+        error = only == -ENOENT && options->create ? error : only;
     }
-    return failed;
+    return error;
 }
 
 static int open_store(struct fs_session *session)
 {
     const char *path = vs_spec_file(session->spec);
     const char *advice = "";
-    int failed = open_file(session);
+    int error = open_file(session);
 
-    if (failed != 0) {
-        if (session->options->access == FS_ACCESS_RW && is_no_permission(failed)) {
+    if (error != 0) {
+        if (session->options->access == FS_ACCESS_RW && is_no_permission(error)) {
             struct mpiio_store *store;
 
             if (mpiio_store_open(path, O_RDONLY, &store) == 0) {
                 mpiio_store_close(store);
                 advice = " (it can only be mounted read-only: -o ro)";
             }
-        } else if (failed == -ENOENT && !session->options->create) {
+        } else if (error == -ENOENT && !session->options->create) {
             advice = " (-o create makes it, -f names another)";
         }
         fs_complain(session->options, "%s: %s%s", path,
-                    failed == -EINVAL ? "not a regular file or a block device" : strerror(-failed),
+                    error == -EINVAL ? "not a regular file or a block device" : strerror(-error),
                     advice);
         return 1;
     }
@@ -212,40 +212,40 @@ static int set_up_back(struct fs_session *session)
     const struct fs_options *options = session->options;
     bool clustered = fs_cluster_is_on(&session->cluster);
     bool back = options->cache == FS_CACHE_BACK || (options->cache == FS_CACHE_AUTO && clustered);
-    int failed = 0;
+    int error = 0;
 
     if (session->read_only != 0)
         back = false;
     if (back)
-        failed = mpiio_store_add_cache(session->store, options->dirty_max, &session->cache);
-    if (failed == 0 && (back || clustered))
-        failed = fs_flusher_init(&session->flusher, session);
-    if (failed == 0 && back)
+        error = mpiio_store_add_cache(session->store, options->dirty_max, &session->cache);
+    if (error == 0 && (back || clustered))
+        error = fs_flusher_init(&session->flusher, session);
+    if (error == 0 && back)
         mpiio_cache_on_full(session->cache, fs_flusher_full, &session->flusher);
-    if (failed == 0 && back)
+    if (error == 0 && back)
         mpiio_cache_on_wait(session->cache, on_wait, session);
-    if (failed == -EFBIG)
+    if (error == -EFBIG)
         fs_complain(
             options,
             "write-back: a limit of files' size (ulimit -f) leaves no room for its memory: %s",
-            strerror(-failed));
-    else if (failed != 0)
-        fs_complain(options, "write-back: %s", strerror(-failed));
-    return failed != 0;
+            strerror(-error));
+    else if (error != 0)
+        fs_complain(options, "write-back: %s", strerror(-error));
+    return error != 0;
 }
 
 static int start_atomic(struct fs_session *session)
 {
-    int failed = 0;
+    int error = 0;
 
     if (session->options->atomic || vs_spec_atomic(session->spec))
-        failed = fs_atomic_start(session);
-    if (failed == -EOPNOTSUPP)
+        error = fs_atomic_start(session);
+    if (error == -EOPNOTSUPP)
         fs_complain(session->options, "%s: atomic mode needs locks, which this filesystem has not",
                     session->file);
-    else if (failed != 0)
-        fs_complain(session->options, "%s: atomic mode: %s", session->file, strerror(-failed));
-    return failed != 0;
+    else if (error != 0)
+        fs_complain(session->options, "%s: atomic mode: %s", session->file, strerror(-error));
+    return error != 0;
 }
 
 /* A mount over another would hide it, with what is mounted there and who serves it. */
@@ -287,10 +287,10 @@ static int check_mountpoint(struct fs_session *session)
 static int open_log(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    int failed = fs_log_open(&session->log, options->name, options->log, options->foreground);
+    int error = fs_log_open(&session->log, options->name, options->log, options->foreground);
 
-    if (failed != 0) {
-        fs_complain(options, "%s: %s", options->log, strerror(-failed));
+    if (error != 0) {
+        fs_complain(options, "%s: %s", options->log, strerror(-error));
         return 1;
     }
     return 0;
@@ -303,16 +303,16 @@ static int open_log(struct fs_session *session)
 static int choose_writeback(struct fs_session *session)
 {
     bool disjoint = true;
-    int failed = 0;
+    int error = 0;
 
     if (!session->options->unique || session->cache != NULL || session->cluster.nodes > 1 ||
         fs_atomic_is_on(&session->atomic) || session->read_only != 0 || session->tree.views > 1 ||
         session->tree.npy)
         return 0;
     if (session->tree.ranks > 1)
-        failed = fs_overlaps_disjoint(session, 0, &disjoint);
-    if (failed != 0) {
-        fs_complain(session->options, "%s", strerror(-failed));
+        error = fs_overlaps_disjoint(session, 0, &disjoint);
+    if (error != 0) {
+        fs_complain(session->options, "%s", strerror(-error));
         return 1;
     }
     session->kernel_holds_writes = disjoint;

@@ -20,10 +20,10 @@ static void *work(void *data)
 {
     struct fs_signals *stop = data;
     struct fs_session *session = stop->session;
-    int failed = fs_sync_all(session);
+    int error = fs_sync_all(session);
 
-    if (failed != 0)
-        fs_log_error(&session->log, "not all is stored: %s", strerror(-failed));
+    if (error != 0)
+        fs_log_error(&session->log, "not all is stored: %s", strerror(-error));
     /* Nor does a writer wait any more for room that does not come. */
     if (session->cache != NULL)
         mpiio_cache_stop(session->cache);
@@ -76,16 +76,16 @@ void fs_signals_ignore(void)
 int fs_signals_start(struct fs_signals *stop, struct fs_session *session)
 {
     sigset_t signals;
-    int failed;
+    int error;
 
     *stop = (struct fs_signals){.session = session};
     pthread_mutex_init(&stop->lock, NULL);
     fill_signals(&signals);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    failed = pthread_create(&stop->listener, NULL, listen, stop);
-    if (failed != 0)
+    error = pthread_create(&stop->listener, NULL, listen, stop);
+    if (error != 0)
         pthread_mutex_destroy(&stop->lock);
-    return -failed;
+    return -error;
 }
 
 void fs_signals_over(struct fs_signals *stop)

@@ -48,15 +48,15 @@ int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t
                     int64_t length, bool writes, struct mpiio_access *access)
 {
     struct mpiio_exclusion *accesses = &atomic->accesses;
-    int failed;
+    int error;
 
     if (!fs_atomic_is_on(atomic))
         return 0;
     fs_workers_pause(atomic->workers);
-    failed = offset < 0 ? mpiio_exclusion_begin(accesses, NULL, 0, INT64_MAX, writes, access)
-                        : mpiio_slice_access(slice, accesses, offset, length, writes, access);
+    error = offset < 0 ? mpiio_exclusion_begin(accesses, NULL, 0, INT64_MAX, writes, access)
+                       : mpiio_slice_access(slice, accesses, offset, length, writes, access);
     fs_workers_resume(atomic->workers);
-    return failed;
+    return error;
 }
 
 void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
@@ -69,28 +69,28 @@ void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
 
 int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, bool writable)
 {
-    int failed = 0;
+    int error = 0;
 
     pthread_mutex_lock(&atomic->lock);
     if (!atomic->has_locks)
-        failed = mpiio_exclusion_init(&atomic->accesses, fd, writable);
-    if (failed == 0)
+        error = mpiio_exclusion_init(&atomic->accesses, fd, writable);
+    if (error == 0)
         atomic->has_locks = true;
     pthread_mutex_unlock(&atomic->lock);
-    return failed;
+    return error;
 }
 
 int fs_atomic_close_door(struct fs_atomic *atomic, uint64_t change)
 {
-    int failed = 0;
+    int error = 0;
 
     pthread_mutex_lock(&atomic->lock);
     if (atomic->open > 0 || atomic->changing)
-        failed = -EBUSY;
+        error = -EBUSY;
     else if (change > atomic->settled)
         atomic->changing = true;
     pthread_mutex_unlock(&atomic->lock);
-    return failed;
+    return error;
 }
 
 void fs_atomic_open_door(struct fs_atomic *atomic, uint64_t change)

@@ -91,7 +91,7 @@ static void *work(void *data)
     loop->idle--;
     loop->running--;
     if (got < 0 && got != -EINTR)
-        loop->failed = got;
+        loop->error = got;
     /* Unmounted; or nobody is left. */
     if (got == 0 || loop->running == 0)
         loop->stop = true;
@@ -104,15 +104,15 @@ static void *work(void *data)
 static int start_worker(struct fs_workers *loop)
 {
     struct fs_worker *worker = calloc(1, sizeof(*worker));
-    int failed;
+    int error;
 
     if (worker == NULL)
         return -ENOMEM;
     *worker = (struct fs_worker){.next = loop->workers, .loop = loop, .idle = true};
-    failed = pthread_create(&worker->thread, NULL, work, worker);
-    if (failed != 0) {
+    error = pthread_create(&worker->thread, NULL, work, worker);
+    if (error != 0) {
         free(worker);
-        return -failed;
+        return -error;
     }
     loop->workers = worker;
     loop->count++;
@@ -150,11 +150,11 @@ static void wake_idle(struct fs_workers *loop)
 int fs_workers_run(struct fs_workers *loop)
 {
     const struct timespec pause = {.tv_nsec = WAKE_PAUSE};
-    int failed;
+    int error;
 
     pthread_mutex_lock(&loop->lock);
-    failed = start_worker(loop);
-    while (failed == 0 && !loop->stop)
+    error = start_worker(loop);
+    while (error == 0 && !loop->stop)
         pthread_cond_wait(&loop->changed, &loop->lock);
     while (loop->running > 0) {
         wake_idle(loop);
@@ -162,8 +162,8 @@ int fs_workers_run(struct fs_workers *loop)
         nanosleep(&pause, NULL);
         pthread_mutex_lock(&loop->lock);
     }
-    if (failed == 0)
-        failed = loop->failed;
+    if (error == 0)
+        error = loop->error;
     pthread_mutex_unlock(&loop->lock);
 
     while (loop->workers != NULL) {
@@ -173,7 +173,7 @@ int fs_workers_run(struct fs_workers *loop)
         pthread_join(worker->thread, NULL);
         free(worker);
     }
-    return failed;
+    return error;
 }
 
 void fs_workers_free(struct fs_workers *loop)

@@ -26,7 +26,7 @@ struct fs_workers {
     unsigned paused;           /* how many wait for others than the kernel; lock: lock */
     unsigned running;          /* how many have not come to their end; lock: lock */
     bool stop;                 /* no more requests are to be taken; lock: lock */
-    int failed;                /* a negative errno that a worker met; lock: lock */
+    int error;                 /* a negative errno that a worker met; lock: lock */
 };
 
 /*

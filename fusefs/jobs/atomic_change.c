@@ -18,24 +18,24 @@ static void set_mode(struct fs_session *session, bool on)
 
 int fs_atomic_start(struct fs_session *session)
 {
-    int failed = fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
-                                     session->read_only == 0);
+    int error = fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
+                                    session->read_only == 0);
 
-    if (failed == 0)
+    if (error == 0)
         set_mode(session, true);
-    return failed;
+    return error;
 }
 
 static int prepare(struct fs_session *session, uint64_t change, bool value)
 {
     bool dirty = session->cache != NULL && !mpiio_cache_is_empty(session->cache);
-    int failed = value ? fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
-                                             session->read_only == 0)
-                       : 0;
+    int error = value ? fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
+                                            session->read_only == 0)
+                      : 0;
 
-    if (failed == 0 && dirty)
-        failed = -EBUSY;
-    return failed != 0 ? failed : fs_atomic_close_door(&session->atomic, change);
+    if (error == 0 && dirty)
+        error = -EBUSY;
+    return error != 0 ? error : fs_atomic_close_door(&session->atomic, change);
 }
 
 static void vote(struct fs_session *session, struct fs_job *job)
@@ -54,14 +54,14 @@ static void vote_later(struct fs_session *session, struct fs_job *job)
 void fs_atomic_on_prepare(void *data, uint64_t change, bool value)
 {
     struct fs_session *session = data;
-    int failed = fs_jobs_run(&session->jobs, &(struct fs_job){.run = vote_later,
-                                                              .meanwhile = vote,
-                                                              .during = FS_CALL_CHANGE,
-                                                              .number = change,
-                                                              .value = value});
+    int error = fs_jobs_run(&session->jobs, &(struct fs_job){.run = vote_later,
+                                                             .meanwhile = vote,
+                                                             .during = FS_CALL_CHANGE,
+                                                             .number = change,
+                                                             .value = value});
 
-    if (failed != 0)
-        mpiio_peers_vote(session->cluster.peers, change, failed);
+    if (error != 0)
+        mpiio_peers_vote(session->cluster.peers, change, error);
 }
 
 void fs_atomic_on_settled(void *data, uint64_t change, bool value, bool committed)
@@ -77,38 +77,38 @@ void fs_atomic_on_settled(void *data, uint64_t change, bool value, bool committe
 
 static int change_here(struct fs_session *session, bool value)
 {
-    int failed = prepare(session, UINT64_MAX, value);
+    int error = prepare(session, UINT64_MAX, value);
 
-    if (failed == 0) {
+    if (error == 0) {
         set_mode(session, value);
         fs_atomic_open_door(&session->atomic, UINT64_MAX);
     }
-    return failed;
+    return error;
 }
 
 /* Other nodes may hold something, too: they store it in an epoch of their own. */
 static int change_everywhere(struct fs_session *session, bool value)
 {
-    int failed = fs_flusher_wait(&session->flusher, true);
+    int error = fs_flusher_wait(&session->flusher, true);
 
-    if (failed != 0)
-        return failed;
+    if (error != 0)
+        return error;
     fs_jobs_call(&session->jobs, FS_CALL_CHANGE);
-    failed = mpiio_peers_set_atomicity(session->cluster.peers, value, CHANGE_TIMEOUT);
+    error = mpiio_peers_set_atomicity(session->cluster.peers, value, CHANGE_TIMEOUT);
     fs_jobs_call(&session->jobs, FS_CALL_NONE);
-    return failed == -ENOTCONN ? -EBUSY : failed;
+    return error == -ENOTCONN ? -EBUSY : error;
 }
 
 void fs_atomic_set(struct fs_session *session, struct fs_job *job)
 {
-    int failed = 0;
+    int error = 0;
 
     if (job->value != fs_atomic_is_on(&session->atomic)) {
         fs_atomic_await_releases(&session->atomic);
-        failed = fs_sync_all(session);
-        if (failed == 0)
-            failed = fs_cluster_is_on(&session->cluster) ? change_everywhere(session, job->value)
-                                                         : change_here(session, job->value);
+        error = fs_sync_all(session);
+        if (error == 0)
+            error = fs_cluster_is_on(&session->cluster) ? change_everywhere(session, job->value)
+                                                        : change_here(session, job->value);
     }
-    fuse_reply_err(job->request, -failed);
+    fuse_reply_err(job->request, -error);
 }

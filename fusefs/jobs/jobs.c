@@ -91,11 +91,11 @@ void fs_jobs_free(struct fs_jobs *control)
 
 int fs_jobs_start(struct fs_jobs *control)
 {
-    int failed;
+    int error;
 
-    failed = mpiio_thread_start(&control->thread, work, control);
-    control->started = failed == 0;
-    return failed;
+    error = mpiio_thread_start(&control->thread, work, control);
+    control->started = error == 0;
+    return error;
 }
 
 void fs_jobs_stop(struct fs_jobs *control)

@@ -34,7 +34,7 @@ static int unmount(const struct fs_session *session, bool force)
     const char *arguments[] = {"fusermount3", force ? "-uqz" : "-uq", "--", session->mountpoint,
                                NULL};
     pid_t child;
-    int status;
+    int error, status;
 
     if (fs_mounted_device(session) != session->device)
         return force ? 0 : -EINVAL;
@@ -42,9 +42,9 @@ static int unmount(const struct fs_session *session, bool force)
         return umount2(session->mountpoint, UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0
                    ? 0
                    : -errno;
-    status = posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ);
-    if (status != 0)
-        return -status;
+    error = posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ);
+    if (error != 0)
+        return -error;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return -errno;
@@ -52,16 +52,16 @@ static int unmount(const struct fs_session *session, bool force)
 }
 
 /* What keeps this node from being unmounted, for people. */
-static void describe(struct fs_session *session, int failed, char *text, size_t size)
+static void describe(struct fs_session *session, int error, char *text, size_t size)
 {
-    if (failed == -EBUSY || failed == -EINVAL) {
+    if (error == -EBUSY || error == -EINVAL) {
         /* It is no mount point any more: umount -l has taken it away. */
         snprintf(text, size, "%s: %s%s", session->mountpoint, strerror(EBUSY),
-                 failed == -EINVAL ? " (though unmounted lazily)" : "");
+                 error == -EINVAL ? " (though unmounted lazily)" : "");
         return;
     }
     snprintf(text, size, "%s: not all is stored: %s (%lld bytes)", session->mountpoint,
-             strerror(-failed), (long long)fs_unsaved(session));
+             strerror(-error), (long long)fs_unsaved(session));
 }
 
 /* Whether this thread is to have all unmounted next, from here too. Lock held. */
@@ -95,17 +95,17 @@ static int why_busy(struct fs_jobs *control)
 static int unmount_idle(struct fs_session *session, bool force)
 {
     const struct timespec pause = {.tv_nsec = 20 * 1000000};
-    int failed = unmount(session, force);
+    int error = unmount(session, force);
 
-    for (int i = 0; i < BUSY_TRIES && (failed == -EBUSY || failed == -EINVAL); i++) {
+    for (int i = 0; i < BUSY_TRIES && (error == -EBUSY || error == -EINVAL); i++) {
         int why = why_busy(&session->jobs);
 
         if (why != -EBUSY)
             return why;
         nanosleep(&pause, NULL);
-        failed = unmount(session, force);
+        error = unmount(session, force);
     }
-    return failed;
+    return error;
 }
 
 static void set_unmounts(struct fs_jobs *control, bool unmounts)
@@ -118,20 +118,20 @@ static void set_unmounts(struct fs_jobs *control, bool unmounts)
 static void unmount_node(struct fs_session *session, struct fs_job *job)
 {
     char text[512];
-    int failed = job->value ? fs_forced_sync(session) : fs_sync_all(session);
+    int error = job->value ? fs_forced_sync(session) : fs_sync_all(session);
 
     set_unmounts(&session->jobs, true);
-    if (failed == 0 || job->value)
-        failed = unmount_idle(session, job->value);
-    if (failed == 0) {
+    if (error == 0 || job->value)
+        error = unmount_idle(session, job->value);
+    if (error == 0) {
         /* Who still has files open is not waited for. */
         if (job->value)
             kill(getpid(), SIGTERM);
         return;
     }
     set_unmounts(&session->jobs, false);
-    describe(session, failed, text, sizeof(text));
-    mpiio_peers_unmounted(session->cluster.peers, failed, text);
+    describe(session, error, text, sizeof(text));
+    mpiio_peers_unmounted(session->cluster.peers, error, text);
 }
 
 /*
@@ -148,14 +148,14 @@ static void say_last(struct fs_session *session, struct fs_job *job)
 void fs_unmount_on_unmount(void *data, bool force)
 {
     struct fs_session *session = data;
-    int failed = fs_jobs_run(&session->jobs, &(struct fs_job){.run = unmount_node,
-                                                              .meanwhile = say_last,
-                                                              .during = FS_CALL_UNMOUNT,
-                                                              .apart = force,
-                                                              .value = force});
+    int error = fs_jobs_run(&session->jobs, &(struct fs_job){.run = unmount_node,
+                                                             .meanwhile = say_last,
+                                                             .during = FS_CALL_UNMOUNT,
+                                                             .apart = force,
+                                                             .value = force});
 
-    if (failed != 0)
-        mpiio_peers_unmounted(session->cluster.peers, failed, strerror(-failed));
+    if (error != 0)
+        mpiio_peers_unmounted(session->cluster.peers, error, strerror(-error));
 }
 
 char *fs_unmount_unsaved(struct fs_jobs *control)
@@ -174,21 +174,21 @@ void fs_unmount_all(struct fs_session *session, struct fs_job *job)
     char *unsaved = NULL;
     char text[512];
     int timeout = job->value ? fs_forced_limit(session) + FORCED_MARGIN : UNMOUNT_TIMEOUT;
-    int failed = job->value ? fs_forced_sync(session) : fs_sync_all(session);
+    int error = job->value ? fs_forced_sync(session) : fs_sync_all(session);
 
-    if (failed != 0) {
-        describe(session, failed, text, sizeof(text));
+    if (error != 0) {
+        describe(session, error, text, sizeof(text));
         unsaved = strdup(text);
     }
-    if (failed == 0 || job->value) {
+    if (error == 0 || job->value) {
         free(unsaved);
         fs_jobs_call(control, FS_CALL_UNMOUNT);
-        failed = mpiio_peers_unmount_all(session->cluster.peers, job->value, timeout, &unsaved);
+        error = mpiio_peers_unmount_all(session->cluster.peers, job->value, timeout, &unsaved);
         fs_jobs_call(control, FS_CALL_NONE);
     }
     pthread_mutex_lock(&control->lock);
     free(control->unsaved);
     control->unsaved = unsaved;
     pthread_mutex_unlock(&control->lock);
-    fuse_reply_err(job->request, -failed);
+    fuse_reply_err(job->request, -error);
 }

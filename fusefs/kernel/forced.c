@@ -20,7 +20,7 @@ struct sync {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool over, left; /* lock: lock */
-    int failed;      /* lock: lock */
+    int error;       /* lock: lock */
 };
 
 static void free_sync(struct sync *sync)
@@ -48,11 +48,11 @@ static struct sync *new_sync(void)
 static void run(struct fs_session *session, struct fs_job *job)
 {
     struct sync *sync = job->data;
-    int failed = fs_sync_all(session);
+    int error = fs_sync_all(session);
     bool left;
 
     pthread_mutex_lock(&sync->lock);
-    sync->failed = failed;
+    sync->error = error;
     sync->over = true;
     left = sync->left;
     pthread_cond_signal(&sync->changed);
@@ -116,16 +116,16 @@ int fs_forced_limit(const struct fs_session *session)
 int fs_forced_sync(struct fs_session *session)
 {
     struct sync *sync = new_sync();
-    int failed = -ENOMEM;
+    int error = -ENOMEM;
     bool over;
 
     if (sync != NULL)
-        failed =
+        error =
             fs_jobs_run(&session->jobs, &(struct fs_job){.run = run, .apart = true, .data = sync});
-    if (failed != 0) {
+    if (error != 0) {
         if (sync != NULL)
             free_sync(sync);
-        return failed;
+        return error;
     }
     if (!wait_while_it_goes_on(session, sync, patience(session, 1))) {
         fs_cluster_engine_lost(session, "is unmounted by force, and a flush does not come further");
@@ -133,10 +133,10 @@ int fs_forced_sync(struct fs_session *session)
     }
     pthread_mutex_lock(&sync->lock);
     over = sync->over;
-    failed = over ? sync->failed : -ETIMEDOUT;
+    error = over ? sync->error : -ETIMEDOUT;
     sync->left = !over;
     pthread_mutex_unlock(&sync->lock);
     if (over)
         free_sync(sync);
-    return failed;
+    return error;
 }

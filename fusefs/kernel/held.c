@@ -87,12 +87,10 @@ static size_t store_again(void *data, uint64_t inode, const char *bytes, size_t 
     struct fs_session *session = data;
     struct fs_slice *slice;
     size_t done;
-    int failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &slice);
 
-    if (failed != 0) {
-        *error = failed;
+    *error = fs_slice_of(session, fs_tree_node(&session->tree, inode), &slice);
+    if (*error != 0)
         return 0;
-    }
     done = store_held(session, slice, bytes, length, offset, error);
     if (done > 0)
         fs_flusher_wrote(&session->flusher);
@@ -110,12 +108,12 @@ int fs_store_partial(struct fs_session *session, const struct fs_slice *slice)
     bool torn = mpiio_slice_is_torn(slice->slice);
     bool begun = fs_losses_begin_write(&session->losses);
     int64_t offset, length;
-    int failed = mpiio_slice_settle(slice->slice, false, &offset, &length);
+    int error = mpiio_slice_settle(slice->slice, false, &offset, &length);
 
     fs_losses_end_write(&session->losses, begun);
     if (torn)
         fs_flusher_wrote(&session->flusher);
-    return failed;
+    return error;
 }
 
 /* The kernel's pages have what was given up, or was stored as another value: they go now, or else
@@ -135,14 +133,14 @@ void fs_give_up(struct fs_session *session, struct fs_slice *slice)
     bool torn = mpiio_slice_is_torn(slice->slice);
     bool begun = fs_losses_begin_write(&session->losses);
     int64_t offset, length;
-    int failed;
+    int error;
 
-    while ((failed = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
+    while ((error = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
         if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
             fs_log_error(&session->log,
                          "rank %lld: the element at %" PRId64 " was written in part and is given "
                          "up: %s",
-                         (long long)node.rank, offset, strerror(-failed));
+                         (long long)node.rank, offset, strerror(-error));
     fs_losses_end_write(&session->losses, begun);
     if (torn) {
         fs_flusher_wrote(&session->flusher);

@@ -22,19 +22,19 @@ struct fs_notice {
 static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
 {
     struct fs_session *session = notifier->session;
-    int failed = fuse_lowlevel_notify_inval_inode(session->fuse, notice->inode, notice->offset,
-                                                  (off_t)notice->written);
+    int error = fuse_lowlevel_notify_inval_inode(session->fuse, notice->inode, notice->offset,
+                                                 (off_t)notice->written);
 
-    if (failed == -ENOENT) /* the kernel holds nothing of it */
-        failed = 0;
+    if (error == -ENOENT) /* the kernel holds nothing of it */
+        error = 0;
     if (notice->opens) {
         notifier->calls.opened(session, notice->request, &notice->info);
     } else if (notice->written != 0) {
         fuse_reply_write(notice->request, notice->written);
     } else if (notice->request != NULL) {
-        if (failed == 0)
+        if (error == 0)
             fs_slices_set_filled(&session->slices, notice->slice, &notice->version);
-        fuse_reply_err(notice->request, -failed);
+        fuse_reply_err(notice->request, -error);
     }
     fs_slices_put(&session->slices, notice->slice);
 }
@@ -74,15 +74,15 @@ static void *work(void *data)
 int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session,
                       struct fs_notifier_calls calls)
 {
-    int failed;
+    int error;
 
     *notifier = (struct fs_notifier){.session = session, .calls = calls};
     pthread_mutex_init(&notifier->lock, NULL);
     pthread_cond_init(&notifier->wake, NULL);
     pthread_cond_init(&notifier->done, NULL);
-    failed = mpiio_thread_start(&notifier->thread, work, notifier);
-    notifier->started = failed == 0;
-    return failed;
+    error = mpiio_thread_start(&notifier->thread, work, notifier);
+    notifier->started = error == 0;
+    return error;
 }
 
 void fs_notifier_stop(struct fs_notifier *notifier)

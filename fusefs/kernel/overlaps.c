@@ -20,42 +20,42 @@ static int compute_disjoint(struct fs_session *session, size_t view, bool *disjo
     int64_t ranks = session->tree.ranks;
     struct vs_cover *cover = vs_cover_new();
     struct vs_cover_result result;
-    struct vs_error error = {0};
+    struct vs_error why = {0};
     int64_t work = 0;
-    int failed = cover != NULL ? 0 : -ENOMEM;
+    int error = cover != NULL ? 0 : -ENOMEM;
 
-    for (int64_t rank = 0; rank < ranks && failed == 0; rank++) {
+    for (int64_t rank = 0; rank < ranks && error == 0; rank++) {
         struct vs_view *compiled;
 
-        failed = vs_spec_view(session->spec, view, rank, &compiled, &error);
-        if (failed == 0) {
-            failed = vs_cover_add(cover, vs_view_map(compiled), 1);
+        error = vs_spec_view(session->spec, view, rank, &compiled, &why);
+        if (error == 0) {
+            error = vs_cover_add(cover, vs_view_map(compiled), 1);
             work += vs_view_facts(compiled)->work;
             vs_view_unref(compiled);
-            if (failed == 0 && work > APART_WORK)
-                failed = -E2BIG;
+            if (error == 0 && work > APART_WORK)
+                error = -E2BIG;
         }
     }
-    if (failed == 0)
-        failed = vs_cover_compute(cover, COVER_STEPS, &result);
-    *disjoint = failed == 0 && result.many == 0;
+    if (error == 0)
+        error = vs_cover_compute(cover, COVER_STEPS, &result);
+    *disjoint = error == 0 && result.many == 0;
     vs_cover_free(cover);
-    return failed == -ENOMEM ? failed : 0;
+    return error == -ENOMEM ? error : 0;
 }
 
 int fs_overlaps_disjoint(struct fs_session *session, size_t view, bool *disjoint)
 {
     int known = atomic_load(&session->disjoint[view]);
-    int failed = 0;
+    int error = 0;
 
     *disjoint = known == DISJOINT;
     if (known != UNKNOWN)
         return 0;
     if (session->tree.ranks <= DISJOINT_RANKS)
-        failed = compute_disjoint(session, view, disjoint);
-    if (failed == 0)
+        error = compute_disjoint(session, view, disjoint);
+    if (error == 0)
         atomic_store(&session->disjoint[view], *disjoint ? DISJOINT : OVERLAPPING);
-    return failed;
+    return error;
 }
 
 /* Whether other shows some of the bytes. What cannot be told counts as shown. */

@@ -48,7 +48,7 @@ static int read_spec_list(struct fs_session *session)
 int fs_rights_init(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    int failed;
+    int error;
 
     session->rights.for_others = options->allow_other || options->default_permissions;
     if (options->allow_other && check_list(session) != 0) {
@@ -58,10 +58,10 @@ int fs_rights_init(struct fs_session *session)
                     session->file, MPIIO_ACL_NFS4);
         return 1;
     }
-    failed = read_spec_list(session);
-    if (failed != 0)
-        fs_complain(options, "%s: %s", options->spec, strerror(-failed));
-    return failed != 0;
+    error = read_spec_list(session);
+    if (error != 0)
+        fs_complain(options, "%s: %s", options->spec, strerror(-error));
+    return error != 0;
 }
 
 void fs_rights_free(struct fs_rights *rights)
@@ -99,15 +99,15 @@ static ssize_t list_of_spec(const struct fs_rights *rights, void *list, size_t s
 static ssize_t list_of_file(const struct fs_session *session, unsigned mode, void *list,
                             size_t size)
 {
-    int failed = check_list(session);
+    int error = check_list(session);
     ssize_t length;
 
-    if (failed != 0)
-        return failed;
+    if (error != 0)
+        return error;
     length = mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_POSIX, list, size);
     if (length > 0 && size > 0)
-        failed = mpiio_acl_limit(list, (size_t)length, mode);
-    return failed != 0 ? failed : length;
+        error = mpiio_acl_limit(list, (size_t)length, mode);
+    return error != 0 ? error : length;
 }
 
 ssize_t fs_rights_list(const struct fs_session *session, struct fs_node node, unsigned mode,

@@ -10,14 +10,14 @@
 
 int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice)
 {
-    struct vs_error error = {0};
+    struct vs_error why = {0};
     char text[1536];
-    int failed = fs_slices_get(&session->slices, node, slice, &error);
+    int error = fs_slices_get(&session->slices, node, slice, &why);
 
-    if (error.code == 0 || failed == -ENOMEM)
-        return failed;
+    if (why.code == 0 || error == -ENOMEM)
+        return error;
     if (atomic_fetch_add(&session->view_errors, 1) < LOGGED_VIEWS)
         fs_log_error(&session->log, "rank %lld: %s", (long long)node.rank,
-                     vs_error_text(&error, text, sizeof(text)));
+                     vs_error_text(&why, text, sizeof(text)));
     return -EIO;
 }

@@ -14,13 +14,13 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     struct timespec before;
     struct stat st;
     uint64_t changes = atomic_load(&session->flusher.changes);
-    int failed;
+    int error;
 
     clock_gettime(CLOCK_REALTIME, &before);
-    failed = mpiio_store_stat(session->store, &st);
-    if (failed == 0)
+    error = mpiio_store_stat(session->store, &st);
+    if (error == 0)
         *version = fs_version_of(&st, before, changes);
-    return failed;
+    return error;
 }
 
 /* Everything that was written through this node is on the device. Waits for other nodes. */
@@ -36,15 +36,15 @@ static int flush_all(struct fs_session *session)
 int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter)
 {
     struct fs_waiter *copy = malloc(sizeof(*copy));
-    int failed;
+    int error;
 
     if (copy == NULL)
         return -ENOMEM;
     *copy = *waiter;
-    failed = fs_flusher_hand_over(&session->flusher, copy);
-    if (failed != 0)
+    error = fs_flusher_hand_over(&session->flusher, copy);
+    if (error != 0)
         free(copy);
-    return failed;
+    return error;
 }
 
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
@@ -54,29 +54,29 @@ int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
 
 int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
 {
-    int torn, failed;
+    int torn, error;
 
     fs_store_lost(session);
     torn = fs_store_partial(session, handle->slice);
-    failed = fs_sync_file_noted(session, data_only);
-    return fs_sync_told(session, handle, failed != 0 ? failed : torn);
+    error = fs_sync_file_noted(session, data_only);
+    return fs_sync_told(session, handle, error != 0 ? error : torn);
 }
 
-int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int failed)
+int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error)
 {
     int missed, lost;
 
     missed = fs_sync_missed(session, handle);
     lost = fs_losses_error(&session->losses, handle->slice->data);
-    if (failed == 0)
-        failed = missed;
-    if (failed == 0)
-        failed = lost;
-    if (failed == 0)
-        failed = fs_flush_error(session, handle);
-    if (failed == 0)
+    if (error == 0)
+        error = missed;
+    if (error == 0)
+        error = lost;
+    if (error == 0)
+        error = fs_flush_error(session, handle);
+    if (error == 0)
         atomic_store(&handle->unsynced, false);
-    return failed;
+    return error;
 }
 
 /*
@@ -87,32 +87,32 @@ static int send_pages(struct fs_session *session)
 {
     struct fs_slice **list;
     int64_t count = fs_slices_written(&session->slices, &list);
-    int failed = 0;
+    int error = 0;
 
     for (int64_t i = 0; i < count; i++) {
         int torn;
 
         fuse_lowlevel_notify_inval_inode(session->fuse, list[i]->inode_open, 0, 0);
         torn = fs_store_partial(session, list[i]);
-        failed = failed != 0 ? failed : torn;
+        error = error != 0 ? error : torn;
         fs_slices_put(&session->slices, list[i]);
     }
     free(list);
-    return count < 0 ? (int)count : failed;
+    return count < 0 ? (int)count : error;
 }
 
 int fs_sync_all(struct fs_session *session)
 {
-    int failed = send_pages(session);
-    int synced, error;
+    int error = send_pages(session);
+    int synced, lost;
 
     fs_store_lost(session);
     synced = flush_all(session);
-    if (failed == 0)
-        failed = synced;
-    if (fs_losses_bytes(&session->losses, &error) != 0 && failed == 0)
-        failed = error;
-    return failed;
+    if (error == 0)
+        error = synced;
+    if (fs_losses_bytes(&session->losses, &lost) != 0 && error == 0)
+        error = lost;
+    return error;
 }
 
 int64_t fs_unsaved(struct fs_session *session)

@@ -19,8 +19,8 @@ int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter);
 /* The error, if any, of what write-back could not store of the handle's slice. */
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle);
 
-/* What an fsync of a handle tells, that of the file being over with failed. Thread-safe. */
-int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int failed);
+/* What an fsync of a handle tells, that of the file being over with error. Thread-safe. */
+int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error);
 
 /*
  * The fsync of one handle of a mount without a flusher: stores what is kept of its slice, and the

@@ -50,13 +50,13 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
                    pid_t opener)
 {
     struct fs_slice *slice = handle->slice;
-    int failed = 0;
+    int error = 0;
 
     pthread_mutex_lock(&slices->lock);
     if (slice->handles == NULL)
         slice->inode_open = inode;
     if (slice->inode_open != inode) {
-        failed = -ESTALE;
+        error = -ESTALE;
     } else {
         if (slice->handles == NULL) {
             slice->next_open = slices->open;
@@ -67,7 +67,7 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
         slice->handles = handle;
     }
     pthread_mutex_unlock(&slices->lock);
-    return failed;
+    return error;
 }
 
 /* Lock held. */

@@ -26,32 +26,32 @@ static int read_environment(pid_t process, char **environment, size_t *length)
     char *text = NULL;
     size_t size = 0, used = 0;
     ssize_t got = 1;
-    int failed = 0;
+    int error = 0;
     int file;
 
     snprintf(path, sizeof(path), "/proc/%ld/environ", (long)process);
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return -errno;
-    while (failed == 0 && got > 0 && size < ENVIRONMENT_MAX) {
+    while (error == 0 && got > 0 && size < ENVIRONMENT_MAX) {
         char *larger;
 
         size += 65536;
         larger = realloc(text, size);
         if (larger == NULL) {
-            failed = -ENOMEM;
+            error = -ENOMEM;
             break;
         }
         text = larger;
         while (used < size - 1 && (got = read(file, text + used, size - 1 - used)) > 0)
             used += (size_t)got;
         if (got < 0)
-            failed = -errno;
+            error = -errno;
     }
     close(file);
-    if (failed != 0) {
+    if (error != 0) {
         free(text);
-        return failed;
+        return error;
     }
     text[used] = '\0';
     *environment = text;
@@ -91,10 +91,10 @@ int64_t fs_self_rank(const struct fs_tree *tree, pid_t process)
     char *environment = NULL;
     size_t length = 0;
     int64_t rank;
-    int failed = read_environment(process, &environment, &length);
+    int error = read_environment(process, &environment, &length);
 
-    if (failed != 0) /* a process of another pid namespace has the number 0 here */
-        return failed == -ESRCH ? -ENOENT : failed;
+    if (error != 0) /* a process of another pid namespace has the number 0 here */
+        return error == -ESRCH ? -ENOENT : error;
     rank = rank_in(environment, length, tree->end);
     if (rank >= 0 && rank < tree->first)
         rank = -ENOENT;

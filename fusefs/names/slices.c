@@ -92,11 +92,11 @@ static struct fs_slice *evict(struct fs_slices *slices)
 }
 
 static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice **made,
-                struct vs_error *error)
+                struct vs_error *why)
 {
     struct vs_view *view = slices->common[node.view];
     struct fs_slice *slice;
-    int failed;
+    int error;
 
     slice = calloc(1, sizeof(*slice));
     if (slice == NULL)
@@ -104,16 +104,16 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
     slice->inode = fs_tree_inode(node);
     slice->references = 1;
     if (view != NULL)
-        failed = (vs_view_ref(view), 0);
+        error = (vs_view_ref(view), 0);
     else
-        failed = vs_spec_view(slices->tree->spec, node.view, node.rank, &view, error);
-    if (failed == 0)
-        failed = mpiio_slice_new(slices->store, view, slices->narrow, &slice->slice);
-    if (failed == 0 && node.npy)
-        failed = vs_npy_new(view, &slice->npy);
-    if (failed != 0) {
+        error = vs_spec_view(slices->tree->spec, node.view, node.rank, &view, why);
+    if (error == 0)
+        error = mpiio_slice_new(slices->store, view, slices->narrow, &slice->slice);
+    if (error == 0 && node.npy)
+        error = vs_npy_new(view, &slice->npy);
+    if (error != 0) {
         free_slice(slice);
-        return failed;
+        return error;
     }
     if (node.npy)
         slice->header = vs_npy_length(slice->npy);
@@ -125,20 +125,20 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
 }
 
 int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice **slice,
-                  struct vs_error *error)
+                  struct vs_error *why)
 {
     uint64_t inode = fs_tree_inode(node);
     struct fs_slice *made;
-    int failed;
+    int error;
 
     pthread_mutex_lock(&slices->lock);
     *slice = find(slices, inode);
     pthread_mutex_unlock(&slices->lock);
     if (*slice != NULL)
         return 0;
-    failed = make(slices, node, &made, error);
-    if (failed != 0)
-        return failed;
+    error = make(slices, node, &made, why);
+    if (error != 0)
+        return error;
 
     pthread_mutex_lock(&slices->lock);
     *slice = find(slices, inode); /* another thread may have been faster */

@@ -78,11 +78,11 @@ int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct 
 void fs_slices_free(struct fs_slices *slices);
 
 /*
- * A reference to the slice of node (of kind FS_SLICE); fs_slices_put gives it back. error says
+ * A reference to the slice of node (of kind FS_SLICE); fs_slices_put gives it back. why says
  * what is wrong with a view that does not compile (-EINVAL). No lock is held while compiling.
  */
 int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice **slice,
-                  struct vs_error *error);
+                  struct vs_error *why);
 struct fs_slice *fs_slices_ref(struct fs_slices *slices, struct fs_slice *slice);
 void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice);
 

@@ -18,30 +18,30 @@ static int refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t in
                    struct fs_handle *handle)
 {
     struct fs_version filled, version;
-    int failed;
+    int error;
 
     if (session->kernel_holds_writes)
         return 0;
-    failed = fs_version_now(session, &version);
-    if (failed != 0)
-        return failed;
+    error = fs_version_now(session, &version);
+    if (error != 0)
+        return error;
     filled = fs_slices_filled(&session->slices, handle->slice);
     if (fs_version_same(&filled, &version))
         return 0;
-    failed = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
-    return failed != 0 ? failed : 1;
+    error = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
+    return error != 0 ? error : 1;
 }
 
 static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
                         const struct fs_flushed *flushed)
 {
-    int result = fs_sync_told(session, waiter->handle,
-                              flushed->status != 0 ? flushed->status : waiter->torn);
+    int answer =
+        fs_sync_told(session, waiter->handle, flushed->error != 0 ? flushed->error : waiter->torn);
 
-    if (result == 0)
-        result = refresh(session, waiter->request, waiter->inode, waiter->handle);
-    if (result <= 0)
-        fuse_reply_err(waiter->request, -result);
+    if (answer == 0)
+        answer = refresh(session, waiter->request, waiter->inode, waiter->handle);
+    if (answer <= 0)
+        fuse_reply_err(waiter->request, -answer);
     free(waiter);
 }
 
@@ -50,51 +50,51 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
                     struct fs_handle *handle, bool data_only)
 {
     struct fs_flusher *flusher = &session->flusher;
-    int failed, torn;
+    int error, torn;
 
     if (handle->slice == NULL)
         return 0;
     if (!fs_flusher_is_on(flusher)) {
-        failed = fs_sync_handle(session, handle, data_only);
-        return failed != 0 ? failed : refresh(session, request, inode, handle);
+        error = fs_sync_handle(session, handle, data_only);
+        return error != 0 ? error : refresh(session, request, inode, handle);
     }
     fs_store_lost(session);
     torn = fs_store_partial(session, handle->slice);
     if (fs_flusher_is_clean(flusher, true)) {
-        failed = fs_sync_told(session, handle, torn);
+        error = fs_sync_told(session, handle, torn);
     } else {
-        failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_synced,
-                                                             .sync = true,
-                                                             .request = request,
-                                                             .inode = inode,
-                                                             .handle = handle,
-                                                             .torn = torn});
-        return failed != 0 ? failed : 1;
+        error = fs_flush_first(session, &(struct fs_waiter){.done = tell_synced,
+                                                            .sync = true,
+                                                            .request = request,
+                                                            .inode = inode,
+                                                            .handle = handle,
+                                                            .torn = torn});
+        return error != 0 ? error : 1;
     }
-    return failed != 0 ? failed : refresh(session, request, inode, handle);
+    return error != 0 ? error : refresh(session, request, inode, handle);
 }
 
 void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
-    int result;
+    int answer;
 
     fs_count(session, FS_FSYNC);
-    result = do_fsync(session, request, inode, fs_handle_of(info), datasync != 0);
-    if (result <= 0)
-        fuse_reply_err(request, -result);
+    answer = do_fsync(session, request, inode, fs_handle_of(info), datasync != 0);
+    if (answer <= 0)
+        fuse_reply_err(request, -answer);
 }
 
 void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
-    int failed = 0;
+    int error = 0;
 
     (void)datasync;
     (void)info;
     fs_count(session, FS_FSYNC);
     if (inode == FUSE_ROOT_ID)
-        failed = fs_notifier_sync(&session->notifier, request);
-    if (inode != FUSE_ROOT_ID || failed != 0)
-        fuse_reply_err(request, -failed);
+        error = fs_notifier_sync(&session->notifier, request);
+    if (inode != FUSE_ROOT_ID || error != 0)
+        fuse_reply_err(request, -error);
 }

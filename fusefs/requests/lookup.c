@@ -51,21 +51,21 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
     struct fs_slice *slice;
     struct stat file;
     int64_t size;
-    int failed = fs_slice_of(session, node, &slice);
+    int error = fs_slice_of(session, node, &slice);
 
-    if (failed != 0)
-        return failed;
-    failed = mpiio_store_stat(session->store, &file);
-    if (failed == 0) {
+    if (error != 0)
+        return error;
+    error = mpiio_store_stat(session->store, &file);
+    if (error == 0) {
         size = session->cache != NULL
                    ? mpiio_slice_size(slice->slice)
                    : vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
         if (size >= 0 && __builtin_add_overflow(size, slice->header, &size))
             size = -EFBIG;
-        failed = size < 0 ? (int)size : 0;
+        error = size < 0 ? (int)size : 0;
         fs_flusher_times(&session->flusher, &file);
     }
-    if (failed == 0) {
+    if (error == 0) {
         st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, file.st_mode) &
                                  (is_writable(session, slice) ? 0666 : 0444));
         st->st_nlink = 1;
@@ -80,7 +80,7 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         atomic_store(&slice->known_size, size);
     }
     fs_slices_put(&session->slices, slice);
-    return failed;
+    return error;
 }
 
 static int stats_length(struct fs_session *session, off_t *length)
@@ -110,10 +110,10 @@ static void root_attributes(const struct fs_session *session, struct stat *st)
 static int fixed_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
 {
     struct stat file;
-    int failed = mpiio_store_stat(session->store, &file);
+    int error = mpiio_store_stat(session->store, &file);
 
-    if (failed != 0)
-        return failed;
+    if (error != 0)
+        return error;
     st->st_uid = file.st_uid;
     st->st_gid = file.st_gid;
     st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = session->mounted;
@@ -166,18 +166,18 @@ static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_nod
 {
     struct fs_version version = {0};
     struct fs_slice *slice;
-    int failed = fs_slice_of(session, node, &slice);
+    int error = fs_slice_of(session, node, &slice);
 
-    if (failed != 0)
-        return failed;
+    if (error != 0)
+        return error;
     fs_handle_looked_up(&session->slices, slice, thread);
     if (session->kernel_holds_writes) {
         fs_handle_await_release(&session->slices, slice);
-        failed = fs_version_now(session, &version);
+        error = fs_version_now(session, &version);
     }
     entry->ino = fs_slices_number(&session->slices, slice, &version);
     fs_slices_put(&session->slices, slice);
-    return failed;
+    return error;
 }
 
 void fs_listed_entry(struct fs_session *session, struct fs_node node,
@@ -208,7 +208,7 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
 {
     struct fs_node folder = fs_tree_node(&session->tree, parent);
     struct fs_node node = fs_tree_find(&session->tree, folder, name);
-    int failed = 0;
+    int error = 0;
 
     /* The kernel's limit is another one. What makes a name looks it up before. */
     if (strlen(name) >= FS_NAME_SIZE)
@@ -226,20 +226,20 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
     if (node.kind == FS_SLICE || node.kind == FS_SELF)
         entry->entry_timeout = 0;
     if (node.kind == FS_SLICE)
-        failed = look_up_slice(session, thread, node, entry);
-    return failed != 0 ? failed : attributes(session, node, &entry->attr);
+        error = look_up_slice(session, thread, node, entry);
+    return error != 0 ? error : attributes(session, node, &entry->attr);
 }
 
 void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
     struct fs_session *session = fs_session_of(request);
     struct fuse_entry_param entry;
-    int failed;
+    int error;
 
     fs_count(session, FS_LOOKUP);
-    failed = do_lookup(session, fuse_req_ctx(request)->pid, parent, name, &entry);
-    if (failed != 0)
-        fuse_reply_err(request, -failed);
+    error = do_lookup(session, fuse_req_ctx(request)->pid, parent, name, &entry);
+    if (error != 0)
+        fuse_reply_err(request, -error);
     else
         fuse_reply_entry(request, &entry);
 }
@@ -249,13 +249,13 @@ void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *inf
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
     struct stat st;
-    int failed;
+    int error;
 
     (void)info;
     fs_count(session, FS_GETATTR);
-    failed = attributes(session, node, &st);
-    if (failed != 0)
-        fuse_reply_err(request, -failed);
+    error = attributes(session, node, &st);
+    if (error != 0)
+        fuse_reply_err(request, -error);
     else
         fuse_reply_attr(request, &st, attributes_timeout(session, node));
 }
@@ -280,23 +280,23 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_slice *slice;
-    int failed;
+    int error;
 
     if (node.kind != FS_SLICE)
         return -EPERM;
     if (session->read_only != 0)
         return session->read_only;
-    failed = fs_slice_of(session, node, &slice);
-    if (failed != 0)
-        return failed;
+    error = fs_slice_of(session, node, &slice);
+    if (error != 0)
+        return error;
     if (!mpiio_slice_is_writable(slice->slice))
-        failed = -EROFS;
+        error = -EROFS;
     else if (info != NULL || size != 0 ||
              !fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid))
-        failed =
+        error =
             size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
     fs_slices_put(&session->slices, slice);
-    return failed;
+    return error;
 }
 
 static struct timespec time_to_set(int which, int set, int set_now, struct timespec time)
@@ -311,13 +311,13 @@ static void tell_times(struct fs_session *session, struct fs_waiter *waiter,
 {
     struct fs_node node = fs_tree_node(&session->tree, waiter->inode);
     struct stat st;
-    int failed = mpiio_store_set_times(session->store, waiter->times);
+    int error = mpiio_store_set_times(session->store, waiter->times);
 
     (void)flushed; /* what it says is told by a close */
-    if (failed == 0)
-        failed = attributes(session, node, &st);
-    if (failed != 0)
-        fuse_reply_err(waiter->request, -failed);
+    if (error == 0)
+        error = attributes(session, node, &st);
+    if (error != 0)
+        fuse_reply_err(waiter->request, -error);
     else
         fuse_reply_attr(waiter->request, &st, attributes_timeout(session, node));
     free(waiter);
@@ -354,15 +354,15 @@ static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat
     const int times = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW |
                       FUSE_SET_ATTR_MTIME_NOW;
     struct fs_session *session = fs_session_of(request);
-    int failed = attributes(session, node, st);
+    int error = attributes(session, node, st);
 
-    if (failed == 0)
-        failed = refusal(st, wanted, which);
-    if (failed == 0 && (which & FUSE_SET_ATTR_SIZE))
-        failed = set_size(request, node, wanted->st_size, info);
-    else if (failed == 0 && (which & times))
-        failed = set_times(session, request, node, wanted, which);
-    return failed != 0 ? failed : attributes(session, node, st);
+    if (error == 0)
+        error = refusal(st, wanted, which);
+    if (error == 0 && (which & FUSE_SET_ATTR_SIZE))
+        error = set_size(request, node, wanted->st_size, info);
+    else if (error == 0 && (which & times))
+        error = set_times(session, request, node, wanted, which);
+    return error != 0 ? error : attributes(session, node, st);
 }
 
 void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int which,
@@ -371,13 +371,13 @@ void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int w
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
     struct stat st;
-    int failed;
+    int error;
 
     fs_count(session, FS_OTHER);
-    failed = do_setattr(request, node, wanted, which, info, &st);
-    if (failed < 0)
-        fuse_reply_err(request, -failed);
-    else if (failed == 0)
+    error = do_setattr(request, node, wanted, which, info, &st);
+    if (error < 0)
+        fuse_reply_err(request, -error);
+    else if (error == 0)
         fuse_reply_attr(request, &st, attributes_timeout(session, node));
 }
 

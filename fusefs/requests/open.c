@@ -47,24 +47,24 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
                       struct fs_handle *handle, struct fuse_file_info *info)
 {
     struct fs_version filled;
-    int failed;
+    int error;
 
     fs_atomic_enter(&session->atomic);
-    failed = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
-    if (failed != 0)
+    error = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
+    if (error != 0)
         fs_atomic_leave(&session->atomic); /* else that comes with the handle's end */
     handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
     handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
-    if (failed == 0)
-        failed = check_access(session, handle->slice, info->flags);
-    if (failed == 0)
-        failed = fs_version_now(session, &handle->version);
-    handle->joins_writers = failed == 0 && session->kernel_holds_writes && handle->writes &&
+    if (error == 0)
+        error = check_access(session, handle->slice, info->flags);
+    if (error == 0)
+        error = fs_version_now(session, &handle->version);
+    handle->joins_writers = error == 0 && session->kernel_holds_writes && handle->writes &&
                             fs_slices_is_written(&session->slices, handle->slice);
-    if (failed == 0)
-        failed = fs_handle_join(&session->slices, handle, inode, thread);
-    if (failed != 0)
-        return failed;
+    if (error == 0)
+        error = fs_handle_join(&session->slices, handle, inode, thread);
+    if (error != 0)
+        return error;
     filled = fs_slices_filled(&session->slices, handle->slice);
     /* A kernel that holds writes back is the only one to change the slice. */
     info->keep_cache = session->kernel_holds_writes || fs_version_same(&filled, &handle->version);
@@ -102,7 +102,7 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
     struct fs_handle *handle;
-    int failed;
+    int error;
 
     if (node.kind == FS_NONE)
         return -ENOENT;
@@ -111,14 +111,14 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
     handle = calloc(1, sizeof(*handle));
     if (handle == NULL)
         return -ENOMEM;
-    failed = node.kind == FS_SLICE
-                 ? open_slice(session, inode, fuse_req_ctx(request)->pid, handle, info)
-                 : open_text(session, node, handle, info);
-    if (failed != 0)
+    error = node.kind == FS_SLICE
+                ? open_slice(session, inode, fuse_req_ctx(request)->pid, handle, info)
+                : open_text(session, node, handle, info);
+    if (error != 0)
         close_handle(session, handle);
     else
         info->fh = (uintptr_t)handle;
-    return failed;
+    return error;
 }
 
 void fs_open_reply(struct fs_session *session, fuse_req_t request,
@@ -144,16 +144,16 @@ static bool is_handed_over(struct fs_session *session, fuse_req_t request, fuse_
 void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
-    int failed;
+    int error;
 
     fs_count(session, FS_OPEN);
     /* The mount serves by now, and a file takes over the readahead that is set when it opens. */
     if (!atomic_exchange(&session->readahead, true))
         fs_readahead_raise(session->mountpoint, session->options->max_read);
     fs_listed_forget(session, inode);
-    failed = do_open(request, inode, info);
-    if (failed != 0)
-        fuse_reply_err(request, -failed);
+    error = do_open(request, inode, info);
+    if (error != 0)
+        fuse_reply_err(request, -error);
     else if (!is_handed_over(session, request, inode, info))
         fs_open_reply(session, request, info);
 }
@@ -165,15 +165,15 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
  */
 static int do_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
-    int failed = fs_sync_missed(session, handle);
+    int error = fs_sync_missed(session, handle);
 
     if (handle->slice == NULL)
-        return failed;
-    if (failed == 0)
-        failed = torn;
-    if (failed == 0)
-        failed = fs_losses_error(&session->losses, handle->slice->data);
-    return failed != 0 ? failed : fs_flush_error(session, handle);
+        return error;
+    if (error == 0)
+        error = torn;
+    if (error == 0)
+        error = fs_losses_error(&session->losses, handle->slice->data);
+    return error != 0 ? error : fs_flush_error(session, handle);
 }
 
 static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,

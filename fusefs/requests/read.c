@@ -93,12 +93,12 @@ static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, cha
 {
     size_t head = fs_npy_part(slice, offset, size);
     ssize_t got = 0;
-    int failed;
+    int error;
 
     if (head > 0) {
-        failed = fs_npy_read(slice, buffer, head, offset);
-        if (failed != 0)
-            return failed;
+        error = fs_npy_read(slice, buffer, head, offset);
+        if (error != 0)
+            return error;
     }
     if (head < size)
         got = read_slice(session, slice, buffer + head, size - head,

@@ -89,11 +89,11 @@ static void answer_write(struct fs_session *session, fuse_req_t request, fuse_in
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
                          const struct fs_flushed *flushed)
 {
-    int failed = fs_sync_told(session, waiter->handle,
-                              flushed->status != 0 ? flushed->status : waiter->torn);
+    int error =
+        fs_sync_told(session, waiter->handle, flushed->error != 0 ? flushed->error : waiter->torn);
 
-    if (failed != 0)
-        fuse_reply_err(waiter->request, -failed);
+    if (error != 0)
+        fuse_reply_err(waiter->request, -error);
     else
         answer_write(session, waiter->request, waiter->inode, waiter->handle, waiter->offset,
                      waiter->size);
@@ -107,7 +107,7 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
 static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                        struct fs_handle *handle, int flags, off_t offset, size_t size)
 {
-    int failed, torn;
+    int error, torn;
 
     if (!handle->direct || !(flags & (O_SYNC | O_DSYNC)))
         return 0;
@@ -115,15 +115,15 @@ static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_
         return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
     fs_store_lost(session);
     torn = fs_store_partial(session, handle->slice);
-    failed = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
-                                                         .sync = true,
-                                                         .request = request,
-                                                         .inode = inode,
-                                                         .handle = handle,
-                                                         .torn = torn,
-                                                         .offset = offset,
-                                                         .size = size});
-    return failed != 0 ? failed : 1;
+    error = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
+                                                        .sync = true,
+                                                        .request = request,
+                                                        .inode = inode,
+                                                        .handle = handle,
+                                                        .torn = torn,
+                                                        .offset = offset,
+                                                        .size = size});
+    return error != 0 ? error : 1;
 }
 
 static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char *buffer,
@@ -134,14 +134,14 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
     const struct mpiio_access *within;
     struct mpiio_access access;
     ssize_t put;
-    int failed;
+    int error;
 
     if (info->writepage)
         return fs_store_page(session, slice, buffer, size, *offset);
-    failed = fs_atomic_begin(&session->atomic, slice->slice, appends ? -1 : *offset, (int64_t)size,
-                             true, &access);
-    if (failed != 0)
-        return failed;
+    error = fs_atomic_begin(&session->atomic, slice->slice, appends ? -1 : *offset, (int64_t)size,
+                            true, &access);
+    if (error != 0)
+        return error;
     within = fs_atomic_is_on(&session->atomic) ? &access : NULL;
     if (appends) {
         put = append(session, inode, fs_handle_of(info), buffer, size, offset, within);
@@ -163,14 +163,14 @@ static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const cha
     size_t head = appends ? 0 : fs_npy_part(slice, *offset, size);
     off_t place = *offset + (off_t)head - slice->header;
     ssize_t put = 0;
-    int failed = 0;
+    int error = 0;
 
     if (head > 0 && info->writepage)
         fs_npy_mapped(session, slice, inode, buffer, head, *offset);
     else if (head > 0)
-        failed = fs_npy_write(session, slice, inode, buffer, head, *offset);
-    if (failed != 0)
-        return failed;
+        error = fs_npy_write(session, slice, inode, buffer, head, *offset);
+    if (error != 0)
+        return error;
     if (head < size)
         put = put_data(session, inode, buffer + head, size - head, &place, info);
     if (appends && put > 0)
@@ -204,13 +204,13 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
 {
     struct fs_session *session = fs_session_of(request);
     ssize_t put = 0;
-    int result;
+    int answer;
 
     fs_count(session, FS_WRITE);
-    result = do_write(session, request, inode, buffer, size, &offset, info, &put);
-    if (result < 0)
-        fuse_reply_err(request, -result);
-    else if (result == 0)
+    answer = do_write(session, request, inode, buffer, size, &offset, info, &put);
+    if (answer < 0)
+        fuse_reply_err(request, -answer);
+    else if (answer == 0)
         answer_write(session, request, inode, fs_handle_of(info), offset, (size_t)put);
 }
 
@@ -219,20 +219,20 @@ void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
     size_t head = 0;
-    int failed = 0;
+    int error = 0;
 
     (void)inode;
     fs_count(fs_session_of(request), FS_OTHER);
     if (slice == NULL)
-        failed = -EBADF;
+        error = -EBADF;
     else if (mode != 0)
-        failed = -EOPNOTSUPP;
+        error = -EOPNOTSUPP;
     else
         head = fs_npy_part(slice, offset, (size_t)length);
-    if (failed == 0 && (off_t)head < length)
-        failed = mpiio_slice_reserve(slice->slice, offset + (off_t)head - slice->header,
-                                     length - (off_t)head);
-    if (failed == 0)
+    if (error == 0 && (off_t)head < length)
+        error = mpiio_slice_reserve(slice->slice, offset + (off_t)head - slice->header,
+                                    length - (off_t)head);
+    if (error == 0)
         note_end(slice, offset + length);
-    fuse_reply_err(request, -failed);
+    fuse_reply_err(request, -error);
 }

@@ -215,7 +215,7 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
     struct fs_node node = fs_tree_node(&session->tree, inode);
     struct fs_slice *slice;
     struct value value;
-    int failed;
+    int error;
 
     fs_count(session, FS_XATTR);
     /* Every ls and cp asks for names of security. and system., so those come first. */
@@ -231,21 +231,21 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
     name += strlen(PREFIX);
     if (node.kind != FS_SLICE) {
         value = (struct value){.text = NULL};
-        failed = -ENODATA;
+        error = -ENODATA;
         if (node.kind == FS_ROOT) {
-            failed = do_named(session, request, name, size);
+            error = do_named(session, request, name, size);
             root_value(session, name, &value);
         }
-        if (failed == -ENODATA)
+        if (error == -ENODATA)
             reply_text(request, value.text, size);
-        else if (failed != 0)
-            fuse_reply_err(request, -failed);
+        else if (error != 0)
+            fuse_reply_err(request, -error);
         free(value.made);
         return;
     }
-    failed = fs_slice_of(session, node, &slice);
-    if (failed != 0) {
-        fuse_reply_err(request, -failed);
+    error = fs_slice_of(session, node, &slice);
+    if (error != 0) {
+        fuse_reply_err(request, -error);
         return;
     }
     view_value(session, node, mpiio_slice_view(slice->slice), name, &value);
@@ -291,14 +291,14 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
                  size_t size, int flags)
 {
     struct fs_session *session = fs_session_of(request);
-    int failed = -EPERM;
+    int error = -EPERM;
 
     (void)flags;
     fs_count(session, FS_XATTR);
     if (inode == FUSE_ROOT_ID)
-        failed = do_setxattr(session, request, name, value, size);
-    if (failed != 0)
-        fuse_reply_err(request, -failed);
+        error = do_setxattr(session, request, name, value, size);
+    if (error != 0)
+        fuse_reply_err(request, -error);
 }
 
 void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name)

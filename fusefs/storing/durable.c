@@ -14,18 +14,18 @@ int fs_sync_file(struct fs_session *session, bool data_only)
 
 int fs_sync_file_noted(struct fs_session *session, bool data_only)
 {
-    int failed = fs_sync_file(session, data_only);
+    int error = fs_sync_file(session, data_only);
 
-    if (failed != 0)
-        fs_sync_failed(session, failed);
-    return failed;
+    if (error != 0)
+        fs_sync_failed(session, error);
+    return error;
 }
 
 int fs_sync_missed(struct fs_session *session, struct fs_handle *handle)
 {
-    unsigned failed = atomic_load(&session->failed_syncs);
+    unsigned error = atomic_load(&session->failed_syncs);
 
-    if (atomic_exchange(&handle->failed_syncs, failed) == failed || !atomic_load(&handle->unsynced))
+    if (atomic_exchange(&handle->failed_syncs, error) == error || !atomic_load(&handle->unsynced))
         return 0;
     return atomic_load(&session->sync_error);
 }

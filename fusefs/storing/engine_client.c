@@ -30,29 +30,29 @@ int fs_engine_cannot_talk(struct fs_session *session, int error)
 int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
                     struct mpiio_message *message)
 {
-    int failed = mpiio_channel_receive(session->cluster.channel, message);
+    int error = mpiio_channel_receive(session->cluster.channel, message);
 
-    if (failed == -EPIPE || (failed == 0 && message->type == MPIIO_MESSAGE_QUIT))
+    if (error == -EPIPE || (error == 0 && message->type == MPIIO_MESSAGE_QUIT))
         return 1;
-    if (failed == 0 && message->type != type)
-        failed = -EPROTO;
-    return failed != 0 ? fs_engine_cannot_talk(session, failed) : 0;
+    if (error == 0 && message->type != type)
+        error = -EPROTO;
+    return error != 0 ? fs_engine_cannot_talk(session, error) : 0;
 }
 
 int fs_cluster_init(struct fs_session *session, int fd)
 {
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
-    int failed;
+    int error;
 
     *cluster = (struct fs_cluster){.nodes = 1, .engine = -1};
     pthread_mutex_init(&cluster->lock, NULL);
     pthread_cond_init(&cluster->changed, NULL);
     if (fd < 0)
         return 0;
-    failed = mpiio_channel_new(fd, &cluster->channel);
-    if (failed != 0)
-        return fs_engine_cannot_talk(session, failed);
+    error = mpiio_channel_new(fd, &cluster->channel);
+    if (error != 0)
+        return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_NODE, &message) != 0)
         return 1;
     cluster->node = (int)message.node.node;
@@ -115,23 +115,23 @@ uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_coun
 /* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
  */
 static int exchange(struct fs_session *session, const struct mpiio_message_flush *flush,
-                    const struct mpiio_flush_block *blocks, int32_t *errors, int *status)
+                    const struct mpiio_flush_block *blocks, int32_t *errors, int *outcome)
 {
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
-    int failed = mpiio_channel_send_flush(cluster->channel, flush, blocks);
+    int error = mpiio_channel_send_flush(cluster->channel, flush, blocks);
 
-    if (failed == 0)
-        failed = fs_watch_await(cluster, session->options->peer_timeout);
-    if (failed == 0)
-        failed = mpiio_channel_receive(cluster->channel, &message);
-    if (failed == 0 &&
+    if (error == 0)
+        error = fs_watch_await(cluster, session->options->peer_timeout);
+    if (error == 0)
+        error = mpiio_channel_receive(cluster->channel, &message);
+    if (error == 0 &&
         (message.type != MPIIO_MESSAGE_RESULT || message.result.epoch != flush->epoch ||
          message.result.count != flush->count))
-        failed = -EPROTO;
-    if (failed != 0)
-        return failed;
-    *status = message.result.error;
+        error = -EPROTO;
+    if (error != 0)
+        return error;
+    *outcome = message.result.error;
     add_counters(cluster, &message.result.counters);
     return mpiio_channel_receive_errors(cluster->channel, errors, flush->count);
 }
@@ -141,13 +141,13 @@ static int freeze(struct fs_session *session, bool may_wait, struct mpiio_messag
 {
     const struct mpiio_frozen *frozen;
     size_t count;
-    int failed;
+    int error;
 
     if (session->cache == NULL)
         return 0;
-    failed = mpiio_cache_freeze(session->cache, &frozen, &count);
-    if (failed != 0)
-        return failed;
+    error = mpiio_cache_freeze(session->cache, &frozen, &count);
+    if (error != 0)
+        return error;
     for (size_t i = 0; i < count; i++)
         session->cluster.blocks[i] =
             (struct mpiio_flush_block){.block = frozen[i].block,
@@ -188,21 +188,21 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     struct mpiio_message_flush flush = {.epoch = epoch, .sync = sync};
     int frozen_error = freeze(session, may_wait, &flush);
     /* Without write-back the engine has no file. */
-    int status = session->cache == NULL && sync ? fs_sync_file(session, false) : 0;
-    int result = 0;
-    int failed = exchange(session, &flush, cluster->blocks, cluster->errors, &result);
+    int synced = session->cache == NULL && sync ? fs_sync_file(session, false) : 0;
+    int outcome = 0;
+    int error = exchange(session, &flush, cluster->blocks, cluster->errors, &outcome);
 
     *stored = (struct fs_stored){.blocks = frozen_error};
     /* What is frozen stays so: this node will store it alone. */
-    if (failed != 0)
-        fs_cluster_engine_lost(session, why_lost(failed));
-    if (failed == 0 && frozen_error == 0 && session->cache != NULL) {
+    if (error != 0)
+        fs_cluster_engine_lost(session, why_lost(error));
+    if (error == 0 && frozen_error == 0 && session->cache != NULL) {
         take_errors(cluster->blocks, flush.count, cluster->errors, stored);
         mpiio_cache_resolve(session->cache, cluster->errors);
     }
-    if (failed == 0)
-        failed = status != 0 ? status : result;
-    return failed;
+    if (error == 0)
+        error = synced != 0 ? synced : outcome;
+    return error;
 }
 
 /* The engine's end. */

@@ -25,15 +25,15 @@ static void log_wait(void *data)
 
 void fs_fence_await(struct fs_session *session)
 {
-    int failed;
+    int error;
 
     if (session->cache == NULL)
         return;
-    failed =
+    error =
         mpiio_store_fence_await(session->store, session->options->peer_timeout, log_wait, session);
-    if (failed == -ETIMEDOUT)
+    if (error == -ETIMEDOUT)
         fs_log_error(&session->log, "degraded: it has not ended, and may undo what is stored now");
-    else if (failed != 0)
+    else if (error != 0)
         fs_log_error(&session->log, "degraded: cannot tell whether another engine stores: %s",
-                     strerror(-failed));
+                     strerror(-error));
 }

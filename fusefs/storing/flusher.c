@@ -126,12 +126,12 @@ static void ask(struct fs_flusher *flusher, bool sync, uint64_t *after)
 
 int fs_flusher_hand_over(struct fs_flusher *flusher, struct fs_waiter *waiter)
 {
-    int failed = 0;
+    int error = 0;
 
     waiter->next = NULL;
     pthread_mutex_lock(&flusher->lock);
     if (flusher->closed) {
-        failed = -ENOTCONN;
+        error = -ENOTCONN;
     } else {
         ask(flusher, waiter->sync, &waiter->after);
         if (flusher->first == NULL)
@@ -142,9 +142,9 @@ int fs_flusher_hand_over(struct fs_flusher *flusher, struct fs_waiter *waiter)
         flusher->pending++;
     }
     pthread_mutex_unlock(&flusher->lock);
-    if (failed == 0)
+    if (error == 0)
         wake(flusher);
-    return failed;
+    return error;
 }
 
 void fs_flusher_finish(struct fs_flusher *flusher)
@@ -174,10 +174,10 @@ void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync)
     wake(flusher);
 }
 
-void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int status)
+void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int error)
 {
     pthread_mutex_lock(&flusher->lock);
-    flusher->over = (struct fs_epoch){.due = true, .number = epoch, .sync = sync, .status = status};
+    flusher->over = (struct fs_epoch){.due = true, .number = epoch, .sync = sync, .error = error};
     pthread_mutex_unlock(&flusher->lock);
     wake(flusher);
 }
@@ -198,7 +198,7 @@ struct flush_wait {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool over;
-    int failed;
+    int error;
 };
 
 static void tell_wait(struct fs_session *session, struct fs_waiter *waiter,
@@ -208,7 +208,7 @@ static void tell_wait(struct fs_session *session, struct fs_waiter *waiter,
 
     (void)session;
     pthread_mutex_lock(&wait->lock);
-    wait->failed = flushed->blocks != 0 ? flushed->blocks : flushed->status;
+    wait->error = flushed->blocks != 0 ? flushed->blocks : flushed->error;
     wait->over = true;
     pthread_cond_signal(&wait->changed);
     pthread_mutex_unlock(&wait->lock);
@@ -219,15 +219,15 @@ int fs_flusher_wait(struct fs_flusher *flusher, bool sync)
     struct flush_wait wait = {.waiter = {.done = tell_wait, .sync = sync},
                               .lock = PTHREAD_MUTEX_INITIALIZER,
                               .changed = PTHREAD_COND_INITIALIZER};
-    int failed = fs_flusher_hand_over(flusher, &wait.waiter);
+    int error = fs_flusher_hand_over(flusher, &wait.waiter);
 
-    if (failed != 0)
-        return failed;
+    if (error != 0)
+        return error;
     pthread_mutex_lock(&wait.lock);
     while (!wait.over)
         pthread_cond_wait(&wait.changed, &wait.lock);
     pthread_mutex_unlock(&wait.lock);
-    return wait.failed;
+    return wait.error;
 }
 
 /* The thread. */
@@ -275,20 +275,20 @@ static void answer(struct fs_flusher *flusher, struct fs_waiter *waiter,
 /* A flush is over: all that was taken for it is stored unless an error says otherwise. */
 static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
 {
-    const struct fs_flushed flushed = {.status = epoch->status, .blocks = flusher->stored.blocks};
+    const struct fs_flushed flushed = {.error = epoch->error, .blocks = flusher->stored.blocks};
     bool all = flushed.blocks == 0 && !flusher->stored.left;
     struct fs_waiter *waiter;
 
     pthread_mutex_lock(&flusher->lock);
     if (all)
         flusher->flushed = flusher->taken;
-    if (all && epoch->status == 0 && epoch->sync)
+    if (all && epoch->error == 0 && epoch->sync)
         flusher->synced = flusher->taken;
     flusher->epochs = epoch->number > 0 ? epoch->number : flusher->epochs;
     waiter = take_waiters(flusher, epoch->number, epoch->sync);
     pthread_mutex_unlock(&flusher->lock);
-    if (epoch->sync && epoch->status != 0)
-        fs_sync_failed(flusher->session, epoch->status);
+    if (epoch->sync && epoch->error != 0)
+        fs_sync_failed(flusher->session, epoch->error);
     /* What is still dirty is tried again when its time has come. */
     if (!all)
         atomic_store(&flusher->armed, true);
@@ -315,14 +315,14 @@ static void run_epoch(struct fs_flusher *flusher, const struct fs_epoch *epoch)
 {
     struct fs_session *session = flusher->session;
     bool may_wait = !epoch->sync && !flusher->aged && !is_awaited(flusher, epoch->number);
-    int status;
+    int error;
 
     flusher->aged = false;
     flusher->taken = atomic_load(&flusher->writes);
-    status = fs_cluster_store(session, epoch->number, epoch->sync, may_wait, &flusher->stored);
+    error = fs_cluster_store(session, epoch->number, epoch->sync, may_wait, &flusher->stored);
     /* Whoever opens a slice from now on sees what the nodes have stored. */
     atomic_fetch_add(&flusher->changes, 1);
-    mpiio_peers_epoch_done(session->cluster.peers, epoch->number, status);
+    mpiio_peers_epoch_done(session->cluster.peers, epoch->number, error);
 }
 
 /* Whether somebody waits for the device. Lock held. */
@@ -355,7 +355,7 @@ static void store_alone(struct fs_flusher *flusher)
     if (session->cache != NULL)
         flushed.blocks = mpiio_cache_store_all(session->cache);
     if (epoch.sync)
-        epoch.status = flushed.status = fs_sync_file(session, false);
+        epoch.error = flushed.error = fs_sync_file(session, false);
     flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
     atomic_fetch_add(&flusher->changes, 1);
     conclude(flusher, &epoch);
@@ -461,13 +461,13 @@ static void *work(void *data)
 
 int fs_flusher_start(struct fs_flusher *flusher)
 {
-    int failed;
+    int error;
 
     if (!fs_flusher_is_on(flusher))
         return 0;
-    failed = mpiio_thread_start(&flusher->thread, work, flusher);
-    flusher->started = failed == 0;
-    return failed;
+    error = mpiio_thread_start(&flusher->thread, work, flusher);
+    flusher->started = error == 0;
+    return error;
 }
 
 void fs_flusher_stop(struct fs_flusher *flusher)

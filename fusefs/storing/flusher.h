@@ -20,7 +20,7 @@ struct fs_waiter;
 
 /* What became of a flush, for those who waited for it. Negative errnos, or 0. */
 struct fs_flushed {
-    int status; /* of the flush as a whole: the file could not be stored on its device */
+    int error;  /* of the flush as a whole: the file could not be stored on its device */
     int blocks; /* the first error of this node's data; it is kept, to be tried again */
 };
 
@@ -52,7 +52,7 @@ struct fs_epoch {
     bool due; /* and the flusher has not seen to it */
     uint64_t number;
     bool sync;
-    int status;
+    int error;
 };
 
 /*
@@ -139,7 +139,7 @@ void fs_flusher_full(void *flusher);
 
 /* An epoch has begun; it is finished on all nodes. They do not wait. */
 void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync);
-void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int status);
+void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int error);
 
 /* From now on this node stores by itself, and writes through. Does not wait. */
 void fs_flusher_go_alone(struct fs_flusher *flusher);

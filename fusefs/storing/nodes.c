@@ -52,11 +52,11 @@ void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync)
     fs_flusher_begin(&session->flusher, epoch, sync);
 }
 
-void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int status)
+void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int error)
 {
     struct fs_session *session = data;
 
-    fs_flusher_end(&session->flusher, epoch, sync, status);
+    fs_flusher_end(&session->flusher, epoch, sync, error);
 }
 
 /* Until all are ready the engines have nothing to store, but are still to say why one is not. */
@@ -123,20 +123,20 @@ static int listen_for_peers(struct fs_session *session, const struct mpiio_peers
     uint8_t token[MPIIO_TOKEN_BYTES];
     char text[2 * MPIIO_TOKEN_BYTES + 1];
     char *addresses;
-    int failed;
+    int error;
 
     fill_options(session, events, &options);
-    failed = mpiio_peers_listen(&options, &session->cluster.peers, &addresses, token);
-    if (failed != 0)
-        return failed;
+    error = mpiio_peers_listen(&options, &session->cluster.peers, &addresses, token);
+    if (error != 0)
+        return error;
     for (size_t i = 0; i < sizeof(token); i++)
         sprintf(text + 2 * i, "%02x", token[i]);
     if (asprintf(address, "%s %s", text, addresses) < 0) {
         *address = NULL;
-        failed = -ENOMEM;
+        error = -ENOMEM;
     }
     free(addresses);
-    return failed;
+    return error;
 }
 
 /* The connections of all nodes meet at node 0. An exit status, 1 after a line on stderr. */
@@ -203,15 +203,15 @@ static int say_hello(struct fs_session *session, const char *address)
                                             .address = address,
                                             .spec = hash_spec(session->spec)}};
     const struct mpiio_slots *slots = &session->cluster.none;
-    int failed = 0;
+    int error = 0;
 
     fill_hints(session->spec, &hello.hello.hints);
     if (session->cache != NULL)
         slots = mpiio_cache_slots(session->cache);
     else
-        failed = mpiio_slots_create(&session->cluster.none, 1);
-    if (failed != 0)
-        return failed;
+        error = mpiio_slots_create(&session->cluster.none, 1);
+    if (error != 0)
+        return error;
     session->cluster.progress = mpiio_slots_progress(slots);
     hello.hello.memory = slots->fd;
     return mpiio_channel_send(session->cluster.channel, &hello);
@@ -236,26 +236,26 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
     char *address = NULL;
-    int failed = 0;
+    int error = 0;
 
     if (make_lists(session) != 0 || (cluster->node == 0 && make_room(session) != 0))
         return 1;
     if (cluster->node == 0)
-        failed = listen_for_peers(session, events, &address);
-    if (failed != 0) {
-        fs_complain(session->options, "cannot listen for the other nodes: %s", strerror(-failed));
+        error = listen_for_peers(session, events, &address);
+    if (error != 0) {
+        fs_complain(session->options, "cannot listen for the other nodes: %s", strerror(-error));
         return 1;
     }
-    failed = say_hello(session, address != NULL ? address : "");
+    error = say_hello(session, address != NULL ? address : "");
     free(address);
-    if (failed != 0)
-        return fs_engine_cannot_talk(session, failed);
+    if (error != 0)
+        return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
         return 1;
     if (cluster->node != 0)
-        failed = join_peers(session, events, message.peers);
-    if (failed != 0) {
-        fs_complain(session->options, "cannot join the other nodes: %s", strerror(-failed));
+        error = join_peers(session, events, message.peers);
+    if (error != 0) {
+        fs_complain(session->options, "cannot join the other nodes: %s", strerror(-error));
         return 1;
     }
     return 0;
@@ -287,18 +287,18 @@ int fs_nodes_await_start(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message = {.type = MPIIO_MESSAGE_READY};
-    int failed = mpiio_channel_send(cluster->channel, &message);
+    int error = mpiio_channel_send(cluster->channel, &message);
 
-    if (failed != 0)
-        return fs_engine_cannot_talk(session, failed);
+    if (error != 0)
+        return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_START, &message) != 0)
         return 1;
     on_start(cluster);
     cluster->hints = hints_text(&message.start);
-    failed = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
-    if (failed != 0)
+    error = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
+    if (error != 0)
         fs_log_error(&session->log, "the other nodes did not join");
-    return failed != 0 ? 1 : 0;
+    return error != 0 ? 1 : 0;
 }
 
 bool fs_nodes_is_degraded(struct fs_cluster *cluster)

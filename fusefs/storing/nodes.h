@@ -30,7 +30,7 @@ void fs_nodes_leave(struct fs_session *session);
 void fs_nodes_on_progress(void *data, struct mpiio_progress *progress);
 void fs_nodes_on_log(void *data, const char *line);
 void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync);
-void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int status);
+void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int error);
 void fs_nodes_on_degraded(void *data, int node, const char *host, const char *why);
 void fs_nodes_on_alone(void *data);
 void fs_nodes_on_end(void *data);

@@ -298,10 +298,10 @@ int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, in
 
     while (!(last && error != 0) &&
            mpiio_partial_next(&slice->partial, partial.offset + 1, &partial)) {
-        int failed = mpiio_convert_write_partial(slice, &partial, last, &done);
+        int now = mpiio_convert_write_partial(slice, &partial, last, &done);
 
-        if (failed != 0 && error == 0) {
-            error = failed;
+        if (now != 0 && error == 0) {
+            error = now;
             *offset = partial.offset;
             *length = partial.native;
         }

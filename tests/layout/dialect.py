@@ -4,6 +4,7 @@
 
   sizeof(x), not sizeof x
   p == NULL, not !p, where p is a name that its file declares as a pointer and as nothing else
+  error, where the daemon and the library keep an errno in an int; status is a process's
 
 What a name is, is told by how declarations look: fields (a->b) are not judged.
 """
@@ -18,6 +19,11 @@ NUMBER = re.compile(r"\b%s (\w+)(?=[,;=) ])" % NUMBERS)
 SEVERAL = re.compile(r"\b%s (\w[^;{}]*);" % NUMBERS)
 PARENTHESES = re.compile(r"\([^()]*\)")
 NEGATION = re.compile(r"(?<![!\w])!(\w+)\b(?!\s*(?:->|\.|\[|\(|=))")
+# Of an errno, where it is declared under a name that has no other use, or where it is used as one.
+RESULTS = re.compile(r"^(?:fusefs|src/core)/")
+RESULT = re.compile(r"\bint (?:\w+(?: = [^;,()]+)?, )*(?:failed|rc|ret|err)\b"
+                    r"|(?<![\w)] )-(?:result|status)\b"
+                    r"|\b(?:result|status) [!=]?= -E[A-Z0-9]+\b")
 SIZEOF = re.compile(r"\bsizeof\s+(?!\()\S+|\bsizeof\s+\(")
 
 
@@ -38,7 +44,7 @@ def numbers(code):
     return names
 
 
-def places(code):
+def places(path, code):
     """Where code is written in another dialect, and what stands there."""
     pointers = set(POINTER.findall(code)) - numbers(code)
     for found in SIZEOF.finditer(code):
@@ -46,13 +52,16 @@ def places(code):
     for found in NEGATION.finditer(code):
         if found.group(1) in pointers:
             yield found.start(), found.group()
+    if RESULTS.match(path):
+        for found in RESULT.finditer(code):
+            yield found.start(), found.group()
 
 
 def main(paths):
     for path in paths:
         with open(path, encoding="utf-8") as file:
             code = code_of(file.read())
-        for at, what in sorted(places(code)):
+        for at, what in sorted(places(path, code)):
             print(f"{path}:{code.count(chr(10), 0, at) + 1}: {what}")
 
 

@@ -283,7 +283,7 @@ static void epochs(void **state)
     assert_int_equal(calls.answered, 0);
     fs_flusher_end(flusher, 6, false, 0);
     await_calls(&calls.answered, 1);
-    assert_int_equal(early.flushed.status, 0);
+    assert_int_equal(early.flushed.error, 0);
     assert_int_equal(fs_flusher_epochs(flusher), 6);
     assert_true(fs_flusher_is_clean(flusher, false));
     assert_false(fs_flusher_is_clean(flusher, true));
@@ -292,8 +292,8 @@ static void epochs(void **state)
     await_epoch(&calls.done, 7);
     fs_flusher_end(flusher, 7, true, -EIO);
     await_calls(&calls.answered, 3);
-    assert_int_equal(syncing.flushed.status, -EIO);
-    assert_int_equal(late.flushed.status, -EIO);
+    assert_int_equal(syncing.flushed.error, -EIO);
+    assert_int_equal(late.flushed.error, -EIO);
     assert_int_equal(calls.sync_errors, 1);
     assert_false(fs_flusher_is_clean(flusher, true));
     stop();
@@ -315,7 +315,7 @@ static void blocks_that_stay(void **state)
     fs_flusher_end(flusher, 1, false, 0);
     await_calls(&calls.answered, 1);
     assert_int_equal(told.flushed.blocks, -ENOSPC);
-    assert_int_equal(told.flushed.status, 0);
+    assert_int_equal(told.flushed.error, 0);
     assert_false(fs_flusher_is_clean(flusher, false));
 
     calls.left = (struct fs_stored){.left = true};

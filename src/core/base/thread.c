@@ -6,7 +6,7 @@
 int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *argument)
 {
     sigset_t others, before;
-    int failed;
+    int error;
 
     sigfillset(&others);
     sigdelset(&others, SIGBUS);
@@ -14,7 +14,7 @@ int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *a
     sigdelset(&others, SIGILL);
     sigdelset(&others, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    failed = pthread_create(thread, NULL, work, argument);
+    error = pthread_create(thread, NULL, work, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -failed;
+    return -error;
 }

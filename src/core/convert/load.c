@@ -24,11 +24,11 @@ static int read_all(const char *path, char **text, size_t *length)
         return -errno;
     size_t size = 0, room = 1 << 16;
     char *bytes = NULL;
-    int result = 0;
+    int error = 0;
     do {
         char *larger = realloc(bytes, room);
         if (larger == NULL) {
-            result = -ENOMEM;
+            error = -ENOMEM;
             break;
         }
         bytes = larger;
@@ -37,16 +37,16 @@ static int read_all(const char *path, char **text, size_t *length)
             break;
         room *= 2;
     } while (size <= VS_SPEC_MAX_BYTES);
-    if (!result && ferror(file))
-        result = -errno;
+    if (error == 0 && ferror(file))
+        error = -errno;
     fclose(file);
-    if (result) {
+    if (error != 0) {
         free(bytes);
         bytes = NULL;
     }
     *text = bytes;
     *length = size;
-    return result;
+    return error;
 }
 
 /* The absolute path of a folder; as it was given where it cannot be resolved. A new string. */
@@ -97,20 +97,20 @@ static int parse(const char *text, size_t length, bool shorthand, const char *pa
         file = absolute_file(resolved.file);
     if (resolved.datarep_library)
         library = absolute_file(resolved.datarep_library);
-    int result;
+    int code;
     if (folder == NULL || (resolved.file && file == NULL) ||
         (resolved.datarep_library && !library)) {
-        result = fail(error, -ENOMEM, path);
+        code = fail(error, -ENOMEM, path);
     } else {
         resolved.file = file;
         resolved.datarep_library = library;
-        result = shorthand ? vs_spec_parse_shorthand(text, path, folder, &resolved, spec, error)
-                           : vs_spec_parse(text, length, path, folder, &resolved, spec, error);
+        code = shorthand ? vs_spec_parse_shorthand(text, path, folder, &resolved, spec, error)
+                         : vs_spec_parse(text, length, path, folder, &resolved, spec, error);
     }
     free(file);
     free(library);
     free(folder);
-    return result;
+    return code;
 }
 
 int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, struct vs_spec **spec,
@@ -118,13 +118,13 @@ int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, stru
 {
     char *text = NULL;
     size_t length = 0;
-    int result = read_all(path, &text, &length);
-    if (result)
-        fail(error, result, path);
+    int code = read_all(path, &text, &length);
+    if (code != 0)
+        fail(error, code, path);
     else
-        result = parse(text, length, false, path, overrides, spec, error);
+        code = parse(text, length, false, path, overrides, spec, error);
     free(text);
-    return result;
+    return code;
 }
 
 int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overrides,

@@ -60,19 +60,19 @@ static void write_runs(struct put *put, struct mpiio_batch_part piece)
 static bool prepare(struct put *put, int64_t start, int64_t end)
 {
     int64_t whole = end - end % MPIIO_SMALL_PAGE;
-    int failed = 0;
+    int error = 0;
 
     pthread_mutex_lock(&put->file->grow_lock);
     if (whole > start) {
-        failed = mpiio_file_allocate(put->file, start, whole - start);
-        if (failed == 0)
+        error = mpiio_file_allocate(put->file, start, whole - start);
+        if (error == 0)
             mpiio_window_make_pages(put->pieces.window, start, whole);
         start = whole;
     }
-    if (failed == 0 && end > start)
-        failed = mpiio_file_allocate(put->file, start, end - start);
+    if (error == 0 && end > start)
+        error = mpiio_file_allocate(put->file, start, end - start);
     pthread_mutex_unlock(&put->file->grow_lock);
-    return failed == 0;
+    return error == 0;
 }
 
 /*
