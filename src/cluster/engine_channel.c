@@ -7,31 +7,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/*
- * On the wire a message is its type and then its members in order: integers of 4 or 8 bytes in
- * this machine's byte order, texts as their length and their bytes.
- */
+#include "wire.h"
 
 /* The last block of a file of 2^63-1 bytes, in blocks of 1 MiB. */
 #define BLOCK_LAST (INT64_MAX >> 20)
 
-/* Of a list in one message: what fits beside its type and its length. */
-#define BLOCK_BYTES      16
-#define BLOCKS_A_MESSAGE ((MPIIO_MESSAGE_MAX - 8) / BLOCK_BYTES)
-#define ERRORS_A_MESSAGE ((MPIIO_MESSAGE_MAX - 8) / (uint32_t)sizeof(int32_t))
-
-/* One message in the making, or being read. */
-struct wire {
-    char *bytes;
-    size_t size; /* being read: its length; in the making: the room */
-    size_t at;   /* how far it is read or made */
-    bool failed; /* what is read ends too early or is wrong; what is made does not fit */
-};
+/* The longest entry of a list, in a message. */
+#define ENTRY_BYTES 13
 
 struct mpiio_channel {
     int fd;
-    char sent[MPIIO_MESSAGE_MAX];
-    char received[MPIIO_MESSAGE_MAX + 1]; /* one more shows that a message was too long */
+    uint8_t sent[MPIIO_MESSAGE_MAX];
+    uint8_t received[MPIIO_MESSAGE_MAX + 1]; /* one more shows that a message was too long */
 };
 
 int mpiio_channel_new(int fd, struct mpiio_channel **channel)
@@ -56,200 +43,137 @@ int mpiio_channel_fd(const struct mpiio_channel *channel)
     return channel->fd;
 }
 
-static void put(struct wire *wire, const void *from, size_t length)
+static void code_version(struct mpiio_wire *wire)
 {
-    if (wire->failed || length > wire->size - wire->at) {
-        wire->failed = true;
-        return;
-    }
-    memcpy(wire->bytes + wire->at, from, length);
-    wire->at += length;
+    uint32_t version = MPIIO_MESSAGE_VERSION;
+
+    mpiio_wire_u32(wire, &version);
+    mpiio_wire_expect(wire, version == MPIIO_MESSAGE_VERSION);
 }
 
-static void put_u32(struct wire *wire, uint32_t value)
+static void code_hints(struct mpiio_wire *wire, struct mpiio_hints *hints)
 {
-    put(wire, &value, sizeof(value));
-}
-
-static void put_u64(struct wire *wire, uint64_t value)
-{
-    put(wire, &value, sizeof(value));
-}
-
-static void put_text(struct wire *wire, const char *text)
-{
-    size_t length = strlen(text);
-
-    if (length >= MPIIO_TEXT_MAX)
-        wire->failed = true;
-    put_u32(wire, (uint32_t)length);
-    put(wire, text, length + 1);
-}
-
-static void get(struct wire *wire, void *to, size_t length)
-{
-    if (wire->failed || length > wire->size - wire->at) {
-        wire->failed = true;
-        memset(to, 0, length);
-        return;
-    }
-    memcpy(to, wire->bytes + wire->at, length);
-    wire->at += length;
-}
-
-static uint32_t get_u32(struct wire *wire)
-{
-    uint32_t value;
-
-    get(wire, &value, sizeof(value));
-    return value;
-}
-
-static uint64_t get_u64(struct wire *wire)
-{
-    uint64_t value;
-
-    get(wire, &value, sizeof(value));
-    return value;
-}
-
-/* A text lies in the message with its final zero and is left there. */
-static const char *get_text(struct wire *wire)
-{
-    uint32_t length = get_u32(wire);
-    const char *text = wire->bytes + wire->at;
-
-    if (wire->failed || length >= MPIIO_TEXT_MAX || length >= wire->size - wire->at ||
-        memchr(text, '\0', length + 1) != text + length) {
-        wire->failed = true;
-        return "";
-    }
-    wire->at += length + 1;
-    return text;
-}
-
-static void put_hints(struct wire *wire, const struct mpiio_hints *hints)
-{
-    if (hints->count > MPIIO_HINTS_MAX) {
-        wire->failed = true;
-        return;
-    }
-    put_u32(wire, hints->count);
-    for (uint32_t i = 0; i < hints->count; i++) {
-        put_text(wire, hints->hint[i].key);
-        put_text(wire, hints->hint[i].value);
-    }
-}
-
-static void get_hints(struct wire *wire, struct mpiio_hints *hints)
-{
-    hints->count = get_u32(wire);
+    mpiio_wire_u32(wire, &hints->count);
     if (hints->count > MPIIO_HINTS_MAX) {
         wire->failed = true;
         hints->count = 0;
     }
     for (uint32_t i = 0; i < hints->count; i++) {
-        hints->hint[i].key = get_text(wire);
-        hints->hint[i].value = get_text(wire);
+        mpiio_wire_text(wire, &hints->hint[i].key, MPIIO_TEXT_MAX);
+        mpiio_wire_text(wire, &hints->hint[i].value, MPIIO_TEXT_MAX);
     }
 }
 
-static void put_body(struct wire *wire, const struct mpiio_message *message)
+static void code_node(struct mpiio_wire *wire, struct mpiio_message_node *node)
 {
-    switch (message->type) {
-    case MPIIO_MESSAGE_NODE:
-        put_u32(wire, MPIIO_MESSAGE_VERSION);
-        put_u32(wire, message->node.node);
-        put_u32(wire, message->node.nodes);
-        put_u32(wire, (uint32_t)message->node.pid);
-        break;
-    case MPIIO_MESSAGE_HELLO:
-        put_u32(wire, MPIIO_MESSAGE_VERSION);
-        put_text(wire, message->hello.path);
-        put_u32(wire, message->hello.store);
-        put_text(wire, message->hello.address);
-        put_u64(wire, message->hello.spec);
-        put_hints(wire, &message->hello.hints);
-        break;
-    case MPIIO_MESSAGE_PEERS:
-        put_text(wire, message->peers);
-        break;
-    case MPIIO_MESSAGE_FAILED:
-        put_u32(wire, (uint32_t)message->failed.status);
-        put_text(wire, message->failed.text);
-        break;
-    case MPIIO_MESSAGE_START:
-        put_hints(wire, &message->start);
-        break;
-    case MPIIO_MESSAGE_FLUSH:
-        put_u64(wire, message->flush.epoch);
-        put_u32(wire, message->flush.sync);
-        put_u32(wire, message->flush.count);
-        break;
-    case MPIIO_MESSAGE_RESULT:
-        put_u64(wire, message->result.epoch);
-        put_u32(wire, (uint32_t)message->result.error);
-        put_u32(wire, message->result.count);
-        put(wire, &message->result.counters, sizeof(message->result.counters));
-        break;
-    default: /* READY, QUIT: the type says all */
-        break;
-    }
+    code_version(wire);
+    mpiio_wire_u32(wire, &node->node);
+    mpiio_wire_u32(wire, &node->nodes);
+    mpiio_wire_u32(wire, (uint32_t *)&node->pid);
+    mpiio_wire_expect(wire, node->node < node->nodes && node->pid > 0);
 }
 
-static void get_body(struct wire *wire, struct mpiio_message *message)
+static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hello)
 {
+    uint8_t store = (uint8_t)hello->store;
+
+    code_version(wire);
+    mpiio_wire_text(wire, &hello->path, MPIIO_TEXT_MAX);
+    mpiio_wire_u8(wire, &store);
+    mpiio_wire_expect(wire, store <= MPIIO_STORE_MPIIO);
+    hello->store = (enum mpiio_store_mode)store;
+    mpiio_wire_text(wire, &hello->address, MPIIO_TEXT_MAX);
+    mpiio_wire_u64(wire, &hello->spec);
+    code_hints(wire, &hello->hints);
+}
+
+static void code_counters(struct mpiio_wire *wire, struct mpiio_epoch_counters *counters)
+{
+    mpiio_wire_u64(wire, &counters->dirty_bytes);
+    mpiio_wire_u64(wire, &counters->sent_bytes);
+    mpiio_wire_u64(wire, &counters->received_bytes);
+    mpiio_wire_u64(wire, &counters->merged_runs);
+    mpiio_wire_u64(wire, &counters->stored_bytes);
+    mpiio_wire_u64(wire, &counters->store_calls);
+    mpiio_wire_u64(wire, &counters->store_map_bytes);
+    mpiio_wire_u64(wire, &counters->store_read_bytes);
+    mpiio_wire_u64(wire, &counters->rounds);
+    mpiio_wire_u64(wire, &counters->left_blocks);
+}
+
+/* A message: its type and then its fields in order. */
+static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
+{
+    uint8_t type = (uint8_t)message->type;
+
+    mpiio_wire_u8(wire, &type);
+    message->type = (enum mpiio_message_type)type;
     switch (message->type) {
     case MPIIO_MESSAGE_NODE:
-        wire->failed = get_u32(wire) != MPIIO_MESSAGE_VERSION;
-        message->node.node = get_u32(wire);
-        message->node.nodes = get_u32(wire);
-        message->node.pid = (int32_t)get_u32(wire);
-        wire->failed |= message->node.node >= message->node.nodes || message->node.pid <= 0;
+        code_node(wire, &message->node);
         break;
     case MPIIO_MESSAGE_HELLO:
-        wire->failed = get_u32(wire) != MPIIO_MESSAGE_VERSION;
-        message->hello.path = get_text(wire);
-        message->hello.store = get_u32(wire);
-        message->hello.address = get_text(wire);
-        message->hello.spec = get_u64(wire);
-        get_hints(wire, &message->hello.hints);
-        wire->failed |= message->hello.store > MPIIO_STORE_MPIIO;
+        code_hello(wire, &message->hello);
         break;
     case MPIIO_MESSAGE_PEERS:
-        message->peers = get_text(wire);
+        mpiio_wire_text(wire, &message->peers, MPIIO_TEXT_MAX);
         break;
     case MPIIO_MESSAGE_FAILED:
-        message->failed.status = (int32_t)get_u32(wire);
-        message->failed.text = get_text(wire);
-        wire->failed |= message->failed.status < 1 || message->failed.status > 2;
+        mpiio_wire_u32(wire, (uint32_t *)&message->failed.status);
+        mpiio_wire_expect(wire, message->failed.status == 1 || message->failed.status == 2);
+        mpiio_wire_text(wire, &message->failed.text, MPIIO_TEXT_MAX);
         break;
     case MPIIO_MESSAGE_START:
-        get_hints(wire, &message->start);
+        code_hints(wire, &message->start);
         break;
     case MPIIO_MESSAGE_FLUSH:
-        message->flush.epoch = get_u64(wire);
-        message->flush.sync = get_u32(wire) != 0;
-        message->flush.count = get_u32(wire);
+        mpiio_wire_u64(wire, &message->flush.epoch);
+        mpiio_wire_flag(wire, &message->flush.sync);
+        mpiio_wire_u32(wire, &message->flush.count);
         break;
     case MPIIO_MESSAGE_RESULT:
-        message->result.epoch = get_u64(wire);
-        message->result.error = (int32_t)get_u32(wire);
-        message->result.count = get_u32(wire);
-        get(wire, &message->result.counters, sizeof(message->result.counters));
-        wire->failed |= message->result.error > 0;
+        mpiio_wire_u64(wire, &message->result.epoch);
+        mpiio_wire_errno(wire, &message->result.error);
+        mpiio_wire_u32(wire, &message->result.count);
+        code_counters(wire, &message->result.counters);
         break;
     case MPIIO_MESSAGE_READY:
     case MPIIO_MESSAGE_QUIT:
         break;
     default: /* what there is not, and the parts of lists where none is expected */
-        wire->failed = true;
+        mpiio_wire_expect(wire, false);
         break;
     }
 }
 
-/* Sends the message made in wire, and descriptor with it where that is >= 0. */
-static int transmit(struct mpiio_channel *channel, const struct wire *wire, int descriptor)
+static void code_block(struct mpiio_wire *wire, void *entry)
+{
+    struct mpiio_flush_block *block = entry;
+
+    mpiio_wire_u64(wire, (uint64_t *)&block->block);
+    mpiio_wire_expect(wire, block->block >= 0 && block->block <= BLOCK_LAST);
+    mpiio_wire_u32(wire, &block->slot);
+    mpiio_wire_flag(wire, &block->may_wait);
+}
+
+static void code_error(struct mpiio_wire *wire, void *entry)
+{
+    mpiio_wire_errno(wire, entry);
+}
+
+/* A list is sent in parts: messages of a type of its own with as many entries as fit. */
+struct list {
+    enum mpiio_message_type type;
+    size_t size; /* of an entry in memory */
+    void (*code)(struct mpiio_wire *wire, void *entry);
+};
+
+static const struct list block_list = {MPIIO_MESSAGE_BLOCKS, sizeof(struct mpiio_flush_block),
+                                       code_block};
+static const struct list error_list = {MPIIO_MESSAGE_ERRORS, sizeof(int32_t), code_error};
+
+/* Sends the message written in wire, and descriptor with it where that is >= 0. */
+static int transmit(struct mpiio_channel *channel, const struct mpiio_wire *wire, int descriptor)
 {
     union {
         struct cmsghdr align;
@@ -257,7 +181,7 @@ static int transmit(struct mpiio_channel *channel, const struct wire *wire, int 
     } control = {.align = {.cmsg_len = CMSG_LEN(sizeof(int)),
                            .cmsg_level = SOL_SOCKET,
                            .cmsg_type = SCM_RIGHTS}};
-    struct iovec part = {.iov_base = wire->bytes, .iov_len = wire->at};
+    struct iovec part = {.iov_base = wire->to, .iov_len = wire->at};
     struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t sent;
 
@@ -276,62 +200,55 @@ static int transmit(struct mpiio_channel *channel, const struct wire *wire, int 
     return 0;
 }
 
-static struct wire start_message(struct mpiio_channel *channel, enum mpiio_message_type type)
-{
-    struct wire wire = {.bytes = channel->sent, .size = sizeof(channel->sent)};
-
-    put_u32(&wire, type);
-    return wire;
-}
-
 int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message)
 {
-    struct wire wire = start_message(channel, message->type);
+    struct mpiio_wire wire = {.to = channel->sent, .size = sizeof(channel->sent)};
+    struct mpiio_message copy = *message;
 
-    put_body(&wire, message);
+    code_message(&wire, &copy);
     return transmit(channel, &wire,
                     message->type == MPIIO_MESSAGE_HELLO ? message->hello.memory : -1);
 }
 
-int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
-                             const struct mpiio_flush_block *blocks)
+/* Sends the message, and count entries behind it. */
+static int send_list(struct mpiio_channel *channel, const struct mpiio_message *message,
+                     const struct list *list, const void *entries, uint32_t count)
 {
-    struct mpiio_message message = {.type = MPIIO_MESSAGE_FLUSH, .flush = *flush};
-    int error = mpiio_channel_send(channel, &message);
+    int error = mpiio_channel_send(channel, message);
+    union {
+        struct mpiio_flush_block block;
+        int32_t error;
+    } entry;
 
-    for (uint32_t i = 0; i < flush->count && error == 0;) {
-        struct wire wire = start_message(channel, MPIIO_MESSAGE_BLOCKS);
-        uint32_t left = flush->count - i;
-        uint32_t count = left < BLOCKS_A_MESSAGE ? left : BLOCKS_A_MESSAGE;
+    while (count > 0 && error == 0) {
+        struct mpiio_wire wire = {.to = channel->sent, .size = sizeof(channel->sent)};
+        uint8_t type = (uint8_t)list->type;
 
-        put_u32(&wire, count);
-        for (uint32_t end = i + count; i < end; i++) {
-            put_u64(&wire, (uint64_t)blocks[i].block);
-            put_u32(&wire, blocks[i].slot);
-            put_u32(&wire, blocks[i].may_wait);
+        mpiio_wire_u8(&wire, &type);
+        for (; count > 0 && wire.size - wire.at >= ENTRY_BYTES; count--) {
+            memcpy(&entry, entries, list->size);
+            list->code(&wire, &entry);
+            entries = (const char *)entries + list->size;
         }
         error = transmit(channel, &wire, -1);
     }
     return error;
 }
 
+int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
+                             const struct mpiio_flush_block *blocks)
+{
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_FLUSH, .flush = *flush};
+
+    return send_list(channel, &message, &block_list, blocks, flush->count);
+}
+
 int mpiio_channel_send_result(struct mpiio_channel *channel,
                               const struct mpiio_message_result *result, const int32_t *errors)
 {
     struct mpiio_message message = {.type = MPIIO_MESSAGE_RESULT, .result = *result};
-    int error = mpiio_channel_send(channel, &message);
 
-    for (uint32_t i = 0; i < result->count && error == 0;) {
-        struct wire wire = start_message(channel, MPIIO_MESSAGE_ERRORS);
-        uint32_t left = result->count - i;
-        uint32_t count = left < ERRORS_A_MESSAGE ? left : ERRORS_A_MESSAGE;
-
-        put_u32(&wire, count);
-        put(&wire, errors + i, count * sizeof(*errors));
-        i += count;
-        error = transmit(channel, &wire, -1);
-    }
-    return error;
+    return send_list(channel, &message, &error_list, errors, result->count);
 }
 
 /* The first descriptor that came with a message, or -1. Others are closed. */
@@ -358,7 +275,7 @@ static int take_descriptor(struct msghdr *header)
 }
 
 /* Receives one message of any type. The descriptor that came with it, or -1, is the caller's. */
-static int receive(struct mpiio_channel *channel, struct wire *wire, int *descriptor)
+static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire, int *descriptor)
 {
     union {
         struct cmsghdr align;
@@ -379,24 +296,22 @@ static int receive(struct mpiio_channel *channel, struct wire *wire, int *descri
     *descriptor = take_descriptor(&header);
     if (length == 0)
         return -EPIPE;
-    *wire = (struct wire){
-        .bytes = channel->received, .size = (size_t)length, .failed = length > MPIIO_MESSAGE_MAX};
+    *wire = (struct mpiio_wire){
+        .from = channel->received, .size = (size_t)length, .failed = length > MPIIO_MESSAGE_MAX};
     return 0;
 }
 
 int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message)
 {
-    struct wire wire = {0};
+    struct mpiio_wire wire;
     int descriptor = -1;
     int error = receive(channel, &wire, &descriptor);
 
     if (error != 0)
         return error;
-    message->type = get_u32(&wire);
-    if (!wire.failed)
-        get_body(&wire, message);
+    code_message(&wire, message);
     /* HELLO brings the memory, and nothing else brings a descriptor. */
-    if (wire.failed || wire.at != wire.size ||
+    if (!mpiio_wire_complete(&wire) ||
         (message->type == MPIIO_MESSAGE_HELLO) != (descriptor >= 0)) {
         if (descriptor >= 0)
             close(descriptor);
@@ -407,63 +322,38 @@ int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *m
     return 0;
 }
 
-/* Receives a part of a list: how many entries of bytes each it has, at most most; or an error. */
-static int64_t receive_part(struct mpiio_channel *channel, enum mpiio_message_type type,
-                            size_t bytes, uint32_t most, struct wire *wire)
+static int receive_list(struct mpiio_channel *channel, const struct list *list, void *entries,
+                        uint32_t count)
 {
-    int descriptor = -1;
-    int error = receive(channel, wire, &descriptor);
-    uint32_t count;
+    while (count > 0) {
+        struct mpiio_wire wire;
+        int descriptor = -1;
+        int error = receive(channel, &wire, &descriptor);
+        uint8_t type;
 
-    if (descriptor >= 0)
-        close(descriptor);
-    if (error != 0)
-        return error;
-    if (get_u32(wire) != (uint32_t)type || descriptor >= 0)
-        return -EPROTO;
-    count = get_u32(wire);
-    if (wire->failed || count == 0 || count > most || wire->size - wire->at != count * bytes)
-        return -EPROTO;
-    return count;
+        if (descriptor >= 0)
+            close(descriptor);
+        if (error != 0)
+            return error;
+        mpiio_wire_u8(&wire, &type);
+        mpiio_wire_expect(&wire, type == list->type && descriptor < 0 && wire.at < wire.size);
+        for (; count > 0 && !wire.failed && wire.at < wire.size; count--) {
+            list->code(&wire, entries);
+            entries = (char *)entries + list->size;
+        }
+        if (!mpiio_wire_complete(&wire))
+            return -EPROTO;
+    }
+    return 0;
 }
 
 int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_flush_block *blocks,
                                  uint32_t count)
 {
-    struct wire wire = {0};
-
-    while (count > 0) {
-        int64_t part = receive_part(channel, MPIIO_MESSAGE_BLOCKS, BLOCK_BYTES, count, &wire);
-
-        if (part < 0)
-            return (int)part;
-        count -= (uint32_t)part;
-        for (; part > 0; part--, blocks++) {
-            blocks->block = (int64_t)get_u64(&wire);
-            blocks->slot = get_u32(&wire);
-            blocks->may_wait = get_u32(&wire) != 0;
-            if (blocks->block < 0 || blocks->block > BLOCK_LAST)
-                return -EPROTO;
-        }
-    }
-    return 0;
+    return receive_list(channel, &block_list, blocks, count);
 }
 
 int mpiio_channel_receive_errors(struct mpiio_channel *channel, int32_t *errors, uint32_t count)
 {
-    struct wire wire = {0};
-
-    while (count > 0) {
-        int64_t part = receive_part(channel, MPIIO_MESSAGE_ERRORS, sizeof(*errors), count, &wire);
-
-        if (part < 0)
-            return (int)part;
-        count -= (uint32_t)part;
-        for (; part > 0; part--, errors++) {
-            get(&wire, errors, sizeof(*errors));
-            if (*errors > 0)
-                return -EPROTO;
-        }
-    }
-    return 0;
+    return receive_list(channel, &error_list, errors, count);
 }

@@ -28,7 +28,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 1
+#define MPIIO_MESSAGE_VERSION 2
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)

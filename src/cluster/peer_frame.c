@@ -2,11 +2,11 @@
 #include "peer_frame.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
 #include "viewspec/line.h"
+#include "wire.h"
 
 /*
  * The fields of each type in their order: e number, p proof, r echo, n node, m nodes, t time,
@@ -28,241 +28,132 @@ static const char *const fields_of[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_DEGRADED] = "nhx",   [MPIIO_GO] = "",
 };
 
-static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+/* A number below 2^31. */
+static void code_number(struct mpiio_wire *wire, uint32_t *number)
 {
-    if (size != 0)
-        memcpy(at, bytes, size);
-    return at + size;
+    mpiio_wire_u32(wire, number);
+    mpiio_wire_expect(wire, *number <= INT32_MAX);
 }
 
-static uint8_t *put32(uint8_t *at, uint32_t value)
+static void code_host(struct mpiio_wire *wire, char host[MPIIO_HOST_MAX + 1])
 {
-    uint32_t ordered = htobe32(value);
+    const char *text = host;
 
-    return put(at, &ordered, sizeof(ordered));
+    mpiio_wire_text(wire, &text, MPIIO_HOST_MAX + 1);
+    if (wire->to != NULL)
+        return;
+    strcpy(host, text);
+    mpiio_wire_expect(wire, host[0] != '\0' && !vs_line_clean(host));
 }
 
-static uint8_t *put64(uint8_t *at, uint64_t value)
+static void code_nodes(struct mpiio_wire *wire, uint32_t *count, uint32_t *nodes)
 {
-    uint64_t ordered = htobe64(value);
+    uint8_t listed = (uint8_t)*count;
 
-    return put(at, &ordered, sizeof(ordered));
+    mpiio_wire_u8(wire, &listed);
+    mpiio_wire_expect(wire, listed <= MPIIO_PROGRESS_NODES);
+    *count = wire->failed ? 0 : listed;
+    for (uint32_t i = 0; i < *count; i++)
+        code_number(wire, &nodes[i]);
 }
 
-static uint8_t *put_nodes(uint8_t *at, const uint32_t *nodes, uint32_t count)
+static void code_progress(struct mpiio_wire *wire, struct mpiio_progress *progress)
 {
-    *at++ = (uint8_t)count;
-    for (uint32_t i = 0; i < count; i++)
-        at = put32(at, nodes[i]);
-    return at;
+    mpiio_wire_u64(wire, &progress->count);
+    mpiio_wire_u64(wire, &progress->step);
+    mpiio_wire_flag(wire, &progress->waiting);
+    code_nodes(wire, &progress->from_count, progress->from);
+    code_nodes(wire, &progress->to_count, progress->to);
 }
 
-static uint8_t *put_progress(uint8_t *at, const struct mpiio_progress *progress)
+static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, char field)
 {
-    at = put64(put64(at, progress->count), progress->step);
-    *at++ = progress->waiting;
-    at = put_nodes(at, progress->from, progress->from_count);
-    return put_nodes(at, progress->to, progress->to_count);
-}
-
-static uint8_t *put_field(uint8_t *at, const struct mpiio_peer_frame *frame, char field)
-{
-    size_t length = strlen(frame->host);
-
     switch (field) {
     case 'e':
-        return put64(at, frame->number);
+        mpiio_wire_u64(wire, &frame->number);
+        break;
     case 'p':
-        return put64(at, frame->proof);
+        mpiio_wire_u64(wire, &frame->proof);
+        break;
     case 'r':
-        return put64(at, frame->echo);
+        mpiio_wire_u64(wire, &frame->echo);
+        break;
     case 'n':
-        return put32(at, frame->node);
+        code_number(wire, &frame->node);
+        break;
     case 'm':
-        return put32(at, frame->nodes);
+        code_number(wire, &frame->nodes);
+        mpiio_wire_expect(wire, frame->node < frame->nodes);
+        break;
     case 't':
-        return put32(at, frame->time);
+        code_number(wire, &frame->time);
+        break;
     case 's':
-        return put32(at, (uint32_t)-frame->status);
+        mpiio_wire_errno(wire, &frame->status);
+        break;
     case 'f':
-        *at = frame->flag;
-        return at + 1;
+        mpiio_wire_flag(wire, &frame->flag);
+        break;
     case 'g':
-        return put_progress(at, &frame->progress);
+        code_progress(wire, &frame->progress);
+        break;
     case 'c':
-        return put(at, frame->nonce, MPIIO_NONCE_BYTES);
+        mpiio_wire_bytes(wire, frame->nonce, sizeof(frame->nonce));
+        break;
     case 'h':
-        *at = (uint8_t)length;
-        return put(at + 1, frame->host, length);
+        code_host(wire, frame->host);
+        break;
     default: /* 'x' */
-        return put(put32(at, frame->text_size), frame->text, frame->text_size);
+        mpiio_wire_string(wire, &frame->text, &frame->text_size);
+        mpiio_wire_expect(wire, frame->text_size <= MPIIO_PEER_TEXT_MAX);
+        break;
     }
+}
+
+static void code_fields(struct mpiio_wire *wire, struct mpiio_peer_frame *frame)
+{
+    for (const char *field = fields_of[frame->type]; *field != '\0'; field++)
+        code_field(wire, frame, *field);
 }
 
 size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *bytes)
 {
-    uint8_t *at = bytes + MPIIO_PEER_FRAME_HEAD;
+    struct mpiio_peer_frame copy = *frame;
+    struct mpiio_wire head = {.to = bytes, .size = MPIIO_PEER_FRAME_HEAD};
+    struct mpiio_wire wire = {
+        .to = bytes, .size = MPIIO_PEER_FRAME_MAX, .at = MPIIO_PEER_FRAME_HEAD};
+    uint8_t type = (uint8_t)frame->type;
+    uint32_t length;
 
-    assert(frame->text_size <= MPIIO_PEER_TEXT_MAX);
-    for (const char *field = fields_of[frame->type]; *field != '\0'; field++)
-        at = put_field(at, frame, *field);
-    put32(bytes, (uint32_t)(at - bytes));
-    bytes[4] = (uint8_t)frame->type;
-    return (size_t)(at - bytes);
-}
-
-/* The rest of a frame, which gets shorter as fields are taken. */
-struct rest {
-    const uint8_t *at;
-    size_t left;
-    bool wrong;
-};
-
-/* The next size bytes; where they are missing, all the rest is wrong, and zeros stand for them. */
-static const uint8_t *take(struct rest *rest, size_t size)
-{
-    static const uint8_t zeros[MPIIO_HOST_MAX + 1];
-    const uint8_t *taken = rest->at;
-
-    if (rest->wrong || size > rest->left) {
-        rest->wrong = true;
-        return zeros;
-    }
-    rest->at += size;
-    rest->left -= size;
-    return taken;
-}
-
-/* A 32-bit integer from 0 to most. */
-static uint32_t take32(struct rest *rest, uint32_t most)
-{
-    uint32_t value;
-
-    memcpy(&value, take(rest, sizeof(value)), sizeof(value));
-    value = be32toh(value);
-    if (value <= most)
-        return value;
-    rest->wrong = true;
-    return 0;
-}
-
-static uint64_t take64(struct rest *rest)
-{
-    uint64_t value;
-
-    memcpy(&value, take(rest, sizeof(value)), sizeof(value));
-    return be64toh(value);
-}
-
-static bool take_flag(struct rest *rest)
-{
-    uint8_t value = *take(rest, 1);
-
-    rest->wrong = rest->wrong || value > 1;
-    return value == 1;
-}
-
-static void take_host(struct rest *rest, char *host)
-{
-    size_t length = *take(rest, 1);
-    const uint8_t *bytes = take(rest, length);
-
-    memcpy(host, bytes, length);
-    host[length] = '\0';
-    rest->wrong = rest->wrong || length == 0 || strlen(host) != length || vs_line_clean(host);
-}
-
-static void take_text(struct rest *rest, struct mpiio_peer_frame *frame)
-{
-    frame->text_size = take32(rest, MPIIO_PEER_TEXT_MAX);
-    frame->text = (const char *)take(rest, frame->text_size);
-}
-
-static uint32_t take_nodes(struct rest *rest, uint32_t *nodes)
-{
-    uint32_t count = *take(rest, 1);
-
-    if (count > MPIIO_PROGRESS_NODES) {
-        rest->wrong = true;
-        return 0;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        nodes[i] = take32(rest, INT32_MAX);
-    return count;
-}
-
-static void take_progress(struct rest *rest, struct mpiio_progress *progress)
-{
-    progress->count = take64(rest);
-    progress->step = take64(rest);
-    progress->waiting = take_flag(rest);
-    progress->from_count = take_nodes(rest, progress->from);
-    progress->to_count = take_nodes(rest, progress->to);
-}
-
-static void take_field(struct rest *rest, struct mpiio_peer_frame *frame, char field)
-{
-    switch (field) {
-    case 'e':
-        frame->number = take64(rest);
-        break;
-    case 'p':
-        frame->proof = take64(rest);
-        break;
-    case 'r':
-        frame->echo = take64(rest);
-        break;
-    case 'n':
-        frame->node = take32(rest, INT32_MAX);
-        break;
-    case 'm':
-        frame->nodes = take32(rest, INT32_MAX);
-        rest->wrong = rest->wrong || frame->node >= frame->nodes;
-        break;
-    case 't':
-        frame->time = take32(rest, INT32_MAX);
-        break;
-    case 's':
-        frame->status = -(int32_t)take32(rest, 4095);
-        break;
-    case 'f':
-        frame->flag = take_flag(rest);
-        break;
-    case 'g':
-        take_progress(rest, &frame->progress);
-        break;
-    case 'c':
-        memcpy(frame->nonce, take(rest, MPIIO_NONCE_BYTES), MPIIO_NONCE_BYTES);
-        break;
-    case 'h':
-        take_host(rest, frame->host);
-        break;
-    default: /* 'x' */
-        take_text(rest, frame);
-        break;
-    }
+    code_fields(&wire, &copy);
+    assert(!wire.failed && frame->text_size <= MPIIO_PEER_TEXT_MAX);
+    length = (uint32_t)wire.at;
+    mpiio_wire_u32(&head, &length);
+    mpiio_wire_u8(&head, &type);
+    return wire.at;
 }
 
 ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_peer_frame *frame)
 {
-    struct rest rest = {.at = bytes, .left = size};
-    size_t length;
+    struct mpiio_wire wire = {.from = bytes, .size = size};
+    uint32_t length;
+    uint8_t type;
 
     memset(frame, 0, sizeof(*frame));
-    if (size < 4)
+    if (size < sizeof(length))
         return 0;
-    length = take32(&rest, MPIIO_PEER_FRAME_MAX);
-    if (rest.wrong || length < MPIIO_PEER_FRAME_HEAD)
+    mpiio_wire_u32(&wire, &length);
+    if (length < MPIIO_PEER_FRAME_HEAD || length > MPIIO_PEER_FRAME_MAX)
         return -EPROTO;
     if (size < MPIIO_PEER_FRAME_HEAD)
         return 0;
-    frame->type = *take(&rest, 1);
-    if (frame->type >= MPIIO_PEER_FRAME_TYPES || fields_of[frame->type] == NULL)
+    mpiio_wire_u8(&wire, &type);
+    if (type >= MPIIO_PEER_FRAME_TYPES || fields_of[type] == NULL)
         return -EPROTO;
     if (size < length)
         return 0;
-    rest.left = length - MPIIO_PEER_FRAME_HEAD;
-    for (const char *field = fields_of[frame->type]; *field != '\0' && !rest.wrong; field++)
-        take_field(&rest, frame, *field);
-    return rest.wrong || rest.left != 0 ? -EPROTO : (ssize_t)length;
+    frame->type = (enum mpiio_peer_frame_type)type;
+    wire.size = length;
+    code_fields(&wire, frame);
+    return mpiio_wire_complete(&wire) ? (ssize_t)length : -EPROTO;
 }
