@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/complain.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/jobs/device.h"
 #include "fusefs/jobs/unmount.h"
@@ -114,8 +115,8 @@ static int mount_quietly(struct fs_session *session)
         dup2(saved, STDERR_FILENO);
     if (error != 0) {
         first_line(caught, line, sizeof(line));
-        fs_complain(session->options, "%s: cannot mount%s%s", session->options->mountpoint,
-                    *line ? ": " : "", line);
+        mpiio_complain(session->options->name, "%s: cannot mount%s%s", session->options->mountpoint,
+                       *line ? ": " : "", line);
     }
     if (saved >= 0)
         close(saved);
@@ -190,7 +191,7 @@ static int serve_and_unmount(struct fs_session *session)
         fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
                      (long long)lost);
     if (error != 0 && session->ready >= 0)
-        fs_complain(session->options, "cannot serve the mount: %s", strerror(-error));
+        mpiio_complain(session->options->name, "cannot serve the mount: %s", strerror(-error));
     else if (error != 0)
         fs_log_error(&session->log, "the mount ended: %s", strerror(-error));
     return error == 0 && lost == 0 ? 0 : 1;
@@ -210,7 +211,8 @@ static int await_child(struct fs_session *session, pid_t child, int ready)
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (WIFSIGNALED(status))
-        fs_complain(session->options, "the daemon was killed by signal %d", WTERMSIG(status));
+        mpiio_complain(session->options->name, "the daemon was killed by signal %d",
+                       WTERMSIG(status));
     fuse_session_unmount(session->fuse);
     return 1;
 }
@@ -222,7 +224,7 @@ static int serve_in_child(struct fs_session *session)
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0 || (child = fork()) < 0) {
-        fs_complain(session->options, "cannot start the daemon: %s", strerror(errno));
+        mpiio_complain(session->options->name, "cannot start the daemon: %s", strerror(errno));
         fuse_session_unmount(session->fuse);
         return 1;
     }

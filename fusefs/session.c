@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/base/complain.h"
 #include "core/datarep.h"
 #include "core/load.h"
 #include "fusefs/base/mounted.h"
@@ -37,7 +38,7 @@ static int load_spec(struct fs_session *session)
                 : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &why);
     if (error == 0)
         return 0;
-    fs_complain(session->options, "%s", vs_error_text(&why, text, sizeof(text)));
+    mpiio_complain(session->options->name, "%s", vs_error_text(&why, text, sizeof(text)));
     return 2;
 }
 
@@ -46,10 +47,11 @@ static int refuse_overlap(const struct fs_session *session, struct fs_node node)
 {
     const char *name = vs_spec_view_name(session->spec, node.view);
 
-    fs_complain(session->options,
-                "%s: view%s%s, rank %lld: the view holds bytes of the file twice, so that it can "
-                "only be mounted read-only (-o ro)",
-                session->options->spec, name ? " " : "", name ? name : "", (long long)node.rank);
+    mpiio_complain(
+        session->options->name,
+        "%s: view%s%s, rank %lld: the view holds bytes of the file twice, so that it can "
+        "only be mounted read-only (-o ro)",
+        session->options->spec, name ? " " : "", name ? name : "", (long long)node.rank);
     return 2;
 }
 
@@ -69,9 +71,9 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
         return overlaps ? refuse_overlap(session, node) : 0;
     }
     if (why.code != 0)
-        fs_complain(session->options, "%s", vs_error_text(&why, text, sizeof(text)));
+        mpiio_complain(session->options->name, "%s", vs_error_text(&why, text, sizeof(text)));
     else
-        fs_complain(session->options, "%s: %s", session->options->spec, strerror(-error));
+        mpiio_complain(session->options->name, "%s: %s", session->options->spec, strerror(-error));
     return error == -ENOMEM ? 1 : 2;
 }
 
@@ -84,8 +86,9 @@ static int check_view(struct fs_session *session, size_t view)
     int status = 0;
 
     if (name != NULL && strlen(name) >= FS_NAME_SIZE) {
-        fs_complain(session->options, "%s: the name of a view is longer than 255 bytes: %s",
-                    session->options->spec, name);
+        mpiio_complain(session->options->name,
+                       "%s: the name of a view is longer than 255 bytes: %s",
+                       session->options->spec, name);
         return 2;
     }
     if (vs_spec_view_is_common(session->spec, view)) {
@@ -117,14 +120,14 @@ static int check_views(struct fs_session *session)
     session->common = calloc(session->tree.views, sizeof(struct vs_view *));
     session->disjoint = calloc(session->tree.views, sizeof(atomic_int));
     if (session->resolved == NULL || session->common == NULL || session->disjoint == NULL) {
-        fs_complain(session->options, "out of memory");
+        mpiio_complain(session->options->name, "out of memory");
         return 1;
     }
     session->resolved_length = strlen(session->resolved);
     if (pthread_key_create(&session->buffer, free) != 0 ||
         fs_slices_init(&session->slices, &session->tree, session->store, session->common,
                        session->options->narrow, session->resolved_length) != 0) {
-        fs_complain(session->options, "out of memory");
+        mpiio_complain(session->options->name, "out of memory");
         return 1;
     }
     session->has_slices = true;
@@ -178,9 +181,9 @@ static int open_store(struct fs_session *session)
         } else if (error == -ENOENT && !session->options->create) {
             advice = " (-o create makes it, -f names another)";
         }
-        fs_complain(session->options, "%s: %s%s", path,
-                    error == -EINVAL ? "not a regular file or a block device" : strerror(-error),
-                    advice);
+        mpiio_complain(session->options->name, "%s: %s%s", path,
+                       error == -EINVAL ? "not a regular file or a block device" : strerror(-error),
+                       advice);
         return 1;
     }
     session->file = realpath(path, NULL);
@@ -188,8 +191,8 @@ static int open_store(struct fs_session *session)
     session->spec_path =
         realpath(session->options->shorthand != NULL ? path : session->options->spec, NULL);
     if (session->file == NULL || session->spec_path == NULL) {
-        fs_complain(session->options, "%s: %s",
-                    session->file == NULL ? path : session->options->spec, strerror(errno));
+        mpiio_complain(session->options->name, "%s: %s",
+                       session->file == NULL ? path : session->options->spec, strerror(errno));
         return 1;
     }
     return 0;
@@ -225,12 +228,12 @@ static int set_up_back(struct fs_session *session)
     if (error == 0 && back)
         mpiio_cache_on_wait(session->cache, on_wait, session);
     if (error == -EFBIG)
-        fs_complain(
-            options,
+        mpiio_complain(
+            options->name,
             "write-back: a limit of files' size (ulimit -f) leaves no room for its memory: %s",
             strerror(-error));
     else if (error != 0)
-        fs_complain(options, "write-back: %s", strerror(-error));
+        mpiio_complain(options->name, "write-back: %s", strerror(-error));
     return error != 0;
 }
 
@@ -241,10 +244,11 @@ static int start_atomic(struct fs_session *session)
     if (session->options->atomic || vs_spec_atomic(session->spec))
         error = fs_atomic_start(session);
     if (error == -EOPNOTSUPP)
-        fs_complain(session->options, "%s: atomic mode needs locks, which this filesystem has not",
-                    session->file);
+        mpiio_complain(session->options->name,
+                       "%s: atomic mode needs locks, which this filesystem has not", session->file);
     else if (error != 0)
-        fs_complain(session->options, "%s: atomic mode: %s", session->file, strerror(-error));
+        mpiio_complain(session->options->name, "%s: atomic mode: %s", session->file,
+                       strerror(-error));
     return error != 0;
 }
 
@@ -256,8 +260,8 @@ static int refuse_mounted(const struct fs_session *session)
 
     if (before == FS_MOUNTED_NOT)
         return 0;
-    fs_complain(session->options, "%s: already mounted%s", path,
-                before == FS_MOUNTED_DEGRADED ? " (degraded)" : "");
+    mpiio_complain(session->options->name, "%s: already mounted%s", path,
+                   before == FS_MOUNTED_DEGRADED ? " (degraded)" : "");
     return 1;
 }
 
@@ -270,15 +274,15 @@ static int check_mountpoint(struct fs_session *session)
         return 1;
     session->mountpoint = realpath(path, NULL);
     if (session->mountpoint == NULL || stat(session->mountpoint, &st) != 0) {
-        fs_complain(session->options, "%s: %s%s", path,
-                    errno == ENOTCONN ? "a mount whose daemon is gone" : strerror(errno),
-                    errno == ENOTCONN ? " (mpiio-umount takes it away)"
-                    : errno == ENOENT ? " (the folder must be there: mkdir)"
-                                      : "");
+        mpiio_complain(session->options->name, "%s: %s%s", path,
+                       errno == ENOTCONN ? "a mount whose daemon is gone" : strerror(errno),
+                       errno == ENOTCONN ? " (mpiio-umount takes it away)"
+                       : errno == ENOENT ? " (the folder must be there: mkdir)"
+                                         : "");
         return 1;
     }
     if (!S_ISDIR(st.st_mode)) {
-        fs_complain(session->options, "%s: %s", path, strerror(ENOTDIR));
+        mpiio_complain(session->options->name, "%s: %s", path, strerror(ENOTDIR));
         return 1;
     }
     return 0;
@@ -290,7 +294,7 @@ static int open_log(struct fs_session *session)
     int error = fs_log_open(&session->log, options->name, options->log, options->foreground);
 
     if (error != 0) {
-        fs_complain(options, "%s: %s", options->log, strerror(-error));
+        mpiio_complain(options->name, "%s: %s", options->log, strerror(-error));
         return 1;
     }
     return 0;
@@ -312,7 +316,7 @@ static int choose_writeback(struct fs_session *session)
     if (session->tree.ranks > 1)
         error = fs_overlaps_disjoint(session, 0, &disjoint);
     if (error != 0) {
-        fs_complain(session->options, "%s", strerror(-error));
+        mpiio_complain(session->options->name, "%s", strerror(-error));
         return 1;
     }
     session->kernel_holds_writes = disjoint;

@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cluster/peers.h"
+#include "core/base/complain.h"
 #include "core/base/sizes.h"
-#include "viewspec/line.h"
 
 #define THREADS_DEFAULT 8
 #define RANKS_MAX       2147483647
@@ -113,21 +112,9 @@ static const char help_end[] =
     "\n"
     "Exit status: 0 done, 1 failed, 2 usage or spec error. See mpiio-fused(8).\n";
 
-void fs_complain(const struct fs_options *options, const char *format, ...)
-{
-    char text[2048];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    vs_line_clean(text);
-    fprintf(stderr, "%s: %s\n", options->name, text);
-}
-
 static int usage(const struct fs_options *options, const char *what, const char *text)
 {
-    fs_complain(options, "%s%s (see --help)", what, text);
+    mpiio_complain(options->name, "%s%s (see --help)", what, text);
     return -EINVAL;
 }
 
@@ -256,8 +243,8 @@ static int own_option(struct fs_options *options, const char *option)
             continue;
         error = set(options, row, option + length + 1);
         if (error == -EINVAL)
-            fs_complain(options, "%s= needs %s: %s (see --help)", row->key, row->needs,
-                        option + length + 1);
+            mpiio_complain(options->name, "%s= needs %s: %s (see --help)", row->key, row->needs,
+                           option + length + 1);
         return error;
     }
     return 1;
@@ -398,7 +385,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
     while (error == 0 && (key = getopt_long(argc, argv, ":n:f:D:o:Fh", names, NULL)) != -1)
         error = command_option(options, key, argv);
     if (error == -ENOMEM)
-        fs_complain(options, "out of memory");
+        mpiio_complain(options->name, "out of memory");
     if (error != 0 || options->help || options->version)
         return error;
     if (take_operands(options, argc - optind, argv + optind) != 0)

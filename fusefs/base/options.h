@@ -70,8 +70,4 @@ void fs_options_free(struct fs_options *options);
 /* Prints the text of --help to stdout. */
 void fs_options_help(void);
 
-/* One line on stderr: "NAME: " and the text. Local, thread-safe. */
-void fs_complain(const struct fs_options *options, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 #endif

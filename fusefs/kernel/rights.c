@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "core/base/complain.h"
 #include "core/file/acl.h"
 #include "fusefs/session.h"
 
@@ -52,15 +53,15 @@ int fs_rights_init(struct fs_session *session)
 
     session->rights.for_others = options->allow_other || options->default_permissions;
     if (options->allow_other && check_list(session) != 0) {
-        fs_complain(options,
-                    "%s: allow_other: the file has an access control list that only its own "
-                    "filesystem can evaluate (%s)",
-                    session->file, MPIIO_ACL_NFS4);
+        mpiio_complain(options->name,
+                       "%s: allow_other: the file has an access control list that only its own "
+                       "filesystem can evaluate (%s)",
+                       session->file, MPIIO_ACL_NFS4);
         return 1;
     }
     error = read_spec_list(session);
     if (error != 0)
-        fs_complain(options, "%s: %s", options->spec, strerror(-error));
+        mpiio_complain(options->name, "%s: %s", options->spec, strerror(-error));
     return error != 0;
 }
 

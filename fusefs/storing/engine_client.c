@@ -11,6 +11,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "core/base/complain.h"
 #include "core/cache/cache.h"
 #include "fence.h"
 #include "durable.h"
@@ -22,7 +23,7 @@
 
 int fs_engine_cannot_talk(struct fs_session *session, int error)
 {
-    fs_complain(session->options, "cannot talk to mpiio-engine: %s", strerror(-error));
+    mpiio_complain(session->options->name, "cannot talk to mpiio-engine: %s", strerror(-error));
     return 1;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cluster/handshake_proof.h"
+#include "core/base/complain.h"
 #include "core/base/rlimit.h"
 #include "fusefs/base/json.h"
 #include "fusefs/session.h"
@@ -147,10 +148,10 @@ static int make_room(const struct fs_session *session)
 
     if (allowed >= needed)
         return 0;
-    fs_complain(session->options,
-                "%d nodes need %llu open files in the daemon of node 0, which may have %llu "
-                "(ulimit -Hn)",
-                session->cluster.nodes, (unsigned long long)needed, (unsigned long long)allowed);
+    mpiio_complain(session->options->name,
+                   "%d nodes need %llu open files in the daemon of node 0, which may have %llu "
+                   "(ulimit -Hn)",
+                   session->cluster.nodes, (unsigned long long)needed, (unsigned long long)allowed);
     return 1;
 }
 
@@ -227,7 +228,7 @@ static int make_lists(struct fs_session *session)
     cluster->errors = calloc(most, sizeof(*cluster->errors));
     if (cluster->blocks != NULL && cluster->errors != NULL)
         return 0;
-    fs_complain(session->options, "%s", strerror(ENOMEM));
+    mpiio_complain(session->options->name, "%s", strerror(ENOMEM));
     return 1;
 }
 
@@ -243,7 +244,8 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     if (cluster->node == 0)
         error = listen_for_peers(session, events, &address);
     if (error != 0) {
-        fs_complain(session->options, "cannot listen for the other nodes: %s", strerror(-error));
+        mpiio_complain(session->options->name, "cannot listen for the other nodes: %s",
+                       strerror(-error));
         return 1;
     }
     error = say_hello(session, address != NULL ? address : "");
@@ -255,7 +257,7 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     if (cluster->node != 0)
         error = join_peers(session, events, message.peers);
     if (error != 0) {
-        fs_complain(session->options, "cannot join the other nodes: %s", strerror(-error));
+        mpiio_complain(session->options->name, "cannot join the other nodes: %s", strerror(-error));
         return 1;
     }
     return 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/complain.h"
 #include "core/base/rlimit.h"
 #include "environment.h"
 #include "epoch.h"
@@ -113,7 +114,7 @@ static int run_node(const struct engine_options *options)
     if (*options->wrong == '\0')
         status = serve_epochs(&engine);
     else if (engine.node == 0)
-        engine_complain(options, "%s", options->wrong);
+        mpiio_complain(options->name, "%s", options->wrong);
     return status;
 }
 
@@ -128,8 +129,8 @@ static void tell_limit(const struct engine_options *options)
     if (mpiio_rlimit_file_size() >= SHARED_MIN)
         return;
     gethostname(host, sizeof(host) - 1);
-    engine_complain(options, "%s: a limit of files' size (ulimit -f) leaves MPI no room: %s", host,
-                    strerror(EFBIG));
+    mpiio_complain(options->name, "%s: a limit of files' size (ulimit -f) leaves MPI no room: %s",
+                   host, strerror(EFBIG));
 }
 
 /* mpiio-engine(8): the MPI program of a mount on several nodes. */

@@ -2,11 +2,10 @@
 #include "options.h"
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "viewspec/line.h"
+#include "core/base/complain.h"
 
 enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_VERSION };
 
@@ -28,18 +27,6 @@ static const char help_text[] =
 void engine_options_help(void)
 {
     fputs(help_text, stdout);
-}
-
-void engine_complain(const struct engine_options *options, const char *format, ...)
-{
-    char text[2048];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    vs_line_clean(text);
-    fprintf(stderr, "%s: %s\n", options->name, text);
 }
 
 static void wrong(struct engine_options *options, const char *what, const char *text)

@@ -16,10 +16,6 @@ struct engine_options {
     char wrong[256]; /* what is wrong with the command line; "": nothing */
 };
 
-/* Writes one line to stderr, behind the name that messages begin with. */
-void engine_complain(const struct engine_options *options, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* Reads the command line. Prints nothing: there are as many of us as there are nodes. */
 void engine_options_parse(struct engine_options *options, int argc, char **argv);
 

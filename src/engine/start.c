@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/complain.h"
 #include "environment.h"
 #include "places.h"
 
@@ -182,7 +183,7 @@ int engine_start(struct engine *engine)
         /* When it is read, nothing is left. */
         MPI_Barrier(engine->comm);
         if (engine->node == 0) {
-            engine_complain(engine->options, "%s: %s", failure.host, failure.text);
+            mpiio_complain(engine->options->name, "%s: %s", failure.host, failure.text);
             printf("failed %d\n", status);
             fflush(stdout);
         }

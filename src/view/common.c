@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "viewspec/line.h"
+#include "core/base/complain.h"
 
 void view_version(void)
 {
@@ -18,14 +18,11 @@ void view_version(void)
 
 void view_message(const char *format, ...)
 {
-    char text[2048];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    mpiio_complain_list("mpiio-view", format, args);
     va_end(args);
-    vs_line_clean(text);
-    fprintf(stderr, "mpiio-view: %s\n", text);
 }
 
 int view_spec_failed(const struct vs_error *error)

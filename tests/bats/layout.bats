@@ -69,7 +69,7 @@ foreign() {
 rooms() {
     cat <<'END'
 viewspec:
-src/core/base:
+src/core/base: viewspec/line.h
 src/core/file: src/core/base src/core/counters.h viewspec
 src/core/cache: src/core/base src/core/file viewspec
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec
