@@ -9,7 +9,7 @@
 #include "calls.h"
 #include "merge.h"
 #include "output.h"
-#include "rest.h"
+#include "pending.h"
 #include "steps.h"
 #include "texts.h"
 
@@ -98,7 +98,7 @@ void capture_gather(const struct capture_file *file)
     views = gather_steps(file, steps, count);
     sum_accesses(file, accesses);
     if (file->rank == 0)
-        capture_rest_add(file, views, count > 0, accesses);
+        capture_pending_add(file, views, count > 0, accesses);
     json_decref(views);
     free(steps);
 }
@@ -106,13 +106,13 @@ void capture_gather(const struct capture_file *file)
 /* Collective over comm, which has the processes of MPI_COMM_WORLD. */
 static void gather_world(MPI_Comm comm)
 {
-    char *own = capture_rest_text(), *texts = NULL;
+    char *own = capture_pending_text(), *texts = NULL;
     int rank = 0, ranks = 1;
 
     capture_calls()->Comm_rank(comm, &rank);
     capture_calls()->Comm_size(comm, &ranks);
     if (capture_gather_texts(comm, rank, ranks, own ? own : "[]", &texts) == 0 && rank == 0)
-        capture_rest_write(texts, ranks);
+        capture_pending_write(texts, ranks);
     else if (rank == 0)
         capture_say("files without a view, or opened by single processes, are not captured: out "
                     "of memory");
@@ -120,7 +120,7 @@ static void gather_world(MPI_Comm comm)
     free(own);
 }
 
-void capture_gather_rest(void)
+void capture_gather_pending(void)
 {
     MPI_Comm comm;
 

@@ -8,7 +8,7 @@
 
 /*
  * Collective over the file's communicator. Its rank 0 merges the views and writes the spec. What
- * one process alone has opened, and files without a view, wait for capture_gather_rest. The file
+ * one process alone has opened, and files without a view, wait for capture_gather_pending. The file
  * remains the caller's.
  */
 void capture_gather(const struct capture_file *file);
@@ -17,6 +17,6 @@ void capture_gather(const struct capture_file *file);
  * Collective over MPI_COMM_WORLD, before MPI_Finalize: writes the specs of files that single
  * processes have opened, as views of the ranks of MPI_COMM_WORLD, and of files that have no view.
  */
-void capture_gather_rest(void);
+void capture_gather_pending(void);
 
 #endif

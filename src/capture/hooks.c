@@ -39,5 +39,5 @@ void capture_hook_finalize(void)
 
     while ((file = capture_take(MPI_FILE_NULL)))
         capture_hook_closed(file);
-    capture_gather_rest();
+    capture_gather_pending();
 }

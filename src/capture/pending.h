@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CAPTURE_REST_H
-#define CAPTURE_REST_H
+#ifndef CAPTURE_PENDING_H
+#define CAPTURE_PENDING_H
 
 /*
  * What a process has seen of each file, from its first opening to the program's end. A file may be
@@ -16,23 +16,23 @@
 /*
  * Rank 0 of a file's communicator closes it: its views (borrowed, those that could be captured)
  * join those of earlier openings by as many ranks, and the spec is written where that is news. A
- * communicator of one process in a larger program waits for capture_rest_text, and so does a file
- * on which no view was set. accesses: how often all ranks have read, and written, at explicit
+ * communicator of one process in a larger program waits for capture_pending_text, and so does a
+ * file on which no view was set. accesses: how often all ranks have read, and written, at explicit
  * offsets. Thread-safe.
  */
-void capture_rest_add(const struct capture_file *file, json_t *views, bool was_set,
-                      const int64_t accesses[2]);
+void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
+                         const int64_t accesses[2]);
 
 /*
  * What waits, and which files have specs, as JSON text: new, NULL without memory. An array of
  * {"path", "views", "reads", "writes", "written"}.
  */
-char *capture_rest_text(void);
+char *capture_pending_text(void);
 
 /*
- * Writes the specs of what waited: texts are those of capture_rest_text of all the program's
+ * Writes the specs of what waited: texts are those of capture_pending_text of all the program's
  * processes in the order of their ranks, one behind the other with their terminators.
  */
-void capture_rest_write(const char *texts, int ranks);
+void capture_pending_write(const char *texts, int ranks);
 
 #endif

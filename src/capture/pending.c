@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rest.h"
+#include "pending.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -62,8 +62,8 @@ static bool is_program_of_one(void)
     return ranks == 1;
 }
 
-void capture_rest_add(const struct capture_file *file, json_t *views, bool was_set,
-                      const int64_t accesses[2])
+void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
+                         const int64_t accesses[2])
 {
     json_t *entry, *list;
 
@@ -83,7 +83,7 @@ void capture_rest_add(const struct capture_file *file, json_t *views, bool was_s
     pthread_mutex_unlock(&lock);
 }
 
-char *capture_rest_text(void)
+char *capture_pending_text(void)
 {
     char *text;
 
@@ -189,7 +189,7 @@ static json_t *parse_processes(const char *texts, int ranks)
     return processes;
 }
 
-void capture_rest_write(const char *texts, int ranks)
+void capture_pending_write(const char *texts, int ranks)
 {
     json_t *processes = parse_processes(texts, ranks), *list;
     size_t i;
