@@ -105,7 +105,7 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
     if (!is_same(comm, hello->path, text, size))
         return -1;
     if (most[0] != WAY_MPI)
-        error = mpiio_file_open(hello->path, O_RDWR, &file->store);
+        error = mpiio_file_open(hello->path, O_RDWR, &file->posix);
     if (most[0] != WAY_POSIX) {
         int failed = open_mpi(file, comm, hello);
 
@@ -126,8 +126,8 @@ void engine_file_fence(struct engine_file *file, const char *path, const struct 
     if (*path == '\0')
         return;
     engine_fence_open(&file->fence, path, lease, daemon);
-    if (file->store != NULL)
-        mpiio_file_check_changes(file->store, engine_fence_check, &file->fence);
+    if (file->posix != NULL)
+        mpiio_file_check_changes(file->posix, engine_fence_check, &file->fence);
 }
 
 void engine_file_close(struct engine_file *file)
@@ -135,8 +135,8 @@ void engine_file_close(struct engine_file *file)
     engine_fence_close(&file->fence);
     if (file->mpi != MPI_FILE_NULL)
         MPI_File_close(&file->mpi);
-    mpiio_file_close(file->store);
-    file->store = NULL;
+    mpiio_file_close(file->posix);
+    file->posix = NULL;
 }
 
 void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts)
@@ -201,8 +201,8 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
     if (length > 0)
         engine_fence_leave(&file->fence);
     error = length == 0 ? 0 : outcome(result, &status, length, counters);
-    if (length > 0 && error == 0 && file->store != NULL)
-        mpiio_file_wrote(file->store, displacement, displacement + (int64_t)length);
+    if (length > 0 && error == 0 && file->posix != NULL)
+        mpiio_file_wrote(file->posix, displacement, displacement + (int64_t)length);
     return error;
 }
 
@@ -234,15 +234,15 @@ int64_t engine_file_write(struct engine_file *file, const char *image, int64_t d
     struct mpiio_counters done = {0};
     int64_t end;
 
-    if (file->store == NULL && file->mpi == MPI_FILE_NULL) {
+    if (file->posix == NULL && file->mpi == MPI_FILE_NULL) {
         *error = -EBADF;
         return count == 0 ? 0 : ranges[0].start;
     }
     engine_fence_enter(&file->fence);
-    if (file->store == NULL)
+    if (file->posix == NULL)
         end = write_ranges(file, image, displacement, ranges, count, error, counters);
     else
-        end = mpiio_write_ranges(file->store, image, displacement, ranges, count, error, &done);
+        end = mpiio_write_ranges(file->posix, image, displacement, ranges, count, error, &done);
     engine_fence_leave(&file->fence);
     counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
     counters->store_map_bytes += done.store_map_write_bytes;
@@ -254,7 +254,7 @@ int64_t engine_file_write(struct engine_file *file, const char *image, int64_t d
 int engine_file_sync(struct engine_file *file)
 {
     /* Either brings the whole file to the device, whoever of this machine wrote what. */
-    if (file->store != NULL)
-        return mpiio_file_sync(file->store, false);
+    if (file->posix != NULL)
+        return mpiio_file_sync(file->posix, false);
     return file->mpi != MPI_FILE_NULL ? engine_error(MPI_File_sync(file->mpi)) : 0;
 }

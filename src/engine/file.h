@@ -15,8 +15,8 @@
 
 /* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. */
 struct engine_file {
-    MPI_File mpi;             /* for long runs; MPI_FILE_NULL: they go to store */
-    struct mpiio_file *store; /* for short runs; NULL: they go to mpi */
+    MPI_File mpi;             /* for long runs; MPI_FILE_NULL: they go to posix */
+    struct mpiio_file *posix; /* for short runs; NULL: they go to mpi */
     struct engine_fence fence;
 };
 
