@@ -11,7 +11,7 @@
  */
 #define CHUNK ((size_t)256 << 10)
 
-struct import {
+struct converted_read {
     struct mpiio_slice *slice;
     struct mpiio_read_result *fetched; /* bytes: those converted so far */
     struct mpiio_counters *done;
@@ -19,39 +19,40 @@ struct import {
 };
 
 /* fetched tells what came of a part: the file's end, or an error, ends the whole. */
-static void take(struct import *import, const struct mpiio_read_result *part, size_t wanted)
+static void take(struct converted_read *reading, const struct mpiio_read_result *part,
+                 size_t wanted)
 {
-    if (part->end < import->fetched->end)
-        import->fetched->end = part->end;
+    if (part->end < reading->fetched->end)
+        reading->fetched->end = part->end;
     if (part->bytes < wanted) {
-        import->fetched->error = part->error;
-        import->stopped = true;
+        reading->fetched->error = part->error;
+        reading->stopped = true;
     }
 }
 
-static void fail(struct import *import, int error)
+static void fail(struct converted_read *reading, int error)
 {
-    import->fetched->error = error;
-    import->stopped = true;
+    reading->fetched->error = error;
+    reading->stopped = true;
 }
 
 /* Whole elements, whose bytes are reordered where they are to be. */
-static void in_place(struct import *import, int64_t offset, size_t length, void *buffer)
+static void in_place(struct converted_read *reading, int64_t offset, size_t length, void *buffer)
 {
-    struct mpiio_slice *slice = import->slice;
+    struct mpiio_slice *slice = reading->slice;
     const struct mpiio_conversion *conversion = &slice->codec->conversions[0];
     struct mpiio_read_result part;
     size_t count;
     int error;
 
-    mpiio_slice_read_positions(slice, offset, length, buffer, &part, import->done);
-    take(import, &part, length);
+    mpiio_slice_read_positions(slice, offset, length, buffer, &part, reading->done);
+    take(reading, &part, length);
     count = part.bytes / conversion->native;
     error = mpiio_to_native(conversion, buffer, buffer, count);
     if (error != 0)
-        fail(import, error);
+        fail(reading, error);
     else
-        import->fetched->bytes += count * conversion->native;
+        reading->fetched->bytes += count * conversion->native;
 }
 
 /* The positions of the elements that hold a part of the slice. */
@@ -87,9 +88,9 @@ static size_t fit(const struct mpiio_codec *codec, int64_t offset, size_t length
 }
 
 /* From memory of its own: the file's elements have other sizes, or are cut. */
-static size_t apart(struct import *import, int64_t offset, size_t length, void *buffer)
+static size_t apart(struct converted_read *reading, int64_t offset, size_t length, void *buffer)
 {
-    struct mpiio_slice *slice = import->slice;
+    struct mpiio_slice *slice = reading->slice;
     struct mpiio_read_result part;
     struct span span;
     void *file;
@@ -98,16 +99,16 @@ static size_t apart(struct import *import, int64_t offset, size_t length, void *
     length = fit(slice->codec, offset, length, &span);
     file = malloc((size_t)span.length);
     if (file == NULL) {
-        fail(import, -ENOMEM);
+        fail(reading, -ENOMEM);
         return length;
     }
     mpiio_slice_read_positions(slice, span.position, (size_t)span.length, file, &part,
-                               import->done);
-    take(import, &part, (size_t)span.length);
-    import->fetched->bytes +=
+                               reading->done);
+    take(reading, &part, (size_t)span.length);
+    reading->fetched->bytes +=
         mpiio_codec_decode(slice->codec, offset, length, buffer, file, part.bytes, &error);
     if (error != 0)
-        fail(import, error);
+        fail(reading, error);
     free(file);
     return length;
 }
@@ -152,8 +153,8 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
 /* Whether a partial element is still what is to be seen: where it was stored, the file has it. */
 static bool stands(void *argument, const struct mpiio_partial_element *partial)
 {
-    struct import *import = argument;
-    struct mpiio_element element = mpiio_codec_element(import->slice->codec, partial->offset);
+    struct converted_read *reading = argument;
+    struct mpiio_element element = mpiio_codec_element(reading->slice->codec, partial->offset);
     unsigned char native[MPIIO_ELEMENT_NATIVE];
     bool readable, same = false;
     void *file;
@@ -161,8 +162,8 @@ static bool stands(void *argument, const struct mpiio_partial_element *partial)
     if (!partial->stored)
         return true;
     file = malloc(element.conversion->file);
-    if (file != NULL && mpiio_convert_read_element(import->slice, &element, file, native, &readable,
-                                                   import->done) == 0)
+    if (file != NULL && mpiio_convert_read_element(reading->slice, &element, file, native,
+                                                   &readable, reading->done) == 0)
         same = memcmp(native, partial->there, partial->native) == 0;
     free(file);
     return same;
@@ -172,23 +173,23 @@ void mpiio_convert_read(struct mpiio_slice *slice, int64_t offset, size_t length
                         struct mpiio_read_result *fetched, struct mpiio_counters *done)
 {
     const struct mpiio_codec *codec = slice->codec;
-    struct import import = {.slice = slice, .fetched = fetched, .done = done};
+    struct converted_read reading = {.slice = slice, .fetched = fetched, .done = done};
     bool held = mpiio_partial_hold(&slice->partial);
 
     *fetched = (struct mpiio_read_result){.end = INT64_MAX};
-    for (size_t have = 0; have < length && !import.stopped;) {
+    for (size_t have = 0; have < length && !reading.stopped;) {
         int64_t at = offset + (int64_t)have;
         size_t part = codec->plain ? whole(codec, at, length - have) : 0;
 
         if (part > 0)
-            in_place(&import, at, part, (char *)buffer + have);
+            in_place(&reading, at, part, (char *)buffer + have);
         else
-            part = apart(&import, at, codec->plain ? cut(codec, at, length - have) : length - have,
+            part = apart(&reading, at, codec->plain ? cut(codec, at, length - have) : length - have,
                          (char *)buffer + have);
         have += part;
     }
     if (held) {
-        mpiio_partial_overlay(&slice->partial, offset, fetched->bytes, buffer, stands, &import);
+        mpiio_partial_overlay(&slice->partial, offset, fetched->bytes, buffer, stands, &reading);
         mpiio_partial_let(&slice->partial);
     }
 }

@@ -16,8 +16,7 @@
 #define CHUNK ((size_t)1 << 20)
 
 /* What is written, and which part of it are whole elements. */
-struct export
-{
+struct converted_write {
     struct mpiio_slice *slice;
     const char *buffer;
     int64_t offset, end;             /* of the buffer */
@@ -27,9 +26,9 @@ struct export
     struct mpiio_counters *done;
 };
 
-static const char *bytes_at(const struct export *export, int64_t offset)
+static const char *bytes_at(const struct converted_write *writing, int64_t offset)
 {
-    return export->buffer + (offset - export->offset);
+    return writing->buffer + (offset - writing->offset);
 }
 
 static int64_t end_of(const struct mpiio_element *element)
@@ -38,17 +37,18 @@ static int64_t end_of(const struct mpiio_element *element)
 }
 
 /* A single element that is cut at its end is the head; the body is then empty, and behind it. */
-static void split(struct export *export)
+static void split(struct converted_write *writing)
 {
-    const struct mpiio_codec *codec = export->slice->codec;
+    const struct mpiio_codec *codec = writing->slice->codec;
 
-    export->head = mpiio_codec_element(codec, export->offset);
-    export->tail = mpiio_codec_element(codec, export->end - 1);
-    export->body_start =
-        export->head.offset == export->offset ? export->offset : end_of(&export->head);
-    export->body_end = end_of(&export->tail) == export->end ? export->end : export->tail.offset;
-    if (export->head.offset == export->tail.offset && end_of(&export->tail) > export->end)
-        export->body_start = export->body_end = export->end;
+    writing->head = mpiio_codec_element(codec, writing->offset);
+    writing->tail = mpiio_codec_element(codec, writing->end - 1);
+    writing->body_start =
+        writing->head.offset == writing->offset ? writing->offset : end_of(&writing->head);
+    writing->body_end =
+        end_of(&writing->tail) == writing->end ? writing->end : writing->tail.offset;
+    if (writing->head.offset == writing->tail.offset && end_of(&writing->tail) > writing->end)
+        writing->body_start = writing->body_end = writing->end;
 }
 
 /* Locks. */
@@ -225,10 +225,10 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
 }
 
 /* Stores the bytes [from, to) of an element, whose other bytes stay what they are. */
-static int replace(const struct export *export, const struct mpiio_element *element,
+static int replace(const struct converted_write *writing, const struct mpiio_element *element,
                    const char *bytes, int64_t from, int64_t to)
 {
-    struct mpiio_slice *slice = export->slice;
+    struct mpiio_slice *slice = writing->slice;
     struct merged merged;
     int error = merged_init(&merged, slice, element);
 
@@ -237,9 +237,9 @@ static int replace(const struct export *export, const struct mpiio_element *elem
     do {
         struct held held;
 
-        error = acquire_element(slice, &merged, export->locked, &held);
+        error = acquire_element(slice, &merged, writing->locked, &held);
         if (error == 0) {
-            error = replace_locked(slice, &merged, bytes, from, to, export->done);
+            error = replace_locked(slice, &merged, bytes, from, to, writing->done);
             release(slice->store, &held);
         }
     } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
@@ -322,7 +322,7 @@ out:
  * Stores the bytes [from, to) of an element whose bytes are reordered: what is side by side in a
  * unit is so in the file.
  */
-static int reorder(const struct export *export, const struct mpiio_element *element,
+static int reorder(const struct converted_write *writing, const struct mpiio_element *element,
                    const char *bytes, int64_t from, int64_t to)
 {
     int64_t unit = (int64_t)element->conversion->unit;
@@ -337,53 +337,54 @@ static int reorder(const struct export *export, const struct mpiio_element *elem
         length = (size_t)(behind - i);
         for (int64_t j = i; j < behind; j++)
             reversed[behind - 1 - j] = bytes[j - from];
-        put = mpiio_slice_write_positions(export->slice,
+        put = mpiio_slice_write_positions(writing->slice,
                                           element->position + start + (start + unit - behind),
-                                          length, reversed, &error, export->done);
+                                          length, reversed, &error, writing->done);
         error = outcome(put, length, error);
     }
     return error;
 }
 
 /* Stores what is given of an element that is cut. */
-static int put_part(const struct export *export, const struct mpiio_element *element)
+static int put_part(const struct converted_write *writing, const struct mpiio_element *element)
 {
-    int64_t start = export->offset > element->offset ? export->offset : element->offset;
-    int64_t end = export->end < end_of(element) ? export->end : end_of(element);
+    int64_t start = writing->offset > element->offset ? writing->offset : element->offset;
+    int64_t end = writing->end < end_of(element) ? writing->end : end_of(element);
 
     if (element->conversion->native == 0)
         return -ENOTSUP;
     if (element->conversion->bytewise)
-        return reorder(export, element, bytes_at(export, start), start - element->offset,
+        return reorder(writing, element, bytes_at(writing, start), start - element->offset,
                        end - element->offset);
-    return replace(export, element, bytes_at(export, start), start - element->offset,
+    return replace(writing, element, bytes_at(writing, start), start - element->offset,
                    end - element->offset);
 }
 
 /* Whole elements. */
 
 /* Elements whose bytes are only reordered. Returns how many slice bytes are stored. */
-static int64_t put_plain(const struct export *export, char *memory, int *error)
+static int64_t put_plain(const struct converted_write *writing, char *memory, int *error)
 {
-    struct mpiio_slice *slice = export->slice;
+    struct mpiio_slice *slice = writing->slice;
     const struct mpiio_conversion *conversion = &slice->codec->conversions[0];
     size_t most = CHUNK / conversion->native * conversion->native;
-    int64_t at = export->body_start;
+    int64_t at = writing->body_start;
 
-    while (at < export->body_end) {
+    while (at < writing->body_end) {
         size_t part =
-            export->body_end - at < (int64_t)most ? (size_t)(export->body_end - at) : most;
+            writing->body_end - at < (int64_t)most ? (size_t)(writing->body_end - at) : most;
         size_t put;
 
-        *error = mpiio_to_file(conversion, memory, bytes_at(export, at), part / conversion->native);
+        *error =
+            mpiio_to_file(conversion, memory, bytes_at(writing, at), part / conversion->native);
         if (*error != 0)
             break;
-        put = mpiio_slice_write_positions(slice, at, part, memory, error, export->done);
+        put = mpiio_slice_write_positions(slice, at, part, memory, error, writing->done);
         at += (int64_t)put;
         if (put < part)
             break;
     }
-    return at - export->body_start;
+    return at - writing->body_start;
 }
 
 /* The displacements between which [position, position + length) lies, as far as that is known. */
@@ -403,19 +404,19 @@ static void bounds(const struct vs_map *map, int64_t position, int64_t length, i
  * [position, position + length): with locks, and so without waiting. Returns the offset behind
  * those that are stored.
  */
-static int64_t put_locked(const struct export *export, const char *memory, int64_t position,
-                          int64_t length, int64_t at, int *error)
+static int64_t put_locked(const struct converted_write *writing, const char *memory,
+                          int64_t position, int64_t length, int64_t at, int *error)
 {
-    struct mpiio_slice *slice = export->slice;
-    int64_t start, end, stored, behind = export->body_end;
+    struct mpiio_slice *slice = writing->slice;
+    int64_t start, end, stored, behind = writing->body_end;
     struct held held;
 
     bounds(vs_view_map(slice->view), position, length, &start, &end);
-    *error = acquire(slice->store, start, end, false, export->locked, &held);
+    *error = acquire(slice->store, start, end, false, writing->locked, &held);
     if (*error != 0)
         return at;
     stored = (int64_t)mpiio_slice_write_now(slice, position, (size_t)length, memory, error,
-                                            export->done);
+                                            writing->done);
     /* An element that is stored in part does not count. */
     if (stored < length)
         behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
@@ -425,56 +426,56 @@ static int64_t put_locked(const struct export *export, const char *memory, int64
 }
 
 /* The same whatever they are. Returns how many slice bytes are stored. */
-static int64_t put_packed(const struct export *export, const char *memory, int64_t position,
-                          int64_t length, bool bytewise, int *error)
+static int64_t put_packed(const struct converted_write *writing, const char *memory,
+                          int64_t position, int64_t length, bool bytewise, int *error)
 {
-    struct mpiio_slice *slice = export->slice;
-    int64_t at = export->body_start;
+    struct mpiio_slice *slice = writing->slice;
+    int64_t at = writing->body_start;
 
     if (bytewise) {
         int64_t stored = (int64_t)mpiio_slice_write_positions(slice, position, (size_t)length,
-                                                              memory, error, export->done);
+                                                              memory, error, writing->done);
 
         at = stored < length ? mpiio_codec_element_at(slice->codec, position + stored).offset
-                             : export->body_end;
-        return at - export->body_start;
+                             : writing->body_end;
+        return at - writing->body_start;
     }
     do {
         int64_t have = mpiio_codec_element(slice->codec, at).position - position;
 
-        at = put_locked(export, memory + have, position + have, length - have, at, error);
+        at = put_locked(writing, memory + have, position + have, length - have, at, error);
     } while (*error != 0 && (*error = mpiio_store_await(slice->store, *error)) == 0);
-    return at - export->body_start;
+    return at - writing->body_start;
 }
 
 /* All but the elements are converted already. Returns how many bytes are written from offset on. */
-static size_t put_all(const struct export *export, char *memory, int64_t position, int64_t length,
-                      bool bytewise, int *error)
+static size_t put_all(const struct converted_write *writing, char *memory, int64_t position,
+                      int64_t length, bool bytewise, int *error)
 {
-    bool plain = export->slice->codec->plain;
-    bool has_body = export->body_end > export->body_start;
+    bool plain = writing->slice->codec->plain;
+    bool has_body = writing->body_end > writing->body_start;
     int64_t stored = 0;
 
     *error = 0;
-    if (export->body_start > export->offset)
-        *error = put_part(export, &export->head);
+    if (writing->body_start > writing->offset)
+        *error = put_part(writing, &writing->head);
     if (*error != 0)
         return 0;
     if (has_body) {
-        stored = plain ? put_plain(export, memory, error)
-                       : put_packed(export, memory, position, length, bytewise, error);
+        stored = plain ? put_plain(writing, memory, error)
+                       : put_packed(writing, memory, position, length, bytewise, error);
     }
-    if (stored < export->body_end - export->body_start || export->body_end == export->end)
-        return (size_t)(export->body_start + stored - export->offset);
-    *error = put_part(export, &export->tail);
-    return (size_t)((*error == 0 ? export->end : export->body_end) - export->offset);
+    if (stored < writing->body_end - writing->body_start || writing->body_end == writing->end)
+        return (size_t)(writing->body_start + stored - writing->offset);
+    *error = put_part(writing, &writing->tail);
+    return (size_t)((*error == 0 ? writing->end : writing->body_end) - writing->offset);
 }
 
 /* A call's part: what is converted before anything is stored. */
-static size_t put_converted(const struct export *export, int *error)
+static size_t put_converted(const struct converted_write *writing, int *error)
 {
-    const struct mpiio_codec *codec = export->slice->codec;
-    int64_t length = export->body_end - export->body_start;
+    const struct mpiio_codec *codec = writing->slice->codec;
+    int64_t length = writing->body_end - writing->body_start;
     int64_t position = 0, size = length < (int64_t)CHUNK ? length : (int64_t)CHUNK;
     bool bytewise = true;
     char *memory = NULL;
@@ -482,16 +483,16 @@ static size_t put_converted(const struct export *export, int *error)
 
     *error = 0;
     if (!codec->plain && length > 0)
-        mpiio_codec_span(codec, export->body_start, export->body_end, &position, &size);
+        mpiio_codec_span(codec, writing->body_start, writing->body_end, &position, &size);
     if (size > 0 && (memory = malloc((size_t)size)) == NULL) {
         *error = -ENOMEM;
         return 0;
     }
     if (!codec->plain && length > 0)
-        *error = mpiio_codec_encode(codec, export->body_start, (size_t)length, memory,
-                                    bytes_at(export, export->body_start), &bytewise);
+        *error = mpiio_codec_encode(codec, writing->body_start, (size_t)length, memory,
+                                    bytes_at(writing, writing->body_start), &bytewise);
     if (*error == 0)
-        put = put_all(export, memory, position, size, bytewise, error);
+        put = put_all(writing, memory, position, size, bytewise, error);
     free(memory);
     return put;
 }
@@ -499,22 +500,22 @@ static size_t put_converted(const struct export *export, int *error)
 size_t mpiio_convert_write(struct mpiio_slice *slice, int64_t offset, size_t length,
                            const void *buffer, bool locked, int *error, struct mpiio_counters *done)
 {
-    struct export export = {.slice = slice, .locked = locked, .done = done};
+    struct converted_write writing = {.slice = slice, .locked = locked, .done = done};
     int64_t end = offset + (int64_t)length;
     int64_t at = offset;
 
     while (at < end) {
         size_t put;
 
-        export.buffer = (const char *)buffer + (at - offset);
-        export.offset = at;
-        export.end = end;
+        writing.buffer = (const char *)buffer + (at - offset);
+        writing.offset = at;
+        writing.end = end;
         if (end - at > MPIIO_CONVERT_WRITE_WHOLE && !slice->codec->plain)
-            export.end = mpiio_codec_element(slice->codec, at + MPIIO_CONVERT_WRITE_WHOLE).offset;
-        split(&export);
-        put = put_converted(&export, error);
+            writing.end = mpiio_codec_element(slice->codec, at + MPIIO_CONVERT_WRITE_WHOLE).offset;
+        split(&writing);
+        put = put_converted(&writing, error);
         at += (int64_t)put;
-        if (at < export.end)
+        if (at < writing.end)
             break;
     }
     return (size_t)(at - offset);
