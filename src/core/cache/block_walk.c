@@ -28,21 +28,21 @@ static void add_long_run(struct mpiio_block_walk *portion, struct mpiio_batch_pa
     }
 }
 
-static void add_piece(struct mpiio_block_walk *portion, struct mpiio_batch_part piece)
+static void add_batch(struct mpiio_block_walk *portion, struct mpiio_batch_part part)
 {
-    while (piece.count > 0 && !portion->stopped) {
-        int64_t start = piece.displacement - piece.displacement % MPIIO_BLOCK_SIZE;
-        int64_t runs = mpiio_batch_part_runs_inside(&piece, start, MPIIO_BLOCK_SIZE);
-        struct mpiio_batch_part part = piece;
+    while (part.count > 0 && !portion->stopped) {
+        int64_t start = part.displacement - part.displacement % MPIIO_BLOCK_SIZE;
+        int64_t runs = mpiio_batch_part_runs_inside(&part, start, MPIIO_BLOCK_SIZE);
+        struct mpiio_batch_part inside = part;
 
         if (runs > 0) {
-            part.count = runs;
-            add_part(portion, &part);
+            inside.count = runs;
+            add_part(portion, &inside);
         } else {
             runs = 1;
-            add_long_run(portion, part);
+            add_long_run(portion, inside);
         }
-        mpiio_batch_part_advance(&piece, runs);
+        mpiio_batch_part_advance(&part, runs);
     }
 }
 
@@ -60,7 +60,7 @@ void mpiio_block_walk(const struct vs_map *map, int64_t position, size_t length,
     portion.count = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!portion.stopped && vs_cursor_batch(&cursor, &batch))
-        add_piece(&portion, mpiio_batch_part_of(&batch, buffer, position));
+        add_batch(&portion, mpiio_batch_part_of(&batch, buffer, position));
     visit_portion(&portion);
 }
 

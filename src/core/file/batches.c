@@ -13,148 +13,149 @@ struct mpiio_batch_part mpiio_batch_part_of(const struct vs_batch *batch, char *
                                      .stride = batch->stride};
 }
 
-void mpiio_batch_part_advance(struct mpiio_batch_part *piece, int64_t runs)
+void mpiio_batch_part_advance(struct mpiio_batch_part *part, int64_t runs)
 {
-    piece->count -= runs;
-    if (piece->count > 0) {
-        piece->displacement += runs * piece->stride;
-        piece->memory += runs * piece->length;
+    part->count -= runs;
+    if (part->count > 0) {
+        part->displacement += runs * part->stride;
+        part->memory += runs * part->length;
     }
 }
 
-struct mpiio_batch_part mpiio_batch_part_cut(struct mpiio_batch_part *piece, int64_t window)
+struct mpiio_batch_part mpiio_batch_part_cut(struct mpiio_batch_part *part, int64_t window)
 {
-    struct mpiio_batch_part part = *piece;
-    int64_t room = window - piece->displacement % window;
+    struct mpiio_batch_part first = *part;
+    int64_t room = window - part->displacement % window;
 
-    part.count = 1;
-    if (part.length > room)
-        part.length = room;
-    piece->memory += part.length;
-    piece->displacement += part.length;
-    piece->length -= part.length;
-    return part;
+    first.count = 1;
+    if (first.length > room)
+        first.length = room;
+    part->memory += first.length;
+    part->displacement += first.length;
+    part->length -= first.length;
+    return first;
 }
 
-int64_t mpiio_batch_part_runs_inside(const struct mpiio_batch_part *piece, int64_t start,
+int64_t mpiio_batch_part_runs_inside(const struct mpiio_batch_part *part, int64_t start,
                                      int64_t size)
 {
-    int64_t behind = piece->displacement - start;
-    int64_t room = size - behind - piece->length;
+    int64_t behind = part->displacement - start;
+    int64_t room = size - behind - part->length;
     int64_t runs;
 
     if (behind < 0 || room < 0)
         return 0;
-    if (piece->count == 1 || piece->stride <= 0)
+    if (part->count == 1 || part->stride <= 0)
         return 1;
-    runs = room / piece->stride + 1;
-    return runs < piece->count ? runs : piece->count;
+    runs = room / part->stride + 1;
+    return runs < part->count ? runs : part->count;
 }
 
-void mpiio_batches_start(struct mpiio_batches *pieces, const struct vs_map *map,
-                         struct mpiio_windows *windows, void (*move)(struct mpiio_batches *pieces))
+void mpiio_batches_start(struct mpiio_batches *batches, const struct vs_map *map,
+                         struct mpiio_windows *windows, void (*move)(struct mpiio_batches *batches))
 {
     const struct vs_map_facts *facts = map != NULL ? vs_map_facts(map) : NULL;
 
-    pieces->windows = windows;
-    pieces->window = NULL;
-    pieces->window_start = -1;
-    pieces->previous_end = -1;
-    pieces->typical_distance = 0;
+    batches->windows = windows;
+    batches->window = NULL;
+    batches->window_start = -1;
+    batches->previous_end = -1;
+    batches->typical_distance = 0;
     if (facts != NULL)
-        pieces->typical_distance =
+        batches->typical_distance =
             facts->tile_runs > 0 ? facts->tile_extent / facts->tile_runs : facts->tile_extent;
-    pieces->stopped = false;
-    pieces->move = move;
-    pieces->count = 0;
+    batches->stopped = false;
+    batches->move = move;
+    batches->count = 0;
 }
 
-int64_t mpiio_batches_distance(const struct mpiio_batches *pieces,
-                               const struct mpiio_batch_part *piece)
+int64_t mpiio_batches_distance(const struct mpiio_batches *batches,
+                               const struct mpiio_batch_part *part)
 {
-    int64_t gap = piece->displacement - pieces->previous_end;
+    int64_t gap = part->displacement - batches->previous_end;
 
-    if (piece->count > 1)
-        return piece->stride < 0 ? -piece->stride : piece->stride;
-    if (pieces->previous_end < 0)
-        return pieces->typical_distance;
+    if (part->count > 1)
+        return part->stride < 0 ? -part->stride : part->stride;
+    if (batches->previous_end < 0)
+        return batches->typical_distance;
     return gap < 0 ? -gap : gap;
 }
 
-void mpiio_batches_passed(struct mpiio_batches *pieces, const struct vs_batch *batch)
+void mpiio_batches_passed(struct mpiio_batches *batches, const struct vs_batch *batch)
 {
-    pieces->previous_end = batch->displacement + (batch->count - 1) * batch->stride + batch->length;
+    batches->previous_end =
+        batch->displacement + (batch->count - 1) * batch->stride + batch->length;
 }
 
-void mpiio_batches_flush(struct mpiio_batches *pieces)
+void mpiio_batches_flush(struct mpiio_batches *batches)
 {
-    if (pieces->count > 0 && !pieces->stopped)
-        pieces->move(pieces);
-    pieces->count = 0;
+    if (batches->count > 0 && !batches->stopped)
+        batches->move(batches);
+    batches->count = 0;
 }
 
-void mpiio_batches_finish(struct mpiio_batches *pieces)
+void mpiio_batches_finish(struct mpiio_batches *batches)
 {
-    mpiio_batches_flush(pieces);
-    if (pieces->windows != NULL) {
-        mpiio_windows_release(pieces->windows, pieces->window);
-        pieces->window = NULL;
+    mpiio_batches_flush(batches);
+    if (batches->windows != NULL) {
+        mpiio_windows_release(batches->windows, batches->window);
+        batches->window = NULL;
     }
 }
 
-/* Adds a part of piece, which lies inside the present window. */
-static void add(struct mpiio_batches *pieces, const struct mpiio_batch_part *piece, int64_t runs)
+/* Adds the first runs of part, which lies inside the present window. */
+static void add(struct mpiio_batches *batches, const struct mpiio_batch_part *part, int64_t runs)
 {
-    if (pieces->count == MPIIO_BATCHES_MAX)
-        mpiio_batches_flush(pieces);
-    pieces->piece[pieces->count] = *piece;
-    pieces->piece[pieces->count++].count = runs;
+    if (batches->count == MPIIO_BATCHES_MAX)
+        mpiio_batches_flush(batches);
+    batches->part[batches->count] = *part;
+    batches->part[batches->count++].count = runs;
 }
 
-static void enter_window(struct mpiio_batches *pieces, int64_t displacement)
+static void enter_window(struct mpiio_batches *batches, int64_t displacement)
 {
     int64_t start = displacement - displacement % MPIIO_WINDOW_SIZE;
 
-    if (start != pieces->window_start) {
-        mpiio_batches_flush(pieces);
-        pieces->window_start = start;
-        if (pieces->windows != NULL) {
-            mpiio_windows_release(pieces->windows, pieces->window);
-            pieces->window = mpiio_windows_acquire(pieces->windows, displacement);
+    if (start != batches->window_start) {
+        mpiio_batches_flush(batches);
+        batches->window_start = start;
+        if (batches->windows != NULL) {
+            mpiio_windows_release(batches->windows, batches->window);
+            batches->window = mpiio_windows_acquire(batches->windows, displacement);
         }
     }
 }
 
 /* Adds one run that reaches over the edge of a window. */
-static void add_long_run(struct mpiio_batches *pieces, struct mpiio_batch_part run)
+static void add_long_run(struct mpiio_batches *batches, struct mpiio_batch_part run)
 {
     while (run.length > 0) {
         struct mpiio_batch_part part = mpiio_batch_part_cut(&run, MPIIO_WINDOW_SIZE);
 
-        enter_window(pieces, part.displacement);
-        add(pieces, &part, 1);
+        enter_window(batches, part.displacement);
+        add(batches, &part, 1);
     }
 }
 
-void mpiio_batches_add(struct mpiio_batches *pieces, struct mpiio_batch_part piece)
+void mpiio_batches_add(struct mpiio_batches *batches, struct mpiio_batch_part part)
 {
-    while (piece.count > 0 && !pieces->stopped) {
+    while (part.count > 0 && !batches->stopped) {
         int64_t runs;
 
-        enter_window(pieces, piece.displacement);
-        runs = mpiio_batch_part_runs_inside(&piece, pieces->window_start, MPIIO_WINDOW_SIZE);
+        enter_window(batches, part.displacement);
+        runs = mpiio_batch_part_runs_inside(&part, batches->window_start, MPIIO_WINDOW_SIZE);
         if (runs > 0) {
-            add(pieces, &piece, runs);
+            add(batches, &part, runs);
         } else {
             runs = 1;
-            add_long_run(pieces, piece);
+            add_long_run(batches, part);
         }
-        mpiio_batch_part_advance(&piece, runs);
+        mpiio_batch_part_advance(&part, runs);
     }
 }
 
 struct map_work {
-    const struct mpiio_batches *pieces;
+    const struct mpiio_batches *batches;
     mpiio_batches_kernel *kernel;
 };
 
@@ -183,49 +184,49 @@ static void ignore_races(bool begin)
 #define ignore_races(begin) ((void)(begin))
 #endif
 
-static void map_pieces(void *argument)
+static void map_parts(void *argument)
 {
     const struct map_work *work = argument;
-    const struct mpiio_batches *pieces = work->pieces;
+    const struct mpiio_batches *batches = work->batches;
 
     ignore_races(true);
-    for (int i = 0; i < pieces->count; i++) {
-        const struct mpiio_batch_part *piece = &pieces->piece[i];
+    for (int i = 0; i < batches->count; i++) {
+        const struct mpiio_batch_part *part = &batches->part[i];
 
-        work->kernel(piece->memory,
-                     pieces->window->base + (piece->displacement - pieces->window_start),
-                     (size_t)piece->length, (size_t)piece->count, (ptrdiff_t)piece->stride);
+        work->kernel(part->memory,
+                     batches->window->base + (part->displacement - batches->window_start),
+                     (size_t)part->length, (size_t)part->count, (ptrdiff_t)part->stride);
     }
     ignore_races(false);
 }
 
-int64_t mpiio_batches_map(struct mpiio_batches *pieces, mpiio_batches_kernel *kernel)
+int64_t mpiio_batches_map(struct mpiio_batches *batches, mpiio_batches_kernel *kernel)
 {
-    struct map_work work = {.pieces = pieces, .kernel = kernel};
+    struct map_work work = {.batches = batches, .kernel = kernel};
     int64_t bytes = 0;
 
-    if (pieces->window == NULL ||
-        !mpiio_guard_call(map_pieces, &work, pieces->window->base, (size_t)MPIIO_WINDOW_SIZE))
+    if (batches->window == NULL ||
+        !mpiio_guard_call(map_parts, &work, batches->window->base, (size_t)MPIIO_WINDOW_SIZE))
         return -1;
-    for (int i = 0; i < pieces->count; i++)
-        bytes += pieces->piece[i].length * pieces->piece[i].count;
+    for (int i = 0; i < batches->count; i++)
+        bytes += batches->part[i].length * batches->part[i].count;
     return bytes;
 }
 
-void mpiio_batches_bounds(const struct mpiio_batches *pieces, int64_t *start, int64_t *end)
+void mpiio_batches_bounds(const struct mpiio_batches *batches, int64_t *start, int64_t *end)
 {
     *start = INT64_MAX;
     *end = 0;
-    for (int i = 0; i < pieces->count; i++) {
-        const struct mpiio_batch_part *piece = &pieces->piece[i];
-        int64_t first = piece->displacement;
-        int64_t last = first + (piece->count - 1) * piece->stride;
+    for (int i = 0; i < batches->count; i++) {
+        const struct mpiio_batch_part *part = &batches->part[i];
+        int64_t first = part->displacement;
+        int64_t last = first + (part->count - 1) * part->stride;
 
         if (last < first) {
             first = last;
-            last = piece->displacement;
+            last = part->displacement;
         }
         *start = first < *start ? first : *start;
-        *end = last + piece->length > *end ? last + piece->length : *end;
+        *end = last + part->length > *end ? last + part->length : *end;
     }
 }

@@ -29,7 +29,7 @@ struct block {
 };
 
 struct fetch {
-    struct mpiio_batches pieces; /* the first member; stopped: fetched says by what */
+    struct mpiio_batches batches; /* the first member; stopped: fetched says by what */
     struct mpiio_file *file;
     struct mpiio_counters *done;
     char *buffer;
@@ -41,7 +41,7 @@ struct fetch {
 
 static void stop(struct fetch *fetch, const char *to, int error, int64_t end)
 {
-    fetch->pieces.stopped = true;
+    fetch->batches.stopped = true;
     fetch->fetched->bytes = (size_t)(to - fetch->buffer);
     fetch->fetched->error = error;
     if (end < fetch->fetched->end)
@@ -58,10 +58,10 @@ static void read_run(struct fetch *fetch, char *to, int64_t displacement, int64_
         stop(fetch, to + got, 0, displacement + got);
 }
 
-static void gather(const struct mpiio_batch_part *piece, const struct block *block, int64_t runs)
+static void gather(const struct mpiio_batch_part *part, const struct block *block, int64_t runs)
 {
-    mpiio_gather(piece->memory, block->base + (piece->displacement - block->start),
-                 (size_t)piece->length, (size_t)runs, (ptrdiff_t)piece->stride);
+    mpiio_gather(part->memory, block->base + (part->displacement - block->start),
+                 (size_t)part->length, (size_t)runs, (ptrdiff_t)part->stride);
 }
 
 /* Blocks. */
@@ -101,25 +101,25 @@ static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
     return true;
 }
 
-static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part piece,
+static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part part,
                                struct block *block, int64_t end)
 {
-    while (piece.count > 0 && !fetch->pieces.stopped) {
-        int64_t runs = mpiio_batch_part_runs_inside(&piece, block->start, block->size);
+    while (part.count > 0 && !fetch->batches.stopped) {
+        int64_t runs = mpiio_batch_part_runs_inside(&part, block->start, block->size);
 
-        if (runs == 0 && piece.length < BLOCK_BYTES / 4) {
-            if (!fill_block(fetch, block, piece.memory, piece.displacement, end))
+        if (runs == 0 && part.length < BLOCK_BYTES / 4) {
+            if (!fill_block(fetch, block, part.memory, part.displacement, end))
                 return;
-            runs = mpiio_batch_part_runs_inside(&piece, block->start, block->size);
+            runs = mpiio_batch_part_runs_inside(&part, block->start, block->size);
         }
         if (runs > 0) {
-            gather(&piece, block, runs);
+            gather(&part, block, runs);
         } else {
             /* Too long for blocks, or cut by the end of the file. */
             runs = 1;
-            read_run(fetch, piece.memory, piece.displacement, piece.length);
+            read_run(fetch, part.memory, part.displacement, part.length);
         }
-        mpiio_batch_part_advance(&piece, runs);
+        mpiio_batch_part_advance(&part, runs);
     }
 }
 
@@ -128,9 +128,9 @@ static void gather_all_from_blocks(struct fetch *fetch)
     struct block block = {.size = 0};
     int64_t start, end;
 
-    mpiio_batches_bounds(&fetch->pieces, &start, &end);
-    for (int i = 0; i < fetch->pieces.count && !fetch->pieces.stopped; i++)
-        gather_from_blocks(fetch, fetch->pieces.piece[i], &block, end);
+    mpiio_batches_bounds(&fetch->batches, &start, &end);
+    for (int i = 0; i < fetch->batches.count && !fetch->batches.stopped; i++)
+        gather_from_blocks(fetch, fetch->batches.part[i], &block, end);
 }
 
 /* Windows. */
@@ -140,10 +140,10 @@ static void gather_kernel(char *memory, char *mapped, size_t length, size_t coun
     mpiio_gather(memory, mapped, length, count, stride);
 }
 
-static void move(struct mpiio_batches *pieces)
+static void move(struct mpiio_batches *batches)
 {
-    struct fetch *fetch = (struct fetch *)pieces;
-    int64_t bytes = mpiio_batches_map(pieces, gather_kernel);
+    struct fetch *fetch = (struct fetch *)batches;
+    int64_t bytes = mpiio_batches_map(batches, gather_kernel);
 
     if (bytes >= 0)
         fetch->done->store_map_bytes += (uint64_t)bytes;
@@ -154,34 +154,34 @@ static void move(struct mpiio_batches *pieces)
 /* The plan. */
 
 /* True where every run and its destination have the same place within a cache line. */
-static bool is_aligned(const struct mpiio_batch_part *piece)
+static bool is_aligned(const struct mpiio_batch_part *part)
 {
-    uint64_t skew = (uint64_t)(uintptr_t)piece->memory - (uint64_t)piece->displacement;
+    uint64_t skew = (uint64_t)(uintptr_t)part->memory - (uint64_t)part->displacement;
 
-    if (piece->count > 1)
-        skew |= (uint64_t)piece->stride - (uint64_t)piece->length;
+    if (part->count > 1)
+        skew |= (uint64_t)part->stride - (uint64_t)part->length;
     return skew % CACHE_LINE == 0;
 }
 
-static bool is_direct(const struct fetch *fetch, const struct mpiio_batch_part *piece)
+static bool is_direct(const struct fetch *fetch, const struct mpiio_batch_part *part)
 {
-    if (piece->length >= LONG_RUN)
-        return is_aligned(piece);
-    return piece->length == fetch->length ||
-           mpiio_batches_distance(&fetch->pieces, piece) > FAR_APART;
+    if (part->length >= LONG_RUN)
+        return is_aligned(part);
+    return part->length == fetch->length ||
+           mpiio_batches_distance(&fetch->batches, part) > FAR_APART;
 }
 
-static void fetch_piece(struct fetch *fetch, struct mpiio_batch_part piece)
+static void fetch_part(struct fetch *fetch, struct mpiio_batch_part part)
 {
-    if (!is_direct(fetch, &piece)) {
-        mpiio_batches_add(&fetch->pieces, piece);
+    if (!is_direct(fetch, &part)) {
+        mpiio_batches_add(&fetch->batches, part);
         return;
     }
     /* Pieces that wait come first, so that what is there has no gap when this one fails. */
-    mpiio_batches_flush(&fetch->pieces);
-    while (piece.count > 0 && !fetch->pieces.stopped) {
-        read_run(fetch, piece.memory, piece.displacement, piece.length);
-        mpiio_batch_part_advance(&piece, 1);
+    mpiio_batches_flush(&fetch->batches);
+    while (part.count > 0 && !fetch->batches.stopped) {
+        read_run(fetch, part.memory, part.displacement, part.length);
+        mpiio_batch_part_advance(&part, 1);
     }
 }
 
@@ -209,8 +209,8 @@ void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t 
     struct fetch fetch;
 
     *fetched = (struct mpiio_read_result){.bytes = length, .end = INT64_MAX};
-    mpiio_batches_start(&fetch.pieces, map, is_small(map, position, length) ? NULL : &file->windows,
-                        move);
+    mpiio_batches_start(&fetch.batches, map,
+                        is_small(map, position, length) ? NULL : &file->windows, move);
     fetch.file = file;
     fetch.done = done;
     fetch.buffer = buffer;
@@ -219,10 +219,10 @@ void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t 
     fetch.block = NULL;
     fetch.block_size = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
-    while (!fetch.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
-        fetch_piece(&fetch, mpiio_batch_part_of(&batch, fetch.buffer, position));
-        mpiio_batches_passed(&fetch.pieces, &batch);
+    while (!fetch.batches.stopped && vs_cursor_batch(&cursor, &batch)) {
+        fetch_part(&fetch, mpiio_batch_part_of(&batch, fetch.buffer, position));
+        mpiio_batches_passed(&fetch.batches, &batch);
     }
-    mpiio_batches_finish(&fetch.pieces);
+    mpiio_batches_finish(&fetch.batches);
     free(fetch.block);
 }

@@ -19,7 +19,7 @@
 #define FEW_RUNS  8          /* runs for which a mapping does not pay */
 
 struct put {
-    struct mpiio_batches pieces; /* the first member */
+    struct mpiio_batches batches; /* the first member */
     struct mpiio_file *file;
     struct mpiio_counters *done;
     const char *buffer;
@@ -36,7 +36,7 @@ static void write_run(struct put *put, const char *from, int64_t displacement, i
     int64_t did = mpiio_file_pwrite(put->file, from, (size_t)length, displacement, put->done);
 
     if (did < length) {
-        put->pieces.stopped = true;
+        put->batches.stopped = true;
         put->error = did < 0 ? (int)did : 0;
         put->bytes = (size_t)(from - put->buffer) + (size_t)(did < 0 ? 0 : did);
     } else if (displacement + length > put->size) {
@@ -44,11 +44,11 @@ static void write_run(struct put *put, const char *from, int64_t displacement, i
     }
 }
 
-static void write_runs(struct put *put, struct mpiio_batch_part piece)
+static void write_runs(struct put *put, struct mpiio_batch_part part)
 {
-    while (piece.count > 0 && !put->pieces.stopped) {
-        write_run(put, piece.memory, piece.displacement, piece.length);
-        mpiio_batch_part_advance(&piece, 1);
+    while (part.count > 0 && !put->batches.stopped) {
+        write_run(put, part.memory, part.displacement, part.length);
+        mpiio_batch_part_advance(&part, 1);
     }
 }
 
@@ -66,7 +66,7 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
     if (whole > start) {
         error = mpiio_file_allocate(put->file, start, whole - start);
         if (error == 0)
-            mpiio_window_make_pages(put->pieces.window, start, whole);
+            mpiio_window_make_pages(put->batches.window, start, whole);
         start = whole;
     }
     if (error == 0 && end > start)
@@ -83,19 +83,20 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
  */
 static bool settle(struct put *put)
 {
-    struct mpiio_batch_part *first = &put->pieces.piece[0];
+    struct mpiio_batch_part *first = &put->batches.part[0];
     int64_t start = first->displacement;
 
-    if (put->size - start > MPIIO_WINDOW_SIZE || mpiio_window_has_page(put->pieces.window, start)) {
+    if (put->size - start > MPIIO_WINDOW_SIZE ||
+        mpiio_window_has_page(put->batches.window, start)) {
         write_run(put, first->memory, start, first->length);
         mpiio_batch_part_advance(first, 1);
-        return !put->pieces.stopped;
+        return !put->batches.stopped;
     }
     return prepare(put, start, start + 1);
 }
 
 /*
- * Makes the file hold the bytes of all pieces. The whole range behind its end is allocated, not
+ * Makes the file hold the bytes of all parts. The whole range behind its end is allocated, not
  * just its last byte: a disk that is too full is then met before the size has moved far beyond
  * what can be stored, and an O_APPEND writer can go on where its short count ends. It costs no
  * more.
@@ -104,7 +105,7 @@ static bool grow(struct put *put)
 {
     int64_t start, end;
 
-    mpiio_batches_bounds(&put->pieces, &start, &end);
+    mpiio_batches_bounds(&put->batches, &start, &end);
     if (end <= put->size) {
         put->settled = put->settled || settle(put);
         return put->settled;
@@ -121,41 +122,41 @@ static void scatter(char *memory, char *mapped, size_t length, size_t count, ptr
     mpiio_scatter(mapped, memory, length, count, stride);
 }
 
-static void move(struct mpiio_batches *pieces)
+static void move(struct mpiio_batches *batches)
 {
-    struct put *put = (struct put *)pieces;
+    struct put *put = (struct put *)batches;
     int64_t bytes = -1;
 
-    if (pieces->window != NULL && grow(put)) {
-        atomic_store_explicit(&pieces->window->stored, true, memory_order_relaxed);
+    if (batches->window != NULL && grow(put)) {
+        atomic_store_explicit(&batches->window->stored, true, memory_order_relaxed);
         mpiio_file_check(put->file);
-        bytes = mpiio_batches_map(pieces, scatter);
+        bytes = mpiio_batches_map(batches, scatter);
     }
     if (bytes >= 0) {
         put->done->store_map_write_bytes += (uint64_t)bytes;
         return;
     }
-    for (int i = 0; i < pieces->count && !pieces->stopped; i++)
-        write_runs(put, pieces->piece[i]);
+    for (int i = 0; i < batches->count && !batches->stopped; i++)
+        write_runs(put, batches->part[i]);
 }
 
 /* Writes by calls, after what waits, so that nothing before it is missing when this one fails. */
-static void put_directly(struct put *put, struct mpiio_batch_part piece)
+static void put_directly(struct put *put, struct mpiio_batch_part part)
 {
-    mpiio_batches_flush(&put->pieces);
-    write_runs(put, piece);
+    mpiio_batches_flush(&put->batches);
+    write_runs(put, part);
 }
 
 /* Leaves the runs to be scattered, but for the last one of the request. */
-static void scatter_later(struct put *put, struct mpiio_batch_part piece, bool is_last)
+static void scatter_later(struct put *put, struct mpiio_batch_part part, bool is_last)
 {
-    struct mpiio_batch_part last = piece;
+    struct mpiio_batch_part last = part;
 
     if (is_last) {
-        mpiio_batch_part_advance(&last, piece.count - 1);
-        piece.count--;
+        mpiio_batch_part_advance(&last, part.count - 1);
+        part.count--;
     }
-    mpiio_batches_add(&put->pieces, piece);
+    mpiio_batches_add(&put->batches, part);
     if (is_last)
         put_directly(put, last);
 }
@@ -164,20 +165,20 @@ static void scatter_later(struct put *put, struct mpiio_batch_part piece, bool i
  * The last run is always written by a call, as stores through a mapping need not move the file's
  * times.
  */
-static void put_piece(struct put *put, struct mpiio_batch_part piece, bool is_last)
+static void put_part(struct put *put, struct mpiio_batch_part part, bool is_last)
 {
-    if (put->few || piece.length >= LONG_RUN ||
-        mpiio_batches_distance(&put->pieces, &piece) > FAR_APART) {
-        put_directly(put, piece);
+    if (put->few || part.length >= LONG_RUN ||
+        mpiio_batches_distance(&put->batches, &part) > FAR_APART) {
+        put_directly(put, part);
         return;
     }
-    scatter_later(put, piece, is_last);
+    scatter_later(put, part, is_last);
 }
 
 static void start(struct put *put, struct mpiio_file *file, const struct vs_map *map, int64_t size,
                   const char *buffer, struct mpiio_counters *done)
 {
-    mpiio_batches_start(&put->pieces, map, &file->windows, move);
+    mpiio_batches_start(&put->batches, map, &file->windows, move);
     put->file = file;
     put->done = done;
     put->buffer = buffer;
@@ -188,9 +189,9 @@ static void start(struct put *put, struct mpiio_file *file, const struct vs_map 
 
 static void finish(struct put *put, int64_t bytes)
 {
-    mpiio_batches_finish(&put->pieces);
-    if (put->lowest < put->pieces.previous_end)
-        mpiio_write_behind_wrote(&put->file->write_behind, put->lowest, put->pieces.previous_end,
+    mpiio_batches_finish(&put->batches);
+    if (put->lowest < put->batches.previous_end)
+        mpiio_write_behind_wrote(&put->file->write_behind, put->lowest, put->batches.previous_end,
                                  bytes);
 }
 
@@ -212,10 +213,10 @@ size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64
     put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.bytes = length;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
-    while (!put.pieces.stopped && vs_cursor_batch(&cursor, &batch)) {
-        put_piece(&put, mpiio_batch_part_of(&batch, (char *)buffer, position),
-                  cursor.position == position + (int64_t)length);
-        mpiio_batches_passed(&put.pieces, &batch);
+    while (!put.batches.stopped && vs_cursor_batch(&cursor, &batch)) {
+        put_part(&put, mpiio_batch_part_of(&batch, (char *)buffer, position),
+                 cursor.position == position + (int64_t)length);
+        mpiio_batches_passed(&put.batches, &batch);
     }
     finish(&put, (int64_t)put.bytes);
     *error = put.error;
@@ -236,17 +237,17 @@ int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t d
     start(&put, file, NULL, size, image, done);
     put.lowest = displacement + ranges[0].start;
     put.few = count < FEW_RUNS;
-    put.pieces.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
+    put.batches.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
     put.bytes = (size_t)(ranges[count - 1].start + ranges[count - 1].length);
-    for (size_t i = 0; i < count && !put.pieces.stopped; i++) {
-        struct mpiio_batch_part piece = {.memory = (char *)image + ranges[i].start,
-                                         .displacement = displacement + ranges[i].start,
-                                         .length = ranges[i].length,
-                                         .count = 1};
+    for (size_t i = 0; i < count && !put.batches.stopped; i++) {
+        struct mpiio_batch_part part = {.memory = (char *)image + ranges[i].start,
+                                        .displacement = displacement + ranges[i].start,
+                                        .length = ranges[i].length,
+                                        .count = 1};
 
-        put_piece(&put, piece, i == count - 1);
-        put.pieces.previous_end = piece.displacement + piece.length;
-        bytes += piece.length;
+        put_part(&put, part, i == count - 1);
+        put.batches.previous_end = part.displacement + part.length;
+        bytes += part.length;
     }
     finish(&put, bytes);
     *error = put.error;
