@@ -17,7 +17,6 @@
 #include "fusefs/jobs/device.h"
 #include "fusefs/jobs/unmount.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/requests/open.h"
 #include "fusefs/requests/operations.h"
 #include "fusefs/storing/nodes.h"
 #include "signals.h"
@@ -132,15 +131,13 @@ static int mount_quietly(struct fs_session *session)
 static int serve(struct fs_session *session, struct fs_signals *stop, bool *listens)
 {
     struct fs_workers *loop = &session->workers;
-    int error = fs_notifier_start(
-        &session->notifier, session,
-        (struct fs_notifier_calls){.opened = fs_open_reply, .sync_all = fs_sync_all});
+    int error = fs_fifo_start(&session->notifier.fifo);
 
     if (error != 0)
         return error;
     error = fs_flusher_start(&session->flusher);
     if (error == 0)
-        error = fs_jobs_start(&session->jobs);
+        error = fs_fifo_start(&session->jobs.fifo);
     fs_workers_init(loop, session->fuse, session->options->threads);
     if (error == 0)
         error = fs_signals_start(stop, session);
@@ -150,7 +147,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         fs_signals_over(stop);
     }
     fs_workers_free(loop);
-    fs_notifier_stop(&session->notifier);
+    fs_fifo_stop(&session->notifier.fifo);
     return error;
 }
 

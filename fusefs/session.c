@@ -14,6 +14,8 @@
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/kernel/overlaps.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/requests/open.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
 #define CHECKED_RANKS 1024
@@ -331,6 +333,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     session->mounted = time(NULL);
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
+    fs_notifier_init(&session->notifier, session,
+                     (struct fs_notifier_calls){fs_open_reply, fs_sync_all});
     fs_jobs_init(&session->jobs, session);
     fs_atomic_init(&session->atomic, &session->workers);
     status = fs_cluster_init(session, options->engine_fd);
@@ -361,6 +365,7 @@ void fs_session_close(struct fs_session *session)
     fs_cluster_free(&session->cluster);
     fs_flusher_free(&session->flusher);
     fs_jobs_free(&session->jobs);
+    fs_fifo_free(&session->notifier.fifo);
     fs_atomic_free(&session->atomic);
     if (session->fuse != NULL)
         fuse_session_destroy(session->fuse);

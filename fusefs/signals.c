@@ -28,7 +28,7 @@ static void *work(void *data)
     if (session->cache != NULL)
         mpiio_cache_stop(session->cache);
     /* It may wait for pages that the kernel has locked for reads which nobody has taken up yet. */
-    fs_notifier_finish(&session->notifier);
+    fs_fifo_drain(&session->notifier.fifo);
     fs_workers_end(&session->workers);
     return NULL;
 }

@@ -2,182 +2,116 @@
 #include "jobs.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "core/base/thread.h"
 #include "fusefs/session.h"
 
-static void *work(void *data)
+static void run(void *data, struct fs_task *task)
 {
-    struct fs_jobs *control = data;
-    struct fs_job *job;
+    struct fs_job *job = (struct fs_job *)task;
 
-    pthread_mutex_lock(&control->lock);
-    for (;;) {
-        while (control->first == NULL && !control->stop)
-            pthread_cond_wait(&control->wake, &control->lock);
-        job = control->first;
-        if (job == NULL)
-            break;
-        control->first = job->next;
-        pthread_mutex_unlock(&control->lock);
-        job->run(control->session, job);
-        free(job);
-        pthread_mutex_lock(&control->lock);
-    }
-    pthread_mutex_unlock(&control->lock);
-    return NULL;
+    job->run(data, job);
+    free(job);
 }
-
-/* A job with a thread of its own. */
-struct apart {
-    struct fs_jobs *control;
-    struct fs_job job;
-};
 
 static void *work_apart(void *data)
 {
-    struct apart *apart = data;
-    struct fs_jobs *control = apart->control;
+    struct fs_jobs *jobs = ((struct fs_job *)data)->jobs;
 
-    apart->job.run(control->session, &apart->job);
-    free(apart);
-    pthread_mutex_lock(&control->lock);
-    control->apart--;
-    pthread_cond_broadcast(&control->wake);
-    pthread_mutex_unlock(&control->lock);
+    run(jobs->session, data);
+    pthread_mutex_lock(&jobs->lock);
+    jobs->apart--;
+    pthread_cond_signal(&jobs->left);
+    pthread_mutex_unlock(&jobs->lock);
     return NULL;
 }
 
-/* Lock held. False where there is no memory, or no thread: the job is to wait for its turn. */
-static bool start_apart(struct fs_jobs *control, const struct fs_job *job)
+/* Lock held. False where there is no thread for it: the job is to wait for its turn. */
+static bool start_apart(struct fs_jobs *jobs, struct fs_job *job)
 {
-    struct apart *apart = malloc(sizeof(*apart));
     pthread_t thread;
 
-    if (apart == NULL)
+    if (mpiio_thread_start(&thread, work_apart, job) != 0)
         return false;
-    *apart = (struct apart){control, *job};
-    if (mpiio_thread_start(&thread, work_apart, apart) != 0) {
-        free(apart);
-        return false;
-    }
     pthread_detach(thread);
-    control->apart++;
+    jobs->apart++;
     return true;
 }
 
-void fs_jobs_init(struct fs_jobs *control, struct fs_session *session)
+void fs_jobs_init(struct fs_jobs *jobs, struct fs_session *session)
 {
-    *control = (struct fs_jobs){.session = session};
-    pthread_mutex_init(&control->lock, NULL);
-    pthread_cond_init(&control->wake, NULL);
+    *jobs = (struct fs_jobs){.session = session};
+    fs_fifo_init(&jobs->fifo, run, session);
+    pthread_mutex_init(&jobs->lock, NULL);
+    pthread_cond_init(&jobs->left, NULL);
 }
 
-void fs_jobs_free(struct fs_jobs *control)
+void fs_jobs_free(struct fs_jobs *jobs)
 {
-    free(control->unsaved);
-    pthread_cond_destroy(&control->wake);
-    pthread_mutex_destroy(&control->lock);
+    free(jobs->unsaved);
+    pthread_cond_destroy(&jobs->left);
+    pthread_mutex_destroy(&jobs->lock);
+    fs_fifo_free(&jobs->fifo);
 }
 
-int fs_jobs_start(struct fs_jobs *control)
+void fs_jobs_stop(struct fs_jobs *jobs)
 {
-    int error;
-
-    error = mpiio_thread_start(&control->thread, work, control);
-    control->started = error == 0;
-    return error;
+    pthread_mutex_lock(&jobs->lock);
+    jobs->stop = true;
+    while (jobs->apart > 0)
+        pthread_cond_wait(&jobs->left, &jobs->lock);
+    pthread_mutex_unlock(&jobs->lock);
+    fs_fifo_stop(&jobs->fifo);
 }
 
-void fs_jobs_stop(struct fs_jobs *control)
+/* Whether a job is to be done meanwhile. Lock held. */
+static bool is_due(const void *data, const struct fs_task *task)
 {
-    if (!control->started)
-        return;
-    pthread_mutex_lock(&control->lock);
-    control->stop = true;
-    pthread_cond_broadcast(&control->wake);
-    while (control->apart > 0)
-        pthread_cond_wait(&control->wake, &control->lock);
-    pthread_mutex_unlock(&control->lock);
-    pthread_join(control->thread, NULL);
-    control->started = false;
+    const struct fs_jobs *jobs = data;
+    const struct fs_job *job = (const struct fs_job *)task;
+
+    return job->meanwhile != NULL && jobs->call >= job->during;
 }
 
-/* Lock held. */
-static bool is_due(const struct fs_jobs *control, const struct fs_job *job)
+int fs_jobs_run(struct fs_jobs *jobs, const struct fs_job *wanted)
 {
-    return job->meanwhile != NULL && control->call >= job->during;
-}
-
-int fs_jobs_run(struct fs_jobs *control, const struct fs_job *wanted)
-{
-    struct fs_job *job = calloc(1, sizeof(*job));
-    bool stopped, due, apart;
+    struct fs_job *job = malloc(sizeof(*job));
+    bool due, apart;
+    int error = 0;
 
     if (job == NULL)
         return -ENOMEM;
     *job = *wanted;
-    pthread_mutex_lock(&control->lock);
-    stopped = control->stop;
-    due = is_due(control, job);
-    apart = !stopped && !due && job->apart && start_apart(control, job);
-    if (!stopped && !due && !apart) {
-        if (control->first == NULL)
-            control->first = job;
-        else
-            control->last->next = job;
-        control->last = job;
-        pthread_cond_broadcast(&control->wake);
-    }
-    pthread_mutex_unlock(&control->lock);
+    job->jobs = jobs;
+    pthread_mutex_lock(&jobs->lock);
+    due = is_due(jobs, &job->task);
+    apart = !due && !jobs->stop && job->apart && start_apart(jobs, job);
+    if (!due && !apart)
+        error = jobs->stop ? -ENOTCONN : fs_fifo_put(&jobs->fifo, &job->task);
+    pthread_mutex_unlock(&jobs->lock);
     if (due)
-        job->meanwhile(control->session, job);
-    if (stopped || due || apart)
+        job->meanwhile(jobs->session, job);
+    if (due || error != 0)
         free(job);
-    return stopped && !due ? -ENOTCONN : 0;
+    return error;
 }
 
-/* Takes out the jobs that are due. Lock held. */
-static struct fs_job *take_due(struct fs_jobs *control)
+void fs_jobs_call(struct fs_jobs *jobs, enum fs_call call)
 {
-    struct fs_job *due = NULL, **end = &due, **link = &control->first, *job;
+    struct fs_task *task;
 
-    while ((job = *link) != NULL) {
-        if (is_due(control, job)) {
-            *link = job->next;
-            *end = job;
-            end = &job->next;
-        } else {
-            control->last = job;
-            link = &job->next;
-        }
-    }
-    *end = NULL;
-    return due;
-}
+    pthread_mutex_lock(&jobs->lock);
+    jobs->calls += call != FS_CALL_NONE ? 1 : -1;
+    if (call > jobs->call || jobs->calls == 0)
+        jobs->call = call;
+    while ((task = fs_fifo_take(&jobs->fifo, is_due, jobs)) != NULL) {
+        struct fs_job *job = (struct fs_job *)task;
 
-void fs_jobs_call(struct fs_jobs *control, enum fs_call call)
-{
-    struct fs_job *job, *next;
-
-    pthread_mutex_lock(&control->lock);
-    control->calls += call != FS_CALL_NONE ? 1 : -1;
-    if (call > control->call || control->calls == 0)
-        control->call = call;
-    job = take_due(control);
-    pthread_mutex_unlock(&control->lock);
-    for (; job != NULL; job = next) {
-        next = job->next;
-        job->meanwhile(control->session, job);
+        pthread_mutex_unlock(&jobs->lock);
+        job->meanwhile(jobs->session, job);
         free(job);
+        pthread_mutex_lock(&jobs->lock);
     }
+    pthread_mutex_unlock(&jobs->lock);
 }

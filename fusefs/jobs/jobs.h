@@ -4,9 +4,10 @@
 
 #define FUSE_USE_VERSION 314
 #include <fuse3/fuse_lowlevel.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "fusefs/base/fifo.h"
 
 struct fs_session;
 
@@ -19,18 +20,16 @@ enum fs_call { FS_CALL_NONE, FS_CALL_CHANGE, FS_CALL_UNMOUNT };
  */
 struct fs_jobs {
     struct fs_session *session; /* borrowed */
-    pthread_t thread;
-    bool started;
+    struct fs_fifo fifo;        /* of jobs */
 
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    struct fs_job *first, *last; /* lock: lock */
-    bool stop;                   /* lock: lock */
-    int apart;                   /* jobs with a thread of their own; lock: lock */
-    int calls;                   /* jobs that call; lock: lock */
-    enum fs_call call;           /* what one of them waits for; lock: lock */
-    bool unmounts;               /* this node is to be unmounted; lock: lock */
-    char *unsaved;               /* what the last attempt to unmount all nodes left; lock: lock */
+    pthread_mutex_t lock; /* before the fifo's */
+    pthread_cond_t left;
+    bool stop;         /* lock: lock */
+    int apart;         /* jobs with a thread of their own; lock: lock */
+    int calls;         /* jobs that call; lock: lock */
+    enum fs_call call; /* what one of them waits for; lock: lock */
+    bool unmounts;     /* this node is to be unmounted; lock: lock */
+    char *unsaved;     /* what the last attempt to unmount all nodes left; lock: lock */
 };
 
 /*
@@ -38,6 +37,8 @@ struct fs_jobs {
  * over: during one, of that kind or a later one, meanwhile is done instead.
  */
 struct fs_job {
+    struct fs_task task;                                               /* the first member */
+    struct fs_jobs *jobs;                                              /* set by fs_jobs_run */
     void (*run)(struct fs_session *session, struct fs_job *job);       /* does not free it */
     void (*meanwhile)(struct fs_session *session, struct fs_job *job); /* the same; or NULL */
     enum fs_call during;
@@ -46,23 +47,20 @@ struct fs_job {
     void *data;
     uint64_t number;
     bool value;
-    struct fs_job *next;
 };
 
-/* Sets it up without its thread, which start starts (after any fork); stop ends it, once all jobs
-   are done. 0 or a negative errno. */
-void fs_jobs_init(struct fs_jobs *control, struct fs_session *session);
-int fs_jobs_start(struct fs_jobs *control);
-void fs_jobs_stop(struct fs_jobs *control);
-void fs_jobs_free(struct fs_jobs *control);
+/* Sets it up, without the fifo's thread; stop ends that, once all jobs are done. */
+void fs_jobs_init(struct fs_jobs *jobs, struct fs_session *session);
+void fs_jobs_stop(struct fs_jobs *jobs);
+void fs_jobs_free(struct fs_jobs *jobs);
 
 /*
  * Hands a copy of job over, or does what it is to do meanwhile. 0, or a negative errno, and then
  * nothing was. Thread-safe.
  */
-int fs_jobs_run(struct fs_jobs *control, const struct fs_job *job);
+int fs_jobs_run(struct fs_jobs *jobs, const struct fs_job *job);
 
 /* A job is about to call; FS_CALL_NONE: it has. What came before and is due meanwhile is done. */
-void fs_jobs_call(struct fs_jobs *control, enum fs_call call);
+void fs_jobs_call(struct fs_jobs *jobs, enum fs_call call);
 
 #endif

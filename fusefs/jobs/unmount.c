@@ -64,27 +64,24 @@ static void describe(struct fs_session *session, int error, char *text, size_t s
              strerror(-error), (long long)fs_unsaved(session));
 }
 
-/* Whether this thread is to have all unmounted next, from here too. Lock held. */
-static bool is_asked(const struct fs_jobs *control)
+/* Whether a job is to have all unmounted, from here too. */
+static bool is_all(const void *data, const struct fs_task *task)
 {
-    const struct fs_job *job = control->first;
-
-    while (job != NULL && job->run != fs_unmount_all)
-        job = job->next;
-    return job != NULL;
+    (void)data;
+    return ((const struct fs_job *)task)->run == fs_unmount_all;
 }
 
 /* -EBUSY: to be tried again; 0: it has been unmounted; -EINPROGRESS: this node comes last. */
-static int why_busy(struct fs_jobs *control)
+static int why_busy(struct fs_jobs *jobs)
 {
     int why = -EBUSY;
 
-    pthread_mutex_lock(&control->lock);
-    if (control->stop)
+    pthread_mutex_lock(&jobs->lock);
+    if (jobs->stop)
         why = 0;
-    else if (is_asked(control))
+    else if (fs_fifo_has(&jobs->fifo, is_all, NULL))
         why = -EINPROGRESS;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_unlock(&jobs->lock);
     return why;
 }
 
@@ -108,11 +105,11 @@ static int unmount_idle(struct fs_session *session, bool force)
     return error;
 }
 
-static void set_unmounts(struct fs_jobs *control, bool unmounts)
+static void set_unmounts(struct fs_jobs *jobs, bool unmounts)
 {
-    pthread_mutex_lock(&control->lock);
-    control->unmounts = unmounts;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&jobs->lock);
+    jobs->unmounts = unmounts;
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 static void unmount_node(struct fs_session *session, struct fs_job *job)
@@ -158,19 +155,19 @@ void fs_unmount_on_unmount(void *data, bool force)
         mpiio_peers_unmounted(session->cluster.peers, error, strerror(-error));
 }
 
-char *fs_unmount_unsaved(struct fs_jobs *control)
+char *fs_unmount_unsaved(struct fs_jobs *jobs)
 {
     char *text;
 
-    pthread_mutex_lock(&control->lock);
-    text = control->unsaved != NULL ? strdup(control->unsaved) : NULL;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&jobs->lock);
+    text = jobs->unsaved != NULL ? strdup(jobs->unsaved) : NULL;
+    pthread_mutex_unlock(&jobs->lock);
     return text;
 }
 
 void fs_unmount_all(struct fs_session *session, struct fs_job *job)
 {
-    struct fs_jobs *control = &session->jobs;
+    struct fs_jobs *jobs = &session->jobs;
     char *unsaved = NULL;
     char text[512];
     int timeout = job->value ? fs_forced_limit(session) + FORCED_MARGIN : UNMOUNT_TIMEOUT;
@@ -182,13 +179,13 @@ void fs_unmount_all(struct fs_session *session, struct fs_job *job)
     }
     if (error == 0 || job->value) {
         free(unsaved);
-        fs_jobs_call(control, FS_CALL_UNMOUNT);
+        fs_jobs_call(jobs, FS_CALL_UNMOUNT);
         error = mpiio_peers_unmount_all(session->cluster.peers, job->value, timeout, &unsaved);
-        fs_jobs_call(control, FS_CALL_NONE);
+        fs_jobs_call(jobs, FS_CALL_NONE);
     }
-    pthread_mutex_lock(&control->lock);
-    free(control->unsaved);
-    control->unsaved = unsaved;
-    pthread_mutex_unlock(&control->lock);
+    pthread_mutex_lock(&jobs->lock);
+    free(jobs->unsaved);
+    jobs->unsaved = unsaved;
+    pthread_mutex_unlock(&jobs->lock);
     fuse_reply_err(job->request, -error);
 }

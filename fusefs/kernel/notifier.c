@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "notifier.h"
 
-#include "core/base/thread.h"
 #include "fusefs/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct fs_notice {
-    struct fs_notice *next;
+    struct fs_task task;       /* the first member */
     struct fs_slice *slice;    /* a reference; NULL: store all */
     fuse_ino_t inode;          /* of the slice */
     fuse_req_t request;        /* to be answered, or NULL */
@@ -39,8 +38,11 @@ static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
     fs_slices_put(&session->slices, notice->slice);
 }
 
-static void carry_out(struct fs_notifier *notifier, struct fs_notice *notice)
+static void carry_out(void *data, struct fs_task *task)
 {
+    struct fs_notifier *notifier = data;
+    struct fs_notice *notice = (struct fs_notice *)task;
+
     if (notice->slice != NULL)
         drop(notifier, notice);
     else
@@ -48,148 +50,62 @@ static void carry_out(struct fs_notifier *notifier, struct fs_notice *notice)
     free(notice);
 }
 
-static void *work(void *data)
-{
-    struct fs_notifier *notifier = data;
-    struct fs_notice *notice;
-
-    pthread_mutex_lock(&notifier->lock);
-    for (;;) {
-        while (notifier->first == NULL && !notifier->stop)
-            pthread_cond_wait(&notifier->wake, &notifier->lock);
-        notice = notifier->first;
-        if (notice == NULL)
-            break;
-        notifier->first = notice->next;
-        pthread_mutex_unlock(&notifier->lock);
-        carry_out(notifier, notice);
-        pthread_mutex_lock(&notifier->lock);
-        if (--notifier->pending == 0)
-            pthread_cond_signal(&notifier->done);
-    }
-    pthread_mutex_unlock(&notifier->lock);
-    return NULL;
-}
-
-int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session,
+void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
                       struct fs_notifier_calls calls)
 {
+    *notifier = (struct fs_notifier){.session = session, .calls = calls};
+    fs_fifo_init(&notifier->fifo, carry_out, notifier);
+}
+
+/* Takes over a notice, about a slice or NULL, or frees it. */
+static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice,
+                     const struct fs_notice *wanted)
+{
+    struct fs_slices *slices = &notifier->session->slices;
+    struct fs_notice *notice = malloc(sizeof(*notice));
     int error;
 
-    *notifier = (struct fs_notifier){.session = session, .calls = calls};
-    pthread_mutex_init(&notifier->lock, NULL);
-    pthread_cond_init(&notifier->wake, NULL);
-    pthread_cond_init(&notifier->done, NULL);
-    error = mpiio_thread_start(&notifier->thread, work, notifier);
-    notifier->started = error == 0;
-    return error;
-}
-
-void fs_notifier_stop(struct fs_notifier *notifier)
-{
-    if (!notifier->started)
-        return;
-    pthread_mutex_lock(&notifier->lock);
-    notifier->stop = true;
-    pthread_cond_signal(&notifier->wake);
-    pthread_mutex_unlock(&notifier->lock);
-    pthread_join(notifier->thread, NULL);
-    pthread_cond_destroy(&notifier->wake);
-    pthread_cond_destroy(&notifier->done);
-    pthread_mutex_destroy(&notifier->lock);
-    notifier->started = false;
-}
-
-void fs_notifier_finish(struct fs_notifier *notifier)
-{
-    pthread_mutex_lock(&notifier->lock);
-    notifier->closed = true;
-    while (notifier->pending != 0)
-        pthread_cond_wait(&notifier->done, &notifier->lock);
-    pthread_mutex_unlock(&notifier->lock);
-}
-
-static bool enqueue(struct fs_notifier *notifier, struct fs_notice *notice)
-{
-    bool closed;
-
-    pthread_mutex_lock(&notifier->lock);
-    closed = notifier->closed;
-    if (!closed) {
-        if (notifier->first == NULL)
-            notifier->first = notice;
-        else
-            notifier->last->next = notice;
-        notifier->last = notice;
-        notifier->pending++;
-        pthread_cond_signal(&notifier->wake);
+    if (notice == NULL)
+        return -ENOMEM;
+    *notice = *wanted;
+    if (slice != NULL)
+        notice->slice = fs_slices_ref(slices, slice);
+    error = fs_fifo_put(&notifier->fifo, &notice->task);
+    if (error != 0) {
+        if (slice != NULL)
+            fs_slices_put(slices, slice);
+        free(notice);
     }
-    pthread_mutex_unlock(&notifier->lock);
-    return !closed;
-}
-
-/* Takes over a notice about a slice, or frees it. */
-static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice, struct fs_notice *notice)
-{
-    notice->slice = fs_slices_ref(&notifier->session->slices, slice);
-    if (enqueue(notifier, notice))
-        return 0;
-    fs_slices_put(&notifier->session->slices, slice);
-    free(notice);
-    return -ENOTCONN;
+    return error;
 }
 
 int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fs_version *version)
 {
-    struct fs_notice *notice = calloc(1, sizeof(*notice));
+    struct fs_notice notice = {.inode = inode, .request = request};
 
-    if (notice == NULL)
-        return -ENOMEM;
-    notice->inode = inode;
-    notice->request = request;
     if (request != NULL)
-        notice->version = *version;
-    return hand_over(notifier, slice, notice);
+        notice.version = *version;
+    return hand_over(notifier, slice, &notice);
 }
 
 int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fuse_file_info *info)
 {
-    struct fs_notice *notice = calloc(1, sizeof(*notice));
-
-    if (notice == NULL)
-        return -ENOMEM;
-    notice->inode = inode;
-    notice->request = request;
-    notice->opens = true;
-    notice->info = *info;
-    return hand_over(notifier, slice, notice);
+    return hand_over(
+        notifier, slice,
+        &(struct fs_notice){.inode = inode, .request = request, .opens = true, .info = *info});
 }
 
 int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                       fuse_req_t request, off_t offset, size_t length)
 {
-    struct fs_notice *notice = calloc(1, sizeof(*notice));
-
-    if (notice == NULL)
-        return -ENOMEM;
-    notice->inode = inode;
-    notice->request = request;
-    notice->offset = offset;
-    notice->written = length;
-    return hand_over(notifier, slice, notice);
+    return hand_over(notifier, slice,
+                     &(struct fs_notice){
+                         .inode = inode, .request = request, .offset = offset, .written = length});
 }
 
 int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request)
 {
-    struct fs_notice *notice = calloc(1, sizeof(*notice));
-
-    if (notice == NULL)
-        return -ENOMEM;
-    notice->request = request;
-    if (enqueue(notifier, notice))
-        return 0;
-    free(notice);
-    return -ENOTCONN;
+    return hand_over(notifier, NULL, &(struct fs_notice){.request = request});
 }

@@ -4,9 +4,8 @@
 
 #define FUSE_USE_VERSION 314
 #include <fuse3/fuse_lowlevel.h>
-#include <pthread.h>
-#include <stdbool.h>
 
+#include "fusefs/base/fifo.h"
 #include "fusefs/names/slices.h"
 
 struct fs_session;
@@ -28,29 +27,12 @@ struct fs_notifier_calls {
 struct fs_notifier {
     struct fs_session *session; /* borrowed */
     struct fs_notifier_calls calls;
-    pthread_t thread;
-    bool started;
-
-    pthread_mutex_t lock;
-    pthread_cond_t wake, done;
-    struct fs_notice *first, *last; /* what is to be done, in order; lock: lock */
-    size_t pending;                 /* what is not done yet; lock: lock */
-    bool closed;                    /* takes nothing more; lock: lock */
-    bool stop;                      /* lock: lock */
+    struct fs_fifo fifo; /* of notices; drained while others go on answering, or without a mount */
 };
 
-/* Starts the thread (after any fork). Returns 0 or a negative errno. */
-int fs_notifier_start(struct fs_notifier *notifier, struct fs_session *session,
+/* Sets it up, without the fifo's thread. */
+void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
                       struct fs_notifier_calls calls);
-
-/* Ends the thread once all is done, after the loop and whoever may call fs_notifier_finish. */
-void fs_notifier_stop(struct fs_notifier *notifier);
-
-/*
- * Takes nothing more over, and waits until what was is done: others must go on answering requests,
- * or the mount be gone. Thread-safe.
- */
-void fs_notifier_finish(struct fs_notifier *notifier);
 
 /*
  * Has the pages of slice, which the kernel knows by the number inode, dropped; references the slice

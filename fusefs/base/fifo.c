@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "fifo.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "core/base/thread.h"
+
+void fs_fifo_init(struct fs_fifo *fifo, fs_task_run *run, void *data)
+{
+    *fifo = (struct fs_fifo){.run = run, .data = data, .end = &fifo->first};
+    pthread_mutex_init(&fifo->lock, NULL);
+    pthread_cond_init(&fifo->changed, NULL);
+}
+
+void fs_fifo_free(struct fs_fifo *fifo)
+{
+    pthread_cond_destroy(&fifo->changed);
+    pthread_mutex_destroy(&fifo->lock);
+}
+
+/* Lock held. */
+static struct fs_task *take(struct fs_fifo *fifo, struct fs_task **link)
+{
+    struct fs_task *task = *link;
+
+    *link = task->next;
+    if (*link == NULL)
+        fifo->end = link;
+    return task;
+}
+
+static void *work(void *data)
+{
+    struct fs_fifo *fifo = data;
+    struct fs_task *task;
+
+    pthread_mutex_lock(&fifo->lock);
+    while (fifo->first != NULL || !fifo->closed) {
+        if (fifo->first == NULL) {
+            pthread_cond_wait(&fifo->changed, &fifo->lock);
+            continue;
+        }
+        task = take(fifo, &fifo->first);
+        pthread_mutex_unlock(&fifo->lock);
+        fifo->run(fifo->data, task);
+        pthread_mutex_lock(&fifo->lock);
+    }
+    fifo->ended = true;
+    pthread_cond_broadcast(&fifo->changed);
+    pthread_mutex_unlock(&fifo->lock);
+    return NULL;
+}
+
+int fs_fifo_start(struct fs_fifo *fifo)
+{
+    int error = mpiio_thread_start(&fifo->thread, work, fifo);
+
+    fifo->started = error == 0;
+    return error;
+}
+
+void fs_fifo_stop(struct fs_fifo *fifo)
+{
+    if (!fifo->started)
+        return;
+    fs_fifo_drain(fifo);
+    pthread_join(fifo->thread, NULL);
+    fifo->started = false;
+}
+
+void fs_fifo_drain(struct fs_fifo *fifo)
+{
+    pthread_mutex_lock(&fifo->lock);
+    fifo->closed = true;
+    pthread_cond_broadcast(&fifo->changed);
+    while (fifo->started && !fifo->ended)
+        pthread_cond_wait(&fifo->changed, &fifo->lock);
+    pthread_mutex_unlock(&fifo->lock);
+}
+
+int fs_fifo_put(struct fs_fifo *fifo, struct fs_task *task)
+{
+    bool closed;
+
+    task->next = NULL;
+    pthread_mutex_lock(&fifo->lock);
+    closed = fifo->closed;
+    if (!closed) {
+        *fifo->end = task;
+        fifo->end = &task->next;
+        pthread_cond_signal(&fifo->changed);
+    }
+    pthread_mutex_unlock(&fifo->lock);
+    return closed ? -ENOTCONN : 0;
+}
+
+/* Where the first task for which the test holds is linked; else the end. Lock held. */
+static struct fs_task **find(struct fs_fifo *fifo, fs_task_test *test, const void *data)
+{
+    struct fs_task **link = &fifo->first;
+
+    while (*link != NULL && !test(data, *link))
+        link = &(*link)->next;
+    return link;
+}
+
+bool fs_fifo_has(struct fs_fifo *fifo, fs_task_test *test, const void *data)
+{
+    bool has;
+
+    pthread_mutex_lock(&fifo->lock);
+    has = *find(fifo, test, data) != NULL;
+    pthread_mutex_unlock(&fifo->lock);
+    return has;
+}
+
+struct fs_task *fs_fifo_take(struct fs_fifo *fifo, fs_task_test *test, const void *data)
+{
+    struct fs_task **link, *task;
+
+    pthread_mutex_lock(&fifo->lock);
+    link = find(fifo, test, data);
+    task = *link != NULL ? take(fifo, link) : NULL;
+    pthread_mutex_unlock(&fifo->lock);
+    return task;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks are done in order, each once, and none after the end. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "fusefs/base/fifo.h"
+
+#define PUTTERS 4
+#define EACH    2000
+
+/* A task of one who puts some, numbered from 0 on. */
+struct numbered {
+    struct fs_task task;
+    int putter, number;
+};
+
+struct fixture {
+    struct fs_fifo fifo;
+    int done[PUTTERS];    /* how many, in order; the thread's, and read when that has ended */
+    bool mixed;           /* some were not in order; the same */
+    pthread_mutex_t gate; /* held by a test: no task is done meanwhile */
+};
+
+static void run(void *data, struct fs_task *task)
+{
+    struct fixture *fixture = data;
+    struct numbered *numbered = (struct numbered *)task;
+
+    pthread_mutex_lock(&fixture->gate);
+    fixture->mixed = fixture->mixed || fixture->done[numbered->putter] != numbered->number;
+    fixture->done[numbered->putter]++;
+    pthread_mutex_unlock(&fixture->gate);
+    free(numbered);
+}
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    if (fixture == NULL)
+        return -1;
+    fs_fifo_init(&fixture->fifo, run, fixture);
+    pthread_mutex_init(&fixture->gate, NULL);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fs_fifo_stop(&fixture->fifo);
+    fs_fifo_free(&fixture->fifo);
+    pthread_mutex_destroy(&fixture->gate);
+    free(fixture);
+    return 0;
+}
+
+static int put(struct fixture *fixture, int putter, int number)
+{
+    struct numbered *numbered = malloc(sizeof(*numbered));
+    int error;
+
+    assert_non_null(numbered);
+    *numbered = (struct numbered){.putter = putter, .number = number};
+    error = fs_fifo_put(&fixture->fifo, &numbered->task);
+    if (error != 0)
+        free(numbered);
+    return error;
+}
+
+struct putter {
+    struct fixture *fixture;
+    int number, refused;
+};
+
+static void *put_each(void *data)
+{
+    struct putter *putter = data;
+
+    for (int i = 0; i < EACH; i++)
+        putter->refused += put(putter->fixture, putter->number, i) != 0;
+    return NULL;
+}
+
+static void keeps_order(void **state)
+{
+    struct fixture *fixture = *state;
+    struct putter putters[PUTTERS];
+    pthread_t threads[PUTTERS];
+
+    assert_int_equal(fs_fifo_start(&fixture->fifo), 0);
+    for (int i = 0; i < PUTTERS; i++) {
+        putters[i] = (struct putter){.fixture = fixture, .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, put_each, &putters[i]), 0);
+    }
+    for (int i = 0; i < PUTTERS; i++)
+        pthread_join(threads[i], NULL);
+    fs_fifo_stop(&fixture->fifo);
+    assert_false(fixture->mixed);
+    for (int i = 0; i < PUTTERS; i++) {
+        assert_int_equal(putters[i].refused, 0);
+        assert_int_equal(fixture->done[i], EACH);
+    }
+}
+
+/* While others put: what was taken over is done, what was refused is not. */
+static void drains(void **state)
+{
+    struct fixture *fixture = *state;
+    struct putter putter = {.fixture = fixture};
+    pthread_t thread;
+
+    assert_int_equal(fs_fifo_start(&fixture->fifo), 0);
+    assert_int_equal(pthread_create(&thread, NULL, put_each, &putter), 0);
+    fs_fifo_drain(&fixture->fifo);
+    pthread_mutex_lock(&fixture->gate);
+    assert_false(fixture->mixed);
+    pthread_mutex_unlock(&fixture->gate);
+    pthread_join(thread, NULL);
+    assert_int_equal(fixture->done[0] + putter.refused, EACH);
+    assert_int_equal(put(fixture, 0, 0), -ENOTCONN);
+    fs_fifo_drain(&fixture->fifo);
+}
+
+static void *drain(void *data)
+{
+    struct fixture *fixture = data;
+
+    fs_fifo_drain(&fixture->fifo);
+    return (void *)(intptr_t)fixture->done[0];
+}
+
+/* Not before the task that is under way is over. */
+static void drains_what_is_under_way(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000000};
+    struct fixture *fixture = *state;
+    pthread_t thread;
+    void *done;
+
+    pthread_mutex_lock(&fixture->gate);
+    assert_int_equal(fs_fifo_start(&fixture->fifo), 0);
+    assert_int_equal(put(fixture, 0, 0), 0);
+    nanosleep(&pause, NULL); /* it is done now, or soon: the result is the same */
+    assert_int_equal(pthread_create(&thread, NULL, drain, fixture), 0);
+    nanosleep(&pause, NULL);
+    pthread_mutex_unlock(&fixture->gate);
+    pthread_join(thread, &done);
+    assert_int_equal((intptr_t)done, 1);
+}
+
+static bool is_number(const void *data, const struct fs_task *task)
+{
+    return ((const struct numbered *)task)->number == *(const int *)data;
+}
+
+static void take(struct fixture *fixture, int number, bool there)
+{
+    struct fs_task *task;
+
+    assert_int_equal(fs_fifo_has(&fixture->fifo, is_number, &number), there);
+    task = fs_fifo_take(&fixture->fifo, is_number, &number);
+    assert_int_equal(task != NULL, there);
+    assert_false(fs_fifo_has(&fixture->fifo, is_number, &number));
+    free(task);
+}
+
+/* The first, the last and one between; the rest is done in order, with what comes behind. */
+static void takes_out(void **state)
+{
+    static const int places[] = {0, 2, 4};
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(put(fixture, 0, i), 0);
+    for (int i = 0; i < 3; i++) {
+        take(fixture, places[i], true);
+        take(fixture, places[i], false);
+    }
+    take(fixture, 1, true);
+    take(fixture, 3, true);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(put(fixture, 0, i), 0);
+    assert_int_equal(put(fixture, 1, 7), 0);
+    take(fixture, 7, true);
+    assert_int_equal(put(fixture, 0, 3), 0);
+    assert_int_equal(fs_fifo_start(&fixture->fifo), 0);
+    fs_fifo_stop(&fixture->fifo);
+    assert_false(fixture->mixed);
+    assert_int_equal(fixture->done[0], 4);
+    assert_int_equal(fixture->done[1], 0);
+}
+
+/* Without its thread there is nothing to wait for. */
+static void stops_before_start(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fs_fifo_stop(&fixture->fifo);
+    fs_fifo_drain(&fixture->fifo);
+    assert_int_equal(put(fixture, 0, 0), -ENOTCONN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(keeps_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(drains, setup, teardown),
+        cmocka_unit_test_setup_teardown(drains_what_is_under_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(takes_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(stops_before_start, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
