@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
+#include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
-#include "fusefs/jobs/device.h"
 #include "fusefs/jobs/unmount.h"
+#include "fusefs/kernel/init_answer.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/operations.h"
 #include "fusefs/storing/nodes.h"
@@ -72,9 +73,9 @@ static int mount_session(struct fs_session *session)
         session->fuse =
             fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
         error = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
-        session->device = fs_mounted_device(session);
+        session->device = fs_mounted_device(session->mountpoint);
         if (error == 0) {
-            error = fs_device_use(session);
+            error = fs_init_answer_amend(session);
             if (error != 0)
                 fuse_session_unmount(session->fuse);
         }
@@ -130,7 +131,7 @@ static int mount_quietly(struct fs_session *session)
  */
 static int serve(struct fs_session *session, struct fs_signals *stop, bool *listens)
 {
-    struct fs_workers *loop = &session->workers;
+    struct fs_workers *workers = &session->workers;
     int error = fs_fifo_start(&session->notifier.fifo);
 
     if (error != 0)
@@ -138,15 +139,15 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     error = fs_flusher_start(&session->flusher);
     if (error == 0)
         error = fs_fifo_start(&session->jobs.fifo);
-    fs_workers_init(loop, session->fuse, session->options->threads);
+    fs_workers_init(workers, session->fuse, session->options->threads);
     if (error == 0)
         error = fs_signals_start(stop, session);
     if (error == 0) {
         *listens = true;
-        error = fs_workers_run(loop);
+        error = fs_workers_run(workers);
         fs_signals_over(stop);
     }
-    fs_workers_free(loop);
+    fs_workers_free(workers);
     fs_fifo_stop(&session->notifier.fifo);
     return error;
 }
@@ -178,7 +179,7 @@ static int serve_and_unmount(struct fs_session *session)
     int64_t lost;
 
     /* It may have been taken away while files were open; what it was mounted on stays. */
-    if (fs_mounted_device(session) == session->device)
+    if (fs_mounted_device(session->mountpoint) == session->device)
         fuse_session_unmount(session->fuse);
     settle(session);
     if (listens)

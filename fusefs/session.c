@@ -212,7 +212,7 @@ static void on_wait(void *data, bool waits)
 }
 
 /* Write-back, where it is wanted, and who has it stored. */
-static int set_up_back(struct fs_session *session)
+static int set_up_cache(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
     bool clustered = fs_cluster_is_on(&session->cluster);
@@ -345,7 +345,7 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = fs_rights_init(session);
     if (status == 0)
-        status = set_up_back(session);
+        status = set_up_cache(session);
     if (status == 0)
         status = start_atomic(session);
     if (status == 0)

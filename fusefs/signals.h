@@ -10,9 +10,9 @@ struct fs_session;
 
 /*
  * The threads that see to SIGTERM, SIGINT and SIGHUP. One waits for them. Upon the first it has
- * another one store all that is written, while the mount still serves, and then end the loop of the
- * main thread. Upon more, and where nothing is mounted any more, it says in the log what the daemon
- * waits for: only SIGKILL makes it give up what it holds.
+ * another one store all that is written, while the mount still serves, and then end
+ * fs_workers_run. Upon more, and where nothing is mounted any more, it says in the log what the
+ * daemon waits for: only SIGKILL makes it give up what it holds.
  */
 struct fs_signals {
     struct fs_session *session; /* borrowed */
@@ -21,20 +21,21 @@ struct fs_signals {
 
     pthread_mutex_t lock;
     bool working; /* the worker was started; lock: lock */
-    bool over;    /* the loop has ended; lock: lock */
+    bool over;    /* fs_workers_run has returned; lock: lock */
 };
 
 /* From the start: a peer that is gone, and a file that is too large, are told by errno. */
 void fs_signals_ignore(void);
 
 /*
- * Starts to listen, after the notifier and before the loop, from the thread that runs the loop:
- * the signals are blocked from here on, for good: a second one must not get between the end of the
- * loop and the unmount. 0 or a negative errno.
+ * Starts to listen, after the notifier and before fs_workers_run, from the thread that calls that:
+ * the signals are blocked from here on, for good: a second one must not get between its end and the
+ * unmount. 0 or a negative errno.
  */
 int fs_signals_start(struct fs_signals *stop, struct fs_session *session);
 
-/* The loop has ended: waits for the worker, before the notifier ends, and starts none any more. */
+/* fs_workers_run has returned: waits for the worker, before the notifier ends, and starts none any
+ * more. */
 void fs_signals_over(struct fs_signals *stop);
 
 /* Ends it, when nothing is left to wait for. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,4 +120,12 @@ enum fs_mounted fs_mounted_at(const char *place)
     }
     close(folder);
     return state;
+}
+
+dev_t fs_mounted_device(const char *place)
+{
+    struct statx st = {0};
+
+    statx(AT_FDCWD, place, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
+    return makedev(st.stx_dev_major, st.stx_dev_minor);
 }

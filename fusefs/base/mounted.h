@@ -2,6 +2,8 @@
 #ifndef FS_MOUNTED_H
 #define FS_MOUNTED_H
 
+#include <sys/types.h>
+
 /* What is mounted at a place already. */
 enum fs_mounted {
     FS_MOUNTED_NOT, /* nothing, nothing of ours, or what its daemon has left behind */
@@ -15,5 +17,8 @@ enum fs_mounted {
  * before the process has a lock that a child would need.
  */
 enum fs_mounted fs_mounted_at(const char *place);
+
+/* The device of what is mounted at the place, as the kernel knows it: no daemon is asked. */
+dev_t fs_mounted_device(const char *place);
 
 #endif

@@ -20,37 +20,35 @@ struct fs_workers {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct fs_worker *workers; /* those that were started; lock: lock */
-    unsigned count;            /* how many they are; lock: lock */
-    unsigned idle;             /* how many of them wait for a request; lock: lock */
-    unsigned paused;           /* how many wait for others than the kernel; lock: lock */
-    unsigned running;          /* how many have not come to their end; lock: lock */
-    bool stop;                 /* no more requests are to be taken; lock: lock */
-    int error;                 /* a negative errno that a worker met; lock: lock */
+    struct fs_worker *all; /* those that were started; lock: lock */
+    unsigned count;        /* how many they are; lock: lock */
+    unsigned idle;         /* how many of them wait for a request; lock: lock */
+    unsigned paused;       /* how many wait for others than the kernel; lock: lock */
+    unsigned running;      /* how many have not come to their end; lock: lock */
+    bool stop;             /* no more requests are to be taken; lock: lock */
+    int error;             /* a negative errno that a worker met; lock: lock */
 };
 
-/*
- * Sets up a loop of at most so many threads for a session that is mounted; fs_workers_free gives
- * back what it takes.
- */
-void fs_workers_init(struct fs_workers *loop, struct fuse_session *fuse, unsigned most);
-void fs_workers_free(struct fs_workers *loop);
+/* Sets up at most so many threads for a session that is mounted; fs_workers_free gives back what
+   that takes. */
+void fs_workers_init(struct fs_workers *workers, struct fuse_session *fuse, unsigned most);
+void fs_workers_free(struct fs_workers *workers);
 
 /*
  * Serves until fs_workers_end or an unmount, with as many threads as are needed at once, up to the
  * most. Each request that was taken is answered when this returns: 0, or a
  * negative errno. Once only.
  */
-int fs_workers_run(struct fs_workers *loop);
+int fs_workers_run(struct fs_workers *workers);
 
 /*
  * Around what a worker waits for in a request that others, who may need this mount, must give it:
  * it does not count among the threads at most then. Thread-safe.
  */
-void fs_workers_pause(struct fs_workers *loop);
-void fs_workers_resume(struct fs_workers *loop);
+void fs_workers_pause(struct fs_workers *workers);
+void fs_workers_resume(struct fs_workers *workers);
 
-/* Has fs_workers_run return. Does not wait for it; thread-safe, while the loop is set up. */
-void fs_workers_end(struct fs_workers *loop);
+/* Has fs_workers_run return. Does not wait for it; thread-safe, between init and free. */
+void fs_workers_end(struct fs_workers *workers);
 
 #endif

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fusefs/jobs/device.h"
+#include "fusefs/base/mounted.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/kernel/forced.h"
 
@@ -36,7 +36,7 @@ static int unmount(const struct fs_session *session, bool force)
     pid_t child;
     int error, status;
 
-    if (fs_mounted_device(session) != session->device)
+    if (fs_mounted_device(session->mountpoint) != session->device)
         return force ? 0 : -EINVAL;
     if (geteuid() == 0)
         return umount2(session->mountpoint, UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0

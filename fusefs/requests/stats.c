@@ -59,7 +59,7 @@ static void print_counters(struct fs_session *session, FILE *out)
 }
 
 /* What waits to be stored on this node, and what became of what did. */
-static void print_back(struct fs_session *session, FILE *out)
+static void print_cache(struct fs_session *session, FILE *out)
 {
     struct mpiio_cache_stats stats = {0};
 
@@ -166,7 +166,7 @@ char *fs_stats_text(struct fs_session *session)
             session->kernel_holds_writes ? "true" : "false");
     print_requests(session, out);
     print_atomic(session, out);
-    print_back(session, out);
+    print_cache(session, out);
     print_cluster(session, out);
     print_counters(session, out);
     fputs("}\n", out);

@@ -421,14 +421,14 @@ static int64_t set_timer(struct fs_flusher *flusher, int64_t deadline)
  */
 static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
 {
-    struct mpiio_cache *back = flusher->session->cache;
+    struct mpiio_cache *cache = flusher->session->cache;
 
     if (*deadline == 0 || mpiio_clock() < *deadline)
         return false;
     *deadline = 0;
     atomic_store(&flusher->armed, false);
-    if (mpiio_cache_is_empty(back)) {
-        mpiio_cache_trim(back);
+    if (mpiio_cache_is_empty(cache)) {
+        mpiio_cache_trim(cache);
         return false;
     }
     atomic_store(&flusher->armed, true);

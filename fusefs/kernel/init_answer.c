@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "device.h"
+#include "init_answer.h"
 
 #include <linux/fuse.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
@@ -15,7 +13,6 @@ static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
     return read(fd, buffer, length);
 }
 
-/* Adds to the answer to INIT what libfuse has no word for. */
 static void amend(const struct iovec *part)
 {
     const size_t end = offsetof(struct fuse_init_out, flags) + sizeof(uint32_t);
@@ -39,17 +36,9 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
     return writev(fd, parts, count);
 }
 
-int fs_device_use(struct fs_session *session)
+int fs_init_answer_amend(struct fs_session *session)
 {
     const struct fuse_custom_io io = {.writev = write_answer, .read = read_request};
 
     return fuse_session_custom_io(session->fuse, &io, fuse_session_fd(session->fuse));
-}
-
-dev_t fs_mounted_device(const struct fs_session *session)
-{
-    struct statx st = {0};
-
-    statx(AT_FDCWD, session->mountpoint, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
-    return makedev(st.stx_dev_major, st.stx_dev_minor);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FS_DEVICE_H
-#define FS_DEVICE_H
+#ifndef FS_INIT_ANSWER_H
+#define FS_INIT_ANSWER_H
 
 #include "fusefs/session.h"
 
@@ -8,11 +8,8 @@
  * Has a mounted session answer INIT with FUSE_HANDLE_KILLPRIV_V2, for which libfuse before 3.17 has
  * no FUSE_CAP. Without it the kernel asks for the extended attribute security.capability before
  * each write: twice the requests. There is nothing to do for it: slices have no set-user-ID bit and
- * no capabilities. Kernels that do not know the flag ignore it. Returns 0, or not.
+ * no capabilities. Kernels that do not know the flag ignore it. Returns 0, or a negative errno.
  */
-int fs_device_use(struct fs_session *session);
-
-/* The device of what is mounted at the mount point, as the kernel knows it: it does not ask us. */
-dev_t fs_mounted_device(const struct fs_session *session);
+int fs_init_answer_amend(struct fs_session *session);
 
 #endif
