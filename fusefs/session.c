@@ -353,6 +353,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = choose_writeback(session);
     if (status == 0)
+        fs_passthrough_init(session);
+    if (status == 0)
         status = check_mountpoint(session);
     if (status == 0)
         status = open_log(session);

@@ -23,6 +23,7 @@
 #include "fusefs/names/losses.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/base/options.h"
+#include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/rights.h"
 #include "fusefs/names/slices.h"
 #include "fusefs/names/tree.h"
@@ -69,6 +70,7 @@ struct fs_session {
 
     struct fs_log log;
     struct fs_rights rights;
+    struct fs_passthrough passthrough;
     struct fs_slices slices;
     struct fs_notifier notifier;
     struct fs_cluster cluster;

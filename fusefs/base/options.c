@@ -77,6 +77,8 @@ static const struct mount_option {
      "append messages to it (syslog, or stderr with -F)"},
     {"cache", CHOICE, FIELD(cache), 0, 0, 0, "auto|through|back", "auto, through or back",
      "whether the daemon holds writes back"},
+    {"passthrough", CHOICE, FIELD(passthrough), 0, 0, 0, "auto|off", "auto or off",
+     "whether the kernel itself may read and write the file where a slice is all of it"},
     {"dirty_max", SIZE, FIELD(dirty_max), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
      "how much it may hold back (256M)"},
     {"flush_interval", NUMBER, FIELD(flush_interval), 0, 86400, 1000, "SECONDS",

@@ -28,6 +28,11 @@ enum fs_cache {
     FS_CACHE_BACK,
 };
 
+enum fs_passthrough_wish {
+    FS_PASSTHROUGH_AUTO, /* where it can be had */
+    FS_PASSTHROUGH_OFF,
+};
+
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
 struct fs_options {
     const char *name; /* what messages begin with */
@@ -43,6 +48,7 @@ struct fs_options {
     bool atomic;                           /* atomic mode, from the start */
     bool unique;                           /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
+    enum fs_passthrough_wish passthrough;  /* of identity views */
     bool npy;                              /* slices are there with a NumPy header, too */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;

@@ -9,8 +9,12 @@
 
 static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
 {
-    (void)userdata;
-    return read(fd, buffer, length);
+    struct fs_session *session = userdata;
+    ssize_t got = read(fd, buffer, length);
+
+    if (got > 0 && !atomic_load_explicit(&session->greeted, memory_order_relaxed))
+        fs_passthrough_asked(session, buffer, (size_t)got);
+    return got;
 }
 
 static void amend(const struct iovec *part)
@@ -31,8 +35,11 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
 
     /* The first answer is the one to INIT: nothing else comes before the kernel has it. */
     if (!atomic_load_explicit(&session->greeted, memory_order_relaxed) &&
-        !atomic_exchange(&session->greeted, true) && count > 1)
+        !atomic_exchange(&session->greeted, true) && count > 1) {
         amend(&parts[1]);
+        fs_passthrough_answer(session, &parts[1]);
+    }
+    fs_passthrough_complete(parts, count);
     return writev(fd, parts, count);
 }
 

@@ -75,7 +75,7 @@ int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error
     if (error == 0)
         error = fs_flush_error(session, handle);
     if (error == 0)
-        atomic_store(&handle->unsynced, false);
+        atomic_store(&handle->unsynced, handle->passed && handle->writes);
     return error;
 }
 

@@ -24,13 +24,15 @@ struct fs_handle {
     struct fs_version version;
     atomic_bool pending;
 
-    atomic_bool unsynced;     /* something was written through it since its last good fsync */
+    atomic_bool
+        unsynced; /* something was written through it since its last good fsync, or may be */
     atomic_uint failed_syncs; /* of the mount's, those that were told here or were before that */
 
     bool reads;             /* opened for reading */
     bool writes;            /* opened for writing */
     bool joins_writers;     /* and others had it so, whose writes the kernel may hold back */
-    bool direct;            /* past the page cache */
+    bool direct;            /* past the slice's pages */
+    bool passed;            /* the kernel reads and writes the file itself */
     pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
     bool flushed;           /* one who has it open has closed it. Lock: the slices' */
     struct fs_handle *next; /* of the slice's open ones; lock: the slices' */

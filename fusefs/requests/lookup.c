@@ -46,6 +46,16 @@ static bool is_writable(const struct fs_session *session, const struct fs_slice 
     return session->read_only == 0 && mpiio_slice_is_writable(slice->slice);
 }
 
+static int64_t slice_size(struct fs_session *session, struct fs_slice *slice,
+                          const struct stat *file)
+{
+    if (fs_passthrough_is_on(session))
+        return file->st_size;
+    if (session->cache != NULL)
+        return mpiio_slice_size(slice->slice);
+    return vs_view_slice_size(mpiio_slice_view(slice->slice), file->st_size);
+}
+
 static int slice_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
 {
     struct fs_slice *slice;
@@ -57,9 +67,7 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         return error;
     error = mpiio_store_stat(session->store, &file);
     if (error == 0) {
-        size = session->cache != NULL
-                   ? mpiio_slice_size(slice->slice)
-                   : vs_view_slice_size(mpiio_slice_view(slice->slice), file.st_size);
+        size = slice_size(session, slice, &file);
         if (size >= 0 && __builtin_add_overflow(size, slice->header, &size))
             size = -EFBIG;
         error = size < 0 ? (int)size : 0;

@@ -69,8 +69,12 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     /* A kernel that holds writes back is the only one to change the slice. */
     info->keep_cache = session->kernel_holds_writes || fs_version_same(&filled, &handle->version);
     atomic_init(&handle->pending, !info->keep_cache);
-    info->direct_io = goes_direct(session, handle, info->flags);
-    handle->direct = info->direct_io;
+    handle->passed = !fs_atomic_is_on(&session->atomic) && fs_passthrough_has_file(session);
+    atomic_init(&handle->unsynced, handle->passed && handle->writes);
+    /* What O_DIRECT asks of alignment on the file's filesystem, a slice does not. */
+    info->direct_io =
+        handle->passed ? (info->flags & O_DIRECT) != 0 : goes_direct(session, handle, info->flags);
+    handle->direct = info->direct_io || handle->passed;
     info->noflush = !handle->writes;
     return 0;
 }
@@ -124,6 +128,8 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
 void fs_open_reply(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info)
 {
+    if (fs_handle_of(info)->passed)
+        fs_passthrough_next(session);
     if (fuse_reply_open(request, info) == -ENOENT)
         close_handle(session, fs_handle_of(info));
 }

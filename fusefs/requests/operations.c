@@ -40,7 +40,8 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     /* With this an open with O_TRUNC would have the kernel take the slice for empty, and forget
        what is stored through mappings of it. */
     connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
-    if (session->kernel_holds_writes && (connection->capable & FUSE_CAP_WRITEBACK_CACHE))
+    if (session->kernel_holds_writes && !fs_passthrough_is_on(session) &&
+        (connection->capable & FUSE_CAP_WRITEBACK_CACHE))
         connection->want |= FUSE_CAP_WRITEBACK_CACHE;
     else
         session->kernel_holds_writes = false;

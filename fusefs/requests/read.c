@@ -181,6 +181,8 @@ static int64_t do_lseek(struct fs_session *session, struct fs_handle *handle, of
         return -ENOSYS;
     if (slice == NULL || offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE))
         return -EINVAL;
+    if (handle->passed)
+        return mpiio_store_seek(session->store, offset, whence);
     if (offset < slice->header && whence == SEEK_DATA)
         return offset;
     start = offset < slice->header ? 0 : offset - slice->header;

@@ -161,9 +161,10 @@ char *fs_stats_text(struct fs_session *session)
     fprintf(out, "  \"mounted\": \"%s\",\n  \"nodes\": %d,\n", mounted, session->cluster.nodes);
     fprintf(out, "  \"ranks\": %lld,\n  \"views\": %zu,\n", (long long)session->tree.ranks,
             session->tree.views);
-    fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n",
+    fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n  \"passthrough\": %s,\n",
             session->read_only == 0 ? "true" : "false",
-            session->kernel_holds_writes ? "true" : "false");
+            session->kernel_holds_writes ? "true" : "false",
+            fs_passthrough_is_on(session) ? "true" : "false");
     print_requests(session, out);
     print_atomic(session, out);
     print_cache(session, out);

@@ -9,17 +9,14 @@
 /* Extents of the file that are passed to find data or a hole: some tens of milliseconds. */
 #define MAX_SEEKS 65536
 
-/*
- * lseek(2) for data or holes at displacement. A file that cannot tell is all data, with a hole at
- * its end. The descriptor's own position moves: nothing depends on it.
- */
+/* A file that cannot tell is all data, with a hole at its end. */
 static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int whence, int64_t size)
 {
-    off_t found = lseek(mpiio_store_fd(slice->store), displacement, whence);
+    int64_t found = mpiio_store_seek(slice->store, displacement, whence);
 
-    if (found < 0 && errno == EINVAL)
+    if (found == -EINVAL)
         return whence == SEEK_DATA ? displacement : size;
-    return found < 0 ? -errno : found;
+    return found;
 }
 
 /* An element of a slice; without conversion, a byte. */

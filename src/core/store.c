@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/base/rwlock.h"
 #include "core/file/write_plan.h"
@@ -66,6 +67,13 @@ void mpiio_store_close(struct mpiio_store *store)
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st)
 {
     return mpiio_file_stat(store->file, st);
+}
+
+int64_t mpiio_store_seek(struct mpiio_store *store, int64_t displacement, int whence)
+{
+    off_t found = lseek(store->file->fd, displacement, whence);
+
+    return found < 0 ? -errno : found;
 }
 
 int mpiio_store_fd(const struct mpiio_store *store)

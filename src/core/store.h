@@ -53,6 +53,12 @@ int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times
 /* fstat(2) of the file. st_size is the device's size for a block device. */
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st);
 
+/*
+ * lseek(2) of the file for SEEK_DATA or SEEK_HOLE: a displacement or a negative errno. Its
+ * descriptor's own position moves: nothing depends on it. Thread-safe.
+ */
+int64_t mpiio_store_seek(struct mpiio_store *store, int64_t displacement, int whence);
+
 /* The open descriptor, borrowed, for fstatvfs(2), fsync(2) and the like. */
 int mpiio_store_fd(const struct mpiio_store *store);
 

@@ -60,6 +60,7 @@ static void defaults(void **state)
     assert_string_equal(said, "");
     assert_int_equal(options.access, FS_ACCESS_BEST);
     assert_int_equal(options.cache, FS_CACHE_AUTO);
+    assert_int_equal(options.passthrough, FS_PASSTHROUGH_AUTO);
     assert_int_equal(options.narrow, MPIIO_NARROW_REFUSE);
     assert_int_equal(options.threads, 8);
     assert_int_equal(options.max_read, 1 << 20);
@@ -79,14 +80,15 @@ static void every_option(void **state)
 {
     struct fs_options options;
     char said[256];
-    const char *const words[] = {"x",
-                                 "-o",
-                                 "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
-                                 "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
-                                 "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
-                                 "f.dat",
-                                 "mnt",
-                                 NULL};
+    const char *const words[] = {
+        "x",
+        "-o",
+        "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
+        "-opassthrough=off,max_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
+        "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
+        "f.dat",
+        "mnt",
+        NULL};
 
     (void)state;
     assert_int_equal(parse(&options, words, said, sizeof(said)), 0);
@@ -97,6 +99,7 @@ static void every_option(void **state)
     assert_int_equal(options.max_read, 65536);
     assert_string_equal(options.log, "b");
     assert_int_equal(options.cache, FS_CACHE_BACK);
+    assert_int_equal(options.passthrough, FS_PASSTHROUGH_OFF);
     assert_int_equal(options.dirty_max, 1 << 30);
     assert_int_equal(options.flush_interval, 0);
     assert_int_equal(options.store, MPIIO_STORE_MPIIO);
@@ -131,6 +134,7 @@ static void wrong_options(void **state)
         {"cache=backs", "cache= needs auto, through or back: backs"},
         {"cache=", "cache= needs auto, through or back: "},
         {"store=auto|posix", "store= needs auto, posix or mpiio: auto|posix"},
+        {"passthrough=on", "passthrough= needs auto or off: on"},
         {"narrow=cut", "narrow= needs refuse or truncate: cut"},
         {"log=", "log= needs the name of a file: "},
     };

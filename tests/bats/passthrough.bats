@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Slices that are all of the file, byte for byte: the kernel reads and writes the file itself, from
+# version 6.9 on and for root, and what one sees of them stays as without, to the end of the file.
+
+load helper
+
+# identity: i.dat of 100003 bytes, i.json: two ranks, each of which has all of it.
+identity() {
+    make_file i.dat 100003
+    echo '{ "viewspec": 1, "file": "i.dat", "ranks": 2, "view": { "etype": "int" } }' >i.json
+}
+
+# Whether a mount of an identity view is passed through here: the kernel may be an older one.
+offered() {
+    local version
+    IFS=. read -r -a version < <(uname -r)
+    [ "$(id -u)" -eq 0 ] && [ $((version[0] * 1000 + version[1])) -ge 6009 ]
+}
+
+is_passed() {
+    [ "$(stat_of passthrough)" = "$(offered && echo true || echo false)" ]
+}
+
+# No slice was read or written by way of the daemon, if it need not be.
+none_asked() {
+    ! offered || [ "$(stat_of slice_reads)$(stat_of slice_writes)" = 00 ]
+}
+
+@test "passthrough: reading, writing, appending and mapping, without a request" {
+    identity
+    mount_spec i.json
+    is_passed
+    cp i.dat before
+    cmp -n 100000 i.dat "$mnt/rank0"
+    dd if="$mnt/rank1" bs=1000 skip=50 count=49 status=none | cmp -n 49000 - <(tail -c +50001 before)
+    printf 'HEAD' | dd of="$mnt/rank1" bs=4 seek=5 conv=notrunc status=none
+    printf 'first' >"$mnt/rank0"
+    truncate -s 100004 i.dat
+    printf 'behind it' >>"$mnt/rank0"
+    truncate -s 100016 i.dat
+    /usr/bin/python3 - "$mnt/rank0" "$mnt/rank1" <<'END'
+import mmap, os, sys
+want = bytearray(open("before", "rb").read()) + b"\0behind it\0\0\0"
+want[:5], want[20:24] = b"first", b"HEAD"
+fd, other = (os.open(name, os.O_RDWR) for name in sys.argv[1:])
+assert os.fstat(fd).st_size == len(want)
+assert os.pread(other, len(want) + 1, 0) == want
+map = mmap.mmap(fd, len(want))
+map[70000:70004] = want[70000:70004] = b"mmap"
+map.flush()
+assert os.pread(other, 4, 70000) == b"mmap"
+os.pwrite(other, b"seen", 80000)
+want[80000:80004] = b"seen"
+os.fsync(fd)
+assert os.pread(fd, 4, 80000) == b"seen"
+try:
+    os.ftruncate(fd, 5)
+    sys.exit("a slice was truncated")
+except PermissionError:
+    pass
+assert open("i.dat", "rb").read() == want
+END
+    none_asked
+}
+
+@test "passthrough: a slice ends where the file ends, and its holes are the file's" {
+    local tail=0
+    identity
+    mount_spec i.json
+    if offered; then tail=3; fi
+    [ "$(stat -c %s "$mnt/rank0")" -eq $((100000 + tail)) ]
+    printf x | dd of="$mnt/rank0" bs=1 seek=1048577 conv=notrunc status=none
+    [ "$(stat -c %s "$mnt/rank1")" -eq "$(stat -c %s i.dat)" ]
+    /usr/bin/python3 - "$mnt/rank0" <<'END'
+import os, sys
+fd, file = os.open(sys.argv[1], os.O_RDONLY), os.open("i.dat", os.O_RDONLY)
+for whence in os.SEEK_DATA, os.SEEK_HOLE:
+    for offset in 0, 50000, 100002, 200000, 1048577:
+        assert os.lseek(fd, offset, whence) == os.lseek(file, offset, whence), (whence, offset)
+END
+    truncate -s 7 i.dat
+    [ "$(stat -c %s "$mnt/rank0")" -eq $((4 + tail)) ]
+    [ "$(wc -c <"$mnt/rank1")" -eq $((4 + tail)) ]
+}
+
+@test "passthrough: unique takes it in place of what the kernel would hold back" {
+    identity
+    sed -i 's/"ranks": 2/"ranks": 1/' i.json
+    mount_spec i.json -o unique
+    is_passed
+    printf one >"$mnt/rank0"
+    ! offered || [ "$(head -c 3 i.dat)" = one ]
+    none_asked
+}
+
+@test "passthrough: not for other views, users and modes, nor where it is not wanted" {
+    local options view
+    identity
+    for options in passthrough=off npy cache=back; do
+        mount_spec i.json -o "$options"
+        [ "$(stat_of passthrough)" = false ]
+        cmp -n 100000 i.dat "$mnt/rank0"
+        mpiio-umount "$mnt"
+    done
+    for view in '"view": { "disp": 4 }' '"view": { "filetype": { "type": "scatter", "blocklength": 8 } }' \
+        '"view": { "etype": "int", "datarep": "external32" }' '"views": { "all": {}, "some": { "disp": 8 } }'; do
+        echo "{ \"viewspec\": 1, \"file\": \"i.dat\", \"ranks\": 2, $view }" >o.json
+        mount_spec o.json
+        [ "$(stat_of passthrough)" = false ]
+        mpiio-umount "$mnt"
+    done
+    user_folder own
+    as_user dd of=own/i.dat status=none <i.dat
+    cp i.json own
+    as_user mkdir own/m
+    as_user "$MPIIO_BIN/mpiio-mount" own/i.json own/m
+    as_user grep -q '"passthrough": false' own/m/.mpiio/stats.json
+    as_user cmp -n 100000 own/i.dat own/m/rank0
+}
+
+@test "passthrough: atomic mode goes by the daemon, and back" {
+    identity
+    mount_spec i.json
+    is_passed
+    setfattr -n user.mpiio.atomicity -v 1 "$mnt"
+    printf atomic >"$mnt/rank0"
+    [ "$(head -c 6 "$mnt/rank1")" = atomic ]
+    [ "$(stat_of requests.write)" -eq 1 ]
+    setfattr -n user.mpiio.atomicity -v 0 "$mnt"
+    printf beyond >"$mnt/rank0"
+    [ "$(head -c 6 "$mnt/rank1")" = beyond ]
+    ! offered || [ "$(stat_of requests.write)" -eq 1 ]
+}
+
+@test "passthrough: O_DIRECT needs no alignment, and comes to the daemon" {
+    identity
+    mount_spec i.json
+    printf cached >"$mnt/rank0"
+    dd if="$mnt/rank0" iflag=direct bs=6 count=1 status=none | grep -qx cached
+    printf direct | dd of="$mnt/rank1" oflag=direct bs=6 conv=notrunc status=none
+    [ "$(head -c 6 "$mnt/rank0")" = direct ]
+    [ "$(stat_of requests.write)" -ge 1 ]
+}
+
+@test "passthrough: a full disk, a read-only mount, and rights of others are as without" {
+    mkdir disk
+    as_root mount -t tmpfs -o size=1m,mode=777 tmpfs disk
+    identity
+    echo '{ "viewspec": 1, "file": "disk/i.dat", "view": {} }' >d.json
+    mount_spec d.json -o create
+    is_passed
+    run -1 dd if=/dev/zero of="$mnt/rank0" bs=64k count=64 conv=notrunc
+    [[ $output == *"No space left on device"* ]]
+    [ "$(stat -c %s "$mnt/rank0")" -eq "$(stat -c %s disk/i.dat)" ]
+    mpiio-umount "$mnt"
+    mount_spec d.json -o ro
+    cmp disk/i.dat "$mnt/rank0"
+    run -1 dd if=/dev/zero of="$mnt/rank0" bs=1 count=1 conv=notrunc
+    [[ $output == *"Read-only file system"* ]]
+    mpiio-umount "$mnt"
+    [ "$(id -u)" -eq 0 ] || return 0
+    chmod 644 i.dat
+    mount_spec i.json -o allow_other
+    as_user cmp -n 100000 i.dat "$mnt/rank0"
+    run -1 as_user dd if=/dev/zero of="$mnt/rank0" bs=1 count=1 conv=notrunc
+    [[ $output == *"Permission denied"* ]]
+}
+
+@test "passthrough: what is written is there when the daemon is killed" {
+    identity
+    mount_spec i.json
+    is_passed
+    exec 7<>"$mnt/rank0"
+    printf before >&7
+    kill -KILL "$(stat_of pid)"
+    nothing_left
+    exec 7>&-
+    [ "$(head -c 6 i.dat)" = before ]
+    mpiio-umount "$mnt"
+    mount_spec i.json
+    [ "$(head -c 6 "$mnt/rank1")" = before ]
+}
