@@ -80,15 +80,15 @@ static void every_option(void **state)
 {
     struct fs_options options;
     char said[256];
-    const char *const words[] = {
-        "x",
-        "-o",
-        "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
-        "-opassthrough=off,max_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
-        "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
-        "f.dat",
-        "mnt",
-        NULL};
+    const char *const words[] = {"x",
+                                 "-o",
+                                 "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
+                                 "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
+                                 "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
+                                 "-opassthrough=off",
+                                 "f.dat",
+                                 "mnt",
+                                 NULL};
 
     (void)state;
     assert_int_equal(parse(&options, words, said, sizeof(said)), 0);
