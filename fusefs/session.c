@@ -306,7 +306,7 @@ static int open_log(struct fs_session *session)
  * A kernel that holds writes back takes what it knows of a slice for all that there is. Slices that
  * share bytes would overwrite each other's with what they were: then it must not.
  */
-static int choose_writeback(struct fs_session *session)
+static int choose_mode(struct fs_session *session)
 {
     bool disjoint = true;
     int error = 0;
@@ -321,7 +321,8 @@ static int choose_writeback(struct fs_session *session)
         mpiio_complain(session->options->name, "%s", strerror(-error));
         return 1;
     }
-    session->kernel_holds_writes = disjoint;
+    if (disjoint)
+        session->mode = &fs_mode_unique;
     return 0;
 }
 
@@ -329,7 +330,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
 {
     int status;
 
-    *session = (struct fs_session){.options = options, .ready = -1, .log = {.fd = -1}};
+    *session = (struct fs_session){
+        .options = options, .mode = &fs_mode_shared, .ready = -1, .log = {.fd = -1}};
     session->mounted = time(NULL);
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
@@ -351,7 +353,7 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = check_views(session);
     if (status == 0)
-        status = choose_writeback(session);
+        status = choose_mode(session);
     if (status == 0)
         fs_passthrough_init(session);
     if (status == 0)

@@ -21,6 +21,7 @@
 #include "fusefs/base/log.h"
 #include "fusefs/base/workers.h"
 #include "fusefs/names/losses.h"
+#include "fusefs/kernel/mode.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/base/options.h"
 #include "fusefs/kernel/passthrough.h"
@@ -59,12 +60,12 @@ struct fs_session {
     struct mpiio_store *store;
     struct mpiio_cache *cache; /* write-back; NULL: all is written through */
     int read_only;             /* 0, or what opening a slice for writing gives: a negative errno */
-    bool kernel_holds_writes;  /* the kernel holds writes back; set before the mount serves */
-    char *file;                /* absolute path of the shared file */
-    char *spec_path;           /* absolute path of the spec; of the file where there is none */
-    char *mountpoint;          /* absolute path, without symbolic links */
-    dev_t device;              /* the mount's */
-    char *resolved;            /* contents of spec.json */
+    const struct fs_mode *mode;
+    char *file;       /* absolute path of the shared file */
+    char *spec_path;  /* absolute path of the spec; of the file where there is none */
+    char *mountpoint; /* absolute path, without symbolic links */
+    dev_t device;     /* the mount's */
+    char *resolved;   /* contents of spec.json */
     size_t resolved_length;
     time_t mounted;
 

@@ -38,7 +38,7 @@ static size_t store_held(struct fs_session *session, struct fs_slice *slice, con
 {
     size_t wanted = length, done = 0;
 
-    if (!session->kernel_holds_writes) {
+    if (!session->mode->holds_writes) {
         int64_t end = mpiio_slice_size(slice->slice);
 
         if (end < 0) {

@@ -79,8 +79,6 @@ size_t fs_overlaps_drop(struct fs_session *session, const struct fs_slice *slice
     struct fs_slice **list;
     size_t count, dropped = 0;
 
-    if (session->kernel_holds_writes || fs_atomic_is_on(&session->atomic))
-        return 0;
     count = fs_handle_readers(&session->slices, slice, &list);
     for (size_t i = 0; i < count; i++) {
         /* The number by which the kernel has it open is its own: only unique has others. */

@@ -182,10 +182,8 @@ void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice)
 uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice,
                           const struct fs_version *version)
 {
-    uint64_t number = slice->inode;
+    uint64_t number;
 
-    if (!slices->renumbers)
-        return number;
     pthread_mutex_lock(&slices->lock);
     if (slice->handles != NULL) {
         number = slice->inode_open;

@@ -62,7 +62,6 @@ struct fs_slices {
     size_t idle;                          /* how many those are; lock: lock */
     struct fs_slice *open;                /* those with handles; lock: lock */
 
-    bool renumbers;                  /* fs_slices_number; set before the mount serves */
     uint64_t numbered;               /* how often new numbers were begun; lock: lock */
     struct fs_version numbered_file; /* the file's version then; lock: lock */
 };
@@ -87,10 +86,10 @@ struct fs_slice *fs_slices_ref(struct fs_slices *slices, struct fs_slice *slice)
 void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice);
 
 /*
- * The inode number by which the kernel is to know a slice: the slice's own, or, where the table
- * renumbers, one that is new after each change of the file, which has the version given, for
- * slices that are not open. A kernel that holds writes back goes by its own idea of a file's size
- * and times, but a new inode begins with ours.
+ * An inode number by which the kernel is to know a slice instead of the slice's own: one that is
+ * new after each change of the file, which has the version given, for slices that are not open. A
+ * kernel that holds writes back goes by its own idea of a file's size and times, but a new inode
+ * begins with ours.
  */
 uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice,
                           const struct fs_version *version);

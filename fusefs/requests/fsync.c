@@ -8,29 +8,6 @@
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
-#include "fusefs/names/version.h"
-
-/*
- * After an fsync the reader sees what others have stored. Pages that may be older are dropped
- * before the answer, which is then the notifier's. Returns 1 where it is.
- */
-static int refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                   struct fs_handle *handle)
-{
-    struct fs_version filled, version;
-    int error;
-
-    if (session->kernel_holds_writes)
-        return 0;
-    error = fs_version_now(session, &version);
-    if (error != 0)
-        return error;
-    filled = fs_slices_filled(&session->slices, handle->slice);
-    if (fs_version_same(&filled, &version))
-        return 0;
-    error = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
-    return error != 0 ? error : 1;
-}
 
 static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
                         const struct fs_flushed *flushed)
@@ -39,7 +16,7 @@ static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
         fs_sync_told(session, waiter->handle, flushed->error != 0 ? flushed->error : waiter->torn);
 
     if (answer == 0)
-        answer = refresh(session, waiter->request, waiter->inode, waiter->handle);
+        answer = session->mode->refresh(session, waiter->request, waiter->inode, waiter->handle);
     if (answer <= 0)
         fuse_reply_err(waiter->request, -answer);
     free(waiter);
@@ -56,7 +33,7 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
         return 0;
     if (!fs_flusher_is_on(flusher)) {
         error = fs_sync_handle(session, handle, data_only);
-        return error != 0 ? error : refresh(session, request, inode, handle);
+        return error != 0 ? error : session->mode->refresh(session, request, inode, handle);
     }
     fs_store_lost(session);
     torn = fs_store_partial(session, handle->slice);
@@ -71,7 +48,7 @@ static int do_fsync(struct fs_session *session, fuse_req_t request, fuse_ino_t i
                                                             .torn = torn});
         return error != 0 ? error : 1;
     }
-    return error != 0 ? error : refresh(session, request, inode, handle);
+    return error != 0 ? error : session->mode->refresh(session, request, inode, handle);
 }
 
 void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)

@@ -161,29 +161,22 @@ static int attributes(struct fs_session *session, struct fs_node node, struct st
 
 static double attributes_timeout(const struct fs_session *session, struct fs_node node)
 {
-    /* A kernel that holds writes back goes by its own size and times, and would ask for the rest
-       before each write; by name it asks all the same. */
-    if (node.kind == FS_SLICE && session->kernel_holds_writes)
-        return OWNER_TIMEOUT;
-    return node.kind == FS_SLICE || node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
+    if (node.kind == FS_SLICE)
+        return session->mode->timeout;
+    return node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
 }
 
 /* What the kernel is told of a slice that it has looked up by name. */
 static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_node node,
                          struct fuse_entry_param *entry)
 {
-    struct fs_version version = {0};
     struct fs_slice *slice;
     int error = fs_slice_of(session, node, &slice);
 
     if (error != 0)
         return error;
     fs_handle_looked_up(&session->slices, slice, thread);
-    if (session->kernel_holds_writes) {
-        fs_handle_await_release(&session->slices, slice);
-        error = fs_version_now(session, &version);
-    }
-    entry->ino = fs_slices_number(&session->slices, slice, &version);
+    error = session->mode->number(session, slice, &entry->ino);
     fs_slices_put(&session->slices, slice);
     return error;
 }

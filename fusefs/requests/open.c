@@ -28,25 +28,10 @@ static int check_access(struct fs_session *session, const struct fs_slice *slice
     return mpiio_slice_is_writable(slice->slice) ? 0 : -EROFS;
 }
 
-/*
- * What is only written goes past the page cache, which would cost a copy, and a request for each
- * page where records begin and end inside one. Where an append ends up is known when it is done:
- * pages would hold it where the kernel believes the end to be.
- */
-static bool goes_direct(struct fs_session *session, const struct fs_handle *handle, int flags)
-{
-    if (fs_atomic_is_on(&session->atomic))
-        return true;
-    if (session->kernel_holds_writes || !handle->writes)
-        return false;
-    return (flags & O_APPEND) ||
-           (!handle->reads && !fs_handle_is_read(&session->slices, handle->slice));
-}
-
 static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                       struct fs_handle *handle, struct fuse_file_info *info)
 {
-    struct fs_version filled;
+    bool atomic;
     int error;
 
     fs_atomic_enter(&session->atomic);
@@ -59,21 +44,22 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         error = check_access(session, handle->slice, info->flags);
     if (error == 0)
         error = fs_version_now(session, &handle->version);
-    handle->joins_writers = error == 0 && session->kernel_holds_writes && handle->writes &&
+    handle->joins_writers = error == 0 && session->mode->holds_writes && handle->writes &&
                             fs_slices_is_written(&session->slices, handle->slice);
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
     if (error != 0)
         return error;
-    filled = fs_slices_filled(&session->slices, handle->slice);
-    /* A kernel that holds writes back is the only one to change the slice. */
-    info->keep_cache = session->kernel_holds_writes || fs_version_same(&filled, &handle->version);
+    session->mode->open(session, handle, info);
     atomic_init(&handle->pending, !info->keep_cache);
-    handle->passed = !fs_atomic_is_on(&session->atomic) && fs_passthrough_has_file(session);
+    atomic = fs_atomic_is_on(&session->atomic);
+    handle->passed = !atomic && fs_passthrough_has_file(session);
     atomic_init(&handle->unsynced, handle->passed && handle->writes);
+    if (atomic)
+        info->direct_io = true;
     /* What O_DIRECT asks of alignment on the file's filesystem, a slice does not. */
-    info->direct_io =
-        handle->passed ? (info->flags & O_DIRECT) != 0 : goes_direct(session, handle, info->flags);
+    if (handle->passed)
+        info->direct_io = (info->flags & O_DIRECT) != 0;
     handle->direct = info->direct_io || handle->passed;
     info->noflush = !handle->writes;
     return 0;
@@ -216,8 +202,7 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 
     (void)inode;
     fs_count(session, FS_OTHER);
-    if (session->kernel_holds_writes)
-        fs_handle_flushed(&session->slices, handle);
+    fs_handle_flushed(&session->slices, handle);
     if (handle->slice != NULL)
         fs_store_lost(session);
     if (handle->slice != NULL && handle->writes)

@@ -35,7 +35,7 @@ static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *
     int64_t known = atomic_load(&slice->known_size);
 
     /* A kernel that holds writes back knows better. */
-    if (session->kernel_holds_writes || end >= wanted || end >= known ||
+    if (session->mode->holds_writes || end >= wanted || end >= known ||
         !atomic_compare_exchange_strong(&slice->known_size, &known, end))
         return NULL;
     return fs_slices_ref(&session->slices, slice);
@@ -82,7 +82,7 @@ static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, ch
         fs_atomic_end(&session->atomic, &access);
         if (got >= 0)
             got = (ssize_t)fs_losses_overlay(losses, slice->data, buffer, (size_t)got, size, offset,
-                                             session->kernel_holds_writes);
+                                             session->mode->holds_writes);
     } while (got >= 0 && atomic_load(&losses->changes) != changes);
     return got;
 }
@@ -177,7 +177,7 @@ static int64_t do_lseek(struct fs_session *session, struct fs_handle *handle, of
     struct fs_slice *slice = handle->slice;
     int64_t start, found;
 
-    if (session->kernel_holds_writes)
+    if (session->mode->holds_writes)
         return -ENOSYS;
     if (slice == NULL || offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE))
         return -EINVAL;

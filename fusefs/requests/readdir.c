@@ -38,8 +38,7 @@ bool fs_lists_attributes(const struct fs_session *session)
 {
     const struct fs_tree *tree = &session->tree;
 
-    /* A kernel that holds writes back knows slices by numbers that change with the file. */
-    return !session->kernel_holds_writes && tree->end - tree->first > LISTED_MIN;
+    return session->mode->lists_attributes && tree->end - tree->first > LISTED_MIN;
 }
 
 /* A request for entries, and the answer. */

@@ -163,7 +163,7 @@ char *fs_stats_text(struct fs_session *session)
             session->tree.views);
     fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n  \"passthrough\": %s,\n",
             session->read_only == 0 ? "true" : "false",
-            session->kernel_holds_writes ? "true" : "false",
+            session->mode->holds_writes ? "true" : "false",
             fs_passthrough_is_on(session) ? "true" : "false");
     print_requests(session, out);
     print_atomic(session, out);

@@ -9,7 +9,6 @@
 #include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
-#include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/slice_of.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
@@ -56,36 +55,6 @@ static ssize_t append(struct fs_session *session, fuse_ino_t inode, const struct
     return put;
 }
 
-/*
- * A write past the page cache: where others read the slice, pages may have been filled before the
- * bytes were stored. Who opens it later than this has pages filled later, too.
- */
-static bool leaves_pages(struct fs_session *session, const struct fs_handle *handle, size_t put)
-{
-    return put > 0 && handle->direct && !fs_atomic_is_on(&session->atomic) &&
-           fs_handle_is_read(&session->slices, handle->slice);
-}
-
-/*
- * Others that show what was written are to see it at once. Past the page cache the answer waits for
- * that. Else the kernel has locked the pages of the request until it is answered, and who writes
- * one of the others in the same way would wait for them: their pages are dropped soon.
- */
-static void answer_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                         const struct fs_handle *handle, off_t offset, size_t put)
-{
-    int64_t end = offset + (int64_t)put - handle->slice->header;
-    int64_t start = offset > handle->slice->header ? offset - handle->slice->header : 0;
-    bool others = end > start && fs_overlaps_drop(session, handle->slice, start, end - start) > 0;
-    bool own = leaves_pages(session, handle, put);
-
-    if ((own || (others && handle->direct)) &&
-        fs_notifier_wrote(&session->notifier, handle->slice, inode, request, offset, put) == 0)
-        atomic_fetch_add(&session->requests[FS_DROPPED], own);
-    else
-        fuse_reply_write(request, put);
-}
-
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
                          const struct fs_flushed *flushed)
 {
@@ -95,8 +64,8 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
     if (error != 0)
         fuse_reply_err(waiter->request, -error);
     else
-        answer_write(session, waiter->request, waiter->inode, waiter->handle, waiter->offset,
-                     waiter->size);
+        session->mode->wrote(session, waiter->request, waiter->inode, waiter->handle,
+                             waiter->offset, waiter->size);
     free(waiter);
 }
 
@@ -130,7 +99,7 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
                         size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
-    bool appends = (info->flags & O_APPEND) && !session->kernel_holds_writes;
+    bool appends = (info->flags & O_APPEND) && !session->mode->holds_writes;
     const struct mpiio_access *within;
     struct mpiio_access access;
     ssize_t put;
@@ -211,7 +180,7 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
     if (answer < 0)
         fuse_reply_err(request, -answer);
     else if (answer == 0)
-        answer_write(session, request, inode, fs_handle_of(info), offset, (size_t)put);
+        session->mode->wrote(session, request, inode, fs_handle_of(info), offset, (size_t)put);
 }
 
 void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,

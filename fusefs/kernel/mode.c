@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "mode.h"
+
+#include <fcntl.h>
+
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/overlaps.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/session.h"
+
+/* Shared. */
+
+static int own_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
+{
+    (void)session;
+    *inode = slice->inode;
+    return 0;
+}
+
+/*
+ * What is only written goes past the page cache, which would cost a copy, and a request for each
+ * page where records begin and end inside one. Where an append ends up is known when it is done:
+ * pages would hold it where the kernel believes the end to be.
+ */
+static void open_shared(struct fs_session *session, const struct fs_handle *handle,
+                        struct fuse_file_info *info)
+{
+    struct fs_version filled = fs_slices_filled(&session->slices, handle->slice);
+
+    info->keep_cache = fs_version_same(&filled, &handle->version);
+    info->direct_io =
+        handle->writes && ((info->flags & O_APPEND) ||
+                           (!handle->reads && !fs_handle_is_read(&session->slices, handle->slice)));
+}
+
+static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                          struct fs_handle *handle)
+{
+    struct fs_version filled, version;
+    int error = fs_version_now(session, &version);
+
+    if (error != 0)
+        return error;
+    filled = fs_slices_filled(&session->slices, handle->slice);
+    if (fs_version_same(&filled, &version))
+        return 0;
+    error = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
+    return error != 0 ? error : 1;
+}
+
+/*
+ * Others that show what was written are to see it at once. Past the page cache the answer waits for
+ * that. Else the kernel has locked the pages of the request until it is answered, and who writes
+ * one of the others in the same way would wait for them: their pages are dropped soon.
+ *
+ * Past the page cache the slice's own pages, if others read it, may have been filled before the
+ * bytes were stored. Who opens it later than this has pages filled later, too.
+ */
+static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                         const struct fs_handle *handle, off_t offset, size_t put)
+{
+    struct fs_slice *slice = handle->slice;
+    int64_t end = offset + (int64_t)put - slice->header;
+    int64_t start = offset > slice->header ? offset - slice->header : 0;
+    bool paged = !fs_atomic_is_on(&session->atomic); /* else no slice that is open has pages */
+    bool others = paged && end > start && fs_overlaps_drop(session, slice, start, end - start) > 0;
+    bool own = paged && put > 0 && handle->direct && fs_handle_is_read(&session->slices, slice);
+
+    if ((own || (others && handle->direct)) &&
+        fs_notifier_wrote(&session->notifier, slice, inode, request, offset, put) == 0)
+        atomic_fetch_add(&session->requests[FS_DROPPED], own);
+    else
+        fuse_reply_write(request, put);
+}
+
+/* Unique. */
+
+/* The kernel goes by its own idea of a file, but a new number begins with ours. */
+static int new_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
+{
+    struct fs_version version = {0};
+    int error;
+
+    fs_handle_await_release(&session->slices, slice);
+    error = fs_version_now(session, &version);
+    *inode = fs_slices_number(&session->slices, slice, &version);
+    return error;
+}
+
+static void open_unique(struct fs_session *session, const struct fs_handle *handle,
+                        struct fuse_file_info *info)
+{
+    (void)session;
+    (void)handle;
+    info->keep_cache = true;
+    info->direct_io = false;
+}
+
+static int refresh_unique(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                          struct fs_handle *handle)
+{
+    (void)session, (void)request, (void)inode, (void)handle;
+    return 0;
+}
+
+static void wrote_unique(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                         const struct fs_handle *handle, off_t offset, size_t put)
+{
+    (void)session, (void)inode, (void)handle, (void)offset;
+    fuse_reply_write(request, put);
+}
+
+const struct fs_mode fs_mode_shared = {
+    .lists_attributes = true,
+    .number = own_number,
+    .open = open_shared,
+    .refresh = refresh_shared,
+    .wrote = wrote_shared,
+};
+
+/* A kernel that holds writes back would ask for attributes before each write; by name it asks all
+   the same, and gets a number that changes with the file, as listings do not tell it. */
+const struct fs_mode fs_mode_unique = {
+    .holds_writes = true,
+    .timeout = 1.0,
+    .number = new_number,
+    .open = open_unique,
+    .refresh = refresh_unique,
+    .wrote = wrote_unique,
+};

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel is told in each mode of a mount: of opens, of writes and of an fsync. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fusefs/kernel/mode.h"
+#include "fusefs/kernel/overlaps.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/session.h"
+
+#define HEADER 64
+
+/* What is called instead of the daemon, and what it was told. */
+static struct {
+    struct fs_version now;
+    int version_error, notifier_error;
+    size_t overlapping;
+    int64_t start, length; /* asked for overlaps; 0: not asked */
+    int dropped, later;    /* answers that the notifier took over */
+    size_t answered;       /* bytes, at once */
+} told;
+
+int fs_version_now(struct fs_session *session, struct fs_version *version)
+{
+    (void)session;
+    *version = told.now;
+    return told.version_error;
+}
+
+size_t fs_overlaps_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+                        int64_t length)
+{
+    (void)session, (void)slice;
+    told.start = offset;
+    told.length = length;
+    return told.overlapping;
+}
+
+int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                     fuse_req_t request, const struct fs_version *version)
+{
+    (void)notifier, (void)slice, (void)inode, (void)request, (void)version;
+    told.dropped++;
+    return told.notifier_error;
+}
+
+int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                      fuse_req_t request, off_t offset, size_t length)
+{
+    (void)notifier, (void)slice, (void)inode, (void)request, (void)offset, (void)length;
+    told.later++;
+    return told.notifier_error;
+}
+
+int fuse_reply_write(fuse_req_t request, size_t count)
+{
+    (void)request;
+    told.answered = count;
+    return 0;
+}
+
+bool fs_atomic_is_on(const struct fs_atomic *atomic)
+{
+    return atomic_load(&atomic->on);
+}
+
+static struct fs_session session;
+static struct fs_slice slice;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&told, 0, sizeof(told));
+    told.now = (struct fs_version){.size = 1, .settled = true};
+    memset(&session, 0, sizeof(session));
+    pthread_mutex_init(&session.slices.lock, NULL);
+    slice = (struct fs_slice){.inode = 77, .filled = told.now, .header = HEADER};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    pthread_mutex_destroy(&session.slices.lock);
+    return 0;
+}
+
+/* Opens it with flags while the file has the version now; reader: one has it open for reading. */
+static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool reader)
+{
+    struct fs_handle handle = {.slice = &slice,
+                               .version = told.now,
+                               .reads = (flags & O_ACCMODE) != O_WRONLY,
+                               .writes = (flags & O_ACCMODE) != O_RDONLY};
+    struct fs_handle other = {.slice = &slice, .reads = reader, .next = NULL};
+    struct fuse_file_info info = {.flags = flags};
+
+    handle.next = &other;
+    slice.handles = &handle;
+    mode->open(&session, &handle, &info);
+    slice.handles = NULL;
+    return info;
+}
+
+static void opens(void **state)
+{
+    (void)state;
+    assert_false(opened(&fs_mode_shared, O_RDONLY, false).direct_io);
+    assert_true(opened(&fs_mode_shared, O_WRONLY, false).direct_io);
+    assert_false(opened(&fs_mode_shared, O_WRONLY, true).direct_io);
+    assert_false(opened(&fs_mode_shared, O_RDWR, false).direct_io);
+    assert_true(opened(&fs_mode_shared, O_RDWR | O_APPEND, true).direct_io);
+    assert_false(opened(&fs_mode_shared, O_RDONLY | O_APPEND, true).direct_io);
+    assert_true(opened(&fs_mode_shared, O_RDONLY, false).keep_cache);
+    assert_false(opened(&fs_mode_unique, O_WRONLY | O_APPEND, false).direct_io);
+    told.now.size = 2;
+    assert_false(opened(&fs_mode_shared, O_RDONLY, false).keep_cache);
+    assert_true(opened(&fs_mode_unique, O_RDONLY, false).keep_cache);
+}
+
+static int refreshed(const struct fs_mode *mode)
+{
+    struct fs_handle handle = {.slice = &slice};
+
+    return mode->refresh(&session, NULL, slice.inode, &handle);
+}
+
+static void refreshes(void **state)
+{
+    (void)state;
+    assert_int_equal(refreshed(&fs_mode_shared), 0);
+    assert_int_equal(told.dropped, 0);
+    told.now.size = 2;
+    assert_int_equal(refreshed(&fs_mode_shared), 1);
+    assert_int_equal(told.dropped, 1);
+    told.notifier_error = -ENOTCONN;
+    assert_int_equal(refreshed(&fs_mode_shared), -ENOTCONN);
+    told.version_error = -EIO;
+    assert_int_equal(refreshed(&fs_mode_shared), -EIO);
+    assert_int_equal(told.dropped, 2);
+    assert_int_equal(refreshed(&fs_mode_unique), 0);
+    assert_int_equal(told.dropped, 2);
+}
+
+/* Writes size bytes at offset through a handle of the only slice. */
+static void wrote(const struct fs_mode *mode, bool direct, bool reader, off_t offset, size_t size)
+{
+    struct fs_handle handle = {.slice = &slice, .writes = true, .direct = direct, .reads = reader};
+
+    told.start = told.length = told.later = 0;
+    told.answered = 0;
+    slice.handles = &handle;
+    mode->wrote(&session, NULL, slice.inode, &handle, offset, size);
+    slice.handles = NULL;
+}
+
+static void answers_writes(void **state)
+{
+    (void)state;
+    wrote(&fs_mode_shared, true, false, HEADER + 100, 50);
+    assert_int_equal(told.start, 100);
+    assert_int_equal(told.length, 50);
+    assert_int_equal(told.answered, 50);
+    /* Of a header there is nothing in the file. */
+    wrote(&fs_mode_shared, true, false, 0, HEADER + 10);
+    assert_int_equal(told.start, 0);
+    assert_int_equal(told.length, 10);
+    wrote(&fs_mode_shared, true, false, 0, HEADER);
+    assert_int_equal(told.length, 0);
+    assert_int_equal(told.answered, HEADER);
+    /* Past the page cache it waits for pages that are dropped, its own or others'. */
+    wrote(&fs_mode_shared, true, true, HEADER, 50);
+    assert_int_equal(told.later, 1);
+    assert_int_equal(told.answered, 0);
+    told.overlapping = 1;
+    wrote(&fs_mode_shared, true, false, HEADER, 50);
+    assert_int_equal(told.later, 1);
+    wrote(&fs_mode_shared, false, true, HEADER, 50);
+    assert_int_equal(told.later, 0);
+    assert_int_equal(told.answered, 50);
+    /* Who cannot be told later is told now. */
+    told.notifier_error = -ENOMEM;
+    wrote(&fs_mode_shared, true, false, HEADER, 50);
+    assert_int_equal(told.answered, 50);
+}
+
+/* Where there are no pages, none are dropped. */
+static void answers_at_once(void **state)
+{
+    (void)state;
+    told.overlapping = 1;
+    wrote(&fs_mode_unique, true, true, HEADER, 50);
+    assert_int_equal(told.length, 0);
+    assert_int_equal(told.answered, 50);
+    atomic_store(&session.atomic.on, true);
+    wrote(&fs_mode_shared, true, true, HEADER, 50);
+    assert_int_equal(told.length, 0);
+    assert_int_equal(told.later, 0);
+    assert_int_equal(told.answered, 50);
+}
+
+static void numbers(void **state)
+{
+    fuse_ino_t first, again;
+
+    (void)state;
+    assert_int_equal(fs_mode_shared.number(&session, &slice, &first), 0);
+    assert_int_equal(first, slice.inode);
+    assert_int_equal(fs_mode_unique.number(&session, &slice, &first), 0);
+    assert_int_equal(fs_mode_unique.number(&session, &slice, &again), 0);
+    assert_int_equal(first, again);
+    told.now.size = 2;
+    assert_int_equal(fs_mode_unique.number(&session, &slice, &again), 0);
+    assert_int_not_equal(first, again);
+    told.version_error = -EIO;
+    assert_int_equal(fs_mode_unique.number(&session, &slice, &again), -EIO);
+    assert_int_equal(fs_mode_shared.number(&session, &slice, &again), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(opens, setup, teardown),
+        cmocka_unit_test_setup_teardown(refreshes, setup, teardown),
+        cmocka_unit_test_setup_teardown(answers_writes, setup, teardown),
+        cmocka_unit_test_setup_teardown(answers_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(numbers, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
