@@ -13,10 +13,12 @@
  * Measured with the file in the page cache: a read call costs 0.55 us and 0.1 ns a byte where
  * source and destination agree in their place within a cache line, else up to 0.6 ns a byte;
  * gathering from a mapping costs 0.12 ns a byte at any alignment, and its first touch of each
- * 64 KiB 2 to 6 us.
+ * 64 KiB 2 to 6 us: window.h has more of that.
  */
 #define LONG_RUN    (16 << 10) /* bytes from which a run is read directly, if aligned */
 #define FAR_APART   (16 << 10) /* distance in bytes beyond which short runs are */
+#define WIDE_GAP    (6 << 10)  /* bytes between runs that are more to read than a call is */
+#define SHORT_RUN   (1 << 10)  /* bytes whose place within a cache line does not matter */
 #define SMALL_SPAN  (64 << 10) /* bytes of the file below which a window does not pay */
 #define CACHE_LINE  64
 #define BLOCK_BYTES (256 << 10)
@@ -56,6 +58,14 @@ static void read_run(struct fetch *fetch, char *to, int64_t displacement, int64_
         stop(fetch, to, (int)got, INT64_MAX);
     else if (got < length)
         stop(fetch, to + got, 0, displacement + got);
+}
+
+static void read_runs(struct fetch *fetch, struct mpiio_batch_part part)
+{
+    while (part.count > 0 && !fetch->batches.stopped) {
+        read_run(fetch, part.memory, part.displacement, part.length);
+        mpiio_batch_part_advance(&part, 1);
+    }
 }
 
 static void gather(const struct mpiio_batch_part *part, const struct block *block, int64_t runs)
@@ -101,9 +111,32 @@ static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
     return true;
 }
 
+/* True where every run and its destination have the same place within a cache line. */
+static bool is_aligned(const struct mpiio_batch_part *part)
+{
+    uint64_t skew = (uint64_t)(uintptr_t)part->memory - (uint64_t)part->displacement;
+
+    if (part->count > 1)
+        skew |= (uint64_t)part->stride - (uint64_t)part->length;
+    return skew % CACHE_LINE == 0;
+}
+
+/* True where a call for each run costs less than blocks, which read what lies between them, too. */
+static bool is_sparse(const struct mpiio_batch_part *part)
+{
+    int64_t stride = part->stride < 0 ? -part->stride : part->stride;
+
+    return part->count > 1 && stride - part->length >= WIDE_GAP &&
+           (part->length < SHORT_RUN || is_aligned(part));
+}
+
 static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part part,
                                struct block *block, int64_t end)
 {
+    if (is_sparse(&part)) {
+        read_runs(fetch, part);
+        return;
+    }
     while (part.count > 0 && !fetch->batches.stopped) {
         int64_t runs = mpiio_batch_part_runs_inside(&part, block->start, block->size);
 
@@ -143,8 +176,15 @@ static void gather_kernel(char *memory, char *mapped, size_t length, size_t coun
 static void move(struct mpiio_batches *batches)
 {
     struct fetch *fetch = (struct fetch *)batches;
-    int64_t bytes = mpiio_batches_map(batches, gather_kernel);
+    struct mpiio_window_read read = {.windows = batches->windows, .window = batches->window};
+    int64_t start, end, bytes = -1;
 
+    mpiio_batches_bounds(batches, &start, &end);
+    read.length = end - start;
+    if (read.window != NULL && mpiio_window_begin_read(&read)) {
+        bytes = mpiio_batches_map(batches, gather_kernel);
+        mpiio_window_end_read(&read);
+    }
     if (bytes >= 0)
         fetch->done->store_map_bytes += (uint64_t)bytes;
     else
@@ -152,16 +192,6 @@ static void move(struct mpiio_batches *batches)
 }
 
 /* The plan. */
-
-/* True where every run and its destination have the same place within a cache line. */
-static bool is_aligned(const struct mpiio_batch_part *part)
-{
-    uint64_t skew = (uint64_t)(uintptr_t)part->memory - (uint64_t)part->displacement;
-
-    if (part->count > 1)
-        skew |= (uint64_t)part->stride - (uint64_t)part->length;
-    return skew % CACHE_LINE == 0;
-}
 
 static bool is_direct(const struct fetch *fetch, const struct mpiio_batch_part *part)
 {
@@ -179,10 +209,7 @@ static void fetch_part(struct fetch *fetch, struct mpiio_batch_part part)
     }
     /* Pieces that wait come first, so that what is there has no gap when this one fails. */
     mpiio_batches_flush(&fetch->batches);
-    while (part.count > 0 && !fetch->batches.stopped) {
-        read_run(fetch, part.memory, part.displacement, part.length);
-        mpiio_batch_part_advance(&part, 1);
-    }
+    read_runs(fetch, part);
 }
 
 /*

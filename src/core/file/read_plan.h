@@ -15,8 +15,9 @@
  *   direct   a read call per run: long runs, and short ones that lie far apart
  *   mapped   gathered from windows of the file (window.h), guarded (guard.h): dense runs
  *   blocks   as mapped, but from blocks of at most 256 KiB that are read into memory: for short
- *            requests, where the file cannot be mapped, and where a mapped page turned out not to
- *            be there
+ *            requests, where the file cannot be mapped, where new windows cost more than they
+ *            bring, and where a mapped page turned out not to be there. Runs that have much between
+ *            them are read by calls then.
  */
 
 /* What came of a fetch. */

@@ -5,16 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define LARGE_PAGE (2 << 20) /* what the kernel makes at most, on x86-64 */
+
+/*
+ * Measured: small pages have 16 faults a MiB, and gathering from new windows then takes 1.2 to 1.4
+ * times as long as by read calls; with 9 a MiB 1.0 to 1.2 times; with 2 and less 0.7 times. Windows
+ * that are there take a quarter of that.
+ */
+#define DEAR_BYTES  ((1 << 20) / 6) /* for a page fault: below it new windows are left */
+#define PROBE_BYTES (2 << 20)       /* of a window, in which faults are counted */
+#define PROBE_EVERY 8               /* windows of the file, of which one counts */
 
 int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
 {
     memset(windows, 0, sizeof(*windows));
     windows->fd = fd;
     windows->writable = writable;
-    atomic_init(&windows->refused, false);
     return -pthread_mutex_init(&windows->lock, NULL);
+}
+
+static bool is_set(const atomic_bool *flag)
+{
+    return atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+/* Most often it is so already: then the others' caches keep it. */
+static void set(atomic_bool *flag, bool value)
+{
+    if (is_set(flag) != value)
+        atomic_store_explicit(flag, value, memory_order_relaxed);
 }
 
 static void unmap(struct mpiio_window *window)
@@ -43,11 +65,13 @@ static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
     base = mmap(NULL, (size_t)MPIIO_WINDOW_SIZE, protection, MAP_SHARED, windows->fd, start);
     if (base == MAP_FAILED) {
         if (errno == ENODEV || errno == EACCES || errno == EPERM)
-            atomic_store_explicit(&windows->refused, true, memory_order_relaxed);
+            set(&windows->refused, true);
         free(window);
         return NULL;
     }
     *window = (struct mpiio_window){.start = start, .base = base, .users = 1};
+    window->probes = start / MPIIO_WINDOW_SIZE % PROBE_EVERY == 0;
+    set(&windows->stays, lseek(windows->fd, 0, SEEK_END) <= MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE);
     return window;
 }
 
@@ -82,6 +106,8 @@ static struct mpiio_window *keep(struct mpiio_windows *windows, struct mpiio_win
     windows->kept[slot] = window;
     window->users++;
     window->used = ++windows->clock;
+    if (old != NULL)
+        set(&windows->again, atomic_load(&old->passed) > MPIIO_WINDOW_SIZE / 2 * 3);
     return old != NULL && --old->users == 0 ? old : NULL;
 }
 
@@ -90,7 +116,7 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     int64_t start = displacement - displacement % MPIIO_WINDOW_SIZE;
     struct mpiio_window *window, *found, *spare;
 
-    if (atomic_load_explicit(&windows->refused, memory_order_relaxed))
+    if (is_set(&windows->refused))
         return NULL;
     pthread_mutex_lock(&windows->lock);
     found = find(windows, start);
@@ -107,6 +133,46 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     pthread_mutex_unlock(&windows->lock);
     unmap(spare);
     return found != NULL ? found : window;
+}
+
+static long faults_so_far(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : -1;
+}
+
+/* A window is expected to be like those before it. */
+bool mpiio_window_begin_read(struct mpiio_window_read *read)
+{
+    struct mpiio_windows *windows = read->windows;
+
+    read->passed =
+        atomic_fetch_add_explicit(&read->window->passed, read->length, memory_order_relaxed);
+    read->faults = -1;
+    if (is_set(&windows->stays))
+        return true;
+    if (read->passed > MPIIO_WINDOW_SIZE)
+        set(&windows->again, true);
+    if (is_set(&windows->again))
+        return true;
+    if (!read->window->probes || read->passed >= PROBE_BYTES)
+        return !is_set(&windows->dear);
+    read->faults = faults_so_far();
+    return true;
+}
+
+void mpiio_window_end_read(const struct mpiio_window_read *read)
+{
+    int64_t passed = read->passed + read->length;
+    long faults;
+
+    if (read->faults < 0)
+        return;
+    faults = faults_so_far() - read->faults;
+    faults += atomic_fetch_add(&read->window->faults, faults);
+    if (passed >= PROBE_BYTES)
+        set(&read->windows->dear, faults >= passed / DEAR_BYTES);
 }
 
 /*

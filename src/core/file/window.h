@@ -24,14 +24,20 @@ struct mpiio_window {
     char *base;         /* where it is mapped */
     int users;          /* guarded by the set's lock; one is the set's own while it is kept */
     uint64_t used;      /* when it was last asked for; guarded by the set's lock */
-    atomic_bool stored; /* set by those who store to it */
-    atomic_bool large;  /* its new pages are made in large units */
+    bool probes;        /* its first reads count page faults */
+    atomic_long faults; /* that they had */
+    atomic_int_fast64_t passed; /* bytes of the file that reads went over, gathered or not */
+    atomic_bool stored;         /* set by those who store to it */
+    atomic_bool large;          /* its new pages are made in large units */
 };
 
 struct mpiio_windows {
     int fd;
     bool writable;        /* windows are mapped for writing too */
     atomic_bool refused;  /* the filesystem does not map files: no need to try again */
+    atomic_bool stays;    /* the file is short enough for all of its windows to be kept */
+    atomic_bool again;    /* windows are read more than once while they are kept */
+    atomic_bool dear;     /* reading a new window has many page faults, where it was counted */
     pthread_mutex_t lock; /* held to look up and to count, never during a system call */
     uint64_t clock;       /* guarded by lock */
     struct mpiio_window *kept[MPIIO_WINDOW_COUNT]; /* guarded by lock; NULL: free */
@@ -51,6 +57,24 @@ void mpiio_windows_destroy(struct mpiio_windows *windows);
  * mapped, whatever the reason: the file can still be read by system calls. Thread-safe.
  */
 struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_t displacement);
+
+/* A read of the file that goes over length bytes in a window. */
+struct mpiio_window_read {
+    struct mpiio_windows *windows;
+    struct mpiio_window *window; /* in use by the caller */
+    int64_t length;
+    int64_t passed; /* by reads before it */
+    long faults;    /* of the thread, before; -1: they are not counted */
+};
+
+/*
+ * Whether a read is to be gathered from its window, or from the file by calls. A new window has a
+ * page fault for each 64 KiB where the page cache has the file in small pages, and costs as much
+ * again when it is taken away: it pays if it is read once more while it is kept, and where the
+ * pages are large. After a true the caller gathers, and then ends the read. Thread-safe.
+ */
+bool mpiio_window_begin_read(struct mpiio_window_read *read);
+void mpiio_window_end_read(const struct mpiio_window_read *read);
 
 /*
  * Makes pages for [start, end) of the file, which lie in the window and in the file, in large units

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Which reads are gathered from windows, and which are left to read calls: by counts. */
+#include <sys/mman.h>
+
+#include "slice_fixture.h"
+
+#define MIB         ((int64_t)1 << 20)
+#define KEPT        (MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE)
+#define UNPROBED    MPIIO_WINDOW_SIZE /* displacement of a window that counts no faults */
+#define READ_LENGTH (256 << 10)
+
+static char buffer[READ_LENGTH] __attribute__((aligned(4096)));
+
+struct fixture {
+    struct mpiio_store *store;
+    struct mpiio_slice *slice;
+};
+
+/* A file of size bytes, all a hole, whose windows are taken for dear; runs of length in stride. */
+static struct fixture open_file(int64_t size, int64_t length, int64_t stride)
+{
+    int fd = make_file();
+    struct fixture fixture;
+
+    assert_int_equal(ftruncate(fd, size), 0);
+    fixture.store = open_store(fd);
+    fixture.slice = make_slice(fixture.store, make_vector(UNPROBED, length, stride));
+    atomic_store(&fixture.store->file->windows.dear, true);
+    close(fd);
+    return fixture;
+}
+
+static void close_file(const struct fixture *fixture)
+{
+    mpiio_slice_free(fixture->slice);
+    mpiio_store_close(fixture->store);
+}
+
+static struct mpiio_counters read_at(const struct fixture *fixture, int64_t offset)
+{
+    struct mpiio_counters counters;
+
+    assert_int_equal(mpiio_slice_read(fixture->slice, buffer, sizeof(buffer), offset),
+                     sizeof(buffer));
+    mpiio_store_counters(fixture->store, &counters);
+    return counters;
+}
+
+static void test_file_that_stays_mapped(void **state)
+{
+    struct fixture fixture = open_file(KEPT, 64, 256);
+    struct mpiio_counters counters = read_at(&fixture, 0);
+
+    (void)state;
+    assert_int_equal(counters.store_map_bytes, READ_LENGTH);
+    close_file(&fixture);
+}
+
+static void test_dear_window(void **state)
+{
+    struct fixture fixture = open_file(KEPT + 1, 64, 256);
+    struct mpiio_counters counters = read_at(&fixture, 0);
+
+    (void)state;
+    assert_int_equal(counters.store_map_bytes, 0);
+    assert_int_equal(counters.store_reads, 4);
+    assert_int_equal(counters.store_read_bytes, MIB - 192);
+    close_file(&fixture);
+}
+
+static void test_window_that_is_cheap(void **state)
+{
+    struct fixture fixture = open_file(KEPT + 1, 64, 256);
+    struct mpiio_counters counters;
+
+    (void)state;
+    atomic_store(&fixture.store->file->windows.dear, false);
+    counters = read_at(&fixture, 0);
+    assert_int_equal(counters.store_map_bytes, READ_LENGTH);
+    close_file(&fixture);
+}
+
+/* Two readers, or one that comes again, find what the first one has mapped. */
+static void test_window_that_is_read_again(void **state)
+{
+    struct fixture fixture = open_file(KEPT + 1, 64, 256);
+    struct mpiio_counters counters = {0};
+
+    (void)state;
+    for (int64_t at = 0; at < MPIIO_WINDOW_SIZE / 4; at += READ_LENGTH)
+        counters = read_at(&fixture, at);
+    assert_int_equal(counters.store_map_bytes, 0);
+    read_at(&fixture, 0);
+    counters = read_at(&fixture, READ_LENGTH);
+    assert_true(counters.store_map_bytes >= READ_LENGTH);
+    /* So is the next one. */
+    read_at(&fixture, MPIIO_WINDOW_SIZE / 4);
+    assert_true(atomic_load(&fixture.store->file->windows.again));
+    close_file(&fixture);
+}
+
+/* What windows were good for is forgotten with windows that were read once. */
+static void test_windows_that_are_read_once(void **state)
+{
+    struct fixture fixture = open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
+    atomic_bool *again = &fixture.store->file->windows.again;
+
+    (void)state;
+    atomic_store(again, true);
+    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
+        read_at(&fixture, i * MPIIO_WINDOW_SIZE / 4);
+    assert_true(atomic_load(again));
+    read_at(&fixture, MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE / 4);
+    assert_false(atomic_load(again));
+    close_file(&fixture);
+}
+
+/* Runs of whole pages with much between them: blocks would read all of it. */
+static void test_sparse_runs(void **state)
+{
+    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
+    struct mpiio_counters counters = read_at(&fixture, 0);
+
+    (void)state;
+    assert_int_equal(counters.store_map_bytes, 0);
+    assert_int_equal(counters.store_reads, READ_LENGTH / 4096);
+    assert_int_equal(counters.store_read_bytes, READ_LENGTH);
+    close_file(&fixture);
+}
+
+static void touch(char *memory, int64_t length, int64_t step)
+{
+    for (int64_t at = 0; at < length; at += step)
+        memory[at] = 1;
+}
+
+/* A read of the first bytes of a window that counts, with a fault for each step bytes. */
+static void probe(struct mpiio_windows *windows, int64_t length, int64_t step)
+{
+    struct mpiio_window window = {.probes = true};
+    char *memory =
+        mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(memory != MAP_FAILED);
+    madvise(memory, (size_t)length, MADV_NOHUGEPAGE);
+    for (int64_t at = 0; at < length; at += MIB / 2) {
+        struct mpiio_window_read read = {windows, &window, MIB / 2, 0, 0};
+
+        assert_true(mpiio_window_begin_read(&read));
+        touch(memory + at, MIB / 2, step);
+        mpiio_window_end_read(&read);
+    }
+    munmap(memory, (size_t)length);
+}
+
+static void test_faults_are_counted(void **state)
+{
+    struct mpiio_windows windows;
+
+    (void)state;
+    assert_int_equal(mpiio_windows_init(&windows, -1, false), 0);
+    probe(&windows, MIB, 4096);
+    assert_false(atomic_load(&windows.dear));
+    probe(&windows, 2 * MIB, 64 << 10);
+    assert_true(atomic_load(&windows.dear));
+    probe(&windows, 2 * MIB, 512 << 10);
+    assert_false(atomic_load(&windows.dear));
+    mpiio_windows_destroy(&windows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file_that_stays_mapped),
+        cmocka_unit_test(test_dear_window),
+        cmocka_unit_test(test_window_that_is_cheap),
+        cmocka_unit_test(test_window_that_is_read_again),
+        cmocka_unit_test(test_windows_that_are_read_once),
+        cmocka_unit_test(test_sparse_runs),
+        cmocka_unit_test(test_faults_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
