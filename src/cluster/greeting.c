@@ -259,6 +259,7 @@ int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t t
     int64_t end = mpiio_clock() + timeout;
     const char *at = addresses;
     int rc = -ETIMEDOUT, refused = 0;
+    bool gone = true; /* nobody listens at the addresses that were tried since the first */
 
     while (mpiio_clock() < end) {
         int fd = mpiio_address_dial(&at, (int)least(end - mpiio_clock(), DIAL_TIME));
@@ -266,12 +267,14 @@ int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t t
         if (fd == -EINVAL || (fd == -ENOENT && at == addresses))
             return -EINVAL;
         if (fd == -ENOENT) { /* all were tried; another one's refusal does not change */
-            if (refused != 0)
-                return refused;
+            if (refused != 0 || gone)
+                return refused != 0 ? refused : -ECONNREFUSED;
+            gone = true;
             at = addresses;
             nanosleep(&pause, NULL);
             continue;
         }
+        gone = gone && fd == -ECONNREFUSED;
         rc = fd < 0 ? fd : join(peers, fd, least(end, mpiio_clock() + SHAKE_TIME));
         if (rc == 0)
             return 0;

@@ -139,7 +139,8 @@ int mpiio_peers_listen(const struct mpiio_peers_options *options, struct mpiio_p
 
 /*
  * Any other node joins. Blocks up to timeout ms. -EACCES: the token is wrong; -EINVAL: nodes
- * is not what it is at node 0; -EPROTONOSUPPORT: another version; else why it could not connect.
+ * is not what it is at node 0; -EPROTONOSUPPORT: another version; -ECONNREFUSED, at once: node 0 is
+ * gone, as nobody listens at any of the addresses; else why it could not connect.
  */
 int mpiio_peers_join(const struct mpiio_peers_options *options, const char *addresses,
                      const uint8_t token[MPIIO_TOKEN_BYTES], int timeout,

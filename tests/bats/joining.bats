@@ -58,3 +58,25 @@ END
     done
     run ! grep " $tmp/m" /proc/self/mountinfo
 }
+
+# 20 s is how long one looks for another that does not answer.
+@test "joining: the others do not look for a node 0 that could not mount" {
+    spec 8
+    as_root install -d -o root -m 755 m0
+    user_folder m1
+    cp "$MPIIO_BUILD/tests/engine/libreset.so" . # the build folder may be closed to the user
+    cat >mpiio-fused <<END
+#!/bin/sh
+case \$* in
+*m1) export LD_PRELOAD="$tmp/libreset.so" CONNECT_LATE= ;;
+esac
+exec "$MPIIO_SBIN/mpiio-fused" "\$@"
+END
+    chmod +x mpiio-fused
+    SECONDS=0
+    run -1 --separate-stderr as_user "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine" --name nodes \
+        "--daemon=$tmp/mpiio-fused" -- -o ro s.json "$tmp/m%n" </dev/null
+    [[ $stderr == "nodes: $(hostname): $tmp/m0: cannot mount: "*"$tmp/m0" ]]
+    [ "$SECONDS" -lt 20 ]
+    nothing_left
+}
