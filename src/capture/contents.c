@@ -85,6 +85,11 @@ int capture_contents_get(MPI_Datatype type, struct capture_contents *contents)
     return 0;
 }
 
+int64_t capture_contents_numbers(const struct capture_contents *contents)
+{
+    return contents->int_count + contents->address_count + contents->count_count;
+}
+
 void capture_type_free(MPI_Datatype type)
 {
     struct capture_contents contents = {0};

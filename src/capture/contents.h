@@ -33,6 +33,9 @@ struct capture_contents {
  */
 int capture_contents_get(MPI_Datatype type, struct capture_contents *contents);
 
+/* How many numbers there are. */
+int64_t capture_contents_numbers(const struct capture_contents *contents);
+
 /* Frees memory and the datatypes that the contents brought. */
 void capture_contents_free(struct capture_contents *contents);
 

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Blocks of cyclic darrays in a view that are written down one by one, at most. */
+#define MAX_DEALT (1 << 21)
+
 /* One dimension of an array that is dealt to a grid of ranks. */
 struct dimension {
     int64_t gsize, distrib, darg, psize;
@@ -103,12 +106,31 @@ static json_t *as_subarray(const struct darray *darray, json_t *oldtype)
                      darray->fortran ? "Fortran" : "C", "oldtype", oldtype);
 }
 
-/* One dimension: its blocks in units of oldtype, which is stolen, and the extent of all of it. */
-static json_t *dealt(const struct dimension *dim, int64_t extent, json_t *oldtype)
+/* Whether so many blocks more may be written down. */
+static bool count(struct capture_decoder *decoder, int64_t blocks)
 {
-    json_t *lengths = json_array(), *displacements = json_array();
-    int64_t block = block_length(dim);
+    if (blocks <= MAX_DEALT - decoder->dealt) {
+        decoder->dealt += blocks;
+        return true;
+    }
+    snprintf(decoder->why, sizeof(decoder->why),
+             "a cyclic darray for another rank with more than %d blocks", MAX_DEALT);
+    return false;
+}
 
+/* One dimension: its blocks in units of oldtype, which is stolen, and the extent of all of it. */
+static json_t *dealt(struct capture_decoder *decoder, const struct dimension *dim, int64_t extent,
+                     json_t *oldtype)
+{
+    int64_t block = block_length(dim);
+    json_t *lengths, *displacements;
+
+    if (!count(decoder, dim->gsize / (block * dim->psize) + 1)) {
+        json_decref(oldtype);
+        return NULL;
+    }
+    lengths = json_array();
+    displacements = json_array();
     for (int64_t at = dim->coordinate * block; at < dim->gsize; at += block * dim->psize) {
         json_array_append_new(displacements, json_integer(at));
         json_array_append_new(lengths, json_integer(clamp(dim->gsize - at, 0, block)));
@@ -118,13 +140,14 @@ static json_t *dealt(const struct dimension *dim, int64_t extent, json_t *oldtyp
                      "blocklengths", lengths, "displacements", displacements, "oldtype", oldtype);
 }
 
-static json_t *as_indexed(const struct darray *darray, int64_t extent, json_t *oldtype)
+static json_t *as_indexed(struct capture_decoder *decoder, const struct darray *darray,
+                          int64_t extent, json_t *oldtype)
 {
     json_t *json = json_incref(oldtype);
 
-    for (int64_t i = 0; i < darray->count; i++) {
+    for (int64_t i = 0; i < darray->count && json != NULL; i++) {
         const struct dimension *dim = &darray->dims[darray->fortran ? i : darray->count - 1 - i];
-        json = dealt(dim, extent, json);
+        json = dealt(decoder, dim, extent, json);
         extent *= dim->gsize;
     }
     return json;
@@ -152,7 +175,7 @@ json_t *capture_darray(struct capture_decoder *decoder, struct capture_contents 
         else if (!is_cyclic(&darray))
             json = as_subarray(&darray, oldtype);
         else if (!decoder->scaled)
-            json = as_indexed(&darray, extent, oldtype);
+            json = as_indexed(decoder, &darray, extent, oldtype);
         else
             snprintf(decoder->why, sizeof(decoder->why),
                      "a cyclic darray for rank %lld of %lld, whose extents a data representation "

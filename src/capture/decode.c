@@ -11,8 +11,6 @@
 #include "darray.h"
 #include "names.h"
 
-#define MAX_DEPTH 64 /* of viewspec(5) */
-
 __attribute__((format(printf, 2, 3))) static json_t *refuse(struct capture_decoder *decoder,
                                                             const char *format, ...)
 {
@@ -303,8 +301,8 @@ json_t *capture_decode(struct capture_decoder *decoder, MPI_Datatype type)
     json_t *json = NULL;
     int error;
 
-    if (decoder->depth == MAX_DEPTH)
-        return refuse(decoder, "a datatype nested more than %d deep", MAX_DEPTH);
+    if (decoder->depth == CAPTURE_MAX_DEPTH)
+        return refuse(decoder, "a datatype nested more than %d deep", CAPTURE_MAX_DEPTH);
     decoder->depth++;
     error = capture_contents_get(type, &contents);
     json = error ? refuse(decoder, "a datatype cannot be decoded: %s", strerror(-error))

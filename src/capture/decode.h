@@ -14,6 +14,9 @@
 
 #define CAPTURE_WHY_SIZE 512
 
+/* How deep datatypes may be nested: as viewspec(5) has it. */
+#define CAPTURE_MAX_DEPTH 64
+
 /* What decoding one view needs and finds out. Zero what is not set. */
 struct capture_decoder {
     int rank, ranks; /* the process, in the file's communicator */
@@ -24,6 +27,7 @@ struct capture_decoder {
     bool mixed;       /* there were several */
     bool bounded;     /* a type inside has bounds that its data do not give */
     int depth;
+    int64_t dealt; /* blocks of cyclic darrays that were written down one by one */
     char why[CAPTURE_WHY_SIZE];
 };
 

@@ -12,11 +12,20 @@
 
 #include "calls.h"
 #include "contents.h"
+#include "fingerprint.h"
 #include "output.h"
 #include "view.h"
 
 /* Those that are captured, the default view, and one for all further ones. */
 #define KNOWN_ROOM (CAPTURE_MAX_VIEWS + 2)
+
+/*
+ * What may be looked at of one view, and of all views of a file (fingerprint.h). To write one down
+ * and compile it takes so many times as long as to look at it.
+ */
+#define MAX_WORK     (4 << 20)
+#define MAX_ALL_WORK ((int64_t)1 << 30)
+#define NEW_WORTH    64
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture_file *list; /* under lock; the file opened first comes first */
@@ -191,29 +200,62 @@ static void append_known(struct capture_file *file, uint64_t draft, char *text)
     known[file->known_count++] = (struct capture_known){draft, hash_text(text), text};
 }
 
-/* The number of the view among those known, which it joins; its draft is stolen, NULL: why. */
-static size_t know_view(struct capture_file *file, const struct capture_view_args *args,
-                        char *draft, char *why)
-{
-    char *text = draft ? draft : because(why);
-    uint64_t hash = text ? hash_text(text) : 0;
-    size_t found = find_known(file, hash);
+static const char too_large[] = "the views of this file are too large together";
 
-    if (found == KNOWN_ROOM && found == file->known_count) {
-        free(text);
-        return found - 1;
-    }
-    if (found < file->known_count) {
-        free(text);
-        return found;
-    }
+/* The text of a view that is set for the first time: it, or why there is none. */
+static char *view_text(struct capture_file *file, const struct capture_view_args *args)
+{
+    char why[CAPTURE_WHY_SIZE], *draft = capture_view_text(args, why), *text = draft;
+
     if (draft && strcmp(draft, CAPTURE_DEFAULT_VIEW) != 0) {
         text = capture_view_check(args, draft, why);
         free(draft);
-        if (text == NULL)
-            text = because(why);
     }
-    append_known(file, hash, text);
+    if (text && strlen(text) > CAPTURE_MAX_TEXT - file->known_bytes) {
+        free(text);
+        file->known_bytes = CAPTURE_MAX_TEXT;
+        return because(too_large);
+    }
+    file->known_bytes += text ? strlen(text) : 0;
+    return text ? text : because(why);
+}
+
+/* Finds the view's fingerprint. NULL, or why there is nothing to be written down. */
+static const char *look_at(struct capture_file *file, const struct capture_view_args *args,
+                           int code, uint64_t *draft)
+{
+    int64_t work = MAX_WORK;
+
+    if (code)
+        return "MPI_File_set_view failed";
+    if (file->work > MAX_ALL_WORK)
+        return "views were set so often, or such large ones, that no more are looked at";
+    *draft = capture_mix(hash_text(args->datarep), (uint64_t)args->displacement);
+    *draft = capture_fingerprint(*draft, args->etype, &work);
+    *draft = capture_fingerprint(*draft, args->filetype, &work);
+    file->work += MAX_WORK - work;
+    if (work < 0)
+        return "its datatypes are too large, each use of one counted";
+    if (find_known(file, *draft) < file->known_count)
+        return NULL;
+    file->work += NEW_WORTH * (MAX_WORK - work);
+    return file->known_bytes == CAPTURE_MAX_TEXT ? too_large : NULL;
+}
+
+/* The number of the view among those known, which it joins. */
+static size_t know_view(struct capture_file *file, const struct capture_view_args *args, int code)
+{
+    uint64_t draft = 0;
+    const char *why = look_at(file, args, code, &draft);
+    size_t found;
+
+    if (why)
+        draft = hash_text(why);
+    found = find_known(file, draft);
+    if (found == file->known_count && found == KNOWN_ROOM)
+        return found - 1;
+    if (found == file->known_count)
+        append_known(file, draft, why ? because(why) : view_text(file, args));
     return found;
 }
 
@@ -235,7 +277,6 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
                       MPI_Datatype filetype, const char *datarep)
 {
     struct capture_file *file = find_file(handle);
-    char why[CAPTURE_WHY_SIZE] = "MPI_File_set_view failed", *draft = NULL;
 
     if (file == NULL)
         return;
@@ -247,9 +288,7 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
                                      .datarep = datarep};
     if (displacement == MPI_DISPLACEMENT_CURRENT && !code)
         args.displacement = current_displacement(handle);
-    if (!code)
-        draft = capture_view_text(&args, why);
-    append_step(file, know_view(file, &args, draft, why));
+    append_step(file, know_view(file, &args, code));
 }
 
 void capture_accessed(MPI_File handle, bool writing)

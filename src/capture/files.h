@@ -16,10 +16,17 @@
 
 /* How many different views of one file are captured. */
 #define CAPTURE_MAX_VIEWS 1000
+#define CAPTURE_TOO_MANY  "%s: more than %d different views were set: the first ones are captured"
+
+/*
+ * Bytes that the views of one file may have, on one rank and of all ranks where they differ: with
+ * the blanks of a spec they become more, which VS_SPEC_MAX_BYTES bounds.
+ */
+#define CAPTURE_MAX_TEXT (32 << 20)
 
 /* One of the different views that this rank has set. */
 struct capture_known {
-    uint64_t draft; /* hash of the view as it was set */
+    uint64_t draft; /* fingerprint of the view as it was set */
     uint64_t hash;  /* of text */
     char *text;     /* JSON as capture_view_text writes it, or "!" and why there is none; owned */
 };
@@ -34,7 +41,9 @@ struct capture_file {
     bool broken;    /* a step is missing for want of memory */
     struct capture_known *known;
     size_t known_count;
-    uint32_t *steps; /* for each MPI_File_set_view, which of known */
+    size_t known_bytes; /* of all their texts */
+    int64_t work;       /* done for fingerprints, in numbers (fingerprint.h) */
+    uint32_t *steps;    /* for each MPI_File_set_view, which of known */
     size_t step_count, step_room;
     int64_t reads, writes; /* at explicit offsets; under the lock of the list */
 };

@@ -41,8 +41,15 @@ static json_t *merge_texts(const struct capture_file *file, const char *texts, s
     return merged;
 }
 
-/* Collective. The view of all ranks in a step, on rank 0 and where it could be had. */
-static json_t *gather_step(const struct capture_file *file, const struct capture_step *step)
+/* What all processes may tell of files that wait for the program's end, in bytes. */
+#define PENDING_ROOM (256 << 20)
+
+/*
+ * Collective. The view of all ranks in a step, on rank 0 and where it could be had. Its size is
+ * taken from *room.
+ */
+static json_t *gather_step(const struct capture_file *file, const struct capture_step *step,
+                           int64_t *room)
 {
     const char *own = file->known[file->steps[step->index]].text;
     char *texts = NULL;
@@ -51,7 +58,7 @@ static json_t *gather_step(const struct capture_file *file, const struct capture
 
     if (step->common)
         return file->rank ? NULL : merge_texts(file, own, 1);
-    error = capture_gather_texts(file->comm, file->rank, file->ranks, own, &texts);
+    error = capture_gather_texts(file->comm, file->rank, file->ranks, own, room, &texts);
     if (file->rank == 0 && error)
         capture_say("%s: a view is not captured: all ranks' views together are too large",
                     file->path);
@@ -66,9 +73,10 @@ static json_t *gather_steps(const struct capture_file *file, const struct captur
                             long count)
 {
     json_t *views = json_array();
+    int64_t room = CAPTURE_MAX_TEXT;
 
     for (long i = 0; i < count; i++) {
-        json_t *view = gather_step(file, &steps[i]);
+        json_t *view = gather_step(file, &steps[i], &room);
         if (view)
             json_array_append_new(views, view);
     }
@@ -107,11 +115,12 @@ void capture_gather(const struct capture_file *file)
 static void gather_world(MPI_Comm comm)
 {
     char *own = capture_pending_text(), *texts = NULL;
+    int64_t room = PENDING_ROOM;
     int rank = 0, ranks = 1;
 
     capture_calls()->Comm_rank(comm, &rank);
     capture_calls()->Comm_size(comm, &ranks);
-    if (capture_gather_texts(comm, rank, ranks, own ? own : "[]", &texts) == 0 && rank == 0)
+    if (capture_gather_texts(comm, rank, ranks, own ? own : "{}", &room, &texts) == 0 && rank == 0)
         capture_pending_write(texts, ranks);
     else if (rank == 0)
         capture_say("files without a view, or opened by single processes, are not captured: out "

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "viewspec/line.h"
+#include "viewspec/spec.h"
 
 #define MAX_NAMES 1000 /* specs of files of one name */
 
@@ -310,6 +311,9 @@ void capture_write_spec(const char *path, int ranks, json_t *views)
 
     if (text == NULL)
         capture_say("%s: %s", path, strerror(ENOMEM));
+    else if (strlen(text) >= VS_SPEC_MAX_BYTES)
+        capture_say("%s: not captured: its spec is larger than %d MiB", path,
+                    VS_SPEC_MAX_BYTES >> 20);
     else if (log >= 0 && lock_log(log))
         capture_say("%s: the log of the capture cannot be locked", path);
     else

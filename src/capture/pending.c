@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "pending.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,42 +11,65 @@
 #include "merge.h"
 #include "output.h"
 
+/* From so many views of a file on its spec is not written whenever there is one more. */
+#define MANY 16
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Under lock. Objects {"path", "ranks", "views", "reads", "writes", "written"}; path and number of
-   ranks together are unique. */
+/*
+ * Under lock. {"RANKS PATH": {"path", "ranks", "views", "reads", "writes", "written"}}; written:
+ * how many views stand in the spec.
+ */
 static json_t *seen;
 
 static json_t *find_seen(const char *path, int ranks)
 {
+    char key[PATH_MAX + 16];
     json_t *entry;
-    size_t i;
 
     if (seen == NULL)
-        seen = json_array();
-    json_array_foreach(seen, i,
-                       entry) if (json_integer_value(json_object_get(entry, "ranks")) == ranks &&
-                                  strcmp(json_string_value(json_object_get(entry, "path")), path) ==
-                                      0) return entry;
-    entry = json_pack("{s:s, s:i, s:[], s:i, s:i, s:b}", "path", path, "ranks", ranks, "views",
-                      "reads", 0, "writes", 0, "written", 0);
-    json_array_append_new(seen, entry);
+        seen = json_object();
+    snprintf(key, sizeof(key), "%d %s", ranks, path);
+    entry = json_object_get(seen, key);
+    if (entry == NULL) {
+        entry = json_pack("{s:s, s:i, s:[], s:i, s:i, s:i}", "path", path, "ranks", ranks, "views",
+                          "reads", 0, "writes", 0, "written", 0);
+        json_object_set_new(seen, key, entry);
+    }
     return entry;
 }
 
-/* Puts those views into the list that it does not have yet; returns how many. */
-static size_t join(json_t *list, json_t *views)
+/* Puts those views into the list that it does not have yet. False where it has too many then. */
+static bool join(json_t *list, json_t *views)
 {
     json_t *view, *old;
-    size_t i, j, news = 0;
+    size_t i, j;
 
     json_array_foreach(views, i, view)
     {
         json_array_foreach(list, j, old) if (json_equal(view, old)) break;
-        if (j == json_array_size(list) && !json_array_append(list, view))
-            news++;
+        if (j == json_array_size(list) && j == CAPTURE_MAX_VIEWS)
+            return false;
+        if (j == json_array_size(list))
+            json_array_append(list, view);
     }
-    return news;
+    return true;
+}
+
+static size_t written(const json_t *entry)
+{
+    return (size_t)json_integer_value(json_object_get(entry, "written"));
+}
+
+/* Writes the spec, if that is news. */
+static void write_entry(json_t *entry)
+{
+    json_t *views = json_object_get(entry, "views");
+
+    if (json_array_size(views) > written(entry))
+        capture_write_spec(json_string_value(json_object_get(entry, "path")),
+                           (int)json_integer_value(json_object_get(entry, "ranks")), views);
+    json_object_set_new(entry, "written", json_integer((json_int_t)json_array_size(views)));
 }
 
 static void count(json_t *entry, const char *key, int64_t more)
@@ -75,20 +100,26 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
         count(entry, "writes", accesses[1]);
         if (was_set)
             json_object_set_new(entry, "set", json_true());
-        if (join(list, views) && (file->ranks > 1 || is_program_of_one())) {
-            json_object_set_new(entry, "written", json_true());
-            capture_write_spec(file->path, file->ranks, list);
+        if (!join(list, views) && !json_object_get(entry, "full")) {
+            json_object_set_new(entry, "full", json_true());
+            capture_say(CAPTURE_TOO_MANY, file->path, CAPTURE_MAX_VIEWS);
         }
+        /* Each time that there are twice as many: the spec may be long, and the openings many. */
+        if ((file->ranks > 1 || is_program_of_one()) && json_array_size(list) >= 2 * written(entry))
+            write_entry(entry);
     }
     pthread_mutex_unlock(&lock);
 }
 
 char *capture_pending_text(void)
 {
+    const char *key;
+    json_t *entry;
     char *text;
 
     pthread_mutex_lock(&lock);
-    text = seen ? json_dumps(seen, JSON_COMPACT) : strdup("[]");
+    json_object_foreach(seen, key, entry) if (written(entry)) write_entry(entry);
+    text = seen ? json_dumps(seen, JSON_COMPACT) : strdup("{}");
     json_decref(seen);
     seen = NULL;
     pthread_mutex_unlock(&lock);
@@ -110,26 +141,28 @@ static void add_up(struct file_sum *sum, const json_t *entry)
     sum->reads += json_integer_value(json_object_get(entry, "reads"));
     sum->writes += json_integer_value(json_object_get(entry, "writes"));
     sum->set = sum->set || json_object_get(entry, "set");
-    if (!json_is_true(json_object_get(entry, "written")) && json_array_size(views))
+    if (!written(entry) && json_array_size(views))
         json_array_append(sum->ranks, views);
 }
 
-/* Takes all entries of the path out of the processes' lists. */
-static void take_file(json_t *processes, struct file_sum *sum)
+/* All entries of the processes, in their order: {PATH: [ENTRY, ...]}. */
+static json_t *by_path(const char *texts, int ranks)
 {
-    json_t *list;
-    size_t i;
+    json_t *files = json_object(), *process, *entry;
+    const char *key;
 
-    json_array_foreach(processes, i, list) for (size_t j = 0; j < json_array_size(list);)
-    {
-        json_t *entry = json_array_get(list, j);
-        if (strcmp(json_string_value(json_object_get(entry, "path")), sum->path) != 0) {
-            j++;
-            continue;
+    for (int i = 0; i < ranks; i++, texts += strlen(texts) + 1) {
+        process = json_loads(texts, 0, NULL);
+        json_object_foreach(process, key, entry)
+        {
+            const char *path = json_string_value(json_object_get(entry, "path"));
+            if (!json_object_get(files, path))
+                json_object_set_new(files, path, json_array());
+            json_array_append(json_object_get(files, path), entry);
         }
-        add_up(sum, entry);
-        json_array_remove(list, j);
+        json_decref(process);
     }
+    return files;
 }
 
 /* The views that single processes have set, the first of each as one view, and so on. */
@@ -180,32 +213,21 @@ static void write_bytes(const struct file_sum *sum)
     json_decref(views);
 }
 
-static json_t *parse_processes(const char *texts, int ranks)
-{
-    json_t *processes = json_array();
-
-    for (int i = 0; i < ranks; i++, texts += strlen(texts) + 1)
-        json_array_append_new(processes, json_loads(texts, 0, NULL));
-    return processes;
-}
-
 void capture_pending_write(const char *texts, int ranks)
 {
-    json_t *processes = parse_processes(texts, ranks), *list;
+    json_t *files = by_path(texts, ranks), *entries, *entry;
+    const char *path;
     size_t i;
 
-    json_array_foreach(processes, i, list) while (json_array_size(list))
+    json_object_foreach(files, path, entries)
     {
-        json_t *first = json_incref(json_array_get(list, 0));
-        struct file_sum sum = {.path = json_string_value(json_object_get(first, "path")),
-                               .ranks = json_array()};
-        take_file(processes, &sum);
+        struct file_sum sum = {.path = path, .ranks = json_array()};
+        json_array_foreach(entries, i, entry) add_up(&sum, entry);
         if (json_array_size(sum.ranks))
             write_merged(&sum, ranks);
         else if (!sum.set)
             write_bytes(&sum);
         json_decref(sum.ranks);
-        json_decref(first);
     }
-    json_decref(processes);
+    json_decref(files);
 }

@@ -15,17 +15,18 @@
 
 /*
  * Rank 0 of a file's communicator closes it: its views (borrowed, those that could be captured)
- * join those of earlier openings by as many ranks, and the spec is written where that is news. A
- * communicator of one process in a larger program waits for capture_pending_text, and so does a
- * file on which no view was set. accesses: how often all ranks have read, and written, at explicit
- * offsets. Thread-safe.
+ * join those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most, and the spec is
+ * written where that is news, once there are many when they are twice as many, and else by
+ * capture_pending_text. A communicator of one process in a larger program waits for
+ * capture_pending_text, and so does a file on which no view was set. accesses: how often all ranks
+ * have read, and written, at explicit offsets. Thread-safe.
  */
 void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
                          const int64_t accesses[2]);
 
 /*
- * What waits, and which files have specs, as JSON text: new, NULL without memory. An array of
- * {"path", "views", "reads", "writes", "written"}.
+ * What waits, and which files have specs, as JSON text: new, NULL without memory. Specs of which
+ * a later part waits are written.
  */
 char *capture_pending_text(void);
 

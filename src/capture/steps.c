@@ -114,8 +114,7 @@ static long pick(const struct capture_file *file, const struct hashes *hashes,
     if (different <= CAPTURE_MAX_VIEWS)
         return (long)different;
     if (file->rank == 0)
-        capture_say("%s: more than %d different views were set: the first ones are captured",
-                    file->path, CAPTURE_MAX_VIEWS);
+        capture_say(CAPTURE_TOO_MANY, file->path, CAPTURE_MAX_VIEWS);
     return CAPTURE_MAX_VIEWS;
 }
 

@@ -7,8 +7,6 @@
 
 #include "calls.h"
 
-#define MAX_TOTAL (256 << 20)
-
 /* Collective: true where it is true for every rank. */
 static bool agree(MPI_Comm comm, bool ready)
 {
@@ -18,29 +16,33 @@ static bool agree(MPI_Comm comm, bool ready)
 }
 
 /* Rank 0: where each text goes, and room for all of them. */
-static char *make_room(int ranks, const int *lengths, int *places)
+static char *make_room(int ranks, const int *lengths, int64_t *room, int *places)
 {
     int64_t total = 0;
 
-    for (int i = 0; i < ranks && total <= MAX_TOTAL; i++) {
+    for (int i = 0; i < ranks && total <= *room; i++) {
         places[i] = (int)total;
         total += lengths[i];
     }
-    return total <= MAX_TOTAL ? malloc((size_t)total + 1) : NULL;
+    if (total > *room)
+        return NULL;
+    *room -= total;
+    return malloc((size_t)total + 1);
 }
 
-int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, char **texts)
+int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, int64_t *room,
+                         char **texts)
 {
     const struct capture_calls *mpi = capture_calls();
-    size_t room = rank ? 1 : (size_t)ranks, length = strlen(text) + 1;
-    int *lengths = calloc(room, sizeof(*lengths)), *places = calloc(room, sizeof(*places));
+    size_t count = rank ? 1 : (size_t)ranks, length = strlen(text) + 1;
+    int *lengths = calloc(count, sizeof(*lengths)), *places = calloc(count, sizeof(*places));
     int own = (int)length, error = -1;
-    bool ready = lengths && places && length <= MAX_TOTAL;
+    bool ready = lengths && places && length <= INT32_MAX;
 
     *texts = NULL;
     if (agree(comm, ready) && !mpi->Gather(&own, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm)) {
         if (rank == 0)
-            *texts = make_room(ranks, lengths, places);
+            *texts = make_room(ranks, lengths, room, places);
         if (agree(comm, rank || *texts))
             error = mpi->Gatherv(text, own, MPI_CHAR, *texts, lengths, places, MPI_CHAR, 0, comm)
                         ? -1

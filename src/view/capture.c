@@ -177,27 +177,29 @@ static bool tell_spec(char *line, const char *later)
     return true;
 }
 
-/* Says what the library has noted. Returns how many specs it wrote. */
-static int tell(int log)
+/* Says what the library has noted. Returns whether that is anything. */
+static bool tell(int log)
 {
     FILE *file = fdopen(log, "r");
     char *text = NULL, *line, *rest;
     size_t size = 0;
-    int specs = 0;
+    bool told = false;
 
     if (file == NULL || getdelim(&text, &size, '\0', file) < 0)
         text = NULL;
     for (rest = text; rest && *rest;) {
         line = strsep(&rest, "\n");
-        if (strncmp(line, "say\t", 4) == 0)
+        if (strncmp(line, "say\t", 4) == 0) {
             view_message("%s", line + 4);
-        else if (strncmp(line, "spec\t", 5) == 0)
-            specs += tell_spec(line, rest ? rest : "");
+            told = true;
+        } else if (strncmp(line, "spec\t", 5) == 0) {
+            told = tell_spec(line, rest ? rest : "") || told;
+        }
     }
     free(text);
     if (file)
         fclose(file);
-    return specs;
+    return told;
 }
 
 static int capture(const char *output, char **command)
@@ -215,7 +217,7 @@ static int capture(const char *output, char **command)
     status = prepare(output, path);
     if (!status) {
         status = execute(command);
-        if (tell(log) == 0 && status == 0)
+        if (!tell(log) && status == 0)
             view_message("capture: nothing was captured: no file was opened by MPI_File_open, or "
                          "the program does not use MPICH's shared library");
     } else {

@@ -260,6 +260,45 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
         $'1\n1000' ]
 }
 
+# large KIND: that kind of the program with one rank, captured in a minute at most; what capture
+# itself says is in "said".
+large() {
+    timeout -s KILL 60 "$(command -v mpiio-view)" capture -- "$MPIIO_BUILD/tests/capture/large" "$1" data \
+        </dev/null >out 2>err 3>&-
+    grep '^mpiio-view: ' err >said || true
+}
+
+@test "capture: datatypes that are used more often than there are are given up in a line" {
+    large shared
+    says "$tmp/data: a view is not captured: rank 0: its datatypes are too large, each use of one counted"
+    large too-many-blocks
+    says "$tmp/data: a view is not captured: rank 0: its datatypes are too large, each use of one counted"
+}
+
+@test "capture: a view that is set again costs little more than without capture" {
+    large often
+    says "wrote $tmp/data.view.json: 1 rank, 3 views"
+    large large-often
+    says "wrote $tmp/data.view.json: 1 rank, 1 view"
+    [ "$(jq '.view.filetype.displacements | length' data.view.json)" = 1000000 ]
+}
+
+@test "capture: no more views of a file than a spec may hold" {
+    large large-views
+    [ "$(cat said)" = "mpiio-view: $tmp/data: a view is not captured: rank 0: the views of this file \
+are too large together
+mpiio-view: wrote $tmp/data.view.json: 1 rank, 4 views" ]
+    mpiio-view check data.view.json >/dev/null
+}
+
+@test "capture: a file that is opened again and again has its first thousand views" {
+    large reopened
+    [ "$(cat said)" = "mpiio-view: $tmp/data: more than 1000 different views were set: the first \
+ones are captured
+mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
+    [ "$(jq -c '.views | .view1.disp, .view1000.disp' data.view.json)" = $'1\n1000' ]
+}
+
 @test "capture: wrong usage" {
     run -2 --separate-stderr mpiio-view capture
     [ "$stderr" = "mpiio-view: capture: COMMAND is missing (see mpiio-view capture --help)" ]
