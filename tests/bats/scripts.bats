@@ -492,6 +492,39 @@ is_unmounted() {
     ! is_mounted
 }
 
+is_traced() {
+    ! grep -q '^TracerPid:[[:space:]]*0$' "/proc/$1/status"
+}
+
+# The kernel gives the lowest number that is free. The daemon's end is held back, as those who still
+# have the mount are looked for after 5 s.
+@test "mpiio-umount: another mount that gets the number of the one that goes is not taken for it" {
+    local daemon number umounting i
+    scatter_spec
+    gaps_spec
+    mount_spec s.json
+    daemon=$(daemon_pid)
+    number=$(stat -c %d "$mnt")
+    as_root strace -f -p "$daemon" -o strace.log -e trace=exit_group \
+        -e inject=exit_group:delay_enter=8000000 2>/dev/null 3>&- &
+    await is_traced "$daemon"
+    mpiio-umount "$mnt" 2>err 3>&- &
+    umounting=$!
+    await is_unmounted
+    for i in {1..9}; do
+        mkdir "next$i"
+        mpiio-mount g.json "next$i"
+        [ "$(stat -c %d "next$i")" != "$number" ] || break
+    done
+    [ "$(stat -c %d "next$i")" = "$number" ]
+    wait "$umounting"
+    [ ! -s err ]
+    gone "$daemon"
+    for ((; i > 0; i--)); do
+        mpiio-umount "next$i"
+    done
+}
+
 @test "mpiio-umount: a mount namespace that has the mount for a moment is waited for" {
     local other
     scatter_spec
