@@ -105,13 +105,17 @@ static void on_done(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t
     begin_epoch(peers);
 }
 
-/* A node's engine has come further, or does something else than to wait for others. */
+/*
+ * A node's engine has come further, or does something else than to wait for others. One that is
+ * through with the epoch does not count any more.
+ */
 static void on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
                         const struct mpiio_peer_frame *frame)
 {
     bool known = peer->stall_epoch == frame->number;
 
-    if (frame->number != peers->coordinator.epoch.number)
+    if (frame->number != peers->coordinator.epoch.number ||
+        (peer->awaited & MPIIO_AWAIT_EPOCH) == 0)
         return;
     if (!known || !frame->progress.waiting || frame->progress.count != peer->stall.progress.count)
         peers->coordinator.moved = mpiio_clock();

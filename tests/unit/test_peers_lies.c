@@ -322,6 +322,32 @@ static void test_an_epoch_that_does_not_end(void **state)
     end_stall(&link);
 }
 
+/* Who is through with the epoch does not wait any more: the other does, and that is what counts. */
+static void test_an_epoch_that_ends_for_some(void **state)
+{
+    struct mpiio_connection link;
+    struct mpiio_peer_frame frame;
+    int64_t begun;
+
+    (void)state;
+    begin_stall(&link);
+    begun = mpiio_clock();
+    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
+    set_clock_forward(&link, 2 * BEAT_TIME); /* that is heard, and what node 0's engine waits for */
+    for (int i = 0; i < 3; i++) {
+        say_progress(&link, 9, false);
+        set_clock_forward(&link, LONG_TIMEOUT / 4);
+    }
+    set_clock_forward(&link, LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
+    say_progress(&link, 9, false);
+    atomic_fetch_add(&clock_ahead, 4 * BEAT_TIME);
+    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
+    hear(&link, MPIIO_DEGRADED, &frame);
+    assert_non_null(strstr(frame.text, "node 0 (host0) does not hear node 1 (liar)"));
+    assert_in_range(mpiio_clock() - begun, LONG_TIMEOUT, LONG_TIMEOUT / 4 * 5);
+    end_stall(&link);
+}
+
 /* For six times as long, a node stores, or comes further, or says nothing: nothing happens. */
 static void test_an_epoch_that_takes_long(void **state)
 {
@@ -412,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_a_coordinator_that_lies),
         cmocka_unit_test(test_a_member_that_is_never_fenced),
         cmocka_unit_test(test_an_epoch_that_does_not_end),
+        cmocka_unit_test(test_an_epoch_that_ends_for_some),
         cmocka_unit_test(test_an_epoch_that_takes_long),
         cmocka_unit_test(test_a_lease_counts_from_what_is_echoed),
     };
