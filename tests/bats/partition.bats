@@ -102,6 +102,14 @@ unmount_cell() {
     done
 }
 
+# step COMMAND...: runs it, and says if it fails.
+step() {
+    "$@" || {
+        echo "failed: $*"
+        return 1
+    }
+}
+
 # run_cell HOSTS CUTS MOMENT SEED: in a folder and a shell of its own.
 run_cell() {
     # shellcheck disable=SC2034 # of start_writer
@@ -119,7 +127,7 @@ run_cell() {
     make_hosts "$count"
     : >x.dat
     dealt x.dat "$count" 8 >x.json
-    timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
+    step timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
         x.json -o "peer_timeout=$timeout,log=$tmp/log" || return
     [ "$moment" != before ] || cut_all
     for node in "${nodes[@]}"; do
@@ -127,21 +135,21 @@ run_cell() {
     done
     a_moment
     [ "$moment" != during ] || cut_all
-    [ "$moment" = after ] || comes_to degraded $((timeout * 3 + 5)) "${nodes[@]}" || return
+    [ "$moment" = after ] || step comes_to degraded $((timeout * 3 + 5)) "${nodes[@]}" || return
     [ "$moment" = after ] || a_moment
     touch stop
-    join_writers "${nodes[@]}" || return
+    step join_writers "${nodes[@]}" || return
     [ "$moment" != after ] || cut_all
-    unmount_cell || return
+    step unmount_cell || return
     cat log
-    nothing_left || return
+    step nothing_left || return
     heal
-    [ "$moment" = after ] || check_log || return
-    "$top/tests/cluster/writer.py" check x.dat "${logs[@]}"
+    [ "$moment" = after ] || step check_log || return
+    step "$top/tests/cluster/writer.py" check x.dat "${logs[@]}"
 }
 
 @test "partition: hosts that do not reach each other degrade, name who, and lose nothing" {
-    local cell i failed=0 jobs=() seed=${MPIIO_SEED:-$RANDOM}
+    local cell i failed=() jobs=() seed=${MPIIO_SEED:-$RANDOM}
     export hosts=''
     case ${MPIIO_PARTITIONS:-} in
     '') ;;
@@ -156,9 +164,11 @@ run_cell() {
     done
     wait || true
     for i in "${!cells[@]}"; do
-            echo "--- ${cells[i]}, MPIIO_SEED=$((seed + i)): $([ -e "ok$i" ] && echo ok || echo not ok)"
-        [ -e "ok$i" ] || failed=1
-        cat "run$i"
+        [ ! -e "ok$i" ] || continue
+        failed+=("${cells[i]}")
+        echo "--- ${cells[i]}, MPIIO_SEED=$((seed + i)):"
+        tail -n 15 "run$i"
     done
-    return $failed
+    echo "${#failed[@]} of ${#cells[@]} cells failed: $(IFS=';' && echo "${failed[*]}")"
+    [ ${#failed[@]} -eq 0 ]
 }
