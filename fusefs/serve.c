@@ -139,6 +139,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     error = fs_flusher_start(&session->flusher);
     if (error == 0)
         error = fs_fifo_start(&session->jobs.fifo);
+    if (error == 0)
+        error = fs_prefetch_start(&session->prefetchers, session);
     fs_workers_init(workers, session->fuse, session->options->threads);
     if (error == 0)
         error = fs_signals_start(stop, session);
@@ -148,6 +150,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         fs_signals_over(stop);
     }
     fs_workers_free(workers);
+    fs_prefetch_stop(&session->prefetchers);
     fs_fifo_stop(&session->notifier.fifo);
     return error;
 }

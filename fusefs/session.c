@@ -330,8 +330,10 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
 {
     int status;
 
-    *session = (struct fs_session){
-        .options = options, .mode = &fs_mode_shared, .ready = -1, .log = {.fd = -1}};
+    *session = (struct fs_session){.options = options,
+                                   .mode = options->direct ? &fs_mode_direct : &fs_mode_shared,
+                                   .ready = -1,
+                                   .log = {.fd = -1}};
     session->mounted = time(NULL);
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;

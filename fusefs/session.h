@@ -25,6 +25,7 @@
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/base/options.h"
 #include "fusefs/kernel/passthrough.h"
+#include "fusefs/kernel/prefetch.h"
 #include "fusefs/kernel/rights.h"
 #include "fusefs/names/slices.h"
 #include "fusefs/names/tree.h"
@@ -79,6 +80,7 @@ struct fs_session {
     struct fs_jobs jobs;
     struct fs_atomic atomic;
     struct fs_workers workers;
+    struct fs_prefetchers prefetchers;
     struct fuse_session *fuse;
     pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
     bool has_slices;       /* slices and buffer are set up */

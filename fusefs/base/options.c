@@ -62,6 +62,8 @@ static const struct mount_option {
     {"create", FLAG, FIELD(create), 0, 0, 0, NULL, NULL, "make the file if it is missing"},
     {"unique", FLAG, FIELD(unique), 0, 0, 0, NULL, NULL,
      "nobody else has the file open: writes may be held back"},
+    {"direct", FLAG, FIELD(direct), 0, 0, 0, NULL, NULL,
+     "read past the page cache: for programs that read large pieces, once"},
     {"npy", FLAG, FIELD(npy), 0, 0, 0, NULL, NULL, "a rankN.npy beside each rankN, for NumPy"},
     {"atomic", FLAG, FIELD(atomic), 0, 0, 0, NULL, NULL, "atomic mode"},
     {"local", FLAG, FIELD(local), 0, 0, 0, NULL, NULL,

@@ -49,6 +49,7 @@ struct fs_options {
     bool unique;                           /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
     enum fs_passthrough_wish passthrough;  /* of identity views */
+    bool direct;                           /* reads go past the page cache */
     bool npy;                              /* slices are there with a NumPy header, too */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;

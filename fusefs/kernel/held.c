@@ -75,10 +75,10 @@ ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const 
         fs_flusher_wrote(&session->flusher);
         fs_losses_remove(&session->losses, slice->data, offset, offset + (int64_t)done);
     }
-    if (done == size)
-        return (ssize_t)size;
-    lose(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
-    return error;
+    if (done < size)
+        lose(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
+    fs_prefetch_outdate(&session->prefetchers);
+    return done < size ? error : (ssize_t)size;
 }
 
 static size_t store_again(void *data, uint64_t inode, const char *bytes, size_t length,

@@ -7,6 +7,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36: linux/fuse.h has it from 6.6 on. */
+#define ALLOW_MMAP_FLAG2 (UINT32_C(1) << 4)
+
 static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
 {
     struct fs_session *session = userdata;
@@ -17,15 +20,19 @@ static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
     return got;
 }
 
-static void amend(const struct iovec *part)
+static void amend(const struct fs_session *session, const struct iovec *part)
 {
-    const size_t end = offsetof(struct fuse_init_out, flags) + sizeof(uint32_t);
+    const size_t end = offsetof(struct fuse_init_out, unused);
     struct fuse_init_out answer;
 
     if (part->iov_len < end)
         return;
     memcpy(&answer, part->iov_base, end);
     answer.flags |= FUSE_HANDLE_KILLPRIV_V2;
+    if (session->mode->maps_direct) {
+        answer.flags |= FUSE_INIT_EXT;
+        answer.flags2 |= ALLOW_MMAP_FLAG2;
+    }
     memcpy(part->iov_base, &answer, end);
 }
 
@@ -36,7 +43,7 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
     /* The first answer is the one to INIT: nothing else comes before the kernel has it. */
     if (!atomic_load_explicit(&session->greeted, memory_order_relaxed) &&
         !atomic_exchange(&session->greeted, true) && count > 1) {
-        amend(&parts[1]);
+        amend(session, &parts[1]);
         fs_passthrough_answer(session, &parts[1]);
     }
     fs_passthrough_complete(parts, count);

@@ -8,7 +8,8 @@
  * Has a mounted session answer INIT with FUSE_HANDLE_KILLPRIV_V2, for which libfuse before 3.17 has
  * no FUSE_CAP. Without it the kernel asks for the extended attribute security.capability before
  * each write: twice the requests. There is nothing to do for it: slices have no set-user-ID bit and
- * no capabilities. Kernels that do not know the flag ignore it. Returns 0, or a negative errno.
+ * no capabilities. With the option direct, slices can be mapped all the same. And what
+ * passthrough.h says. Kernels that do not know a flag ignore it. Returns 0, or a negative errno.
  */
 int fs_init_answer_amend(struct fs_session *session);
 

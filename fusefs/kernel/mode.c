@@ -57,20 +57,36 @@ static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_i
  * bytes were stored. Who opens it later than this has pages filled later, too.
  */
 static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                         const struct fs_handle *handle, off_t offset, size_t put)
+                         const struct fs_handle *handle, off_t offset, size_t put, bool direct)
 {
     struct fs_slice *slice = handle->slice;
     int64_t end = offset + (int64_t)put - slice->header;
     int64_t start = offset > slice->header ? offset - slice->header : 0;
     bool paged = !fs_atomic_is_on(&session->atomic); /* else no slice that is open has pages */
     bool others = paged && end > start && fs_overlaps_drop(session, slice, start, end - start) > 0;
-    bool own = paged && put > 0 && handle->direct && fs_handle_is_read(&session->slices, slice);
+    bool own = paged && put > 0 && direct && fs_handle_is_read(&session->slices, slice);
 
-    if ((own || (others && handle->direct)) &&
+    if ((own || (others && direct)) &&
         fs_notifier_wrote(&session->notifier, slice, inode, request, offset, put) == 0)
         atomic_fetch_add(&session->requests[FS_DROPPED], own);
     else
         fuse_reply_write(request, put);
+}
+
+/* Direct: shared, but that what is read comes past the page cache, too, and is read ahead here. */
+
+static void open_direct(struct fs_session *session, const struct fs_handle *handle,
+                        struct fuse_file_info *info)
+{
+    open_shared(session, handle, info);
+    info->direct_io |= handle->reads;
+}
+
+static int refresh_direct(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                          struct fs_handle *handle)
+{
+    fs_prefetch_outdate(&session->prefetchers);
+    return refresh_shared(session, request, inode, handle);
 }
 
 /* Unique. */
@@ -104,9 +120,9 @@ static int refresh_unique(struct fs_session *session, fuse_req_t request, fuse_i
 }
 
 static void wrote_unique(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                         const struct fs_handle *handle, off_t offset, size_t put)
+                         const struct fs_handle *handle, off_t offset, size_t put, bool direct)
 {
-    (void)session, (void)inode, (void)handle, (void)offset;
+    (void)session, (void)inode, (void)handle, (void)offset, (void)direct;
     fuse_reply_write(request, put);
 }
 
@@ -115,6 +131,15 @@ const struct fs_mode fs_mode_shared = {
     .number = own_number,
     .open = open_shared,
     .refresh = refresh_shared,
+    .wrote = wrote_shared,
+};
+
+const struct fs_mode fs_mode_direct = {
+    .maps_direct = true,
+    .lists_attributes = true,
+    .number = own_number,
+    .open = open_direct,
+    .refresh = refresh_direct,
     .wrote = wrote_shared,
 };
 

@@ -19,6 +19,7 @@ struct fs_session;
 struct fs_mode {
     /* The kernel holds writes back: it knows the end of a slice, and where an append goes. */
     bool holds_writes;
+    bool maps_direct;      /* slices that are open past the page cache can be mapped all the same */
     bool lists_attributes; /* of the slices of a large folder */
     double timeout;        /* of a slice's attributes, in s */
 
@@ -38,13 +39,19 @@ struct fs_mode {
     int (*refresh)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                    struct fs_handle *handle);
 
-    /* Answers a write of put bytes at offset, which are stored: others see them from then on. */
+    /*
+     * Answers a write of put bytes at offset, which are stored: others see them from then on.
+     * direct: it came past the page cache.
+     */
     void (*wrote)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                  const struct fs_handle *handle, off_t offset, size_t put);
+                  const struct fs_handle *handle, off_t offset, size_t put, bool direct);
 };
 
 /* Others may change what the kernel has pages of. */
 extern const struct fs_mode fs_mode_shared;
+
+/* The same, but slices are read past its pages. */
+extern const struct fs_mode fs_mode_direct;
 
 /* The kernel is the only one to change slices, and holds writes back. */
 extern const struct fs_mode fs_mode_unique;

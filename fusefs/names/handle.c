@@ -96,7 +96,7 @@ bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice)
 
     pthread_mutex_lock(&slices->lock);
     handle = slice->handles;
-    while (handle != NULL && (!handle->writes || handle->direct))
+    while (handle != NULL && !handle->holds)
         handle = handle->next;
     pthread_mutex_unlock(&slices->lock);
     return handle != NULL;

@@ -12,6 +12,8 @@
 #include "slices.h"
 #include "version.h"
 
+struct fs_prefetch;
+
 /* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
 struct fs_handle {
     struct fs_slice *slice; /* a reference, or NULL */
@@ -32,10 +34,13 @@ struct fs_handle {
     bool writes;            /* opened for writing */
     bool joins_writers;     /* and others had it so, whose writes the kernel may hold back */
     bool direct;            /* past the slice's pages */
+    bool holds;             /* the kernel may hold what was written, or stored through a mapping */
     bool passed;            /* the kernel reads and writes the file itself */
     pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
     bool flushed;           /* one who has it open has closed it. Lock: the slices' */
     struct fs_handle *next; /* of the slice's open ones; lock: the slices' */
+
+    struct fs_prefetch *prefetch; /* NULL: nothing is read ahead */
 
     char *text;
     size_t length;

@@ -14,6 +14,7 @@
 #include "fusefs/names/handle.h"
 #include "fusefs/storing/durable.h"
 #include "stats.h"
+#include "read.h"
 #include "readdir.h"
 #include "fusefs/names/version.h"
 #include "lookup.h"
@@ -61,6 +62,10 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     if (handle->passed)
         info->direct_io = (info->flags & O_DIRECT) != 0;
     handle->direct = info->direct_io || handle->passed;
+    handle->holds =
+        handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);
+    if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
+        handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, fs_read_file);
     info->noflush = !handle->writes;
     return 0;
 }
@@ -79,6 +84,7 @@ static int open_text(struct fs_session *session, struct fs_node node, struct fs_
 
 static void close_handle(struct fs_session *session, struct fs_handle *handle)
 {
+    fs_prefetch_put(handle->prefetch);
     if (handle->slice != NULL) {
         if (fs_handle_leave(&session->slices, handle))
             fs_give_up(session, handle->slice);

@@ -40,7 +40,8 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     /* With this an open with O_TRUNC would have the kernel take the slice for empty, and forget
        what is stored through mappings of it. */
     connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
-    if (!(connection->capable & FUSE_CAP_WRITEBACK_CACHE) || fs_passthrough_is_on(session))
+    if (session->mode->holds_writes &&
+        (!(connection->capable & FUSE_CAP_WRITEBACK_CACHE) || fs_passthrough_is_on(session)))
         session->mode = &fs_mode_shared;
     if (session->mode->holds_writes)
         connection->want |= FUSE_CAP_WRITEBACK_CACHE;

@@ -87,9 +87,8 @@ static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, ch
     return got;
 }
 
-/* The file that the slice is: its header, if it has one, and its bytes. */
-static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, char *buffer,
-                         size_t size, off_t offset)
+ssize_t fs_read_file(struct fs_session *session, struct fs_slice *slice, char *buffer, size_t size,
+                     off_t offset)
 {
     size_t head = fs_npy_part(slice, offset, size);
     ssize_t got = 0;
@@ -125,7 +124,7 @@ static ssize_t do_read(struct fs_session *session, struct fs_handle *handle, cha
     if (atomic_load_explicit(&handle->pending, memory_order_relaxed) &&
         atomic_exchange(&handle->pending, false))
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
-    got = read_file(session, handle->slice, buffer, size, offset);
+    got = fs_read_file(session, handle->slice, buffer, size, offset);
     if (got >= 0)
         *cut = notice_end(session, handle->slice, offset + (off_t)size, offset + got);
     return got;
@@ -137,14 +136,19 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     struct fs_session *session = fs_session_of(request);
     char *buffer = read_buffer(session);
     struct fs_slice *cut = NULL;
-    ssize_t got;
+    struct fs_prefetch *prefetch = fs_handle_of(info)->prefetch;
+    const char *ahead = prefetch != NULL ? fs_prefetch_take(prefetch, size, offset) : NULL;
+    ssize_t got = (ssize_t)size;
 
     fs_count(session, FS_READ);
-    got = do_read(session, fs_handle_of(info), buffer, size, offset, &cut);
+    if (ahead == NULL)
+        got = do_read(session, fs_handle_of(info), buffer, size, offset, &cut);
     if (got < 0)
         fuse_reply_err(request, (int)-got);
     else
-        fuse_reply_buf(request, buffer, (size_t)got);
+        fuse_reply_buf(request, ahead != NULL ? ahead : buffer, (size_t)got);
+    if (prefetch != NULL)
+        fs_prefetch_done(prefetch, size, offset, got, ahead != NULL);
     if (cut != NULL)
         drop_pages(session, cut, inode);
 }

@@ -165,6 +165,9 @@ char *fs_stats_text(struct fs_session *session)
             session->read_only == 0 ? "true" : "false",
             session->mode->holds_writes ? "true" : "false",
             fs_passthrough_is_on(session) ? "true" : "false");
+    if (session->options->direct)
+        fprintf(out, "  \"prefetched\": %llu,\n",
+                (unsigned long long)atomic_load(&session->prefetchers.taken));
     print_requests(session, out);
     print_atomic(session, out);
     print_cache(session, out);

@@ -28,6 +28,7 @@ static void note_stored(struct fs_session *session, struct fs_slice *slice, int6
                         int64_t length)
 {
     note_end(slice, slice->header + offset + length);
+    fs_prefetch_outdate(&session->prefetchers);
     fs_flusher_wrote(&session->flusher);
     fs_losses_remove(&session->losses, slice->data, offset, offset + length);
 }
@@ -65,7 +66,7 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
         fuse_reply_err(waiter->request, -error);
     else
         session->mode->wrote(session, waiter->request, waiter->inode, waiter->handle,
-                             waiter->offset, waiter->size);
+                             waiter->offset, waiter->size, true);
     free(waiter);
 }
 
@@ -180,7 +181,8 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
     if (answer < 0)
         fuse_reply_err(request, -answer);
     else if (answer == 0)
-        session->mode->wrote(session, request, inode, fs_handle_of(info), offset, (size_t)put);
+        session->mode->wrote(session, request, inode, fs_handle_of(info), offset, (size_t)put,
+                             fs_handle_of(info)->direct && !info->writepage);
 }
 
 void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,

@@ -120,6 +120,9 @@ static void opens(void **state)
     assert_false(opened(&fs_mode_shared, O_RDONLY | O_APPEND, true).direct_io);
     assert_true(opened(&fs_mode_shared, O_RDONLY, false).keep_cache);
     assert_false(opened(&fs_mode_unique, O_WRONLY | O_APPEND, false).direct_io);
+    assert_true(opened(&fs_mode_direct, O_RDONLY, false).direct_io);
+    assert_true(opened(&fs_mode_direct, O_RDWR, true).direct_io);
+    assert_false(opened(&fs_mode_direct, O_WRONLY, true).direct_io);
     told.now.size = 2;
     assert_false(opened(&fs_mode_shared, O_RDONLY, false).keep_cache);
     assert_true(opened(&fs_mode_unique, O_RDONLY, false).keep_cache);
@@ -140,6 +143,9 @@ static void refreshes(void **state)
     told.now.size = 2;
     assert_int_equal(refreshed(&fs_mode_shared), 1);
     assert_int_equal(told.dropped, 1);
+    assert_int_equal(refreshed(&fs_mode_direct), 1);
+    assert_int_equal(atomic_load(&session.prefetchers.stored), 1);
+    told.dropped = 1;
     told.notifier_error = -ENOTCONN;
     assert_int_equal(refreshed(&fs_mode_shared), -ENOTCONN);
     told.version_error = -EIO;
@@ -157,7 +163,7 @@ static void wrote(const struct fs_mode *mode, bool direct, bool reader, off_t of
     told.start = told.length = told.later = 0;
     told.answered = 0;
     slice.handles = &handle;
-    mode->wrote(&session, NULL, slice.inode, &handle, offset, size);
+    mode->wrote(&session, NULL, slice.inode, &handle, offset, size, direct);
     slice.handles = NULL;
 }
 

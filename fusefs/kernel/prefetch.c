@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "prefetch.h"
+
+#include <stdlib.h>
+
+#include "fusefs/session.h"
+
+/* So many parts of so many bytes are read ahead. */
+#define PARTS     3
+#define PART_SIZE FS_READ_MAX
+
+enum part_state { UNUSED, WANTED, FILLED };
+
+struct part {
+    enum part_state state;
+    off_t offset;
+    size_t length;   /* of what is there */
+    uint64_t stored; /* the counter's value when it was read */
+    char *bytes;     /* of the thread that reads, until it is filled */
+};
+
+struct fs_prefetch {
+    struct fs_task task; /* put where parts are wanted; lock: the fifo's */
+    struct fs_prefetchers *all;
+    struct fs_fifo *fifo;
+    struct fs_slice *slice; /* a reference */
+    fs_prefetch_read *read;
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    unsigned references;
+    bool working;             /* the task is put, which has a reference */
+    bool busy;                /* a request has taken bytes of a part */
+    off_t next;               /* behind the last request */
+    unsigned first;           /* of the parts, the one that next is in */
+    struct part parts[PARTS]; /* one behind the other from the first on */
+    uint64_t forgotten;       /* how often other parts were wanted than those that follow */
+    char *memory;             /* of the parts; NULL: none yet */
+};
+
+/* The part that is to be read first, or NULL. Lock held. */
+static struct part *next_wanted(struct fs_prefetch *prefetch)
+{
+    for (unsigned i = 0; i < PARTS; i++) {
+        struct part *part = &prefetch->parts[(prefetch->first + i) % PARTS];
+
+        if (part->state == WANTED)
+            return part;
+    }
+    return NULL;
+}
+
+/* Lock held, but for the time of the read. */
+static void fill(struct fs_prefetch *prefetch, struct part *part)
+{
+    uint64_t forgotten = prefetch->forgotten;
+    uint64_t stored = atomic_load(&prefetch->all->stored);
+    off_t offset = part->offset;
+    ssize_t got;
+
+    pthread_mutex_unlock(&prefetch->lock);
+    got = prefetch->read(prefetch->all->session, prefetch->slice, part->bytes, PART_SIZE, offset);
+    pthread_mutex_lock(&prefetch->lock);
+    if (prefetch->forgotten != forgotten)
+        return;
+    part->state = FILLED;
+    part->stored = stored;
+    part->length = got > 0 ? (size_t)got : 0;
+    pthread_cond_broadcast(&prefetch->changed);
+}
+
+/* Lock held; it is given back. */
+static void put_locked(struct fs_prefetch *prefetch)
+{
+    bool last = --prefetch->references == 0;
+
+    pthread_mutex_unlock(&prefetch->lock);
+    if (!last)
+        return;
+    if (prefetch->memory != NULL)
+        atomic_fetch_sub(&prefetch->all->active, 1);
+    free(prefetch->memory);
+    fs_slices_put(&prefetch->all->session->slices, prefetch->slice);
+    pthread_cond_destroy(&prefetch->changed);
+    pthread_mutex_destroy(&prefetch->lock);
+    free(prefetch);
+}
+
+void fs_prefetch_put(struct fs_prefetch *prefetch)
+{
+    if (prefetch == NULL)
+        return;
+    pthread_mutex_lock(&prefetch->lock);
+    put_locked(prefetch);
+}
+
+static void run(void *data, struct fs_task *task)
+{
+    struct fs_prefetch *prefetch = (struct fs_prefetch *)task;
+    struct part *part;
+
+    (void)data;
+    pthread_mutex_lock(&prefetch->lock);
+    while (prefetch->references > 1 && (part = next_wanted(prefetch)) != NULL)
+        fill(prefetch, part);
+    prefetch->working = false;
+    put_locked(prefetch);
+}
+
+int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session)
+{
+    int error = 0;
+
+    all->session = session;
+    while (session->options->direct && all->count < FS_PREFETCH_THREADS && error == 0) {
+        fs_fifo_init(&all->fifos[all->count], run, NULL);
+        error = fs_fifo_start(&all->fifos[all->count]);
+        if (error != 0)
+            fs_fifo_free(&all->fifos[all->count]);
+        else
+            all->count++;
+    }
+    return error;
+}
+
+void fs_prefetch_stop(struct fs_prefetchers *all)
+{
+    while (all->count > 0) {
+        struct fs_fifo *fifo = &all->fifos[--all->count];
+
+        fs_fifo_stop(fifo);
+        fs_fifo_free(fifo);
+    }
+}
+
+struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice *slice,
+                                    fs_prefetch_read *read)
+{
+    struct fs_prefetch *prefetch = malloc(sizeof(*prefetch));
+
+    if (prefetch == NULL)
+        return NULL;
+    *prefetch =
+        (struct fs_prefetch){.all = all,
+                             .fifo = &all->fifos[atomic_fetch_add(&all->turn, 1) % all->count],
+                             .slice = fs_slices_ref(&all->session->slices, slice),
+                             .read = read,
+                             .references = 1,
+                             .next = -1};
+    pthread_mutex_init(&prefetch->lock, NULL);
+    pthread_cond_init(&prefetch->changed, NULL);
+    return prefetch;
+}
+
+/* Memory, unless as many have some as requests are served at once. Lock held. */
+static bool has_memory(struct fs_prefetch *prefetch)
+{
+    unsigned most = (unsigned)prefetch->all->session->options->threads;
+    void *memory = NULL;
+
+    if (prefetch->memory != NULL)
+        return true;
+    if (atomic_fetch_add(&prefetch->all->active, 1) >= most ||
+        posix_memalign(&memory, 4096, (size_t)PARTS * PART_SIZE) != 0) {
+        atomic_fetch_sub(&prefetch->all->active, 1);
+        return false;
+    }
+    prefetch->memory = memory;
+    for (unsigned i = 0; i < PARTS; i++)
+        prefetch->parts[i].bytes = prefetch->memory + (size_t)i * PART_SIZE;
+    return true;
+}
+
+/* No request has taken bytes. Lock held. */
+static void forget(struct fs_prefetch *prefetch)
+{
+    prefetch->forgotten++;
+    for (unsigned i = 0; i < PARTS; i++)
+        prefetch->parts[i].state = UNUSED;
+    pthread_cond_broadcast(&prefetch->changed);
+}
+
+/* Has the parts that are wanted read. Lock held. */
+static void go(struct fs_prefetch *prefetch)
+{
+    if (prefetch->working)
+        return;
+    prefetch->working = true;
+    prefetch->references++;
+    if (fs_fifo_put(prefetch->fifo, &prefetch->task) != 0) { /* the daemon ends */
+        prefetch->working = false;
+        prefetch->references--;
+        forget(prefetch);
+    }
+}
+
+/* The parts from offset on are wanted. Lock held. */
+static void want(struct fs_prefetch *prefetch, off_t offset)
+{
+    forget(prefetch);
+    prefetch->first = 0;
+    for (unsigned i = 0; i < PARTS; i++) {
+        prefetch->parts[i].state = WANTED;
+        prefetch->parts[i].offset = offset + (off_t)i * PART_SIZE;
+    }
+    go(prefetch);
+}
+
+/* Where the first part is read through, one behind the last is wanted in its place. Lock held. */
+static void go_on(struct fs_prefetch *prefetch, off_t next)
+{
+    struct part *part = &prefetch->parts[prefetch->first];
+
+    if (next < part->offset + PART_SIZE)
+        return;
+    part->state = WANTED;
+    part->offset += (off_t)PARTS * PART_SIZE;
+    prefetch->first = (prefetch->first + 1) % PARTS;
+    go(prefetch);
+}
+
+/* Waits until the first part is there, and looks whether it has the bytes. Lock held. */
+static const char *find(struct fs_prefetch *prefetch, size_t size, off_t offset)
+{
+    struct part *part = &prefetch->parts[prefetch->first];
+
+    while (part->state == WANTED)
+        pthread_cond_wait(&prefetch->changed, &prefetch->lock);
+    if (part->state != FILLED || prefetch->busy || offset < part->offset ||
+        part->stored != atomic_load(&prefetch->all->stored) ||
+        offset + (off_t)size > part->offset + (off_t)part->length)
+        return NULL;
+    return part->bytes + (offset - part->offset);
+}
+
+const char *fs_prefetch_take(struct fs_prefetch *prefetch, size_t size, off_t offset)
+{
+    const char *bytes = NULL;
+
+    pthread_mutex_lock(&prefetch->lock);
+    prefetch->references++;
+    if (!prefetch->busy && offset == prefetch->next)
+        bytes = find(prefetch, size, offset);
+    prefetch->busy |= bytes != NULL;
+    atomic_fetch_add(&prefetch->all->taken, bytes != NULL);
+    pthread_mutex_unlock(&prefetch->lock);
+    return bytes;
+}
+
+void fs_prefetch_done(struct fs_prefetch *prefetch, size_t size, off_t offset, ssize_t got,
+                      bool taken)
+{
+    off_t next = offset + (off_t)size;
+
+    pthread_mutex_lock(&prefetch->lock);
+    if (taken) {
+        prefetch->busy = false;
+        go_on(prefetch, next);
+    } else if (!prefetch->busy && offset == prefetch->next && got == (ssize_t)size &&
+               has_memory(prefetch)) {
+        want(prefetch, next);
+    } else if (!prefetch->busy) {
+        forget(prefetch);
+    }
+    prefetch->next = next;
+    put_locked(prefetch);
+}
