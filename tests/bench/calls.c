@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads or writes a slice from its start on, in process, through libmpiio: for profilers, and for
+ * counting instructions (tests/bats/instructions.bats).
+ *
+ *   bench-calls FILE read|write DATAREP RUN CALL COUNT    COUNT calls of CALL bytes each
+ *
+ * The slice is the first of four that share the file in turns, in runs of RUN bytes (a multiple of
+ * 8). Prints the seconds that the calls took, and those of the processor (its own and the
+ * kernel's). They are all that is done in counted().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/slice.h"
+#include "bench.h"
+
+struct work {
+    struct mpiio_slice *slice;
+    bool writes;
+    char *buffer;
+    size_t call;
+    long count;
+};
+
+static struct vs_view *parse_view(const char *path, const char *datarep, long run)
+{
+    char text[512];
+    struct vs_error error = {0};
+    struct vs_overrides overrides = {.file = path};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    int length = snprintf(text, sizeof(text),
+                          "{\"viewspec\": 1, \"file\": \"-\", \"view\": {\"etype\": \"double\","
+                          " \"datarep\": \"%s\", \"filetype\": {\"type\": \"resized\", \"lb\": 0,"
+                          " \"extent\": %ld, \"oldtype\": {\"type\": \"contiguous\","
+                          " \"count\": %ld}}}}",
+                          datarep, 4 * run, run / 8);
+
+    if (vs_spec_parse(text, (size_t)length, "calls", ".", &overrides, &spec, &error) < 0 ||
+        vs_spec_view(spec, 0, 0, &view, &error) < 0) {
+        char why[1300];
+
+        fprintf(stderr, "calls: %s\n", vs_error_text(&error, why, sizeof(why)));
+    }
+    vs_spec_free(spec);
+    return view;
+}
+
+/* callgrind counts what is done in here: it needs a name, and a call. */
+__attribute__((noinline)) static int counted(const struct work *work)
+{
+    for (long i = 0; i < work->count; i++) {
+        int64_t offset = (int64_t)work->call * i;
+        ssize_t did = work->writes
+                          ? mpiio_slice_write(work->slice, work->buffer, work->call, offset)
+                          : mpiio_slice_read(work->slice, work->buffer, work->call, offset);
+
+        if (did != (ssize_t)work->call)
+            return did < 0 ? (int)did : -ENODATA;
+    }
+    return 0;
+}
+
+static double processor_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static int measure(struct work *work)
+{
+    double start, used;
+    int error;
+
+    work->buffer = aligned_alloc(4096, (work->call + 4095) / 4096 * 4096);
+    if (work->buffer == NULL)
+        return -ENOMEM;
+    memset(work->buffer, 1, work->call);
+    used = processor_seconds();
+    start = bench_now();
+    error = counted(work);
+    if (error == 0)
+        printf("%.9f %.9f\n", bench_now() - start, processor_seconds() - used);
+    free(work->buffer);
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    struct work work = {0};
+    struct mpiio_store *store = NULL;
+    struct vs_view *view;
+    int error;
+
+    if (argc != 7) {
+        fprintf(stderr, "usage: bench-calls FILE read|write DATAREP RUN CALL COUNT\n");
+        return 2;
+    }
+    work.writes = strcmp(argv[2], "write") == 0;
+    work.call = strtoul(argv[5], NULL, 10);
+    work.count = atol(argv[6]);
+    view = parse_view(argv[1], argv[3], atol(argv[4]));
+    if (view == NULL)
+        return 1;
+    error = mpiio_store_open(argv[1], work.writes ? O_RDWR : O_RDONLY, &store);
+    if (error == 0)
+        error = mpiio_slice_new(store, view, MPIIO_NARROW_REFUSE, &work.slice);
+    else
+        vs_view_unref(view);
+    if (error == 0)
+        error = measure(&work);
+    if (error < 0)
+        fprintf(stderr, "calls: %s\n", strerror(-error));
+    mpiio_slice_free(work.slice);
+    mpiio_store_close(store);
+    return error < 0;
+}
