@@ -58,22 +58,35 @@ def write_all(fd, data):
             raise Failure("a short write")
 
 
-def write_slice(path, data):
+def write_slice(path, data, sync=True, start=0):
     fd = os.open(path, os.O_WRONLY)
     try:
+        os.lseek(fd, start, os.SEEK_SET)
         write_all(fd, data)
-        os.fsync(fd)
+        if sync:
+            os.fsync(fd)
     finally:
         os.close(fd)
 
 
-def run_write_mount(bench, setting, datarep="native"):
-    """Two slices at once into a fresh file, until both are on the device."""
+def run_write_mount(bench, setting, datarep="native", sync=True):
+    """Two slices at once into a fresh file, until both are on the device or, without sync, until
+    both are closed."""
     data = bench.write_data(setting)
     out = bench.fresh("out.dat")
     with bench.mounted(bench.write_spec(setting, datarep)) as point:
-        _, seconds = at_once(write_slice, [(point / f"rank{rank}", data[rank]) for rank in (0, 1)])
+        _, seconds = at_once(write_slice,
+                             [(point / f"rank{rank}", data[rank], sync) for rank in (0, 1)])
     bench.check_written(out, setting.name, datarep)
+    return {"rate": 2 * bench.write / seconds / 1e6}
+
+
+def run_write_plain(bench, setting):
+    """The same bytes, half and half, into a fresh file of no views."""
+    data = bench.write_data(setting)
+    out = bench.fresh("out.dat")
+    _, seconds = at_once(write_slice, [(out, data[half], False, half * bench.write)
+                                       for half in (0, 1)])
     return {"rate": 2 * bench.write / seconds / 1e6}
 
 
@@ -252,19 +265,19 @@ def run_fio_passthrough(bench, _setting):
         return {"iops": fio(point / bench.plain().name, bench.slice)}
 
 
-def run_seek(bench, _setting):
+def run_seek(bench, setting):
     binary = bench.program_of_build("bench-seek", "bench-seek was not built")
     count = 200000 if bench.quick else 1000000
-    return {"rate": count / float(run(binary, bench.file(), bench.runs, count))}
+    return {"rate": count / float(run(binary, bench.file(setting), bench.runs, count))}
 
 
-def run_seek_romio(bench, _setting):
+def run_seek_romio(bench, setting):
     """ROMIO keeps a list of the runs: about 1 GiB for 64 M, for a moment more."""
     free = int(re.search(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text())[1])
     if free < 4 * MIB:
         raise Unavailable("less than 4 GiB of memory are free for ROMIO's list of runs")
     count = 5 if bench.quick else 20
-    return {"rate": count / float(bench.romio("seek", bench.file(), bench.runs, count))}
+    return {"rate": count / float(bench.romio("seek", bench.file(setting), bench.runs, count))}
 
 
 RUNNERS: dict[str, Callable] = {
@@ -276,6 +289,8 @@ RUNNERS: dict[str, Callable] = {
     "romio": run_romio,
     "write_mount": run_write_mount,
     "write_external32": partial(run_write_mount, datarep="external32"),
+    "write_mount_unsynced": partial(run_write_mount, sync=False),
+    "write_plain": run_write_plain,
     "write_romio": run_write_romio,
     "write_nodes": run_write_nodes,
     "write_all": run_write_all,

@@ -5,6 +5,7 @@ import contextlib
 import json
 import mmap
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ RANKS = 4
 MIB = 1 << 20
 READ = MIB  # bytes a read call, as dd bs=1M does
 CALL = 4 * MIB  # bytes a call of ROMIO's
+SMALL_READ = 64 << 10  # bytes that are read at random places for small pages
 NUMPY_TYPES = {"native": "<u8", "external32": ">u8"}  # of doubles in the file, bit by bit
 
 
@@ -70,6 +72,9 @@ class Reader:
     def __init__(self):
         self.buffer = mmap.mmap(-1, READ)
         self.buffer.write(b"\1" * READ)
+
+    def memory(self, length):
+        return memoryview(self.buffer)[:length]
 
     def read(self, path):
         """Reads the file to its end; returns the bytes and the seconds."""
@@ -133,7 +138,7 @@ class Testbed:
         self.made = {}  # what made() has made, or why it could not
         base = os.environ.get("TMPDIR") or "/var/tmp"
         free = shutil.disk_usage(base).free
-        need = self.size + self.slice + 256 * MIB
+        need = 2 * self.size + self.slice + 256 * MIB
         if free < need:
             raise Failure(f"{base}: {free // MIB} MiB free, {need // MIB} needed (set TMPDIR)")
         self.dir = Path(tempfile.mkdtemp(prefix="mpiio-bench.", dir=base))
@@ -183,16 +188,32 @@ class Testbed:
 
         return self.once(name, make)
 
-    def file(self):
-        return self.words_file("file.dat", self.size)
+    def small_file(self):
+        """The same words, in the page cache in small pages, as reading at random leaves them."""
+
+        def make():
+            path = self.words_file("small.dat", self.size)
+            pieces = list(range(0, self.size, SMALL_READ))
+            random.Random(1).shuffle(pieces)
+            with open(path, "rb", buffering=0) as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                for first in pieces:
+                    os.preadv(file.fileno(), [self.readers[0].memory(SMALL_READ)], first)
+            return path
+
+        return self.once("small pages", make)
+
+    def file(self, setting):
+        return self.small_file() if setting.small else self.words_file("file.dat", self.size)
 
     def plain(self):
         return self.words_file("plain/slice.dat", self.slice)
 
     def spec(self, setting, datarep="native"):
-        path = self.dir / f"{setting.run}.{datarep}.json"
+        file = self.file(setting)
+        path = self.dir / f"{file.stem}{setting.run}.{datarep}.json"
         if not path.exists():
-            path.write_text(json.dumps(dealt(self.file(), RANKS, setting, datarep)))
+            path.write_text(json.dumps(dealt(file, RANKS, setting, datarep)))
         return path
 
     def fresh(self, name):
@@ -231,7 +252,7 @@ class Testbed:
     def expected(self, setting, rank, datarep="native"):
         """The slice by numpy: a strided view of the file, a line a run."""
         numpy = import_numpy()
-        words = numpy.memmap(self.file(), NUMPY_TYPES[datarep], mode="r")
+        words = numpy.memmap(self.file(setting), NUMPY_TYPES[datarep], mode="r")
         return words.reshape(-1, RANKS, setting.run // 8)[:, rank, :]
 
     # Mounts
@@ -317,7 +338,7 @@ class Testbed:
         return run(program("mpiexec.mpich", "mpiexec.hydra"), "-n", ranks, binary, *words)
 
     def romio_slice(self, mode, setting, rank):
-        return self.romio(mode, self.file(), setting.run, RANKS, rank, self.slice, CALL)
+        return self.romio(mode, self.file(setting), setting.run, RANKS, rank, self.slice, CALL)
 
     def view(self):
         return BUILD / "src/view/mpiio-view"

@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What scripts/bench makes of what was measured. No test measures.
+
+load helper
+
+# Writes results.json, as --json does: one above its target, one below, one that is far off the
+# scale and has no target, one that is to be small, one without a peer, one that was not measured.
+write_results() {
+    jq -n '{machine: {cpu: "a & b", cores: 2, kernel: "6.1", load: 0}, quick: false, rounds: 5,
+            file_bytes: 1073741824, slice_bytes: 268435456, runs: 67108864,
+            rows: [["P1", "mount", 2.5, 2, true], ["P1", "direct", 0.25, 2, false],
+                   ["P12", "library", 9600, null, null], ["P7", "mount", 1.1, 1.2, true],
+                   ["P7", "mount", null, 100, true], ["P4", "cat", null, 1, null]] |
+                  map({row: .[0], column: .[1], what: "8 of 32: <peer>", unit: "MB/s", ours: 1,
+                       peer: 1, ratio: .[2], target: .[3], target_is: "at least", reached: .[4],
+                       pairs: [], phases: {}, why: null})} |
+           .rows[3].target_is = "at most" | .rows[5].why = "no peer here"' >results.json
+}
+
+# The marks of ratios in a chart: what kind each is, and its place from left to right.
+marks() {
+    /usr/bin/python3 - "$1" <<'END'
+import sys
+import xml.etree.ElementTree as tree
+for circle in tree.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}circle"):
+    kind = circle.get("class").split()
+    if kind[0] == "mark":
+        print(kind[1], circle.get("cx"))
+END
+}
+
+@test "bench: --svg draws a mark for each ratio" {
+    write_results
+    run -0 --separate-stderr "$top/scripts/bench" --from results.json --svg chart.svg
+    [[ $output == *"P12  library 8 of 32: <peer> "*" 9600 "* ]]
+    [[ $output == *"P4   cat     8 of 32: <peer> "*"not measured: no peer here" ]]
+    run -0 marks chart.svg
+    [ "${#lines[@]}" -eq 4 ]
+    [[ ${lines[0]} == "yes "* && ${lines[1]} == "no "* && ${lines[2]} == "none "* &&
+        ${lines[3]} == "yes "* ]]
+    [ "$(grep -c '<line class="target"' chart.svg)" -eq 4 ] # one in the legend
+    grep -qF '>2.50</text>' chart.svg
+    grep -qF '>1.10 (&lt;= 1.2)</text>' chart.svg
+    rsvg-convert chart.svg -o chart.png
+}
+
+@test "bench: --svg has a logarithmic scale, and what is beyond it at the edge" {
+    write_results
+    jq '.rows = [.rows[0] * {ratio: 0.25}, .rows[0] * {ratio: 1}, .rows[0] * {ratio: 4},
+                 .rows[0] * {ratio: 20}, .rows[0] * {ratio: 9600}]' results.json >powers.json
+    run -0 --separate-stderr "$top/scripts/bench" --from powers.json --svg chart.svg
+    run -0 marks chart.svg
+    awk '{ x[NR] = $2 }
+        END { d = (x[2] - x[1]) - (x[3] - x[2])
+              exit !(x[1] < x[2] && x[3] < x[4] && x[4] == x[5] && d < 0.1 && d > -0.1) }' \
+        <<<"$output"
+}
+
+@test "bench: results that are none are told in one line" {
+    echo '{}' >results.json
+    run -1 --separate-stderr "$top/scripts/bench" --from results.json --svg chart.svg
+    [[ $stderr == "bench: results.json: "* && $stderr != *$'\n'* ]]
+    [ ! -e chart.svg ]
+}

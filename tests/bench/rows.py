@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""The rows of scripts/bench: what is measured, against which peer, and what is to be reached."""
+from typing import NamedTuple, Optional
+
+
+class Setting(NamedTuple):
+    """What one set of rounds shares. run: bytes a run where it is a pattern, or 0; grid: the
+    points of DONIO's grid; small: the file is in the page cache in small pages."""
+
+    name: str
+    run: int = 0
+    grid: tuple = ()
+    small: bool = False
+
+
+class Column(NamedTuple):
+    """One way to do a row's work. ours names a runner's value, "RUNNER.VALUE"."""
+
+    ours: str
+    target: Optional[float] = None  # of the ratio, or of ours without a peer; None: no target
+
+
+class Row(NamedTuple):
+    """One line of the table for each of its columns, which are measured against the same peer in
+    the same round: {"mount": Column(...), "direct": Column(...), "run": Column(...)}."""
+
+    id: str
+    what: str
+    setting: Setting
+    columns: dict
+    peer: Optional[str]  # "RUNNER.VALUE"
+    unit: str
+    at_most: bool = False  # the targets are a most, not a least
+
+    def values(self):
+        """The names of the runners' values that it needs."""
+        ours = [column.ours for column in self.columns.values()]
+        return ours + ([self.peer] if self.peer else [])
+
+
+PATTERNS = [
+    Setting("8 of 32", 8),
+    Setting("64 of 256", 64),
+    Setting("512 of 2048", 512),
+    Setting("4 KiB of 16 KiB", 4096),
+    Setting("64 KiB of 256 KiB", 65536),
+]
+SMALL = [pattern._replace(name=f"{pattern.name}, small pages", small=True) for pattern in PATTERNS]
+RANDOM = Setting("random reads, 64 of 256", 64)
+WRITES = [
+    Setting("two writers, 8 of 16", 8),
+    Setting("two writers, 512 of 1 KiB", 512),
+    Setting("two writers, 64 KiB of 128 KiB", 65536),
+]
+GRIDS = [Setting("DONIO " + "x".join(map(str, grid)), 0, grid)
+         for grid in ((41, 41, 31), (81, 81, 61), (121, 121, 91))]
+START = Setting("mount, first byte, unmount")
+IDLE = Setting("mounts that nobody uses", 8)
+SEEK = Setting("random 8-byte reads, 8 of 16 in one tile")
+
+
+def mount(ours, target=None):
+    return {"mount": Column(ours, target)}
+
+
+def reading():
+    rows = []
+    for pattern, target in zip(PATTERNS, (5, 1.25, 0.8, 0.65, 0.7)):
+        rows.append(Row("P1", f"{pattern.name}: ROMIO", pattern, mount("mount.cold", target),
+                        "romio.read", "MB/s"))
+    for pattern in SMALL:
+        rows.append(Row("P1b", f"{pattern.name}: ROMIO", pattern, mount("mount.cold"),
+                        "romio.read", "MB/s"))
+    for pattern in PATTERNS:
+        rows.append(Row("P2", f"{pattern.name}: passthrough_ll", pattern, mount("mount.cold", 2),
+                        "passthrough.cold", "MB/s"))
+    for pattern in (PATTERNS[0], PATTERNS[3]):
+        rows.append(Row("P3", f"{pattern.name}, again: passthrough_ll", pattern,
+                        mount("mount.again", 1), "passthrough.again", "MB/s"))
+        rows.append(Row("P3", f"{pattern.name}, again: plain file", pattern,
+                        mount("mount.again", 0.2), "plain.read", "MB/s"))
+    first = PATTERNS[0]
+    for peer, value, target in (("numpy, whole slice", "numpy.whole", 1.2),
+                                ("numpy, 4 MiB blocks", "numpy.blocks", None),
+                                ("ROMIO", "romio.read", 12)):
+        rows.append(Row("P4", f"8 of 32: {peer}", first, {"cat": Column("cat.read", target)}, value,
+                        "MB/s"))
+    return rows
+
+
+def writing():
+    rows = []
+    for pattern, target in zip(WRITES, (2, 0.8, 0.85)):
+        rows.append(Row("P5", f"{pattern.name}: ROMIO", pattern, mount("write_mount.rate", target),
+                        "write_romio.rate", "MB/s"))
+    for pattern in WRITES:
+        rows.append(Row("P5b", f"{pattern.name}, no fsync: plain file", pattern,
+                        mount("write_mount_unsynced.rate"), "write_plain.rate", "MB/s"))
+    for pattern in PATTERNS:
+        rows.append(Row("P6", f"{pattern.name}, external32: native", pattern,
+                        mount("mount_external32.cold", 0.9), "mount.cold", "MB/s"))
+    for pattern in WRITES:
+        rows.append(Row("P6", f"{pattern.name}, external32: native", pattern,
+                        mount("write_external32.rate", 0.9), "write_mount.rate", "MB/s"))
+    return rows
+
+
+def programs():
+    rows = [
+        Row("P7", "4 ranks, 10^6 doubles", START, mount("small.ms", 100), None, "ms", True),
+        Row("P7", "10^6 ranks, 10^12 doubles", START, mount("large.ms", 100), None, "ms", True),
+        Row("P7", "the second: the first", START, mount("large.ms", 1.2), "small.ms", "ms", True),
+        Row("P7", "the second: daemon's memory", START, mount("large.mib", 32), None, "MiB", True),
+    ]
+    for grid in GRIDS:
+        for way, what in (("donio_mount", ""), ("donio_unique", ", unique")):
+            rows += [Row("P8", f"{grid.name}{what}: O_DSYNC", grid, mount(f"{way}.rate", 15),
+                         "donio_dsync.rate", "MB/s"),
+                     Row("P8", f"{grid.name}{what}: plain", grid, mount(f"{way}.rate", 0.85),
+                         "donio_plain.rate", "MB/s")]
+    rows += [
+        Row("P9", "idle, one node", IDLE, mount("idle.one", 0), None, "% CPU", True),
+        Row("P9", "idle, three nodes: the busiest process", IDLE, mount("idle.three", 0.5), None,
+            "% CPU", True),
+    ]
+    return rows
+
+
+def sharing():
+    rows = []
+    for pattern, target in zip(WRITES, (5, 1, 1)):
+        what = pattern.name.replace("writers", "nodes")
+        rows += [Row("P10", f"{what}: ROMIO write_all", pattern, mount("write_nodes.rate", target),
+                     "write_all.rate", "MB/s"),
+                 Row("P10", f"{what}: stored, of written", pattern, mount("write_nodes.stored", 1),
+                     None, "", True)]
+    rows += [
+        Row("P11", "fio 4 KiB, 4 threads: passthrough_ll", RANDOM, mount("fio_mount.iops", 1),
+            "fio_passthrough.iops", "reads/s"),
+        Row("P12", "an 8-byte read: ROMIO", SEEK, {"library": Column("seek.rate", 1000)},
+            "seek_romio.rate", "reads/s"),
+    ]
+    for pattern in (PATTERNS[0], PATTERNS[3]):
+        rows.append(Row("P13", f"{pattern.name}, two slices: one", pattern, mount("two.cold", 1.3),
+                        "mount.cold", "MB/s"))
+    return rows
+
+
+def table():
+    """All rows, in the order of the table. A new row is a line here and, maybe, a runner; a new
+    column one more entry of a row's dict."""
+    return reading() + writing() + programs() + sharing()
