@@ -33,33 +33,47 @@ static int flush_all(struct fs_session *session)
     return fs_flusher_is_clean(flusher, true) ? 0 : fs_flusher_wait(flusher, true);
 }
 
-int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter)
+/*
+ * Whether the flusher has nothing to do for a waiter. In atomic mode what was written through a
+ * handle is in the file, though not counted as flushed, which the times go by.
+ */
+static bool is_stored(struct fs_session *session, const struct fs_waiter *waiter)
 {
-    struct fs_waiter *copy = malloc(sizeof(*copy));
+    struct fs_flusher *flusher = &session->flusher;
+
+    return !fs_flusher_is_on(flusher) || fs_flusher_is_clean(flusher, waiter->sync) ||
+           (waiter->handle != NULL && !waiter->sync && fs_atomic_is_on(&session->atomic));
+}
+
+int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
+{
+    struct fs_flushed flushed = {0};
+    struct fs_waiter *copy;
     int error;
 
+    if (waiter->handle != NULL) {
+        fs_store_lost(session);
+        waiter->torn = fs_store_partial(session, waiter->handle->slice);
+    }
+    copy = malloc(sizeof(*copy));
     if (copy == NULL)
         return -ENOMEM;
     *copy = *waiter;
-    error = fs_flusher_hand_over(&session->flusher, copy);
-    if (error != 0)
-        free(copy);
-    return error;
+    if (!is_stored(session, waiter)) {
+        error = fs_flusher_hand_over(&session->flusher, copy);
+        if (error != 0)
+            free(copy);
+        return error;
+    }
+    if (waiter->sync && !fs_flusher_is_on(&session->flusher))
+        flushed.error = fs_sync_file_noted(session, waiter->data_only);
+    copy->done(session, copy, &flushed);
+    return 0;
 }
 
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
 {
     return session->cache != NULL ? mpiio_cache_error(session->cache, handle->slice->data) : 0;
-}
-
-int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only)
-{
-    int torn, error;
-
-    fs_store_lost(session);
-    torn = fs_store_partial(session, handle->slice);
-    error = fs_sync_file_noted(session, data_only);
-    return fs_sync_told(session, handle, error != 0 ? error : torn);
 }
 
 int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error)

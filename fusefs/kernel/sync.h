@@ -11,22 +11,18 @@
 int fs_version_now(struct fs_session *session, struct fs_version *version);
 
 /*
- * Has a flush begin, and the waiter, which is copied, told of its end. 0 or a negative errno, and
- * then it is not. Thread-safe.
+ * Has all that was written through this node stored, with sync also on the device, and the waiter,
+ * which is copied, told of it: later, or, where nothing is left to be flushed, before this returns.
+ * With a handle, what is kept of its slice is stored first; torn tells, also the caller, what came
+ * of it. 0 or a negative errno, and then the waiter is not told. Thread-safe.
  */
-int fs_flush_first(struct fs_session *session, const struct fs_waiter *waiter);
+int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter);
 
 /* The error, if any, of what write-back could not store of the handle's slice. */
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle);
 
 /* What an fsync of a handle tells, that of the file being over with error. Thread-safe. */
 int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error);
-
-/*
- * The fsync of one handle of a mount without a flusher: stores what is kept of its slice, and the
- * file on its device. 0 or a negative errno. Thread-safe.
- */
-int fs_sync_handle(struct fs_session *session, struct fs_handle *handle, bool data_only);
 
 /*
  * Stores all: what the kernel holds back of slices, and the file on its device. 0 or a negative

@@ -182,39 +182,21 @@ static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,
     free(waiter);
 }
 
-/*
- * Where what was written is still on this node, the close is answered when it is in the file. True
- * where it will be.
- */
-static bool is_flushed_first(struct fs_session *session, fuse_req_t request,
-                             struct fs_handle *handle, int torn)
-{
-    struct fs_flusher *flusher = &session->flusher;
-
-    if (handle->slice == NULL || !handle->writes || !fs_flusher_is_on(flusher) ||
-        fs_flusher_is_clean(flusher, false) || fs_atomic_is_on(&session->atomic))
-        return false;
-    return fs_flush_first(session, &(struct fs_waiter){.done = tell_flushed,
-                                                       .request = request,
-                                                       .handle = handle,
-                                                       .torn = torn}) == 0;
-}
-
+/* Where what was written is still on this node, the close is answered when it is in the file. */
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_handle *handle = fs_handle_of(info);
-    int torn = 0;
+    struct fs_waiter waiter = {.done = tell_flushed, .request = request, .handle = handle};
 
     (void)inode;
     fs_count(session, FS_OTHER);
     fs_handle_flushed(&session->slices, handle);
-    if (handle->slice != NULL)
+    if (handle->slice != NULL && handle->writes && fs_flush_first(session, &waiter) == 0)
+        return;
+    if (handle->slice != NULL && !handle->writes)
         fs_store_lost(session);
-    if (handle->slice != NULL && handle->writes)
-        torn = fs_store_partial(session, handle->slice);
-    if (!is_flushed_first(session, request, handle, torn))
-        fuse_reply_err(request, -do_flush(session, handle, torn));
+    fuse_reply_err(request, -do_flush(session, handle, waiter.torn));
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)

@@ -77,22 +77,19 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
 static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                        struct fs_handle *handle, int flags, off_t offset, size_t size)
 {
-    int error, torn;
+    struct fs_waiter waiter = {.done = tell_written,
+                               .sync = true,
+                               .data_only = (flags & O_SYNC) != O_SYNC,
+                               .request = request,
+                               .inode = inode,
+                               .handle = handle,
+                               .offset = offset,
+                               .size = size};
+    int error;
 
     if (!handle->direct || !(flags & (O_SYNC | O_DSYNC)))
         return 0;
-    if (!fs_flusher_is_on(&session->flusher))
-        return fs_sync_handle(session, handle, (flags & O_SYNC) != O_SYNC);
-    fs_store_lost(session);
-    torn = fs_store_partial(session, handle->slice);
-    error = fs_flush_first(session, &(struct fs_waiter){.done = tell_written,
-                                                        .sync = true,
-                                                        .request = request,
-                                                        .inode = inode,
-                                                        .handle = handle,
-                                                        .torn = torn,
-                                                        .offset = offset,
-                                                        .size = size});
+    error = fs_flush_first(session, &waiter);
     return error != 0 ? error : 1;
 }
 

@@ -24,7 +24,7 @@ struct fs_flushed {
     int blocks; /* the first error of this node's data; it is kept, to be tried again */
 };
 
-/* Called once by the flusher's thread: answers, and frees the waiter. */
+/* Called once, by the flusher's thread if not by fs_flush_first: answers, and frees the waiter. */
 typedef void fs_flushed_to(struct fs_session *session, struct fs_waiter *waiter,
                            const struct fs_flushed *flushed);
 
@@ -34,6 +34,7 @@ struct fs_waiter {
     bool sync; /* to the storage device */
 
     /* The user's. */
+    bool data_only; /* as fdatasync(2), where there is no flusher */
     fuse_req_t request;
     fuse_ino_t inode;
     struct fs_handle *handle;

@@ -26,6 +26,9 @@ for i in range(200):
     assert os.pread(other if i % 2 else one, 800, 0) == part
 assert fails(mmap.mmap, one, 800) == "ENODEV"
 END
+    # What was written is in the file, and moves no times any more.
+    touch -d '2001-02-03 04:05:06' m0/rank1
+    [ "$(stat -c %Y m0/rank1)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
     setfattr -n user.mpiio.atomicity -v 0 m1
     [ "$(attribute m0 atomicity)" -eq 0 ]
     python <<'END'
