@@ -25,8 +25,7 @@ static void *work(void *data)
     if (error != 0)
         fs_log_error(&session->log, "not all is stored: %s", strerror(-error));
     /* Nor does a writer wait any more for room that does not come. */
-    if (session->cache != NULL)
-        mpiio_cache_stop(session->cache);
+    mpiio_cache_stop(session->cache);
     /* It may wait for pages that the kernel has locked for reads which nobody has taken up yet. */
     fs_fifo_drain(&session->notifier.fifo);
     fs_workers_end(&session->workers);

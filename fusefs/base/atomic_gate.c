@@ -45,23 +45,25 @@ void fs_atomic_leave(struct fs_atomic *atomic)
 }
 
 int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t offset,
-                    int64_t length, bool writes, struct mpiio_access *access)
+                    int64_t length, bool writes, struct mpiio_access **access)
 {
     struct mpiio_exclusion *accesses = &atomic->accesses;
     int error;
 
-    if (!fs_atomic_is_on(atomic))
+    if (!fs_atomic_is_on(atomic)) {
+        *access = NULL;
         return 0;
+    }
     fs_workers_pause(atomic->workers);
-    error = offset < 0 ? mpiio_exclusion_begin(accesses, NULL, 0, INT64_MAX, writes, access)
-                       : mpiio_slice_access(slice, accesses, offset, length, writes, access);
+    error = offset < 0 ? mpiio_exclusion_begin(accesses, NULL, 0, INT64_MAX, writes, *access)
+                       : mpiio_slice_access(slice, accesses, offset, length, writes, *access);
     fs_workers_resume(atomic->workers);
     return error;
 }
 
 void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
 {
-    if (fs_atomic_is_on(atomic))
+    if (access != NULL)
         mpiio_exclusion_end(&atomic->accesses, access);
 }
 

@@ -42,11 +42,12 @@ void fs_atomic_leave(struct fs_atomic *atomic);
 
 /*
  * Around a read or write of a slice that is open: in atomic mode, waits until that may be done.
- * access is the caller's. 0, or a negative errno, and then there is nothing to be ended.
+ * access is set to the caller's memory before, and to NULL where the mode is off: none is needed.
+ * 0, or a negative errno, and then there is nothing to be ended.
  * For an append, offset is -1: it excludes all others.
  */
 int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t offset,
-                    int64_t length, bool writes, struct mpiio_access *access);
+                    int64_t length, bool writes, struct mpiio_access **access);
 void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access);
 
 /* Once: sets up the locks of the file fd. 0 or a negative errno: -EOPNOTSUPP without locks. */

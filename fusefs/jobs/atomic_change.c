@@ -28,7 +28,7 @@ int fs_atomic_start(struct fs_session *session)
 
 static int prepare(struct fs_session *session, uint64_t change, bool value)
 {
-    bool dirty = session->cache != NULL && !mpiio_cache_is_empty(session->cache);
+    bool dirty = !mpiio_cache_is_empty(session->cache);
     int error = value ? fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
                                             session->read_only == 0)
                       : 0;

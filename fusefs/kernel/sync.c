@@ -73,7 +73,7 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
 
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
 {
-    return session->cache != NULL ? mpiio_cache_error(session->cache, handle->slice->data) : 0;
+    return mpiio_cache_error(session->cache, handle->slice->data);
 }
 
 int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error)
@@ -131,10 +131,9 @@ int fs_sync_all(struct fs_session *session)
 
 int64_t fs_unsaved(struct fs_session *session)
 {
-    struct mpiio_cache_stats stats = {0};
+    struct mpiio_cache_stats stats;
     int error;
 
-    if (session->cache != NULL)
-        mpiio_cache_get_stats(session->cache, &stats);
+    mpiio_cache_get_stats(session->cache, &stats);
     return stats.dirty_bytes + (int64_t)fs_losses_bytes(&session->losses, &error);
 }

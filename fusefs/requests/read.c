@@ -68,18 +68,19 @@ static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, ch
                           size_t size, off_t offset)
 {
     struct fs_losses *losses = &session->losses;
-    struct mpiio_access access;
+    struct mpiio_access memory, *access;
     unsigned changes;
     ssize_t got;
 
     do {
         changes = atomic_load(&losses->changes);
+        access = &memory;
         got =
             fs_atomic_begin(&session->atomic, slice->slice, offset, (int64_t)size, false, &access);
         if (got != 0)
             break;
         got = mpiio_slice_read(slice->slice, buffer, size, offset);
-        fs_atomic_end(&session->atomic, &access);
+        fs_atomic_end(&session->atomic, access);
         if (got >= 0)
             got = (ssize_t)fs_losses_overlay(losses, slice->data, buffer, (size_t)got, size, offset,
                                              session->mode->holds_writes);

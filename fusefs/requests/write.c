@@ -98,8 +98,7 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
     bool appends = (info->flags & O_APPEND) && !session->mode->holds_writes;
-    const struct mpiio_access *within;
-    struct mpiio_access access;
+    struct mpiio_access memory, *access = &memory;
     ssize_t put;
     int error;
 
@@ -109,15 +108,14 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
                             true, &access);
     if (error != 0)
         return error;
-    within = fs_atomic_is_on(&session->atomic) ? &access : NULL;
     if (appends) {
-        put = append(session, inode, fs_handle_of(info), buffer, size, offset, within);
+        put = append(session, inode, fs_handle_of(info), buffer, size, offset, access);
     } else {
-        put = mpiio_slice_write_in(slice->slice, buffer, size, *offset, within);
+        put = mpiio_slice_write_in(slice->slice, buffer, size, *offset, access);
         if (put > 0)
             note_stored(session, slice, *offset, put);
     }
-    fs_atomic_end(&session->atomic, &access);
+    fs_atomic_end(&session->atomic, access);
     return put;
 }
 

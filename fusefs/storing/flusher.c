@@ -348,12 +348,11 @@ static void store_alone(struct fs_flusher *flusher)
     flusher->first = flusher->last = NULL;
     pthread_mutex_unlock(&flusher->lock);
     flusher->taken = atomic_load(&flusher->writes);
-    if (session->cache != NULL && !flusher->through && fs_cluster_is_on(&session->cluster)) {
+    if (!flusher->through && fs_cluster_is_on(&session->cluster)) {
         mpiio_cache_write_through(session->cache);
         flusher->through = true;
     }
-    if (session->cache != NULL)
-        flushed.blocks = mpiio_cache_store_all(session->cache);
+    flushed.blocks = mpiio_cache_store_all(session->cache);
     if (epoch.sync)
         epoch.error = flushed.error = fs_sync_file(session, false);
     flusher->stored = (struct fs_stored){.blocks = flushed.blocks};

@@ -372,6 +372,22 @@ static int end_failed(void **state)
     return 0;
 }
 
+/* What asks a store that has no cache about it finds nothing. */
+static void test_none(void **state)
+{
+    struct mpiio_cache_stats stats = {.dirty_bytes = 1};
+
+    (void)state;
+    assert_true(mpiio_cache_is_empty(NULL));
+    assert_int_equal(mpiio_cache_error(NULL, 1), 0);
+    assert_int_equal(mpiio_cache_store_all(NULL), 0);
+    mpiio_cache_write_through(NULL);
+    mpiio_cache_stop(NULL);
+    mpiio_cache_get_stats(NULL, &stats);
+    assert_int_equal(stats.dirty_bytes, 0);
+    mpiio_cache_free(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +399,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failure, end_failed),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_write_through),
+        cmocka_unit_test(test_none),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test_teardown(test_refused, end_failed),
         cmocka_unit_test_teardown(test_part_refused, end_failed),

@@ -186,6 +186,8 @@ bool mpiio_cache_is_empty(struct mpiio_cache *cache)
 {
     bool empty;
 
+    if (cache == NULL)
+        return true;
     pthread_rwlock_rdlock(&cache->gate);
     pthread_mutex_lock(&cache->table);
     empty = cache->active->count == 0 && cache->frozen->count == 0;
@@ -240,6 +242,8 @@ int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id)
     struct mpiio_writer *writer;
     int error = 0;
 
+    if (cache == NULL)
+        return 0;
     pthread_mutex_lock(&cache->table);
     writer = mpiio_writer_find(&cache->writers, id);
     if (writer != NULL)
@@ -261,12 +265,14 @@ static void raise_flag(struct mpiio_cache *cache, atomic_bool *flag)
 
 void mpiio_cache_write_through(struct mpiio_cache *cache)
 {
-    raise_flag(cache, &cache->through);
+    if (cache != NULL)
+        raise_flag(cache, &cache->through);
 }
 
 void mpiio_cache_stop(struct mpiio_cache *cache)
 {
-    raise_flag(cache, &cache->stopped);
+    if (cache != NULL)
+        raise_flag(cache, &cache->stopped);
 }
 
 /* Counts the bytes of a set; it may get more blocks meanwhile, but loses none. */
@@ -292,6 +298,8 @@ static void count_bytes(struct mpiio_cache *cache, const struct mpiio_blocks *bl
 void mpiio_cache_get_stats(struct mpiio_cache *cache, struct mpiio_cache_stats *stats)
 {
     *stats = (struct mpiio_cache_stats){0};
+    if (cache == NULL)
+        return;
     pthread_rwlock_rdlock(&cache->gate);
     count_bytes(cache, cache->frozen, stats);
     count_bytes(cache, cache->active, stats);

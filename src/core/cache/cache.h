@@ -23,7 +23,9 @@
  * under the active ones, to be tried again with the next freeze. Who stores a frozen generation is
  * the owner's affair: the engines together, by the slots, or mpiio_cache_store_all alone.
  *
- * Unless said otherwise functions are local and thread-safe, and hold no lock during I/O.
+ * Unless said otherwise functions are local and thread-safe, and hold no lock during I/O. For who
+ * has no cache, a NULL is an empty one: to mpiio_cache_is_empty, _error, _write_through, _stop,
+ * _get_stats, _store_all and _free.
  */
 struct mpiio_cache;
 
@@ -35,7 +37,7 @@ struct mpiio_cache;
  */
 int mpiio_cache_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_cache **cache);
 
-/* Frees it, and the dirty data that is left. No other thread may use it. NULL is allowed. */
+/* Frees it, and the dirty data that is left. No other thread may use it. */
 void mpiio_cache_free(struct mpiio_cache *cache);
 
 /* The slots, borrowed: for the engine, by its descriptor, and for whoever stores a generation. */

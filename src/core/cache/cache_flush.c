@@ -317,6 +317,8 @@ int mpiio_cache_store_all(struct mpiio_cache *cache)
 {
     int error;
 
+    if (cache == NULL)
+        return 0;
     pthread_mutex_lock(&cache->flush);
     pthread_rwlock_wrlock(&cache->gate);
     if (cache->busy) {
