@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which reads are gathered from windows, and which are left to read calls: by counts. */
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "slice_fixture.h"
 
@@ -12,6 +13,7 @@
 static char buffer[READ_LENGTH] __attribute__((aligned(4096)));
 
 struct fixture {
+    int fd; /* for writing */
     struct mpiio_store *store;
     struct mpiio_slice *slice;
 };
@@ -20,13 +22,12 @@ struct fixture {
 static struct fixture open_file(int64_t size, int64_t length, int64_t stride)
 {
     int fd = make_file();
-    struct fixture fixture;
+    struct fixture fixture = {.fd = fd};
 
     assert_int_equal(ftruncate(fd, size), 0);
     fixture.store = open_store(fd);
     fixture.slice = make_slice(fixture.store, make_vector(UNPROBED, length, stride));
     atomic_store(&fixture.store->file->windows.dear, true);
-    close(fd);
     return fixture;
 }
 
@@ -34,6 +35,7 @@ static void close_file(const struct fixture *fixture)
 {
     mpiio_slice_free(fixture->slice);
     mpiio_store_close(fixture->store);
+    close(fixture->fd);
 }
 
 static struct mpiio_counters read_at(const struct fixture *fixture, int64_t offset)
@@ -115,16 +117,82 @@ static void test_windows_that_are_read_once(void **state)
     close_file(&fixture);
 }
 
+/* Whether the byte is known to be in the page cache: a filesystem in memory cannot tell. */
+static bool is_cached(int fd, int64_t displacement)
+{
+    struct iovec byte = {.iov_base = buffer, .iov_len = 1};
+
+    return preadv2(fd, &byte, 1, displacement, RWF_NOWAIT) == 1;
+}
+
 /* Runs of whole pages with much between them: blocks would read all of it. */
 static void test_sparse_runs(void **state)
 {
     struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
-    struct mpiio_counters counters = read_at(&fixture, 0);
+    struct mpiio_counters counters;
 
     (void)state;
+    for (int64_t at = 0; at < MIB; at += READ_LENGTH)
+        assert_int_equal(pread(mpiio_store_fd(fixture.store), buffer, READ_LENGTH, UNPROBED + at),
+                         READ_LENGTH);
+    if (!is_cached(mpiio_store_fd(fixture.store), UNPROBED)) {
+        print_message("# this filesystem cannot tell what is in memory\n");
+        close_file(&fixture);
+        skip();
+    }
+    counters = read_at(&fixture, 0);
     assert_int_equal(counters.store_map_bytes, 0);
     assert_int_equal(counters.store_reads, READ_LENGTH / 4096);
     assert_int_equal(counters.store_read_bytes, READ_LENGTH);
+    close_file(&fixture);
+}
+
+/* Writes 4 MiB and has the page cache forget them; false where that cannot be. */
+static bool store_bytes(int fd, int64_t displacement)
+{
+    bool was_cached;
+
+    for (int64_t at = 0; at < 4 * MIB; at += READ_LENGTH)
+        write_file(fd, buffer, READ_LENGTH, displacement + at);
+    assert_int_equal(fsync(fd), 0);
+    was_cached = is_cached(fd, displacement);
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    return was_cached && !is_cached(fd, displacement + 4 * MIB - 1);
+}
+
+/* The same where storage is read: by blocks, as the kernel reads ahead of them. */
+static void test_sparse_runs_on_storage(void **state)
+{
+    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
+    struct mpiio_counters counters;
+
+    (void)state;
+    if (!store_bytes(fixture.fd, UNPROBED)) {
+        print_message("# this filesystem keeps all in memory\n");
+        close_file(&fixture);
+        skip();
+    }
+    counters = read_at(&fixture, 0);
+    assert_int_equal(counters.store_map_bytes, 0);
+    assert_int_equal(counters.store_reads, 4);
+    close_file(&fixture);
+}
+
+/* Faults that wait for storage do not make a window dear. */
+static void test_faults_on_storage(void **state)
+{
+    const int64_t probed = 8 * MPIIO_WINDOW_SIZE;
+    struct fixture fixture = open_file(KEPT + 1, 64, 256);
+
+    (void)state;
+    if (!store_bytes(fixture.fd, probed)) {
+        print_message("# this filesystem keeps all in memory\n");
+        close_file(&fixture);
+        skip();
+    }
+    for (int64_t i = 0; i < 3; i++)
+        read_at(&fixture, (probed - UNPROBED) / 4 + i * READ_LENGTH);
+    assert_false(atomic_load(&fixture.store->file->windows.dear));
     close_file(&fixture);
 }
 
@@ -144,7 +212,7 @@ static void probe(struct mpiio_windows *windows, int64_t length, int64_t step)
     assert_true(memory != MAP_FAILED);
     madvise(memory, (size_t)length, MADV_NOHUGEPAGE);
     for (int64_t at = 0; at < length; at += MIB / 2) {
-        struct mpiio_window_read read = {windows, &window, MIB / 2, 0, 0};
+        struct mpiio_window_read read = {.windows = windows, .window = &window, .length = MIB / 2};
 
         assert_true(mpiio_window_begin_read(&read));
         touch(memory + at, MIB / 2, step);
@@ -177,6 +245,8 @@ int main(void)
         cmocka_unit_test(test_window_that_is_read_again),
         cmocka_unit_test(test_windows_that_are_read_once),
         cmocka_unit_test(test_sparse_runs),
+        cmocka_unit_test(test_sparse_runs_on_storage),
+        cmocka_unit_test(test_faults_on_storage),
         cmocka_unit_test(test_faults_are_counted),
     };
 

@@ -77,6 +77,13 @@ int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, i
                          struct mpiio_counters *done);
 
 /*
+ * The same where all of it is in the page cache: else false, and nothing is counted. A filesystem
+ * that cannot tell has nothing there.
+ */
+bool mpiio_file_read_cached(struct mpiio_file *file, void *buffer, size_t length,
+                            int64_t displacement, struct mpiio_counters *done);
+
+/*
  * pwrite(2) of all length bytes at displacement. Returns how many were written: fewer than length
  * where an error came after some; a negative errno where none was. Adds to the calls and bytes in
  * done, the caller's own.

@@ -130,13 +130,23 @@ static bool is_sparse(const struct mpiio_batch_part *part)
            (part->length < SHORT_RUN || is_aligned(part));
 }
 
+/*
+ * Takes off part the runs that are in the page cache, up to one that is not: a storage device that
+ * was asked for runs with gaps would read each by itself, and not ahead.
+ */
+static void read_cached_runs(struct fetch *fetch, struct mpiio_batch_part *part)
+{
+    while (part->count > 0 &&
+           mpiio_file_read_cached(fetch->file, part->memory, (size_t)part->length,
+                                  part->displacement, fetch->done))
+        mpiio_batch_part_advance(part, 1);
+}
+
 static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part part,
                                struct block *block, int64_t end)
 {
-    if (is_sparse(&part)) {
-        read_runs(fetch, part);
-        return;
-    }
+    if (is_sparse(&part))
+        read_cached_runs(fetch, &part);
     while (part.count > 0 && !fetch->batches.stopped) {
         int64_t runs = mpiio_batch_part_runs_inside(&part, block->start, block->size);
 

@@ -17,7 +17,7 @@
  *   blocks   as mapped, but from blocks of at most 256 KiB that are read into memory: for short
  *            requests, where the file cannot be mapped, where new windows cost more than they
  *            bring, and where a mapped page turned out not to be there. Runs that have much between
- *            them are read by calls then.
+ *            them, and are in the page cache, are read by calls then.
  */
 
 /* What came of a fetch. */

@@ -64,7 +64,8 @@ struct mpiio_window_read {
     struct mpiio_window *window; /* in use by the caller */
     int64_t length;
     int64_t passed; /* by reads before it */
-    long faults;    /* of the thread, before; -1: they are not counted */
+    bool counts;    /* page faults: the thread had so many before */
+    long faults;
 };
 
 /*
