@@ -58,9 +58,14 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     atomic_init(&handle->unsynced, handle->passed && handle->writes);
     if (atomic)
         info->direct_io = true;
-    /* What O_DIRECT asks of alignment on the file's filesystem, a slice does not. */
-    if (handle->passed)
+    /*
+     * What O_DIRECT asks of alignment on the file's filesystem, a slice does not. The kernel fails
+     * opens that are to keep pages of what is passed through, which has none.
+     */
+    if (handle->passed) {
         info->direct_io = (info->flags & O_DIRECT) != 0;
+        info->keep_cache = false;
+    }
     handle->direct = info->direct_io || handle->passed;
     handle->holds =
         handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);

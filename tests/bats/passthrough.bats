@@ -94,6 +94,17 @@ END
     none_asked
 }
 
+@test "passthrough: who has synced the slice of a file that stays as it is can open it again" {
+    identity
+    mount_spec i.json
+    is_passed
+    for ((i = 0; i < 3; i++)); do
+        sync "$mnt/rank0"
+        cmp -n 100000 i.dat "$mnt/rank0"
+    done
+    none_asked
+}
+
 @test "passthrough: not for other views, users and modes, nor where it is not wanted" {
     local options view
     identity
