@@ -22,9 +22,6 @@ class Model:
         self.unsure = numpy.zeros(LIMIT, dtype=bool)
         self.pending = [[] for _ in range(self.views.ranks)]
 
-    def places(self, rank, offset, length):
-        return self.views.places[rank][offset:offset + length]
-
     def length(self, rank):
         return self.views.size_of(rank, self.size)
 
@@ -34,7 +31,11 @@ class Model:
 
     def content(self, rank, offset, length):
         end = min(offset + length, self.length(rank))
-        return self.data[self.places(rank, offset, max(0, end - offset))].tobytes()
+        if end <= offset:
+            return b""
+        content = self.views.decode(self.data[self.views.places_of(rank, offset, end - offset)])
+        skip = offset % self.views.etype.size if self.views.converting else 0
+        return content[skip:skip + end - offset]
 
     def grow(self, rank, end, held):
         """A slice has become end bytes long. held: by somebody's memory until it is synced."""
@@ -46,7 +47,7 @@ class Model:
             self.settled = max(self.settled, size)
 
     def write(self, rank, offset, data, held):
-        places, values = self.places(rank, offset, len(data)), numpy.frombuffer(data, dtype=numpy.uint8)
+        places, values = self.views.places_of(rank, offset, len(data)), self.views.encode(data)
         if held:
             new = places[~self.unsure[places]]
             self.base[new] = self.data[new]
@@ -59,9 +60,17 @@ class Model:
 
     def sync(self, rank):
         """An fsync, or the last close, of a slice."""
-        self.unsure[self.views.places[rank]] = False
         self.pending[rank] = []
+        self.unsure[self.views.places[rank]] = False
+        for places, _ in sum(self.pending, []) if self.views.shared else ():
+            self.unsure[places] = True
         self.settled = max(self.settled, self.own[rank])
+
+    def set_size(self, size):
+        """Another program truncates the file, or makes it longer, while all is in it."""
+        self.data[size:] = 0
+        self.size = size
+        self.settle()
 
     def beside(self, places, values):
         """Another program writes bytes that are in no slice."""
@@ -84,7 +93,8 @@ class Model:
         for rank, places in enumerate(self.views.places):
             found = numpy.flatnonzero(places == at)
             if len(found):
-                return f"rank {rank}, slice offset {found[0]}"
+                etype = self.views.etype
+                return f"rank {rank}, etype {found[0] // etype.file_size} of {etype.size} bytes"
         return "in no slice"
 
     def survive(self, content):

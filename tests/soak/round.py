@@ -7,15 +7,19 @@ import os
 import random
 import re
 import signal
+import struct
+import time
 
 from model import Model
-from mounts import Mount, Wrong
+from mounts import Mount, Wrong, await_true
 from specs import LIMIT, Views
 
 WARM = 40  # operations on a mount before its daemon's memory and descriptors must stay
 MEMORY_SLACK = 16 << 20  # bytes that they may grow by, beside dirty_max: threads have arenas
 DESCRIPTOR_SLACK = 4
-EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$")  # in the log
+PATIENCE = 5  # seconds until all names of a slice must show what was written by one
+EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$",
+            r": atomic mode is o(n|ff)$")  # in the log
 
 
 def random_options(rng, nodes):
@@ -26,6 +30,8 @@ def random_options(rng, nodes):
         options.append("npy" if rng.random() < 0.4 else "unique")
     if rng.random() < 0.15:
         options.append("atomic")
+    if rng.random() < 0.3:
+        options.append("narrow=truncate")
     if nodes == 1:
         options.append("cache=" + rng.choice(("through", "back", "auto")))
     elif rng.random() < 0.3:
@@ -44,17 +50,17 @@ class Round:
         self.seed, self.workers = seed, workers
         self.rng = rng = random.Random(seed)
         self.views = Views(rng, "x.dat")
-        self.nodes = rng.choice((1, 1, 1, 2, 3))
+        self.nodes = 1 if self.views.shared else rng.choice((1, 1, 1, 2, 3))
         self.options = random_options(rng, self.nodes)
         self.model = Model(self.views)
         self.limit = rng.choice((20000, 200000, 1 << 20, LIMIT))
         self.ranks = [rank for rank in range(self.views.ranks) if self.room(rank)]
         self.home = [rng.randrange(self.nodes) for _ in range(self.views.ranks)]
-        self.unique, self.atomic = "unique" in self.options, "atomic" in self.options
+        self.npy, self.unique = "npy" in self.options, "unique" in self.options
+        # Whether bytes of the file are seen by several names: then the kernel may have an old page of
+        # one for a moment, and a store through a mapping would write it.
+        self.twins = self.views.shared or self.npy and rng.random() < 0.7
         self.back = "cache=back" in self.options or self.nodes > 1
-        self.held = self.unique or self.back
-        # Whether each slice follows at once what is written to the others.
-        self.exact = self.nodes == 1 and not self.unique
         self.file, self.mount, self.done = "x.dat", None, 0
 
     def describe(self):
@@ -81,6 +87,18 @@ class Round:
         if answer != "ok":
             raise Wrong(f"mounting: {answer}")
         self.since, self.used = self.done, None
+        self.atomic = "atomic" in self.options
+
+    # Whether what is written waits for a sync, and whether each slice follows at once what is written
+    # to the others.
+
+    @property
+    def held(self):
+        return self.unique or self.back and not self.atomic
+
+    @property
+    def exact(self):
+        return not self.unique and (self.atomic or self.nodes == 1)
 
     def close_all(self):
         for worker in self.workers:
@@ -131,6 +149,14 @@ class Round:
         length = self.rng.choice((1, 3, 8, 100, 4096, 70000))
         return start, self.rng.randint(1, min(length, most - start))
 
+    def write_range(self, rank, most):
+        """The same; where a value is converted as a whole, of whole etypes."""
+        start, length = self.some_range(rank, most)
+        if not self.views.converting:
+            return start, length
+        size = self.views.etype.size
+        return start // size * size, -(-(start % size + length) // size) * size
+
     def whole(self, rank, start, length):
         """While the kernel counts bytes of its own (unique), slices grow by whole etypes."""
         if self.unique and start + length > self.model.least(rank, False):
@@ -138,19 +164,42 @@ class Round:
         return length
 
     def random_write(self, rank):
-        start, length = self.some_range(rank, self.room(rank))
-        return start, self.rng.randbytes(self.whole(rank, start, length))
+        start, length = self.write_range(rank, self.room(rank))
+        return start, self.views.random_data(self.rng, self.whole(rank, start, length))
 
     def write(self, rank, path, worker):
         start, data = self.random_write(rank)
         flags = self.rng.choice((os.O_RDWR, os.O_WRONLY))
-        if (done := worker.do("write", path, flags, start, data)) != len(data):
-            raise Wrong(f"{path}: {done} of {len(data)} bytes written at {start}")
+        name, header = self.name_of(path)
+        # In two parts, whose border may be inside of a value.
+        cut = self.rng.randint(1, len(data)) if self.rng.random() < 0.3 else len(data)
+        if self.unique and start + cut > self.model.least(rank, False):
+            cut = len(data)
+        for at, part in ((start, data[:cut]), (start + cut, data[cut:])):
+            if part and (done := worker.do("write", name, flags, header + at, part)) != len(part):
+                raise Wrong(f"{name}: {done} of {len(part)} bytes written at {at}")
         self.model.write(rank, start, data, self.held)
+
+    def name_of(self, path):
+        """A name of the slice, and how many bytes of it are a header."""
+        if not (self.npy and self.twins and self.rng.random() < 0.5):
+            return path, 0
+        with open(path + ".npy", "rb") as file:
+            start = file.read(12)
+        size = struct.unpack_from("<I" if start[6] > 1 else "<H", start, 8)[0]
+        return path + ".npy", size + (12 if start[6] > 1 else 10)
 
     def read(self, rank, path, worker):
         start, length = self.some_range(rank, self.room(rank))
-        self.compare_part(rank, path, start, length, worker.do("read", path, start, length))
+        name, header = self.name_of(path)
+        end = time.monotonic() + PATIENCE
+        while True:
+            got = worker.do("read", name, header + start, length)
+            try:
+                return self.compare_part(rank, name, start, length, got)
+            except Wrong:
+                if not self.twins or time.monotonic() > end:
+                    raise
 
     def compare_part(self, rank, path, start, length, got):
         want = self.model.content(rank, start, length)
@@ -168,7 +217,7 @@ class Round:
         size = self.model.length(rank)
         length = min(self.room(rank) - size, self.rng.choice((1, 10, 1000)) * self.views.etype.size)
         if length > 0:
-            data = self.rng.randbytes(length)
+            data = self.views.random_data(self.rng, length)
             if worker.do("append", path, data) != length:
                 raise Wrong(f"{path}: appended in part")
             self.model.write(rank, size, data, self.held)
@@ -188,14 +237,14 @@ class Round:
 
     def store(self, rank, path, worker):
         most = self.model.least(rank, self.exact)
-        if self.atomic or most == 0:
+        if self.atomic or self.twins or most == 0:
             return
-        start, length = self.some_range(rank, most)
-        data, sync = self.rng.randbytes(length), self.rng.random() < 0.5
+        start, length = self.write_range(rank, most)
+        data, sync = self.views.random_data(self.rng, length), self.rng.random() < 0.5
         worker.do("store", path, start, data, sync)
         self.model.write(rank, start, data, True)
         if sync and not self.back:
-            self.model.unsure[self.model.places(rank, start, length)] = False
+            self.model.unsure[self.views.places_of(rank, start, length)] = False
 
     def sync(self, rank, path, worker):
         worker.do("sync", path)
@@ -206,7 +255,7 @@ class Round:
 
     def seek(self, rank, path, worker):
         """What lseek(2) takes for a hole holds zeros."""
-        content = bytearray(self.model.content(rank, 0, LIMIT))
+        content = bytearray(self.model.content(rank, 0, LIMIT * 2))
         for start, end in worker.do("extents", path):
             content[start:end] = bytes(len(content[start:end]))
         if any(content):
@@ -257,7 +306,8 @@ class Round:
 
     def together(self, rank, path, worker):
         """All workers write at once, each to another slice, and somebody beside them."""
-        ranks = self.rng.sample(self.ranks, min(len(self.ranks), len(self.workers)))
+        most = 1 if self.views.shared else len(self.workers)
+        ranks = self.rng.sample(self.ranks, min(len(self.ranks), most))
         parts = [[self.random_write(mine) for _ in range(8)] for mine in ranks]
         for mine, writes, at_work in zip(ranks, parts, self.workers):
             at_work.begin("writes", self.path(mine), os.O_RDWR, writes)
@@ -285,6 +335,38 @@ class Round:
                     other.write(b"another file")
         else:
             self.put_back()
+
+    def cut(self, rank, path, worker):
+        """Another program truncates the file, or makes it longer: who reads meets its new end, or
+        behind it what the kernel's page cache still has."""
+        if self.unique:
+            return
+        self.close_all()
+        old = worker.do("read", path, 0, self.room(rank))
+        size = self.rng.randint(0, self.limit)
+        os.truncate(self.file, size)
+        self.model.set_size(size)
+        got, end = worker.do("read", path, 0, self.room(rank)), self.model.length(rank)
+        self.compare_part(rank, path, 0, self.room(rank), got[:end])
+        if got[end:] != old[end:len(got)]:
+            raise Wrong(f"{path}: behind its new end {end} it is neither cut nor what it was")
+        self.close_all()
+        self.stat(rank, path, worker)
+        self.compare_part(rank, path, 0, self.room(rank), worker.do("read", path, 0, self.room(rank)))
+
+    def switch(self, rank, path, worker):
+        """The atomicity changes, which it does not while a slice is open."""
+        top, wanted = os.path.dirname(path), b"01"[not self.atomic:][:1]
+        worker.do("write", path, os.O_RDWR, 0, b"")
+        call = "setxattr", top, "user.mpiio.atomicity", wanted
+        if (got := worker.do("refused", *call)) != errno.EBUSY:
+            raise Wrong(f"atomicity {wanted} while a slice is open: {errno.errorcode.get(got, got)}")
+        self.close_all()
+        await_true(lambda: worker.do("refused", *call) == 0, "the atomicity does not change")
+        self.atomic = not self.atomic
+        for folder in self.mount.folders:
+            if os.getxattr(folder, "user.mpiio.atomicity") != wanted:
+                raise Wrong(f"{folder}: the atomicity is not {wanted}")
 
     def remount(self, rank, path, worker):
         how = self.rng.choice(("kill", "end", "read-only"))
@@ -322,7 +404,7 @@ class Round:
 
     OPERATIONS = {write: 20, read: 20, append: 3, truncate: 2, allocate: 2, store: 8, sync: 5, close: 3,
                   seek: 3, attributes: 2, stat: 3, list: 1, refuse: 1, beside: 4, together: 5, move: 4,
-                  rename: 1, remount: 1, rest: 2}
+                  rename: 1, remount: 2, rest: 2, cut: 1, switch: 1}
 
     def run(self, operations):
         try:
@@ -354,7 +436,7 @@ class Round:
     def whole_slice(self, rank):
         with open(self.path(rank), "rb") as file:
             got = file.read()
-        want = self.model.content(rank, 0, LIMIT)
+        want = self.model.content(rank, 0, LIMIT * 2)
         self.compare_part(rank, self.path(rank), 0, len(want), got)
         if len(got) != len(want):
             raise Wrong(f"{self.path(rank)}: {len(got)} bytes instead of {len(want)}")

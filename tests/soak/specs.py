@@ -9,38 +9,84 @@ import json
 import numpy
 
 BASIC = {"byte": 1, "char": 1, "short": 2, "int": 4, "float": 4, "double": 8, "uint16_t": 2,
-         "int64_t": 8}
+         "int64_t": 8, "long": 8, "unsigned_long": 8, "wchar": 4, "long_double": 16}
+EXTERNAL = {"long": 4, "unsigned_long": 4, "wchar": 2}  # bytes in external32, where they differ
+LEADING = numpy.uint64(1 << 63)  # the bit of an x87 mantissa that binary128 implies
 LIMIT = 4 << 20  # bytes of the file that a model looks at
 RANKS = (1, 2, 3, 4, 6)
 
 
 class Etype:
-    """spec: as JSON; values: (size, displacement) in order; extent: in bytes."""
+    """spec: as JSON; names: of the values in order; values: (size, displacement) in the file, in
+    order; extent: in bytes of the file."""
 
-    def __init__(self, spec, values, extent):
-        self.spec, self.values, self.extent = spec, values, extent
-        self.size = sum(size for size, _ in values)
+    def __init__(self, spec, names, values, extent):
+        self.spec, self.names, self.values, self.extent = spec, names, values, extent
+        self.size = sum(BASIC[name] for name in names)  # in a slice
+        self.file_size = sum(size for size, _ in values)
         self.end = max(at + size for size, at in values)
 
 
-def random_etype(rng):
+def file_size(name, datarep):
+    return EXTERNAL.get(name, BASIC[name]) if datarep == "external32" else BASIC[name]
+
+
+def random_etype(rng, datarep):
     """A basic type or, one time in four, a struct of some with gaps that ends with its last byte."""
     if rng.random() < 0.75:
         name = rng.choice(sorted(BASIC))
-        return Etype(name, [(BASIC[name], 0)], BASIC[name])
-    names = [rng.choice(sorted(BASIC)) for _ in range(rng.randint(2, 4))]
-    counts = [rng.randint(1, 3) for _ in names]
-    values, places, at = [], [], 0
-    for name, count in zip(names, counts):
+        size = file_size(name, datarep)
+        return Etype(name, [name], [(size, 0)], size)
+    types = [rng.choice(sorted(BASIC)) for _ in range(rng.randint(2, 4))]
+    counts = [rng.randint(1, 3) for _ in types]
+    names, values, places, at = [], [], [], 0
+    for name, count in zip(types, counts):
         at += rng.choice((0, 8, 16))
         at = (at + 7) // 8 * 8
         places.append(at)
         for _ in range(count):
-            values.append((BASIC[name], at))
-            at += BASIC[name]
+            names.append(name)
+            values.append((file_size(name, datarep), at))
+            at += values[-1][0]
     extent = (at + 7) // 8 * 8
-    struct = {"type": "struct", "types": names, "blocklengths": counts, "displacements": places}
-    return Etype({"type": "resized", "lb": 0, "extent": extent, "oldtype": struct}, values, extent)
+    struct = {"type": "struct", "types": types, "blocklengths": counts, "displacements": places}
+    return Etype({"type": "resized", "lb": 0, "extent": extent, "oldtype": struct}, names, values, extent)
+
+
+# Values of external32 that are not the same bytes in another order. Rows of bytes, the lowest first.
+
+def widen(extended):
+    """x87 (16 bytes) to binary128."""
+    words = numpy.ascontiguousarray(extended).view("<u8")
+    low, high = words[:, 0], words[:, 1] << numpy.uint64(48)
+    high = high | (low & ~LEADING) >> numpy.uint64(15)
+    return numpy.stack((low << numpy.uint64(49), high), axis=1).view(numpy.uint8)
+
+
+def narrow(binary128):
+    """And back, of what widen gives."""
+    words = numpy.ascontiguousarray(binary128).view("<u8")
+    high = words[:, 1] >> numpy.uint64(48)
+    low = (words[:, 1] << numpy.uint64(15)) & ~LEADING | words[:, 0] >> numpy.uint64(49)
+    low = low | numpy.where(high & numpy.uint64(0x7fff), LEADING, numpy.uint64(0))
+    return numpy.stack((low, high), axis=1).view(numpy.uint8)
+
+
+def fitting(name, values):
+    """Of random bytes: values that are the same after a conversion to external32 and back."""
+    if name == "long_double":
+        values[:, 10:] = 0
+        finite = (values[:, 8] != 0) | (values[:, 9] & 0x7f != 0)
+        values[:, 7] = values[:, 7] & 0x7f | numpy.where(finite, 0x80, 0)
+    elif name in EXTERNAL:
+        kept = EXTERNAL[name]
+        values[:, kept:] = sign_of(name, values[:, kept - 1:kept])
+    return values
+
+
+def sign_of(name, last):
+    """The bytes in front of a value whose highest byte is last."""
+    return numpy.where((last & 0x80 != 0) & (name == "long"), 0xff, 0)
 
 
 # The families: each returns "view" without etype, its ranks, for each rank the numbers of the etypes
@@ -106,11 +152,29 @@ def pieces(rng):
         if rng.random() < 0.8:
             blocks[rng.randrange(ranks)].append((at, length))
         at += length
+    return of_blocks(blocks, extent)
+
+
+def of_blocks(blocks, extent):
+    """For each rank, (start, length) of its blocks of a tile."""
     owned = [[start + i for start, length in mine for i in range(length)] for mine in blocks]
     types = [{"filetype": {"type": "indexed", "blocklengths": [length for _, length in mine],
                            "displacements": [start - mine[0][0] for start, _ in mine]}}
              for mine in blocks]
     return per_rank(types, owned, extent)
+
+
+def shared(rng):
+    """A tile cut at random, each piece dealt to some of the ranks."""
+    ranks, extent, at = rng.choice(RANKS), rng.choice((10, 100, 1000, 5000)), 0
+    blocks = [[] for _ in range(ranks)]
+    while at < extent:
+        length = min(extent - at, rng.choice((1, 1, 2, 3, 8, 50, 700)))
+        for mine in blocks:
+            if rng.random() < 0.6:
+                mine.append((at, length))
+        at += length
+    return of_blocks(blocks, extent)
 
 
 def per_rank(types, owned, extent):
@@ -121,17 +185,21 @@ def per_rank(types, owned, extent):
     return {"per_rank": views}, len(owned), owned, extent
 
 
-FAMILIES = (scatter, darray, vector, pieces)
+FAMILIES = (scatter, darray, vector, pieces, shared)
 
 
 class Views:
     """A random spec of a file, and for each rank where the bytes of its slice lie."""
 
     def __init__(self, rng, file):
-        self.etype = random_etype(rng)
+        self.datarep = rng.choice(("native", "external32", "big-endian"))
+        self.etype = random_etype(rng, self.datarep)
         self.family = rng.choice(FAMILIES)
         view, self.ranks, owned, extent = self.family(rng)
-        self.datarep = rng.choice(("native", "external32", "big-endian"))
+        self.shared = self.family is shared
+        # Whether there are values that are not the same bytes in another order.
+        self.converting = self.datarep == "external32" and any(
+            name in EXTERNAL or name == "long_double" for name in self.etype.names)
         self.disp = rng.choice((0, 0, 8, 104, 4096, 5000))
         self.extent = extent * self.etype.extent
         for part in view.get("per_rank", ()):
@@ -147,6 +215,58 @@ class Views:
 
     def text(self):
         return json.dumps(self.json)
+
+    def places_of(self, rank, offset, length):
+        """Where in the file the bytes of a range of the slice lie: of whole etypes where converting."""
+        start, end = offset, offset + length
+        if self.converting:
+            start = start // self.etype.size * self.etype.file_size
+            end = -(-end // self.etype.size) * self.etype.file_size
+        return self.places[rank][start:end]
+
+    def columns(self):
+        """For each value of an etype: its name, which bytes of a slice's row are its, which of a file's."""
+        at = file_at = 0
+        for name, (size, _) in zip(self.etype.names, self.etype.values):
+            yield name, slice(at, at + BASIC[name]), slice(file_at, file_at + size)
+            at, file_at = at + BASIC[name], file_at + size
+
+    def encode(self, data):
+        """What whole etypes of a slice become in the file, as places are in order."""
+        data = numpy.frombuffer(data, dtype=numpy.uint8)
+        if not self.converting:
+            return data
+        rows = data.reshape(-1, self.etype.size)
+        stored = numpy.empty((len(rows), self.etype.file_size), dtype=numpy.uint8)
+        for name, mine, its in self.columns():
+            value = rows[:, mine]
+            stored[:, its] = widen(value) if name == "long_double" else value[:, :its.stop - its.start]
+        return stored.ravel()
+
+    def decode(self, stored):
+        """And back."""
+        if not self.converting:
+            return stored.tobytes()
+        stored = stored.reshape(-1, self.etype.file_size)
+        rows = numpy.empty((len(stored), self.etype.size), dtype=numpy.uint8)
+        for name, mine, its in self.columns():
+            value, width = stored[:, its], its.stop - its.start
+            if name == "long_double":
+                rows[:, mine] = narrow(value)
+            else:
+                rows[:, mine.start:mine.start + width] = value
+                rows[:, mine.start + width:mine.stop] = sign_of(name, value[:, -1:])
+        return rows.tobytes()
+
+    def random_data(self, rng, length):
+        """Bytes for a slice; where converting whole etypes, whose values have room in the file."""
+        data = rng.randbytes(length)
+        if not self.converting:
+            return data
+        rows = numpy.frombuffer(bytearray(data), dtype=numpy.uint8).reshape(-1, self.etype.size)
+        for name, mine, _ in self.columns():
+            rows[:, mine] = fitting(name, rows[:, mine].copy())
+        return rows.tobytes()
 
     def element(self):
         """Where the bytes of an etype lie, in the order of the slice."""
