@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/preload.h"
+
 #define EXIT_NOT_EXECUTABLE 126 /* as env, nohup and timeout have it */
 #define EXIT_NOT_FOUND      127
 
@@ -46,62 +48,21 @@ static int usage(const char *what, const char *why)
     return VIEW_USAGE;
 }
 
-/* The library where it is installed, as seen from this program, or in the folder of the build. */
-static int find_library(char path[PATH_MAX])
-{
-    static const char *const places[] = {MPIIO_CAPTURE_LIBRARY, "../capture/libmpiio-capture.so"};
-    char self[PATH_MAX], near[2 * PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    if (length < 0)
-        return -errno;
-    self[length] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        snprintf(near, sizeof(near), "%s/%s", self, places[i]);
-        if (realpath(near, path))
-            return 0;
-    }
-    return -ENOENT;
-}
-
-/* Behind what is preloaded already. */
-static int preload(const char *library)
-{
-    const char *before = getenv("LD_PRELOAD");
-    char *both;
-    int result;
-
-    if (before == NULL || !*before)
-        return setenv("LD_PRELOAD", library, 1);
-    if (asprintf(&both, "%s:%s", before, library) < 0)
-        return -1;
-    result = setenv("LD_PRELOAD", both, 1);
-    free(both);
-    return result;
-}
-
 /* The environment of the command: output may be NULL. */
 static int prepare(const char *output, const char *log)
 {
-    char library[PATH_MAX], dir[PATH_MAX];
-    int error = find_library(library);
+    const char *wrong = mpiio_preload(MPIIO_CAPTURE_LIBRARY, "../capture/libmpiio-capture.so");
+    char dir[PATH_MAX];
 
-    if (error) {
-        view_message("capture: libmpiio-capture.so: %s (it is built where MPICH is)",
-                     strerror(-error));
-        return VIEW_FAILED;
-    }
-    if (strpbrk(library, ": ")) {
-        view_message("capture: %s: a path with blanks or colons cannot be preloaded", library);
+    if (wrong != NULL) {
+        view_message("capture: %s (the library is built where MPICH is)", wrong);
         return VIEW_FAILED;
     }
     if (output && (!realpath(output, dir) || access(dir, W_OK))) {
         view_message("capture: -o %s: %s", output, strerror(errno));
         return VIEW_FAILED;
     }
-    if (preload(library) || setenv("MPIIO_CAPTURE_DIR", output ? dir : "", 1) ||
-        setenv("MPIIO_CAPTURE_LOG", log, 1)) {
+    if (setenv("MPIIO_CAPTURE_DIR", output ? dir : "", 1) || setenv("MPIIO_CAPTURE_LOG", log, 1)) {
         view_message("capture: %s", strerror(errno));
         return VIEW_FAILED;
     }
