@@ -16,6 +16,7 @@
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/jobs/unmount.h"
+#include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/init_answer.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/operations.h"
@@ -146,7 +147,9 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         error = fs_signals_start(stop, session);
     if (error == 0) {
         *listens = true;
+        fs_grants_start(session);
         error = fs_workers_run(workers);
+        fs_grants_end(session);
         fs_signals_over(stop);
     }
     fs_workers_free(workers);

@@ -15,6 +15,7 @@
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/sync.h"
+#include "fusefs/requests/ioctl.h"
 #include "fusefs/requests/open.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
@@ -338,7 +339,7 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
     fs_notifier_init(&session->notifier, session,
-                     (struct fs_notifier_calls){fs_open_reply, fs_sync_all});
+                     (struct fs_notifier_calls){fs_open_reply, fs_ioctl_asked, fs_sync_all});
     fs_jobs_init(&session->jobs, session);
     fs_atomic_init(&session->atomic, &session->workers);
     status = fs_cluster_init(session, options->engine_fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "notifier.h"
 
+#include "fusefs/names/handle.h"
 #include "fusefs/session.h"
 
 #include <errno.h>
@@ -14,8 +15,9 @@ struct fs_notice {
     struct fs_version version; /* with a request */
     bool opens;                /* the request is an open of the slice, info its answer */
     struct fuse_file_info info;
-    off_t offset;   /* of the pages: 0: all */
-    size_t written; /* the request is a write of so many bytes there; 0: it is none */
+    struct fs_handle *asker; /* the request asks for a grant; NULL: it does not */
+    off_t offset;            /* of the pages: 0: all */
+    size_t written;          /* the request is a write of so many bytes there; 0: it is none */
 };
 
 static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
@@ -28,6 +30,8 @@ static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
         error = 0;
     if (notice->opens) {
         notifier->calls.opened(session, notice->request, &notice->info);
+    } else if (notice->asker != NULL) {
+        notifier->calls.asked(session, notice->request, notice->asker);
     } else if (notice->written != 0) {
         fuse_reply_write(notice->request, notice->written);
     } else if (notice->request != NULL) {
@@ -95,6 +99,13 @@ int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
     return hand_over(
         notifier, slice,
         &(struct fs_notice){.inode = inode, .request = request, .opens = true, .info = *info});
+}
+
+int fs_notifier_ask(struct fs_notifier *notifier, struct fs_handle *handle, fuse_ino_t inode,
+                    fuse_req_t request)
+{
+    return hand_over(notifier, handle->slice,
+                     &(struct fs_notice){.inode = inode, .request = request, .asker = handle});
 }
 
 int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,

@@ -15,6 +15,8 @@ struct fs_notifier_calls {
     /* The answer to an open, which was waited for. */
     void (*opened)(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info);
+    /* Answers who asks for a grant of a slice that the kernel has no pages of now. */
+    void (*asked)(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
     /* Stores all: 0 or a negative errno. */
     int (*sync_all)(struct fs_session *session);
 };
@@ -49,6 +51,10 @@ int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_
  */
 int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fuse_file_info *info);
+
+/* The same for request, by which one who has the slice open by handle asks for a grant. */
+int fs_notifier_ask(struct fs_notifier *notifier, struct fs_handle *handle, fuse_ino_t inode,
+                    fuse_req_t request);
 
 /*
  * Has the pages of length bytes from offset on dropped and then request, a write of the slice, told

@@ -53,8 +53,10 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
     int error = 0;
 
     pthread_mutex_lock(&slices->lock);
-    if (slice->handles == NULL)
+    if (slice->handles == NULL) {
         slice->inode_open = inode;
+        atomic_store(&slice->paged, FS_UNPAGED);
+    }
     if (slice->inode_open != inode) {
         error = -ESTALE;
     } else {

@@ -36,6 +36,9 @@ struct fs_handle {
     bool direct;            /* past the slice's pages */
     bool holds;             /* the kernel may hold what was written, or stored through a mapping */
     bool passed;            /* the kernel reads and writes the file itself */
+    unsigned rights;        /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
+    uint32_t grant;         /* what the grant's word said then; lock: the slices' */
+    unsigned drop;          /* of the slice's pages, that it waits for; lock: the slices' */
     pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
     bool flushed;           /* one who has it open has closed it. Lock: the slices' */
     struct fs_handle *next; /* of the slice's open ones; lock: the slices' */

@@ -41,6 +41,13 @@ struct fs_slice {
     uint64_t inode_open;
     struct fs_slice *next_open; /* among those that are open; lock: the table's */
 
+    /* For grants (fusefs/kernel/grants.h): whether the kernel may have pages that who has it open
+       sees: FS_UNPAGED, FS_PAGED, or the number of a drop that makes it so if nobody asks for one
+       before; how many of those have a grant, and its word. */
+    atomic_uint paged;
+    unsigned granted; /* lock: the table's */
+    uint16_t grant;   /* with granted; lock: the table's */
+
     unsigned references;    /* lock: the table's */
     struct fs_slice *next;  /* in its bucket; lock: the table's */
     struct fs_slice *older; /* among those that are not referenced; lock: the table's */
@@ -48,6 +55,8 @@ struct fs_slice {
 };
 
 #define FS_BUCKETS 4096
+
+enum { FS_UNPAGED, FS_PAGED };
 
 struct fs_slices {
     const struct fs_tree *tree; /* borrowed */

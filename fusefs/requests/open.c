@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/readahead.h"
@@ -18,6 +19,23 @@
 #include "readdir.h"
 #include "fusefs/names/version.h"
 #include "lookup.h"
+
+/*
+ * Whether the pages that the kernel would keep are right, beside grants: these are taken back
+ * before the file's version is looked at again, so that nobody writes past the kernel in between.
+ */
+static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
+{
+    struct fs_version filled = fs_slices_filled(&session->slices, handle->slice);
+    struct fs_version now;
+
+    if (handle->direct || !fs_grants_are_on(session))
+        return true;
+    if (fs_grants_is_bare(session, handle))
+        return false;
+    fs_grants_paged(session, handle->slice);
+    return fs_version_now(session, &now) == 0 && fs_version_same(&filled, &now);
+}
 
 /* Whether a slice may be opened with those flags. */
 static int check_access(struct fs_session *session, const struct fs_slice *slice, int flags)
@@ -52,7 +70,6 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     if (error != 0)
         return error;
     session->mode->open(session, handle, info);
-    atomic_init(&handle->pending, !info->keep_cache);
     atomic = fs_atomic_is_on(&session->atomic);
     handle->passed = !atomic && fs_passthrough_has_file(session);
     atomic_init(&handle->unsynced, handle->passed && handle->writes);
@@ -69,6 +86,9 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     handle->direct = info->direct_io || handle->passed;
     handle->holds =
         handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);
+    fs_grants_joined(session, handle);
+    info->keep_cache = info->keep_cache && keeps_pages(session, handle);
+    atomic_init(&handle->pending, !info->keep_cache);
     if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
         handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, fs_read_file);
     info->noflush = !handle->writes;
@@ -91,6 +111,7 @@ static void close_handle(struct fs_session *session, struct fs_handle *handle)
 {
     fs_prefetch_put(handle->prefetch);
     if (handle->slice != NULL) {
+        fs_grants_leave(session, handle);
         if (fs_handle_leave(&session->slices, handle))
             fs_give_up(session, handle->slice);
         fs_atomic_leave(&session->atomic);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fsync.h"
+#include "ioctl.h"
 #include "lookup.h"
 #include "open.h"
 #include "read.h"
@@ -135,6 +136,7 @@ const struct fuse_lowlevel_ops fs_operations = {
     .fallocate = fs_fallocate,
     .fsync = fs_fsync,
     .fsyncdir = fs_fsyncdir,
+    .ioctl = fs_ioctl,
     .readlink = fs_readlink,
     .getxattr = fs_getxattr,
     .listxattr = fs_listxattr,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
 #include "fusefs/names/handle.h"
@@ -122,6 +123,7 @@ static ssize_t do_read(struct fs_session *session, struct fs_handle *handle, cha
         return -EINVAL;
     if (handle->text != NULL)
         return (ssize_t)read_text(handle, buffer, size, offset);
+    fs_grants_page(session, handle);
     if (atomic_load_explicit(&handle->pending, memory_order_relaxed) &&
         atomic_exchange(&handle->pending, false))
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);

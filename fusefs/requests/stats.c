@@ -89,6 +89,13 @@ static void print_atomic(struct fs_session *session, FILE *out)
             (unsigned long long)stats.lock_waits);
 }
 
+static void print_grants(struct fs_session *session, FILE *out)
+{
+    fprintf(out, "  \"grants\": %llu,\n  \"grants_taken_back\": %llu,\n",
+            (unsigned long long)atomic_load(&session->grants.given),
+            (unsigned long long)atomic_load(&session->grants.taken_back));
+}
+
 static void print_peers(struct fs_cluster *cluster, FILE *out)
 {
     struct mpiio_peer_status peer;
@@ -170,6 +177,7 @@ char *fs_stats_text(struct fs_session *session)
                 (unsigned long long)atomic_load(&session->prefetchers.taken));
     print_requests(session, out);
     print_atomic(session, out);
+    print_grants(session, out);
     print_cache(session, out);
     print_cluster(session, out);
     print_counters(session, out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/slice_write.h"
+#include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
@@ -153,6 +154,7 @@ static int do_write(struct fs_session *session, fuse_req_t request, fuse_ino_t i
 
     if (handle->slice == NULL)
         return -EBADF;
+    fs_grants_page(session, handle);
     fs_sync_written(session, handle);
     begun = fs_losses_begin_write(&session->losses);
     *put = put_bytes(session, inode, buffer, size, offset, info);

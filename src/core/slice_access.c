@@ -34,6 +34,11 @@ int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *access
                                  access);
 }
 
+bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice)
+{
+    return slice->codec == NULL || slice->codec->plain;
+}
+
 bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
                         const struct mpiio_slice *other)
 {

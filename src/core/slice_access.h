@@ -24,6 +24,12 @@
 void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id);
 
 /*
+ * True where each byte of the slice has a place of its own in the file: nothing but the file needs
+ * to be known to read it, or to write it in part.
+ */
+bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice);
+
+/*
  * Whether other, a slice of the same store, shows bytes of the file that are at the bytes
  * [offset, offset + length) of slice, or may show some (exclusion.h). Local, thread-safe.
  */

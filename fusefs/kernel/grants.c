@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "grants.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/slice_access.h"
+#include "fusefs/session.h"
+#include "fusefs/storing/durable.h"
+#include "overlaps.h"
+
+void fs_grants_start(struct fs_session *session)
+{
+    struct fs_grants *grants = &session->grants;
+
+    if (session->cache != NULL || fs_cluster_is_on(&session->cluster))
+        return;
+    grants->page =
+        mpiio_grant_page_new(session->resolved, session->resolved_length, &grants->memory);
+    for (unsigned i = 0; i < MPIIO_GRANT_WORDS; i++)
+        grants->spare[i] = (uint16_t)(MPIIO_GRANT_WORDS - 1 - i);
+    grants->spares = MPIIO_GRANT_WORDS;
+}
+
+void fs_grants_end(struct fs_session *session)
+{
+    if (session->grants.page != NULL)
+        atomic_store(&session->grants.page->daemon, 0);
+}
+
+bool fs_grants_are_on(const struct fs_session *session)
+{
+    return session->grants.page != NULL && session->mode == &fs_mode_shared &&
+           !fs_passthrough_is_on(session);
+}
+
+/* Whether two slices may show the same byte of the file. Of the view of one that has a grant it is
+   known whether its ranks do. */
+static bool overlap(struct fs_session *session, const struct fs_slice *a, const struct fs_slice *b)
+{
+    size_t view = fs_tree_node(&session->tree, a->data).view;
+    bool disjoint = false;
+
+    if (a->data == b->data || fs_tree_node(&session->tree, b->data).view != view)
+        return true;
+    return fs_overlaps_disjoint(session, view, &disjoint) != 0 || !disjoint;
+}
+
+/* Whether stores may wait in pages of the slice. Lock held. */
+static bool may_hold(const struct fs_slice *slice)
+{
+    const struct fs_handle *handle = slice->handles;
+
+    if (atomic_load(&slice->paged) == FS_UNPAGED)
+        return false;
+    while (handle != NULL && !handle->holds)
+        handle = handle->next;
+    return handle != NULL;
+}
+
+/* The rights that can be out on a slice now. Lock held. */
+static uint32_t possible(struct fs_session *session, const struct fs_slice *slice)
+{
+    uint32_t rights = may_hold(slice) ? 0 : MPIIO_GRANT_BOTH;
+
+    for (const struct fs_slice *other = session->slices.open; other != NULL;
+         other = other->next_open)
+        if (atomic_load(&other->paged) != FS_UNPAGED && overlap(session, slice, other))
+            rights &= ~MPIIO_GRANT_WRITE;
+    return rights;
+}
+
+/* Takes rights to a slice back from those who have them. Lock held. */
+static void take_back(struct fs_session *session, const struct fs_slice *slice, uint32_t rights)
+{
+    _Atomic uint32_t *word;
+
+    if (slice->granted == 0)
+        return;
+    word = &session->grants.page->words[slice->grant];
+    if ((atomic_fetch_and(word, ~rights) & rights) != 0)
+        atomic_fetch_add(&session->grants.taken_back, slice->granted);
+}
+
+bool fs_grants_is_bare(struct fs_session *session, const struct fs_handle *handle)
+{
+    const struct fs_slice *slice = handle->slice;
+    bool bare;
+
+    pthread_mutex_lock(&session->slices.lock);
+    bare = atomic_load(&slice->paged) == FS_UNPAGED &&
+           (slice->handles != handle || handle->next != NULL);
+    pthread_mutex_unlock(&session->slices.lock);
+    return bare;
+}
+
+void fs_grants_paged(struct fs_session *session, struct fs_slice *slice)
+{
+    struct fs_slices *slices = &session->slices;
+
+    pthread_mutex_lock(&slices->lock);
+    atomic_store(&slice->paged, FS_PAGED);
+    if (fs_grants_are_on(session) && session->grants.spares < MPIIO_GRANT_WORDS) {
+        for (struct fs_slice *other = slices->open; other != NULL; other = other->next_open)
+            if (other->granted != 0 && overlap(session, other, slice))
+                take_back(session, other,
+                          other == slice && may_hold(slice) ? MPIIO_GRANT_BOTH : MPIIO_GRANT_WRITE);
+    }
+    pthread_mutex_unlock(&slices->lock);
+}
+
+void fs_grants_joined(struct fs_session *session, struct fs_handle *handle)
+{
+    struct fs_slices *slices = &session->slices;
+
+    if (!handle->holds || !fs_grants_are_on(session))
+        return;
+    pthread_mutex_lock(&slices->lock);
+    if (may_hold(handle->slice))
+        take_back(session, handle->slice, MPIIO_GRANT_BOTH);
+    pthread_mutex_unlock(&slices->lock);
+}
+
+/* Who has a grant past the page cache may be killed between a write and the look whether it still
+   holds: pages that were filled in between go. */
+static void drop_pages(struct fs_session *session, struct fs_slice *slice)
+{
+    struct fs_slice **list;
+    size_t count = fs_handle_readers(&session->slices, NULL, &list);
+
+    for (size_t i = 0; i < count; i++) {
+        if (overlap(session, slice, list[i]) &&
+            fs_notifier_drop(&session->notifier, list[i], list[i]->inode, NULL, NULL) == 0)
+            fs_count(session, FS_DROPPED);
+        fs_slices_put(&session->slices, list[i]);
+    }
+    free(list);
+}
+
+void fs_grants_leave(struct fs_session *session, struct fs_handle *handle)
+{
+    struct fs_slices *slices = &session->slices;
+    struct fs_grants *grants = &session->grants;
+    struct fs_slice *slice = handle->slice;
+    bool lost;
+
+    if (handle->rights == 0)
+        return;
+    pthread_mutex_lock(&slices->lock);
+    lost = (handle->rights & MPIIO_GRANT_WRITE) != 0 &&
+           !mpiio_grant_holds(grants->page, slice->grant, handle->grant, MPIIO_GRANT_WRITE);
+    if (--slice->granted == 0) {
+        _Atomic uint32_t *word = &grants->page->words[slice->grant];
+
+        atomic_store(word, (atomic_load(word) & ~MPIIO_GRANT_BOTH) + MPIIO_GRANT_ROUND);
+        grants->spare[grants->spares++] = slice->grant;
+    }
+    pthread_mutex_unlock(&slices->lock);
+    if (lost)
+        drop_pages(session, slice);
+}
+
+/*
+ * Gives the slice a word, or the word a new round where it gets a right back: who had that before,
+ * and is writing now, is to find that it was taken away. Lock held. False: no word is free.
+ */
+static bool set_word(struct fs_grants *grants, struct fs_slice *slice, uint32_t rights)
+{
+    _Atomic uint32_t *word;
+    uint32_t value;
+
+    if (slice->granted == 0) {
+        if (grants->spares == 0)
+            return false;
+        slice->grant = grants->spare[--grants->spares];
+    }
+    word = &grants->page->words[slice->grant];
+    value = atomic_load(word);
+    if ((rights & ~value) != 0)
+        atomic_store(word, (value & ~MPIIO_GRANT_BOTH) + MPIIO_GRANT_ROUND + rights);
+    return true;
+}
+
+bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle)
+{
+    const struct fs_handle *other;
+    bool drops;
+
+    if (!handle->writes || !fs_grants_are_on(session))
+        return false;
+    pthread_mutex_lock(&session->slices.lock);
+    other = handle->slice->handles;
+    while (other != NULL && (other == handle || other->rights != 0))
+        other = other->next;
+    drops = other == NULL && atomic_load(&handle->slice->paged) != FS_UNPAGED;
+    if (drops) {
+        handle->drop = FS_PAGED + 1 + session->grants.drops++ % (UINT_MAX - FS_PAGED - 1);
+        atomic_store(&handle->slice->paged, handle->drop);
+    }
+    pthread_mutex_unlock(&session->slices.lock);
+    return drops;
+}
+
+/* Who asked for pages since then has made it another number. */
+void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle)
+{
+    pthread_mutex_lock(&session->slices.lock);
+    if (atomic_load(&handle->slice->paged) == handle->drop)
+        atomic_store(&handle->slice->paged, FS_UNPAGED);
+    pthread_mutex_unlock(&session->slices.lock);
+}
+
+/* What is in the way of any grant of the slice; NULL: nothing. */
+static const char *find_obstacle(struct fs_session *session, const struct fs_slice *slice)
+{
+    bool disjoint;
+
+    if (session->grants.page == NULL)
+        return "the daemon holds writes back (cache=back)";
+    if (session->mode == &fs_mode_unique)
+        return "the kernel holds writes back (unique)";
+    if (!fs_grants_are_on(session))
+        return "the mount is direct, or the kernel has the file";
+    if (fs_atomic_is_on(&session->atomic))
+        return "atomic mode";
+    if (slice->header != 0)
+        return "a NumPy header";
+    if (!mpiio_slice_is_bytewise(slice->slice))
+        return "values are converted";
+    if (atomic_load(&session->losses.count) != 0)
+        return "something could not be stored";
+    if (fs_overlaps_disjoint(session, fs_tree_node(&session->tree, slice->data).view, &disjoint))
+        return "no memory";
+    return NULL;
+}
+
+static const char *give(struct fs_session *session, struct fs_handle *handle,
+                        struct mpiio_grant *grant)
+{
+    struct fs_slice *slice = handle->slice;
+    uint32_t rights = possible(session, slice);
+    uint32_t wanted =
+        (handle->reads ? MPIIO_GRANT_READ : 0) | (handle->writes ? MPIIO_GRANT_WRITE : 0);
+
+    if ((rights & wanted) == 0)
+        return "it is open in another way";
+    if (!set_word(&session->grants, slice, rights))
+        return "too many slices are granted";
+    if (handle->rights == 0)
+        slice->granted++;
+    handle->grant = atomic_load(&session->grants.page->words[slice->grant]);
+    handle->rights = rights & wanted;
+    grant->word = slice->grant;
+    grant->value = handle->grant;
+    grant->rights = handle->rights;
+    return NULL;
+}
+
+int fs_grants_ask(struct fs_session *session, struct fs_handle *handle, struct mpiio_grant *grant)
+{
+    const char *why = find_obstacle(session, handle->slice);
+    struct fs_node node = fs_tree_node(&session->tree, handle->slice->inode);
+    struct stat st;
+    int error;
+
+    *grant = (struct mpiio_grant){.narrow = session->options->narrow};
+    if (why == NULL) {
+        pthread_mutex_lock(&session->slices.lock);
+        why = give(session, handle, grant);
+        pthread_mutex_unlock(&session->slices.lock);
+    }
+    if (why != NULL) {
+        snprintf(grant->why, sizeof(grant->why), "%s", why);
+        return 0;
+    }
+    error = mpiio_store_stat(session->store, &st);
+    if (error != 0)
+        return error;
+    if ((grant->rights & MPIIO_GRANT_WRITE) != 0)
+        fs_sync_written(session, handle); /* it may be, and the daemon does not see it */
+    atomic_fetch_add(&session->grants.given, 1);
+    grant->token = session->grants.page->token;
+    grant->process = getpid();
+    grant->memory = session->grants.memory;
+    grant->view = node.view;
+    grant->rank = node.rank;
+    grant->device = st.st_dev;
+    grant->inode = st.st_ino;
+    if (snprintf(grant->file, sizeof(grant->file), "%s", session->file) >= (int)sizeof(grant->file))
+        return -ENAMETOOLONG;
+    return 0;
+}
