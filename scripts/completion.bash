@@ -151,6 +151,21 @@ _mpiio_capture() {
     fi
 }
 
+_mpiio_run() {
+    local cur=${COMP_WORDS[COMP_CWORD]} at=1
+    COMPREPLY=()
+    while [[ ${COMP_WORDS[at]} == -* && $at -lt $COMP_CWORD ]]; do
+        at=$((at + 1))
+    done
+    if [[ $cur == -* && $COMP_CWORD -le $at ]]; then
+        _mpiio_offer "$cur" "-s --stats -- --help --version"
+    elif [ "$COMP_CWORD" -le "$at" ]; then
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+    else
+        _mpiio_offer_files "$cur"
+    fi
+}
+
 _mpiio_view() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own="-v --view"
     COMPREPLY=()
@@ -199,3 +214,4 @@ _mpiio_view() {
 complete -F _mpiio_mount mpiio-mount
 complete -F _mpiio_umount mpiio-umount
 complete -F _mpiio_view mpiio-view
+complete -F _mpiio_run mpiio-run

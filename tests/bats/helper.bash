@@ -32,6 +32,10 @@ begin_test() {
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
     # Every process that the test starts carries this mark, daemons too.
     export MPIIO_TEST=$tmp top tmp mnt PATH
+    # MPIIO_TEST_RUN=1: what the test starts is under mpiio-run.
+    if [ -n "${MPIIO_TEST_RUN:-}" ]; then
+        export LD_PRELOAD=$MPIIO_RUN_LIBRARY
+    fi
     export LC_ALL=C.UTF-8
     cd "$tmp" || return
 }

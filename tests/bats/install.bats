@@ -20,6 +20,7 @@ in_stage() {
 
 @test "install: commands, daemon and mount helper" {
     [ -x "$(in_stage bin/mpiio-mount)" ]
+    [ -x "$(in_stage bin/mpiio-run)" ]
     [ -x "$(in_stage bin/mpiio-umount)" ]
     [ -x "$(in_stage bin/mpiio-view)" ]
     [ -x "$(in_stage sbin/mpiio-fused)" ]
@@ -34,12 +35,13 @@ in_stage() {
     done
     in_stage 'lib*/**/pkgconfig/mpiio.pc' || in_stage 'lib*/pkgconfig/mpiio.pc'
     in_stage 'lib*/mpiio/libmpiio-capture.so' || in_stage 'lib*/*/mpiio/libmpiio-capture.so'
+    in_stage 'lib*/mpiio/libmpiio-run.so' || in_stage 'lib*/*/mpiio/libmpiio-run.so'
     in_stage 'lib*/libmpiio.so.0' || in_stage 'lib*/*/libmpiio.so.0'
 }
 
 @test "install: man pages that man can show" {
     local page
-    for page in man3/libmpiio.3 man1/mpiio-mount.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
+    for page in man3/libmpiio.3 man1/mpiio-mount.1 man1/mpiio-run.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
         man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-datarep.7 \
         man7/mpiio-capture.7; do
         in_stage "share/man/$page"
@@ -51,7 +53,7 @@ in_stage() {
 
 @test "install: completions under each command's name" {
     local command
-    for command in mpiio-mount mpiio-umount mpiio-view; do
+    for command in mpiio-mount mpiio-run mpiio-umount mpiio-view; do
         in_stage "share/bash-completion/completions/$command"
     done
 }

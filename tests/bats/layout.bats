@@ -59,9 +59,14 @@ foreign() {
     [ -z "$output" ]
 }
 
+@test "layers: src/run includes core and viewspec, no MPI, no FUSE" {
+    [ -n "$(includes src/run)" ]
+    [ -z "$(foreign src/run '(^|/)(src/(capture|cluster|engine|umount|view)|fusefs)/')" ]
+}
+
 @test "layers: fusefs includes core, viewspec and FUSE, no MPI" {
     [ -n "$(includes fusefs)" ]
-    run grep -E '/mpi\.h$|/mpich/|(^|/)src/(capture|view|engine)/' <(includes fusefs)
+    run grep -E '/mpi\.h$|/mpich/|(^|/)src/(capture|run|view|engine)/' <(includes fusefs)
     [ -z "$output" ]
 }
 
@@ -79,6 +84,7 @@ src/engine: src/core/base src/core/file src/core/cache src/core/store_fence.h sr
 src/view: src/core src/core/base src/view/draw viewspec
 src/view/draw: src/view src/core viewspec
 src/capture: viewspec
+src/run: src/core src/core/base viewspec
 src/umount: viewspec/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster viewspec
 fusefs/names: src/core viewspec
@@ -134,7 +140,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "README.md capture cluster core engine umount view" ]
+    [ "$folders" = "README.md capture cluster core engine run umount view" ]
 }
 
 @test "layout: each layer lists its C sources in its meson.build" {

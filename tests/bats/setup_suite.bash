@@ -21,6 +21,8 @@ setup_suite() {
     MPIIO_FUSE_MODE=$(stat -c %a /dev/fuse)
     export MPIIO_FUSE_MODE
     export MPIIO_SBIN=${MPIIO_BIN%/bin}/sbin
+    MPIIO_RUN_LIBRARY=$(find "$MPIIO_STAGE" -name libmpiio-run.so)
+    export MPIIO_RUN_LIBRARY
 }
 
 teardown_suite() {

@@ -149,6 +149,7 @@ assert os.pread(out, len(want) + 1, 0) == want
 assert os.sendfile(out, slice, 500000, 1000) == 1000
 assert os.pread(out, 1000, len(want)) == want[500000:501000]
 out = os.open("ranged", os.O_RDWR | os.O_CREAT)
+os.lseek(slice, 0, os.SEEK_SET)
 try:
     while os.copy_file_range(slice, out, 1 << 20):
         pass

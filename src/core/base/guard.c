@@ -22,6 +22,14 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct guard *vo
 
 static struct sigaction previous;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
+static atomic_bool stands; /* the handler is here, and previous behind it */
+
+/* The fault happens again on return, and then ends the process as it should. */
+static void step_back(int number)
+{
+    atomic_store(&stands, false);
+    signal(number, SIG_DFL);
+}
 
 static void hand_on(int number, siginfo_t *info, void *context)
 {
@@ -30,10 +38,9 @@ static void hand_on(int number, siginfo_t *info, void *context)
     } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
         previous.sa_handler(number);
     } else if (info->si_code > 0) {
-        /* A true fault: it happens again on return, and then ends the process as it should. */
-        signal(number, SIG_DFL);
+        step_back(number);
     } else if (previous.sa_handler == SIG_DFL) {
-        signal(number, SIG_DFL);
+        step_back(number);
         raise(number);
     }
 }
@@ -59,6 +66,18 @@ static void install(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, NULL, &previous);
     sigaction(SIGBUS, &action, NULL);
+    atomic_store(&stands, true);
+}
+
+bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old)
+{
+    if (!atomic_load(&stands))
+        return false;
+    if (old != NULL)
+        *old = previous;
+    if (action != NULL)
+        previous = *action;
+    return true;
 }
 
 bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *base, size_t size)

@@ -2,6 +2,7 @@
 #ifndef MPIIO_GUARD_H
 #define MPIIO_GUARD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,5 +22,11 @@
  * SIGBUS. Costs some 20 ns. Local, thread-safe.
  */
 bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *base, size_t size);
+
+/*
+ * What sigaction(2) of SIGBUS is for who does not know of the handler: sets and tells the one that
+ * was there before it. False where the handler is not installed.
+ */
+bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old);
 
 #endif

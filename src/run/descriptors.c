@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#undef _FORTIFY_SOURCE
+#undef _FILE_OFFSET_BITS
+#include "descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "next.h"
+
+#define TABLE 65536 /* descriptors that are looked at */
+#define TAGS  30    /* signals from SIGRTMIN on that are tags */
+
+static struct run_open *_Atomic table[TABLE];
+static atomic_int behind;     /* no entry is there, or further on */
+static _Atomic pid_t process; /* whose table it is */
+
+static struct run_open *spare; /* lock: lock */
+static unsigned made;          /* lock: lock */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct run_open *run_open_new(void (*drop)(struct run_open *open))
+{
+    struct run_open *open;
+
+    pthread_mutex_lock(&lock);
+    open = spare;
+    if (open != NULL)
+        spare = open->next;
+    else
+        open = calloc(1, sizeof(*open));
+    if (open != NULL)
+        open->tag = SIGRTMIN + (int)(made++ % TAGS);
+    pthread_mutex_unlock(&lock);
+    if (open != NULL) {
+        open->drop = drop;
+        atomic_store(&open->users, 1);
+    }
+    return open;
+}
+
+/* Its memory stays that of one: another thread may be looking at it. */
+static void free_open(struct run_open *open)
+{
+    int error = errno;
+
+    open->drop(open);
+    pthread_mutex_lock(&lock);
+    open->next = spare;
+    spare = open;
+    pthread_mutex_unlock(&lock);
+    errno = error;
+}
+
+void run_release(struct run_open *open)
+{
+    if (open != NULL && atomic_fetch_sub(&open->users, 1) == 1)
+        free_open(open);
+}
+
+/* A user more, unless there is none any more. */
+static int join(struct run_open *open)
+{
+    int users = atomic_load(&open->users);
+
+    while (users > 0 && !atomic_compare_exchange_weak(&open->users, &users, users + 1))
+        continue;
+    return users > 0;
+}
+
+/* What stands in the table, with a user for the caller. */
+static struct run_open *look(int fd)
+{
+    struct run_open *open;
+
+    if ((unsigned)fd >= TABLE)
+        return NULL;
+    while ((open = atomic_load_explicit(&table[fd], memory_order_acquire)) != NULL) {
+        if (!join(open))
+            continue;
+        if (atomic_load(&table[fd]) == open)
+            return open;
+        run_release(open);
+    }
+    return NULL;
+}
+
+struct run_open *run_acquire(int fd)
+{
+    struct run_open *open = look(fd);
+    int error = errno;
+
+    if (open == NULL || RUN_NEXT(fcntl)(fd, F_GETSIG) == open->tag)
+        return open;
+    errno = error;
+    run_release(open);
+    return NULL;
+}
+
+bool run_is_home(void)
+{
+    return getpid() == atomic_load(&process);
+}
+
+static void set(int fd, struct run_open *open)
+{
+    int end = atomic_load(&behind);
+
+    if ((unsigned)fd >= TABLE) {
+        run_release(open);
+        return;
+    }
+    while (open != NULL && end <= fd && !atomic_compare_exchange_weak(&behind, &end, fd + 1))
+        continue;
+    run_release(atomic_exchange(&table[fd], open));
+}
+
+void run_enter(int fd, struct run_open *open)
+{
+    if (RUN_NEXT(fcntl)(fd, F_SETSIG, open->tag) == 0)
+        set(fd, open);
+    else
+        run_release(open);
+}
+
+void run_leave(int fd)
+{
+    if ((unsigned)fd < TABLE && atomic_load_explicit(&table[fd], memory_order_relaxed) != NULL &&
+        run_is_home())
+        set(fd, NULL);
+}
+
+int run_duplicated(int fd, int made_fd)
+{
+    struct run_open *open;
+
+    if (made_fd < 0 || made_fd == fd)
+        return made_fd;
+    open = look(fd);
+    if (open != NULL && run_is_home()) {
+        set(made_fd, open);
+    } else {
+        run_release(open);
+        run_leave(made_fd);
+    }
+    return made_fd;
+}
+
+void run_withdraw(int fd, int flags)
+{
+    struct run_open *open = (flags & RUN_FOREIGN_FLAGS) != 0 ? look(fd) : NULL;
+
+    if (open != NULL)
+        atomic_store(&open->rights, 0);
+    run_release(open);
+}
+
+void run_forget(void)
+{
+    atomic_store(&process, getpid());
+    for (int fd = 0; fd < atomic_load(&behind); fd++)
+        atomic_store(&table[fd], NULL);
+    spare = NULL;
+    pthread_mutex_init(&lock, NULL);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RUN_DESCRIPTORS_H
+#define RUN_DESCRIPTORS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mpiio_slice;
+struct run_mount;
+struct run_file;
+
+/* Flags of open(2) that the mount honours, and the shared file's descriptor would not. */
+#define RUN_FOREIGN_FLAGS (O_APPEND | O_DIRECT | O_ASYNC | O_PATH)
+
+/* An open slice that is granted: what dup(2) makes of a descriptor of the mount is the same. */
+struct run_open {
+    atomic_int users;                    /* calls under way, and one a descriptor; 0: not in use */
+    struct run_open *next;               /* of those that are not in use */
+    int tag;                             /* by which its descriptors are known */
+    void (*drop)(struct run_open *open); /* frees what follows, when it is not in use any more */
+    struct mpiio_slice *slice;
+    struct run_mount *mount;
+    struct run_file *file;
+    uint32_t word, value; /* grant.h of core/base */
+    _Atomic uint32_t rights;
+};
+
+/*
+ * The descriptors of granted slices. A program may close one by other ways than those that are
+ * caught, and the number become another file's. So the description is tagged: it has a signal that
+ * is never sent (F_SETSIG), which dup(2) and fork(2) keep, and each call looks at that.
+ *
+ * All functions keep errno, and are thread-safe; run_acquire and run_release but for the last
+ * one are async-signal-safe.
+ */
+
+/* A new one, of one user; NULL without memory. */
+struct run_open *run_open_new(void (*drop)(struct run_open *open));
+
+/* What the descriptor is, for a call; NULL: the mount's, or anything else. */
+struct run_open *run_acquire(int fd);
+
+/* The last one frees it. NULL is allowed. */
+void run_release(struct run_open *open);
+
+/* The descriptor is that slice, which takes over a user. */
+void run_enter(int fd, struct run_open *open);
+
+/* It is not any more. */
+void run_leave(int fd);
+
+/* made is a duplicate of fd now, whatever it was before. Returns made; -1 is allowed. */
+int run_duplicated(int fd, int made);
+
+/*
+ * F_SETFL of fd gives it flags: where these are none for what is granted, all that is the same
+ * description is the mount's from then on.
+ */
+void run_withdraw(int fd, int flags);
+
+/* True in the process whose table it is: a child of vfork(2) borrows its parent's. */
+bool run_is_home(void);
+
+/* A new process has the mount's descriptors, and no granted ones. */
+void run_forget(void);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RUN_GRANT_H
+#define RUN_GRANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_open;
+
+/*
+ * True while this thread is in libmpiio: what that calls goes straight on, and what it opens gets
+ * a high number.
+ */
+extern _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
+
+/*
+ * Asks the daemon for a grant of the slice that is newly open as fd, and enters it into the table
+ * where there is one. Costs next to nothing where fd is no slice. True where it is granted. Keeps
+ * errno. Thread-safe.
+ */
+bool run_grant_ask(int fd);
+
+/* Whether a right of it, one bit, still holds. Async-signal-safe. */
+bool run_grant_holds(const struct run_open *open, uint32_t right);
+
+/* A new process asks anew: what the old one had may be in the middle of a change. */
+void run_grant_forget(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RUN_NEXT_H
+#define RUN_NEXT_H
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+/*
+ * The function that the program would have called without this library: the C library's, or that of
+ * another one preloaded. It is looked up at its first use, which may come before any constructor
+ * has run.
+ */
+#define RUN_NEXT(name)                                                                             \
+    __extension__({                                                                                \
+        static void *_Atomic found;                                                                \
+        void *function = atomic_load_explicit(&found, memory_order_relaxed);                       \
+        if (function == NULL) {                                                                    \
+            function = dlsym(RTLD_NEXT, #name);                                                    \
+            atomic_store_explicit(&found, function, memory_order_relaxed);                         \
+        }                                                                                          \
+        (__typeof__(&(name)))function;                                                             \
+    })
+
+#endif

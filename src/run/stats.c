@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "own.h"
+
+#define MAX_REASONS 16
+
+static _Atomic uint64_t counts[RUN_COUNTS];
+static int out = -1;
+
+/* Why slices were not granted. */
+static struct {
+    char text[64];
+    unsigned count;
+} reasons[MAX_REASONS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void run_stats_add(enum run_count which, size_t number)
+{
+    atomic_fetch_add_explicit(&counts[which], number, memory_order_relaxed);
+}
+
+void run_stats_fell_back(enum run_count why)
+{
+    run_stats_add(RUN_FELL_BACK, 1);
+    run_stats_add(why, 1);
+}
+
+void run_stats_refused(const char *why)
+{
+    size_t i = 0;
+
+    pthread_mutex_lock(&lock);
+    while (i < MAX_REASONS - 1 && *reasons[i].text && strcmp(reasons[i].text, why) != 0)
+        i++;
+    snprintf(reasons[i].text, sizeof(reasons[i].text), "%s", why);
+    reasons[i].count++;
+    pthread_mutex_unlock(&lock);
+}
+
+void run_stats_start(void)
+{
+    const char *wanted = getenv("MPIIO_RUN_STATS");
+
+    /* Programs close standard error before they end. */
+    if (wanted != NULL && *wanted && strcmp(wanted, "0") != 0)
+        out = run_raise(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+}
+
+void run_stats_forget(void)
+{
+    for (size_t i = 0; i < RUN_COUNTS; i++)
+        atomic_store(&counts[i], 0);
+    memset(reasons, 0, sizeof(reasons));
+    pthread_mutex_init(&lock, NULL);
+}
+
+static unsigned long long count(enum run_count which)
+{
+    return atomic_load(&counts[which]);
+}
+
+void run_stats_print(void)
+{
+    char text[4096];
+    int length;
+
+    if (out < 0 || count(RUN_OPENS) == 0)
+        return;
+    length =
+        snprintf(text, sizeof(text),
+                 "mpiio-run: %s[%d]: slices=%llu granted=%llu reads=%llu read_bytes=%llu "
+                 "writes=%llu write_bytes=%llu fell_back=%llu (taken_back=%llu "
+                 "not_given=%llu failed=%llu flags=%llu)",
+                 program_invocation_short_name, (int)getpid(), count(RUN_OPENS), count(RUN_GRANTED),
+                 count(RUN_READS), count(RUN_READ_BYTES), count(RUN_WRITES), count(RUN_WRITE_BYTES),
+                 count(RUN_FELL_BACK), count(RUN_TAKEN_BACK), count(RUN_NOT_GIVEN),
+                 count(RUN_FAILED), count(RUN_FLAGS));
+    for (size_t i = 0; i < MAX_REASONS && *reasons[i].text; i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length, "; not granted: %s: %u",
+                           reasons[i].text, reasons[i].count);
+    text[length++] = '\n';
+    if (write(out, text, (size_t)length) == length)
+        atomic_store(&counts[RUN_OPENS], 0);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RUN_TRANSFER_H
+#define RUN_TRANSFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#define RUN_HERE INT64_MIN /* where the last call on the descriptor ended */
+
+/*
+ * Reads or writes what is granted, at a slice offset or RUN_HERE, as readv(2), preadv(2) and those
+ * that write do. True: result is what the call returns. False, where the descriptor is not
+ * granted, or not any more, or anything fails: the program's own call is due, and tells why.
+ *
+ * Where a call goes on is kept by the kernel, with the mount's descriptor. This moves it first, by
+ * as much as it wants: no two calls get the same bytes, whatever threads and processes they are of.
+ * Async-signal-safe as libmpiio is: not in a handler that interrupts one of these.
+ */
+bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
+               ssize_t *result);
+
+/* Of one buffer. */
+static inline bool run_serve_one(int fd, const void *buffer, size_t length, int64_t offset,
+                                 bool writing, ssize_t *result)
+{
+    struct iovec part = {.iov_base = (void *)(uintptr_t)buffer, .iov_len = length};
+
+    return run_serve(fd, &part, 1, offset, writing, result);
+}
+
+/*
+ * copy_file_range(2), or, where to has no place, sendfile(2), from or to what is granted. An offset
+ * that is NULL is where the descriptor is. True and false as above.
+ */
+bool run_copy(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t length,
+              bool to_place, ssize_t *result);
+
+#endif
