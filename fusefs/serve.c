@@ -20,6 +20,7 @@
 #include "fusefs/kernel/init_answer.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/operations.h"
+#include "fusefs/requests/read.h"
 #include "fusefs/storing/nodes.h"
 #include "signals.h"
 #include "fusefs/storing/fence.h"
@@ -142,6 +143,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         error = fs_fifo_start(&session->jobs.fifo);
     if (error == 0)
         error = fs_prefetch_start(&session->prefetchers, session);
+    fs_slice_cache_start(&session->slice_cache, session, fs_read_file);
     fs_workers_init(workers, session->fuse, session->options->threads);
     if (error == 0)
         error = fs_signals_start(stop, session);
@@ -154,6 +156,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     }
     fs_workers_free(workers);
     fs_prefetch_stop(&session->prefetchers);
+    fs_slice_cache_stop(&session->slice_cache);
     fs_fifo_stop(&session->notifier.fifo);
     return error;
 }

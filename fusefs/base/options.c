@@ -83,6 +83,8 @@ static const struct mount_option {
      "whether the kernel itself may read and write the file where a slice is all of it"},
     {"dirty_max", SIZE, FIELD(dirty_max), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
      "how much it may hold back (256M)"},
+    {"slice_cache", SIZE, FIELD(slice_cache), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
+     "memory for copies of slices that are opened again; with ro"},
     {"flush_interval", NUMBER, FIELD(flush_interval), 0, 86400, 1000, "SECONDS",
      "seconds, from 0 to 86400", "how long it may (5); 0: for ever"},
     {"store", CHOICE, FIELD(store), 0, 0, 0, "auto|posix|mpiio", "auto, posix or mpiio",

@@ -57,9 +57,16 @@ void fs_passthrough_init(struct fs_session *session)
                 session->cluster.nodes <= 1 && !session->tree.npy &&
                 mpiio_store_stat(session->store, &st) == 0 && S_ISREG(st.st_mode) && may_pass();
 
-    for (size_t view = 0; view < session->tree.views && fits; view++)
+    pthread_mutex_init(&session->passthrough.lock, NULL);
+    for (size_t view = 0; view < session->tree.views && fits; view++) {
         fits = is_identity(session->common[view]);
+        if (view == 0 && fits)
+            session->passthrough.etype = vs_view_facts(session->common[0])->etype_size;
+        else if (fits)
+            fits = vs_view_facts(session->common[view])->etype_size == session->passthrough.etype;
+    }
     session->passthrough.fits = fits;
+    session->passthrough.wanted = fits || (session->options->slice_cache > 0 && may_pass());
 }
 
 void fs_passthrough_asked(struct fs_session *session, const void *request, size_t length)
@@ -72,9 +79,11 @@ void fs_passthrough_asked(struct fs_session *session, const void *request, size_
         return;
     memcpy(&header, request, sizeof(header));
     memcpy(&asked, (const char *)request + start, offsetof(struct fuse_init_in, unused));
-    if (session->passthrough.fits && header.opcode == FUSE_INIT &&
-        (asked.flags & FUSE_INIT_EXT) != 0 && (asked.flags2 & PASSTHROUGH_FLAG2) != 0)
-        atomic_store(&session->passthrough.on, true);
+    if (session->passthrough.wanted && header.opcode == FUSE_INIT &&
+        (asked.flags & FUSE_INIT_EXT) != 0 && (asked.flags2 & PASSTHROUGH_FLAG2) != 0) {
+        atomic_store(&session->passthrough.agreed, true);
+        atomic_store(&session->passthrough.on, session->passthrough.fits);
+    }
 }
 
 void fs_passthrough_answer(const struct fs_session *session, const struct iovec *rest)
@@ -82,7 +91,7 @@ void fs_passthrough_answer(const struct fs_session *session, const struct iovec 
     const size_t depth = offsetof(struct fuse_init_out, unused); /* max_stack_depth */
     struct fuse_init_out answer;
 
-    if (!fs_passthrough_is_on(session) || rest->iov_len < depth + sizeof(uint32_t))
+    if (!fs_passthrough_is_agreed(session) || rest->iov_len < depth + sizeof(uint32_t))
         return;
     memcpy(&answer, rest->iov_base, depth + sizeof(uint32_t));
     answer.flags |= FUSE_INIT_EXT;
@@ -91,41 +100,102 @@ void fs_passthrough_answer(const struct fs_session *session, const struct iovec 
     memcpy(rest->iov_base, &answer, depth + sizeof(uint32_t));
 }
 
+bool fs_passthrough_is_agreed(const struct fs_session *session)
+{
+    return atomic_load_explicit(&session->passthrough.agreed, memory_order_relaxed);
+}
+
+int fs_passthrough_add(struct fs_session *session, int file)
+{
+    struct backing_map map = {.fd = file};
+    int id = ioctl(fuse_session_fd(session->fuse), BACKING_OPEN, &map);
+
+    return id > 0 ? id : 0;
+}
+
+void fs_passthrough_remove(struct fs_session *session, int id)
+{
+    ioctl(fuse_session_fd(session->fuse), BACKING_CLOSE, &(uint32_t){(uint32_t)id});
+}
+
 bool fs_passthrough_is_on(const struct fs_session *session)
 {
     return atomic_load_explicit(&session->passthrough.on, memory_order_relaxed);
 }
 
-/* By which the kernel knows the file: 0 where it refuses. */
-static int id_of_file(struct fs_session *session)
+bool fs_passthrough_is_used(struct fs_session *session)
 {
     struct fs_passthrough *passthrough = &session->passthrough;
-    struct backing_map map = {.fd = mpiio_store_fd(session->store)};
-    int device = fuse_session_fd(session->fuse);
-    int known = atomic_load(&passthrough->id);
+    bool used;
+
+    if (!fs_passthrough_is_on(session))
+        return false;
+    pthread_mutex_lock(&passthrough->lock);
+    used = passthrough->passed > 0;
+    pthread_mutex_unlock(&passthrough->lock);
+    return used;
+}
+
+/* Where the kernel refuses the file it is asked no more. The lock is held. */
+static bool is_known(struct fs_session *session)
+{
+    struct fs_passthrough *passthrough = &session->passthrough;
+
+    if (passthrough->id == 0)
+        passthrough->id = fs_passthrough_add(session, mpiio_store_fd(session->store));
+    if (passthrough->id == 0)
+        atomic_store(&passthrough->on, false);
+    return passthrough->id != 0;
+}
+
+static bool ends_whole(struct fs_session *session)
+{
+    struct stat st;
+
+    return mpiio_store_stat(session->store, &st) == 0 &&
+           st.st_size % session->passthrough.etype == 0;
+}
+
+int fs_passthrough_enter(struct fs_session *session)
+{
+    struct fs_passthrough *passthrough = &session->passthrough;
+    bool passes;
     int id;
 
-    if (known != 0)
-        return known;
-    id = ioctl(device, BACKING_OPEN, &map);
-    if (id <= 0)
-        return 0;
-    if (atomic_compare_exchange_strong(&passthrough->id, &known, id))
-        return id;
-    ioctl(device, BACKING_CLOSE, &(uint32_t){(uint32_t)id});
-    return known;
+    pthread_mutex_lock(&passthrough->lock);
+    passes = passthrough->passed > 0 ||
+             (passthrough->asking == 0 && is_known(session) && ends_whole(session));
+    passthrough->passed += passes;
+    passthrough->asking += !passes;
+    id = passes ? passthrough->id : 0;
+    pthread_mutex_unlock(&passthrough->lock);
+    return id;
 }
 
-bool fs_passthrough_has_file(struct fs_session *session)
+void fs_passthrough_leave(struct fs_session *session, bool passed)
 {
-    if (fs_passthrough_is_on(session) && id_of_file(session) == 0)
-        atomic_store(&session->passthrough.on, false);
-    return fs_passthrough_is_on(session);
+    struct fs_passthrough *passthrough = &session->passthrough;
+
+    pthread_mutex_lock(&passthrough->lock);
+    passthrough->passed -= passed;
+    passthrough->asking -= !passed;
+    pthread_mutex_unlock(&passthrough->lock);
 }
 
-void fs_passthrough_next(const struct fs_session *session)
+int fs_passthrough_end_whole(struct fs_session *session, struct fs_slice *slice)
 {
-    next_id = atomic_load(&session->passthrough.id);
+    int64_t etype = session->passthrough.etype;
+    struct stat st;
+    int error = mpiio_store_stat(session->store, &st);
+
+    if (error != 0 || st.st_size % etype == 0)
+        return error;
+    return mpiio_slice_resize(slice->slice, st.st_size + etype - st.st_size % etype);
+}
+
+void fs_passthrough_next(int id)
+{
+    next_id = id;
 }
 
 void fs_passthrough_complete(const struct iovec *parts, int count)

@@ -2,6 +2,7 @@
 #ifndef FS_PASSTHROUGH_H
 #define FS_PASSTHROUGH_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,20 +10,31 @@
 #include <sys/uio.h>
 
 struct fs_session;
+struct fs_slice;
 
 /*
- * Identity views: a slice that is all of the file, byte for byte. A kernel from 6.9 on reads and
- * writes the file itself then, without a request to the daemon, where the daemon has the capability
- * SYS_ADMIN. It does so for all slices of a mount or for none: they show the same bytes, and what
- * it writes to one it tells nobody of. Such a slice ends where the file ends, also within an etype.
+ * Files that the kernel reads and writes itself, from version 6.9 on, without a request to the
+ * daemon, where the daemon has the capability SYS_ADMIN: the shared file, where a slice is all of
+ * it, byte for byte (identity views), and copies of slices (slice_cache.h).
+ *
+ * With identity views it does so for all slices that are open or for none: they show the same
+ * bytes, and what it writes to one it tells nobody of. It knows no etypes: slices are opened so
+ * while the file ends with a whole one, and end where the file ends until they are closed.
  *
  * libfuse before 3.17 knows nothing of it: what the kernel is told of it is put into the answers to
  * INIT and OPEN on their way. Thread-safe where nothing else is said.
  */
 struct fs_passthrough {
-    bool fits;      /* set before the mount is made: by the spec, the file and the options */
-    atomic_bool on; /* the kernel has agreed, and has not refused since */
-    atomic_int id;  /* by which the kernel knows the file; 0: it does not know it yet */
+    bool fits;          /* identity views; set before the mount is made, as is the next one */
+    bool wanted;        /* for them or for copies */
+    atomic_bool agreed; /* the kernel does it */
+    atomic_bool on;     /* with identity views: it has not refused the file since */
+    int64_t etype;      /* bytes of one */
+
+    pthread_mutex_t lock; /* of what follows */
+    int id;               /* by which the kernel knows the shared file; 0: it does not yet */
+    unsigned passed;      /* handles that it serves itself */
+    unsigned asking;      /* handles for which it asks the daemon */
 };
 
 /* Sees whether the session is one for it. Its views are checked. To be called once. */
@@ -34,14 +46,29 @@ void fs_passthrough_asked(struct fs_session *session, const void *request, size_
 /* The answer to it, header and rest: tells the kernel that the offer is taken. */
 void fs_passthrough_answer(const struct fs_session *session, const struct iovec *rest);
 
-/* Whether the slices of the mount are the kernel's to read and write. */
+bool fs_passthrough_is_agreed(const struct fs_session *session);
+
+/* A number by which the kernel knows a file of a descriptor from now on; 0 where it refuses. */
+int fs_passthrough_add(struct fs_session *session, int file);
+void fs_passthrough_remove(struct fs_session *session, int id);
+
+/* Whether slices of the mount may be the kernel's to read and write; and whether some are now. */
 bool fs_passthrough_is_on(const struct fs_session *session);
+bool fs_passthrough_is_used(struct fs_session *session);
 
-/* The same, and the kernel knows the file: where it refuses that, it is asked no more. */
-bool fs_passthrough_has_file(struct fs_session *session);
+/*
+ * A slice is opened where it is on: the number of the shared file if the kernel is to read and
+ * write it, else 0. fs_passthrough_leave says that it is closed; passed: it was not 0.
+ */
+int fs_passthrough_enter(struct fs_session *session);
+void fs_passthrough_leave(struct fs_session *session, bool passed);
 
-/* Makes this thread's next answer, to an OPEN, one by which the kernel uses the file itself. */
-void fs_passthrough_next(const struct fs_session *session);
+/* What was written to a slice may have ended within an etype, which the file is to have whole: 0 or
+   a negative errno. */
+int fs_passthrough_end_whole(struct fs_session *session, struct fs_slice *slice);
+
+/* Makes this thread's next answer, to an OPEN, one by which the kernel uses that file itself. */
+void fs_passthrough_next(int id);
 
 /* An answer of this thread's on its way: that one is completed. */
 void fs_passthrough_complete(const struct iovec *parts, int count);

@@ -24,7 +24,7 @@ struct fs_prefetch {
     struct fs_prefetchers *all;
     struct fs_fifo *fifo;
     struct fs_slice *slice; /* a reference */
-    fs_prefetch_read *read;
+    fs_slice_read *read;
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
@@ -134,7 +134,7 @@ void fs_prefetch_stop(struct fs_prefetchers *all)
 }
 
 struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice *slice,
-                                    fs_prefetch_read *read)
+                                    fs_slice_read *read)
 {
     struct fs_prefetch *prefetch = malloc(sizeof(*prefetch));
 

@@ -45,13 +45,9 @@ static inline void fs_prefetch_outdate(struct fs_prefetchers *all)
 /* What is read ahead for one handle. */
 struct fs_prefetch;
 
-/* Reads bytes of the file that the slice is, header and all: how many, or a negative errno. */
-typedef ssize_t fs_prefetch_read(struct fs_session *session, struct fs_slice *slice, char *buffer,
-                                 size_t size, off_t offset);
-
 /* For a handle that has the slice open, one reference. NULL without memory. */
 struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice *slice,
-                                    fs_prefetch_read *read);
+                                    fs_slice_read *read);
 
 /* Gives the reference back; what is under way goes on. NULL is allowed. */
 void fs_prefetch_put(struct fs_prefetch *prefetch);

@@ -12,6 +12,7 @@
 #include "slices.h"
 #include "version.h"
 
+struct fs_copy;
 struct fs_prefetch;
 
 /* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
@@ -35,7 +36,10 @@ struct fs_handle {
     bool joins_writers;     /* and others had it so, whose writes the kernel may hold back */
     bool direct;            /* past the slice's pages */
     bool holds;             /* the kernel may hold what was written, or stored through a mapping */
-    bool passed;            /* the kernel reads and writes the file itself */
+    int backing;            /* the number of a file that the kernel uses itself; 0: none */
+    bool passed;            /* that is the shared file */
+    bool entered;           /* it counts in passthrough.h */
+    struct fs_copy *copy;   /* of the slice, or what is known of it for one; NULL: none is made */
     unsigned rights;        /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;         /* what the grant's word said then; lock: the slices' */
     unsigned drop;          /* of the slice's pages, that it waits for; lock: the slices' */

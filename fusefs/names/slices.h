@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/slice_access.h"
 #include "viewspec/npy.h"
@@ -14,6 +15,7 @@
 #include "version.h"
 
 struct fs_handle;
+struct fs_session;
 
 /*
  * The slices in use. One is made when a request first needs it, kept while it is referenced, and
@@ -53,6 +55,10 @@ struct fs_slice {
     struct fs_slice *older; /* among those that are not referenced; lock: the table's */
     struct fs_slice *newer; /* the same */
 };
+
+/* Reads bytes of the file that a slice is, header and all: how many, or a negative errno. */
+typedef ssize_t fs_slice_read(struct fs_session *session, struct fs_slice *slice, char *buffer,
+                              size_t size, off_t offset);
 
 #define FS_BUCKETS 4096
 

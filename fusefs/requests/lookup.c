@@ -49,7 +49,7 @@ static bool is_writable(const struct fs_session *session, const struct fs_slice 
 static int64_t slice_size(struct fs_session *session, struct fs_slice *slice,
                           const struct stat *file)
 {
-    if (fs_passthrough_is_on(session))
+    if (fs_passthrough_is_used(session))
         return file->st_size;
     if (session->cache != NULL)
         return mpiio_slice_size(slice->slice);

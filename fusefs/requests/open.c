@@ -71,7 +71,12 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         return error;
     session->mode->open(session, handle, info);
     atomic = fs_atomic_is_on(&session->atomic);
-    handle->passed = !atomic && fs_passthrough_has_file(session);
+    handle->entered = !atomic && fs_passthrough_is_on(session);
+    handle->backing = handle->entered ? fs_passthrough_enter(session) : 0;
+    handle->passed = handle->backing != 0;
+    if (!atomic && !handle->passed)
+        error = fs_slice_cache_open(&session->slice_cache, handle->slice, &handle->copy,
+                                    &handle->backing);
     atomic_init(&handle->unsynced, handle->passed && handle->writes);
     if (atomic)
         info->direct_io = true;
@@ -79,11 +84,11 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
      * What O_DIRECT asks of alignment on the file's filesystem, a slice does not. The kernel fails
      * opens that are to keep pages of what is passed through, which has none.
      */
-    if (handle->passed) {
+    if (handle->backing != 0) {
         info->direct_io = (info->flags & O_DIRECT) != 0;
         info->keep_cache = false;
     }
-    handle->direct = info->direct_io || handle->passed;
+    handle->direct = info->direct_io || handle->backing != 0;
     handle->holds =
         handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);
     fs_grants_joined(session, handle);
@@ -92,7 +97,7 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
         handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, fs_read_file);
     info->noflush = !handle->writes;
-    return 0;
+    return error;
 }
 
 static int open_text(struct fs_session *session, struct fs_node node, struct fs_handle *handle,
@@ -110,6 +115,9 @@ static int open_text(struct fs_session *session, struct fs_node node, struct fs_
 static void close_handle(struct fs_session *session, struct fs_handle *handle)
 {
     fs_prefetch_put(handle->prefetch);
+    fs_slice_cache_close(&session->slice_cache, handle->copy, handle->backing);
+    if (handle->entered)
+        fs_passthrough_leave(session, handle->passed);
     if (handle->slice != NULL) {
         fs_grants_leave(session, handle);
         if (fs_handle_leave(&session->slices, handle))
@@ -146,8 +154,7 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
 void fs_open_reply(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info)
 {
-    if (fs_handle_of(info)->passed)
-        fs_passthrough_next(session);
+    fs_passthrough_next(fs_handle_of(info)->backing);
     if (fuse_reply_open(request, info) == -ENOENT)
         close_handle(session, fs_handle_of(info));
 }
@@ -193,6 +200,8 @@ static int do_flush(struct fs_session *session, struct fs_handle *handle, int to
 
     if (handle->slice == NULL)
         return error;
+    if (error == 0 && handle->passed && handle->writes)
+        error = fs_passthrough_end_whole(session, handle->slice);
     if (error == 0)
         error = torn;
     if (error == 0)

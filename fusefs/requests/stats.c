@@ -152,6 +152,22 @@ static void print_cluster(struct fs_session *session, FILE *out)
     fputs("  },\n", out);
 }
 
+/* What is read before it is asked for, and what is kept to be read again. */
+static void print_ahead(struct fs_session *session, FILE *out)
+{
+    int64_t bytes;
+    uint64_t fills;
+
+    if (session->options->direct)
+        fprintf(out, "  \"prefetched\": %llu,\n",
+                (unsigned long long)atomic_load(&session->prefetchers.taken));
+    if (session->options->slice_cache == 0)
+        return;
+    fs_slice_cache_stats(&session->slice_cache, &bytes, &fills);
+    fprintf(out, "  \"slice_cache_bytes\": %lld,\n  \"slice_cache_fills\": %llu,\n",
+            (long long)bytes, (unsigned long long)fills);
+}
+
 char *fs_stats_text(struct fs_session *session)
 {
     char *text = NULL;
@@ -172,9 +188,7 @@ char *fs_stats_text(struct fs_session *session)
             session->read_only == 0 ? "true" : "false",
             session->mode->holds_writes ? "true" : "false",
             fs_passthrough_is_on(session) ? "true" : "false");
-    if (session->options->direct)
-        fprintf(out, "  \"prefetched\": %llu,\n",
-                (unsigned long long)atomic_load(&session->prefetchers.taken));
+    print_ahead(session, out);
     print_requests(session, out);
     print_atomic(session, out);
     print_grants(session, out);

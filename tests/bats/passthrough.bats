@@ -5,9 +5,9 @@
 
 load helper
 
-# identity: i.dat of 100003 bytes, i.json: two ranks, each of which has all of it.
+# identity: i.dat of 100000 bytes, i.json: two ranks, each of which has all of it.
 identity() {
-    make_file i.dat 100003
+    make_file i.dat 100000
     echo '{ "viewspec": 1, "file": "i.dat", "ranks": 2, "view": { "etype": "int" } }' >i.json
 }
 
@@ -36,12 +36,10 @@ none_asked() {
     dd if="$mnt/rank1" bs=1000 skip=50 count=49 status=none | cmp -n 49000 - <(tail -c +50001 before)
     printf 'HEAD' | dd of="$mnt/rank1" bs=4 seek=5 conv=notrunc status=none
     printf 'first' >"$mnt/rank0"
-    truncate -s 100004 i.dat
     printf 'behind it' >>"$mnt/rank0"
-    truncate -s 100016 i.dat
     /usr/bin/python3 - "$mnt/rank0" "$mnt/rank1" <<'END'
 import mmap, os, sys
-want = bytearray(open("before", "rb").read()) + b"\0behind it\0\0\0"
+want = bytearray(open("before", "rb").read()) + b"behind it\0\0\0"
 want[:5], want[20:24] = b"first", b"HEAD"
 fd, other = (os.open(name, os.O_RDWR) for name in sys.argv[1:])
 assert os.fstat(fd).st_size == len(want)
@@ -64,14 +62,31 @@ END
     none_asked
 }
 
-@test "passthrough: a slice ends where the file ends, and its holes are the file's" {
-    local tail=0
+@test "passthrough: a slice has whole etypes, and while it is open what was written" {
+    local size
     identity
     mount_spec i.json
-    if offered; then tail=3; fi
-    [ "$(stat -c %s "$mnt/rank0")" -eq $((100000 + tail)) ]
-    printf x | dd of="$mnt/rank0" bs=1 seek=1048577 conv=notrunc status=none
-    [ "$(stat -c %s "$mnt/rank1")" -eq "$(stat -c %s i.dat)" ]
+    truncate -s 100003 i.dat
+    [ "$(stat -c %s "$mnt/rank0")" -eq 100000 ]
+    [ "$(head -c 200000 "$mnt/rank1" | wc -c)" -eq 100000 ]
+    [ "$(stat_of slice_reads)" -gt 0 ]
+    truncate -s 100000 i.dat
+    size=$(stat_of slice_reads)
+    exec 7<>"$mnt/rank0"
+    printf xyz | dd of="$mnt/rank1" bs=1 seek=100000 conv=notrunc status=none
+    [ "$(tail -c +100001 "$mnt/rank0" | head -c 3)" = xyz ]
+    exec 7>&-
+    # Once closed it is whole again, as by way of the daemon.
+    [ "$(stat -c %s i.dat "$mnt/rank0" | uniq)" -eq 100004 ]
+    [ "$(tail -c 4 i.dat | od -An -c | tr -d ' ')" = 'xyz\0' ]
+    ! offered || [ "$(stat_of slice_reads)" -eq "$size" ]
+}
+
+@test "passthrough: holes are the file's" {
+    identity
+    mount_spec i.json
+    truncate -s 1048576 i.dat
+    printf x | dd of="$mnt/rank0" bs=1 seek=1048579 conv=notrunc status=none
     /usr/bin/python3 - "$mnt/rank0" <<'END'
 import os, sys
 fd, file = os.open(sys.argv[1], os.O_RDONLY), os.open("i.dat", os.O_RDONLY)
@@ -79,9 +94,9 @@ for whence in os.SEEK_DATA, os.SEEK_HOLE:
     for offset in 0, 50000, 100002, 200000, 1048577:
         assert os.lseek(fd, offset, whence) == os.lseek(file, offset, whence), (whence, offset)
 END
-    truncate -s 7 i.dat
-    [ "$(stat -c %s "$mnt/rank0")" -eq $((4 + tail)) ]
-    [ "$(wc -c <"$mnt/rank1")" -eq $((4 + tail)) ]
+    truncate -s 8 i.dat
+    [ "$(stat -c %s "$mnt/rank0")" -eq 8 ]
+    [ "$(wc -c <"$mnt/rank1")" -eq 8 ]
 }
 
 @test "passthrough: unique takes it in place of what the kernel would hold back" {
@@ -152,6 +167,10 @@ END
     printf direct | dd of="$mnt/rank1" oflag=direct bs=6 conv=notrunc status=none
     [ "$(head -c 6 "$mnt/rank0")" = direct ]
     [ "$(stat_of requests.write)" -ge 1 ]
+    # Pages that were read this way are not kept: the kernel would refuse to open the slice.
+    sleep 0.1
+    dd if="$mnt/rank0" iflag=direct bs=6 count=1 status=none | grep -qx direct
+    [ "$(head -c 6 "$mnt/rank0")" = direct ]
 }
 
 @test "passthrough: a full disk, a read-only mount, and rights of others are as without" {

@@ -85,7 +85,7 @@ static void every_option(void **state)
                                  "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
                                  "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
                                  "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
-                                 "-opassthrough=off,direct",
+                                 "-opassthrough=off,direct,slice_cache=2G",
                                  "f.dat",
                                  "mnt",
                                  NULL};
@@ -102,6 +102,7 @@ static void every_option(void **state)
     assert_int_equal(options.cache, FS_CACHE_BACK);
     assert_int_equal(options.passthrough, FS_PASSTHROUGH_OFF);
     assert_int_equal(options.dirty_max, 1 << 30);
+    assert_int_equal(options.slice_cache, INT64_C(2) << 30);
     assert_int_equal(options.flush_interval, 0);
     assert_int_equal(options.store, MPIIO_STORE_MPIIO);
     assert_int_equal(options.peer_timeout, 7000);
@@ -128,6 +129,7 @@ static void wrong_options(void **state)
         {"max_read=2M", "max_read= needs a size from 4k to 1M: 2M"},
         {"dirty_max=1023k", "dirty_max= needs a size of 1M or more: 1023k"},
         {"dirty_max=9999999T", "dirty_max= needs a size of 1M or more: 9999999T"},
+        {"slice_cache=1", "slice_cache= needs a size of 1M or more: 1"},
         {"flush_interval=86401", "flush_interval= needs seconds, from 0 to 86400: 86401"},
         {"flush_interval=-1", "flush_interval= needs seconds, from 0 to 86400: -1"},
         {"peer_timeout=0", "peer_timeout= needs seconds, from 1 to 86400: 0"},
