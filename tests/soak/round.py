@@ -53,7 +53,8 @@ class Round:
         self.nodes = 1 if self.views.shared else rng.choice((1, 1, 1, 2, 3))
         self.options = random_options(rng, self.nodes)
         self.model = Model(self.views)
-        self.limit = rng.choice((20000, 200000, 1 << 20, LIMIT))
+        # Where slices share bytes, they are to meet in pages.
+        self.limit = rng.choice((20000,) if self.views.shared else (20000, 200000, 1 << 20, LIMIT))
         self.ranks = [rank for rank in range(self.views.ranks) if self.room(rank)]
         self.home = [rng.randrange(self.nodes) for _ in range(self.views.ranks)]
         self.npy, self.unique = "npy" in self.options, "unique" in self.options
