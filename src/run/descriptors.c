@@ -161,9 +161,14 @@ void run_withdraw(int fd, int flags)
 
 void run_forget(void)
 {
-    atomic_store(&process, getpid());
     for (int fd = 0; fd < atomic_load(&behind); fd++)
         atomic_store(&table[fd], NULL);
+}
+
+void run_begin(void)
+{
+    run_forget();
+    atomic_store(&process, getpid());
     spare = NULL;
     pthread_mutex_init(&lock, NULL);
 }

@@ -62,7 +62,10 @@ void run_withdraw(int fd, int flags);
 /* True in the process whose table it is: a child of vfork(2) borrows its parent's. */
 bool run_is_home(void);
 
-/* A new process has the mount's descriptors, and no granted ones. */
+/* No descriptor is granted any more; calls that are under way end. */
 void run_forget(void);
+
+/* The same in a new process, in which none is under way. */
+void run_begin(void);
 
 #endif

@@ -23,6 +23,9 @@ bool run_grant_ask(int fd);
 /* Whether a right of it, one bit, still holds. Async-signal-safe. */
 bool run_grant_holds(const struct run_open *open, uint32_t right);
 
+/* The library's descriptors are about to be closed: what is opened from then on, is opened anew. */
+void run_grant_abandon(void);
+
 /* A new process asks anew: what the old one had may be in the middle of a change. */
 void run_grant_forget(void);
 

@@ -8,6 +8,7 @@
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -223,6 +224,33 @@ CATCH int close(int fd)
     return RUN_NEXT(close)(fd);
 }
 
+/* The library's own are among those that are closed: nothing is granted any more. */
+static void close_many(unsigned flags)
+{
+    if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || !run_is_home())
+        return;
+    run_forget();
+    run_grant_abandon();
+    run_lower_all();
+}
+
+CATCH int close_range(unsigned first, unsigned last, int flags)
+{
+    int result;
+
+    close_many((unsigned)flags);
+    result = RUN_NEXT(close_range)(first, last, flags);
+    run_stats_start();
+    return result;
+}
+
+CATCH void closefrom(int first)
+{
+    close_many(0);
+    RUN_NEXT(closefrom)(first);
+    run_stats_start();
+}
+
 CATCH int dup(int fd)
 {
     return run_duplicated(fd, RUN_NEXT(dup)(fd));
@@ -280,14 +308,14 @@ CATCH sighandler_t signal(int number, sighandler_t handler)
 
 static void begin_child(void)
 {
-    run_forget();
+    run_begin();
     run_grant_forget();
     run_stats_forget();
 }
 
 __attribute__((constructor)) static void begin(void)
 {
-    run_forget();
+    run_begin();
     pthread_atfork(NULL, NULL, begin_child);
     run_stats_start();
 }

@@ -42,6 +42,12 @@ void run_lower(int fd)
         atomic_store(&own[fd], 0);
 }
 
+void run_lower_all(void)
+{
+    for (int fd = FIRST; fd < TABLE; fd++)
+        atomic_store_explicit(&own[fd], 0, memory_order_relaxed);
+}
+
 bool run_is_own(int fd)
 {
     return (unsigned)fd < TABLE && atomic_load_explicit(&own[fd], memory_order_relaxed) != 0;

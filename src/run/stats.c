@@ -54,7 +54,7 @@ void run_stats_start(void)
 
     /* Programs close standard error before they end. */
     if (wanted != NULL && *wanted && strcmp(wanted, "0") != 0)
-        out = run_raise(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+        out = run_is_own(out) ? out : run_raise(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
 }
 
 void run_stats_forget(void)

@@ -194,6 +194,22 @@ END
     under /usr/bin/python3 unseen.py "$mnt/rank0" want
     cmp s.dat before
     [ "$(counted granted)" -eq 3 ]
+    rm counts
+    # One that closes all but the first three, of which one is a slice.
+    cat >all.py <<'END'
+import ctypes, os, sys
+os.dup2(os.open(sys.argv[1], os.O_RDWR), 0)
+want = open(sys.argv[2], "rb").read()
+assert os.read(0, 5) == want[:5]
+ctypes.CDLL(None).closefrom(3)
+others = [os.open("other", os.O_RDWR) for i in range(1000)]
+assert os.pwrite(0, b"here", 100) == 4 and os.read(0, 5) == want[5:10]
+END
+    under /usr/bin/python3 all.py "$mnt/rank0" want
+    [ "$(cat other)" = other ]
+    [ "$(mpiio-view cat s.json -r 0 --offset 100 --length 4)" = here ]
+    [ "$(counted granted)" -eq 1 ]
+    [ "$(counted reads)" -eq 1 ]
 }
 
 @test "run: what cannot be granted is the mount's, and the count says why" {
@@ -275,6 +291,45 @@ END
         rm counts
     done
     [ "$(stat_of grants_taken_back)" -eq 2 ]
+}
+
+@test "run: a write that is under way when its grant is taken back is seen" {
+    make_file x.dat 8388608
+    dealt x.dat 2 16 >x.json
+    mount_spec x.json
+    cat >writer.py <<'END'
+import os, sys
+while line := sys.stdin.buffer.raw.readline():
+    fd = os.open(sys.argv[1], os.O_WRONLY)
+    data = bytes([int(line)]) * (1 << 20)
+    os.write(1, b"r")
+    os.read(0, 1)
+    assert os.pwrite(fd, data, 0) == len(data)
+    os.write(1, b"d")
+    os.read(0, 1)
+    os.close(fd)
+END
+    cat >reader.py <<'END'
+import os, subprocess, sys
+slice, length = sys.argv[1], 1 << 20
+writer = subprocess.Popen(["mpiio-run", "-s", "/usr/bin/python3", "writer.py", slice],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+for i in range(1, 121):
+    writer.stdin.write(b"%d\n" % i)
+    writer.stdout.read(1)
+    writer.stdin.write(b"g")
+    fd = os.open(slice, os.O_RDONLY)
+    os.pread(fd, 4096, length * (i % 8) // 8)
+    writer.stdout.read(1)
+    assert os.pread(fd, length, 0) == bytes([i]) * length, i
+    os.close(fd)
+    writer.stdin.write(b"g")
+writer.stdin.close()
+assert writer.wait() == 0
+END
+    /usr/bin/python3 reader.py "$mnt/rank0" 2> >(tee -a counts >&2)
+    [ "$(counted granted)" -gt 100 ]
+    [ "$(counted taken_back)" -gt 0 ]
 }
 
 @test "run: stores through a mapping are seen by who reads under it" {
