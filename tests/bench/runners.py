@@ -81,6 +81,24 @@ def run_write_mount(bench, setting, datarep="native", sync=True):
     return {"rate": 2 * bench.write / seconds / 1e6}
 
 
+def run_under(bench, setting, slices=1):
+    """Slices at once, by a program under mpiio-run."""
+    with bench.mounted(bench.spec(setting)) as point:
+        rate_of_all, total = bench.worker("read", *(point / f"rank{i}" for i in range(slices)))
+    if total != slices * bench.slice:
+        raise Failure(f"under mpiio-run: {total} bytes instead of {slices} times {bench.slice}")
+    return {"cold": rate_of_all}
+
+
+def run_write_under(bench, setting, sync=1):
+    out = bench.fresh("out.dat")
+    with bench.mounted(bench.write_spec(setting)) as point:
+        rate_of_all, _ = bench.worker("write", setting.run, bench.write, sync,
+                                      point / "rank0", point / "rank1")
+    bench.check_written(out, f"{setting.name}, mpiio-run")
+    return {"rate": rate_of_all}
+
+
 def run_write_plain(bench, setting):
     """The same bytes, half and half, into a fresh file of no views."""
     data = bench.write_data(setting)
@@ -172,10 +190,10 @@ def run_idle(bench, setting):
     return values
 
 
-def donio(bench, setting, path, *mode):
+def donio(bench, setting, path, *mode, start=run):
     """The rate over all six phases, and the seconds of each."""
     binary = bench.program_of_build("bench-donio", "bench-donio was not built")
-    times = [float(word) for word in run(binary, path, *setting.grid, 4, *mode).split()]
+    times = [float(word) for word in start(binary, path, *setting.grid, 4, *mode).split()]
     nx, ny, nz = (points - 1 for points in setting.grid)
     return {"rate": 2 * nx * ny * nz * 32 / sum(times) / 1e6, **dict(zip(PHASES, times))}
 
@@ -184,6 +202,12 @@ def run_donio_mount(bench, setting, options=()):
     bench.fresh("out.dat")
     with bench.mounted(bench.write_spec(setting), *options) as point:
         return donio(bench, setting, point / "rank0")
+
+
+def run_donio_under(bench, setting):
+    bench.fresh("out.dat")
+    with bench.mounted(bench.write_spec(setting)) as point:
+        return donio(bench, setting, point / "rank0", start=bench.under)
 
 
 def run_donio_plain(bench, setting, *mode):
@@ -246,9 +270,9 @@ def memory_of(point):
     return int(re.search(r"VmRSS:\s*(\d+) kB", status)[1]) / 1024
 
 
-def fio(path, total):
+def fio(path, total, start=run):
     """Random reads per second; each of the 4 threads reads a quarter of total bytes."""
-    out = run(program("fio"), "--name=bench", f"--filename={path}", f"--size={total}",
+    out = start(program("fio"), "--name=bench", f"--filename={path}", f"--size={total}",
               f"--io_size={total // 4}", "--rw=randread", "--bs=4k", "--ioengine=psync",
               "--thread", "--numjobs=4", "--group_reporting", "--readonly", "--allow_file_create=0",
               "--output-format=json")
@@ -258,6 +282,11 @@ def fio(path, total):
 def run_fio_mount(bench, setting):
     with bench.mounted(bench.spec(setting)) as point:
         return {"iops": fio(point / "rank0", bench.slice)}
+
+
+def run_fio_under(bench, setting):
+    with bench.mounted(bench.spec(setting)) as point:
+        return {"iops": fio(point / "rank0", bench.slice, start=bench.under)}
 
 
 def run_fio_passthrough(bench, _setting):
@@ -284,12 +313,16 @@ RUNNERS: dict[str, Callable] = {
     "mount": run_mount,
     "mount_external32": partial(run_mount, datarep="external32"),
     "two": run_two,
+    "under": run_under,
+    "two_under": partial(run_under, slices=2),
     "passthrough": run_passthrough,
     "plain": run_plain,
     "romio": run_romio,
     "write_mount": run_write_mount,
     "write_external32": partial(run_write_mount, datarep="external32"),
     "write_mount_unsynced": partial(run_write_mount, sync=False),
+    "write_under": run_write_under,
+    "write_under_unsynced": partial(run_write_under, sync=0),
     "write_plain": run_write_plain,
     "write_romio": run_write_romio,
     "write_nodes": run_write_nodes,
@@ -297,6 +330,7 @@ RUNNERS: dict[str, Callable] = {
     "idle": run_idle,
     "donio_mount": run_donio_mount,
     "donio_unique": partial(run_donio_mount, options=("-o", "unique")),
+    "donio_under": run_donio_under,
     "donio_dsync": lambda bench, setting: run_donio_plain(bench, setting, "dsync"),
     "donio_plain": run_donio_plain,
     "cat": run_cat,
@@ -304,6 +338,7 @@ RUNNERS: dict[str, Callable] = {
     "small": partial(run_start, name="small", ranks=4, doubles=10**6),
     "large": partial(run_start, name="large", ranks=10**6, doubles=10**12),
     "fio_mount": run_fio_mount,
+    "fio_under": run_fio_under,
     "fio_passthrough": run_fio_passthrough,
     "seek": run_seek,
     "seek_romio": run_seek_romio,

@@ -66,6 +66,14 @@ def import_numpy():
     return numpy
 
 
+def words_of(run, size):
+    """Two parts of size bytes each: every other run of a file of words (bench.h)."""
+    numpy = import_numpy()
+    words = numpy.arange(2 * size // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
+    words = words.reshape(-1, 2, run // 8)
+    return [words[:, part, :].tobytes() for part in (0, 1)]
+
+
 class Reader:
     """Reads files into one buffer that is touched before, as dd does."""
 
@@ -233,14 +241,7 @@ class Testbed:
 
     def write_data(self, setting):
         """What each of the two writers has: every other run of a file of words (bench.h)."""
-        numpy = import_numpy()
-
-        def make():
-            words = numpy.arange(2 * self.write // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
-            words = words.reshape(-1, 2, setting.run // 8)
-            return [words[:, rank, :].tobytes() for rank in (0, 1)]
-
-        return self.once(f"data{setting.run}", make)
+        return self.once(f"data{setting.run}", lambda: words_of(setting.run, self.write))
 
     def check_written(self, path, what, datarep="native"):
         numpy = import_numpy()
@@ -339,6 +340,16 @@ class Testbed:
 
     def romio_slice(self, mode, setting, rank):
         return self.romio(mode, self.file(setting), setting.run, RANKS, rank, self.slice, CALL)
+
+    def under(self, *command):
+        """What a program under mpiio-run prints."""
+        return run(BUILD / "src/run/mpiio-run", *command)
+
+    def worker(self, *words):
+        """MB/s of tests/bench/worker.py under mpiio-run, and the bytes."""
+        total, seconds = self.under(sys.executable, Path(__file__).with_name("worker.py"),
+                                    *words).split()
+        return int(total) / float(seconds) / 1e6, int(total)
 
     def view(self):
         return BUILD / "src/view/mpiio-view"

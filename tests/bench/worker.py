@@ -1,0 +1,31 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What scripts/bench measures inside of a program under mpiio-run: prints the bytes and the seconds.
+
+    worker.py read PATH...                 reads the files, a thread each, to their ends
+    worker.py write RUN BYTES SYNC PATH... writes every other run of RUN bytes of a file of words
+                                           (bench.h) to the two files at once; SYNC: 0 or 1
+"""
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from runners import write_slice  # noqa: E402
+from testbed import Reader, at_once, words_of  # noqa: E402
+
+
+def read(*paths):
+    readers = [Reader() for _ in paths]
+    reads, seconds = at_once(lambda reader, path: reader.read(path), list(zip(readers, paths)))
+    print(sum(total for total, _ in reads), seconds)
+
+
+def write(run, size, sync, *paths):
+    data = words_of(int(run), int(size))
+    _, seconds = at_once(write_slice, [(Path(path), part, sync == "1")
+                                       for path, part in zip(paths, data)])
+    print(2 * int(size), seconds)
+
+
+{"read": read, "write": write}[sys.argv[1]](*sys.argv[2:])
