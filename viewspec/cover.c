@@ -365,7 +365,8 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
         rank->tile->span / rank->extent + 1; /* tiles that can reach into the window */
     int64_t count = earlier + period / rank->extent + 1;
 
-    if (rank->tile->span >= COVER_LIMIT)
+    /* Where a tile has bytes more than once it may hold far more than it spans. */
+    if (rank->tile->span >= COVER_LIMIT || rank->tile->size >= COVER_LIMIT)
         return -EOVERFLOW;
     /* The count of the shape is never looked at, so any will do. */
     const struct vs_shape *tiles = vs_shape_loop(&cover->shapes, 2, rank->extent, rank->tile);
