@@ -14,10 +14,14 @@ enum serves { NOT, PERHAPS, SURELY };
 struct search {
     const struct umount_mount *mount;
     int64_t hint;
-    struct umount_daemon *daemon;
+    struct umount_daemon *daemon; /* the best so far */
+    int best;
     pid_t pid; /* of the process whose descriptors are looked at */
     enum serves serves;
 };
+
+/* A daemon that the mount, or its own command line, names. */
+#define SURE 3
 
 /* A descriptor of a process: is it the mount's connection? */
 static bool visit_descriptor(void *data, const char *name)
@@ -55,34 +59,48 @@ static bool is_named(const struct search *search)
     return last > 0 && strcmp(words + last, search->mount->entry.place) == 0;
 }
 
-static bool is_daemon(struct search *search)
+/*
+ * How good a candidate the process is, from 0, which is none. The number of a connection is given
+ * again as soon as its mount has gone, when the daemon of that one may still be there.
+ */
+static int rank(struct search *search)
 {
     char name[UMOUNT_COMM_MAX];
+    bool named;
 
     search->serves = NOT;
     umount_each_name(search->pid, "fd", visit_descriptor, search);
-    if (search->serves != PERHAPS)
-        return search->serves == SURELY;
+    if (search->serves == NOT)
+        return 0;
+    named = search->pid == search->hint || is_named(search);
+    if (search->serves == SURELY)
+        return named ? SURE : SURE - 1;
     umount_process_name(search->pid, name);
-    return strcmp(name, "mpiio-fused") == 0 && (search->pid == search->hint || is_named(search));
+    return named && strcmp(name, "mpiio-fused") == 0;
 }
 
+/* Of equal ones the last is taken, as it is likely to be the newest. */
 static bool visit_process(void *data, pid_t pid)
 {
     struct search *search = data;
-    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct umount_daemon one = {pid, (int)syscall(SYS_pidfd_open, pid, 0)};
+    int found;
 
-    if (process < 0)
+    if (one.process < 0)
         return true;
     search->pid = pid;
-    *search->daemon = (struct umount_daemon){pid, process};
+    found =
+        pid != getpid() && umount_process_is_of(pid, search->mount->entry.owner) ? rank(search) : 0;
     /* In the end it lives: what was seen was of the process that is held. */
-    if (pid != getpid() && umount_process_is_of(pid, search->mount->entry.owner) &&
-        is_daemon(search) && !umount_daemon_ends_within(search->daemon, 0))
-        return false;
-    close(process);
-    *search->daemon = (struct umount_daemon){0, -1};
-    return true;
+    if (found == 0 || found < search->best || umount_daemon_ends_within(&one, 0)) {
+        close(one.process);
+        return true;
+    }
+    if (search->daemon->pid != 0)
+        close(search->daemon->process);
+    *search->daemon = one;
+    search->best = found;
+    return found != SURE;
 }
 
 void umount_daemon_find(const struct umount_mount *mount, int64_t hint,

@@ -525,6 +525,32 @@ is_traced() {
     done
 }
 
+# The first daemon is frozen when its mount goes, so that it stays, with its connection.
+@test "mpiio-umount: -f does not end a daemon whose number the mount's connection has got" {
+    local first second number i place
+    scatter_spec
+    mount_spec s.json
+    first=$(daemon_pid)
+    number=$(stat -c %d "$mnt")
+    stop_process "$first"
+    as_root umount -l "$mnt"
+    for i in {1..9}; do
+        mkdir "next$i"
+        mpiio-mount s.json "next$i"
+        [ "$(stat -c %d "next$i")" != "$number" ] || break
+    done
+    [ "$(stat -c %d "next$i")" = "$number" ]
+    second=$(daemon_pid "$tmp/next$i")
+    mpiio-umount -f "next$i"
+    gone "$second"
+    run ! has_ended "$first"
+    kill -CONT "$first"
+    gone "$first"
+    for place in next*; do
+        ! is_mounted "$place" || mpiio-umount "$place"
+    done
+}
+
 @test "mpiio-umount: a mount namespace that has the mount for a moment is waited for" {
     local other
     scatter_spec
