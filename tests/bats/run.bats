@@ -537,6 +537,18 @@ END
     served 1
 }
 
+@test "run: a serial program once a rank, under mpiexec" {
+    scatter_spec
+    mount_spec s.json
+    mpi_run 4 mpiio-run -s dd if="$mnt/self" of="$mnt/self" bs=64 count=4 seek=8 conv=notrunc status=none \
+        2> >(tee -a counts >&2)
+    served 8
+    for rank in 0 1 2 3; do
+        cmp <(mpiio-view cat s.json -r "$rank" --length 256) \
+            <(mpiio-view cat s.json -r "$rank" --offset 512 --length 256)
+    done
+}
+
 @test "run: the command's status, options and messages" {
     run -3 mpiio-run -- sh -c 'exit 3'
     run -127 mpiio-run ./nothing
