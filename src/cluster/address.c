@@ -24,7 +24,7 @@ static int try_listen(int family, const struct sockaddr *address, socklen_t size
 {
     const int off = 0;
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int rc;
+    int error;
 
     if (fd < 0)
         return -errno;
@@ -32,9 +32,9 @@ static int try_listen(int family, const struct sockaddr *address, socklen_t size
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
-    rc = -errno;
+    error = -errno;
     close(fd);
-    return rc;
+    return error;
 }
 
 /* Addresses that another machine can use: a link-local one has no meaning there. */
@@ -105,7 +105,7 @@ int mpiio_address_listen(int *fd, char **addresses)
     struct sockaddr_in any4 = {.sin_family = AF_INET};
     socklen_t size = sizeof(any6);
     bool both = true;
-    int rc;
+    int error;
 
     *addresses = NULL;
     *fd = try_listen(AF_INET6, (struct sockaddr *)&any6, sizeof(any6));
@@ -115,15 +115,15 @@ int mpiio_address_listen(int *fd, char **addresses)
     }
     if (*fd < 0)
         return *fd;
-    rc = getsockname(*fd, (struct sockaddr *)&any6, &size) != 0 ? -errno : 0;
+    error = getsockname(*fd, (struct sockaddr *)&any6, &size) != 0 ? -errno : 0;
     /* The port is at the same place in both. */
-    if (rc == 0)
-        rc = print_addresses(both, ntohs(any6.sin6_port), addresses);
-    if (rc != 0) {
+    if (error == 0)
+        error = print_addresses(both, ntohs(any6.sin6_port), addresses);
+    if (error != 0) {
         close(*fd);
         *fd = -1;
     }
-    return rc;
+    return error;
 }
 
 /* Reads "IP:PORT" or "[IP6]:PORT", changing text. Returns the size of the address, 0: none. */
@@ -172,13 +172,13 @@ int mpiio_address_wait(int fd, short events, int64_t timeout)
 
 static int finish_connecting(int fd, int timeout)
 {
-    int error = 0;
-    socklen_t size = sizeof(error);
-    int rc = mpiio_address_wait(fd, POLLOUT, timeout);
+    int refused = 0;
+    socklen_t size = sizeof(refused);
+    int error = mpiio_address_wait(fd, POLLOUT, timeout);
 
-    if (rc == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        rc = -errno;
-    return rc != 0 ? rc : -error;
+    if (error == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &refused, &size) != 0)
+        error = -errno;
+    return error != 0 ? error : -refused;
 }
 
 int mpiio_address_dial(const char **addresses, int timeout)
@@ -187,7 +187,7 @@ int mpiio_address_dial(const char **addresses, int timeout)
     struct sockaddr_storage address;
     socklen_t size;
     size_t length;
-    int fd, rc;
+    int fd, error;
 
     *addresses += strspn(*addresses, " ");
     length = strcspn(*addresses, " ");
@@ -201,11 +201,11 @@ int mpiio_address_dial(const char **addresses, int timeout)
     fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    rc = connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : -errno;
-    if (rc == -EINPROGRESS)
-        rc = finish_connecting(fd, timeout);
-    if (rc == 0)
+    error = connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : -errno;
+    if (error == -EINPROGRESS)
+        error = finish_connecting(fd, timeout);
+    if (error == 0)
         return fd;
     close(fd);
-    return rc;
+    return error;
 }

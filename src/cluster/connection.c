@@ -40,13 +40,13 @@ static int reserve(struct mpiio_queue *queue, size_t size)
 
 int mpiio_queue_put(struct mpiio_queue *queue, const void *bytes, size_t size)
 {
-    int rc = reserve(queue, size);
+    int error = reserve(queue, size);
 
-    if (rc == 0 && size != 0) {
+    if (error == 0 && size != 0) {
         memcpy(queue->bytes + queue->end, bytes, size);
         queue->end += size;
     }
-    return rc;
+    return error;
 }
 
 int mpiio_queue_frame(struct mpiio_queue *queue, const struct mpiio_peer_frame *frame)
@@ -122,13 +122,13 @@ void mpiio_connection_flush(struct mpiio_connection *link)
 
 void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size_t size)
 {
-    int rc;
+    int error;
 
     if (link->fd < 0 || link->error != 0)
         return;
-    rc = mpiio_queue_put(&link->out, bytes, size);
-    if (rc != 0)
-        fail(link, rc);
+    error = mpiio_queue_put(&link->out, bytes, size);
+    if (error != 0)
+        fail(link, error);
     mpiio_connection_flush(link);
 }
 
@@ -143,7 +143,7 @@ bool mpiio_connection_fill(struct mpiio_connection *link)
 {
     uint8_t bytes[16384];
     ssize_t got;
-    int rc;
+    int error;
 
     while (link->fd >= 0) {
         if (mpiio_queue_size(&link->in) > MPIIO_QUEUE_MAX / 2)
@@ -152,10 +152,10 @@ bool mpiio_connection_fill(struct mpiio_connection *link)
         if (got > 0) {
             atomic_store(&link->heard, mpiio_clock());
             atomic_fetch_add(&link->received, (uint64_t)got);
-            rc = mpiio_queue_put(&link->in, bytes, (size_t)got);
-            if (rc == 0)
+            error = mpiio_queue_put(&link->in, bytes, (size_t)got);
+            if (error == 0)
                 continue;
-            fail(link, rc);
+            fail(link, error);
         } else if (got == 0) {
             fail(link, -ENOTCONN);
         } else if (errno == EINTR) {

@@ -55,9 +55,9 @@ static bool answer(struct mpiio_round *round, struct mpiio_peer *peer, enum mpii
         return false;
     peer->awaited &= ~(unsigned int)what;
     round->missing--;
-    if (status != 0 && (round->status == 0 || peer->node < round->failed)) {
+    if (status != 0 && (round->status == 0 || peer->node < round->failed_node)) {
         round->status = status;
-        round->failed = peer->node;
+        round->failed_node = peer->node;
     }
     return true;
 }
@@ -291,14 +291,14 @@ static void on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
                          const struct mpiio_peer_frame *frame)
 {
     struct mpiio_coordinator *self = &peers->coordinator;
-    int failed = frame->status == -EINPROGRESS ? 0 : frame->status;
+    int error = frame->status == -EINPROGRESS ? 0 : frame->status;
     char text[1024];
 
-    if (!answer(&self->unmount, peer, MPIIO_AWAIT_UNMOUNT, failed))
+    if (!answer(&self->unmount, peer, MPIIO_AWAIT_UNMOUNT, error))
         return;
     if (frame->status == 0) {
         set_unmounted(peers, peer);
-    } else if (failed != 0) {
+    } else if (error != 0) {
         vs_line_copy(text, sizeof(text), frame->text, frame->text_size);
         add_unsaved(self, peer->host, text);
     }

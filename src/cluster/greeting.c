@@ -171,18 +171,18 @@ void mpiio_greet_end(struct mpiio_peers *peers)
 static int hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
                 enum mpiio_peer_frame_type other, int64_t end, struct mpiio_peer_frame *frame)
 {
-    int rc;
+    int error;
 
     for (;;) {
-        rc = mpiio_connection_next(link, frame);
-        if (rc == 1)
+        error = mpiio_connection_next(link, frame);
+        if (error > 0)
             return frame->type == type || frame->type == other ? 0 : -EPROTO;
-        if (rc == 0)
-            rc = link->error;
-        if (rc == 0)
-            rc = mpiio_address_wait(link->fd, POLLIN, end - mpiio_clock());
-        if (rc != 0)
-            return rc;
+        if (error == 0)
+            error = link->error;
+        if (error == 0)
+            error = mpiio_address_wait(link->fd, POLLIN, end - mpiio_clock());
+        if (error != 0)
+            return error;
         mpiio_connection_fill(link);
     }
 }
@@ -198,23 +198,23 @@ static int shake(struct mpiio_peers *peers, struct mpiio_connection *link, int64
                                     .number = MPIIO_PROTOCOL,
                                     .node = (uint32_t)peers->node,
                                     .nodes = (uint32_t)peers->nodes};
-    int rc = hear(link, MPIIO_HELLO, MPIIO_HELLO, end, frame);
+    int error = hear(link, MPIIO_HELLO, MPIIO_HELLO, end, frame);
 
-    if (rc != 0)
-        return rc;
+    if (error != 0)
+        return error;
     if (frame->number != MPIIO_PROTOCOL)
         return frame->number >> 32 == MPIIO_PROTOCOL >> 32 ? -EPROTONOSUPPORT : -EPROTO;
     memcpy(claim.asked, frame->nonce, sizeof(claim.asked));
-    rc = mpiio_random(claim.answered, sizeof(claim.answered));
-    if (rc != 0)
-        return rc;
+    error = mpiio_random(claim.answered, sizeof(claim.answered));
+    if (error != 0)
+        return error;
     memcpy(join.nonce, claim.answered, sizeof(join.nonce));
     memcpy(join.host, peers->host, sizeof(join.host));
     join.proof = mpiio_handshake_proof(peers->token, &claim);
     mpiio_connection_send(link, &join);
-    rc = hear(link, MPIIO_WELCOME, MPIIO_REFUSED, end, frame);
-    if (rc != 0)
-        return rc;
+    error = hear(link, MPIIO_WELCOME, MPIIO_REFUSED, end, frame);
+    if (error != 0)
+        return error;
     if (frame->type == MPIIO_REFUSED)
         return frame->status != 0 ? frame->status : -EPROTO;
     claim.by = 0;
@@ -227,21 +227,21 @@ static int join(struct mpiio_peers *peers, int fd, int64_t end)
 {
     struct mpiio_peer_frame frame;
     struct mpiio_peer *peer = calloc(1, sizeof(*peer));
-    int rc;
+    int error;
 
     if (peer == NULL) {
         close(fd);
         return -ENOMEM;
     }
-    rc = mpiio_connection_open(&peer->link, fd);
-    if (rc == 0)
-        rc = shake(peers, &peer->link, end, &frame);
-    if (rc == 0)
-        rc = mpiio_roster_watch(peers, fd, peer);
-    if (rc != 0) {
+    error = mpiio_connection_open(&peer->link, fd);
+    if (error == 0)
+        error = shake(peers, &peer->link, end, &frame);
+    if (error == 0)
+        error = mpiio_roster_watch(peers, fd, peer);
+    if (error != 0) {
         mpiio_connection_close(&peer->link);
         free(peer);
-        return rc;
+        return error;
     }
     peers->timeout = frame.time;
     mpiio_roster_adopt(peers, peer, 0, frame.host);
@@ -258,7 +258,7 @@ int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t t
     const struct timespec pause = {.tv_nsec = DIAL_PAUSE * 1000000L};
     int64_t end = mpiio_clock() + timeout;
     const char *at = addresses;
-    int rc = -ETIMEDOUT, refused = 0;
+    int error = -ETIMEDOUT, refused = 0;
     bool gone = true; /* nobody listens at the addresses that were tried since the first */
 
     while (mpiio_clock() < end) {
@@ -275,11 +275,11 @@ int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t t
             continue;
         }
         gone = gone && fd == -ECONNREFUSED;
-        rc = fd < 0 ? fd : join(peers, fd, least(end, mpiio_clock() + SHAKE_TIME));
-        if (rc == 0)
+        error = fd < 0 ? fd : join(peers, fd, least(end, mpiio_clock() + SHAKE_TIME));
+        if (error == 0)
             return 0;
-        if (rc == -EACCES || rc == -EINVAL || rc == -EPROTONOSUPPORT)
-            refused = rc;
+        if (error == -EACCES || error == -EINVAL || error == -EPROTONOSUPPORT)
+            refused = error;
     }
-    return refused != 0 ? refused : rc;
+    return refused != 0 ? refused : error;
 }

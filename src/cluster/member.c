@@ -236,10 +236,10 @@ int mpiio_member_receive(struct mpiio_peers *peers, struct mpiio_queue *queue, b
         if (length <= 0)
             break;
         if (!lost || !begins_work(frame.type)) {
-            int rc = receive(peers, &frame);
+            int error = receive(peers, &frame);
 
-            if (rc != 0)
-                return rc;
+            if (error != 0)
+                return error;
         }
         mpiio_queue_drop(queue, (size_t)length);
     }

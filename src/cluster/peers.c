@@ -128,22 +128,22 @@ int mpiio_peers_listen(const struct mpiio_peers_options *options, struct mpiio_p
                        char **addresses, uint8_t token[MPIIO_TOKEN_BYTES])
 {
     struct mpiio_peers *peers = NULL;
-    int rc = options->node == 0 ? create(options, &peers) : -EINVAL;
+    int error = options->node == 0 ? create(options, &peers) : -EINVAL;
 
     *addresses = NULL;
-    if (rc == 0)
-        rc = add_self(peers);
-    if (rc == 0)
-        rc = mpiio_random(peers->token, sizeof(peers->token));
-    if (rc == 0)
-        rc = mpiio_address_listen(&peers->coordinator.fd, addresses);
-    if (rc == 0)
-        rc = mpiio_roster_watch(peers, peers->coordinator.fd, peers);
-    if (rc == 0) {
+    if (error == 0)
+        error = add_self(peers);
+    if (error == 0)
+        error = mpiio_random(peers->token, sizeof(peers->token));
+    if (error == 0)
+        error = mpiio_address_listen(&peers->coordinator.fd, addresses);
+    if (error == 0)
+        error = mpiio_roster_watch(peers, peers->coordinator.fd, peers);
+    if (error == 0) {
         memcpy(token, peers->token, sizeof(peers->token));
-        rc = start(peers);
+        error = start(peers);
     }
-    if (rc != 0) {
+    if (error != 0) {
         free(*addresses);
         *addresses = NULL;
         if (peers != NULL)
@@ -151,7 +151,7 @@ int mpiio_peers_listen(const struct mpiio_peers_options *options, struct mpiio_p
         peers = NULL;
     }
     *created = peers;
-    return rc;
+    return error;
 }
 
 int mpiio_peers_join(const struct mpiio_peers_options *options, const char *addresses,
@@ -159,20 +159,20 @@ int mpiio_peers_join(const struct mpiio_peers_options *options, const char *addr
                      struct mpiio_peers **created)
 {
     struct mpiio_peers *peers = NULL;
-    int rc = options->node != 0 ? create(options, &peers) : -EINVAL;
+    int error = options->node != 0 ? create(options, &peers) : -EINVAL;
 
-    if (rc == 0) {
+    if (error == 0) {
         memcpy(peers->token, token, sizeof(peers->token));
-        rc = mpiio_greet_join(peers, addresses, timeout);
+        error = mpiio_greet_join(peers, addresses, timeout);
     }
-    if (rc == 0)
-        rc = start(peers);
-    if (rc != 0 && peers != NULL) {
+    if (error == 0)
+        error = start(peers);
+    if (error != 0 && peers != NULL) {
         destroy(peers);
         peers = NULL;
     }
     *created = peers;
-    return rc;
+    return error;
 }
 
 /* Waits for a change, with lock held. False once the time, of mpiio_clock, is over. */
@@ -200,20 +200,20 @@ int mpiio_peers_wait(struct mpiio_peers *peers, int timeout)
 
 int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *after)
 {
-    int rc = 0;
+    int error = 0;
 
     pthread_mutex_lock(&peers->lock);
     *after = peers->status.begun;
     if (peers->status.state != MPIIO_PEERS_TOGETHER) {
-        rc = -ENOTCONN;
+        error = -ENOTCONN;
     } else if (sync ? !peers->asked_sync : !peers->asked) {
-        rc = mpiio_roster_tell_locked(peers,
-                                      &(struct mpiio_peer_frame){.type = MPIIO_ASK, .flag = sync});
-        peers->asked = peers->asked || rc == 0;
-        peers->asked_sync = peers->asked_sync || (sync && rc == 0);
+        error = mpiio_roster_tell_locked(
+            peers, &(struct mpiio_peer_frame){.type = MPIIO_ASK, .flag = sync});
+        peers->asked = peers->asked || error == 0;
+        peers->asked_sync = peers->asked_sync || (sync && error == 0);
     }
     pthread_mutex_unlock(&peers->lock);
-    return rc;
+    return error;
 }
 
 int mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status)
@@ -239,7 +239,7 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, 
                      char **text)
 {
     struct mpiio_call *call = &peers->call;
-    int rc;
+    int error;
 
     while (call->busy && peers->status.state == MPIIO_PEERS_TOGETHER && wait_until(peers, end))
         continue;
@@ -248,12 +248,12 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, 
     call->busy = true;
     call->done = false;
     frame->number = ++call->number;
-    rc = mpiio_roster_tell_locked(peers, frame);
-    while (rc == 0 && !call->done && peers->status.state == MPIIO_PEERS_TOGETHER &&
+    error = mpiio_roster_tell_locked(peers, frame);
+    while (error == 0 && !call->done && peers->status.state == MPIIO_PEERS_TOGETHER &&
            wait_until(peers, end))
         continue;
-    if (rc == 0)
-        rc = call->done ? call->status : call_error(peers);
+    if (error == 0)
+        error = call->done ? call->status : call_error(peers);
     if (call->done && text != NULL)
         *text = call->text;
     else if (call->done)
@@ -261,25 +261,25 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, 
     call->text = NULL;
     call->busy = false;
     pthread_cond_broadcast(&peers->changed);
-    return rc;
+    return error;
 }
 
 static int call(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, int timeout, char **text)
 {
     int64_t end = mpiio_clock() + timeout;
-    int rc;
+    int error;
 
     if (timeout < 0)
         return -EINVAL;
     if (pthread_equal(pthread_self(), peers->thread))
         return -EDEADLK;
     pthread_mutex_lock(&peers->lock);
-    rc = carry_out(peers, frame, end, text);
+    error = carry_out(peers, frame, end, text);
     if (peers->status.state == MPIIO_PEERS_ENDED && frame->type == MPIIO_UNMOUNT_ALL &&
-        rc == -ENOTCONN)
-        rc = 0;
+        error == -ENOTCONN)
+        error = 0;
     pthread_mutex_unlock(&peers->lock);
-    return rc;
+    return error;
 }
 
 int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout)
@@ -301,13 +301,13 @@ int mpiio_peers_unmount_all(struct mpiio_peers *peers, bool force, int timeout, 
 /* Says that this node is unmounted, or why not. */
 static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    int rc;
+    int error;
 
     pthread_mutex_lock(&peers->lock);
-    rc = mpiio_roster_tell_locked(peers, frame);
-    peers->gone = peers->gone || (rc == 0 && frame->status == 0);
+    error = mpiio_roster_tell_locked(peers, frame);
+    peers->gone = peers->gone || (error == 0 && frame->status == 0);
     pthread_mutex_unlock(&peers->lock);
-    return rc;
+    return error;
 }
 
 /* Borrows a line for a frame, cut where it is too long. */
@@ -317,11 +317,11 @@ static void set_text(struct mpiio_peer_frame *frame, const char *text)
     frame->text_size = (uint32_t)strnlen(text, 1023);
 }
 
-int mpiio_peers_unmounted(struct mpiio_peers *peers, int status, const char *unsaved)
+int mpiio_peers_unmounted(struct mpiio_peers *peers, int error, const char *unsaved)
 {
-    struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNTED, .status = status};
+    struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNTED, .status = error};
 
-    if (status != 0 && status != -EINPROGRESS)
+    if (error != 0 && error != -EINPROGRESS)
         set_text(&frame, unsaved);
     return say_unmounted(peers, &frame);
 }

@@ -185,7 +185,7 @@ int mpiio_peers_unmount_all(struct mpiio_peers *peers, bool force, int timeout, 
  * Answers on_unmount: 0, or a negative errno and what is unsaved, one line. -EINPROGRESS: this node
  * is asked to unmount all and comes last, by itself; that is no failure, and unsaved is not used.
  */
-int mpiio_peers_unmounted(struct mpiio_peers *peers, int status, const char *unsaved);
+int mpiio_peers_unmounted(struct mpiio_peers *peers, int error, const char *unsaved);
 
 /* This node was unmounted alone. It stays a member, without data, until all are. */
 int mpiio_peers_goodbye(struct mpiio_peers *peers);

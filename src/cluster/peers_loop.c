@@ -121,19 +121,19 @@ static void beat(struct mpiio_peers *peers, int64_t now)
 static void receive(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     struct mpiio_peer_frame frame;
-    int rc;
+    int error;
 
     if (peers->node != 0) {
-        rc = mpiio_member_receive(peers, &peer->link.in, peer->link.error != 0);
+        error = mpiio_member_receive(peers, &peer->link.in, peer->link.error != 0);
     } else {
-        while ((rc = mpiio_connection_next(&peer->link, &frame)) == 1) {
-            rc = mpiio_coordinator_receive(peers, peer, &frame);
-            if (rc != 0)
+        while ((error = mpiio_connection_next(&peer->link, &frame)) == 1) {
+            error = mpiio_coordinator_receive(peers, peer, &frame);
+            if (error != 0)
                 break;
         }
     }
-    if (rc < 0)
-        peer->link.error = rc;
+    if (error < 0)
+        peer->link.error = error;
     peers->broken = peers->broken || peer->link.error != 0;
 }
 

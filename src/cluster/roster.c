@@ -31,25 +31,25 @@ void mpiio_roster_wake(struct mpiio_peers *peers)
 int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     enum mpiio_peers_state state = peers->status.state;
-    int rc;
+    int error;
 
     if (state != MPIIO_PEERS_TOGETHER &&
         !(state == MPIIO_PEERS_DEGRADING && frame->type == MPIIO_FENCED))
         return -ENOTCONN;
-    rc = mpiio_queue_frame(&peers->outbox, frame);
-    if (rc == 0)
+    error = mpiio_queue_frame(&peers->outbox, frame);
+    if (error == 0)
         mpiio_roster_wake(peers);
-    return rc;
+    return error;
 }
 
 int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    int rc;
+    int error;
 
     pthread_mutex_lock(&peers->lock);
-    rc = mpiio_roster_tell_locked(peers, frame);
+    error = mpiio_roster_tell_locked(peers, frame);
     pthread_mutex_unlock(&peers->lock);
-    return rc;
+    return error;
 }
 
 void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state)

@@ -49,9 +49,9 @@ struct mpiio_peer {
 /* Answers that are collected from all nodes. */
 struct mpiio_round {
     uint64_t number;
-    int missing; /* 0: nothing is under way */
-    int status;  /* of the failed node with the lowest number, or 0 */
-    int failed;  /* its number */
+    int missing;     /* 0: nothing is under way */
+    int status;      /* of the failed node with the lowest number, or 0 */
+    int failed_node; /* its number */
 };
 
 /* What only node 0 does. For the thread. */

@@ -31,7 +31,7 @@ struct idle {
 void engine_collective_init(struct engine_collective *self, MPI_Comm comm,
                             struct mpiio_progress_page *page)
 {
-    *self = (struct engine_collective){.page = page, .failed = -1};
+    *self = (struct engine_collective){.page = page, .broken = -1};
     MPI_Comm_dup(comm, &self->comm);
     MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(self->comm, &self->node);
@@ -81,7 +81,7 @@ static void tell(const struct engine_collective *self)
     struct mpiio_progress what = {.waiting = true};
 
     for (int i = 0; i < self->count; i++) {
-        if (self->requests[i] == MPI_REQUEST_NULL && i != self->failed)
+        if (self->requests[i] == MPI_REQUEST_NULL && i != self->broken)
             continue;
         if (self->peers[i] >= 0)
             list(what.from, &what.from_count, self->peers[i]);
@@ -102,7 +102,7 @@ static void sleep_for(long ns)
  */
 static _Noreturn void wait_for_end(struct engine_collective *self, int index)
 {
-    self->failed = index;
+    self->broken = index;
     tell(self);
     for (;;)
         sleep_for(SLEEP_MOST);
@@ -175,9 +175,9 @@ static void wait_all(struct engine_collective *self)
     int left = self->count, done = 0;
 
     while (left > 0) {
-        int rc = MPI_Testsome(self->count, self->requests, &done, self->done, self->statuses);
+        int error = MPI_Testsome(self->count, self->requests, &done, self->done, self->statuses);
 
-        if (rc != MPI_SUCCESS)
+        if (error != MPI_SUCCESS)
             wait_for_end(self, failed_of(self, done));
         if (done > 0) {
             left -= done;

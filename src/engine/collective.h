@@ -25,7 +25,7 @@ struct engine_collective {
     int *done;  /* and statuses: of MPI_Testsome */
     MPI_Status *statuses;
     int count, room;
-    int failed; /* the message that could not be sent or received; -1: none */
+    int broken; /* the message that could not be sent or received; -1: none */
 };
 
 /* Aborts where there is no memory: such a node cannot take part, nor tell anybody. */

@@ -336,18 +336,18 @@ void engine_epoch(struct engine *engine, const struct mpiio_message_flush *run,
                   struct mpiio_message_result *result)
 {
     struct epoch epoch = {.engine = engine, .counters = &result->counters};
-    int failed;
+    int error;
 
     *result = (struct mpiio_message_result){.epoch = run->epoch, .count = run->count};
     memset(errors, 0, run->count * sizeof(*errors));
-    failed = collect(&epoch, run, blocks, errors);
-    if (failed != 0)
+    error = collect(&epoch, run, blocks, errors);
+    if (error != 0)
         epoch.own_count = 0;
     if (make_arrays(&epoch) != 0)
         abort();
     result->error = run_epoch(&epoch, run, errors);
     for (uint32_t i = 0; i < run->count; i++)
-        if (failed != 0 || result->error != 0)
-            errors[i] = failed != 0 ? failed : result->error;
+        if (error != 0 || result->error != 0)
+            errors[i] = error != 0 ? error : result->error;
     free_epoch(&epoch);
 }

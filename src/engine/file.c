@@ -107,9 +107,9 @@ int engine_file_open(struct engine_file *file, MPI_Comm comm,
     if (most[0] != WAY_MPI)
         error = mpiio_file_open(hello->path, O_RDWR, &file->posix);
     if (most[0] != WAY_POSIX) {
-        int failed = open_mpi(file, comm, hello);
+        int other = open_mpi(file, comm, hello);
 
-        error = error != 0 ? error : failed;
+        error = error != 0 ? error : other;
     }
     mine[0] = error;
     MPI_Allreduce(mine, most, 1, MPI_INT, MPI_MIN, comm);

@@ -45,25 +45,25 @@ int umount_child_start(struct umount_child *child, int (*work)(void *data, int o
                        int keep)
 {
     int ends[2];
-    int rc;
+    int error;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
     child->pid = fork();
     if (child->pid == 0)
         run_child(work, data, ends[1], keep);
-    rc = child->pid < 0 ? -errno : 0;
+    error = child->pid < 0 ? -errno : 0;
     close(ends[1]);
     child->answer = ends[0];
-    if (rc == 0)
+    if (error == 0)
         child->process = (int)syscall(SYS_pidfd_open, child->pid, 0);
-    if (rc == 0 && child->process < 0) {
-        rc = -errno;
+    if (error == 0 && child->process < 0) {
+        error = -errno;
         kill(child->pid, SIGKILL);
     }
-    if (rc != 0)
+    if (error != 0)
         close(ends[0]);
-    return rc;
+    return error;
 }
 
 /* True once the descriptor is ready; false after the end. */
@@ -105,7 +105,7 @@ int umount_child_finish(struct umount_child *child, char *answer, size_t size, s
 {
     long long end = limit < 0 ? -1 : umount_now() + limit;
     ssize_t got = 1;
-    int status, rc = -ETIMEDOUT;
+    int status, error = -ETIMEDOUT;
 
     *length = 0;
     while (got > 0 && *length < size && is_ready(child->answer, end)) {
@@ -115,9 +115,9 @@ int umount_child_finish(struct umount_child *child, char *answer, size_t size, s
     }
     close(child->answer);
     if (is_ready(child->process, end) && waitpid(child->pid, &status, WNOHANG) == child->pid)
-        rc = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+        error = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
     else
         kill(child->pid, SIGKILL);
     close(child->process);
-    return rc;
+    return error;
 }

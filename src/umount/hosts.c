@@ -58,18 +58,18 @@ static int expand(const char *list, const char *mountpoint, char *hosts, const c
     const char *argv[] = {program, option, "--list-hosts", "--", mountpoint, NULL};
     struct umount_child child;
     size_t length = 0;
-    int rc;
+    int error;
 
     snprintf(program, sizeof(program), "%.*s/mpiio-mount", (int)(strrchr(self, '/') - self), self);
     if (access(program, X_OK) != 0)
         strcpy(program, "mpiio-mount");
     if (snprintf(option, sizeof(option), "--hosts=%s", list) >= (int)sizeof(option))
         return -E2BIG;
-    rc = umount_child_start(&child, exec_words, argv, -1);
-    if (rc == 0)
-        rc = umount_child_finish(&child, hosts, LIST_MAX - 1, &length, 60000);
+    error = umount_child_start(&child, exec_words, argv, -1);
+    if (error == 0)
+        error = umount_child_finish(&child, hosts, LIST_MAX - 1, &length, 60000);
     hosts[length] = '\0';
-    return rc;
+    return error;
 }
 
 /* The mount point of the host with that number: absolute, for it begins in another folder. */
@@ -119,7 +119,7 @@ static void start(struct host *host, const struct run *run, bool force)
 {
     const char *argv[WORDS_MAX];
     size_t count = 0;
-    int rc;
+    int error;
 
     for (; run->argv[count] != NULL; count++)
         argv[count] = run->argv[count];
@@ -133,10 +133,10 @@ static void start(struct host *host, const struct run *run, bool force)
     argv[count++] = "--";
     argv[count++] = host->place;
     argv[count] = NULL;
-    rc = umount_child_start(&host->child, exec_words, argv, -1);
-    host->started = rc == 0;
-    if (rc != 0)
-        say(host->name, host->place, strerror(-rc));
+    error = umount_child_start(&host->child, exec_words, argv, -1);
+    host->started = error == 0;
+    if (error != 0)
+        say(host->name, host->place, strerror(-error));
 }
 
 /* Whether what mpiexec reaches the host with, as ssh, has ended: mpiexec waits for ever then. */
@@ -174,7 +174,7 @@ static void await(const struct host *host, bool force)
  * Says what the host's mpiio-umount says, else the first line of whatever did. Sets *mounted where
  * there was something. True where nothing is left there.
  */
-static bool report(const struct host *host, char *output, int rc, bool *mounted)
+static bool report(const struct host *host, char *output, int error, bool *mounted)
 {
     char *save = NULL, *first = NULL;
     bool said = false, absent = false;
@@ -193,9 +193,9 @@ static bool report(const struct host *host, char *output, int rc, bool *mounted)
         }
     }
     *mounted = *mounted || !absent;
-    if (rc != 0 && !said && !absent)
+    if (error != 0 && !said && !absent)
         say(host->name, host->place, first != NULL ? first : "no answer");
-    return rc == 0 || (absent && !said);
+    return error == 0 || (absent && !said);
 }
 
 static bool finish(struct host *host, bool force, bool *mounted)
@@ -203,16 +203,16 @@ static bool finish(struct host *host, bool force, bool *mounted)
     char output[OUTPUT_MAX];
     size_t length;
     pid_t pid = host->child.pid;
-    int rc;
+    int error;
 
     if (!host->started)
         return false;
     await(host, force);
-    rc = umount_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
-    if (rc < 0)
+    error = umount_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
+    if (error < 0)
         kill(-pid, SIGKILL); /* what it has started, too */
     output[length] = '\0';
-    return report(host, output, rc, mounted);
+    return report(host, output, error, mounted);
 }
 
 static int unmount_all(char *names, const char *mountpoint, const struct run *run, bool force)
@@ -244,7 +244,7 @@ int unmount_hosts(const char *list, const char *mountpoint, bool force)
 {
     char *names = calloc(1, LIST_MAX);
     struct run run = {.mpiexec = NULL};
-    int rc = 1, status;
+    int error = 1, status;
 
     if (names == NULL || !prepare(&run)) {
         say(mountpoint, "", strerror(errno));
@@ -257,12 +257,12 @@ int unmount_hosts(const char *list, const char *mountpoint, bool force)
             fprintf(stderr, PREFIX "%s\n", names + 13);
         else
             say(list, "", *names != '\0' ? names : "not a list of hosts");
-        rc = 2;
+        error = 2;
         goto out;
     }
-    rc = unmount_all(names, mountpoint, &run, force);
+    error = unmount_all(names, mountpoint, &run, force);
 out:
     free(names);
     free(run.mpiexec);
-    return rc;
+    return error;
 }

@@ -71,13 +71,13 @@ static int run(const struct look *wanted, int limit, char *text)
     struct umount_child child;
     struct answer answer = {.error = 0};
     size_t length;
-    int rc = umount_child_start(&child, look, (void *)wanted, wanted->mount->parent);
+    int error = umount_child_start(&child, look, (void *)wanted, wanted->mount->parent);
 
-    if (rc != 0)
-        return rc;
-    rc = umount_child_finish(&child, (char *)&answer, sizeof(answer) - 1, &length, limit);
-    if (rc < 0)
-        return rc;
+    if (error != 0)
+        return error;
+    error = umount_child_finish(&child, (char *)&answer, sizeof(answer) - 1, &length, limit);
+    if (error < 0)
+        return error;
     if (length < offsetof(struct answer, text))
         return -EIO;
     if (text != NULL)

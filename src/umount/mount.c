@@ -98,20 +98,20 @@ int umount_mount_find(const char *path, struct umount_mount *mount)
 {
     char place[PATH_MAX];
     int fd = open(path, O_PATH | O_CLOEXEC);
-    int rc;
+    int error;
 
     if (fd < 0)
         return -errno;
-    rc = path_of(fd, place, sizeof(place));
-    if (rc == 0)
-        rc = find_entry(mount_id(fd), &mount->entry);
+    error = path_of(fd, place, sizeof(place));
+    if (error == 0)
+        error = find_entry(mount_id(fd), &mount->entry);
     close(fd);
-    if (rc == 0 && strcmp(place, mount->entry.place) != 0)
-        rc = -EINVAL; /* below a mount */
-    if (rc == 0)
-        rc = hold_parent(mount, place);
-    if (rc != 0)
-        return rc;
+    if (error == 0 && strcmp(place, mount->entry.place) != 0)
+        error = -EINVAL; /* below a mount */
+    if (error == 0)
+        error = hold_parent(mount, place);
+    if (error != 0)
+        return error;
     fd = umount_mount_open(mount);
     if (fd < 0)
         return fd;
@@ -128,21 +128,21 @@ int umount_mount_detach(const struct umount_mount *mount, bool lazily)
 {
     char link[64];
     int fd = umount_mount_open(mount);
-    int rc;
+    int error;
 
     if (fd < 0)
         return fd;
     if (lazily) {
         /* By the descriptor: no name can be made another's before. */
         snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        rc = umount2(link, MNT_DETACH) == 0 ? 0 : -errno;
+        error = umount2(link, MNT_DETACH) == 0 ? 0 : -errno;
         close(fd);
-        return rc;
+        return error;
     }
     /* A descriptor would keep it in use. The folder is held, and no link is followed. */
     close(fd);
     if (fchdir(mount->parent) != 0)
         return -errno;
-    rc = umount2(mount->name, UMOUNT_NOFOLLOW) == 0 ? 0 : -errno;
-    return chdir("/") == 0 ? rc : -errno;
+    error = umount2(mount->name, UMOUNT_NOFOLLOW) == 0 ? 0 : -errno;
+    return chdir("/") == 0 ? error : -errno;
 }

@@ -43,9 +43,9 @@ static void say(const struct unmount *job, const char *format, ...)
 }
 
 /* What an error of a look is called. */
-static const char *why(int rc)
+static const char *why(int error)
 {
-    return rc == -ETIMEDOUT ? "no answer" : strerror(-rc);
+    return error == -ETIMEDOUT ? "no answer" : strerror(-error);
 }
 
 /* True where the mount is gone: an mpiio-umount on another node may take it away at any moment. */
@@ -57,10 +57,10 @@ static bool is_gone(const struct unmount *job)
 static int find_mount(struct unmount *job)
 {
     const char *type = job->mount.entry.type;
-    int rc = umount_mount_find(job->mountpoint, &job->mount);
+    int error = umount_mount_find(job->mountpoint, &job->mount);
 
-    if (rc != 0)
-        say(job, "%s", rc == -EINVAL || rc == -ESTALE ? "not mounted" : strerror(-rc));
+    if (error != 0)
+        say(job, "%s", error == -EINVAL || error == -ESTALE ? "not mounted" : strerror(-error));
     else if (strcmp(type, "fuse.mpiio") != 0)
         say(job, "a mount of type %s, not fuse.mpiio", type);
     else
@@ -72,12 +72,12 @@ static int find_mount(struct unmount *job)
 static void find_daemon(struct unmount *job)
 {
     char stats[UMOUNT_TEXT_MAX];
-    int rc = umount_look_stats(&job->mount, job->force ? 500 : 5000, stats);
+    int error = umount_look_stats(&job->mount, job->force ? 500 : 5000, stats);
     int64_t nodes = umount_stat(stats, "nodes", 1);
 
     umount_daemon_find(&job->mount, umount_stat(stats, "pid", 0), &job->daemon);
-    job->dead = job->daemon.pid == 0 && (rc == -ENOTCONN || rc == -ECONNABORTED);
-    if (rc == 0 && nodes > 1 && nodes <= NODES_MAX && strstr(stats, "\"state\": \"ok\"") != NULL)
+    job->dead = job->daemon.pid == 0 && (error == -ENOTCONN || error == -ECONNABORTED);
+    if (error == 0 && nodes > 1 && nodes <= NODES_MAX && strstr(stats, "\"state\": \"ok\"") != NULL)
         job->nodes = nodes;
 }
 
@@ -103,28 +103,28 @@ static void add_lost(const struct unmount *job, const char *before, char *text, 
  */
 static bool sync_all(const struct unmount *job)
 {
-    int rc = umount_look_sync(&job->mount, job->force ? 5000 : UMOUNT_NO_LIMIT);
+    int error = umount_look_sync(&job->mount, job->force ? 5000 : UMOUNT_NO_LIMIT);
     char lost[128];
 
     /* Where the connection has ended nothing can be stored any more, as where the daemon has. */
-    if (rc == 0 || rc == -ENOTCONN || rc == -ECONNABORTED || is_gone(job))
+    if (error == 0 || error == -ENOTCONN || error == -ECONNABORTED || is_gone(job))
         return true;
     add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
-        say(job, "not synced: %s%s", why(rc), lost);
+        say(job, "not synced: %s%s", why(error), lost);
     else
-        say(job, "cannot sync: %s%s; still mounted", why(rc), lost);
+        say(job, "cannot sync: %s%s; still mounted", why(error), lost);
     return job->force;
 }
 
 /* The lines that the daemon has for what keeps the nodes mounted, or one. */
-static void say_unsaved(const struct unmount *job, int rc)
+static void say_unsaved(const struct unmount *job, int error)
 {
     char text[UMOUNT_TEXT_MAX];
     char *save = NULL, *line;
 
     if (umount_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
-        snprintf(text, sizeof(text), "cannot unmount all nodes: %s", why(rc));
+        snprintf(text, sizeof(text), "cannot unmount all nodes: %s", why(error));
     for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
         say(job, "%s", line);
 }
@@ -137,17 +137,17 @@ static bool unmount_others(const struct unmount *job)
 {
     const char *name = job->force ? "user.mpiio.unmount_force" : "user.mpiio.unmount";
     char text[UMOUNT_TEXT_MAX], users[LIST_MAX];
-    int rc;
+    int error;
 
     umount_users(&job->mount, users, sizeof(users));
     if (*users != '\0' && !job->force) {
         say(job, "busy: in use by %s", users);
         return false;
     }
-    rc = umount_look_attribute(&job->mount, name, job->force ? 15000 : UMOUNT_NO_LIMIT, text);
-    if (rc == 0 || rc == -ENOTCONN || is_gone(job))
+    error = umount_look_attribute(&job->mount, name, job->force ? 15000 : UMOUNT_NO_LIMIT, text);
+    if (error == 0 || error == -ENOTCONN || is_gone(job))
         return true;
-    say_unsaved(job, rc);
+    say_unsaved(job, error);
     return job->force;
 }
 
@@ -155,10 +155,10 @@ static bool unmount_others(const struct unmount *job)
 static int detach_as_root(void *data, int out)
 {
     const struct unmount *job = data;
-    int rc = umount_mount_detach(&job->mount, job->force);
-    const char *text = rc != 0 ? strerror(-rc) : "";
+    int error = umount_mount_detach(&job->mount, job->force);
+    const char *text = error != 0 ? strerror(-error) : "";
 
-    return write(out, text, strlen(text)) < 0 || rc != 0;
+    return write(out, text, strlen(text)) < 0 || error != 0;
 }
 
 static int detach_as_user(void *data, int out)
@@ -198,15 +198,15 @@ static bool detach(const struct unmount *job)
     char output[OUTPUT_MAX] = "";
     struct umount_child child;
     size_t length = 0;
-    int rc = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user,
-                                (void *)job, job->mount.parent);
+    int error = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user,
+                                   (void *)job, job->mount.parent);
 
-    if (rc == 0)
-        rc = umount_child_finish(&child, output, sizeof(output) - 1, &length,
-                                 job->force ? 5000 : UMOUNT_NO_LIMIT);
+    if (error == 0)
+        error = umount_child_finish(&child, output, sizeof(output) - 1, &length,
+                                    job->force ? 5000 : UMOUNT_NO_LIMIT);
     else
-        snprintf(output, sizeof(output), "%s", strerror(-rc));
-    if (rc == 0 || is_gone(job) || (rc == -ETIMEDOUT && job->force))
+        snprintf(output, sizeof(output), "%s", strerror(-error));
+    if (error == 0 || is_gone(job) || (error == -ETIMEDOUT && job->force))
         return true;
     say_kept(job, output);
     return false;

@@ -4,7 +4,7 @@
 
   sizeof(x), not sizeof x
   p == NULL, not !p, where p is a name that its file declares as a pointer and as nothing else
-  error, where the daemon and the library keep an errno in an int; status is a process's
+  error, where an errno is kept in an int, but in viewspec and mpiio-view; status is a process's
 
 What a name is, is told by how declarations look: fields (a->b) are not judged.
 """
@@ -20,10 +20,10 @@ SEVERAL = re.compile(r"\b%s (\w[^;{}]*);" % NUMBERS)
 PARENTHESES = re.compile(r"\([^()]*\)")
 NEGATION = re.compile(r"(?<![!\w])!(\w+)\b(?!\s*(?:->|\.|\[|\(|=))")
 # Of an errno, where it is declared under a name that has no other use, or where it is used as one.
-RESULTS = re.compile(r"^(?:fusefs|src/core)/")
+RESULTS = re.compile(r"^(?:fusefs|src/(?:capture|cluster|core|engine|run|umount))/")
 RESULT = re.compile(r"\bint (?:\w+(?: = [^;,()]+)?, )*(?:failed|rc|ret|err)\b"
                     r"|(?<![\w)] )-(?:result|status)\b"
-                    r"|\b(?:result|status) [!=]?= -E[A-Z0-9]+\b")
+                    r"|(?<![.>\w])(?:result|status) [!=]?= -E[A-Z0-9]+\b")
 SIZEOF = re.compile(r"\bsizeof\s+(?!\()\S+|\bsizeof\s+\(")
 
 
