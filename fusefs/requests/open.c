@@ -47,10 +47,46 @@ static int check_access(struct fs_session *session, const struct fs_slice *slice
     return mpiio_slice_is_writable(slice->slice) ? 0 : -EROFS;
 }
 
+/*
+ * Where the kernel has a slice's bytes from: a file that it uses itself, as far as that is to be,
+ * its pages, or each time the daemon. The handle is one of those that have the slice open. 0 or a
+ * negative errno.
+ */
+static int choose_source(struct fs_session *session, struct fs_handle *handle,
+                         struct fuse_file_info *info)
+{
+    bool atomic = fs_atomic_is_on(&session->atomic);
+    int error = 0;
+
+    session->mode->open(session, handle, info);
+    info->direct_io |= atomic;
+    handle->entered = !atomic && fs_passthrough_is_on(session);
+    handle->backing = handle->entered ? fs_passthrough_enter(session) : 0;
+    handle->passed = handle->backing != 0;
+    if (!atomic && !handle->passed)
+        error = fs_slice_cache_open(&session->slice_cache, handle->slice, &handle->copy,
+                                    &handle->backing);
+    /*
+     * What O_DIRECT asks of alignment on the file's filesystem, a slice does not. The kernel fails
+     * opens that are to keep pages of what is passed through, which has none.
+     */
+    if (handle->backing != 0) {
+        info->direct_io = (info->flags & O_DIRECT) != 0;
+        info->keep_cache = false;
+    }
+    handle->direct = info->direct_io || handle->backing != 0;
+    handle->holds =
+        handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);
+    fs_grants_joined(session, handle);
+    info->keep_cache = info->keep_cache && keeps_pages(session, handle);
+    if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
+        handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, fs_read_file);
+    return error;
+}
+
 static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                       struct fs_handle *handle, struct fuse_file_info *info)
 {
-    bool atomic;
     int error;
 
     fs_atomic_enter(&session->atomic);
@@ -69,33 +105,9 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         error = fs_handle_join(&session->slices, handle, inode, thread);
     if (error != 0)
         return error;
-    session->mode->open(session, handle, info);
-    atomic = fs_atomic_is_on(&session->atomic);
-    handle->entered = !atomic && fs_passthrough_is_on(session);
-    handle->backing = handle->entered ? fs_passthrough_enter(session) : 0;
-    handle->passed = handle->backing != 0;
-    if (!atomic && !handle->passed)
-        error = fs_slice_cache_open(&session->slice_cache, handle->slice, &handle->copy,
-                                    &handle->backing);
+    error = choose_source(session, handle, info);
     atomic_init(&handle->unsynced, handle->passed && handle->writes);
-    if (atomic)
-        info->direct_io = true;
-    /*
-     * What O_DIRECT asks of alignment on the file's filesystem, a slice does not. The kernel fails
-     * opens that are to keep pages of what is passed through, which has none.
-     */
-    if (handle->backing != 0) {
-        info->direct_io = (info->flags & O_DIRECT) != 0;
-        info->keep_cache = false;
-    }
-    handle->direct = info->direct_io || handle->backing != 0;
-    handle->holds =
-        handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);
-    fs_grants_joined(session, handle);
-    info->keep_cache = info->keep_cache && keeps_pages(session, handle);
     atomic_init(&handle->pending, !info->keep_cache);
-    if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
-        handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, fs_read_file);
     info->noflush = !handle->writes;
     return error;
 }
