@@ -364,6 +364,7 @@ class Round:
         odd = (size - self.views.disp) % self.views.etype.extent
         if size > self.views.disp and odd:
             size += self.views.etype.extent - odd
+            self.close_all()
             os.truncate(self.file, size)
             self.model.set_size(size)
 
