@@ -66,7 +66,8 @@ void fs_passthrough_init(struct fs_session *session)
             fits = vs_view_facts(session->common[view])->etype_size == session->passthrough.etype;
     }
     session->passthrough.fits = fits;
-    session->passthrough.wanted = fits || (session->options->slice_cache > 0 && may_pass());
+    session->passthrough.wanted =
+        fits || (session->options->slice_cache > 0 && session->read_only != 0 && may_pass());
 }
 
 void fs_passthrough_asked(struct fs_session *session, const void *request, size_t length)
