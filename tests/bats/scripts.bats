@@ -496,10 +496,27 @@ is_traced() {
     ! grep -q '^TracerPid:[[:space:]]*0$' "/proc/$1/status"
 }
 
-# The kernel gives the lowest number that is free. The daemon's end is held back, as those who still
+# mount_by_number SPEC NUMBER: mounts SPEC on folders other1, other2, ... until one has that number
+# as its device: $place. The kernel gives the lowest number that is free.
+mount_by_number() {
+    for place in other{1..9}; do
+        mkdir "$place"
+        mpiio-mount "$1" "$place"
+        [ "$(stat -c %d "$place")" != "$2" ] || return 0
+    done
+    return 1
+}
+
+unmount_others() {
+    for place in other*; do
+        ! is_mounted "$place" || mpiio-umount "$place"
+    done
+}
+
+# The daemon's end is held back, as those who still
 # have the mount are looked for after 5 s.
 @test "mpiio-umount: another mount that gets the number of the one that goes is not taken for it" {
-    local daemon number umounting i
+    local daemon number umounting
     scatter_spec
     gaps_spec
     mount_spec s.json
@@ -511,44 +528,30 @@ is_traced() {
     mpiio-umount "$mnt" 2>err 3>&- &
     umounting=$!
     await is_unmounted
-    for i in {1..9}; do
-        mkdir "next$i"
-        mpiio-mount g.json "next$i"
-        [ "$(stat -c %d "next$i")" != "$number" ] || break
-    done
-    [ "$(stat -c %d "next$i")" = "$number" ]
+    mount_by_number g.json "$number"
     wait "$umounting"
     [ ! -s err ]
     gone "$daemon"
-    for ((; i > 0; i--)); do
-        mpiio-umount "next$i"
-    done
+    unmount_others
 }
 
 # The first daemon is frozen when its mount goes, so that it stays, with its connection.
 @test "mpiio-umount: -f does not end a daemon whose number the mount's connection has got" {
-    local first second number i place
+    local first second number place
     scatter_spec
     mount_spec s.json
     first=$(daemon_pid)
     number=$(stat -c %d "$mnt")
     stop_process "$first"
     as_root umount -l "$mnt"
-    for i in {1..9}; do
-        mkdir "next$i"
-        mpiio-mount s.json "next$i"
-        [ "$(stat -c %d "next$i")" != "$number" ] || break
-    done
-    [ "$(stat -c %d "next$i")" = "$number" ]
-    second=$(daemon_pid "$tmp/next$i")
-    mpiio-umount -f "next$i"
+    mount_by_number s.json "$number"
+    second=$(daemon_pid "$tmp/$place")
+    mpiio-umount -f "$place"
     gone "$second"
     run ! has_ended "$first"
     kill -CONT "$first"
     gone "$first"
-    for place in next*; do
-        ! is_mounted "$place" || mpiio-umount "$place"
-    done
+    unmount_others
 }
 
 @test "mpiio-umount: a mount namespace that has the mount for a moment is waited for" {

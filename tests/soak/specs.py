@@ -143,20 +143,15 @@ def vector(rng):
     return per_rank(types, owned, extent)
 
 
-def pieces(rng):
-    """A tile cut at random, each piece dealt to a rank or to nobody."""
+def cut(rng, owners):
+    """A tile cut at random, each piece dealt to owners(ranks)."""
     ranks, extent, at = rng.choice(RANKS), rng.choice((10, 100, 1000, 5000)), 0
     blocks = [[] for _ in range(ranks)]
     while at < extent:
         length = min(extent - at, rng.choice((1, 1, 2, 3, 8, 50, 700)))
-        if rng.random() < 0.8:
-            blocks[rng.randrange(ranks)].append((at, length))
+        for rank in owners(ranks):
+            blocks[rank].append((at, length))
         at += length
-    return of_blocks(blocks, extent)
-
-
-def of_blocks(blocks, extent):
-    """For each rank, (start, length) of its blocks of a tile."""
     owned = [[start + i for start, length in mine for i in range(length)] for mine in blocks]
     types = [{"filetype": {"type": "indexed", "blocklengths": [length for _, length in mine],
                            "displacements": [start - mine[0][0] for start, _ in mine]}}
@@ -164,17 +159,14 @@ def of_blocks(blocks, extent):
     return per_rank(types, owned, extent)
 
 
+def pieces(rng):
+    """To a rank or to nobody."""
+    return cut(rng, lambda ranks: [rng.randrange(ranks)] if rng.random() < 0.8 else [])
+
+
 def shared(rng):
-    """A tile cut at random, each piece dealt to some of the ranks."""
-    ranks, extent, at = rng.choice(RANKS), rng.choice((10, 100, 1000, 5000)), 0
-    blocks = [[] for _ in range(ranks)]
-    while at < extent:
-        length = min(extent - at, rng.choice((1, 1, 2, 3, 8, 50, 700)))
-        for mine in blocks:
-            if rng.random() < 0.6:
-                mine.append((at, length))
-        at += length
-    return of_blocks(blocks, extent)
+    """To some of the ranks."""
+    return cut(rng, lambda ranks: [rank for rank in range(ranks) if rng.random() < 0.6])
 
 
 def per_rank(types, owned, extent):
