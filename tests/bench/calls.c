@@ -18,6 +18,7 @@
 
 #include "core/slice.h"
 #include "bench.h"
+#include "view.h"
 
 struct work {
     struct mpiio_slice *slice;
@@ -30,25 +31,14 @@ struct work {
 static struct vs_view *parse_view(const char *path, const char *datarep, long run)
 {
     char text[512];
-    struct vs_error error = {0};
-    struct vs_overrides overrides = {.file = path};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
-    int length = snprintf(text, sizeof(text),
-                          "{\"viewspec\": 1, \"file\": \"-\", \"view\": {\"etype\": \"double\","
-                          " \"datarep\": \"%s\", \"filetype\": {\"type\": \"resized\", \"lb\": 0,"
-                          " \"extent\": %ld, \"oldtype\": {\"type\": \"contiguous\","
-                          " \"count\": %ld}}}}",
-                          datarep, 4 * run, run / 8);
 
-    if (vs_spec_parse(text, (size_t)length, "calls", ".", &overrides, &spec, &error) < 0 ||
-        vs_spec_view(spec, 0, 0, &view, &error) < 0) {
-        char why[1300];
-
-        fprintf(stderr, "calls: %s\n", vs_error_text(&error, why, sizeof(why)));
-    }
-    vs_spec_free(spec);
-    return view;
+    snprintf(text, sizeof(text),
+             "{\"viewspec\": 1, \"file\": \"-\", \"view\": {\"etype\": \"double\","
+             " \"datarep\": \"%s\", \"filetype\": {\"type\": \"resized\", \"lb\": 0,"
+             " \"extent\": %ld, \"oldtype\": {\"type\": \"contiguous\","
+             " \"count\": %ld}}}}",
+             datarep, 4 * run, run / 8);
+    return bench_view("calls", path, text);
 }
 
 /* callgrind counts what is done in here: it needs a name, and a call. */

@@ -15,33 +15,27 @@
 
 #include "core/slice.h"
 #include "bench.h"
+#include "view.h"
 
 static int open_slice(const char *path, long long runs, struct mpiio_store **store,
                       struct mpiio_slice **slice)
 {
     char text[256];
-    struct vs_error error = {0};
-    struct vs_overrides overrides = {.file = path};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
-    int length = snprintf(text, sizeof(text),
-                          "{\"viewspec\": 1, \"file\": \"-\", \"view\": {\"etype\": \"double\","
-                          " \"filetype\": {\"type\": \"vector\", \"count\": %lld,"
-                          " \"blocklength\": 1, \"stride\": 2}}}",
-                          runs);
-    int rc = vs_spec_parse(text, (size_t)length, "seek", ".", &overrides, &spec, &error);
-    if (rc == 0)
-        rc = vs_spec_view(spec, 0, 0, &view, &error);
-    if (rc < 0) {
-        char why[1300];
-        fprintf(stderr, "%s\n", vs_error_text(&error, why, sizeof(why)));
-    }
-    vs_spec_free(spec);
-    if (rc == 0)
-        rc = mpiio_store_open(path, O_RDONLY, store);
-    if (rc < 0) {
+    struct vs_view *view;
+    int error;
+
+    snprintf(text, sizeof(text),
+             "{\"viewspec\": 1, \"file\": \"-\", \"view\": {\"etype\": \"double\","
+             " \"filetype\": {\"type\": \"vector\", \"count\": %lld,"
+             " \"blocklength\": 1, \"stride\": 2}}}",
+             runs);
+    view = bench_view("seek", path, text);
+    if (view == NULL)
+        return -EINVAL;
+    error = mpiio_store_open(path, O_RDONLY, store);
+    if (error != 0) {
         vs_view_unref(view);
-        return rc;
+        return error;
     }
     return mpiio_slice_new(*store, view, MPIIO_NARROW_REFUSE, slice);
 }
