@@ -73,7 +73,7 @@ static int collect(struct epoch *epoch, const struct mpiio_message_flush *run,
             continue;
         }
         own->block = blocks[i].block;
-        own->home = engine_home_of(own->block, epoch->engine->nodes);
+        own->home = engine_stripes_home(&epoch->engine->stripes, own->block);
         own->index = i;
         own->may_wait = blocks[i].may_wait;
         own->slot = mpiio_slots_get(slots, (int)blocks[i].slot);
@@ -217,7 +217,7 @@ static int announce(struct epoch *epoch)
         &engine->group, &(struct engine_parts){epoch->sent, epoch->own_counts, epoch->own_starts},
         &(struct engine_parts){epoch->received, epoch->notice_counts, epoch->notice_starts},
         sizeof(*epoch->sent));
-    error = engine_home_new(engine->node, engine->nodes, epoch->received, epoch->notice_counts,
+    error = engine_home_new(engine->node, &engine->stripes, epoch->received, epoch->notice_counts,
                             &epoch->home);
     return error != 0 ? error : make_buffers(epoch);
 }

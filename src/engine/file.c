@@ -168,6 +168,33 @@ void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints
     MPI_Info_free(&info);
 }
 
+/* The number that a hint has, the last where it is there more than once; 0: none. */
+static int64_t number_of(const struct mpiio_hints *hints, const char *key)
+{
+    int64_t number = 0;
+
+    for (uint32_t i = 0; i < hints->count; i++)
+        if (strcmp(hints->hint[i].key, key) == 0)
+            number = strtoll(hints->hint[i].value, NULL, 10);
+    return number;
+}
+
+void engine_file_striping(const struct engine_file *file, const struct mpiio_hints *given,
+                          int64_t *unit, int64_t *factor)
+{
+    struct mpiio_hints used;
+    char *texts;
+
+    engine_file_hints(file, &used, &texts);
+    *unit = number_of(&used, "striping_unit");
+    *factor = number_of(&used, "striping_factor");
+    free(texts);
+    if (*unit <= 0)
+        *unit = number_of(given, "striping_unit");
+    if (*factor <= 0)
+        *factor = number_of(given, "striping_factor");
+}
+
 bool engine_file_is_collective(const struct engine_file *file)
 {
     return file->mpi != MPI_FILE_NULL;

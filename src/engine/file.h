@@ -43,6 +43,14 @@ void engine_file_close(struct engine_file *file);
  */
 void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts);
 
+/*
+ * How the file is dealt to servers, in engine_stripes_of's words: as MPI-IO says, which asks the
+ * filesystem where it knows how to, or else as the spec says, whose hints are given. 0: nobody
+ * says. Local.
+ */
+void engine_file_striping(const struct engine_file *file, const struct mpiio_hints *given,
+                          int64_t *unit, int64_t *factor);
+
 /* Whether long runs are to be written by engine_file_write_all; the same on all nodes. */
 bool engine_file_is_collective(const struct engine_file *file);
 

@@ -130,8 +130,8 @@ static void make_groups(struct engine_home *home)
     skip_done(home);
 }
 
-static int take_notices(struct engine_home *home, const struct engine_notice *notices,
-                        const int *counts)
+static int take_notices(struct engine_home *home, const struct engine_stripes *stripes,
+                        const struct engine_notice *notices, const int *counts)
 {
     size_t total = 0;
 
@@ -139,7 +139,7 @@ static int take_notices(struct engine_home *home, const struct engine_notice *no
         for (int32_t i = 0; i < counts[node]; i++, total++) {
             const struct engine_notice *notice = &notices[total];
 
-            if (notice->block < 0 || engine_home_of(notice->block, home->nodes) != home->node ||
+            if (notice->block < 0 || engine_stripes_home(stripes, notice->block) != home->node ||
                 notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST ||
                 notice->bytes % ENGINE_PIECE_UNIT != 0)
                 return -EPROTO;
@@ -152,12 +152,13 @@ static int take_notices(struct engine_home *home, const struct engine_notice *no
     return 0;
 }
 
-int engine_home_new(int node, int nodes, const struct engine_notice *notices, const int *counts,
+int engine_home_new(int node, const struct engine_stripes *stripes,
+                    const struct engine_notice *notices, const int *counts,
                     struct engine_home **home)
 {
     struct engine_home *new = calloc(1, sizeof(*new));
     size_t total = 0;
-    int error = -ENOMEM;
+    int nodes = stripes->nodes, error = -ENOMEM;
 
     for (int i = 0; i < nodes; i++)
         total += (size_t)counts[i];
@@ -175,7 +176,7 @@ int engine_home_new(int node, int nodes, const struct engine_notice *notices, co
     new->from_node = calloc((size_t)nodes + 1, sizeof(*new->from_node));
     if (new->pieces != NULL &&new->groups != NULL &&new->asked != NULL &&new->chosen !=
         NULL &&new->asks != NULL &&new->from_node != NULL)
-        error = take_notices(new, notices, counts);
+        error = take_notices(new, stripes, notices, counts);
     if (error != 0) {
         engine_home_free(new);
         return error;

@@ -8,19 +8,19 @@
 
 #include "collective.h"
 #include "file.h"
+#include "stripes.h"
 #include "cluster/engine_channel.h"
 
 /*
- * The homes of blocks: each block of the file has one among the nodes, where the pieces that the
- * nodes have of it are merged, and which stores them. ENGINE_GROUP blocks that follow each other
- * have the same home and are stored as one.
+ * The homes of blocks: each block of the file has one among the nodes (stripes.h), where the pieces
+ * that the nodes have of it are merged, and which stores them. ENGINE_GROUP blocks that follow each
+ * other are a group, and stored as one, as far as they have the same home.
  *
  * A home holds ENGINE_OPEN groups at a time at most, however many pieces wait for it: it asks for
  * the pieces of these, and for the next ones when one is stored. The pieces of a block come in the
  * order of the nodes, so that where two nodes have written a byte, the same one wins each time.
  */
-#define ENGINE_GROUP 4
-#define ENGINE_OPEN  16
+#define ENGINE_OPEN 16
 
 /*
  * What is in flight to or from a node in one round, in bytes; more only where one piece is. Memory
@@ -34,12 +34,6 @@ static inline size_t engine_round_bytes(int nodes)
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* The node that is home of block. */
-static inline int engine_home_of(int64_t block, int nodes)
-{
-    return (int)(block / ENGINE_GROUP % nodes);
-}
-
 /* A piece that a node has announced. */
 struct engine_notice {
     int64_t block;
@@ -50,12 +44,13 @@ struct engine_notice {
 struct engine_home;
 
 /*
- * Makes the home of pieces that the nodes have announced: counts[i] of them by node i, ascending by
- * block, one node's behind another's in notices, which is borrowed. Blocks of which all
- * pieces may wait, and that these do not fill, are left: nobody is asked for them, and their error
- * is -EAGAIN. 0, -ENOMEM, or -EPROTO where notices are not for this home (node). Local.
+ * Makes the home, at node, of pieces that the nodes have announced: counts[i] of them by node i,
+ * ascending by block, one node's behind another's in notices, which is borrowed. Blocks of which
+ * all pieces may wait, and that these do not fill, are left: nobody is asked for them, and their
+ * error is -EAGAIN. 0, -ENOMEM, or -EPROTO where notices are not for this home (node). Local.
  */
-int engine_home_new(int node, int nodes, const struct engine_notice *notices, const int *counts,
+int engine_home_new(int node, const struct engine_stripes *stripes,
+                    const struct engine_notice *notices, const int *counts,
                     struct engine_home **home);
 
 /* Frees. NULL is allowed. */

@@ -108,6 +108,16 @@ static void compare_specs(struct engine *engine, const struct mpiio_message *hel
         fail(failure, 2, "the spec is not the same here as on node 0");
 }
 
+/* Collective: homes follow the stripes that node 0 knows of. */
+static void follow_stripes(struct engine *engine, const struct mpiio_message *hello)
+{
+    int64_t striping[2]; /* unit and factor */
+
+    engine_file_striping(&engine->file, &hello->hello.hints, &striping[0], &striping[1]);
+    MPI_Bcast(striping, 2, MPI_INT64_T, 0, engine->comm);
+    engine->stripes = engine_stripes_of(striping[0], striping[1], engine->nodes);
+}
+
 /* Gives every daemon the address of node 0's, so that they find each other. Collective. */
 static void introduce(struct engine *engine, const struct mpiio_message *hello,
                       struct failure *failure)
@@ -160,6 +170,7 @@ static int start(struct engine *engine, struct failure *failure)
         failure->status = 1;
     if (agree(engine, failure) != 0)
         return failure->status;
+    follow_stripes(engine, &hello);
     engine_file_fence(&engine->file, hello.hello.path, mpiio_slots_lease(&engine->slots),
                       engine->daemon.channel);
     introduce(engine, &hello, failure);

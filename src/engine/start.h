@@ -9,6 +9,7 @@
 #include "daemon.h"
 #include "file.h"
 #include "options.h"
+#include "stripes.h"
 
 /* The engine of one node. */
 struct engine {
@@ -18,6 +19,7 @@ struct engine {
     int nodes;
     struct engine_daemon daemon;
     struct engine_file file;
+    struct engine_stripes stripes;  /* of it; the same on all nodes */
     struct mpiio_slots slots;       /* the daemon's dirty blocks, mapped from START on */
     struct engine_collective group; /* the engines, in epochs; from START on */
 };

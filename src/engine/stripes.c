@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "stripes.h"
+
+#include <stdbool.h>
+
+#include "core/cache/slots.h"
+
+/* Units that are followed: of a multiple of this, 16 stripes at most make whole blocks. */
+#define UNIT_STEP (64 << 10)
+
+/* Beyond these is no filesystem; their product fits. */
+#define UNIT_MOST   ((int64_t)1 << 40)
+#define FACTOR_MOST ((int64_t)1 << 20)
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool can_follow(int64_t unit)
+{
+    return unit > 0 && unit <= UNIT_MOST && (unit % UNIT_STEP == 0 || MPIIO_BLOCK_SIZE % unit == 0);
+}
+
+struct engine_stripes engine_stripes_of(int64_t unit, int64_t factor, int nodes)
+{
+    struct engine_stripes stripes = {.stretch = ENGINE_GROUP, .period = nodes, .nodes = nodes};
+    int64_t whole, row;
+
+    if (factor <= 0 || factor > FACTOR_MOST)
+        factor = 0;
+    if (factor > 0)
+        stripes.period = factor;
+    if (!can_follow(unit))
+        return stripes;
+    /* Bytes: the shortest stretch, and all servers' turn. */
+    whole = unit / common_divisor(unit, MPIIO_BLOCK_SIZE) * MPIIO_BLOCK_SIZE;
+    row = unit * factor;
+    stripes.stretch = whole / MPIIO_BLOCK_SIZE;
+    if (whole < row && row % whole == 0)
+        stripes.period = row / whole; /* each has servers of its own */
+    else
+        stripes.stretch *= (ENGINE_GROUP + stripes.stretch - 1) / stripes.stretch;
+    return stripes;
+}

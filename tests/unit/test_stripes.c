@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/cache/slots.h"
+#include "engine/stripes.h"
+
+#define BLOCK MPIIO_BLOCK_SIZE
+
+#define NODES_MOST 40
+
+static int home_at(const struct engine_stripes *stripes, int64_t displacement)
+{
+    return engine_stripes_home(stripes, displacement / BLOCK);
+}
+
+/* Each node is home of 4 MiB in turn. */
+static void assert_in_turn(const struct engine_stripes *stripes)
+{
+    for (int64_t block = 0; block < 300; block++)
+        assert_int_equal(engine_stripes_home(stripes, block), block / 4 % stripes->nodes);
+}
+
+static void test_unknown(void **state)
+{
+    (void)state;
+    for (int nodes = 1; nodes <= 9; nodes++) {
+        struct engine_stripes unknown = engine_stripes_of(0, 0, nodes);
+        struct engine_stripes negative = engine_stripes_of(-1, -1, nodes);
+        /* Whole blocks of these are whole stripes after 64 GiB and more. */
+        struct engine_stripes odd = engine_stripes_of(65537, 0, nodes);
+        struct engine_stripes decimal = engine_stripes_of(3000000, 0, nodes);
+        struct engine_stripes endless = engine_stripes_of(INT64_MAX, INT64_MAX, nodes);
+
+        assert_in_turn(&unknown);
+        assert_in_turn(&negative);
+        assert_in_turn(&odd);
+        assert_in_turn(&decimal);
+        assert_in_turn(&endless);
+    }
+}
+
+/* Byte by byte, at the edges of stripes and blocks: who stores a stripe. */
+static void check_stripe(const struct engine_stripes *stripes, int64_t stripe, int64_t unit)
+{
+    int64_t start = stripe * unit, end = start + unit;
+    int home = home_at(stripes, start);
+
+    assert_in_range(home, 0, stripes->nodes - 1);
+    assert_int_equal(home_at(stripes, end - 1), home);
+    for (int64_t edge = start / BLOCK * BLOCK + BLOCK; edge < end; edge += BLOCK)
+        assert_int_equal(home_at(stripes, edge), home);
+}
+
+/* Blocks that each home has of so many, and how many have any. */
+static int count_homes(const struct engine_stripes *stripes, int64_t blocks, int64_t *of_home)
+{
+    int homes = 0;
+
+    memset(of_home, 0, NODES_MOST * sizeof(*of_home));
+    for (int64_t block = 0; block < blocks; block++)
+        of_home[engine_stripes_home(stripes, block)]++;
+    for (int node = 0; node < stripes->nodes; node++)
+        homes += of_home[node] > 0;
+    return homes;
+}
+
+static void check_units(int64_t unit, int64_t factor, int nodes)
+{
+    struct engine_stripes stripes = engine_stripes_of(unit, factor, nodes);
+    int64_t blocks = stripes.stretch * stripes.period, of_home[NODES_MOST], least = INT64_MAX;
+    int homes = count_homes(&stripes, blocks, of_home);
+
+    for (int64_t stripe = 0; stripe < 200; stripe++)
+        check_stripe(&stripes, stripe, unit);
+    assert_true(homes <= nodes && (factor == 0 || homes <= factor));
+    if (factor == 0)
+        assert_int_equal(homes, nodes);
+    /* Of those that have any, none has more than one stretch more than another. */
+    for (int node = 0; node < nodes; node++)
+        if (of_home[node] > 0)
+            least = of_home[node] < least ? of_home[node] : least;
+    for (int node = 0; node < nodes; node++)
+        assert_true(of_home[node] <= least + stripes.stretch);
+    /* Short stretches are for a reason: */
+    if (factor <= 1 || unit * factor <= BLOCK)
+        assert_true(stripes.stretch >= 4);
+}
+
+/* Each server, which has stripes of whole blocks, is written to by one node. */
+static void check_servers(int64_t unit, int64_t factor, int nodes)
+{
+    struct engine_stripes stripes = engine_stripes_of(unit, factor, nodes);
+    bool seen[NODES_MOST] = {false};
+    int homes = 0;
+
+    for (int64_t stripe = 0; stripe < 4 * factor; stripe++) {
+        int home = home_at(&stripes, stripe * unit);
+
+        assert_int_equal(home, home_at(&stripes, stripe % factor * unit));
+        homes += !seen[home];
+        seen[home] = true;
+    }
+    assert_int_equal(homes, factor < nodes ? factor : nodes);
+}
+
+static void test_followed(void **state)
+{
+    (void)state;
+    srandom(5);
+    for (int i = 0; i < 3000; i++) {
+        int nodes = (int)(1 + random() % NODES_MOST);
+        int64_t factor = random() % 3 == 0 ? 0 : 1 + random() % 50;
+        int64_t unit = random() % 4 == 0 ? BLOCK >> random() % 21 : (1 + random() % 300) << 16;
+
+        check_units(unit, factor, nodes);
+        if (factor > 0)
+            check_servers((1 + random() % 20) * BLOCK, factor, nodes);
+    }
+    check_units((int64_t)4 << 30, 0, 3);
+    check_servers((int64_t)4 << 30, 1000, 3);
+}
+
+/* Servers in sets: of stripes of 512 KiB on 8 servers each two that follow each other have a home.
+ */
+static void test_sets(void **state)
+{
+    struct engine_stripes stripes = engine_stripes_of(512 << 10, 8, 4);
+
+    (void)state;
+    for (int64_t stripe = 0; stripe < 100; stripe++)
+        assert_int_equal(home_at(&stripes, stripe * (512 << 10)), stripe % 8 / 2);
+    /* 1.5 MiB: two stripes are three blocks, and two servers of six are a set. */
+    stripes = engine_stripes_of(3 << 19, 6, 3);
+    for (int64_t stripe = 0; stripe < 100; stripe++)
+        assert_int_equal(home_at(&stripes, stripe * (3 << 19)), stripe % 6 / 2);
+    /* Few servers among many nodes: nodes far apart. */
+    stripes = engine_stripes_of(8 << 20, 2, 6);
+    for (int64_t stripe = 0; stripe < 100; stripe++)
+        assert_int_equal(home_at(&stripes, stripe * (8 << 20)), stripe % 2 * 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_followed),
+        cmocka_unit_test(test_sets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
