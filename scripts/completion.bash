@@ -123,7 +123,7 @@ _mpiio_umount() {
     local cur=${COMP_WORDS[COMP_CWORD]} place
     COMPREPLY=()
     case $cur in
-    -*) _mpiio_offer "$cur" "-f --force --node --hosts= --help --version" ;;
+    -*) _mpiio_offer "$cur" "-f --force --node --hosts= --all --dead --user= --help --version" ;;
     *)
         compopt -o filenames 2>/dev/null
         while read -r _ place _; do

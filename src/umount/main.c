@@ -6,18 +6,20 @@
  * what is done is done to the mount and the daemon that the kernel says there are (mount.h,
  * daemon.h).
  */
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "all.h"
 #include "hosts.h"
 #include "unmount.h"
 
 static const char usage_text[] =
     "Usage: mpiio-umount [OPTION]... MOUNTPOINT\n"
+    "       mpiio-umount [OPTION]... --all\n"
     "Syncs and unmounts the views mounted at MOUNTPOINT, on all nodes; returns when the daemon is "
     "gone.\n"
     "\n"
@@ -25,65 +27,127 @@ static const char usage_text[] =
     "      --node       unmount this node alone: the others stay\n"
     "      --hosts=HOST,...\n"
     "                   unmount on each of these hosts, also where they have lost each other\n"
+    "      --all        unmount all that you have mounted on this host\n"
+    "      --dead       with --all: only what has lost its daemon\n"
+    "      --user=USER  with --all: what that user has mounted, for root\n"
     "  -h, --help       print this help\n"
     "  -V, --version    print the version\n"
     "\n"
-    "Exit status: 0 unmounted, 1 failed (what is mounted stays so), 2 wrong usage. See "
-    "mpiio-umount(1).\n";
+    "Exit status: 0 unmounted, 1 failed (what is mounted stays so), 2 wrong usage, 3 with --all: "
+    "unmounted, and data were lost. See mpiio-umount(1).\n";
 
-static const struct option long_options[] = {
-    {"force", no_argument, NULL, 'f'},       {"node", no_argument, NULL, 'n'},
-    {"hosts", required_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},     {NULL, 0, NULL, 0},
+/* What is to be done: one mount, or all of a user. */
+struct request {
+    struct unmount one;
+    struct unmount_all all;
+    bool is_all;
+    const char *user;
 };
 
-/* 0 where there is more to do, or the status to exit with + 1. */
-static int parse(int argc, char **argv, struct unmount *job)
-{
-    static char name[] = "mpiio-umount";
-    int option;
+static const struct option long_options[] = {
+    {"force", no_argument, NULL, 'f'},
+    {"node", no_argument, NULL, 'n'},
+    {"hosts", required_argument, NULL, 'H'},
+    {"all", no_argument, NULL, 'a'},
+    {"dead", no_argument, NULL, 'd'},
+    {"user", required_argument, NULL, 'u'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
 
-    argv[0] = name; /* getopt_long complains under it */
-    while ((option = getopt_long(argc, argv, "hVf", long_options, NULL)) >= 0)
-        switch (option) {
-        case 'f':
-            job->force = true;
-            break;
-        case 'n':
-            job->alone = true;
-            break;
-        case 'H':
-            job->hosts = optarg;
-            break;
-        case 'h':
-            fputs(usage_text, stdout);
-            return 1;
-        case 'V':
-            puts("mpiio-umount " MPIIO_VERSION);
-            return 1;
-        default:
-            return 3;
-        }
-    if (argc - optind != 1 || *argv[optind] == '\0') {
-        fputs("mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)\n", stderr);
-        return 3;
+/* -1, or the status to exit with. */
+static int take_option(struct request *request, int option)
+{
+    switch (option) {
+    case 'f':
+        request->one.force = request->all.force = true;
+        return -1;
+    case 'n':
+        request->one.alone = true;
+        return -1;
+    case 'H':
+        request->one.hosts = optarg;
+        return -1;
+    case 'a':
+        request->is_all = true;
+        return -1;
+    case 'd':
+        request->all.dead_only = true;
+        return -1;
+    case 'u':
+        request->user = optarg;
+        return -1;
+    case 'h':
+        fputs(usage_text, stdout);
+        return 0;
+    case 'V':
+        puts("mpiio-umount " MPIIO_VERSION);
+        return 0;
+    default:
+        return 2;
     }
-    if (job->hosts != NULL && job->alone) {
-        fputs("mpiio-umount: --node and --hosts exclude each other\n", stderr);
-        return 3;
-    }
-    job->mountpoint = argv[optind];
-    return 0;
+}
+
+static int refuse(const char *why)
+{
+    fprintf(stderr, "mpiio-umount: %s\n", why);
+    return 2;
+}
+
+/* Whose mounts all are: the caller's, or a user's that root names, or numbers. */
+static int find_user(struct request *request)
+{
+    const struct passwd *user;
+    char *end;
+    unsigned long number;
+
+    request->all.owner = geteuid();
+    if (request->user == NULL)
+        return -1;
+    if (geteuid() != 0)
+        return refuse("--user is for root");
+    user = getpwnam(request->user);
+    number = strtoul(request->user, &end, 10);
+    if (user == NULL && (*end != '\0' || *request->user == '\0' || number >= UINT32_MAX))
+        return refuse("--user: no such user");
+    request->all.owner = user != NULL ? user->pw_uid : (uid_t)number;
+    return -1;
+}
+
+/* Whether options and operands go together: -1, or the status to exit with. */
+static int check(struct request *request, int operands, const char *operand)
+{
+    if (request->is_all && (operands > 0 || request->one.alone || request->one.hosts != NULL))
+        return refuse("--all goes with no mount point, --node or --hosts");
+    if (!request->is_all && (request->all.dead_only || request->user != NULL))
+        return refuse("--dead and --user go with --all");
+    if (request->is_all)
+        return find_user(request);
+    if (operands != 1 || *operand == '\0')
+        return refuse("expected MOUNTPOINT (see mpiio-umount --help)");
+    if (request->one.hosts != NULL && request->one.alone)
+        return refuse("--node and --hosts exclude each other");
+    request->one.mountpoint = operand;
+    return -1;
 }
 
 int main(int argc, char **argv)
 {
-    struct unmount job = {.nodes = 1};
-    int status = parse(argc, argv, &job);
+    static char name[] = "mpiio-umount";
+    struct request request = {.one.nodes = 1};
+    int option, status = -1;
 
-    if (status > 0)
-        return status - 1;
-    if (job.hosts != NULL)
-        return unmount_hosts(job.hosts, job.mountpoint, job.force);
-    return unmount_run(&job);
+    argv[0] = name; /* getopt_long complains under it */
+    while (status < 0 && (option = getopt_long(argc, argv, "hVf", long_options, NULL)) >= 0)
+        status = take_option(&request, option);
+    if (status < 0)
+        status = check(&request, argc - optind, argv[optind]);
+    if (status >= 0)
+        return status;
+    if (request.is_all)
+        return unmount_all(&request.all);
+    if (request.one.hosts != NULL)
+        return unmount_hosts(request.one.hosts, request.one.mountpoint, request.one.force);
+    return unmount_run(&request.one);
 }

@@ -54,11 +54,26 @@ static bool is_gone(const struct unmount *job)
     return !umount_mount_is_there(&job->mount);
 }
 
+/* One of all may be gone by now, or another's in its place. */
+static bool is_left(const struct unmount *job, int error)
+{
+    const struct umount_entry *entry = &job->mount.entry;
+
+    if (job->owner == NULL)
+        return false;
+    if (error != 0)
+        return error == -EINVAL || error == -ESTALE || error == -ENOENT;
+    return strcmp(entry->type, "fuse.mpiio") != 0 || entry->owner != *job->owner;
+}
+
+/* 0, 1 where it is not to be unmounted, which is said, or -1 where there is nothing to do. */
 static int find_mount(struct unmount *job)
 {
     const char *type = job->mount.entry.type;
     int error = umount_mount_find(job->mountpoint, &job->mount);
 
+    if (is_left(job, error))
+        return -1;
     if (error != 0)
         say(job, "%s", error == -EINVAL || error == -ESTALE ? "not mounted" : strerror(-error));
     else if (strcmp(type, "fuse.mpiio") != 0)
@@ -101,7 +116,7 @@ static void add_lost(const struct unmount *job, const char *before, char *text, 
  * Has all of it stored: an fsync of the mount point does that. -f does not wait for a daemon that
  * does not answer, and gives up what cannot be stored. True where it goes on.
  */
-static bool sync_all(const struct unmount *job)
+static bool sync_all(struct unmount *job)
 {
     int error = umount_look_sync(&job->mount, job->force ? 5000 : UMOUNT_NO_LIMIT);
     char lost[128];
@@ -109,6 +124,7 @@ static bool sync_all(const struct unmount *job)
     /* Where the connection has ended nothing can be stored any more, as where the daemon has. */
     if (error == 0 || error == -ENOTCONN || error == -ECONNABORTED || is_gone(job))
         return true;
+    job->lost = job->force;
     add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
         say(job, "not synced: %s%s", why(error), lost);
@@ -244,18 +260,9 @@ static void end_daemon(const struct unmount *job)
         umount_daemon_signal(&job->daemon, SIGKILL);
 }
 
-int unmount_run(struct unmount *job)
+/* It is detached: its daemon ends, or is ended. The status to exit with. */
+static int await_daemon(const struct unmount *job)
 {
-    /* Our own working folder may be inside. */
-    if (find_mount(job) != 0 || chdir("/") != 0)
-        return 1;
-    find_daemon(job);
-    if (job->nodes > 1 && !job->alone && !unmount_others(job))
-        return 1;
-    if (!job->dead && !sync_all(job))
-        return 1;
-    if (!detach(job))
-        return 1;
     /* That of one node among several stays, without data: the others cannot flush without it. */
     if (job->daemon.pid == 0 || (job->nodes > 1 && job->alone))
         return 0;
@@ -265,4 +272,27 @@ int unmount_run(struct unmount *job)
         return await_end(job);
     say(job, "cannot unmount: no answer");
     return 1;
+}
+
+int unmount_run(struct unmount *job)
+{
+    int found = find_mount(job);
+
+    /* Our own working folder may be inside. */
+    if (found != 0 || chdir("/") != 0)
+        return found >= 0;
+    find_daemon(job);
+    if (job->dead_only && !job->dead)
+        return 0;
+    if (job->nodes > 1 && !job->alone && !unmount_others(job))
+        return 1;
+    if (!job->dead && !sync_all(job))
+        return 1;
+    if (!detach(job))
+        return 1;
+    if (job->dead && job->owner != NULL) {
+        say(job, "its daemon had ended: what it had not stored is lost");
+        job->lost = true;
+    }
+    return await_daemon(job);
 }

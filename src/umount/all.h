@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Unmounting all that a user has mounted on this host, as the end of a batch job wants it. */
+#ifndef MPIIO_UMOUNT_ALL_H
+#define MPIIO_UMOUNT_ALL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct unmount_all {
+    uid_t owner;    /* whose */
+    bool dead_only; /* those only whose daemon has ended */
+    bool force;
+};
+
+#define UNMOUNT_LOST 3
+
+/*
+ * Does it, the newest first, and goes on behind one that stays. Returns the status to exit with: 0,
+ * 1 where one stays, else UNMOUNT_LOST where data were lost, or may have been.
+ */
+int unmount_all(const struct unmount_all *all);
+
+#endif

@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-umount --all: what a user has mounted on this host, and nothing else. Each test has a mount
+# namespace of its own, without the mounts of tests that run beside it.
+
+load helper
+
+# alone SCRIPT: runs bash steps; $a and $b are mount points of the user whom the functions "user"
+# runs commands as, $c is one of root's; b.json is a spec of four ranks.
+alone() {
+    blocks_spec 4096
+    mkdir c
+    user_folder a
+    user_folder b
+    cat >steps.bash <<STEPS
+set -eEu -o pipefail
+trap 'echo "failed: \$BASH_COMMAND" >&2' ERR
+awk '/ - fuse/ { print \$5 }' /proc/self/mountinfo | tac | xargs -r -d '\n' -n 1 umount -l
+user() { HOME=$tmp setpriv --reuid nobody --regid nogroup --clear-groups "\$@"; }
+mounted() { grep -q " $tmp/\$1 " /proc/self/mountinfo; }
+status() { local status=0; "\${@:2}" || status=\$?; [ "\$status" -eq "\$1" ]; }
+STEPS
+    cat >>steps.bash
+    chmod 666 b.dat
+    chmod 666 /dev/fuse
+    as_root unshare -m --propagation private bash steps.bash 3>&-
+}
+
+@test "all: a user's mounts go, what they hold is stored; another's stay" {
+    alone <<'STEPS'
+mpiio-mount b.json c
+user mpiio-mount b.json a
+user mpiio-mount -o cache=back b.json b
+printf 'written and kept' | user dd of=b/rank2 conv=notrunc status=none
+[ -z "$(user mpiio-umount --all 2>&1)" ]
+status 1 mounted a
+status 1 mounted b
+mounted c
+[ "$(head -c 16 c/rank2)" = 'written and kept' ]
+[ -z "$(user mpiio-umount --all 2>&1)" ]
+user mpiio-mount b.json a
+mpiio-umount --all --user=nobody
+status 1 mounted a
+mounted c
+mpiio-umount --all --user=0
+status 1 mounted c
+STEPS
+}
+
+@test "all: with --dead only what has lost its daemon goes, which is told" {
+    alone <<'STEPS'
+user mpiio-mount b.json a
+user mpiio-mount b.json b
+pid=$(user jq .pid b/.mpiio/stats.json)
+kill -KILL "$pid"
+while [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status"; do sleep 0.01; done
+status 3 user mpiio-umount --all --dead 2>said
+diff said - <<<"mpiio-umount: $PWD/b: its daemon had ended: what it had not stored is lost"
+mounted a
+status 1 mounted b
+status 0 user mpiio-umount --all
+STEPS
+}
+
+@test "all: what is in use stays, with its line, and the others go" {
+    alone <<'STEPS'
+user mpiio-mount b.json a
+user mpiio-mount b.json b
+exec 8< <(user bash -c 'exec 9<b/rank0; echo open; exec sleep 1000')
+read -r -u 8
+status 1 user mpiio-umount --all 2>said
+[ "$(wc -l <said)" -eq 1 ]
+grep "^mpiio-umount: $PWD/b: busy" said
+status 1 mounted a
+mounted b
+status 0 user mpiio-umount --all --force
+status 1 mounted b
+STEPS
+}
+
+@test "all: options that do not go together are refused" {
+    run -2 mpiio-umount --all "$mnt"
+    [ "$output" = "mpiio-umount: --all goes with no mount point, --node or --hosts" ]
+    run -2 mpiio-umount --all --node
+    run -2 mpiio-umount --dead "$mnt"
+    [ "$output" = "mpiio-umount: --dead and --user go with --all" ]
+    run -2 as_user mpiio-umount --all --user=root
+    [ "$output" = "mpiio-umount: --user is for root" ]
+    run -2 as_root "$MPIIO_BIN/mpiio-umount" --all --user=nobody-of-this-name
+    [ "$output" = "mpiio-umount: --user: no such user" ]
+}
