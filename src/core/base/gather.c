@@ -6,6 +6,11 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+#define AHEAD        4096       /* packed bytes */
+#define LONG_RUN     (16 << 10) /* bytes of a run that the processor foresees well enough */
+#define LIBRARY_RUN  512        /* bytes of a run that are worth a call */
+#define LIBRARY_PART 1024
+
 /*
  * Packing and unpacking differ only in which side advances by the length and which by the stride:
  * the kernels take a step for each side, and are made for each way, in line, so that the packed
@@ -58,28 +63,50 @@ static ALWAYS_INLINE void copy_blocks(char *to, const char *from, size_t length)
     memcpy(to - (from - last), last, 64);
 }
 
-/*
- * Runs of some cache lines are too short for the processor to foresee them by itself: asking for
- * the run after the next one made gathering 256 of 1024 and 512 of 2048 bytes 1.6 times as fast.
- */
-static ALWAYS_INLINE void move_ahead(char *to, ptrdiff_t to_step, const char *from,
-                                     ptrdiff_t from_step, size_t length, size_t count)
+/* Copies length bytes by the C library, in parts that it does not leave to "rep movsb". */
+static ALWAYS_INLINE void copy_parts(char *to, const char *from, size_t length)
 {
-    for (; count > 0; count--) {
-        if (count > 2)
-            for (size_t i = 0; i < length; i += 64)
-                __builtin_prefetch(from + 2 * from_step + i);
-        copy_blocks(to, from, length);
-        to += to_step;
-        from += from_step;
+    size_t part;
+
+    for (; length > 0; length -= part) {
+        part = length < LIBRARY_PART ? length : LIBRARY_PART;
+        memcpy(to, from, part);
+        to += part;
+        from += part;
     }
 }
 
-static ALWAYS_INLINE void move_long(char *to, ptrdiff_t to_step, const char *from,
-                                    ptrdiff_t from_step, size_t length, size_t count)
+/* The cache lines of a run are asked for: a constant says whether they will be written. */
+static ALWAYS_INLINE void ask_for(const char *run, size_t length, bool write)
 {
+    for (size_t i = 0; i < length; i += 64)
+        if (write)
+            __builtin_prefetch(run + i, 1);
+        else
+            __builtin_prefetch(run + i);
+}
+
+/*
+ * Runs from a cache line on, which the processor does not foresee by itself: those of the next
+ * AHEAD packed bytes are asked for. In a file in the page cache that made gathering 1.4 times as
+ * fast for runs of 64 bytes, 1.2 to 1.6 of 512 and 1.7 of 4096, and scattering 1.5 times.
+ */
+static ALWAYS_INLINE void move_ahead(char *to, ptrdiff_t to_step, const char *from,
+                                     ptrdiff_t from_step, size_t length, size_t count, bool pack)
+{
+    size_t ahead = length > LONG_RUN ? 0 : length < AHEAD ? AHEAD / length : 1;
+    ptrdiff_t step = pack ? from_step : to_step;
+    bool library = length >= LIBRARY_RUN && (pack || length <= LONG_RUN);
+
+    for (size_t i = 0; i < ahead && i < count; i++)
+        ask_for((pack ? from : to) + (ptrdiff_t)i * step, length, !pack);
     for (; count > 0; count--) {
-        copy_blocks(to, from, length);
+        if (count > ahead && ahead > 0)
+            ask_for((pack ? from : to) + (ptrdiff_t)ahead * step, length, !pack);
+        if (library)
+            copy_parts(to, from, length);
+        else
+            copy_blocks(to, from, length);
         to += to_step;
         from += from_step;
     }
@@ -104,9 +131,9 @@ static ALWAYS_INLINE void move_odd(char *to, ptrdiff_t to_step, const char *from
 static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t count,
                                ptrdiff_t stride, bool pack)
 {
-#define MOVE(kernel, bytes)                                                                        \
+#define MOVE(kernel, bytes, ...)                                                                   \
     kernel(to, pack ? (ptrdiff_t)(bytes) : stride, from, pack ? stride : (ptrdiff_t)(bytes),       \
-           bytes, count)
+           bytes, count, ##__VA_ARGS__)
 
     if (count == 0)
         return;
@@ -136,15 +163,13 @@ static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t
         MOVE(move_fixed, 32);
         break;
     case 64:
-        MOVE(move_fixed, 64);
+        MOVE(move_ahead, 64, pack);
         break;
     default:
         if (length < 64)
             MOVE(move_odd, length);
-        else if (length < 4096)
-            MOVE(move_ahead, length);
         else
-            MOVE(move_long, length);
+            MOVE(move_ahead, length, pack);
     }
 #undef MOVE
 }

@@ -7,11 +7,11 @@
 /*
  * Kernels that move runs of a file's bytes into packed memory, and back.
  *
- * They use plain vector moves of fixed size, in line, rather than memcpy: a call per run costs
- * more than a short run's bytes, and the "rep movsb" of C libraries (and of the Linux kernel)
- * is on some processors five times slower than moves where source and destination differ in
- * their place within a cache line, which is the rule when strided runs are packed.
- * All are local and thread-safe.
+ * Short runs are moved by plain vector moves of fixed size, in line, rather than by memcpy: a call
+ * per run costs more than its bytes. Longer ones are given to memcpy in parts that are too short
+ * for the "rep movsb" of C libraries (and of the Linux kernel), which is on some processors five
+ * times slower than moves where source and destination differ in their place within a cache line:
+ * the rule when strided runs are packed. All are local and thread-safe.
  */
 
 /*
