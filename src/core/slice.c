@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -104,6 +103,25 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice)
 }
 
 /*
+ * How many of the bytes from offset on are there by a size of the file that goes to *size: one that
+ * was seen some time ago where it says that all are, else the present one. Negative errno.
+ */
+static int64_t find(struct mpiio_slice *slice, int64_t offset, size_t length, int64_t *size)
+{
+    int64_t there;
+
+    *size = mpiio_store_last_size(slice->store);
+    there = vs_view_slice_size(slice->view, *size);
+    if (there < offset || (uint64_t)(there - offset) < length) {
+        *size = mpiio_store_size(slice->store);
+        there = *size < 0 ? *size : vs_view_slice_size(slice->view, *size);
+    }
+    if (there < 0)
+        return there;
+    return there > offset ? there - offset : 0;
+}
+
+/*
  * How many of the bytes fetched from offset on are there by the file's size now, and by the end
  * that was met while fetching. Bytes gathered from a mapping are zeros behind the file's end, and
  * so may be what pread(2) returns while another thread truncates: the kernel sets the new size,
@@ -133,19 +151,14 @@ static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
 static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset,
                           struct mpiio_counters *done)
 {
-    int64_t size = mpiio_store_size(slice->store);
-    int64_t there = size < 0 ? size : vs_view_slice_size(slice->view, size);
     struct mpiio_read_result fetched;
-    int64_t bytes;
+    int64_t size, there, bytes;
 
-    if (there < 0)
-        return there;
-    if (offset >= there || length == 0)
-        return 0;
-    if (length > SSIZE_MAX)
-        length = SSIZE_MAX;
-    if ((int64_t)length > there - offset)
-        length = (size_t)(there - offset);
+    there = find(slice, offset, length, &size);
+    if (there <= 0 || length == 0)
+        return there < 0 ? there : 0;
+    if (length > (uint64_t)there)
+        length = (size_t)there;
     if (slice->codec != NULL)
         mpiio_convert_read(slice, offset, length, buffer, &fetched, done);
     else

@@ -110,7 +110,13 @@ int64_t mpiio_store_size(struct mpiio_store *store)
     int64_t end = cache != NULL ? mpiio_cache_end(cache) : 0;
     int64_t size = mpiio_file_size(store->file);
 
-    return size < 0 || size > end ? size : end;
+    if (size < 0)
+        return size;
+    if (size < end)
+        size = end;
+    if (mpiio_store_last_size(store) != size)
+        atomic_store_explicit(&store->last_size, size, memory_order_relaxed);
+    return size;
 }
 
 bool mpiio_store_is_clean(struct mpiio_store *store)

@@ -19,6 +19,7 @@
 struct mpiio_store {
     struct mpiio_file *file;           /* owned */
     struct mpiio_cache *_Atomic cache; /* over the file, borrowed; NULL: slices go to the file */
+    _Atomic int64_t last_size;         /* as mpiio_store_size told it last */
     pthread_mutex_t append_lock;       /* held during an append, from its fstat to its end */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
        one is read, changed and written back (convert_write.h). */
@@ -31,6 +32,12 @@ struct mpiio_store {
  * of what is dirty. Thread-safe.
  */
 int64_t mpiio_store_size(struct mpiio_store *store);
+
+/* What that returned some time ago, without a system call; 0: nothing yet. Thread-safe. */
+static inline int64_t mpiio_store_last_size(const struct mpiio_store *store)
+{
+    return atomic_load_explicit(&store->last_size, memory_order_relaxed);
+}
 
 /* As mpiio_read_runs (read_plan.h), with what is dirty laid over the file's bytes. Thread-safe. */
 void mpiio_store_read(struct mpiio_store *store, const struct vs_map *map, int64_t position,

@@ -532,6 +532,10 @@ os.kill(os.getpid(), signal.SIGBUS)
 assert seen
 os.truncate("x.dat", 100000)
 assert len(os.pread(fd, 1 << 20, 0)) == 50000
+# A thread that blocks the signal lives on, too.
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGBUS})
+os.truncate("x.dat", 20000)
+assert len(os.pread(fd, 40000, 0)) == 10000
 END
     under /usr/bin/python3 bus.py "$mnt/rank0"
     served 1

@@ -58,6 +58,24 @@ static void test_file_that_stays_mapped(void **state)
     close_file(&fixture);
 }
 
+/* Short reads, at random, are gathered from windows where these stay, and else from blocks. */
+static void test_short_reads(void **state)
+{
+    (void)state;
+    for (int longer = 0; longer < 2; longer++) {
+        struct fixture fixture = open_file(KEPT + longer, 64, 256);
+        struct mpiio_counters counters;
+
+        for (int i = 0; i < 10; i++)
+            assert_int_equal(
+                mpiio_slice_read(fixture.slice, buffer, 4096, i * 3 * MPIIO_WINDOW_SIZE / 4), 4096);
+        mpiio_store_counters(fixture.store, &counters);
+        assert_int_equal(counters.store_map_bytes, longer ? 0 : 10 * 4096);
+        assert_int_equal(counters.store_reads, longer ? 10 : 0);
+        close_file(&fixture);
+    }
+}
+
 static void test_dear_window(void **state)
 {
     struct fixture fixture = open_file(KEPT + 1, 64, 256);
@@ -240,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file_that_stays_mapped),
+        cmocka_unit_test(test_short_reads),
         cmocka_unit_test(test_dear_window),
         cmocka_unit_test(test_window_that_is_cheap),
         cmocka_unit_test(test_window_that_is_read_again),

@@ -4,7 +4,7 @@
 
 /*
  * A model of a file that is written through a slice, and faults in the calls that change it. The
- * program is linked with --wrap for fallocate64, fstat64 and pwrite64.
+ * program is linked with --wrap for fallocate64, fstat64, lseek64 and pwrite64.
  */
 
 #include <errno.h>
@@ -45,14 +45,33 @@ static int64_t other_writes_at; /* 0: it does not */
 
 int __real_fstat64(int fd, struct stat *st);
 int __wrap_fstat64(int fd, struct stat *st);
+off_t __real_lseek64(int fd, off_t offset, int whence);
+off_t __wrap_lseek64(int fd, off_t offset, int whence);
+
+static int sizes_asked; /* how often the size was */
+
+static inline void other_writes(int fd)
+{
+    sizes_asked++;
+    if (other_writes_at != 0)
+        assert_int_equal(__real_pwrite64(fd, "o", 1, other_writes_at), 1);
+    other_writes_at = 0;
+}
 
 int __wrap_fstat64(int fd, struct stat *st)
 {
     int result = __real_fstat64(fd, st);
 
-    if (other_writes_at != 0 && __real_pwrite64(fd, "o", 1, other_writes_at) != 1)
-        return -1;
-    other_writes_at = 0;
+    other_writes(fd);
+    return result;
+}
+
+off_t __wrap_lseek64(int fd, off_t offset, int whence)
+{
+    off_t result = __real_lseek64(fd, offset, whence);
+
+    if (whence == SEEK_END)
+        other_writes(fd);
     return result;
 }
 

@@ -22,6 +22,7 @@
 struct mpiio_file {
     int fd;
     bool writable;
+    bool local;                   /* this system alone changes its size: no other is to be asked */
     struct mpiio_windows windows; /* for writing too where the file is writable */
     struct mpiio_write_behind write_behind;
     void (*check)(

@@ -37,6 +37,7 @@ struct fetch {
     char *buffer;
     struct mpiio_read_result *fetched;
     int64_t length; /* of the request */
+    int64_t size;   /* of the file, as it was seen during the request; 0: not yet */
     char *block;    /* made when first needed */
     size_t block_size;
 };
@@ -178,6 +179,17 @@ static void gather_all_from_blocks(struct fetch *fetch)
 
 /* Windows. */
 
+/*
+ * Whether the file reaches end, as far as was seen. The guard ends a look behind the file's end,
+ * but not in a thread that blocks SIGBUS: that is left to those who meet a truncation under way.
+ */
+static bool is_there(struct fetch *fetch, int64_t end)
+{
+    if (fetch->size < end)
+        fetch->size = mpiio_file_size(fetch->file);
+    return fetch->size >= end;
+}
+
 static void gather_kernel(char *memory, char *mapped, size_t length, size_t count, ptrdiff_t stride)
 {
     mpiio_gather(memory, mapped, length, count, stride);
@@ -191,7 +203,7 @@ static void move(struct mpiio_batches *batches)
 
     mpiio_batches_bounds(batches, &start, &end);
     read.length = end - start;
-    if (read.window != NULL && mpiio_window_begin_read(&read)) {
+    if (read.window != NULL && is_there(fetch, end) && mpiio_window_begin_read(&read)) {
         bytes = mpiio_batches_map(batches, gather_kernel);
         mpiio_window_end_read(&read);
     }
@@ -224,13 +236,15 @@ static void fetch_part(struct fetch *fetch, struct mpiio_batch_part part)
 
 /*
  * True where all lies within SMALL_SPAN (by its ends: a guess where the order is not the file's).
- * Random short reads of a long file would spend their time mapping and unmapping.
+ * Random short reads of a file too long to stay mapped would spend their time mapping and
+ * unmapping.
  */
-static bool is_small(const struct vs_map *map, int64_t position, size_t length)
+static bool is_small(const struct mpiio_windows *windows, const struct vs_map *map,
+                     int64_t position, size_t length)
 {
     int64_t first, last;
 
-    if (length > SMALL_SPAN)
+    if (length > SMALL_SPAN || mpiio_windows_stay(windows))
         return false;
     first = vs_map_displacement(map, position);
     last = vs_map_displacement(map, position + (int64_t)length - 1);
@@ -247,12 +261,14 @@ void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t 
 
     *fetched = (struct mpiio_read_result){.bytes = length, .end = INT64_MAX};
     mpiio_batches_start(&fetch.batches, map,
-                        is_small(map, position, length) ? NULL : &file->windows, move);
+                        is_small(&file->windows, map, position, length) ? NULL : &file->windows,
+                        move);
     fetch.file = file;
     fetch.done = done;
     fetch.buffer = buffer;
     fetch.fetched = fetched;
     fetch.length = (int64_t)length;
+    fetch.size = 0;
     fetch.block = NULL;
     fetch.block_size = 0;
     vs_cursor_start(&cursor, map, position, (int64_t)length);

@@ -19,14 +19,6 @@
 #define PROBE_BYTES (2 << 20)       /* of a window, in which faults are counted */
 #define PROBE_EVERY 8               /* windows of the file, of which one counts */
 
-int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
-{
-    memset(windows, 0, sizeof(*windows));
-    windows->fd = fd;
-    windows->writable = writable;
-    return -pthread_mutex_init(&windows->lock, NULL);
-}
-
 static bool is_set(const atomic_bool *flag)
 {
     return atomic_load_explicit(flag, memory_order_relaxed);
@@ -37,6 +29,22 @@ static void set(atomic_bool *flag, bool value)
 {
     if (is_set(flag) != value)
         atomic_store_explicit(flag, value, memory_order_relaxed);
+}
+
+static void look_at_size(struct mpiio_windows *windows)
+{
+    off_t end = lseek(windows->fd, 0, SEEK_END);
+
+    set(&windows->stays, end >= 0 && end <= MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE);
+}
+
+int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
+{
+    memset(windows, 0, sizeof(*windows));
+    windows->fd = fd;
+    windows->writable = writable;
+    look_at_size(windows);
+    return -pthread_mutex_init(&windows->lock, NULL);
 }
 
 static void unmap(struct mpiio_window *window)
@@ -71,15 +79,22 @@ static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
     }
     *window = (struct mpiio_window){.start = start, .base = base, .users = 1};
     window->probes = start / MPIIO_WINDOW_SIZE % PROBE_EVERY == 0;
-    set(&windows->stays, lseek(windows->fd, 0, SEEK_END) <= MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE);
+    look_at_size(windows);
     return window;
+}
+
+/* The slot in which a window is looked for first: that of a file that stays, always. */
+static int first_slot(int64_t start)
+{
+    return (int)(start / MPIIO_WINDOW_SIZE % MPIIO_WINDOW_COUNT);
 }
 
 /* Takes a use of the kept window at start; NULL if there is none. The lock is held. */
 static struct mpiio_window *find(struct mpiio_windows *windows, int64_t start)
 {
     for (int i = 0; i < MPIIO_WINDOW_COUNT; i++) {
-        struct mpiio_window *window = windows->kept[i];
+        int slot = (first_slot(start) + i) % MPIIO_WINDOW_COUNT;
+        struct mpiio_window *window = windows->kept[slot];
 
         if (window != NULL && window->start == start) {
             window->users++;
@@ -96,7 +111,7 @@ static struct mpiio_window *find(struct mpiio_windows *windows, int64_t start)
  */
 static struct mpiio_window *keep(struct mpiio_windows *windows, struct mpiio_window *window)
 {
-    int slot = 0;
+    int slot = first_slot(window->start);
     struct mpiio_window *old;
 
     for (int i = 0; i < MPIIO_WINDOW_COUNT && windows->kept[slot] != NULL; i++)

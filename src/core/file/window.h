@@ -14,7 +14,7 @@
  * when touched (guard.h) and become valid once the file grows.
  */
 #define MPIIO_WINDOW_SIZE  ((int64_t)32 << 20)
-#define MPIIO_WINDOW_COUNT 16
+#define MPIIO_WINDOW_COUNT 64
 
 /* The least unit of the page cache, in bytes: x86-64's. Elsewhere less is gained. */
 #define MPIIO_SMALL_PAGE 4096
@@ -42,6 +42,12 @@ struct mpiio_windows {
     uint64_t clock;       /* guarded by lock */
     struct mpiio_window *kept[MPIIO_WINDOW_COUNT]; /* guarded by lock; NULL: free */
 };
+
+/* Whether a file that is read at random finds all of its windows mapped, once they were. */
+static inline bool mpiio_windows_stay(const struct mpiio_windows *windows)
+{
+    return atomic_load_explicit(&windows->stays, memory_order_relaxed);
+}
 
 /*
  * Starts an empty set over fd, which is borrowed and open for reading, and for writing too where

@@ -24,6 +24,7 @@ struct put {
     struct mpiio_counters *done;
     const char *buffer;
     int64_t size;   /* the file had at least this at some time during the call */
+    bool looked;    /* as was seen, and not only by what was written */
     int64_t lowest; /* displacement of the first run: the lowest if they ascend */
     bool settled;   /* who makes the file longer was waited for */
     bool few;
@@ -95,6 +96,19 @@ static bool settle(struct put *put)
     return prepare(put, start, start + 1);
 }
 
+/* The file's size is asked for where something is scattered: calls do not need it. */
+static bool look(struct put *put)
+{
+    int64_t size = put->looked ? 0 : mpiio_file_size(put->file);
+
+    if (size < 0)
+        return false;
+    put->looked = true;
+    if (size > put->size)
+        put->size = size;
+    return true;
+}
+
 /*
  * Makes the file hold the bytes of all parts. The whole range behind its end is allocated, not
  * just its last byte: a disk that is too full is then met before the size has moved far beyond
@@ -105,6 +119,8 @@ static bool grow(struct put *put)
 {
     int64_t start, end;
 
+    if (!look(put))
+        return false;
     mpiio_batches_bounds(&put->batches, &start, &end);
     if (end <= put->size) {
         put->settled = put->settled || settle(put);
@@ -175,14 +191,15 @@ static void put_part(struct put *put, struct mpiio_batch_part part, bool is_last
     scatter_later(put, part, is_last);
 }
 
-static void start(struct put *put, struct mpiio_file *file, const struct vs_map *map, int64_t size,
+static void start(struct put *put, struct mpiio_file *file, const struct vs_map *map,
                   const char *buffer, struct mpiio_counters *done)
 {
     mpiio_batches_start(&put->batches, map, &file->windows, move);
     put->file = file;
     put->done = done;
     put->buffer = buffer;
-    put->size = size;
+    put->size = 0;
+    put->looked = false;
     put->settled = false;
     put->error = 0;
 }
@@ -200,15 +217,11 @@ size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
     int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
-    int64_t size = mpiio_file_size(file);
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct put put;
 
-    *error = size < 0 ? (int)size : 0;
-    if (size < 0)
-        return 0;
-    start(&put, file, map, size, buffer, done);
+    start(&put, file, map, buffer, done);
     put.lowest = vs_map_displacement(map, position);
     put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.bytes = length;
@@ -227,14 +240,13 @@ int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t d
                            const struct mpiio_range *ranges, size_t count, int *error,
                            struct mpiio_counters *done)
 {
-    int64_t size = mpiio_file_size(file);
     int64_t bytes = 0;
     struct put put;
 
-    *error = size < 0 ? (int)size : 0;
-    if (size < 0 || count == 0)
-        return count == 0 ? 0 : ranges[0].start;
-    start(&put, file, NULL, size, image, done);
+    *error = 0;
+    if (count == 0)
+        return 0;
+    start(&put, file, NULL, image, done);
     put.lowest = displacement + ranges[0].start;
     put.few = count < FEW_RUNS;
     put.batches.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
