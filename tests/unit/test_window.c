@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which reads are gathered from windows, and which are left to read calls: by counts. */
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 
 #include "slice_fixture.h"
@@ -254,6 +255,22 @@ static void test_faults_are_counted(void **state)
     mpiio_windows_destroy(&windows);
 }
 
+/* Where address space is limited, as by ulimit -v, most of it is the program's. */
+static void test_limited_space(void **state)
+{
+    struct rlimit before, limit;
+    struct mpiio_windows windows;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = (struct rlimit){.rlim_cur = (rlim_t)1 << 46, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    assert_int_equal(mpiio_windows_init(&windows, -1, false), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(windows.count, MPIIO_WINDOW_FEW);
+    mpiio_windows_destroy(&windows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_sparse_runs_on_storage),
         cmocka_unit_test(test_faults_on_storage),
         cmocka_unit_test(test_faults_are_counted),
+        cmocka_unit_test(test_limited_space),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

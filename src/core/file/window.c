@@ -35,12 +35,22 @@ static void look_at_size(struct mpiio_windows *windows)
 {
     off_t end = lseek(windows->fd, 0, SEEK_END);
 
-    set(&windows->stays, end >= 0 && end <= MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE);
+    set(&windows->stays, end >= 0 && end <= windows->count * MPIIO_WINDOW_SIZE);
+}
+
+/* The rest of a program, which may be a user's, needs some of a limited space, too. */
+static int most_kept(void)
+{
+    struct rlimit limit;
+    bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+
+    return limited ? MPIIO_WINDOW_FEW : MPIIO_WINDOW_COUNT;
 }
 
 int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
 {
     memset(windows, 0, sizeof(*windows));
+    windows->count = most_kept();
     windows->fd = fd;
     windows->writable = writable;
     look_at_size(windows);
@@ -84,16 +94,16 @@ static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
 }
 
 /* The slot in which a window is looked for first: that of a file that stays, always. */
-static int first_slot(int64_t start)
+static int first_slot(const struct mpiio_windows *windows, int64_t start)
 {
-    return (int)(start / MPIIO_WINDOW_SIZE % MPIIO_WINDOW_COUNT);
+    return (int)(start / MPIIO_WINDOW_SIZE % windows->count);
 }
 
 /* Takes a use of the kept window at start; NULL if there is none. The lock is held. */
 static struct mpiio_window *find(struct mpiio_windows *windows, int64_t start)
 {
-    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++) {
-        int slot = (first_slot(start) + i) % MPIIO_WINDOW_COUNT;
+    for (int i = 0; i < windows->count; i++) {
+        int slot = (first_slot(windows, start) + i) % windows->count;
         struct mpiio_window *window = windows->kept[slot];
 
         if (window != NULL && window->start == start) {
@@ -111,10 +121,10 @@ static struct mpiio_window *find(struct mpiio_windows *windows, int64_t start)
  */
 static struct mpiio_window *keep(struct mpiio_windows *windows, struct mpiio_window *window)
 {
-    int slot = first_slot(window->start);
+    int slot = first_slot(windows, window->start);
     struct mpiio_window *old;
 
-    for (int i = 0; i < MPIIO_WINDOW_COUNT && windows->kept[slot] != NULL; i++)
+    for (int i = 0; i < windows->count && windows->kept[slot] != NULL; i++)
         if (windows->kept[i] == NULL || windows->kept[i]->used < windows->kept[slot]->used)
             slot = i;
     old = windows->kept[slot];

@@ -15,6 +15,7 @@
  */
 #define MPIIO_WINDOW_SIZE  ((int64_t)32 << 20)
 #define MPIIO_WINDOW_COUNT 64
+#define MPIIO_WINDOW_FEW   16 /* where the process's address space is limited */
 
 /* The least unit of the page cache, in bytes: x86-64's. Elsewhere less is gained. */
 #define MPIIO_SMALL_PAGE 4096
@@ -34,6 +35,7 @@ struct mpiio_window {
 struct mpiio_windows {
     int fd;
     bool writable;        /* windows are mapped for writing too */
+    int count;            /* of windows that are kept at most */
     atomic_bool refused;  /* the filesystem does not map files: no need to try again */
     atomic_bool stays;    /* the file is short enough for all of its windows to be kept */
     atomic_bool again;    /* windows are read more than once while they are kept */
