@@ -93,13 +93,13 @@ def run_write_mount(bench, setting, datarep="native", sync=True):
     return {"rate": 2 * bench.write / seconds / 1e6}
 
 
-def run_under(bench, setting, slices=1):
+def run_under(bench, setting, slices=1, how="read"):
     """Slices at once, by a program under mpiio-run."""
     with bench.mounted(bench.spec(setting)) as point:
-        rate_of_all, total = bench.worker("read", *(point / f"rank{i}" for i in range(slices)))
+        rate_of_all, total = bench.worker(how, *(point / f"rank{i}" for i in range(slices)))
     if total != slices * bench.slice:
         raise Failure(f"under mpiio-run: {total} bytes instead of {slices} times {bench.slice}")
-    return {"cold": rate_of_all}
+    return {"cold" if how == "read" else how: rate_of_all}
 
 
 def run_write_under(bench, setting, sync=1):
@@ -328,6 +328,7 @@ RUNNERS: dict[str, Callable] = {
     "mount_external32": partial(run_mount, datarep="external32"),
     "two": run_two,
     "under": run_under,
+    "under_again": partial(run_under, how="again"),
     "two_under": partial(run_under, slices=2),
     "passthrough": run_passthrough,
     "plain": run_plain,

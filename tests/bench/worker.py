@@ -3,6 +3,7 @@
 """What scripts/bench measures inside of a program under mpiio-run: prints the bytes and the seconds.
 
     worker.py read PATH...                 reads the files, a thread each, to their ends
+    worker.py again PATH...                the same when that was done once
     worker.py write RUN BYTES SYNC PATH... writes every other run of RUN bytes of a file of words
                                            (bench.h) to the two files at once; SYNC: 0 or 1
 """
@@ -21,6 +22,13 @@ def read(*paths):
     print(sum(total for total, _ in reads), seconds)
 
 
+def again(*paths):
+    reader = Reader()
+    for path in paths:
+        reader.read(path)
+    read(*paths)
+
+
 def write(run, size, sync, *paths):
     data = words_of(int(run), int(size))
     _, seconds = at_once(write_slice, [(Path(path), part, sync == "1")
@@ -28,4 +36,4 @@ def write(run, size, sync, *paths):
     print(2 * int(size), seconds)
 
 
-{"read": read, "write": write}[sys.argv[1]](*sys.argv[2:])
+{"read": read, "again": again, "write": write}[sys.argv[1]](*sys.argv[2:])
