@@ -514,42 +514,6 @@ static void test_every_write_moves_the_times(void **state)
     }
 }
 
-/* A read of what is there asks for the size once, or twice where it is mapped; a write once, but
-   not at all where it is by a call. */
-static void test_sizes_that_are_asked_for(void **state)
-{
-    static const struct {
-        int64_t run, offset;
-        int reads, writes;
-    } cases[] = {{8, 0, 2, 1}, {4096, 0, 1, 0}, {4096, 1000, 1, 0}, {40000, 100000, 1, 0}};
-    static unsigned char bytes[1000];
-
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        struct model *model =
-            model_start(make_vector(0, cases[i].run, 2 * cases[i].run), MODEL_BYTES);
-        int64_t size;
-
-        model_fill(model, MODEL_BYTES / 2);
-        size = mpiio_slice_size(model->slice);
-        /* The first one may map a window. */
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
-        sizes_asked = 0;
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
-        assert_int_equal(sizes_asked, cases[i].reads);
-        sizes_asked = 0;
-        assert_int_equal(mpiio_slice_write(model->slice, bytes, 1000, cases[i].offset), 1000);
-        assert_int_equal(sizes_asked, cases[i].writes);
-        /* At the end it may have grown, or shrunk. */
-        assert_int_equal(ftruncate(model->fd, MODEL_BYTES), 0);
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 10);
-        assert_int_equal(ftruncate(model->fd, MODEL_BYTES / 2), 0);
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size - 3), 3);
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 0);
-        model_end(model);
-    }
-}
-
 static void test_open_to_create(void **state)
 {
     char name[] = "/tmp/mpiio-create-XXXXXX";
@@ -594,7 +558,6 @@ int main(void)
         cmocka_unit_test(test_append),
         cmocka_unit_test(test_full_tiles_need_no_read),
         cmocka_unit_test(test_every_write_moves_the_times),
-        cmocka_unit_test(test_sizes_that_are_asked_for),
         cmocka_unit_test(test_open_to_create),
     };
 

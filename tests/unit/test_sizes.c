@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* How often reads and writes ask for the file's size, and that they know it where it changes. */
+#include "write_model.h"
+
+/* A read of what is there asks for the size once, or twice where it is mapped; a write once, but
+   not at all where it is by a call. */
+static void test_sizes_that_are_asked_for(void **state)
+{
+    static const struct {
+        int64_t run, offset;
+        int reads, writes;
+    } cases[] = {{8, 0, 2, 1}, {4096, 0, 1, 0}, {4096, 1000, 1, 0}, {40000, 100000, 1, 0}};
+    static unsigned char bytes[1000];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct model *model =
+            model_start(make_vector(0, cases[i].run, 2 * cases[i].run), MODEL_BYTES);
+        int64_t size;
+
+        model_fill(model, MODEL_BYTES / 2);
+        size = mpiio_slice_size(model->slice);
+        /* The first one may map a window. */
+        assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
+        sizes_asked = 0;
+        assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
+        assert_int_equal(sizes_asked, cases[i].reads);
+        sizes_asked = 0;
+        assert_int_equal(mpiio_slice_write(model->slice, bytes, 1000, cases[i].offset), 1000);
+        assert_int_equal(sizes_asked, cases[i].writes);
+        /* At the end it may have grown, or shrunk. */
+        assert_int_equal(ftruncate(model->fd, MODEL_BYTES), 0);
+        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 10);
+        assert_int_equal(ftruncate(model->fd, MODEL_BYTES / 2), 0);
+        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size - 3), 3);
+        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 0);
+        model_end(model);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes_that_are_asked_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
