@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -217,16 +216,10 @@ static const char *set_up(const struct mpiio_grant *grant, struct run_open *open
 static uint32_t possible(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
-    uint32_t rights = MPIIO_GRANT_BOTH;
-    struct rlimit limit;
 
     if (flags < 0 || (flags & RUN_FOREIGN_FLAGS) != 0)
         return 0;
-    /* The limit is one of the slice's size there, and would be one of the file's. */
-    if ((flags & (O_SYNC | O_DSYNC)) != 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
-        limit.rlim_cur != RLIM_INFINITY)
-        rights &= ~MPIIO_GRANT_WRITE;
-    return rights;
+    return (flags & (O_SYNC | O_DSYNC)) != 0 ? MPIIO_GRANT_READ : MPIIO_GRANT_BOTH;
 }
 
 /* NULL: fd is granted; else why it is not. */
@@ -240,7 +233,7 @@ static const char *ask(int fd, struct mpiio_grant *grant)
         return grant->why;
     grant->rights &= rights;
     if (grant->rights == 0)
-        return "the flags of open(2), or a limit of files' size";
+        return "the flags of open(2)";
     open = run_open_new(drop);
     if (open == NULL)
         return "no memory";

@@ -20,6 +20,7 @@ enum run_count {
     RUN_NOT_GIVEN, /* a right that the grant does not have */
     RUN_FAILED,    /* the mount tells why */
     RUN_FLAGS,
+    RUN_LIMITED, /* a write under a limit of files' size */
     RUN_COUNTS
 };
 

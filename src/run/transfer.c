@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/grant.h"
@@ -106,13 +107,29 @@ static bool move_here(const struct run_open *open, int fd, const struct iovec *p
     return served;
 }
 
+/*
+ * A limit of files' size is one of the slice's size for the mount, and would be one of the file's
+ * here. Whoever sets it, and when: it is looked at before each write.
+ */
+static bool is_limited(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
 static bool is_allowed(const struct run_open *open, bool writing)
 {
     uint32_t right = writing ? MPIIO_GRANT_WRITE : MPIIO_GRANT_READ;
 
-    if ((open->rights & right) != 0 && run_grant_holds(open, right))
+    if ((open->rights & right) == 0)
+        run_stats_fell_back(RUN_NOT_GIVEN);
+    else if (!run_grant_holds(open, right))
+        run_stats_fell_back(RUN_TAKEN_BACK);
+    else if (writing && is_limited())
+        run_stats_fell_back(RUN_LIMITED);
+    else
         return true;
-    run_stats_fell_back((open->rights & right) != 0 ? RUN_TAKEN_BACK : RUN_NOT_GIVEN);
     return false;
 }
 
