@@ -245,6 +245,7 @@ has_served() {
 
 @test "exercise: SIGKILL to the daemon: every acknowledged byte is in the file" {
     local round writer
+    counts_requests
     for round in 1 2 3; do
         four_writers
         interleave --until-killed --batch=$((round * round)) --seed="$round" x.dat \

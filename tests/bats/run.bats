@@ -3,39 +3,7 @@
 # Programs under mpiio-run: what they see is what they see without; what was served is counted.
 
 load helper
-
-# under COMMAND...: runs it under mpiio-run; what its processes were served goes to counts.
-under() {
-    mpiio-run -s "$@" 2> >(tee -a counts >&2)
-}
-
-# counted NAME: the sum over all processes so far.
-counted() {
-    local i
-    for ((i = 0; i < 50; i++)); do # tee may be behind
-        [ -s counts ] && break
-        sleep 0.02
-    done
-    sed -n "s/^mpiio-run: .*[ (]$1=\([0-9]*\).*/\1/p" counts | awk '{ sum += $1 } END { print sum + 0 }'
-}
-
-# served SLICES: all calls on that many slices, since counts was removed.
-served() {
-    [ "$(counted slices)" -eq "$1" ]
-    [ "$(counted granted)" -eq "$1" ]
-    [ "$(counted fell_back)" -eq 0 ]
-    rm counts
-}
-
-# two_views_spec: t.json: the same bytes of t.dat in two views, scattered and as a whole.
-two_views_spec() {
-    make_file t.dat 65536
-    cat >t.json <<'END'
-{ "viewspec": 1, "file": "t.dat", "ranks": 2, "views": {
-    "dealt": { "filetype": { "type": "scatter", "blocklength": 24 } },
-    "whole": { "filetype": { "type": "contiguous", "count": 1 } } } }
-END
-}
+load under
 
 @test "run: programs read what the mount has, and nothing goes through it" {
     gaps_spec
@@ -135,6 +103,47 @@ END
     grep -q EBADF have
 }
 
+@test "run: a limit of the size of files is one of the slice, from when it is set" {
+    scatter_spec
+    mount_spec s.json
+    cat >limit.py <<'END'
+import errno, os, resource, signal, subprocess, sys
+signals = []
+signal.signal(signal.SIGXFSZ, lambda *words: signals.append(1))
+fd = os.open(sys.argv[1], os.O_RDWR)
+def put(length, offset):
+    try:
+        return os.pwrite(fd, b"x" * length, offset), len(signals)
+    except OSError as error:
+        return errno.errorcode[error.errno], len(signals)
+def limited(limit, outside):
+    if outside:
+        subprocess.run(["prlimit", "--fsize=" + (str(limit) if limit >= 0 else "unlimited") + ":",
+                        "--pid", str(os.getpid())], check=True)
+    else:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, -1))
+print(put(10, 1000))
+for outside in False, True:
+    limited(600, outside)
+    print(put(10, 300), put(20, 590), put(1, 600), put(1, 1000), len(os.pread(fd, 500, 500)))
+    limited(-1, outside)
+    print(put(10, 1000))
+END
+    under /usr/bin/python3 limit.py "$mnt/rank1" >have
+    /usr/bin/python3 limit.py "$mnt/rank1" >want
+    cat have
+    cmp have want
+    grep -q EFBIG have
+    # The first write that goes to the mount has the grant taken back.
+    [ "$(counted granted)" -eq 1 ]
+    [ "$(counted writes)" -eq 1 ]
+    [ "$(counted limited)" -eq 1 ]
+    # One that is there before.
+    rm counts
+    under bash -c "ulimit -f 1; echo 1 | dd of=$mnt/rank1 bs=2 seek=300 conv=notrunc status=none"
+    [ "$(counted limited)" -eq 1 ]
+}
+
 @test "run: the place is shared by fork, exec and dup" {
     scatter_spec
     mount_spec s.json
@@ -212,169 +221,6 @@ END
     [ "$(counted reads)" -eq 1 ]
 }
 
-@test "run: what cannot be granted is the mount's, and the count says why" {
-    scatter_spec
-    mount_spec s.json
-    under bash -c "printf abc >>$mnt/rank0" || true
-    under dd if=/dev/zero of="$mnt/rank0" bs=8 count=1 oflag=append conv=notrunc status=none
-    grep -q 'not granted: the flags of open' counts
-    under dd if=/dev/zero of="$mnt/rank1" bs=8 count=1 oflag=sync conv=notrunc status=none
-    [ "$(counted granted)" -eq 0 ]
-    mpiio-umount "$mnt"
-    for option in atomic unique cache=back npy; do
-        rm -f counts
-        mount_spec s.json -o "$option"
-        under cat "$mnt"/rank0* | cmp - <(cat "$mnt"/rank0*)
-        [ "$(counted granted)" -eq "$([ "$option" = npy ] && echo 1 || echo 0)" ]
-        [[ $(stat_of grants) == "$(counted granted)" ]]
-        mpiio-umount "$mnt"
-    done
-    rm counts
-    printf '{ "viewspec": 1, "file": "s.dat", "view": { "etype": "long", "datarep": "external32" } }' >x.json
-    mount_spec x.json
-    under cat "$mnt/rank0" | cmp - "$mnt/rank0"
-    grep -q 'not granted: values are converted: 1' counts
-    mpiio-umount "$mnt"
-    printf '{ "viewspec": 1, "file": "s.dat", "view": { "etype": "int", "datarep": "big-endian" } }' >x.json
-    mount_spec x.json
-    rm counts
-    under cat "$mnt/rank0" | cmp - "$mnt/rank0"
-    served 1
-}
-
-@test "run: a reader that the kernel has pages for sees each write, of 10000" {
-    two_views_spec
-    mount_spec t.json
-    cat >writer.py <<'END'
-import os, sys
-fd = os.open(sys.argv[1], os.O_WRONLY if sys.argv[2] == "w" else os.O_RDWR)
-for i in range(5000):
-    os.pwrite(fd, i.to_bytes(8, "little"), 8 * (i % 100))
-    sys.stdout.buffer.write(b"x")
-    sys.stdout.buffer.flush()
-    sys.stdin.buffer.read(1)
-END
-    cat >reader.py <<'END'
-import mmap, os, subprocess, sys, time
-slice, other, how = sys.argv[1:]
-writer = subprocess.Popen(["mpiio-run", "-s", "/usr/bin/python3", "writer.py", slice, how],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-fd = None
-for i in range(5000):
-    writer.stdout.read(1)
-    if i == 1000:
-        fd = os.open(slice, os.O_RDONLY)
-        views = os.open(other, os.O_RDONLY)
-    if i == 3000:
-        map = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-    if fd is not None:
-        assert os.pread(fd, 8, 8 * (i % 100)) == i.to_bytes(8, "little"), i
-
-        # Where the writer reads as well, other slices follow a moment later.
-        for wait in range(200):
-            if os.pread(views, 8, i % 100 // 3 * 48 + i % 100 % 3 * 8) == i.to_bytes(8, "little"):
-                break
-            assert how == "rw", i
-            time.sleep(0.005)
-        else:
-            raise AssertionError(i)
-    if i >= 3000:
-        assert map[8 * (i % 100):8 * (i % 100) + 8] == i.to_bytes(8, "little"), i
-    writer.stdin.write(b"x")
-assert writer.wait() == 0
-END
-    for how in w rw; do
-        /usr/bin/python3 reader.py "$mnt/dealt/rank0" "$mnt/whole/rank0" $how 2> >(tee -a counts >&2)
-        [ "$(counted granted)" -eq 1 ]
-        [ "$(counted writes)" -eq 1001 ] || [ "$(counted writes)" -eq 1000 ]
-        [ "$(counted taken_back)" -ge 3999 ]
-        rm counts
-    done
-    [ "$(stat_of grants_taken_back)" -eq 2 ]
-}
-
-@test "run: a write that is under way when its grant is taken back is seen" {
-    make_file x.dat 8388608
-    dealt x.dat 2 16 >x.json
-    mount_spec x.json
-    cat >writer.py <<'END'
-import os, sys
-while line := sys.stdin.buffer.raw.readline():
-    fd = os.open(sys.argv[1], os.O_WRONLY)
-    data = bytes([int(line)]) * (1 << 20)
-    os.write(1, b"r")
-    os.read(0, 1)
-    assert os.pwrite(fd, data, 0) == len(data)
-    os.write(1, b"d")
-    os.read(0, 1)
-    os.close(fd)
-END
-    cat >reader.py <<'END'
-import os, subprocess, sys
-slice, length = sys.argv[1], 1 << 20
-writer = subprocess.Popen(["mpiio-run", "-s", "/usr/bin/python3", "writer.py", slice],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-for i in range(1, 121):
-    writer.stdin.write(b"%d\n" % i)
-    writer.stdout.read(1)
-    writer.stdin.write(b"g")
-    fd = os.open(slice, os.O_RDONLY)
-    os.pread(fd, 4096, length * (i % 8) // 8)
-    writer.stdout.read(1)
-    assert os.pread(fd, length, 0) == bytes([i]) * length, i
-    os.close(fd)
-    writer.stdin.write(b"g")
-writer.stdin.close()
-assert writer.wait() == 0
-END
-    /usr/bin/python3 reader.py "$mnt/rank0" 2> >(tee -a counts >&2)
-    [ "$(counted granted)" -gt 100 ]
-    [ "$(counted taken_back)" -gt 0 ]
-}
-
-@test "run: stores through a mapping are seen by who reads under it" {
-    scatter_spec
-    mount_spec s.json
-    cat >stores.py <<'END'
-import mmap, os, subprocess, sys
-reader = subprocess.Popen(["mpiio-run", "-s", "/usr/bin/python3", "-c", """
-import os, sys
-fd = os.open(sys.argv[1], os.O_RDONLY)
-while True:
-    sys.stdout.buffer.write(os.pread(fd, 8, 16))
-    sys.stdout.buffer.flush()
-    if not sys.stdin.buffer.read(1):
-        break
-""", sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-reader.stdout.read(8)
-fd = os.open(sys.argv[1], os.O_RDWR)
-map = mmap.mmap(fd, 0)
-for i in range(100):
-    map[16:24] = i.to_bytes(8, "little")
-    reader.stdin.write(b"x")
-    assert reader.stdout.read(8) == i.to_bytes(8, "little"), i
-reader.stdin.close()
-assert reader.wait() == 0
-END
-    /usr/bin/python3 stores.py "$mnt/rank1" 2> >(tee -a counts >&2)
-    [ "$(counted reads)" -eq 1 ]
-    [ "$(counted taken_back)" -eq 100 ]
-}
-
-@test "run: random programs, half of them under it, against a model" {
-    local seed=$RANDOM
-    two_views_spec
-    mount_spec t.json
-    echo "seed $seed"
-    /usr/bin/python3 "$top/tests/run/model.py" "$seed" 3000 t.dat "$mnt/dealt/rank0" "$mnt/dealt/rank1" \
-        "$mnt/whole/rank0" 2> >(tee -a counts >&2)
-    mpiio-umount "$mnt"
-    cmp t.dat model
-    [ "$(counted reads)" -gt 0 ]
-    [ "$(counted writes)" -gt 0 ]
-    [ "$(counted taken_back)" -gt 0 ]
-}
-
 @test "run: the exercise of random writers, apart and on one slice" {
     blocks_spec
     mount_spec b.json
@@ -383,138 +229,6 @@ END
     cmp "$mnt/rank0" model0
     cmp "$mnt/rank1" model1
     [ "$(counted writes)" -gt 0 ]
-}
-
-@test "run: SIGKILL to the program loses nothing that was acknowledged" {
-    scatter_spec
-    mount_spec s.json
-    cat >endless.py <<'END'
-import os, sys
-fd = os.open(sys.argv[1], os.O_WRONLY)
-i = 0
-while True:
-    os.pwrite(fd, i.to_bytes(8, "little"), 8 * (i % 100))
-    os.write(1, b"%d\n" % i)
-    i += 1
-END
-    for _ in 1 2 3; do
-        mpiio-run /usr/bin/python3 endless.py "$mnt/rank2" >told &
-        program=$!
-        cat "$mnt/rank2" >/dev/null # takes grants back
-        await test -s told
-        sleep 0.2
-        kill -KILL "$program"
-        wait "$program" || true
-        /usr/bin/python3 - "$mnt/rank2" <<'END'
-import os, sys
-last = int(open("told").read().rsplit("\n", 2)[-2])
-data = open(sys.argv[1], "rb").read()
-for i in range(max(0, last - 98), last + 1): # one may be under way
-    assert int.from_bytes(data[8 * (i % 100):][:8], "little") == i, (i, last)
-END
-        cmp "$mnt/rank2" <(mpiio-view cat s.json -r 2)
-    done
-}
-
-@test "run: when the daemon is killed, calls fail as without" {
-    scatter_spec
-    mount_spec s.json
-    cat >dead.py <<'END'
-import errno, os, signal, sys, time
-fd = os.open(sys.argv[1], os.O_RDWR)
-assert os.pwrite(fd, b"stored", 0) == 6
-os.kill(int(sys.argv[2]), signal.SIGKILL)
-while os.path.exists(f"/proc/{sys.argv[2]}") and "Z" not in open(f"/proc/{sys.argv[2]}/stat").read():
-    time.sleep(0.01)
-for call in (lambda: os.pread(fd, 6, 0), lambda: os.pwrite(fd, b"x", 0), lambda: os.read(fd, 1)):
-    try:
-        call()
-        raise AssertionError
-    except OSError as error:
-        assert error.errno == errno.ENOTCONN, error
-END
-    under /usr/bin/python3 dead.py "$mnt/rank0" "$(daemon_pid)"
-    [ "$(counted granted)" -eq 1 ]
-    [ "$(counted writes)" -eq 1 ]
-    [ "$(head -c 6 s.dat)" = stored ]
-}
-
-@test "run: a program gets no right by asking for a grant" {
-    scatter_spec
-    mount_spec s.json
-    /usr/bin/python3 - "$mnt" "$(daemon_pid)" <<'END'
-import ctypes, errno, fcntl, mmap, os, random, struct, sys
-mnt, daemon = sys.argv[1:]
-SIZE = struct.calcsize("=QiiIIIIQqQQ64s4096s")
-ASK = 2 << 30 | SIZE << 16 | ord("m") << 8 | 0x61
-FIELDS = "=QiiIIIIQqQQ64s4096s"
-def ask(path, flags, request=ASK, size=SIZE):
-    fd = os.open(path, flags)
-    try:
-        buffer = bytearray(size)
-        fcntl.ioctl(fd, request, buffer)
-        return struct.unpack(FIELDS, buffer)
-    except OSError as error:
-        return errno.errorcode[error.errno]
-    finally:
-        os.close(fd)
-# No more rights than it was opened with.
-grant = ask(f"{mnt}/rank0", os.O_RDONLY)
-assert grant[5] == 1, grant
-assert ask(f"{mnt}/rank0", os.O_WRONLY)[5] == 2
-# Nothing of what is no slice, nor by other requests.
-for path in (mnt, f"{mnt}/.mpiio", f"{mnt}/.mpiio/stats.json", f"{mnt}/.mpiio/spec.json"):
-    assert ask(path, os.O_RDONLY) == "ENOTTY", path
-for i in range(2000):
-    size = random.randrange(1, 5000)
-    request = random.getrandbits(32) & 0xc000ffff | size << 16
-    if request != ASK:
-        assert ask(f"{mnt}/rank1", os.O_RDONLY, request, 16384) in ("ENOTTY", "EINVAL"), hex(request)
-# The page of grants is not to be written to, though it is the same user's process.
-page = f"/proc/{daemon}/fd/{grant[2]}"
-for flags, protection in ((os.O_RDWR, mmap.PROT_READ | mmap.PROT_WRITE), (os.O_RDWR, mmap.PROT_WRITE)):
-    try:
-        mmap.mmap(os.open(page, flags), 4096, mmap.MAP_SHARED, protection)
-        raise AssertionError
-    except OSError as error:
-        assert error.errno in (errno.EPERM, errno.EACCES), error
-for call in (lambda fd: os.write(fd, b"x"), lambda fd: os.ftruncate(fd, 1)):
-    try:
-        call(os.open(page, os.O_RDWR))
-        raise AssertionError
-    except OSError as error:
-        assert error.errno in (errno.EPERM, errno.EACCES), error
-END
-    # A file that may be read only through a mount of others stays so.
-    mpiio-umount "$mnt"
-    mount_spec s.json -o allow_other,default_permissions
-    cp s.dat before
-    chmod 644 s.dat
-    run ! as_user mpiio-run dd if=/dev/zero of="$mnt/rank0" bs=8 count=1 conv=notrunc
-    as_user mpiio-run cat "$mnt/rank0" | cmp - "$mnt/rank0"
-    chmod 600 s.dat
-    run ! as_user mpiio-run cat "$mnt/rank0"
-    cmp s.dat before
-}
-
-@test "run: too many grants leave the rest to the mount" {
-    make_file m.dat 50000
-    dealt m.dat 5000 10 >m.json
-    mount_spec m.json
-    ulimit -n 12000 || skip "the limit of open files is low"
-    cat >many.py <<'END'
-import os, sys
-slices = [os.open(f"{sys.argv[1]}/rank{i}", os.O_RDONLY) for i in range(4200)]
-data = open("m.dat", "rb").read()
-for i, fd in enumerate(slices):
-    assert os.read(fd, 20) == data[10 * i:10 * i + 10]
-END
-    under /usr/bin/python3 many.py "$mnt"
-    [ "$(counted granted)" -eq 4096 ]
-    grep -q 'too many slices are granted: 104' counts
-    rm counts
-    under cat "$mnt/rank0" | cmp - <(head -c 10 m.dat)
-    await served 1
 }
 
 @test "run: a program's own handler of SIGBUS is its own, and truncation no signal" {
@@ -572,6 +286,6 @@ END
 @test "run: tests of reading and writing pass under it" {
     local names
     mapfile -t names < <(compgen -v BATS_)
-    env "${names[@]/#/--unset=}" MPIIO_TEST_RUN=1 bats --filter 'sendfile|random places|exactly|behind the end|append|truncat' \
-        "$top/tests/bats/tools.bats" "$top/tests/bats/write.bats" 3>&-
+    env "${names[@]/#/--unset=}" MPIIO_TEST_RUN=1 bats \
+        "$top"/tests/bats/{calls,sharing,tools,write}.bats 3>&-
 }

@@ -180,6 +180,7 @@ EOF
 }
 
 @test "tree: .mpiio/stats.json counts" {
+    counts_requests
     spec 4
     mount_spec t.json
     jq -e '.version and .pid and .mounted and .requests' "$mnt/.mpiio/stats.json"

@@ -352,6 +352,7 @@ END
 
 @test "write: a full tile by all ranks is stored without a read, byte for byte" {
     local rank
+    counts_requests
     dealt c.dat 4 8 >c.json
     make_file data 262144
     mount_spec c.json -o create
@@ -369,6 +370,7 @@ END
 }
 
 @test "write: a write is one request" {
+    counts_requests
     blocks_spec 65536
     mount_spec b.json
     dd if=b.dat of="$mnt/rank0" bs=8 count=1000 conv=notrunc status=none

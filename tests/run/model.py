@@ -55,8 +55,12 @@ PAGE = 4096
 class Process:
     def __init__(self, under):
         command = ["/usr/bin/python3", "-c", PROGRAM]
-        self.process = subprocess.Popen((["mpiio-run", "-s"] if under else []) + command,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        environment = dict(os.environ)
+        if under:
+            command = ["mpiio-run", "-s"] + command
+            environment["LD_PRELOAD"] = os.environ.get("MPIIO_SANITIZER", "")
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
         self.open = {}  # key: (slice, may write)
 
     def ask(self, *words):
