@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A message at most, in bytes: what has come of more is seen by the messages that are complete. */
 #define MESSAGE ((size_t)256 << 10)
@@ -19,6 +21,12 @@
  */
 #define YIELD_FOR  200000
 #define SLEEP_MOST 1000000
+/*
+ * On a machine with more engines than processors who waits sleeps at once, if a bell rings for all
+ * that is to come. That is so of messages that are not longer: others come in parts, for which the
+ * receiver does something, too.
+ */
+#define SHORT ((size_t)4 << 10)
 /* The daemon is told whom is waited for: most waiting is over sooner. */
 #define TELL_AFTER 50000000
 
@@ -28,24 +36,35 @@ struct idle {
     bool told;
 };
 
-void engine_collective_init(struct engine_collective *self, MPI_Comm comm,
-                            struct mpiio_progress_page *page)
+/* The mark is for a name that no other engines have. */
+static void hang_bells(struct engine_collective *self)
 {
-    *self = (struct engine_collective){.page = page, .broken = -1};
+    uint64_t mark;
+
+    if (getrandom(&mark, sizeof(mark), 0) != (ssize_t)sizeof(mark))
+        mark = (uint64_t)getpid();
+    engine_collective_share(self, &mark, sizeof(mark), 0);
+    engine_bells_init(&self->bells, self->node, self->nodes, mark);
+    engine_collective_join(self);
+    engine_bells_meet(&self->bells, mark);
+}
+
+void engine_collective_show(struct engine_collective *self, struct mpiio_progress_page *page)
+{
+    self->page = page != NULL ? page : &self->unseen;
+}
+
+void engine_collective_init(struct engine_collective *self, MPI_Comm comm)
+{
+    *self = (struct engine_collective){.broken = -1};
+    engine_collective_show(self, NULL);
     MPI_Comm_dup(comm, &self->comm);
     MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(self->comm, &self->node);
     MPI_Comm_size(self->comm, &self->nodes);
     /* Else each sleep is 50 us longer. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
-}
-
-void engine_collective_free(struct engine_collective *self)
-{
-    free(self->requests);
-    free(self->peers);
-    free(self->done);
-    free(self->statuses);
+    hang_bells(self);
 }
 
 /* The next request, of a message to or from peer. */
@@ -114,6 +133,7 @@ static void receive(struct engine_collective *self, void *bytes, size_t length, 
         MPI_Request *request = add(self, from);
 
         part = length - at < MESSAGE ? length - at : MESSAGE;
+        self->unannounced |= part > SHORT || !engine_bells_reach(&self->bells, from);
         if (MPI_Irecv((char *)bytes + at, (int)part, MPI_BYTE, from, 0, self->comm, request) !=
             MPI_SUCCESS)
             wait_for_end(self, self->count - 1);
@@ -126,10 +146,13 @@ static void send(struct engine_collective *self, const void *bytes, size_t lengt
         MPI_Request *request = add(self, -1 - to);
 
         part = length - at < MESSAGE ? length - at : MESSAGE;
+        self->unannounced |= part > SHORT;
         if (MPI_Isend((const char *)bytes + at, (int)part, MPI_BYTE, to, 0, self->comm, request) !=
             MPI_SUCCESS)
             wait_for_end(self, self->count - 1);
     }
+    if (length > 0)
+        engine_bells_ring(&self->bells, to);
 }
 
 static int64_t now_ns(void)
@@ -140,15 +163,16 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Nothing has come. */
-static void wait_more(const struct engine_collective *self, struct idle *idle)
+/* Nothing has come; nor had anybody rung before that was looked for but what seen counts. */
+static void wait_more(const struct engine_collective *self, uint32_t seen, struct idle *idle)
 {
+    bool sleeps_at_once = self->bells.crowded && !self->unannounced;
     int64_t now = now_ns(), ns;
 
     if (idle->since == 0)
         idle->since = now;
     ns = now - idle->since;
-    if (ns < YIELD_FOR) {
+    if (ns < YIELD_FOR && !sleeps_at_once) {
         sched_yield();
         return;
     }
@@ -156,7 +180,16 @@ static void wait_more(const struct engine_collective *self, struct idle *idle)
         tell(self);
         idle->told = true;
     }
-    sleep_for(ns / 4 < SLEEP_MOST ? ns / 4 : SLEEP_MOST);
+    ns = !sleeps_at_once ? ns / 4 : ns > YIELD_FOR ? ns : YIELD_FOR;
+    engine_bells_sleep(&self->bells, seen, ns < SLEEP_MOST ? ns : SLEEP_MOST);
+}
+
+/* Messages of several parts that have come: who sent them may have waited for that. */
+static void ring_back(const struct engine_collective *self, int done)
+{
+    for (int i = 0; i < done; i++)
+        if (self->peers[self->done[i]] >= 0)
+            engine_bells_ring(&self->bells, self->peers[self->done[i]]);
 }
 
 /* Which of those that MPI_Testsome tells of has failed; -1: it is not known. */
@@ -175,6 +208,7 @@ static void wait_all(struct engine_collective *self)
     int left = self->count, done = 0;
 
     while (left > 0) {
+        uint32_t seen = engine_bells_look(&self->bells);
         int error = MPI_Testsome(self->count, self->requests, &done, self->done, self->statuses);
 
         if (error != MPI_SUCCESS)
@@ -183,11 +217,14 @@ static void wait_all(struct engine_collective *self)
             left -= done;
             idle = (struct idle){0};
             mpiio_progress_note(self->page);
+            if (self->unannounced)
+                ring_back(self, done);
         } else {
-            wait_more(self, &idle);
+            wait_more(self, seen, &idle);
         }
     }
     self->count = 0;
+    self->unannounced = false;
 }
 
 void engine_collective_max(struct engine_collective *self, int64_t *values, int count)
@@ -213,6 +250,26 @@ int engine_collective_error(struct engine_collective *self, int error)
 
     engine_collective_max(self, &worst, 1);
     return (int)-worst;
+}
+
+void engine_collective_join(struct engine_collective *self)
+{
+    engine_collective_error(self, 0);
+}
+
+void engine_collective_share(struct engine_collective *self, void *bytes, size_t length, int from)
+{
+    int nodes = self->nodes, place = (self->node - from + nodes) % nodes;
+
+    /* After each step twice as many nodes have it. */
+    for (int reach = 1; reach < nodes; reach *= 2) {
+        mpiio_progress_step(self->page);
+        if (place < reach && place + reach < nodes)
+            send(self, bytes, length, (self->node + reach) % nodes);
+        else if (place >= reach && place < 2 * reach)
+            receive(self, bytes, length, (self->node - reach + nodes) % nodes);
+        wait_all(self);
+    }
 }
 
 static char *part_of(const struct engine_parts *parts, int node, size_t size)

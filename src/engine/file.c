@@ -70,54 +70,51 @@ static int open_mpi(struct engine_file *file, MPI_Comm comm,
 }
 
 /* Collective: false where not all nodes have one file; text says so where this one is another. */
-static bool is_same(MPI_Comm comm, const char *path, char *text, size_t size)
+static bool is_same(struct engine_collective *group, const char *path, char *text, size_t size)
 {
     char first[MPI_MAX_PROCESSOR_NAME] = "";
-    int differs = engine_same_file(comm, path) == ENGINE_OTHER;
-    int most, length;
+    int64_t differs = engine_same_file(group, path) == ENGINE_OTHER;
+    int length;
 
     MPI_Get_processor_name(first, &length);
-    MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, comm);
+    engine_collective_share(group, first, sizeof(first), 0);
     if (differs)
         snprintf(text, size, "%s: not the same file here as on node 0 (%s)", path, first);
-    MPI_Allreduce(&differs, &most, 1, MPI_INT, MPI_MAX, comm);
-    return most == 0;
+    engine_collective_max(group, &differs, 1);
+    return differs == 0;
 }
 
-int engine_file_open(struct engine_file *file, MPI_Comm comm,
+int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size)
 {
     bool nothing = *hello->path == '\0';
-    int mine[2] = {nothing ? 0 : choose(hello), nothing};
-    int most[2];
+    int64_t most[3] = {nothing ? 0 : choose(hello), nothing, !nothing};
     int error = 0;
 
     *file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1};
     *text = '\0';
-    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm);
+    engine_collective_max(group, most, 3);
     if (most[1] != 0) {
         /* All have none, or some have one: these others tell. */
-        MPI_Allreduce(&mine[1], &most[0], 1, MPI_INT, MPI_MIN, comm);
-        if (most[0] == 0 && nothing)
+        if (most[2] != 0 && nothing)
             snprintf(text, size, "the file is read-only here, and not on other nodes");
-        return most[0] == 0 ? -1 : 0;
+        return most[2] != 0 ? -1 : 0;
     }
-    if (!is_same(comm, hello->path, text, size))
+    if (!is_same(group, hello->path, text, size))
         return -1;
     if (most[0] != WAY_MPI)
         error = mpiio_file_open(hello->path, O_RDWR, &file->posix);
     if (most[0] != WAY_POSIX) {
-        int other = open_mpi(file, comm, hello);
+        int other = open_mpi(file, group->comm, hello);
 
         error = error != 0 ? error : other;
     }
-    mine[0] = error;
-    MPI_Allreduce(mine, most, 1, MPI_INT, MPI_MIN, comm);
     if (error != 0)
         snprintf(text, size, "%s: cannot open: %s", hello->path, strerror(-error));
-    if (most[0] != 0)
+    error = engine_collective_error(group, error);
+    if (error != 0)
         engine_file_close(file);
-    return most[0] != 0 ? -1 : 0;
+    return error != 0 ? -1 : 0;
 }
 
 void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include "collective.h"
 #include "fence.h"
 #include "cluster/engine_channel.h"
 #include "core/file/write_plan.h"
@@ -21,12 +22,12 @@ struct engine_file {
 };
 
 /*
- * Opens the file as hello says; collective over comm. The same way is taken on all nodes: MPI-IO
+ * Opens the file as hello says; collective. The same way is taken on all nodes: MPI-IO
  * alone where one of them asks for it, or has the file on a filesystem that is not known to be
  * local. No path opens nothing; then no node may have one. On failure, on every node, a reason for
  * people is in text where this node knows one, else text is empty; -1 is returned, nothing is open.
  */
-int engine_file_open(struct engine_file *file, MPI_Comm comm,
+int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size);
 
 /* Sets up what each store needs (fence.h); before the first. lease and daemon are borrowed. Local.

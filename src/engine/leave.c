@@ -53,12 +53,12 @@ void engine_leave_soon(int status)
     alarm(PATIENCE);
 }
 
-void engine_leave(int status)
+void engine_leave(struct engine_collective *group, int status)
 {
     const char *connection = getenv("PMI_FD");
 
     engine_leave_soon(status);
-    MPI_Barrier(MPI_COMM_WORLD);
+    engine_collective_join(group);
     fflush(NULL);
     if (connection != NULL)
         leave_manager(atoi(connection));

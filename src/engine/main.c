@@ -104,18 +104,18 @@ static int serve_epochs(struct engine *engine)
 }
 
 /* Collective. */
-static int run_node(const struct engine_options *options)
+static int run_node(struct engine *engine)
 {
-    struct engine engine = {.options = options, .comm = MPI_COMM_WORLD};
-    int status = 2;
+    const struct engine_options *options = engine->options;
 
-    MPI_Comm_rank(engine.comm, &engine.node);
-    MPI_Comm_size(engine.comm, &engine.nodes);
+    engine_collective_init(&engine->group, engine->comm);
+    engine->node = engine->group.node;
+    engine->nodes = engine->group.nodes;
     if (*options->wrong == '\0')
-        status = serve_epochs(&engine);
-    else if (engine.node == 0)
+        return serve_epochs(engine);
+    if (engine->node == 0)
         mpiio_complain(options->name, "%s", options->wrong);
-    return status;
+    return 2;
 }
 
 /*
@@ -138,7 +138,8 @@ int main(int argc, char **argv)
 {
     struct sigaction ended = {.sa_handler = daemon_ended, .sa_flags = SA_NOCLDSTOP | SA_RESTART};
     struct engine_options options;
-    int granted;
+    struct engine engine = {.options = &options, .comm = MPI_COMM_WORLD};
+    int granted, status;
 
     engine_options_parse(&options, argc, argv);
     if (options.help || options.version) {
@@ -161,5 +162,6 @@ int main(int argc, char **argv)
     tell_limit(&options);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
     engine_fence_take_signal();
-    engine_leave(run_node(&options));
+    status = run_node(&engine);
+    engine_leave(&engine.group, status);
 }

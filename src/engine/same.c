@@ -100,11 +100,11 @@ static enum engine_same compare(const struct identity *a, const struct identity 
 }
 
 /* Collective: whether some node does not know, and none has another file. */
-static bool any_unknown(MPI_Comm comm, enum engine_same same)
+static bool any_unknown(struct engine_collective *group, enum engine_same same)
 {
-    int mine[2] = {same == ENGINE_UNKNOWN, same == ENGINE_OTHER}, most[2];
+    int64_t most[2] = {same == ENGINE_UNKNOWN, same == ENGINE_OTHER};
 
-    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm);
+    engine_collective_max(group, most, 2);
     return most[0] != 0 && most[1] == 0;
 }
 
@@ -154,17 +154,18 @@ static bool sees_lock(const char *path, uint64_t place)
 }
 
 /* Collective. A lock that is not seen proves nothing. */
-static enum engine_same try_lock(MPI_Comm comm, int node, const char *path, enum engine_same same)
+static enum engine_same try_lock(struct engine_collective *group, const char *path,
+                                 enum engine_same same)
 {
     uint64_t place = 0;
     int fd = -1;
 
-    if (node == 0)
+    if (group->node == 0)
         fd = set_lock(path, &place);
-    MPI_Bcast(&place, 1, MPI_UINT64_T, 0, comm);
+    engine_collective_share(group, &place, sizeof(place), 0);
     if (place != 0 && same == ENGINE_UNKNOWN && sees_lock(path, place))
         same = ENGINE_SAME;
-    MPI_Barrier(comm);
+    engine_collective_join(group);
     if (fd >= 0)
         close(fd);
     return same;
@@ -228,17 +229,18 @@ static bool finds_mark(int folder, uint64_t number)
  * Collective. A name that nobody has looked for yet is in no cache: so a mark that is not found is
  * not there.
  */
-static enum engine_same try_mark(MPI_Comm comm, int node, const char *path, enum engine_same same)
+static enum engine_same try_mark(struct engine_collective *group, const char *path,
+                                 enum engine_same same)
 {
     int folder = open_folder(path);
-    uint64_t number = node == 0 ? make_mark(folder) : 0;
+    uint64_t number = group->node == 0 ? make_mark(folder) : 0;
     char name[64];
 
-    MPI_Bcast(&number, 1, MPI_UINT64_T, 0, comm);
+    engine_collective_share(group, &number, sizeof(number), 0);
     if (number != 0 && same == ENGINE_UNKNOWN && folder >= 0)
         same = finds_mark(folder, number) ? ENGINE_SAME : ENGINE_OTHER;
-    MPI_Barrier(comm);
-    if (node == 0 && number != 0) {
+    engine_collective_join(group);
+    if (group->node == 0 && number != 0) {
         name_mark(number, name, sizeof(name));
         unlinkat(folder, name, 0);
     }
@@ -247,18 +249,16 @@ static enum engine_same try_mark(MPI_Comm comm, int node, const char *path, enum
     return same;
 }
 
-enum engine_same engine_same_file(MPI_Comm comm, const char *path)
+enum engine_same engine_same_file(struct engine_collective *group, const char *path)
 {
     struct identity mine = identify(path), first = mine;
     enum engine_same same;
-    int node;
 
-    MPI_Comm_rank(comm, &node);
-    MPI_Bcast(&first, (int)sizeof(first), MPI_BYTE, 0, comm);
-    same = node == 0 ? ENGINE_SAME : compare(&first, &mine);
-    if (any_unknown(comm, same))
-        same = try_lock(comm, node, path, same);
-    if (any_unknown(comm, same))
-        same = try_mark(comm, node, path, same);
+    engine_collective_share(group, &first, sizeof(first), 0);
+    same = group->node == 0 ? ENGINE_SAME : compare(&first, &mine);
+    if (any_unknown(group, same))
+        same = try_lock(group, path, same);
+    if (any_unknown(group, same))
+        same = try_mark(group, path, same);
     return same;
 }

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <mpi.h>
+#include "collective.h"
 
 /* How a node's file compares with that of node 0. */
 enum engine_same {
@@ -25,7 +25,7 @@ enum engine_same {
  * keep locks to themselves, a new file of such a name beside it, for a moment. Times, sizes
  * and the filesystem's number are not looked at: clients cache the ones, and make up the others.
  */
-enum engine_same engine_same_file(MPI_Comm comm, const char *path);
+enum engine_same engine_same_file(struct engine_collective *group, const char *path);
 
 /* Whether the file is on a filesystem of this machine alone. Local. */
 bool engine_same_is_local(const char *path);

@@ -2,7 +2,6 @@
 #include "start.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,17 +36,18 @@ static void fail(struct failure *failure, int status, const char *format, ...)
  * Collective: makes the failure of the lowest node that has one every node's, so that all go the
  * same way. Returns the status: 0 where none has failed.
  */
-static int agree(const struct engine *engine, struct failure *failure)
+static int agree(struct engine *engine, struct failure *failure)
 {
-    int candidate = failure->status != 0 ? engine->node : INT_MAX;
+    int64_t most = failure->status != 0 ? engine->nodes - engine->node : 0;
     int first, length;
 
-    MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, engine->comm);
-    if (first == INT_MAX)
+    engine_collective_max(&engine->group, &most, 1);
+    if (most == 0)
         return 0;
+    first = engine->nodes - (int)most;
     if (first == engine->node)
         MPI_Get_processor_name(failure->host, &length);
-    MPI_Bcast(failure, (int)sizeof(*failure), MPI_BYTE, first, engine->comm);
+    engine_collective_share(&engine->group, failure, sizeof(*failure), first);
     return failure->status;
 }
 
@@ -103,7 +103,7 @@ static void compare_specs(struct engine *engine, const struct mpiio_message *hel
 {
     uint64_t first = hello->hello.spec;
 
-    MPI_Bcast(&first, 1, MPI_UINT64_T, 0, engine->comm);
+    engine_collective_share(&engine->group, &first, sizeof(first), 0);
     if (first != hello->hello.spec)
         fail(failure, 2, "the spec is not the same here as on node 0");
 }
@@ -114,7 +114,7 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
     int64_t striping[2]; /* unit and factor */
 
     engine_file_striping(&engine->file, &hello->hello.hints, &striping[0], &striping[1]);
-    MPI_Bcast(striping, 2, MPI_INT64_T, 0, engine->comm);
+    engine_collective_share(&engine->group, striping, sizeof(striping), 0);
     engine->stripes = engine_stripes_of(striping[0], striping[1], engine->nodes);
 }
 
@@ -128,7 +128,7 @@ static void introduce(struct engine *engine, const struct mpiio_message *hello,
 
     if (engine->node == 0)
         snprintf(address, sizeof(address), "%s", hello->hello.address);
-    MPI_Bcast(address, (int)sizeof(address), MPI_BYTE, 0, engine->comm);
+    engine_collective_share(&engine->group, address, sizeof(address), 0);
     mpiio_channel_send(engine->daemon.channel, &peers);
     await(engine, MPIIO_MESSAGE_READY, &ready, failure);
     if (engine->options->report && failure->status == 0)
@@ -164,7 +164,7 @@ static int start(struct engine *engine, struct failure *failure)
     if (agree(engine, failure) != 0)
         return failure->status;
     /* The hello's texts are in the channel's buffer until the next message comes. */
-    if (engine_file_open(&engine->file, engine->comm, &hello.hello, failure->text,
+    if (engine_file_open(&engine->file, &engine->group, &hello.hello, failure->text,
                          sizeof(failure->text)) != 0 &&
         *failure->text != '\0')
         failure->status = 1;
@@ -192,14 +192,14 @@ int engine_start(struct engine *engine)
         engine_file_close(&engine->file);
         mpiio_slots_unmap(&engine->slots);
         /* When it is read, nothing is left. */
-        MPI_Barrier(engine->comm);
+        engine_collective_join(&engine->group);
         if (engine->node == 0) {
             mpiio_complain(engine->options->name, "%s: %s", failure.host, failure.text);
             printf("failed %d\n", status);
             fflush(stdout);
         }
     } else {
-        engine_collective_init(&engine->group, engine->comm, mpiio_slots_progress(&engine->slots));
+        engine_collective_show(&engine->group, mpiio_slots_progress(&engine->slots));
     }
     engine_daemon_let_go(&engine->daemon);
     return status;
@@ -207,8 +207,10 @@ int engine_start(struct engine *engine)
 
 void engine_stop(struct engine *engine)
 {
+    /* MPI has the first to close the file use a processor until the last comes. */
+    engine_collective_join(&engine->group);
     engine_file_close(&engine->file);
-    engine_collective_free(&engine->group);
+    engine_collective_show(&engine->group, NULL);
     mpiio_slots_unmap(&engine->slots);
     mpiio_channel_free(engine->daemon.channel);
     engine->daemon.channel = NULL;

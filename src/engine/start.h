@@ -21,7 +21,7 @@ struct engine {
     struct engine_file file;
     struct engine_stripes stripes;  /* of it; the same on all nodes */
     struct mpiio_slots slots;       /* the daemon's dirty blocks, mapped from START on */
-    struct engine_collective group; /* the engines, in epochs; from START on */
+    struct engine_collective group; /* the engines; made before engine_start */
 };
 
 /*
