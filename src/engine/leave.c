@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "environment.h"
+
 /* Seconds for all to come: on a busy machine it may be long until each has its turn. */
 #define PATIENCE 10
 
@@ -55,13 +57,11 @@ void engine_leave_soon(int status)
 
 void engine_leave(struct engine_collective *group, int status)
 {
-    const char *connection = getenv("PMI_FD");
-
     engine_leave_soon(status);
     engine_collective_join(group);
     fflush(NULL);
-    if (connection != NULL)
-        leave_manager(atoi(connection));
+    if (engine_environment_speaks_pmi1())
+        leave_manager(atoi(getenv("PMI_FD")));
     else
         MPI_Finalize();
     _exit(status);

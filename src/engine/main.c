@@ -111,6 +111,12 @@ static int run_node(struct engine *engine)
     engine_collective_init(&engine->group, engine->comm);
     engine->node = engine->group.node;
     engine->nodes = engine->group.nodes;
+    if (engine->nodes == 1 && engine_environment_size() > 1) {
+        mpiio_complain(options->name,
+                       "%d engines do not know of each other: what started them is not of %s",
+                       engine_environment_size(), engine_environment_mpi());
+        return 1;
+    }
     if (*options->wrong == '\0')
         return serve_epochs(engine);
     if (engine->node == 0)
@@ -146,7 +152,7 @@ int main(int argc, char **argv)
         if (options.help)
             engine_options_help();
         else
-            printf("mpiio-engine %s\n", MPIIO_VERSION);
+            printf("mpiio-engine %s (%s)\n", MPIIO_VERSION, engine_environment_mpi());
         return 0;
     }
     engine_environment_prepare();

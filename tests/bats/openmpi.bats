@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-engine with Open MPI, which the build makes beside the one that is installed.
+
+load helper
+load cluster
+
+setup() {
+    begin_test
+    engine=$MPIIO_BUILD/tests/engine/engine-openmpi
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # Open MPI's files, which it leaves there when it is killed.
+    export TMPDIR=$tmp
+}
+
+# write_all: each host writes 1 MiB to its slice, another one than before; one of them syncs.
+write_all() {
+    /usr/bin/python3 - "$1" <<'END'
+import os
+import sys
+size = 1 << 20
+parts = [bytes([int(sys.argv[1]) * 16 + node]) * size for node in range(3)]
+files = [os.open(f"at/{node}/rank{node}", os.O_RDWR) for node in range(3)]
+for fd, part in zip(files, parts):
+    assert os.pwrite(fd, part, 0) == size
+os.fsync(files[1])
+got = open("x.dat", "rb").read()
+assert all(got[512 * node :: 1536] == part[::512] for node, part in enumerate(parts))
+END
+}
+
+is_degraded() {
+    [ "$(attribute "at/$1" state)" = degraded ]
+}
+
+@test "openmpi: three hosts write together, over TCP alone; an engine dies, and the daemons go on" {
+    local node
+    make_hosts 3
+    dealt x.dat 3 512 >x.json
+    : >x.dat
+    export MPIIO_ENGINE=$engine
+    export MPIIO_MPIEXEC="mpiexec.openmpi --mca plm_rsh_agent $tmp/launcher --mca pml ob1 --mca btl tcp,self"
+    mount_hosts x.json -o "flush_interval=0,log=$tmp/log"
+    write_all 1
+    # 3 MiB have one home.
+    [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.store_calls) | add')" -eq 1 ]
+    [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.sent_bytes) | add')" -ge $((2 << 20)) ]
+    mpiio-umount at/2
+    nothing_left
+    mount_hosts x.json -o "flush_interval=0,log=$tmp/log"
+    printf kept >at/2/rank2
+    exec 8<>at/0/rank0
+    printf held >&8
+    as_root kill -KILL "$(of_host node1 engine-openmpi)"
+    for node in 0 1 2; do
+        await is_degraded $node
+    done
+    exec 8>&-
+    [ "$(head -c 4 x.dat)" = held ]
+    [ "$(tail -c +1025 x.dat | head -c 4)" = kept ]
+    for node in 0 1 2; do
+        mpiio-umount "at/$node"
+    done
+    nothing_left
+}
+
+@test "openmpi: random blocks of three nodes are in the file byte for byte, by ROMIO with its hints" {
+    local store
+    for store in auto mpiio; do
+        make_file field.dat 5000001
+        cp field.dat field.dat.before
+        rm -f report*
+        run -0 timeout -s KILL 120 mpiexec.openmpi --oversubscribe --bind-to none -n 3 "$engine" --report \
+            --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$tmp/field.dat" --mode=random \
+            --blocks=30 --epochs=2 --seed=3 --store=$store "$tmp/report%n" </dev/null 3>&-
+        [ "$(sort <<<"$output" | paste -sd ,)" = \
+            "met 0,met 1,met 2,mounted 0,mounted 1,mounted 2,ready,started 0,started 1,started 2" ]
+        jq -e -s 'last.ended == "done" and all(.[]; has("wrong") | not)' report0
+        [ "$(jq -s 'map(.store_read_bytes // 0) | add' report*)" -eq 0 ]
+    done
+}
+
+@test "openmpi: an engine of another MPI than mpiexec's is told of, and mounts nothing" {
+    scatter_spec
+    [[ $("$engine" --version) == *" (Open MPI)" ]]
+    MPIIO_ENGINE=$engine MPIIO_MPIEXEC=$(mpich_mpiexec) run -1 --separate-stderr mpiio-mount \
+        --hosts=localhost,localhost s.json "$tmp/m%n"
+    [ "$stderr" = "mpiio-mount: 2 engines do not know of each other: what started them is not of Open MPI" ]
+    run -1 --separate-stderr timeout -s KILL 60 mpiexec.openmpi --oversubscribe -n 2 \
+        "$MPIIO_SBIN/mpiio-engine" -- s.json "$tmp/m%n" </dev/null 3>&-
+    [[ $stderr == *"mpiio-engine: 2 engines do not know of each other: what started them is not of MPICH"* ]]
+    nothing_left
+}
