@@ -119,18 +119,21 @@ _mpiio_mount() {
     esac
 }
 
+_mpiio_offer_mounts() {
+    local place
+    compopt -o filenames 2>/dev/null
+    while read -r _ place _; do
+        printf -v place %b "$place"
+        [[ $place == "$1"* ]] && COMPREPLY+=("$place")
+    done < <(grep ' fuse\.mpiio ' /proc/self/mounts 2>/dev/null)
+}
+
 _mpiio_umount() {
-    local cur=${COMP_WORDS[COMP_CWORD]} place
+    local cur=${COMP_WORDS[COMP_CWORD]}
     COMPREPLY=()
     case $cur in
     -*) _mpiio_offer "$cur" "-f --force --node --hosts= --all --dead --user= --help --version" ;;
-    *)
-        compopt -o filenames 2>/dev/null
-        while read -r _ place _; do
-            printf -v place %b "$place"
-            [[ $place == "$cur"* ]] && COMPREPLY+=("$place")
-        done < <(grep ' fuse\.mpiio ' /proc/self/mounts 2>/dev/null)
-        ;;
+    *) _mpiio_offer_mounts "$cur" ;;
     esac
 }
 
@@ -170,11 +173,18 @@ _mpiio_view() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own="-v --view"
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _mpiio_offer "$cur" "check map owner cat put dump convert draw spec capture --help --version"
+        _mpiio_offer "$cur" "check map owner cat put dump convert draw spec capture top --help --version"
         return
     fi
     if [ "${COMP_WORDS[1]}" = capture ]; then
         _mpiio_capture "$cur" "$prev"
+        return
+    fi
+    if [ "${COMP_WORDS[1]}" = top ]; then
+        case $cur in
+        -*) _mpiio_offer "$cur" "-d --interval -c --count --prometheus -o --output --help --version" ;;
+        *) _mpiio_offer_mounts "$cur" ;;
+        esac
         return
     fi
     _mpiio_common "$prev" "$cur" && return

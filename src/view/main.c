@@ -6,8 +6,8 @@
 /* mpiio-view: finds the subcommand, or says which there are. */
 
 static const struct view_command *const commands[] = {
-    &view_check, &view_map,     &view_owner, &view_cat,     &view_put,
-    &view_dump,  &view_convert, &view_draw,  &view_capture, &view_spec,
+    &view_check,   &view_map,  &view_owner,   &view_cat,  &view_put, &view_dump,
+    &view_convert, &view_draw, &view_capture, &view_spec, &view_top,
 };
 
 static int help(void)

@@ -81,8 +81,9 @@ src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/cor
 src/core: src/core/base src/core/file src/core/cache src/core/convert viewspec
 src/cluster: src/core/base viewspec/line.h
 src/engine: src/core/base src/core/file src/core/cache src/core/store_fence.h src/cluster viewspec
-src/view: src/core src/core/base src/view/draw viewspec
+src/view: src/core src/core/base src/view/draw src/view/top viewspec
 src/view/draw: src/view src/core viewspec
+src/view/top:
 src/capture: viewspec
 src/run: src/core src/core/base viewspec
 src/umount: viewspec/line.h

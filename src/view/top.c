@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "top/mounts.h"
+#include "top/prometheus.h"
+#include "viewspec/line.h"
+
+/* mpiio-view top: what the mounts of this host do, as a table or for Prometheus. */
+
+#define ANSWER 2000 /* ms that a mount may take */
+
+struct top {
+    char *const *places; /* mount points; none: all */
+    size_t count;
+    double interval; /* seconds */
+    long rounds;     /* tables to be printed; 0: until a signal */
+    bool prometheus;
+    const char *output; /* path of a file that is replaced; NULL: stdout */
+};
+
+static int usage(const char *what)
+{
+    view_message("top: %s (see mpiio-view top --help)", what);
+    return VIEW_USAGE;
+}
+
+static int take_option(struct top *top, int option)
+{
+    char *end = optarg;
+
+    switch (option) {
+    case 'd':
+        top->interval = strtod(optarg, &end);
+        return *end || end == optarg || !(top->interval >= 0.1 && top->interval <= 86400)
+                   ? usage("-d: expected seconds, 0.1 .. 86400")
+                   : VIEW_DONE;
+    case 'c':
+        top->rounds = strtol(optarg, &end, 10);
+        return *end || end == optarg || top->rounds < 1 ? usage("-c: expected a number of tables")
+                                                        : VIEW_DONE;
+    case 'p':
+        top->prometheus = true;
+        return VIEW_DONE;
+    case 'o':
+        top->output = optarg;
+        return VIEW_DONE;
+    default:
+        return usage(option == ':' ? "the value of an option is missing" : "no such option");
+    }
+}
+
+/* "1.5M": bytes, or calls, in three or four places. */
+static const char *brief(double value, char text[16])
+{
+    static const char units[] = " kMGTPE";
+    int unit = 0;
+
+    while (value >= 999.5 && units[unit + 1]) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, 16, unit && value < 9.95 ? "%.1f%.1s" : "%.0f%.1s", value,
+             unit ? &units[unit] : "");
+    return text;
+}
+
+static double requests(const struct view_mount *mount)
+{
+    json_t *kinds = json_object_get(mount->stats, "requests"), *value;
+    const char *kind;
+    char path[64];
+    double sum = 0;
+
+    json_object_foreach(kinds, kind, value)
+    {
+        snprintf(path, sizeof(path), "requests.%s", kind);
+        sum += view_stat_rate(mount, path);
+    }
+    return sum;
+}
+
+static const char *state(const struct view_mount *mount)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(mount->stats, "cluster"), "state"));
+
+    if (mount->error == -ETIMEDOUT)
+        return "no answer";
+    if (mount->error)
+        return strerror(-mount->error);
+    return text ? text : "ok";
+}
+
+/* Columns of bytes a second: sums of counters. */
+static const char *const columns[][4] = {
+    {"slice_read_bytes"},
+    {"slice_write_bytes"},
+    {"store_read_bytes", "store_map_bytes"},
+    {"store_write_bytes", "store_map_write_bytes", "cluster.stored_bytes"},
+};
+
+static void print_row(const struct view_mount *mount)
+{
+    char text[16], *place = strdup(mount->place);
+
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+        double sum = 0;
+        for (int k = 0; columns[i][k]; k++)
+            sum += view_stat_rate(mount, columns[i][k]);
+        printf("%8s", brief(sum, text));
+    }
+    printf("%8s", brief(requests(mount), text));
+    printf("%8s", brief((double)view_stat(mount->stats, "dirty_bytes"), text));
+    printf("%7d", (int)view_stat(mount->stats, "nodes"));
+    if (place)
+        vs_line_clean(place);
+    printf("  %-9s %s\n", state(mount), place ? place : "");
+    free(place);
+}
+
+static void print_table(const struct view_mounts *mounts)
+{
+    if (isatty(STDOUT_FILENO))
+        fputs("\033[H\033[2J", stdout);
+    printf("%8s%8s%8s%8s%8s%8s%7s  %-9s %s\n", "READ/s", "WRITE/s", "IN/s", "OUT/s", "CALLS/s",
+           "DIRTY", "NODES", "STATE", "MOUNT POINT");
+    for (size_t i = 0; i < mounts->count; i++)
+        print_row(&mounts->list[i]);
+    fflush(stdout);
+}
+
+/* Replaces the file at once, so that nobody reads half of it. */
+static int write_metrics(const struct top *top, const struct view_mounts *mounts)
+{
+    char *path = NULL;
+    FILE *out = stdout;
+    int failed;
+
+    if (top->output && (asprintf(&path, "%s.%ld", top->output, (long)getpid()) < 0 ||
+                        !(out = fopen(path, "we")))) {
+        view_message("%s: %s", top->output, strerror(errno));
+        free(path);
+        return VIEW_FAILED;
+    }
+    view_print_prometheus(mounts, out);
+    failed = top->output && ((fclose(out) != 0) | (rename(path, top->output) != 0));
+    if (failed) {
+        view_message("%s: %s", top->output, strerror(errno));
+        unlink(path);
+    }
+    free(path);
+    return failed ? VIEW_FAILED : VIEW_DONE;
+}
+
+static int look(const struct top *top, struct view_mounts *mounts)
+{
+    const char *missing = NULL;
+    int result = view_mounts_find(mounts, top->places, top->count, &missing);
+
+    if (result) {
+        view_message("%s%s%s", missing ? missing : "", missing ? ": " : "",
+                     missing ? "no mount of mpiio-mount" : strerror(-result));
+        return VIEW_FAILED;
+    }
+    view_mounts_read(mounts, ANSWER);
+    return VIEW_DONE;
+}
+
+static int watch(const struct top *top)
+{
+    struct view_mounts mounts = {0};
+    struct timespec pause = {.tv_sec = (time_t)top->interval};
+    int status = look(top, &mounts);
+
+    pause.tv_nsec = (long)((top->interval - (double)pause.tv_sec) * 1e9);
+    if (!status && top->prometheus)
+        status = write_metrics(top, &mounts);
+    for (long round = 0; !status && !top->prometheus && (!top->rounds || round < top->rounds);
+         round++) {
+        nanosleep(&pause, NULL);
+        status = look(top, &mounts);
+        if (!status)
+            print_table(&mounts);
+    }
+    view_mounts_free(&mounts);
+    return status;
+}
+
+static int start(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"interval", required_argument, NULL, 'd'},
+        {"count", required_argument, NULL, 'c'},
+        {"prometheus", no_argument, NULL, 'p'},
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    struct top top = {.interval = 2};
+    int option, status = VIEW_DONE;
+
+    opterr = 0;
+    while (!status && (option = getopt_long(argc, argv, ":d:c:o:hV", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(view_top.help, stdout);
+            return VIEW_DONE;
+        }
+        if (option == 'V') {
+            view_version();
+            return VIEW_DONE;
+        }
+        status = take_option(&top, option);
+    }
+    if (!status && top.output && !top.prometheus)
+        status = usage("-o goes with --prometheus");
+    top.places = argv + optind;
+    top.count = (size_t)(argc - optind);
+    return status ? status : watch(&top);
+}
+
+const struct view_command view_top = {
+    .name = "top",
+    .start = start,
+    .summary = "what the mounts of this host do now; --prometheus",
+    .help =
+        "Usage: mpiio-view top [OPTION]... [MOUNTPOINT]...\n"
+        "Prints, every few seconds, what mounts do: bytes a second read and written by programs\n"
+        "(READ/s, WRITE/s), read from and stored in the file (IN/s, OUT/s), requests of the "
+        "kernel,\n"
+        "bytes that wait to be stored, nodes. Without MOUNTPOINT: all mounts of this host that\n"
+        "the caller may look into.\n"
+        "\n"
+        "  -d, --interval=SECONDS  between tables; 2\n"
+        "  -c, --count=COUNT       so many tables; without it, until Ctrl-C\n"
+        "      --prometheus        once, all statistics as Prometheus reads them\n"
+        "  -o, --output=FILE       with --prometheus: into FILE, which is replaced at once, as\n"
+        "                          the node exporter's textfile collector wants it\n"
+        "  -h, --help              this text\n"
+        "  -V, --version           the version\n"
+        "\n"
+        "Examples:\n"
+        "  mpiio-view top\n"
+        "  mpiio-view top -d 10 -c 6 mnt\n"
+        "  mpiio-view top --prometheus -o /var/lib/prometheus/node-exporter/mpiio.prom\n",
+};

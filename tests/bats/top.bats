@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-view top: what mounts do, as a table and for Prometheus.
+
+load helper
+
+@test "top: a row a mount, with what is read and written a second" {
+    blocks_spec 4096
+    mount_spec b.json
+    run -0 mpiio-view top -d 0.2 -c 1 "$mnt"
+    [ "$(sed -n 1p <<<"$output" | xargs)" = \
+        "READ/s WRITE/s IN/s OUT/s CALLS/s DIRTY NODES STATE MOUNT POINT" ]
+    read -r -a row <<<"${lines[1]}"
+    [ "${row[6]} ${row[7]} ${row[8]}" = "1 ok $mnt" ]
+    # Reading and writing while it looks: the first four columns count.
+    while :; do
+        dd if="$mnt/rank1" of=/dev/null bs=4k iflag=direct status=none
+        dd if=/dev/zero of="$mnt/rank2" bs=4k count=1 conv=notrunc status=none
+    done 3>&- &
+    load=$!
+    run -0 mpiio-view top -d 1 -c 1 mnt/
+    kill "$load"
+    read -r -a row <<<"${lines[1]}"
+    [ "${row[0]}" != 0 ]
+    [ "${row[1]}" != 0 ]
+    [ "${row[4]}" != 0 ]
+}
+
+@test "top: all numbers of stats.json for Prometheus, in a file replaced at once" {
+    blocks_spec 4096
+    mount_spec b.json
+    cat "$mnt/rank0" >/dev/null
+    ln -s elsewhere mpiio.prom
+    run -0 mpiio-view top --prometheus -o mpiio.prom "$mnt"
+    [ -z "$output" ]
+    [ ! -L mpiio.prom ]
+    /usr/bin/python3 - "$mnt" <<'EOS'
+import json, re, sys
+stats = json.load(open(sys.argv[1] + "/.mpiio/stats.json"))
+found = {}
+for line in open("mpiio.prom"):
+    if not line.startswith("#"):
+        match = re.fullmatch(r'mpiio_(\w+)\{mountpoint="([^"]*)"(?:,kind="(\w+)")?\} (\d+)\n', line)
+        assert match and match[2] == sys.argv[1], line
+        found[match[1], match[3]] = int(match[4])
+assert found["up", None] == 1 and found["degraded", None] == 0
+assert found["slice_read_bytes_total", None] == stats["slice_read_bytes"] > 0
+assert set(kind for name, kind in found if name == "requests_total") == set(stats["requests"])
+for name in ("store_writes", "lost_bytes", "nodes"):
+    assert found.get((name, None), found.get((name + "_total", None))) == stats[name], name
+EOS
+}
+
+@test "top: a daemon that does not answer keeps nobody, and the others are told of" {
+    blocks_spec 4096
+    mkdir other
+    mount_spec b.json
+    mpiio-mount b.json other
+    stopped=$(daemon_pid)
+    kill -STOP "$stopped"
+    run -0 timeout 30 mpiio-view top -d 0.1 -c 1 "$mnt" other
+    kill -CONT "$stopped"
+    [[ ${lines[1]} == *" no answer $mnt" ]]
+    [[ ${lines[2]} == *" ok "*" $tmp/other" ]]
+}
+
+@test "top: what is no mount, and wrong usage" {
+    run -1 mpiio-view top "$mnt"
+    [ "$output" = "mpiio-view: $mnt: no mount of mpiio-mount" ]
+    run -1 mpiio-view top nowhere
+    run -2 mpiio-view top -d 0
+    [ "$output" = "mpiio-view: top: -d: expected seconds, 0.1 .. 86400 (see mpiio-view top --help)" ]
+    run -2 mpiio-view top -o file
+    run -2 mpiio-view top --bogus
+    run -0 mpiio-view top --help
+}
