@@ -131,9 +131,8 @@ static ALWAYS_INLINE void move_odd(char *to, ptrdiff_t to_step, const char *from
 static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t count,
                                ptrdiff_t stride, bool pack)
 {
-#define MOVE(kernel, bytes, ...)                                                                   \
-    kernel(to, pack ? (ptrdiff_t)(bytes) : stride, from, pack ? stride : (ptrdiff_t)(bytes),       \
-           bytes, count, ##__VA_ARGS__)
+#define ARGUMENTS(bytes)                                                                           \
+    to, pack ? (ptrdiff_t)(bytes) : stride, from, pack ? stride : (ptrdiff_t)(bytes), bytes, count
 
     if (count == 0)
         return;
@@ -145,33 +144,33 @@ static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t
     case 0:
         break;
     case 1:
-        MOVE(move_fixed, 1);
+        move_fixed(ARGUMENTS(1));
         break;
     case 2:
-        MOVE(move_fixed, 2);
+        move_fixed(ARGUMENTS(2));
         break;
     case 4:
-        MOVE(move_fixed, 4);
+        move_fixed(ARGUMENTS(4));
         break;
     case 8:
-        MOVE(move_fixed, 8);
+        move_fixed(ARGUMENTS(8));
         break;
     case 16:
-        MOVE(move_fixed, 16);
+        move_fixed(ARGUMENTS(16));
         break;
     case 32:
-        MOVE(move_fixed, 32);
+        move_fixed(ARGUMENTS(32));
         break;
     case 64:
-        MOVE(move_ahead, 64, pack);
+        move_ahead(ARGUMENTS(64), pack);
         break;
     default:
         if (length < 64)
-            MOVE(move_odd, length);
+            move_odd(ARGUMENTS(length));
         else
-            MOVE(move_ahead, length, pack);
+            move_ahead(ARGUMENTS(length), pack);
     }
-#undef MOVE
+#undef ARGUMENTS
 }
 
 void mpiio_gather(void *destination, const void *source, size_t length, size_t count,
