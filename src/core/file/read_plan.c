@@ -19,7 +19,6 @@
 #define FAR_APART   (16 << 10) /* distance in bytes beyond which short runs are */
 #define WIDE_GAP    (6 << 10)  /* bytes between runs that are more to read than a call is */
 #define SHORT_RUN   (1 << 10)  /* bytes whose place within a cache line does not matter */
-#define SMALL_SPAN  (64 << 10) /* bytes of the file below which a window does not pay */
 #define CACHE_LINE  64
 #define BLOCK_BYTES (256 << 10)
 
@@ -235,7 +234,7 @@ static void fetch_part(struct fetch *fetch, struct mpiio_batch_part part)
 }
 
 /*
- * True where all lies within SMALL_SPAN (by its ends: a guess where the order is not the file's).
+ * True where all lies within a short read (by its ends: a guess where the order is not the file's).
  * Random short reads of a file too long to stay mapped would spend their time mapping and
  * unmapping.
  */
@@ -244,11 +243,11 @@ static bool is_small(const struct mpiio_windows *windows, const struct vs_map *m
 {
     int64_t first, last;
 
-    if (length > SMALL_SPAN || mpiio_windows_stay(windows))
+    if (length > MPIIO_WINDOW_SHORT || mpiio_windows_stay(windows))
         return false;
     first = vs_map_displacement(map, position);
     last = vs_map_displacement(map, position + (int64_t)length - 1);
-    return last - first < SMALL_SPAN;
+    return last - first < MPIIO_WINDOW_SHORT;
 }
 
 void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,

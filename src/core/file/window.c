@@ -36,6 +36,7 @@ static void look_at_size(struct mpiio_windows *windows)
     off_t end = lseek(windows->fd, 0, SEEK_END);
 
     set(&windows->stays, end >= 0 && end <= windows->count * MPIIO_WINDOW_SIZE);
+    set(&windows->few, end >= 0 && end <= MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE);
 }
 
 /* The rest of a program, which may be a user's, needs some of a limited space, too. */
@@ -181,7 +182,7 @@ bool mpiio_window_begin_read(struct mpiio_window_read *read)
     read->passed =
         atomic_fetch_add_explicit(&read->window->passed, read->length, memory_order_relaxed);
     read->counts = false;
-    if (is_set(&windows->stays))
+    if (is_set(&windows->few) || (is_set(&windows->stays) && read->length < MPIIO_WINDOW_SHORT))
         return true;
     if (read->passed > MPIIO_WINDOW_SIZE)
         set(&windows->again, true);

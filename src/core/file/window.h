@@ -17,6 +17,9 @@
 #define MPIIO_WINDOW_COUNT 64
 #define MPIIO_WINDOW_FEW   16 /* where the process's address space is limited */
 
+/* Bytes of the file below which a read is short: one of many, it is taken, at random. */
+#define MPIIO_WINDOW_SHORT (64 << 10)
+
 /* The least unit of the page cache, in bytes: x86-64's. Elsewhere less is gained. */
 #define MPIIO_SMALL_PAGE 4096
 
@@ -38,6 +41,7 @@ struct mpiio_windows {
     int count;            /* of windows that are kept at most */
     atomic_bool refused;  /* the filesystem does not map files: no need to try again */
     atomic_bool stays;    /* the file is short enough for all of its windows to be kept */
+    atomic_bool few;      /* and these are so few that all of them are mapped, at any cost */
     atomic_bool again;    /* windows are read more than once while they are kept */
     atomic_bool dear;     /* reading a new window has many page faults, where it was counted */
     pthread_mutex_t lock; /* held to look up and to count, never during a system call */
@@ -80,7 +84,8 @@ struct mpiio_window_read {
  * Whether a read is to be gathered from its window, or from the file by calls. A new window has a
  * page fault for each 64 KiB where the page cache has the file in small pages, and costs as much
  * again when it is taken away: it pays if it is read once more while it is kept, and where the
- * pages are large. After a true the caller gathers, and then ends the read. Thread-safe.
+ * pages are large. Where windows stay, short reads have them mapped in the end, and do so at once.
+ * After a true the caller gathers, and then ends the read. Thread-safe.
  */
 bool mpiio_window_begin_read(struct mpiio_window_read *read);
 void mpiio_window_end_read(const struct mpiio_window_read *read);
