@@ -14,7 +14,7 @@ _mpiio_offer_files() {
 
 # The words that may come next in the shorthand that is the first argument (viewspec(5)).
 _mpiio_shorthand_words() {
-    local words='of at every as on' form=${1%% *} last=${1% *}
+    local words='of at every as on tiles' form=${1%% *} last=${1% *}
     last=${last##*[ ,]}
     case $1 in
     *' '*) ;;
@@ -37,7 +37,7 @@ _mpiio_shorthand_words() {
         echo "C Fortran"
         return
         ;;
-    at | every | on | stride | part | from | by) return ;;
+    at | every | on | tiles | stride | part | from | by) return ;;
     esac
     case $form in
     vector) words+=" stride" ;;

@@ -9,9 +9,9 @@
 #include "map_private.h"
 
 /*
- * How it works. All tiles of all ranks are laid over one period, as items: a shape at a place, cut
- * to a window. Items whose spans do not touch are independent of each other. What touches is
- * taken apart one level at a time:
+ * How it works. All tiles of all ranks are laid over one period (or stretch), as items: a shape at
+ * a place, cut to a window. Items whose spans do not touch are independent of each other. What
+ * touches is taken apart one level at a time:
  *
  *   one disjoint item    its size, in closed form
  *   runs                 a sweep
@@ -34,6 +34,7 @@ struct rank_tiles {
     const struct vs_shape *tile;
     int64_t first; /* displacement of the lowest byte of tile 0 */
     int64_t extent;
+    int64_t tiles; /* INT64_MAX: without end */
     int64_t copies;
 };
 
@@ -41,6 +42,7 @@ struct vs_cover {
     struct vs_shapes shapes;
     struct rank_tiles *ranks;
     size_t rank_count, rank_room;
+    bool ends; /* a rank's tiles do */
 };
 
 /* What an item shows in the cells [from, to); its places count from the cell's beginning. */
@@ -351,20 +353,31 @@ int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copie
     const struct vs_shape *tile = vs_shape_of_node(&cover->shapes, vs_map_tile(map));
     if (tile == NULL)
         return -ENOMEM;
-    cover->ranks[cover->rank_count++] = (struct rank_tiles){
-        .tile = tile, .first = facts->first, .extent = facts->tile_extent, .copies = copies};
+    cover->ranks[cover->rank_count++] = (struct rank_tiles){.tile = tile,
+                                                            .first = facts->first,
+                                                            .extent = facts->tile_extent,
+                                                            .tiles = facts->tiles,
+                                                            .copies = copies};
+    cover->ends = cover->ends || facts->tiles < INT64_MAX;
     return 0;
 }
 
-/* Every tile of a rank, those before the first one too, as far as they lie in [0, period). */
+/*
+ * The tiles of a rank as far as they lie in [0, length): of a stretch those that there are, of a
+ * period those before the first one, too.
+ */
 static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int64_t base,
-                     int64_t period, struct vs_item *item)
+                     int64_t length, struct vs_item *item)
 {
-    int64_t phase = (rank->first - base) % rank->extent;
-    int64_t earlier =
-        rank->tile->span / rank->extent + 1; /* tiles that can reach into the window */
-    int64_t count = earlier + period / rank->extent + 1;
+    int64_t origin = rank->first - base, count = rank->tiles;
 
+    if (!cover->ends) {
+        int64_t earlier = rank->tile->span / rank->extent + 1; /* that can reach into the period */
+        origin = origin % rank->extent - earlier * rank->extent;
+        count = earlier + length / rank->extent + 1;
+    } else if (count == INT64_MAX) {
+        count = (length - origin) / rank->extent + 1;
+    }
     /* Where a tile has bytes more than once it may hold far more than it spans. */
     if (rank->tile->span >= COVER_LIMIT || rank->tile->size >= COVER_LIMIT)
         return -EOVERFLOW;
@@ -374,47 +387,72 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
         return -ENOMEM;
     *item = (struct vs_item){
         .shape = tiles,
-        .origin = phase - earlier * rank->extent,
+        .origin = origin,
         .count = count,
         .lo = 0,
-        .hi = period,
+        .hi = length,
         .twice = rank->copies > 1,
     };
     return 0;
+}
+
+/*
+ * Where the window begins, and its length: a period, or the stretch of those that end and a period
+ * of the others. -EOVERFLOW where it is too long.
+ */
+static int find_window(const struct vs_cover *cover, int64_t *base, int64_t *length)
+{
+    int64_t period = 1, end = 0;
+    bool go_on = false;
+
+    *base = INT64_MAX;
+    for (size_t i = 0; i < cover->rank_count && period < COVER_LIMIT; i++) {
+        const struct rank_tiles *rank = &cover->ranks[i];
+        bool goes_on = rank->tiles == INT64_MAX;
+        int64_t last = goes_on ? 0 : vs_mul_capped(rank->tiles - 1, rank->extent);
+
+        if (goes_on)
+            period = lcm64(period, rank->extent);
+        go_on = go_on || goes_on;
+        *base = vs_min(*base, rank->first);
+        end = vs_max(end, vs_add_capped(vs_add_capped(rank->first, last), rank->tile->span));
+    }
+    if (cover->ends)
+        period = vs_add_capped(end - *base, go_on ? period : 0);
+    *length = period;
+    return period < COVER_LIMIT ? 0 : -EOVERFLOW;
 }
 
 int vs_cover_compute(struct vs_cover *cover, int64_t steps, struct vs_cover_result *result)
 {
     struct walk walk = {.limit = steps};
     struct vs_tally tally = {0};
-    int64_t period = 1, base = INT64_MAX;
+    int64_t length = 0, base = 0;
     struct vs_item *items = NULL;
-    int status = 0;
+    int status;
 
     memset(result, 0, sizeof(*result));
     if (cover->rank_count == 0)
         return 0;
-    for (size_t i = 0; i < cover->rank_count && period < COVER_LIMIT; i++) {
-        period = lcm64(period, cover->ranks[i].extent);
-        base = vs_min(base, cover->ranks[i].first);
-    }
-    if (period >= COVER_LIMIT)
-        return -EOVERFLOW;
+    status = find_window(cover, &base, &length);
+    if (status)
+        return status;
     items = calloc(cover->rank_count, sizeof(*items));
     if (items == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < cover->rank_count && !status; i++)
-        status = lay_tiles(cover, &cover->ranks[i], base, period, &items[i]);
+        status = lay_tiles(cover, &cover->ranks[i], base, length, &items[i]);
     if (!status)
         status = cover_window(&walk, items, (int64_t)cover->rank_count, &tally);
     free(items);
     if (status)
         return status;
     *result = (struct vs_cover_result){
-        .period = period,
+        .period = length,
+        .ends = cover->ends,
         .once = tally.covered - tally.many,
         .many = tally.many,
-        .none = period - tally.covered,
+        .none = length - tally.covered,
         .method = walk.walked ? VS_COVER_WALKED : VS_COVER_CLOSED,
         .steps = walk.steps,
     };

@@ -14,7 +14,9 @@
  *
  * Tiled filetypes repeat, so the answer is given for one period: the least common multiple of the
  * ranks' tile extents. It is that of the steady state, behind the largest displacement, where every
- * rank's tiles have begun. Regular views are counted from their loops, whatever their counts are.
+ * rank's tiles have begun. Where views end after some tiles it is given for the stretch of the file
+ * from the lowest byte of all to the last one of those, and, where others go on, a period of these
+ * behind it. Regular views are counted from their loops, whatever their counts are.
  *
  * A cover is used by one thread at a time. All functions are local.
  */
@@ -27,7 +29,8 @@ enum vs_cover_method {
 
 /* Sizes in bytes. */
 struct vs_cover_result {
-    int64_t period; /* 0: no rank holds anything */
+    int64_t period; /* or the stretch's length; 0: no rank holds anything */
+    bool ends;      /* it is a stretch */
     int64_t once;   /* held by one rank, once */
     int64_t many;   /* held by several ranks, or several times by one */
     int64_t none;   /* period - once - many */

@@ -3,12 +3,13 @@
 
 #include "view.h"
 #include "map_private.h"
+#include "integer.h"
 #include "find.h"
 
 /*
- * The root is one loop over all tiles that fit below 2^63, so that seeking and walking need no
- * special case for tiles, and a loop in the filetype that continues from tile to tile merges with
- * it.
+ * The root is one loop over all tiles, or those that fit below 2^63, so that seeking and walking
+ * need no special case for tiles, and a loop in the filetype that continues from tile to tile
+ * merges with it.
  */
 struct vs_map {
     const struct vs_node *root;
@@ -24,7 +25,7 @@ static int64_t tiles_below_limit(const struct vs_node *tile, int64_t displacemen
     return by_displacement < by_size ? by_displacement : by_size;
 }
 
-int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent,
+int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
                  const struct vs_node *tile, const struct vs_map **result)
 {
     struct vs_map *map = vs_arena_alloc(arena, sizeof(*map));
@@ -33,15 +34,16 @@ int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent,
     map->facts = (struct vs_map_facts){
         .displacement = displacement,
         .tile_extent = extent,
+        .tiles = tiles,
         .first = displacement,
         .end = displacement,
         .monotonic = true,
         .disjoint = true,
     };
     *result = map;
-    if (tile == NULL)
+    if (tile == NULL || tiles == 0)
         return 0;
-    int64_t tiles = tiles_below_limit(tile, displacement, extent);
+    tiles = vs_min(tiles, tiles_below_limit(tile, displacement, extent));
     map->tile = tile;
     map->root = vs_node_shift(arena, vs_node_loop(arena, tiles, extent, tile), displacement);
     map->facts.tile_size = tile->size;

@@ -58,6 +58,7 @@ struct vs_map_facts {
     int64_t displacement; /* the view's displacement: where tile 0 begins */
     int64_t tile_size;    /* data in a tile; 0: the rank owns nothing */
     int64_t tile_extent;  /* distance from a tile to the next */
+    int64_t tiles;        /* how many tiles there are at most; INT64_MAX: the view does not say */
     int64_t tile_runs; /* runs in a tile, adjacent ones not merged across loops (an upper bound) */
     int64_t first;     /* displacement of the lowest byte of tile 0 */
     int64_t end;       /* displacement behind the highest byte of tile 0 */

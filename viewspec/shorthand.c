@@ -18,8 +18,8 @@
 #define MAX_WORD 64
 
 /* The words that clauses begin with. */
-enum { OF, AT, AS, EVERY, ON, ORDER, CLAUSES };
-static const char *const clauses[] = {"of", "at", "as", "every", "on", "order"};
+enum { OF, AT, AS, EVERY, ON, ORDER, TILES, CLAUSES };
+static const char *const clauses[] = {"of", "at", "as", "every", "on", "order", "tiles"};
 
 struct reader {
     struct vs_words words;
@@ -27,8 +27,8 @@ struct reader {
     json_t *form;   /* the filetype, without "every" */
     json_t *places; /* JSON pointer below form -> byte offset in text */
     const char *form_at;
-    json_t *disp, *etype, *datarep, *extent, *grid; /* NULL: not said */
-    const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at;
+    json_t *disp, *etype, *datarep, *extent, *grid, *tiles; /* NULL: not said */
+    const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at, *tiles_at;
     int distributed; /* dimensions of a darray that are not "none" */
 };
 
@@ -275,15 +275,15 @@ static void read_order(struct reader *r)
 static void read_clause(struct reader *r)
 {
     /* where each was said; NULL: not yet */
-    const char **const places[] = {&r->etype_at,  &r->disp_at, &r->datarep_at,
-                                   &r->extent_at, &r->grid_at, &r->order_at};
+    const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at, &r->extent_at,
+                                   &r->grid_at,  &r->order_at, &r->tiles_at};
     size_t i = 0;
     vs_words_peek(&r->words);
     const char *start = r->words.at;
     while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i]))
         i++;
     if (i == CLAUSES) {
-        vs_words_expected(&r->words, "of, at, as, every, on or order");
+        vs_words_expected(&r->words, "of, at, as, every, on, order or tiles");
         return;
     }
     if (*places[i]) {
@@ -302,8 +302,10 @@ static void read_clause(struct reader *r)
         r->extent = integer(r, NULL);
     else if (i == ON)
         r->grid = integers(r, "psizes");
-    else
+    else if (i == ORDER)
         read_order(r);
+    else
+        r->tiles = integer(r, NULL);
 }
 
 /* A darray's grid: what "on" says. A single number, or the ranks, go where there is one choice. */
@@ -387,13 +389,10 @@ static json_t *all_places(struct reader *r)
     const struct {
         const char *pointer, *at;
     } own[] = {
-        {"", r->words.text.bytes},
-        {"/ranks", r->grid_at},
-        {"/view/disp", r->disp_at},
-        {"/view/etype", r->etype_at},
-        {"/view/datarep", r->datarep_at},
-        {"/view/filetype", r->form_at},
-        {"/view/filetype/extent", r->extent_at},
+        {"", r->words.text.bytes},        {"/ranks", r->grid_at},
+        {"/view/disp", r->disp_at},       {"/view/etype", r->etype_at},
+        {"/view/datarep", r->datarep_at}, {"/view/filetype", r->form_at},
+        {"/view/tiles", r->tiles_at},     {"/view/filetype/extent", r->extent_at},
     };
     json_t *all = json_object(), *offset;
     const char *pointer;
@@ -427,6 +426,8 @@ static json_t *make_view(struct reader *r)
         filetype = resized;
     }
     put(r, view, "filetype", filetype);
+    if (r->tiles)
+        put(r, view, "tiles", json_incref(r->tiles));
     return view;
 }
 
@@ -491,6 +492,7 @@ json_t *vs_shorthand_translate(const char *text, const char *source, const char 
     json_decref(r.etype);
     json_decref(r.datarep);
     json_decref(r.extent);
+    json_decref(r.tiles);
     json_decref(r.grid);
     if (!error->code)
         return root;

@@ -242,11 +242,27 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     return types;
 }
 
+/* How many tiles there are: "tiles", or INT64_MAX. */
+static int read_tiles(const struct vs_source *source, int64_t *count)
+{
+    struct member tiles;
+    find_member(source, "tiles", &tiles);
+    *count = INT64_MAX;
+    if (!tiles.value)
+        return 0;
+    if (vs_scope_integer(source->scope, source->text, &tiles.place, tiles.value, count))
+        return source->scope->error->code;
+    if (*count < 0)
+        return vs_fail(source->scope->error, source->text, &tiles.place, false,
+                       "the number of tiles is %lld: it must not be negative", (long long)*count);
+    return 0;
+}
+
 static int build_map(const struct vs_source *source, struct vs_view *view)
 {
     struct vs_error *error = source->scope->error;
     struct member disp;
-    int64_t displacement = 0;
+    int64_t displacement = 0, tiles;
     find_member(source, "disp", &disp);
     if (disp.value &&
         vs_scope_integer(source->scope, source->text, &disp.place, disp.value, &displacement))
@@ -255,8 +271,10 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
         return vs_fail(error, source->text, &disp.place, false,
                        "the displacement is %lld: it must not be negative",
                        (long long)displacement);
+    if (read_tiles(source, &tiles))
+        return error->code;
     const struct vs_type *filetype = &view->types->filetype;
-    int result = vs_map_build(&view->arena, displacement, filetype->ub - filetype->lb,
+    int result = vs_map_build(&view->arena, displacement, filetype->ub - filetype->lb, tiles,
                               filetype->node, &view->map);
     if (result == -E2BIG)
         return vs_fail(error, source->text, source->place, false, "the filetype nests too deep");
@@ -332,8 +350,9 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
 
 int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
 {
-    static const char *const keys[] = {"disp", "etype", "filetype", "datarep", "per_rank", NULL};
-    static const char *const rank_keys[] = {"disp", "etype", "filetype", "datarep", NULL};
+    static const char *const keys[] = {"disp",    "etype",    "filetype", "tiles",
+                                       "datarep", "per_rank", NULL};
+    static const char *const rank_keys[] = {"disp", "etype", "filetype", "tiles", "datarep", NULL};
     if (vs_check_keys(error, source->text, source->place, source->view, keys))
         return error->code;
     json_t *list = json_object_get(source->view, "per_rank");

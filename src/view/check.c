@@ -51,7 +51,15 @@ static void print_tile(const struct view_survey *survey)
     print_range(survey->tile_min, survey->tile_max);
     printf(" of ");
     print_range(survey->extent_min, survey->extent_max);
-    printf(" byte%s\n", plural(survey->extent_max));
+    printf(" byte%s", plural(survey->extent_max));
+    if (survey->tiles_min < INT64_MAX) {
+        bool some_end = survey->tiles_max == INT64_MAX;
+
+        printf(", ");
+        print_range(survey->tiles_min, some_end ? survey->tiles_min : survey->tiles_max);
+        printf(" tile%s%s", plural(survey->tiles_max), some_end ? " or without end" : "");
+    }
+    putchar('\n');
 }
 
 /* "800 bytes, 100 etypes, 1 run each" */
@@ -170,7 +178,8 @@ static void print_partition(const struct vs_cover_result *cover)
     else
         printf("no: %" PRId64 " byte%s in no slice, %" PRId64 " in several", cover->none,
                cover->none == 1 ? " is" : "s are", cover->many);
-    printf(" (period %" PRId64 " byte%s, ", cover->period, plural(cover->period));
+    printf(" (%s %" PRId64 " byte%s, ", cover->ends ? "stretch" : "period", cover->period,
+           plural(cover->period));
     print_percent(cover->period - cover->none, cover->period);
     printf(", %s)\n", cover->method == VS_COVER_CLOSED ? "closed form" : "walked");
 }

@@ -159,6 +159,8 @@ static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t r
         first ? facts->tile_extent : vs_min(survey->extent_min, facts->tile_extent);
     survey->extent_max =
         first ? facts->tile_extent : vs_max(survey->extent_max, facts->tile_extent);
+    survey->tiles_min = first ? facts->tiles : vs_min(survey->tiles_min, facts->tiles);
+    survey->tiles_max = first ? facts->tiles : vs_max(survey->tiles_max, facts->tiles);
     if (!facts->disjoint && survey->overlapping < 0)
         survey->overlapping = rank;
     if (facts->tile_size) {

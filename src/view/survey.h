@@ -31,6 +31,7 @@ struct view_survey {
     int64_t file_size;              /* -1: there is no file */
     int64_t tile_min, tile_max;
     int64_t extent_min, extent_max;
+    int64_t tiles_min, tiles_max; /* INT64_MAX: without end */
     int64_t begin;       /* lowest displacement of a first etype; INT64_MAX: there is none */
     int64_t file;        /* sum of the shares' bytes in the file; -1: not known */
     int64_t tails;       /* bytes of the file in etypes that its end cuts */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "viewspec/element.h"
+#include "viewspec/integer.h"
 
 /*
  * What is looked at: bounded, so that a file of any size on a slow disk takes a moment. Reads are
@@ -277,6 +278,8 @@ static void look_at_array(const struct look *look, bool records)
     const struct vs_map_facts *map = vs_map_facts(vs_view_map(survey->first));
     int64_t room = survey->file_size - map->displacement, rest;
 
+    /* What follows the last tile is another's. */
+    room = vs_min(room, vs_mul_capped(map->tiles, map->tile_extent));
     if (!vs_view_facts(survey->first)->array || survey->extent_min != survey->extent_max ||
         map->tile_extent < 1 || room <= 0)
         return;

@@ -108,6 +108,8 @@ static void put_view(struct text *text)
 
     put(text, "{\"disp\":%d,\"etype\":%s,\"filetype\":", 6 * below(5), etypes[below(4)]);
     put_type(text, below(4));
+    if (below(4) == 0)
+        put(text, ",\"tiles\":\"%d + rank\"", below(below(2) ? 3 : 40));
     put(text, "}");
 }
 
@@ -163,8 +165,8 @@ static void mark(const struct vs_map *map, int64_t begin, int64_t period, unsign
     const struct vs_map_facts *facts = vs_map_facts(map);
     int64_t tile = (begin - facts->end) / facts->tile_extent - 1;
 
-    for (tile = tile < 0 ? 0 : tile; facts->first + tile * facts->tile_extent < begin + period;
-         tile++) {
+    for (tile = tile < 0 ? 0 : tile;
+         tile < facts->tiles && facts->first + tile * facts->tile_extent < begin + period; tile++) {
         for (int64_t i = 0; i < facts->tile_size; i++) {
             int64_t place = vs_map_displacement(map, tile * facts->tile_size + i) - begin;
             if (place >= 0 && place < period && held[place] < 2)
@@ -173,14 +175,36 @@ static void mark(const struct vs_map *map, int64_t begin, int64_t period, unsign
     }
 }
 
+/* A stretch begins with the lowest byte and ends behind the last one of the views that end. */
+static int64_t find_stretch(struct vs_view *const *views, int64_t ranks, int64_t *last)
+{
+    int64_t begin = INT64_MAX;
+
+    *last = 0;
+    for (int64_t i = 0; i < ranks; i++) {
+        const struct vs_map_facts *facts = vs_map_facts(vs_view_map(views[i]));
+
+        if (facts->tile_size && facts->first < begin)
+            begin = facts->first;
+        if (facts->tile_size && facts->tiles < INT64_MAX &&
+            facts->end + (facts->tiles - 1) * facts->tile_extent > *last)
+            *last = facts->end + (facts->tiles - 1) * facts->tile_extent;
+    }
+    return begin;
+}
+
 static void compare(struct vs_view *const *views, int64_t ranks, const struct text *text,
                     const struct vs_cover_result *result)
 {
     unsigned char *held = calloc(1, (size_t)result->period);
-    int64_t begin = 0, tally[3] = {0};
+    int64_t begin = 0, tally[3] = {0}, last;
 
     assert_non_null(held);
-    for (int64_t i = 0; i < ranks; i++) {
+    if (result->ends) {
+        begin = find_stretch(views, ranks, &last);
+        assert_true(begin + result->period >= last);
+    }
+    for (int64_t i = 0; i < ranks && !result->ends; i++) {
         int64_t end = vs_map_facts(vs_view_map(views[i]))->end;
         begin = end > begin ? end : begin;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/integer.h"
 #include "layout.h"
 #include "view/progress.h"
 #include "view/survey.h"
@@ -262,8 +263,9 @@ static bool holds_twice(const struct brush *a, int64_t place)
     const struct vs_map_facts *facts = a->map_facts;
     int64_t last = (place - facts->first) / facts->tile_extent, hits = 0;
 
-    if (place < facts->first || last >= facts->limit / facts->tile_size)
+    if (place < facts->first)
         return false;
+    last = vs_min(last, facts->limit / facts->tile_size - 1);
     for (int64_t tile = last; tile >= 0 && last - tile < MAX_TILES && hits < 2; tile--) {
         int64_t position = find_in_tile(a, tile, place);
         int64_t end = (tile + 1) * facts->tile_size;
