@@ -33,7 +33,7 @@ _mpiio_shorthand_words() {
         echo "$_mpiio_datareps"
         return
         ;;
-    order)
+    order | memory)
         echo "C Fortran"
         return
         ;;
@@ -41,8 +41,8 @@ _mpiio_shorthand_words() {
     esac
     case $form in
     vector) words+=" stride" ;;
-    subarray) words+=" part from order" ;;
-    darray) words+=" block cyclic none order" ;;
+    subarray) words+=" part from order memory" ;;
+    darray) words+=" block cyclic none order memory" ;;
     hpf_cyclic) words+=" by" ;;
     esac
     echo "$words"

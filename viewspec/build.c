@@ -236,7 +236,7 @@ static struct vs_type part_of_array(const struct site *site, int64_t n, const in
     int64_t etypes = etype && old->node ? old->node->size / etype->node->size : 0;
     if (whole)
         *whole = (struct vs_array){n, sizes, owned, fortran, vs_type_extent(arena, old), etypes};
-    type.array = whole;
+    type.array = type.part = whole;
     return type;
 }
 
@@ -539,8 +539,8 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
     if (basic == NULL)
         vs_build_fail(b, place, "unknown type \"%.100s\"", name);
     else if (b->etype && !b->any_leaf)
-        vs_build_fail(b, place, "the filetype must be built from the etype: \"%.100s\" is not it",
-                      name);
+        vs_build_fail(b, place, "the %s must be built from the etype: \"%.100s\" is not it",
+                      b->whole, name);
     else if (vs_representation_size(b->representation, basic) < 1)
         fail_size(b, basic, place);
     return failed(b) ? (struct vs_type){0} : vs_type_basic(b->arena, basic, b->representation);

@@ -26,7 +26,8 @@ struct vs_builder {
        name). NULL while the etype itself is built. */
     const struct vs_type *etype;
     json_t *etype_json;
-    bool any_leaf; /* leaves other than the etype are accepted */
+    const char *whole; /* what is built from it: "filetype" or "buftype" */
+    bool any_leaf;     /* leaves other than the etype are accepted */
 
     struct vs_memo named[2];      /* types built so far by their names: outside filetypes, and in */
     int nesting, naming;          /* objects, and names, around the type under way */

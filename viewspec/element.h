@@ -15,7 +15,8 @@ extern "C" {
 
 /*
  * The elements of a view: the basic values that its etypes are made of. A slice is a row of
- * elements without gaps, each with its native size; so are the positions (map.h), each with its
+ * elements, without gaps where its view has no buftype, each with its native size; slice offsets
+ * are packed ones here (vs_view_gaps); so are the positions (map.h), each with its
  * size in the file. What is converted from one to the other is whole elements.
  *
  * The types of an etype are kept as they are nested and never expanded: a walk starts in

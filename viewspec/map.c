@@ -15,6 +15,12 @@ struct vs_map {
     const struct vs_node *root;
     const struct vs_node *tile;
     struct vs_map_facts facts;
+
+    /* Of an ordered map, else NULL: the same bytes in the file's order, and from native bytes in
+       this order to slice offsets. */
+    const struct vs_map *by_file, *memory;
+    const struct vs_order *order;
+    int64_t etype_file, etype_memory;
 };
 
 static int64_t tiles_below_limit(const struct vs_node *tile, int64_t displacement, int64_t extent)
@@ -60,6 +66,59 @@ int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, i
     return map->root->depth > VS_MAP_DEPTH ? -E2BIG : 0;
 }
 
+/* As many tiles as both maps can have. */
+static int build_both(struct vs_arena *arena, const struct vs_map_source *from, struct vs_map *map)
+{
+    int64_t tiles = from->tiles;
+    int error;
+
+    error = vs_map_build(arena, from->displacement, from->extent, tiles, from->tile, &map->by_file);
+    if (error)
+        return error;
+    tiles = map->by_file->facts.limit / map->by_file->facts.tile_size;
+    error = vs_map_build(arena, 0, from->order->extent, tiles, from->order->memory, &map->memory);
+    if (error || map->memory->facts.limit / map->memory->facts.tile_size == tiles)
+        return error;
+    tiles = map->memory->facts.limit / map->memory->facts.tile_size;
+    return vs_map_build(arena, from->displacement, from->extent, tiles, from->tile, &map->by_file);
+}
+
+int vs_map_build_ordered(struct vs_arena *arena, const struct vs_map_source *from,
+                         const struct vs_map **result)
+{
+    struct vs_map *map = vs_arena_alloc(arena, sizeof(*map));
+    const struct vs_map *ordered;
+    int error = map ? build_both(arena, from, map) : -ENOMEM;
+
+    if (error)
+        return error;
+    map->facts = map->by_file->facts;
+    error = vs_map_build(arena, from->displacement, from->extent,
+                         map->facts.limit / map->facts.tile_size, from->order->file, &ordered);
+    if (error)
+        return error;
+    map->root = ordered->root;
+    map->tile = from->tile;
+    map->order = from->order;
+    map->etype_file = from->etype_file;
+    map->etype_memory = from->etype_memory;
+    map->facts.tiles = from->tiles;
+    map->facts.tile_runs = ordered->facts.tile_runs;
+    map->facts.monotonic = ordered->facts.monotonic;
+    *result = map;
+    return 0;
+}
+
+const struct vs_order *vs_map_order(const struct vs_map *map)
+{
+    return map->order;
+}
+
+const struct vs_map *vs_map_memory(const struct vs_map *map)
+{
+    return map->memory;
+}
+
 const struct vs_map_facts *vs_map_facts(const struct vs_map *map)
 {
     return &map->facts;
@@ -94,7 +153,22 @@ int64_t vs_map_find(const struct vs_map *map, int64_t displacement)
     return vs_map_find_within(map, displacement, &steps);
 }
 
+/* The position, in the map's order, of the byte at a position by the file. */
+static int64_t ordered_position(const struct vs_map *map, int64_t position)
+{
+    int64_t etypes = map->facts.tile_size / map->etype_file, etype = position / map->etype_file;
+    int64_t origin =
+        etype / etypes * map->order->extent + vs_node_seek(map->order->places, etype % etypes);
+    int64_t before = vs_map_lower_bound(map->memory, origin) / map->etype_memory;
+
+    return before * map->etype_file + position % map->etype_file;
+}
+
 int64_t vs_map_find_within(const struct vs_map *map, int64_t displacement, int64_t *steps)
 {
+    if (map->by_file) {
+        int64_t position = vs_map_find_within(map->by_file, displacement, steps);
+        return position < 0 ? position : ordered_position(map, position);
+    }
     return map->root ? vs_node_find(map->root, displacement, steps) : -1;
 }

@@ -18,12 +18,13 @@ extern "C" {
  *
  *   displacement    absolute byte position in the file (MPI 3.1, 13.1.1)
  *   position        byte number in the view's data as the file holds it: the bytes that the tiled
- *                   filetype selects, packed in typemap order, gaps left out
+ *                   filetype selects, packed in typemap order, gaps left out; where the view has a
+ *                   buftype, in the order in which that has the etypes in memory
  *   slice offset    byte number in the same data in native representation: what a reader of the
  *                   slice sees
  *
  * The map takes a position to a displacement, and back. Position and slice offset are equal
- * where every element has the same size in the file as in memory.
+ * where every element has the same size in the file as in memory, and memory has no gaps.
  *
  * A map is a small tree of strided loops that is never expanded: its size follows the length of
  * the type's description, and every function here takes O(depth * log(width)) steps, however many

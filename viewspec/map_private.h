@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "map.h"
 #include "node.h"
+#include "order.h"
 
 /* Private to viewspec/: what a map is made of. */
 
@@ -15,11 +16,31 @@
 int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
                  const struct vs_node *tile, const struct vs_map **map);
 
+/*
+ * The same in another order than the file's: that of order, whose extent is set. etype_file and
+ * etype_memory are the bytes of an etype.
+ */
+struct vs_map_source {
+    int64_t displacement, extent, tiles;
+    const struct vs_node *tile;   /* in the file's order */
+    const struct vs_order *order; /* borrowed; it lives as long as the map */
+    int64_t etype_file, etype_memory;
+};
+int vs_map_build_ordered(struct vs_arena *arena, const struct vs_map_source *source,
+                         const struct vs_map **map);
+
+/* The order of an ordered map; else NULL. */
+const struct vs_order *vs_map_order(const struct vs_map *map);
+
+/* Of an ordered map: from native bytes, in the slice's order and without gaps, to slice offsets. */
+const struct vs_map *vs_map_memory(const struct vs_map *map);
+
 /* The root of a map: all tiles, placed by the view's displacement. NULL: no data. */
 struct vs_map;
 const struct vs_node *vs_map_root(const struct vs_map *map);
 
-/* One tile, its displacements counted from the tile's beginning. NULL: no data. */
+/* One tile in the file's order, its displacements counted from the tile's beginning. NULL: no
+   data. */
 const struct vs_node *vs_map_tile(const struct vs_map *map);
 
 #endif

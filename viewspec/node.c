@@ -214,6 +214,19 @@ static void append_block(struct vs_arena *arena, struct vs_node *node,
     append_facts(arena, node, &block);
 }
 
+static const int64_t *list_reach(struct vs_arena *arena, const struct block_list *list,
+                                 int64_t stride, const struct vs_node *child)
+{
+    int64_t *reach = vs_arena_array(arena, list->count, sizeof(*reach));
+    int64_t most = INT64_MIN;
+
+    for (int64_t b = 0; reach && b < list->count; b++) {
+        int64_t last = (list->before[b + 1] - list->before[b] - 1) * stride;
+        reach[b] = most = vs_max(most, list->displacements[b] + vs_max(last, 0) + child->hi);
+    }
+    return reach;
+}
+
 const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, const int64_t *lengths,
                                      int64_t length, const int64_t *displacements, int64_t unit,
                                      int64_t stride, const struct vs_node *child)
@@ -245,6 +258,8 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
         append_block(arena, node, &list, b, stride, child);
     if (!arena->failure)
         merge_dense(node);
+    if (node->kind == VS_BLOCKS && !node->monotonic)
+        node->reach = list_reach(arena, &list, stride, child);
     return node;
 }
 
@@ -346,6 +361,7 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position)
 static int64_t first_instance(const struct vs_node *child, int64_t count, int64_t stride,
                               int64_t target)
 {
+    /* Of those that go down the first one reaches farthest. */
     if (child->hi > target)
         return 0;
     if (stride <= 0)
@@ -354,14 +370,16 @@ static int64_t first_instance(const struct vs_node *child, int64_t count, int64_
     return vs_min(index, count);
 }
 
-/* The first block with a byte at or behind target: their ends never decrease. */
+/* The first block with a byte at or behind target. */
 static int64_t first_block(const struct vs_node *node, int64_t target)
 {
     int64_t low = 0, high = node->count;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         int64_t last = node->before[middle + 1] - node->before[middle] - 1;
-        int64_t end = node->displacements[middle] + last * node->stride + node->child->hi;
+        int64_t end = node->reach
+                          ? node->reach[middle]
+                          : node->displacements[middle] + last * node->stride + node->child->hi;
         if (end > target)
             high = middle;
         else

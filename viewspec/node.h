@@ -43,12 +43,14 @@ struct vs_node {
     int64_t lo, hi; /* lowest byte, and the byte behind the highest */
     int64_t runs;   /* leaf runs, adjacent ones of different leaves not merged; saturates */
     struct vs_starts starts;
-    int64_t count;                         /* LOOP: instances; BLOCKS: blocks; SEQ: children */
-    int64_t stride;                        /* LOOP, BLOCKS */
-    const struct vs_node *child;           /* LOOP, BLOCKS */
-    const int64_t *displacements;          /* BLOCKS: count of them */
-    const int64_t *before;                 /* BLOCKS: instances before block b; SEQ: bytes before
-                                              child b; count + 1 entries, the last is the total */
+    int64_t count;                /* LOOP: instances; BLOCKS: blocks; SEQ: children */
+    int64_t stride;               /* LOOP, BLOCKS */
+    const struct vs_node *child;  /* LOOP, BLOCKS */
+    const int64_t *displacements; /* BLOCKS: count of them */
+    const int64_t *reach;  /* BLOCKS that do not ascend: how far those up to block b reach, without
+                              base; else NULL */
+    const int64_t *before; /* BLOCKS: instances before block b; SEQ: bytes before
+                              child b; count + 1 entries, the last is the total */
     const struct vs_node *const *children; /* SEQ */
 };
 

@@ -101,7 +101,7 @@ static int find_dtype(struct vs_npy *npy)
     npy->item = etype->native;
     npy->items = etype->count;
     put_dtype(&text, etype);
-    if (npy->item > ITEM_MAX) {
+    if (npy->item > ITEM_MAX || (vs_view_gaps(npy->view) && !vs_view_facts(npy->view)->memory)) {
         npy->item = 1;
         npy->items = etype->count * etype->native;
         text.length = 0;
@@ -132,7 +132,7 @@ static bool order_matters(const struct shape *shape)
 /* The local array, tiles times; false where NumPy does not have so many dimensions. */
 static bool local_shape(const struct vs_npy *npy, int64_t tiles, struct shape *shape)
 {
-    const struct vs_array *array = vs_view_facts(npy->view)->array;
+    const struct vs_array *array = vs_view_facts(npy->view)->memory;
     int64_t slow = tiles, fast;
 
     if (array->dimensions > DIMENSIONS_MAX - 2 ||
@@ -160,10 +160,10 @@ static int64_t tile_size(const struct vs_npy *npy)
     int64_t etypes = vs_map_facts(vs_view_map(npy->view))->tile_size / facts->etype_file_size;
     int64_t size;
 
-    if (!facts->array || !facts->array->etypes ||
+    if (!facts->memory || !facts->memory->etypes ||
         __builtin_mul_overflow(etypes, facts->etype_size, &size))
         return -1;
-    return size;
+    return vs_view_end(npy->view, size);
 }
 
 static void shape_of(const struct vs_npy *npy, int64_t size, struct shape *shape)

@@ -17,7 +17,7 @@ extern "C" {
  *
  * The dtype follows from the etype. An etype of one basic type gives its values; one of several
  * gives a structure without padding, with fields f0, f1, ... in typemap order and repetitions as
- * sub-arrays; basic types that NumPy lacks are void. Where facts->array is set and the slice holds
+ * sub-arrays; basic types that NumPy lacks are void. Where facts->memory is set and the slice holds
  * whole tiles, the array is the local one; more tiles than one are an axis that runs slowest, and
  * several values in an element one that runs fastest. All else has one dimension.
  *

@@ -34,7 +34,7 @@ static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_o
              (query->file_size < 0 || position < vs_view_positions(view, query->file_size));
     if (result) {
         owner->rank = rank;
-        owner->offset = vs_elements_offset(view, position);
+        owner->offset = vs_view_offset(view, vs_elements_offset(view, position));
     }
     vs_view_unref(view);
     return result;

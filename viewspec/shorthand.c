@@ -18,8 +18,8 @@
 #define MAX_WORD 64
 
 /* The words that clauses begin with. */
-enum { OF, AT, AS, EVERY, ON, ORDER, TILES, CLAUSES };
-static const char *const clauses[] = {"of", "at", "as", "every", "on", "order", "tiles"};
+enum { OF, AT, AS, EVERY, ON, ORDER, TILES, MEMORY, CLAUSES };
+static const char *const clauses[] = {"of", "at", "as", "every", "on", "order", "tiles", "memory"};
 
 struct reader {
     struct vs_words words;
@@ -27,8 +27,9 @@ struct reader {
     json_t *form;   /* the filetype, without "every" */
     json_t *places; /* JSON pointer below form -> byte offset in text */
     const char *form_at;
-    json_t *disp, *etype, *datarep, *extent, *grid, *tiles; /* NULL: not said */
-    const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at, *tiles_at;
+    json_t *disp, *etype, *datarep, *extent, *grid, *tiles, *memory; /* NULL: not said */
+    const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at, *tiles_at,
+        *memory_at;
     int distributed; /* dimensions of a darray that are not "none" */
 };
 
@@ -261,29 +262,29 @@ static void read_datarep(struct reader *r)
     r->words.at += length;
 }
 
-static void read_order(struct reader *r)
+/* "C" or "Fortran". */
+static json_t *order_word(struct reader *r)
 {
     size_t length = vs_words_length(&r->words);
     bool c = length == 1 && strncasecmp(r->words.at, "C", 1) == 0;
     if (!c && (length != 7 || strncasecmp(r->words.at, "Fortran", 7) != 0))
         vs_words_expected(&r->words, "C or Fortran");
     r->words.at += length;
-    put_place(r, r->order_at, "/order");
-    put(r, r->form, "order", json_string(c ? "C" : "Fortran"));
+    return json_string(c ? "C" : "Fortran");
 }
 
 static void read_clause(struct reader *r)
 {
     /* where each was said; NULL: not yet */
     const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at, &r->extent_at,
-                                   &r->grid_at,  &r->order_at, &r->tiles_at};
+                                   &r->grid_at,  &r->order_at, &r->tiles_at,   &r->memory_at};
     size_t i = 0;
     vs_words_peek(&r->words);
     const char *start = r->words.at;
     while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i]))
         i++;
     if (i == CLAUSES) {
-        vs_words_expected(&r->words, "of, at, as, every, on, order or tiles");
+        vs_words_expected(&r->words, "of, at, as, every, on, order, tiles or memory");
         return;
     }
     if (*places[i]) {
@@ -292,6 +293,8 @@ static void read_clause(struct reader *r)
     }
     vs_words_peek(&r->words);
     *places[i] = r->words.at;
+    if (i == ORDER)
+        put_place(r, r->order_at, "/order");
     if (i == OF)
         read_etype(r);
     else if (i == AT)
@@ -303,7 +306,9 @@ static void read_clause(struct reader *r)
     else if (i == ON)
         r->grid = integers(r, "psizes");
     else if (i == ORDER)
-        read_order(r);
+        put(r, r->form, "order", order_word(r));
+    else if (i == MEMORY)
+        r->memory = order_word(r);
     else
         r->tiles = integer(r, NULL);
 }
@@ -389,10 +394,15 @@ static json_t *all_places(struct reader *r)
     const struct {
         const char *pointer, *at;
     } own[] = {
-        {"", r->words.text.bytes},        {"/ranks", r->grid_at},
-        {"/view/disp", r->disp_at},       {"/view/etype", r->etype_at},
-        {"/view/datarep", r->datarep_at}, {"/view/filetype", r->form_at},
-        {"/view/tiles", r->tiles_at},     {"/view/filetype/extent", r->extent_at},
+        {"", r->words.text.bytes},
+        {"/ranks", r->grid_at},
+        {"/view/disp", r->disp_at},
+        {"/view/etype", r->etype_at},
+        {"/view/datarep", r->datarep_at},
+        {"/view/filetype", r->form_at},
+        {"/view/tiles", r->tiles_at},
+        {"/view/memory", r->memory_at},
+        {"/view/filetype/extent", r->extent_at},
     };
     json_t *all = json_object(), *offset;
     const char *pointer;
@@ -428,6 +438,8 @@ static json_t *make_view(struct reader *r)
     put(r, view, "filetype", filetype);
     if (r->tiles)
         put(r, view, "tiles", json_incref(r->tiles));
+    if (r->memory)
+        put(r, view, "memory", json_incref(r->memory));
     return view;
 }
 
@@ -493,6 +505,7 @@ json_t *vs_shorthand_translate(const char *text, const char *source, const char 
     json_decref(r.datarep);
     json_decref(r.extent);
     json_decref(r.tiles);
+    json_decref(r.memory);
     json_decref(r.grid);
     if (!error->code)
         return root;

@@ -40,6 +40,7 @@ struct vs_spec {
     struct named_view *views;
     size_t view_count;
     struct vs_representation *representations; /* the user's own */
+    bool by_file;                              /* an override */
 };
 
 static int note(struct vs_error *error, int code, const char *source, const char *reason)
@@ -307,6 +308,7 @@ static struct vs_source source_of(const struct vs_spec *spec, size_t index, stru
         .view = view->json,
         .place = view->place,
         .shared = view->shared,
+        .by_file = spec->by_file,
         .representations = spec->representations,
     };
 }
@@ -392,6 +394,7 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
 {
     static const struct vs_overrides none = {0};
     overrides = overrides ? overrides : &none;
+    spec->by_file = overrides->by_file;
     int result;
     if ((result = check_head(spec, error)) || (result = list_views(spec, error)) ||
         (result = read_defines(spec, overrides, error)) || (result = bind_names(spec, error)) ||

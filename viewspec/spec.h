@@ -49,8 +49,9 @@ struct vs_overrides {
     int64_t ranks;              /* -n RANKS, 1 .. 2^31-1; 0: the text's */
     const char *const *defines; /* -D NAME=VALUE, each as "NAME=VALUE" */
     size_t define_count;
-    bool file_optional;            /* a text without "file" will do: vs_spec_file is NULL then */
-    const char *datarep;           /* data representation of all views; NULL: the text's */
+    bool by_file;        /* slices in the file's order: "buftype" and "memory" are not looked at */
+    bool file_optional;  /* a text without "file" will do: vs_spec_file is NULL then */
+    const char *datarep; /* data representation of all views; NULL: the text's */
     const char *datarep_library;   /* its library, where it is the user's own; else NULL */
     vs_datarep_load *load_datarep; /* NULL: user-defined representations are refused */
     /* Frees what was loaded, when the spec and the last of its views are gone: in whatever thread
@@ -171,6 +172,8 @@ struct vs_view_facts {
     const struct vs_basic *basic; /* of all elements (element.h); NULL: they are not of one type */
     const struct vs_array *array; /* that the filetype, a subarray or darray, is a part of; borrowed
                                      from the view. NULL: another filetype */
+    const struct vs_array *memory; /* the array that a tile of the slice is, with the shape `owned`;
+                                      NULL: none. The same where the slice has the file's order */
     int64_t work; /* values and types of the spec that it consists of: what compiling it, and a walk
                      over its types, takes; tens of nanoseconds each */
 };
@@ -179,12 +182,35 @@ struct vs_view_facts {
 const struct vs_view_facts *vs_view_facts(const struct vs_view *view);
 const struct vs_map *vs_view_map(const struct vs_view *view);
 
+/* Whether the slice's order is not the file's: "buftype" or "memory" say so. */
+bool vs_view_has_order(const struct vs_view *view);
+
+/*
+ * Where the slice has gaps, which the view's buftype leaves: a map from packed offsets, which count
+ * the slice's bytes without gaps, to slice offsets. It ascends. NULL: the slice has none, and
+ * packed offsets are slice offsets. Borrowed. Local, thread-safe.
+ */
+const struct vs_map *vs_view_gaps(const struct vs_view *view);
+
+/*
+ * The slice offset of a packed one below the end of the last tile; the packed offset of the first
+ * byte at or behind a slice offset; and how long the slice is with
+ * so many packed bytes, from the first one on: to the last of them, or to the end of a tile that
+ * they fill. Local, thread-safe.
+ */
+int64_t vs_view_offset(const struct vs_view *view, int64_t packed);
+int64_t vs_view_packed(const struct vs_view *view, int64_t offset);
+int64_t vs_view_end(const struct vs_view *view, int64_t packed);
+
 /*
  * The etype and the filetype as the spec writes them: a name, or JSON text. A new string, the
  * caller's to free(); NULL without memory. Local, thread-safe.
  */
 char *vs_view_etype_text(const struct vs_view *view);
 char *vs_view_filetype_text(const struct vs_view *view);
+
+/* The same of the order in memory: the buftype, "C order" or "Fortran order"; "": none is said. */
+char *vs_view_order_text(const struct vs_view *view);
 
 /*
  * How many positions the view shows of a file of file_size bytes: all whole etypes up to the first
@@ -193,8 +219,12 @@ char *vs_view_filetype_text(const struct vs_view *view);
  */
 int64_t vs_view_positions(const struct vs_view *view, int64_t file_size);
 
+/* The same in native bytes, packed (vs_view_gaps). -EFBIG where it would exceed 2^63-1. */
+int64_t vs_view_packed_size(const struct vs_view *view, int64_t file_size);
+
 /*
- * The same in native bytes: the slice's length. -EFBIG (negative) where it would exceed 2^63-1.
+ * The same in native bytes, with gaps: the slice's length. -EFBIG (negative) where it would exceed
+ * 2^63-1.
  */
 int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size);
 

@@ -25,6 +25,7 @@ struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype)
     unit.node = vs_node_unit(arena, etype->node);
     unit.elements = (struct vs_repeat){0};
     unit.array = NULL;
+    unit.part = NULL;
     unit.dealing = NULL;
     return unit;
 }
@@ -184,6 +185,7 @@ struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
     struct vs_type type = *old;
     type.node = node;
     type.elements = elements;
+    type.part = NULL;
     return vs_type_resized(arena, 0, extent, &type);
 }
 

@@ -26,6 +26,7 @@ struct vs_type {
     struct vs_repeat elements;        /* its basic types; none where it is made of etypes */
     bool identical;                   /* the file's bytes are the native ones */
     const struct vs_array *array;     /* that the type is a part of, just so; NULL: it is not */
+    const struct vs_array *part;      /* the same, whatever the type's bounds are */
     const struct vs_dealing *dealing; /* by which it is the rank's, just so; NULL: by none */
 };
 

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "buftype.h"
 #include "build.h"
-#include "view.h"
+#include "integer.h"
 #include "keys.h"
+#include "view.h"
 #include "map_private.h"
+
+/* The keys of a view that its types are built from. */
+enum { ETYPE, FILETYPE, DATAREP, TILES, BUFTYPE, MEMORY, TYPE_KEYS };
+static const char *const type_keys[] = {"etype", "filetype", "datarep",
+                                        "tiles", "buftype",  "memory"};
 
 struct vs_types {
     atomic_int references;
     struct vs_arena arena;
     struct vs_representation *representation; /* a reference */
     struct vs_type etype, filetype;
-    int64_t work;                                      /* that building them took */
-    json_t *etype_json, *filetype_json, *datarep_json; /* what they were built from; owned */
+    struct vs_tile tile;
+    int64_t work;            /* that building them took */
+    json_t *json[TYPE_KEYS]; /* what they were built from; owned */
 };
 
 struct vs_view {
@@ -23,6 +32,7 @@ struct vs_view {
     struct vs_arena arena;
     struct vs_types *types;
     const struct vs_map *map;
+    const struct vs_map *gaps; /* NULL: the slice has none */
     struct vs_view_facts facts;
 };
 
@@ -39,9 +49,8 @@ void vs_types_unref(struct vs_types *types)
         return;
     vs_representation_unref(types->representation);
     vs_arena_free(&types->arena);
-    json_decref(types->etype_json);
-    json_decref(types->filetype_json);
-    json_decref(types->datarep_json);
+    for (int i = 0; i < TYPE_KEYS; i++)
+        json_decref(types->json[i]);
     free(types);
 }
 
@@ -183,8 +192,49 @@ static int build_filetype(struct vs_builder *b, const struct member *etype,
     return check_filetype(b, &filetype->place, &types->filetype, &types->etype);
 }
 
-static int build_types(const struct vs_source *source, const struct member *etype,
-                       const struct member *filetype, struct vs_types *types)
+/* How many tiles there are: "tiles", or INT64_MAX. */
+static int read_tiles(const struct vs_source *source, const struct member *tiles, int64_t *count)
+{
+    *count = INT64_MAX;
+    if (!tiles->value)
+        return 0;
+    if (vs_scope_integer(source->scope, source->text, &tiles->place, tiles->value, count))
+        return source->scope->error->code;
+    if (*count < 0)
+        return vs_fail(source->scope->error, source->text, &tiles->place, false,
+                       "the number of tiles is %lld: it must not be negative", (long long)*count);
+    return 0;
+}
+
+/* What is repeated, and in which order a process has it. */
+static int build_tile(const struct vs_source *source, const struct member *members,
+                      struct vs_types *types)
+{
+    struct vs_tile *tile = &types->tile;
+    struct vs_member given[TYPE_KEYS];
+    struct vs_buftype_source from = {
+        .source = source,
+        .arena = &types->arena,
+        .representation = types->representation,
+        .file_etype = &types->etype,
+        .file_type = &types->filetype,
+    };
+    for (int i = 0; i < TYPE_KEYS; i++)
+        given[i] = (struct vs_member){members[i].value, &members[i].place};
+    tile->node = types->filetype.node;
+    tile->extent = types->filetype.ub - types->filetype.lb;
+    tile->memory = types->filetype.array;
+    if (read_tiles(source, &members[TILES], &tile->tiles))
+        return source->scope->error->code;
+    from.etype = given[ETYPE];
+    from.filetype = given[FILETYPE];
+    from.buftype = given[BUFTYPE];
+    from.memory = given[MEMORY];
+    return source->by_file ? 0 : vs_buftype_find(&from, tile);
+}
+
+static int build_types(const struct vs_source *source, const struct member *members,
+                       struct vs_types *types)
 {
     struct vs_builder b = {
         .arena = &types->arena,
@@ -192,12 +242,13 @@ static int build_types(const struct vs_source *source, const struct member *etyp
         .text = source->text,
         .types = source->types,
         .representation = types->representation,
+        .whole = "filetype",
     };
-    int error = build_etype(&b, etype, types);
+    int error = build_etype(&b, &members[ETYPE], types);
     if (!error)
-        error = build_filetype(&b, etype, filetype, types);
+        error = build_filetype(&b, &members[ETYPE], &members[FILETYPE], types);
     vs_builder_free(&b);
-    return error;
+    return error ? error : build_tile(source, members, types);
 }
 
 /*
@@ -207,13 +258,14 @@ static int build_types(const struct vs_source *source, const struct member *etyp
 static struct vs_types *find_types(const struct vs_source *source, bool *shareable)
 {
     struct vs_scope *scope = source->scope;
-    struct member etype, filetype, datarep;
-    find_member(source, "etype", &etype);
-    find_member(source, "filetype", &filetype);
-    find_member(source, "datarep", &datarep);
+    struct member members[TYPE_KEYS];
     struct vs_types *types = source->shared;
-    if (types && types->etype_json == etype.value && types->filetype_json == filetype.value &&
-        types->datarep_json == datarep.value) {
+    bool same = types != NULL;
+    for (int i = 0; i < TYPE_KEYS; i++) {
+        find_member(source, type_keys[i], &members[i]);
+        same = same && types->json[i] == members[i].value;
+    }
+    if (same) {
         *shareable = true;
         return vs_types_ref(types);
     }
@@ -223,14 +275,14 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
         return NULL;
     }
     types->references = 1;
-    types->etype_json = json_incref(etype.value);
-    types->filetype_json = json_incref(filetype.value);
-    types->datarep_json = json_incref(datarep.value);
+    for (int i = 0; i < TYPE_KEYS; i++)
+        types->json[i] = json_incref(members[i].value);
     bool before = scope->uses_rank;
     int64_t work = scope->work;
     scope->uses_rank = false;
-    types->representation = vs_representation_find(source, datarep.value, &datarep.place);
-    if (!types->representation || build_types(source, &etype, &filetype, types)) {
+    types->representation =
+        vs_representation_find(source, members[DATAREP].value, &members[DATAREP].place);
+    if (!types->representation || build_types(source, members, types)) {
         scope->uses_rank |= before;
         vs_types_unref(types);
         return NULL;
@@ -242,27 +294,33 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     return types;
 }
 
-/* How many tiles there are: "tiles", or INT64_MAX. */
-static int read_tiles(const struct vs_source *source, int64_t *count)
+static int build_ordered(struct vs_view *view, int64_t displacement)
 {
-    struct member tiles;
-    find_member(source, "tiles", &tiles);
-    *count = INT64_MAX;
-    if (!tiles.value)
-        return 0;
-    if (vs_scope_integer(source->scope, source->text, &tiles.place, tiles.value, count))
-        return source->scope->error->code;
-    if (*count < 0)
-        return vs_fail(source->scope->error, source->text, &tiles.place, false,
-                       "the number of tiles is %lld: it must not be negative", (long long)*count);
-    return 0;
+    const struct vs_types *types = view->types;
+    const struct vs_repeat *elements = &types->etype.elements;
+    struct vs_map_source source = {
+        .displacement = displacement,
+        .extent = types->tile.extent,
+        .tiles = types->tile.tiles,
+        .tile = types->tile.node,
+        .order = &types->tile.order,
+        .etype_file = types->etype.node->size,
+        .etype_memory = elements->count * elements->native,
+    };
+    return vs_map_build_ordered(&view->arena, &source, &view->map);
+}
+
+static bool has_gaps(const struct vs_order *order)
+{
+    return order->memory->kind != VS_RUN || order->memory->lo != 0 ||
+           order->memory->size != order->extent;
 }
 
 static int build_map(const struct vs_source *source, struct vs_view *view)
 {
     struct vs_error *error = source->scope->error;
     struct member disp;
-    int64_t displacement = 0, tiles;
+    int64_t displacement = 0;
     find_member(source, "disp", &disp);
     if (disp.value &&
         vs_scope_integer(source->scope, source->text, &disp.place, disp.value, &displacement))
@@ -271,11 +329,13 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
         return vs_fail(error, source->text, &disp.place, false,
                        "the displacement is %lld: it must not be negative",
                        (long long)displacement);
-    if (read_tiles(source, &tiles))
-        return error->code;
-    const struct vs_type *filetype = &view->types->filetype;
-    int result = vs_map_build(&view->arena, displacement, filetype->ub - filetype->lb, tiles,
-                              filetype->node, &view->map);
+    const struct vs_tile *tile = &view->types->tile;
+    bool ordered = tile->ordered && tile->tiles;
+    int result = ordered ? build_ordered(view, displacement)
+                         : vs_map_build(&view->arena, displacement, tile->extent, tile->tiles,
+                                        tile->node, &view->map);
+    if (ordered && !result && has_gaps(&tile->order))
+        view->gaps = vs_map_memory(view->map);
     if (result == -E2BIG)
         return vs_fail(error, source->text, source->place, false, "the filetype nests too deep");
     if (result == -EOVERFLOW)
@@ -298,6 +358,7 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
         .identical = types->etype.identical,
         .basic = elements->basic,
         .array = types->filetype.array,
+        .memory = types->tile.memory,
         .work = source->scope->work + types->work,
     };
 }
@@ -310,14 +371,36 @@ static char *type_text(const json_t *json)
 
 char *vs_view_etype_text(const struct vs_view *view)
 {
-    const json_t *json = view->types->etype_json;
+    const json_t *json = view->types->json[ETYPE];
     return json ? type_text(json) : strdup("byte");
 }
 
 char *vs_view_filetype_text(const struct vs_view *view)
 {
-    const json_t *json = view->types->filetype_json;
+    const json_t *json = view->types->json[FILETYPE];
     return json ? type_text(json) : vs_view_etype_text(view);
+}
+
+bool vs_view_has_order(const struct vs_view *view)
+{
+    return vs_map_order(view->map);
+}
+
+char *vs_view_order_text(const struct vs_view *view)
+{
+    const json_t *buftype = view->types->json[BUFTYPE];
+    const char *word = json_string_value(view->types->json[MEMORY]);
+    char *text = NULL;
+    if (buftype)
+        return type_text(buftype);
+    if (word && asprintf(&text, "%s order", word) < 0)
+        return NULL;
+    return word ? text : strdup("");
+}
+
+const struct vs_map *vs_view_gaps(const struct vs_view *view)
+{
+    return view->gaps;
 }
 
 int vs_view_compile(const struct vs_source *source, struct vs_view **result,
@@ -350,9 +433,10 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
 
 int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
 {
-    static const char *const keys[] = {"disp",    "etype",    "filetype", "tiles",
-                                       "datarep", "per_rank", NULL};
-    static const char *const rank_keys[] = {"disp", "etype", "filetype", "tiles", "datarep", NULL};
+    static const char *const keys[] = {"disp",   "etype",   "filetype", "tiles", "buftype",
+                                       "memory", "datarep", "per_rank", NULL};
+    static const char *const rank_keys[] = {"disp",    "etype",  "filetype", "tiles",
+                                            "buftype", "memory", "datarep",  NULL};
     if (vs_check_keys(error, source->text, source->place, source->view, keys))
         return error->code;
     json_t *list = json_object_get(source->view, "per_rank");
@@ -432,10 +516,18 @@ static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_nod
     return low * etype->size;
 }
 
+/* The same in the slice's order: up to the first etype, in that order, that ends behind room. */
+static int64_t ordered_in_tile(const struct vs_order *order, const struct vs_node *etype,
+                               int64_t room)
+{
+    return vs_node_lower_bound(order->origins, room - etype->hi + 1) * etype->size;
+}
+
 int64_t vs_view_positions(const struct vs_view *view, int64_t file_size)
 {
     const struct vs_map_facts *facts = vs_map_facts(view->map);
     const struct vs_node *tile = vs_map_tile(view->map);
+    const struct vs_order *order = vs_map_order(view->map);
     if (tile == NULL || file_size < facts->first)
         return 0;
     int64_t room = file_size - facts->displacement;
@@ -443,12 +535,40 @@ int64_t vs_view_positions(const struct vs_view *view, int64_t file_size)
     if (tiles >= facts->limit / facts->tile_size)
         return facts->limit;
     int64_t rest = room - tiles * facts->tile_extent;
-    return tiles * facts->tile_size + positions_in_tile(tile, view->types->etype.node, rest);
+    return tiles * facts->tile_size +
+           (order ? ordered_in_tile(order, view->types->etype.node, rest)
+                  : positions_in_tile(tile, view->types->etype.node, rest));
 }
 
-int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size)
+int64_t vs_view_packed_size(const struct vs_view *view, int64_t file_size)
 {
     int64_t etypes = vs_view_positions(view, file_size) / view->facts.etype_file_size;
     int64_t size;
     return __builtin_mul_overflow(etypes, view->facts.etype_size, &size) ? -EFBIG : size;
+}
+
+int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size)
+{
+    int64_t size = vs_view_packed_size(view, file_size);
+    return size < 0 ? size : vs_view_end(view, size);
+}
+
+int64_t vs_view_end(const struct vs_view *view, int64_t packed)
+{
+    if (!view->gaps || packed == 0)
+        return packed;
+    int64_t size = vs_map_facts(view->gaps)->tile_size;
+    int64_t end = vs_map_displacement(view->gaps, packed - 1) + 1;
+    /* A tile that is whole ends where the next one begins. */
+    return packed % size ? end : vs_max(end, packed / size * view->types->tile.order.extent);
+}
+
+int64_t vs_view_offset(const struct vs_view *view, int64_t packed)
+{
+    return view->gaps ? vs_map_displacement(view->gaps, packed) : packed;
+}
+
+int64_t vs_view_packed(const struct vs_view *view, int64_t offset)
+{
+    return view->gaps ? vs_map_lower_bound(view->gaps, offset) : offset;
 }

@@ -35,6 +35,7 @@ struct vs_source {
     json_t *view;                              /* the VIEW object */
     const struct vs_place *place;              /* where it stands */
     struct vs_representation *representations; /* the user's own: the spec's list */
+    bool by_file;            /* the slice's order is the file's, whatever the view says */
     struct vs_types *shared; /* types that an earlier rank left to be shared, or NULL */
 };
 

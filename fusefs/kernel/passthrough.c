@@ -42,12 +42,12 @@ static bool is_identity(const struct vs_view *view)
 {
     const struct vs_map_facts *facts;
 
-    if (view == NULL || !vs_view_facts(view)->identical)
+    if (view == NULL || !vs_view_facts(view)->identical || vs_view_has_order(view))
         return false;
     facts = vs_map_facts(vs_view_map(view));
     return facts->monotonic && facts->disjoint && facts->displacement == 0 && facts->first == 0 &&
            facts->tile_size > 0 && facts->tile_size == facts->tile_extent &&
-           facts->end == facts->tile_size;
+           facts->end == facts->tile_size && facts->tiles == INT64_MAX;
 }
 
 void fs_passthrough_init(struct fs_session *session)

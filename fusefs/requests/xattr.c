@@ -62,11 +62,15 @@ static void write_tile(FILE *out, const struct vs_view *view)
                 (long long)facts->etype_size);
     fprintf(out, " of each %lld byte%s from byte %lld on", (long long)map->tile_extent,
             plural(map->tile_extent), (long long)map->displacement);
-    if (facts->array != NULL) {
-        for (int64_t d = 0; d < facts->array->dimensions; d++)
+    if (map->tiles < INT64_MAX)
+        fprintf(out, ", %lld tile%s", (long long)map->tiles, plural(map->tiles));
+    if (facts->memory != NULL) {
+        for (int64_t d = 0; d < facts->memory->dimensions; d++)
             fprintf(out, "%s%lld", d == 0 ? "; an array of " : " x ",
-                    (long long)facts->array->owned[d]);
-        fprintf(out, ", %s order", facts->array->fortran ? "Fortran" : "C");
+                    (long long)facts->memory->owned[d]);
+        fprintf(out, ", %s order", facts->memory->fortran ? "Fortran" : "C");
+    } else if (vs_view_has_order(view)) {
+        fprintf(out, "; in an order of its own");
     }
     if (facts->datarep != VS_NATIVE)
         fprintf(out, "; %s", facts->datarep_name);

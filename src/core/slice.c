@@ -2,10 +2,12 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "viewspec/cover.h"
 #include "convert_read.h"
+#include "slice_gaps.h"
 #include "slice_private.h"
 
 /* Pieces looked at, some tens of milliseconds: what needs more counts as overlapping. */
@@ -103,6 +105,8 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice)
 }
 
 /*
+ * Reading packed bytes: offsets are packed ones (vs_view_gaps).
+ *
  * How many of the bytes from offset on are there by a size of the file that goes to *size: one that
  * was seen some time ago where it says that all are, else the present one. Negative errno.
  */
@@ -111,10 +115,10 @@ static int64_t find(struct mpiio_slice *slice, int64_t offset, size_t length, in
     int64_t there;
 
     *size = mpiio_store_last_size(slice->store);
-    there = vs_view_slice_size(slice->view, *size);
+    there = vs_view_packed_size(slice->view, *size);
     if (there < offset || (uint64_t)(there - offset) < length) {
         *size = mpiio_store_size(slice->store);
-        there = *size < 0 ? *size : vs_view_slice_size(slice->view, *size);
+        there = *size < 0 ? *size : vs_view_packed_size(slice->view, *size);
     }
     if (there < 0)
         return there;
@@ -141,15 +145,15 @@ static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
         now = fetched->end;
     if (now >= size)
         return bytes;
-    there = vs_view_slice_size(slice->view, now);
+    there = vs_view_packed_size(slice->view, now);
     if (there < 0)
         return there;
     there = there > offset ? there - offset : 0;
     return there < bytes ? there : bytes;
 }
 
-static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset,
-                          struct mpiio_counters *done)
+static ssize_t read_packed(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset,
+                           struct mpiio_counters *done)
 {
     struct mpiio_read_result fetched;
     int64_t size, there, bytes;
@@ -168,13 +172,63 @@ static ssize_t read_range(struct mpiio_slice *slice, void *buffer, size_t length
     return bytes == 0 && fetched.error != 0 ? fetched.error : bytes;
 }
 
+/* What the file has is read to the buffer's end, from where it goes to its places. */
+static ssize_t read_with_gaps(struct mpiio_slice *slice, char *buffer, size_t length,
+                              int64_t offset, struct mpiio_counters *done)
+{
+    const struct vs_view *view = slice->view;
+    int64_t size = mpiio_slice_size(slice), start, count;
+    ssize_t got = 0;
+
+    if (size < 0 || offset >= size)
+        return size < 0 ? size : 0;
+    if (length > (uint64_t)(size - offset))
+        length = (size_t)(size - offset);
+    start = vs_view_packed(view, offset);
+    count = vs_view_packed(view, offset + (int64_t)length) - start;
+    if (count > 0)
+        got = read_packed(slice, buffer + (length - (size_t)count), (size_t)count, start, done);
+    if (got < 0)
+        return got;
+    if (got < count) {
+        size_t shown = (size_t)(vs_view_offset(view, start + got) - offset);
+
+        memmove(buffer + (shown - (size_t)got), buffer + (length - (size_t)count), (size_t)got);
+        length = shown;
+    }
+    mpiio_gaps_spread(view, offset, length, start, (size_t)got, buffer);
+    return (ssize_t)length;
+}
+
+/* Counts a read of so many bytes, or its error. */
+static ssize_t count_read(struct mpiio_slice *slice, ssize_t bytes, struct mpiio_counters *done)
+{
+    done->slice_reads = 1;
+    if (bytes > 0)
+        done->slice_read_bytes = (uint64_t)bytes;
+    mpiio_file_count(slice->store->file, done);
+    return bytes;
+}
+
+ssize_t mpiio_slice_read_packed(struct mpiio_slice *slice, void *buffer, size_t length,
+                                int64_t packed)
+{
+    struct mpiio_counters done = {0};
+    ssize_t bytes = packed < 0 ? -EINVAL : read_packed(slice, buffer, length, packed, &done);
+
+    return count_read(slice, bytes, &done);
+}
+
 ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset)
 {
-    struct mpiio_counters done = {.slice_reads = 1};
-    ssize_t bytes = offset < 0 ? -EINVAL : read_range(slice, buffer, length, offset, &done);
+    struct mpiio_counters done = {0};
+    ssize_t bytes;
 
-    if (bytes > 0)
-        done.slice_read_bytes = (uint64_t)bytes;
-    mpiio_file_count(slice->store->file, &done);
-    return bytes;
+    if (offset < 0)
+        bytes = -EINVAL;
+    else if (vs_view_gaps(slice->view) != NULL)
+        bytes = read_with_gaps(slice, buffer, length, offset, &done);
+    else
+        bytes = read_packed(slice, buffer, length, offset, &done);
+    return count_read(slice, bytes, &done);
 }

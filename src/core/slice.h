@@ -55,11 +55,15 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice);
  */
 ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset);
 
+/* The same without the gaps that a buftype leaves, by packed offsets (vs_view_gaps). */
+ssize_t mpiio_slice_read_packed(struct mpiio_slice *slice, void *buffer, size_t length,
+                                int64_t packed);
+
 /*
  * lseek(2)'s SEEK_DATA and SEEK_HOLE by the holes of the file: the first slice offset at or behind
  * offset that is not (is) in a hole. An element that lies partly in data is data, and so is all of
- * a view whose order is not the file's, or whose representation is the user's own. -ENXIO as lseek
- * says.
+ * a view whose order is not the file's, or whose representation is the user's own, but for gaps,
+ * which are holes. -ENXIO as lseek says.
  */
 int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset);
 int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
@@ -75,8 +79,11 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  * zeros. It grows to the end of the last etype written to, so that all that was written can be read
  * back: the slice may then be longer than offset + length, by less than an etype.
  *
+ * Gaps that the view's buftype leaves in the slice are not in the file and stay zeros.
+ *
  * Common errors: -EBADF where the store was not opened for writing; -EINVAL for a negative offset;
- * -EFBIG behind the last displacement below 2^63, or where the filesystem or RLIMIT_FSIZE says so.
+ * -EPERM for anything but zeros in a gap (nothing is stored); -EFBIG behind the last tile, behind
+ * the last displacement below 2^63, or where the filesystem or RLIMIT_FSIZE says so.
  * As write(2) does, a call beyond that limit raises SIGXFSZ: a program that is to live ignores it.
  *
  * Representations. Where the file's bytes of an element are the native ones in another order, each

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "viewspec/integer.h"
 #include "slice_private.h"
 
 void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id)
@@ -14,8 +15,10 @@ void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id)
    lie: their first position and how many there are. */
 static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int64_t *length)
 {
-    int64_t end;
+    int64_t end = *offset + vs_min(*length, INT64_MAX - *offset);
 
+    *offset = vs_view_packed(slice->view, *offset);
+    *length = vs_view_packed(slice->view, end) - *offset;
     if (*length > slice->limit - *offset)
         *length = slice->limit > *offset ? slice->limit - *offset : 0;
     end = *offset + *length;

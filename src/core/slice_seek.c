@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "slice_gaps.h"
 #include "slice_private.h"
 
 #include <errno.h>
@@ -115,6 +116,12 @@ static bool can_seek(const struct mpiio_slice *slice)
            slice->partial.count == 0 && mpiio_store_is_clean(slice->store);
 }
 
+/* The first data at or behind a packed offset, below end; end where there is none. */
+static int64_t seek_data(struct mpiio_slice *slice, int64_t offset, int64_t size, int64_t end)
+{
+    return can_seek(slice) ? seek_slice(slice, offset, SEEK_DATA, size, end) : offset;
+}
+
 int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
 {
     int64_t size = 0, end = 0, found;
@@ -122,10 +129,29 @@ int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
 
     if (error != 0)
         return error;
-    if (!can_seek(slice))
-        return offset;
-    found = seek_slice(slice, offset, SEEK_DATA, size, end);
-    return found == end ? -ENXIO : found;
+    offset = vs_view_packed(slice->view, offset);
+    end = vs_view_packed_size(slice->view, size);
+    if (offset >= end)
+        return -ENXIO;
+    found = seek_data(slice, offset, size, end);
+    if (found < 0 || found == end)
+        return found < 0 ? found : -ENXIO;
+    return vs_view_offset(slice->view, found);
+}
+
+/* A gap, or a hole of the file before it. */
+static int64_t seek_hole_or_gap(struct mpiio_slice *slice, int64_t offset, int64_t size,
+                                int64_t end)
+{
+    int64_t gap = mpiio_gaps_next(slice->view, offset, end), found;
+
+    if (gap == offset || !can_seek(slice))
+        return gap;
+    end = vs_view_packed(slice->view, gap);
+    found = seek_slice(slice, vs_view_packed(slice->view, offset), SEEK_HOLE, size, end);
+    if (found < 0 || found >= end)
+        return found < 0 ? found : gap;
+    return vs_view_offset(slice->view, found);
 }
 
 int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset)
@@ -135,5 +161,7 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset)
 
     if (error != 0)
         return error;
+    if (vs_view_gaps(slice->view) != NULL)
+        return seek_hole_or_gap(slice, offset, size, end);
     return can_seek(slice) ? seek_slice(slice, offset, SEEK_HOLE, size, end) : end;
 }

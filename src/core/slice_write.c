@@ -4,12 +4,17 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "convert_write.h"
+#include "slice_gaps.h"
 #include "slice_private.h"
 
 /* Gaps of the file that are allocated with what lies around them: a call costs more. */
 #define SMALL_GAP (64 << 10)
+
+/* Bytes that are collected from between gaps, to be written at once. */
+#define CHUNK ((int64_t)1 << 20)
 
 /* So much of the file is allocated at once. */
 #define LONG_SPAN ((int64_t)1 << 30)
@@ -18,8 +23,8 @@
 #define MAX_BATCHES ((int64_t)16 << 20)
 
 /*
- * The least size of the file by which the slice has at least bytes > 0 bytes: it reaches the end
- * of the etype that holds the last one. -EFBIG where there is none.
+ * The least size of the file by which the slice has at least bytes > 0 packed bytes: it reaches the
+ * end of the etype that holds the last one. -EFBIG where there is none.
  */
 static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
 {
@@ -33,7 +38,7 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
         return -EFBIG;
     /* The limit is a number of whole etypes. */
     last = (bytes - 1) / view->etype_size * view->etype_file_size + (view->etype_file_size - 1);
-    if (facts->disjoint) {
+    if (facts->disjoint && facts->monotonic) {
         int64_t displacement = vs_map_displacement(map, last);
 
         return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
@@ -63,13 +68,16 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
     /* A part of a converted element may end before its last byte in the file. */
     bool whole = end % etype == 0 &&
                  (slice->codec == NULL || (end - offset >= etype && slice->partial.count == 0));
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
     int64_t needed, size, shown;
     int error;
 
-    if (whole && vs_map_facts(vs_view_map(slice->view))->disjoint)
+    if (whole && facts->disjoint && facts->monotonic)
+        return end - offset;
+    size = mpiio_store_size(slice->store);
+    if (size >= 0 && vs_view_packed_size(slice->view, size) >= end)
         return end - offset;
     needed = needed_size(slice, end);
-    size = mpiio_store_size(slice->store);
     if (needed < 0 || size < 0)
         return needed < 0 ? needed : size;
     if (size >= needed)
@@ -77,28 +85,22 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
     error = mpiio_file_grow(slice->store->file, needed);
     if (error == 0)
         return end - offset;
-    shown = mpiio_slice_size(slice);
+    size = mpiio_store_size(slice->store);
+    shown = size < 0 ? size : vs_view_packed_size(slice->view, size);
     if (shown > end)
         shown = end;
     return shown > offset ? shown - offset : error;
 }
 
-static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
-                           int64_t offset, bool locked, struct mpiio_counters *done)
+/* Offsets are packed ones (vs_view_gaps). */
+static ssize_t write_packed(struct mpiio_slice *slice, const void *buffer, size_t length,
+                            int64_t offset, bool locked, struct mpiio_counters *done)
 {
     size_t bytes;
     int error;
 
-    if (!slice->store->file->writable)
-        return -EBADF;
-    if (offset < 0 || !slice->disjoint)
-        return -EINVAL;
-    if (length == 0)
-        return 0;
     if (offset >= slice->limit)
         return -EFBIG;
-    if (length > SSIZE_MAX)
-        length = SSIZE_MAX;
     if ((int64_t)length > slice->limit - offset)
         length = (size_t)(slice->limit - offset);
     if (slice->codec != NULL)
@@ -106,6 +108,68 @@ static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t
     else
         bytes = mpiio_slice_write_positions(slice, offset, length, buffer, &error, done);
     return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
+}
+
+/* How many of the packed bytes [start, end) are written at once: whole etypes, if there are some.
+ */
+static int64_t chunk_of(const struct mpiio_slice *slice, int64_t start, int64_t end)
+{
+    int64_t etype = vs_view_facts(slice->view)->etype_size;
+
+    if (end - start <= CHUNK)
+        return end - start;
+    return CHUNK > etype ? CHUNK - (start + CHUNK) % etype : CHUNK;
+}
+
+/* What is to be in the file is collected before. Gaps stay zeros. */
+static ssize_t write_with_gaps(struct mpiio_slice *slice, const char *buffer, size_t length,
+                               int64_t offset, bool locked, struct mpiio_counters *done)
+{
+    const struct vs_view *view = slice->view;
+    int64_t behind = vs_view_end(view, slice->limit), start, at, end;
+    ssize_t put = 0;
+    char *packed;
+
+    if (offset >= behind)
+        return -EFBIG;
+    if ((int64_t)length > behind - offset)
+        length = (size_t)(behind - offset);
+    if (!mpiio_gaps_are_clear(view, offset, length, buffer))
+        return -EPERM;
+    start = at = vs_view_packed(view, offset);
+    end = vs_view_packed(view, offset + (int64_t)length);
+    packed = malloc((size_t)(end - start < CHUNK ? end - start : CHUNK) + 1);
+    if (packed == NULL)
+        return -ENOMEM;
+    while (at < end) {
+        int64_t count = chunk_of(slice, at, end);
+
+        mpiio_gaps_collect(view, offset, buffer, at, (size_t)count, packed);
+        put = write_packed(slice, packed, (size_t)count, at, locked, done);
+        at += put > 0 ? put : 0;
+        if (put < count)
+            break;
+    }
+    free(packed);
+    if (at == end)
+        return (ssize_t)length;
+    return at > start ? vs_view_offset(view, at) - offset : put;
+}
+
+static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
+                           int64_t offset, bool locked, struct mpiio_counters *done)
+{
+    if (!slice->store->file->writable)
+        return -EBADF;
+    if (offset < 0 || !slice->disjoint)
+        return -EINVAL;
+    if (length == 0)
+        return 0;
+    if (length > SSIZE_MAX)
+        length = SSIZE_MAX;
+    if (vs_view_gaps(slice->view) != NULL)
+        return write_with_gaps(slice, buffer, length, offset, locked, done);
+    return write_packed(slice, buffer, length, offset, locked, done);
 }
 
 ssize_t mpiio_slice_write_in(struct mpiio_slice *slice, const void *buffer, size_t length,
@@ -144,6 +208,12 @@ ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t
     return mpiio_slice_append_in(slice, buffer, length, offset, NULL);
 }
 
+/* How many packed bytes a slice of at least size > 0 bytes has. */
+static int64_t packed_end(const struct mpiio_slice *slice, int64_t size)
+{
+    return vs_view_gaps(slice->view) != NULL ? mpiio_gaps_needed(slice->view, size) : size;
+}
+
 int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
 {
     int64_t present, needed;
@@ -155,7 +225,7 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
         return (int)present < 0 ? (int)present : 0;
     if (size < present)
         return size < 0 ? -EINVAL : -EPERM;
-    needed = needed_size(slice, size);
+    needed = needed_size(slice, packed_end(slice, size));
     return needed < 0 ? (int)needed : mpiio_file_grow(slice->store->file, needed);
 }
 
@@ -264,7 +334,7 @@ static int reserve(struct mpiio_slice *slice, int64_t position, int64_t end)
 int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t length)
 {
     int64_t end, needed, size;
-    int error;
+    int error = 0;
 
     if (!slice->store->file->writable)
         return -EBADF;
@@ -272,11 +342,15 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
         return -EINVAL;
     if (__builtin_add_overflow(offset, length, &end))
         return -EFBIG;
+    offset = vs_view_packed(slice->view, offset);
+    end = packed_end(slice, end);
     needed = needed_size(slice, end);
     if (needed < 0)
         return (int)needed;
-    mpiio_slice_positions(slice, &offset, &end);
-    error = reserve(slice, offset, end);
+    if (offset < end) {
+        mpiio_slice_positions(slice, &offset, &end);
+        error = reserve(slice, offset, end);
+    }
     if (error != 0)
         return error;
     size = mpiio_store_size(slice->store);
@@ -302,7 +376,7 @@ int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, in
 
         if (now != 0 && error == 0) {
             error = now;
-            *offset = partial.offset;
+            *offset = vs_view_offset(slice->view, partial.offset);
             *length = partial.native;
         }
     }

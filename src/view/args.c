@@ -385,6 +385,7 @@ int view_run(const struct view_command *command, int argc, char **argv)
         goto out;
     struct vs_overrides overrides = view_overrides(&args);
     overrides.file_optional = command->options & VIEW_NEEDS_NO_FILE;
+    overrides.by_file = command->options & VIEW_BY_FILE;
     if (args.shorthand ? mpiio_spec_load_shorthand(args.shorthand, &overrides, &spec, &error)
                        : mpiio_spec_load(args.spec, &overrides, &spec, &error))
         status = view_spec_failed(&error);

@@ -22,6 +22,7 @@ enum view_options {
     VIEW_TAKES_NARROW = 64,
     VIEW_TAKES_PICTURE = 256,  /* -v VIEW, --offset, --svg, --window, --width and --color */
     VIEW_NEEDS_NO_FILE = 1024, /* runs without the shared file, too: vs_spec_file may be NULL */
+    VIEW_BY_FILE = 2048,       /* the order in memory does not matter */
 };
 
 /* A subcommand's command line. Strings are borrowed from argv. */

@@ -20,15 +20,18 @@ static void print_label(const char *label)
     printf("  %-11s", label);
 }
 
+/* Nothing where the text is empty. */
 static int print_type(const char *label, char *text)
 {
     if (text == NULL) {
         view_message("%s", strerror(ENOMEM));
         return VIEW_FAILED;
     }
-    print_label(label);
-    vs_line_clean(text);
-    printf("%.*s%s\n", MAX_TEXT, text, strlen(text) > MAX_TEXT ? "..." : "");
+    if (text[0]) {
+        print_label(label);
+        vs_line_clean(text);
+        printf("%.*s%s\n", MAX_TEXT, text, strlen(text) > MAX_TEXT ? "..." : "");
+    }
     free(text);
     return VIEW_DONE;
 }
@@ -214,7 +217,8 @@ static int print_view(const struct vs_spec *spec, size_t index, const struct vie
 
     printf("\nview%s%s\n", name ? " " : "", name ? name : "");
     if (print_type("etype", vs_view_etype_text(survey->first)) ||
-        print_type("filetype", vs_view_filetype_text(survey->first)))
+        print_type("filetype", vs_view_filetype_text(survey->first)) ||
+        print_type("in memory", vs_view_order_text(survey->first)))
         return VIEW_FAILED;
     print_label("datarep");
     printf("%s\n", vs_view_facts(survey->first)->datarep_name);

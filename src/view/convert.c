@@ -28,6 +28,7 @@ static int load_target(const struct view_args *args, const struct vs_spec *spec,
     if (equals)
         *equals = '\0';
     overrides.datarep = name;
+    overrides.by_file = true;
     overrides.datarep_library = equals ? equals + 1 : NULL;
     overrides.file = args->output;
     int result = mpiio_spec_reload(spec, args->spec, &overrides, target, &error);
@@ -161,7 +162,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 
 const struct view_command view_convert = {
     .name = "convert",
-    .options = VIEW_TAKES_TARGET | VIEW_TAKES_NARROW,
+    .options = VIEW_TAKES_TARGET | VIEW_TAKES_NARROW | VIEW_BY_FILE,
     .run = run,
     .summary = "the shared file again in another data representation",
     .help =

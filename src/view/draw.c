@@ -58,7 +58,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 
 const struct view_command view_draw = {
     .name = "draw",
-    .options = VIEW_TAKES_PICTURE | VIEW_NEEDS_NO_FILE,
+    .options = VIEW_TAKES_PICTURE | VIEW_NEEDS_NO_FILE | VIEW_BY_FILE,
     .run = run,
     .summary = "a picture of who owns what: on the terminal or as SVG",
     .help =

@@ -47,10 +47,10 @@ struct dump {
     bool begun;    /* an etype was written */
 
     char *in;             /* CHUNK bytes of the slice */
-    int64_t offset, have; /* which: slice offset, bytes */
+    int64_t offset, have; /* which: packed offset, bytes */
     char *out, *end;      /* CHUNK bytes of text, and where they go on */
     struct view_progress progress;
-    int64_t begin; /* slice offset of the first etype */
+    int64_t begin; /* packed offset of the first etype */
 };
 
 /* INT64_MAX: in more than MAX_RUNS runs of a type. */
@@ -305,10 +305,10 @@ static int put_value(struct dump *dump, const struct vs_basic *basic, const char
     return VIEW_DONE;
 }
 
-/* Reads the slice from offset on, at least `least` bytes. */
+/* Reads the slice from a packed offset on, at least `least` bytes. */
 static int fill(struct dump *dump, const char *file, int64_t offset, int64_t least)
 {
-    ssize_t got = mpiio_slice_read(dump->slice, dump->in, CHUNK, offset);
+    ssize_t got = mpiio_slice_read_packed(dump->slice, dump->in, CHUNK, offset);
 
     view_progress_step(&dump->progress, offset - dump->begin);
     if (got >= least) {
@@ -362,11 +362,13 @@ static int put_all(struct dump *dump, const char *file, int64_t end)
     return status ? status : flush(dump);
 }
 
-/* The whole etypes of the range that args name, as far as the slice goes: *end and dump->begin. */
+/* The whole etypes of the range that args name, as far as the slice goes: *end and dump->begin are
+   packed offsets. */
 static int choose_range(const struct view_args *args, struct dump *dump, const char *file,
                         int64_t *end)
 {
     int64_t etype = vs_view_facts(dump->view)->etype_size, size = mpiio_slice_size(dump->slice);
+    int64_t offset = vs_view_packed(dump->view, args->offset);
 
     if (size < 0) {
         view_message("%s: %s", file, strerror((int)-size));
@@ -377,8 +379,9 @@ static int choose_range(const struct view_args *args, struct dump *dump, const c
         *end = args->offset + args->length;
     if (args->length == 0 || args->offset >= size)
         *end = args->offset;
-    dump->begin = args->offset / etype * etype;
-    if (*end > args->offset)
+    *end = vs_view_packed(dump->view, *end);
+    dump->begin = offset / etype * etype;
+    if (*end > offset)
         *end = dump->begin + ((*end - dump->begin - 1) / etype + 1) * etype;
     else
         *end = dump->begin;

@@ -31,11 +31,11 @@ static int64_t choose_length(const struct view_args *args, const struct vs_spec 
     else
         view_message("no file (-f FILE): showing one tile (--length shows more)");
     tile = facts->tile_size / vs_view_facts(view)->etype_file_size;
-    tile *= vs_view_facts(view)->etype_size;
+    tile = vs_view_end(view, tile * vs_view_facts(view)->etype_size);
     return tile - args->offset % tile;
 }
 
-/* The position of the slice byte at offset: of its element's first or, if last, last one. */
+/* The position of the byte at a packed offset: of its element's first or, if last, last one. */
 static int64_t position_of(const struct vs_view *view, int64_t offset, bool last)
 {
     struct vs_element_cursor cursor;
@@ -49,26 +49,50 @@ static int64_t position_of(const struct vs_view *view, int64_t offset, bool last
     return last ? run.position + run.file - 1 : run.position;
 }
 
+/* The runs of the packed bytes [from, to), which are some. */
+static void print_runs(const struct vs_view *view, int64_t from, int64_t to)
+{
+    int64_t start = position_of(view, from, false), end = position_of(view, to - 1, true) + 1;
+    struct vs_runs runs;
+    struct vs_run run;
+
+    vs_runs_start(&runs, vs_view_map(view), start, end - start);
+    while (!ferror(stdout) && vs_runs_next(&runs, &run)) {
+        int64_t offset = vs_view_offset(view, vs_elements_offset(view, run.position));
+        printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", offset, run.displacement, run.length);
+    }
+}
+
+/* The same of the slice's bytes [from, to): no run goes on behind a gap. */
+static void print_range(const struct vs_view *view, int64_t from, int64_t to)
+{
+    const struct vs_map *gaps = vs_view_gaps(view);
+    struct vs_runs runs;
+    struct vs_run run;
+
+    from = vs_view_packed(view, from);
+    to = vs_view_packed(view, to);
+    if (!gaps && from < to)
+        print_runs(view, from, to);
+    if (!gaps)
+        return;
+    vs_runs_start(&runs, gaps, from, to - from);
+    while (!ferror(stdout) && vs_runs_next(&runs, &run))
+        print_runs(view, run.position, run.position + run.length);
+}
+
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
     struct vs_view *view = NULL;
-    struct vs_runs runs;
-    struct vs_run run;
     int status = view_compile(args, spec, &view);
 
     if (status)
         return status;
-    int64_t length = choose_length(args, spec, view), start, end;
+    int64_t length = choose_length(args, spec, view);
     if (length > INT64_MAX - args->offset)
         length = INT64_MAX - args->offset;
-    if (length > 0) {
-        start = position_of(view, args->offset, false);
-        end = position_of(view, args->offset + length - 1, true) + 1;
-        vs_runs_start(&runs, vs_view_map(view), start, end - start);
-    }
-    while (length > 0 && !ferror(stdout) && vs_runs_next(&runs, &run))
-        printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", vs_elements_offset(view, run.position),
-               run.displacement, run.length);
+    if (length > 0)
+        print_range(view, args->offset, args->offset + length);
     vs_view_unref(view);
     return VIEW_DONE;
 }

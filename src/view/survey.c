@@ -83,6 +83,8 @@ static struct view_share share_of(const struct vs_view *view, int64_t file_size,
 
     share.etypes = share.file / facts->etype_file_size;
     share.bytes = mul64(share.etypes, facts->etype_size);
+    if (share.bytes > 0)
+        share.bytes = vs_view_end(view, share.bytes);
     count_runs(map, share.file, budget, &share);
     return share;
 }

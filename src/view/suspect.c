@@ -110,7 +110,7 @@ static void add_elements(struct look *look, const struct vs_map *map, const stru
 static void add_slice(struct look *look, const struct vs_view *view, bool big, struct tally *tally)
 {
     const struct vs_view_facts *facts = vs_view_facts(view);
-    int64_t size = vs_view_slice_size(view, look->survey->file_size);
+    int64_t size = vs_view_packed_size(view, look->survey->file_size);
     struct vs_element_cursor cursor;
     struct vs_elements run;
 

@@ -26,7 +26,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_position(const struct vs_map *map, int64_t position)
+/* ordered: by a buftype, so that of equal bytes any may be found. */
+static void check_position(const struct vs_map *map, int64_t position, bool ordered)
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
     int64_t displacement = vs_map_displacement(map, position);
@@ -42,7 +43,8 @@ static void check_position(const struct vs_map *map, int64_t position)
     if (found == VS_FIND_GAVE_UP && !facts->disjoint)
         found = bound;
     else
-        CHECK(found >= 0 && found <= position && vs_map_displacement(map, found) == displacement);
+        CHECK(found >= 0 && (ordered || found <= position) &&
+              vs_map_displacement(map, found) == displacement);
     CHECK(vs_map_displacement(map, bound) >= displacement);
     if (facts->disjoint)
         CHECK(found == position);
@@ -88,23 +90,37 @@ static void check_elements(const struct vs_view *view, int64_t offset, int64_t l
     CHECK(at < 0 || at > offset);
 }
 
+/* Packed offsets and slice offsets ascend together. */
+static void check_gaps(const struct vs_view *view)
+{
+    const struct vs_map *gaps = vs_view_gaps(view);
+
+    for (int64_t packed = 0; gaps && packed < 200 && packed < vs_map_facts(gaps)->limit; packed++) {
+        int64_t offset = vs_view_offset(view, packed);
+        CHECK(offset >= packed && vs_view_packed(view, offset) == packed);
+        CHECK(vs_view_packed(view, offset + 1) == packed + 1);
+        CHECK(vs_view_end(view, packed + 1) > offset && vs_view_end(view, packed) <= offset);
+    }
+}
+
 static void check_view(const struct vs_view *view)
 {
     static const int64_t sizes[] = {0, 1, 7, 100, 4096, 1 << 20, INT64_C(1) << 40, INT64_MAX};
     const struct vs_map *map = vs_view_map(view);
     const struct vs_map_facts *facts = vs_map_facts(map);
+    bool ordered = vs_view_has_order(view);
     int64_t last = 0;
 
     CHECK(facts->limit >= 0 && facts->tile_size >= 0);
-    check_position(map, -1);
-    check_position(map, facts->limit);
-    check_position(map, INT64_MAX);
+    check_position(map, -1, ordered);
+    check_position(map, facts->limit, ordered);
+    check_position(map, INT64_MAX, ordered);
     for (int i = 0; i < 40; i++)
-        check_position(map, i);
+        check_position(map, i, ordered);
     for (int shift = 6; shift < 63; shift++)
-        check_position(map, INT64_C(1) << shift);
+        check_position(map, INT64_C(1) << shift, ordered);
     if (facts->limit > 0)
-        check_position(map, facts->limit - 1);
+        check_position(map, facts->limit - 1, ordered);
     check_runs(map, 0, 1000);
     check_runs(map, facts->tile_size / 2, 1000);
     if (facts->limit > 100)
@@ -116,6 +132,7 @@ static void check_view(const struct vs_view *view)
         CHECK(shown % vs_view_facts(view)->etype_file_size == 0);
         last = shown;
     }
+    check_gaps(view);
 }
 
 /* The first byte of a rank's slice is found among the rank's. */
@@ -130,7 +147,9 @@ static void check_owner(const struct vs_spec *spec, size_t index, int64_t rank,
     if (query.displacement < 0)
         return;
     int rc = vs_owner_next(&query, rank, rank + 1, &owner, &error);
-    CHECK(rc == -E2BIG || (rc == 1 && owner.rank == rank && owner.offset == 0));
+    CHECK(rc == -E2BIG || (rc == 1 && owner.rank == rank));
+    if (rc == 1 && (vs_map_facts(vs_view_map(view))->disjoint || !vs_view_has_order(view)))
+        CHECK(owner.offset == vs_view_offset(view, 0));
 }
 
 /* A header for the whole slice of a file is one that it takes back. */

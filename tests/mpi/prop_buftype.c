@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slices in the order of memory: random filetypes and buftypes over the same etypes. A naive model
+ * has the displacement of each etype in both; what MPI_Pack takes out of the file and MPI_Unpack
+ * puts into memory must be the same, and so must the slice, read and written in any parts.
+ *
+ * Environment: MPIIO_TEST_SEED, MPIIO_TEST_COUNT.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/slice.h"
+#include "tap.h"
+
+#define MAX_ETYPES 4096
+#define MAX_BYTES  (1 << 19)
+#define MAX_TEXT   (1 << 17)
+
+enum { FILE_SIDE, MEMORY, SIDES };
+
+/* A type: how it is written, MPI's, and the model's. */
+struct type {
+    char *text;
+    MPI_Datatype mpi;
+    int count; /* etypes */
+    struct {
+        int64_t *at; /* where each etype's origin lies */
+        int64_t lb, ub;
+    } side[SIDES];
+};
+
+/* A value of an etype: its place in both, and its sizes. */
+struct value {
+    int file_at, memory_at, file, memory;
+};
+
+struct etype {
+    const char *text;
+    int count;
+    struct value values[2];
+    int file_extent, extent; /* external32's, and native */
+};
+
+static const struct etype etypes[] = {
+    {"\"byte\"", 1, {{0, 0, 1, 1}}, 1, 1},
+    {"\"int\"", 1, {{0, 0, 4, 4}}, 4, 4},
+    {"\"double\"", 1, {{0, 0, 8, 8}}, 8, 8},
+    {"\"long\"", 1, {{0, 0, 4, 8}}, 4, 8},
+    {"{\"type\":\"struct\",\"blocklengths\":[1,1],\"displacements\":[0,8],\"types\":[\"char\","
+     "\"double\"]}",
+     2,
+     {{0, 0, 1, 1}, {8, 8, 8, 8}},
+     16,
+     16},
+    {"{\"type\":\"resized\",\"lb\":0,\"extent\":11,\"oldtype\":\"int\"}", 1, {{0, 0, 4, 4}}, 11,
+     11},
+};
+
+struct sample {
+    const struct etype *etype;
+    bool external, swaps; /* the representation */
+    struct type filetype, buftype;
+    int tiles; /* those that are looked at */
+    bool ends; /* the spec says so */
+    int64_t disp, file_size, memory_size, packed;
+    struct value *values; /* of all tiles, by the file's order; places count from 0 */
+    int value_count;
+    unsigned char *file, *other, *want; /* the file's bytes, others, and the slice that shows them */
+    unsigned char *replace;
+    unsigned char *is_data; /* of the slice */
+};
+
+static unsigned seed;
+static long checked, refused;
+
+static int below(int bound)
+{
+    return (int)((unsigned)rand_r(&seed) % (unsigned)bound);
+}
+
+static int64_t extent_of(const struct type *type, int side)
+{
+    return type->side[side].ub - type->side[side].lb;
+}
+
+static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *text_of(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        abort();
+    va_end(arguments);
+    return text;
+}
+
+static void type_free(struct type *type)
+{
+    free(type->text);
+    free(type->side[FILE_SIDE].at);
+    free(type->side[MEMORY].at);
+    MPI_Type_free(&type->mpi);
+}
+
+static MPI_Datatype mpi_etype(const struct etype *etype)
+{
+    MPI_Datatype types[2] = {MPI_CHAR, MPI_DOUBLE}, type;
+    MPI_Aint displacements[2] = {0, 8};
+    int lengths[2] = {1, 1};
+
+    switch (etype - etypes) {
+    case 0:
+        MPI_Type_dup(MPI_BYTE, &type);
+        break;
+    case 1:
+        MPI_Type_dup(MPI_INT, &type);
+        break;
+    case 2:
+        MPI_Type_dup(MPI_DOUBLE, &type);
+        break;
+    case 3:
+        MPI_Type_dup(MPI_LONG, &type);
+        break;
+    case 4:
+        MPI_Type_create_struct(2, lengths, displacements, types, &type);
+        break;
+    default:
+        MPI_Type_create_resized(MPI_INT, 0, 11, &type);
+    }
+    return type;
+}
+
+static struct type make_leaf(const struct sample *sample)
+{
+    const struct etype *etype = sample->etype;
+    struct type type = {strdup("\"etype\""), mpi_etype(etype), 1, {{0}}};
+
+    for (int s = 0; s < SIDES; s++) {
+        type.side[s].at = calloc(1, sizeof(int64_t));
+        type.side[s].ub =
+            s == FILE_SIDE && sample->external ? etype->file_extent : etype->extent;
+    }
+    return type;
+}
+
+/* `times` instances of old, at displacements in units of its extent, or in bytes. */
+static struct type place(const struct type *old, int times, const int64_t *displacements,
+                         bool bytes)
+{
+    struct type type = {.count = old->count * times};
+
+    for (int s = 0; s < SIDES; s++) {
+        type.side[s].at = calloc((size_t)type.count, sizeof(int64_t));
+        type.side[s].lb = INT64_MAX;
+        type.side[s].ub = INT64_MIN;
+        for (int i = 0; i < times; i++) {
+            int64_t by = displacements[i] * (bytes ? 1 : extent_of(old, s));
+
+            for (int e = 0; e < old->count; e++)
+                type.side[s].at[i * old->count + e] = by + old->side[s].at[e];
+            if (by + old->side[s].lb < type.side[s].lb)
+                type.side[s].lb = by + old->side[s].lb;
+            if (by + old->side[s].ub > type.side[s].ub)
+                type.side[s].ub = by + old->side[s].ub;
+        }
+    }
+    return type;
+}
+
+/* Steals old. */
+static struct type make_list(struct type old, int times, const int64_t *displacements, bool bytes)
+{
+    struct type type = place(&old, times, displacements, bytes);
+    MPI_Aint at[MAX_ETYPES];
+    size_t used;
+
+    type.text = malloc(MAX_TEXT);
+    used = (size_t)snprintf(type.text, MAX_TEXT,
+                            "{\"type\":\"%sindexed_block\",\"blocklength\":1,\"displacements\":[",
+                            bytes ? "h" : "");
+    for (int i = 0; i < times; i++) {
+        at[i] = (MPI_Aint)(displacements[i] * (bytes ? 1 : extent_of(&old, MEMORY)));
+        used += (size_t)snprintf(type.text + used, MAX_TEXT - used, "%s%" PRId64, i ? "," : "",
+                                 displacements[i]);
+    }
+    snprintf(type.text + used, MAX_TEXT - used, "],\"oldtype\":%s}", old.text);
+    MPI_Type_create_hindexed_block(times, 1, at, old.mpi, &type.mpi);
+    type_free(&old);
+    return type;
+}
+
+/* Steals old. */
+static struct type make_vector(struct type old, int times, int64_t stride, bool bytes)
+{
+    int64_t displacements[MAX_ETYPES];
+    struct type type;
+
+    for (int i = 0; i < times; i++)
+        displacements[i] = i * stride;
+    type = place(&old, times, displacements, bytes);
+    type.text = text_of("{\"type\":\"%svector\",\"count\":%d,\"blocklength\":1,\"stride\":%" PRId64
+                        ",\"oldtype\":%s}",
+                        bytes ? "h" : "", times, stride, old.text);
+    MPI_Type_create_hvector(times, 1, (MPI_Aint)(stride * (bytes ? 1 : extent_of(&old, MEMORY))),
+                            old.mpi, &type.mpi);
+    type_free(&old);
+    return type;
+}
+
+/* Steals old. */
+static struct type make_resized(struct type old, int64_t lb, int64_t extent)
+{
+    struct type type = old;
+
+    type.text = text_of("{\"type\":\"resized\",\"lb\":%" PRId64 ",\"extent\":%" PRId64
+                        ",\"oldtype\":%s}",
+                        lb, extent, old.text);
+    MPI_Type_create_resized(old.mpi, lb, extent, &type.mpi);
+    for (int s = 0; s < SIDES; s++) {
+        type.side[s].lb = lb;
+        type.side[s].ub = lb + extent;
+    }
+    MPI_Type_free(&old.mpi);
+    free(old.text);
+    return type;
+}
+
+static struct type make_subarray(struct type old, const int *part, bool fortran)
+{
+    int sizes[3], starts[3], times = 0;
+    int64_t displacements[MAX_ETYPES], whole;
+    struct type type;
+
+    for (int d = 0; d < 3; d++) {
+        sizes[d] = part[d] + below(3);
+        starts[d] = below(sizes[d] - part[d] + 1);
+    }
+    for (int i = 0; i < part[0] * part[1] * part[2]; i++) {
+        int fast = fortran ? 0 : 2, slow = 2 - fast;
+        int a = i % part[fast], b = i / part[fast] % part[1], c = i / part[fast] / part[1];
+
+        displacements[times++] = (int64_t)(c + starts[slow]) * sizes[1] * sizes[fast] +
+                                 (int64_t)(b + starts[1]) * sizes[fast] + a + starts[fast];
+    }
+    whole = (int64_t)sizes[0] * sizes[1] * sizes[2];
+    type = place(&old, times, displacements, false);
+    for (int s = 0; s < SIDES; s++) {
+        type.side[s].lb = 0;
+        type.side[s].ub = whole * extent_of(&old, s);
+    }
+    type.text = text_of("{\"type\":\"subarray\",\"sizes\":[%d,%d,%d],\"subsizes\":[%d,%d,%d],"
+                        "\"starts\":[%d,%d,%d],\"order\":\"%s\",\"oldtype\":%s}",
+                        sizes[0], sizes[1], sizes[2], part[0], part[1], part[2], starts[0],
+                        starts[1], starts[2], fortran ? "Fortran" : "C", old.text);
+    MPI_Type_create_subarray(3, sizes, part, starts, fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C,
+                             old.mpi, &type.mpi);
+    type_free(&old);
+    return type;
+}
+
+/* A type that ascends, of so many etypes: factors are its loops, the innermost first. */
+static struct type make_filetype(const struct sample *sample, const int *factors)
+{
+    struct type type = make_leaf(sample);
+    int64_t displacements[MAX_ETYPES], at = 0;
+
+    if (below(3) == 0)
+        return make_subarray(type, (int[]){factors[2], factors[1], factors[0]}, false);
+    for (int d = 0; d < 3; d++) {
+        if (below(4) == 0) {
+            at = below(2);
+            for (int i = 0; i < factors[d]; i++, at += 1 + (below(3) == 0))
+                displacements[i] = at;
+            type = make_list(type, factors[d], displacements, false);
+        } else {
+            type = make_vector(type, factors[d], 1 + (below(3) == 0), false);
+        }
+    }
+    return type;
+}
+
+static void shuffle(int64_t *list, int count)
+{
+    for (int i = count - 1; i > 0; i--) {
+        int other = below(i + 1);
+        int64_t swap = list[i];
+
+        list[i] = list[other];
+        list[other] = swap;
+    }
+}
+
+/* Loops in another order in memory: the strides are those of packed ones, or a little more. */
+static struct type make_nest(const struct sample *sample, const int *factors)
+{
+    struct type type = make_leaf(sample);
+    int64_t order[3] = {0, 1, 2}, strides[3], stride = extent_of(&type, MEMORY);
+    int64_t shift = 0;
+
+    shuffle(order, 3);
+    for (int i = 0; i < 3; i++) {
+        int d = (int)order[i];
+
+        strides[d] = stride;
+        stride = stride * factors[d] + (below(3) == 0 ? below(9) : 0);
+        if (below(12) == 0)
+            stride -= below(4); /* it may overlap */
+        if (below(6) == 0 && factors[d] > 1) {
+            shift += strides[d] * (factors[d] - 1);
+            strides[d] = -strides[d];
+        }
+    }
+    for (int d = 0; d < 3; d++)
+        type = make_vector(type, factors[d], strides[d], true);
+    return shift ? make_list(type, 1, &shift, true) : type;
+}
+
+/* Blocks in any order, at places that do not overlap as a rule. */
+static struct type make_blocks(const struct sample *sample, const int *factors)
+{
+    struct type type = make_leaf(sample);
+    int64_t displacements[MAX_ETYPES], room;
+    int times = factors[1] * factors[2];
+
+    type = make_vector(type, factors[0], 1 + (below(4) == 0), false);
+    room = extent_of(&type, MEMORY) + below(3);
+    for (int i = 0; i < times; i++)
+        displacements[i] = (i + 1) * room + 3 - (below(200) == 0);
+    shuffle(displacements, times);
+    return make_list(type, times, displacements, true);
+}
+
+static struct type make_buftype(const struct sample *sample, const int *factors)
+{
+    struct type type;
+
+    switch (below(4)) {
+    case 0:
+        type = make_blocks(sample, factors);
+        break;
+    case 1:
+        type = make_subarray(make_leaf(sample), factors, below(2));
+        break;
+    default:
+        type = make_nest(sample, factors);
+    }
+    if (below(4) == 0)
+        type = make_resized(type, below(5) - 2, extent_of(&type, MEMORY) + below(20) - 5);
+    else if (below(6) == 0)
+        type = make_resized(type, 0, sample->etype->extent * (1 + below(3)));
+    return type;
+}
+
+/* A number in three factors, in another order or other ones. */
+static void refactor(int *factors)
+{
+    int64_t order[3] = {factors[0], factors[1], factors[2]};
+
+    shuffle(order, 3);
+    for (int d = 0; d < 3; d++)
+        factors[d] = (int)order[d];
+    for (int d = 0; d < 2 && below(2); d++) {
+        int divisor = 1 + below(4);
+
+        if (factors[d] % divisor == 0) {
+            factors[d] /= divisor;
+            factors[d + 1] *= divisor;
+        }
+    }
+}
+
+/* The model. */
+
+static int64_t hi_of(const struct etype *etype, bool external, int side)
+{
+    const struct value *last = &etype->values[etype->count - 1];
+
+    return side == MEMORY ? last->memory_at + last->memory
+                          : last->file_at + (external ? last->file : last->memory);
+}
+
+/* Lays out all values of the tiles. False where they overlap, or do not fit in memory. */
+static bool lay_out(struct sample *s)
+{
+    const struct etype *etype = s->etype;
+    int64_t etype_hi = hi_of(etype, s->external, MEMORY), behind = 0;
+    int64_t extent = extent_of(&s->buftype, MEMORY);
+    unsigned char *used = calloc(1, MAX_BYTES); /* by the spans of etypes */
+    bool sound = true;
+
+    s->values = calloc((size_t)(s->tiles * s->filetype.count * etype->count), sizeof(*s->values));
+    for (int t = 0; t < s->tiles; t++) {
+        for (int e = 0; e < s->filetype.count && sound; e++) {
+            int64_t file = s->disp + t * extent_of(&s->filetype, FILE_SIDE) +
+                           s->filetype.side[FILE_SIDE].at[e];
+            int64_t memory = t * extent + s->buftype.side[MEMORY].at[e];
+
+            if (memory < 0 || memory + etype_hi > MAX_BYTES || file + 32 > MAX_BYTES) {
+                sound = false;
+                break;
+            }
+            for (int64_t b = memory; b < memory + etype_hi; b++)
+                sound = sound && !used[b]++;
+            behind = memory + etype_hi > behind ? memory + etype_hi : behind;
+            for (int v = 0; v < etype->count; v++) {
+                struct value value = etype->values[v];
+
+                value.file = s->external ? value.file : value.memory;
+                value.file_at += (int)file;
+                value.memory_at += (int)memory;
+                s->values[s->value_count++] = value;
+            }
+        }
+    }
+    free(used);
+    s->memory_size = s->tiles * extent > behind ? s->tiles * extent : behind;
+    s->file_size = s->value_count ? s->values[s->value_count - 1].file_at +
+                                        s->values[s->value_count - 1].file
+                                  : 0;
+    return sound;
+}
+
+static void copy_value(const struct sample *s, const struct value *value, const unsigned char *file,
+                       unsigned char *memory)
+{
+    unsigned char *to = memory + value->memory_at;
+    bool negative = s->external && value->file < value->memory && file[value->file_at] >= 128;
+
+    memset(to, negative ? 0xff : 0, (size_t)value->memory);
+    for (int b = 0; b < value->file; b++)
+        to[b] = file[value->file_at + (s->swaps ? value->file - 1 - b : b)];
+}
+
+/* The slice that a file shows, and which of its bytes are data. */
+static void show(const struct sample *s, const unsigned char *file, unsigned char *memory)
+{
+    memset(memory, 0, (size_t)s->memory_size);
+    for (int i = 0; i < s->value_count; i++) {
+        copy_value(s, &s->values[i], file, memory);
+        memset(s->is_data + s->values[i].memory_at, 1, (size_t)s->values[i].memory);
+    }
+}
+
+/* The slice's length by a file of so many bytes. */
+static int64_t length_by(const struct sample *s, int64_t file_size)
+{
+    int per_tile = s->filetype.count * s->etype->count, whole = 0;
+    int64_t extent = extent_of(&s->buftype, MEMORY), missing = INT64_MAX, length = 0;
+    bool united = extent < 1;
+    int64_t etype_hi = hi_of(s->etype, s->external, MEMORY);
+    int64_t low = INT64_MAX, high = INT64_MIN;
+
+    for (int e = 0; e < s->buftype.count; e++) {
+        int64_t at = s->buftype.side[MEMORY].at[e];
+        low = at < low ? at : low;
+        high = at > high ? at : high;
+    }
+    united = s->tiles < 2 || high + etype_hi - low > extent;
+    for (int i = 0; i < s->value_count; i += s->etype->count) {
+        const struct value *last = &s->values[i + s->etype->count - 1];
+        int64_t origin = s->values[i].memory_at;
+
+        if (last->file_at + last->file > file_size && origin < missing)
+            missing = origin;
+    }
+    for (int i = 0; i < s->value_count; i++)
+        if (s->values[i].memory_at < missing &&
+            s->values[i].memory_at + s->values[i].memory > length)
+            length = s->values[i].memory_at + s->values[i].memory;
+    if (missing == INT64_MAX)
+        return s->memory_size;
+    /* Whole tiles before it end where the next one begins. */
+    while (!united && whole + 1 < s->tiles &&
+           s->values[(whole + 1) * per_tile - 1].file_at +
+                   s->values[(whole + 1) * per_tile - 1].file <=
+               file_size)
+        whole++;
+    return !united && whole * extent > length ? whole * extent : length;
+}
+
+/* Checks. */
+
+static bool check_mpi(struct sample *s)
+{
+    unsigned char *packed, *memory;
+    int size, at = 0;
+
+    if (s->external || s->swaps)
+        return true;
+    MPI_Type_size(s->filetype.mpi, &size);
+    packed = malloc((size_t)size * (size_t)s->tiles + 1);
+    memory = calloc(1, (size_t)s->memory_size + 1);
+    MPI_Type_commit(&s->filetype.mpi);
+    MPI_Type_commit(&s->buftype.mpi);
+    MPI_Pack(s->file + s->disp, s->tiles, s->filetype.mpi, packed, size * s->tiles, &at,
+             MPI_COMM_SELF);
+    at = 0;
+    MPI_Unpack(packed, size * s->tiles, &at, memory, s->tiles, s->buftype.mpi, MPI_COMM_SELF);
+    bool same = memcmp(memory, s->want, (size_t)s->memory_size) == 0;
+    free(packed);
+    free(memory);
+    return same;
+}
+
+/* What the map says of each position, both ways. */
+static bool check_map(const struct vs_view *view, const struct sample *s)
+{
+    const struct vs_map *map = vs_view_map(view);
+    int64_t positions = vs_view_positions(view, s->file_size), highest = -1;
+
+    for (int64_t p = 0; p < positions; p++) {
+        int64_t displacement = vs_map_displacement(map, p);
+
+        if (vs_map_find(map, displacement) != p)
+            return false;
+        if (displacement > highest && vs_map_lower_bound(map, displacement) != p)
+            return false;
+        highest = displacement > highest ? displacement : highest;
+    }
+    return true;
+}
+
+static bool check_sizes(const struct vs_view *view, const struct sample *s)
+{
+    for (int i = 0; i < 40; i++) {
+        int64_t size = i ? below((int)s->file_size + 20 * s->ends) : s->file_size;
+
+        if (vs_view_slice_size(view, size) != length_by(s, size))
+            return false;
+    }
+    return true;
+}
+
+static void random_range(int64_t length, int64_t *from, int64_t *count)
+{
+    *from = below((int)length);
+    *count = 1 + below((int)(length - *from));
+    if (below(2) && *count > 50)
+        *count = 1 + below(50);
+}
+
+static bool check_reads(struct mpiio_slice *slice, const struct sample *s,
+                        const unsigned char *want)
+{
+    unsigned char *buffer = malloc((size_t)s->memory_size + 1);
+    bool good = true;
+
+    for (int i = 0; i < 12 && good; i++) {
+        int64_t from = 0, count = s->memory_size;
+
+        if (i)
+            random_range(s->memory_size, &from, &count);
+        memset(buffer, 0x55, (size_t)count);
+        good = mpiio_slice_read(slice, buffer, (size_t)count, from) == count &&
+               memcmp(buffer, want + from, (size_t)count) == 0;
+    }
+    free(buffer);
+    return good;
+}
+
+/* Parts of another slice are written, at last all of it; gaps refuse all else than zeros. */
+static bool check_writes(struct mpiio_slice *slice, struct sample *s, int fd)
+{
+    unsigned char *now = malloc((size_t)s->memory_size + 1);
+    bool good = true;
+
+    memcpy(now, s->want, (size_t)s->memory_size);
+    for (int i = 0; i < 12 && good; i++) {
+        int64_t from = 0, count = s->memory_size, gap;
+
+        if (i < 11)
+            random_range(s->memory_size, &from, &count);
+        gap = from + below((int)count);
+        if (!s->is_data[gap]) {
+            s->replace[gap] = 1;
+            good = mpiio_slice_write(slice, s->replace + from, (size_t)count, from) == -EPERM;
+            s->replace[gap] = 0;
+        }
+        good = good && mpiio_slice_write(slice, s->replace + from, (size_t)count, from) == count;
+        memcpy(now + from, s->replace + from, (size_t)count);
+        good = good && check_reads(slice, s, now);
+    }
+    for (int i = 0; i < s->value_count; i++)
+        memcpy(s->file + s->values[i].file_at, s->other + s->values[i].file_at,
+               (size_t)s->values[i].file);
+    good = good && pread(fd, s->other, (size_t)s->file_size, 0) == s->file_size &&
+           memcmp(s->other, s->file, (size_t)s->file_size) == 0;
+    free(now);
+    return good;
+}
+
+/* An empty file gets the slice from its beginning on: what was written can be read at once. */
+static bool check_growth(struct mpiio_slice *slice, const struct sample *s)
+{
+    unsigned char *buffer = malloc((size_t)s->memory_size + 1);
+    bool good = mpiio_slice_size(slice) == 0;
+
+    for (int64_t done = 0; done < s->memory_size && good;) {
+        int64_t count = 1 + below((int)(s->memory_size - done)), got, last;
+
+        if (count > 200 && below(2))
+            count = 1 + below(200);
+        good = mpiio_slice_write(slice, s->want + done, (size_t)count, done) == count;
+        done += count;
+        /* A gap at the end is there when what follows is. */
+        for (last = done; last > 0 && !s->is_data[last - 1];)
+            last--;
+        got = mpiio_slice_read(slice, buffer, (size_t)done, 0);
+        good = good && got >= last && memcmp(buffer, s->want, (size_t)got) == 0;
+    }
+    if (good)
+        good = mpiio_slice_write(slice, s->want, (size_t)s->memory_size, 0) == s->memory_size &&
+               mpiio_slice_size(slice) == s->memory_size;
+    if (good && s->ends)
+        good = mpiio_slice_write(slice, "", 1, s->memory_size) == -EFBIG &&
+               mpiio_slice_resize(slice, s->memory_size + 1) == -EFBIG;
+    free(buffer);
+    return good;
+}
+
+static struct mpiio_slice *open_slice(struct vs_view *view, int *fd, struct mpiio_store **store)
+{
+    struct mpiio_slice *slice;
+    char path[64];
+
+    *fd = memfd_create("slice", MFD_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+    if (mpiio_store_open(path, O_RDWR, store) != 0 ||
+        mpiio_slice_new(*store, vs_view_ref(view), MPIIO_NARROW_REFUSE, &slice) != 0)
+        abort();
+    return slice;
+}
+
+static const char *check_slices(struct vs_view *view, struct sample *s)
+{
+    struct mpiio_store *store;
+    const char *wrong = NULL;
+    struct mpiio_slice *slice;
+    int fd;
+
+    slice = open_slice(view, &fd, &store);
+    if (!check_growth(slice, s))
+        wrong = "growing";
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+    slice = open_slice(view, &fd, &store);
+    if (pwrite(fd, s->file, (size_t)s->file_size, 0) != s->file_size)
+        abort();
+    if (!wrong && !check_reads(slice, s, s->want))
+        wrong = "reading";
+    if (!wrong && !check_writes(slice, s, fd))
+        wrong = "writing";
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+    return wrong;
+}
+
+static const char *check(struct vs_view *view, struct sample *s)
+{
+    size_t file = (size_t)s->file_size + 1, memory = (size_t)s->memory_size + 1;
+    const char *wrong = NULL;
+
+    s->file = malloc(file);
+    s->other = malloc(file);
+    s->want = malloc(memory);
+    s->replace = malloc(memory);
+    s->is_data = calloc(1, memory);
+    for (size_t i = 0; i < file; i++) {
+        s->file[i] = (unsigned char)below(256);
+        s->other[i] = (unsigned char)below(256);
+    }
+    show(s, s->file, s->want);
+    show(s, s->other, s->replace);
+    if (!check_mpi(s))
+        wrong = "MPI_Unpack has other bytes than the model";
+    else if (!check_map(view, s))
+        wrong = "the map and its inverse differ";
+    else if (!check_sizes(view, s))
+        wrong = "a size";
+    else
+        wrong = check_slices(view, s);
+    free(s->file);
+    free(s->other);
+    free(s->want);
+    free(s->replace);
+    free(s->is_data);
+    return wrong;
+}
+
+static char *spec_of(const struct sample *s, const char *datarep)
+{
+    char tiles[40] = "";
+
+    if (s->ends)
+        snprintf(tiles, sizeof(tiles), "\"tiles\":%d,", s->tiles);
+    return text_of("{\"viewspec\":1,\"file\":\"f\",\"view\":{\"disp\":%d,\"datarep\":\"%s\",%s"
+                   "\"etype\":%s,\"filetype\":%s,\"buftype\":%s}}",
+                   (int)s->disp, datarep, tiles, s->etype->text, s->filetype.text, s->buftype.text);
+}
+
+/* Whether tiles without end may stand in memory as they are. */
+static bool tiles_fit(const struct sample *s)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+
+    for (int e = 0; e < s->buftype.count; e++) {
+        int64_t at = s->buftype.side[MEMORY].at[e];
+        low = at < low ? at : low;
+        high = at > high ? at : high;
+    }
+    return s->ends || high + hi_of(s->etype, s->external, MEMORY) - low <=
+                          extent_of(&s->buftype, MEMORY);
+}
+
+static bool try_one(int number)
+{
+    static const char *const datareps[] = {"native", "native", "external32", "big-endian"};
+    const char *datarep = datareps[below(4)];
+    int factors[3] = {1 + below(6), 1 + below(6), 1 + below(4)};
+    struct sample s = {.etype = &etypes[below(6)], .tiles = 1 + below(3), .ends = below(2)};
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    struct vs_view *view = NULL;
+    const char *wrong = NULL;
+    unsigned start = seed;
+
+    s.external = strcmp(datarep, "external32") == 0;
+    s.swaps = strcmp(datarep, "native") != 0;
+    s.disp = below(2) * 24;
+    s.filetype = make_filetype(&s, factors);
+    refactor(factors);
+    s.buftype = make_buftype(&s, factors);
+    bool sound = lay_out(&s) && tiles_fit(&s);
+    char *text = spec_of(&s, datarep);
+    if (vs_spec_parse(text, strlen(text), "spec", "/", NULL, &spec, &error) == 0 &&
+        vs_spec_view(spec, 0, 0, &view, &error) != 0)
+        view = NULL;
+    if (view == NULL)
+        wrong = sound || !strstr(error.pointer, "buftype") ? error.reason : NULL;
+    else
+        wrong = sound ? check(view, &s) : "it is not refused";
+    checked += view != NULL;
+    refused += view == NULL;
+    if (wrong)
+        printf("# %d (seed %u): %s: %s\n", number, start, wrong, text);
+    vs_view_unref(view);
+    vs_spec_free(spec);
+    type_free(&s.filetype);
+    type_free(&s.buftype);
+    free(s.values);
+    free(text);
+    return wrong == NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const char *number = getenv("MPIIO_TEST_SEED"), *times = getenv("MPIIO_TEST_COUNT");
+    int count = times ? atoi(times) : 2500, bad = 0;
+
+    MPI_Init(&argc, &argv);
+    seed = number ? (unsigned)strtoul(number, NULL, 10) : 95;
+    printf("# seed %u (MPIIO_TEST_SEED)\n", seed);
+    for (int i = 0; i < count && bad < 5; i++)
+        bad += !try_one(i);
+    ok(bad == 0, "random buftypes give what MPI has in memory (%ld, and %ld are refused)", checked,
+       refused);
+    ok(checked >= (times ? 0 : 2000), "enough of them are legal");
+    MPI_Finalize();
+    return tap_end();
+}
