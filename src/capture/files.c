@@ -100,6 +100,8 @@ static struct capture_file *new_file(MPI_Comm comm, const char *name, int mode, 
     }
     file->handle = handle;
     file->temporary = mode & MPI_MODE_DELETE_ON_CLOSE;
+    file->accesses = (struct capture_accesses){
+        .counted = true, .unit = 1, .type = MPI_DATATYPE_NULL, .leaf = MPI_DATATYPE_NULL};
     return file;
 }
 
@@ -143,7 +145,7 @@ void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
     append_file(file);
 }
 
-static struct capture_file *find_file(MPI_File handle)
+struct capture_file *capture_find(MPI_File handle)
 {
     struct capture_file *file;
 
@@ -178,7 +180,7 @@ static size_t find_known(const struct capture_file *file, uint64_t draft)
     return i;
 }
 
-static char *because(const char *why)
+char *capture_because(const char *why)
 {
     char *text;
 
@@ -214,10 +216,10 @@ static char *view_text(struct capture_file *file, const struct capture_view_args
     if (text && strlen(text) > CAPTURE_MAX_TEXT - file->known_bytes) {
         free(text);
         file->known_bytes = CAPTURE_MAX_TEXT;
-        return because(too_large);
+        return capture_because(too_large);
     }
     file->known_bytes += text ? strlen(text) : 0;
-    return text ? text : because(why);
+    return text ? text : capture_because(why);
 }
 
 /* Finds the view's fingerprint. NULL, or why there is nothing to be written down. */
@@ -255,7 +257,7 @@ static size_t know_view(struct capture_file *file, const struct capture_view_arg
     if (found == file->known_count && found == KNOWN_ROOM)
         return found - 1;
     if (found == file->known_count)
-        append_known(file, draft, why ? because(why) : view_text(file, args));
+        append_known(file, draft, why ? capture_because(why) : view_text(file, args));
     return found;
 }
 
@@ -276,7 +278,7 @@ static MPI_Offset current_displacement(MPI_File handle)
 void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Datatype etype,
                       MPI_Datatype filetype, const char *datarep)
 {
-    struct capture_file *file = find_file(handle);
+    struct capture_file *file = capture_find(handle);
 
     if (file == NULL)
         return;
@@ -291,23 +293,18 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
     append_step(file, know_view(file, &args, code));
 }
 
-void capture_accessed(MPI_File handle, bool writing)
+void capture_use_text(struct capture_file *file, char *text)
 {
-    struct capture_file *file;
-
-    pthread_mutex_lock(&lock);
-    for (file = list; file && file->handle != handle;)
-        file = file->next;
-    if (file && writing)
-        file->writes++;
-    else if (file)
-        file->reads++;
-    pthread_mutex_unlock(&lock);
+    file->accessed = true;
+    file->step_count = 0;
+    append_known(file, 0, text);
+    append_step(file, file->known_count - 1);
 }
 
 struct capture_file *capture_take(MPI_File handle)
 {
     struct capture_file **link = &list, *file;
+    MPI_Offset size = 0;
 
     pthread_mutex_lock(&lock);
     while (*link && handle != MPI_FILE_NULL && (*link)->handle != handle)
@@ -316,6 +313,8 @@ struct capture_file *capture_take(MPI_File handle)
     if (file)
         *link = file->next;
     pthread_mutex_unlock(&lock);
+    if (file && capture_calls()->File_get_size(file->handle, &size) == MPI_SUCCESS)
+        file->size = size;
     return file;
 }
 
@@ -326,6 +325,8 @@ void capture_file_free(struct capture_file *file)
     capture_calls()->Comm_free(&file->comm);
     for (size_t i = 0; i < file->known_count; i++)
         free(file->known[i].text);
+    capture_extents_free(&file->accesses.extents[0]);
+    capture_extents_free(&file->accesses.extents[1]);
     free(file->known);
     free(file->steps);
     free(file->path);

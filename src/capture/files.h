@@ -14,6 +14,8 @@
 
 #include <mpi.h>
 
+#include "extents.h"
+
 /* How many different views of one file are captured. */
 #define CAPTURE_MAX_VIEWS 1000
 #define CAPTURE_TOO_MANY  "%s: more than %d different views were set: the first ones are captured"
@@ -39,13 +41,21 @@ struct capture_file {
     char *path;     /* absolute; owned */
     bool temporary; /* deleted when it is closed */
     bool broken;    /* a step is missing for want of memory */
+    bool accessed;  /* its view is one that nobody has set (capture_use_text) */
     struct capture_known *known;
     size_t known_count;
     size_t known_bytes; /* of all their texts */
     int64_t work;       /* done for fingerprints, in numbers (fingerprint.h) */
     uint32_t *steps;    /* for each MPI_File_set_view, which of known */
     size_t step_count, step_room;
-    int64_t reads, writes; /* at explicit offsets; under the lock of the list */
+    struct capture_accesses {
+        bool counted;         /* the view is one of all bytes from origin on */
+        int64_t origin, unit; /* bytes; offsets count units */
+        MPI_Datatype type;    /* of the last access */
+        MPI_Datatype leaf;    /* the basic type that all had; MPI_DATATYPE_NULL: none, or several */
+        struct capture_extents extents[2]; /* read, written */
+    } accesses;                            /* under accesses.c's lock until the file is closed */
+    int64_t size;                          /* of the file when it was closed, bytes */
 };
 
 /*
@@ -64,8 +74,17 @@ void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle);
 void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Datatype etype,
                       MPI_Datatype filetype, const char *datarep);
 
-/* The file was read or written at an explicit offset. */
-void capture_accessed(MPI_File handle, bool writing);
+/* The file of that handle, which stays until it is taken; NULL where it is not in the list. */
+struct capture_file *capture_find(MPI_File handle);
+
+/*
+ * Puts a view that nobody has set in the place of those set: JSON text as capture_view_text writes
+ * it, or "!" and why there is none; stolen; NULL without memory. For a file that was taken.
+ */
+void capture_use_text(struct capture_file *file, char *text);
+
+/* "!" and why, new; NULL without memory. */
+char *capture_because(const char *why);
 
 /*
  * Takes a file, or the one opened first where handle is MPI_FILE_NULL, from the list: the caller's

@@ -6,11 +6,13 @@
 
 #include <jansson.h>
 
+#include "accesses.h"
 #include "calls.h"
 #include "merge.h"
 #include "output.h"
 #include "pending.h"
 #include "steps.h"
+#include "subarrays.h"
 #include "texts.h"
 
 /* One rank's text as JSON; where it has none, why is said, once a view. */
@@ -33,8 +35,11 @@ static json_t *merge_texts(const struct capture_file *file, const char *texts, s
     for (; views && parsed < count; parsed++, texts += strlen(texts) + 1)
         if (!(views[parsed] = parse(file, texts, parsed)))
             break;
-    if (views && parsed == count)
+    if (views && parsed == count) {
+        if (count > 1)
+            capture_subarrays(views, count);
         merged = capture_merge(views, count);
+    }
     for (size_t i = 0; i < parsed; i++)
         json_decref(views[i]);
     free(views);
@@ -83,30 +88,21 @@ static json_t *gather_steps(const struct capture_file *file, const struct captur
     return views;
 }
 
-/* Collective. How often all ranks together have read, and written, at explicit offsets. */
-static void sum_accesses(const struct capture_file *file, int64_t sum[2])
+void capture_gather(struct capture_file *file)
 {
-    int64_t own[2] = {file->reads, file->writes};
-
-    sum[0] = sum[1] = 0;
-    capture_calls()->Allreduce(own, sum, 2, MPI_INT64_T, MPI_SUM, file->comm);
-}
-
-void capture_gather(const struct capture_file *file)
-{
-    int64_t accesses[2];
     struct capture_step *steps;
-    long count = capture_find_steps(file, &steps);
     json_t *views;
+    long count;
 
+    capture_accesses_view(file);
+    count = capture_find_steps(file, &steps);
     if (count < 0 || file->temporary) {
         free(steps);
         return;
     }
     views = gather_steps(file, steps, count);
-    sum_accesses(file, accesses);
     if (file->rank == 0)
-        capture_pending_add(file, views, count > 0, accesses);
+        capture_pending_add(file, views, count > 0);
     json_decref(views);
     free(steps);
 }

@@ -11,7 +11,7 @@
  * one process alone has opened, and files without a view, wait for capture_gather_pending. The file
  * remains the caller's.
  */
-void capture_gather(const struct capture_file *file);
+void capture_gather(struct capture_file *file);
 
 /*
  * Collective over MPI_COMM_WORLD, before MPI_Finalize: writes the specs of files that single

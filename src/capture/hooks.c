@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "hooks.h"
 
+#include "accesses.h"
 #include "calls.h"
 #include "files.h"
 #include "gather.h"
@@ -15,6 +16,7 @@ void capture_hook_view_set(void *file, int code, int64_t displacement, intptr_t 
 {
     capture_view_set((MPI_File)file, code, displacement, (MPI_Datatype)etype,
                      (MPI_Datatype)filetype, datarep);
+    capture_accesses_view_set((MPI_File)file, (MPI_Datatype)etype);
 }
 
 void *capture_hook_closing(void *file)
@@ -28,9 +30,14 @@ void capture_hook_closed(void *record)
     capture_file_free(record);
 }
 
-void capture_hook_accessed(void *file, bool writing)
+int64_t capture_hook_position(void *file)
 {
-    capture_accessed((MPI_File)file, writing);
+    return capture_accesses_position((MPI_File)file);
+}
+
+void capture_hook_accessed(void *file, bool writing, int64_t offset, int64_t count, intptr_t type)
+{
+    capture_accesses_add((MPI_File)file, writing, offset, count, (MPI_Datatype)type);
 }
 
 void capture_hook_finalize(void)

@@ -23,8 +23,11 @@ void *capture_hook_closing(void *file);
 /* After MPI_File_close; collective as it is. */
 void capture_hook_closed(void *record);
 
-/* An access at an explicit offset. */
-void capture_hook_accessed(void *file, bool writing);
+/* Before an access at the individual file pointer: its offset, or -1. */
+int64_t capture_hook_position(void *file);
+
+/* An access of count elements of that type in memory began at an offset of the view, in etypes. */
+void capture_hook_accessed(void *file, bool writing, int64_t offset, int64_t count, intptr_t type);
 
 /* Before MPI_Finalize; collective as it is. */
 void capture_hook_finalize(void);

@@ -25,7 +25,8 @@ typedef int open_call(word comm, const char *name, int mode, word info, void **f
 typedef int view_call(void *file, int64_t displacement, word etype, word filetype,
                       const char *datarep, word info);
 typedef int close_call(void **file);
-typedef int access_call(void *file, int64_t offset, word buffer, word count, word type, word last);
+typedef int at_call(void *file, int64_t offset, word buffer, word count, word type, word last);
+typedef int next_call(void *file, word buffer, word count, word type, word last);
 typedef int finalize_call(void);
 
 static int open_file(open_call *next, word comm, const char *name, int mode, word info, void **file)
@@ -69,15 +70,42 @@ static int close_file(close_call *next, void **file)
     return code;
 }
 
-static int access_file(access_call *next, bool writing, void *file, int64_t offset, word buffer,
-                       word count, word type, word last)
+struct access {
+    bool writing, large; /* large: count is not an int */
+    void *file;
+    int64_t offset; /* in etypes */
+    word buffer, count, type, last;
+};
+
+static void accessed(const struct access *access, int64_t offset)
+{
+    capture_hook_accessed(access->file, access->writing, offset,
+                          access->large ? access->count : (int)access->count, access->type);
+}
+
+static int access_at(at_call *next, struct access access)
 {
     int code;
 
     inside++;
-    if (inside == 1)
-        capture_hook_accessed(file, writing);
-    code = next(file, offset, buffer, count, type, last);
+    code = next(access.file, access.offset, access.buffer, access.count, access.type, access.last);
+    if (inside == 1 && !code)
+        accessed(&access, access.offset);
+    inside--;
+    return code;
+}
+
+/* At the individual file pointer, which the call moves. */
+static int access_next(next_call *next, struct access access)
+{
+    int64_t offset;
+    int code;
+
+    inside++;
+    offset = inside == 1 ? capture_hook_position(access.file) : -1;
+    code = next(access.file, access.buffer, access.count, access.type, access.last);
+    if (inside == 1 && !code)
+        accessed(&access, offset);
     inside--;
     return code;
 }
@@ -127,22 +155,41 @@ CATCH(File_close, close_call, (void **file), close_file(found, file))
 CATCH(Finalize, finalize_call, (void), finalize(found))
 
 /* They differ in their last argument, which some do not have. */
-#define CATCH_ACCESS(name, writing)                                                                \
-    CATCH(name, access_call,                                                                       \
+#define CATCH_AT(name, is_writing, is_large)                                                       \
+    CATCH(name, at_call,                                                                           \
           (void *file, int64_t offset, word buffer, word count, word type, word last),             \
-          access_file(found, writing, file, offset, buffer, count, type, last))
+          access_at(found, (struct access){.writing = is_writing,                                  \
+                                           .large = is_large,                                      \
+                                           .file = file,                                           \
+                                           .offset = offset,                                       \
+                                           .buffer = buffer,                                       \
+                                           .count = count,                                         \
+                                           .type = type,                                           \
+                                           .last = last}))
 
-#define CATCH_ACCESSES(suffix)                                                                     \
-    CATCH_ACCESS(File_read_at##suffix, false)                                                      \
-    CATCH_ACCESS(File_read_at_all##suffix, false)                                                  \
-    CATCH_ACCESS(File_read_at_all_begin##suffix, false)                                            \
-    CATCH_ACCESS(File_iread_at##suffix, false)                                                     \
-    CATCH_ACCESS(File_iread_at_all##suffix, false)                                                 \
-    CATCH_ACCESS(File_write_at##suffix, true)                                                      \
-    CATCH_ACCESS(File_write_at_all##suffix, true)                                                  \
-    CATCH_ACCESS(File_write_at_all_begin##suffix, true)                                            \
-    CATCH_ACCESS(File_iwrite_at##suffix, true)                                                     \
-    CATCH_ACCESS(File_iwrite_at_all##suffix, true)
+#define CATCH_NEXT(name, is_writing, is_large)                                                     \
+    CATCH(name, next_call, (void *file, word buffer, word count, word type, word last),            \
+          access_next(found, (struct access){.writing = is_writing,                                \
+                                             .large = is_large,                                    \
+                                             .file = file,                                         \
+                                             .buffer = buffer,                                     \
+                                             .count = count,                                       \
+                                             .type = type,                                         \
+                                             .last = last}))
 
-CATCH_ACCESSES()
-CATCH_ACCESSES(_c)
+#define CATCH_ACCESSES(direction, writing, suffix, large)                                          \
+    CATCH_AT(File_##direction##_at##suffix, writing, large)                                        \
+    CATCH_AT(File_##direction##_at_all##suffix, writing, large)                                    \
+    CATCH_AT(File_##direction##_at_all_begin##suffix, writing, large)                              \
+    CATCH_AT(File_i##direction##_at##suffix, writing, large)                                       \
+    CATCH_AT(File_i##direction##_at_all##suffix, writing, large)                                   \
+    CATCH_NEXT(File_##direction##suffix, writing, large)                                           \
+    CATCH_NEXT(File_##direction##_all##suffix, writing, large)                                     \
+    CATCH_NEXT(File_##direction##_all_begin##suffix, writing, large)                               \
+    CATCH_NEXT(File_i##direction##suffix, writing, large)                                          \
+    CATCH_NEXT(File_i##direction##_all##suffix, writing, large)
+
+CATCH_ACCESSES(read, false, , false)
+CATCH_ACCESSES(read, false, _c, true)
+CATCH_ACCESSES(write, true, , false)
+CATCH_ACCESSES(write, true, _c, true)

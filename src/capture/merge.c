@@ -200,12 +200,15 @@ static json_t *merge_values(json_t *const *values, size_t count)
     return NULL;
 }
 
-/* A rank's value of a view's key, with the default in place of what is left out. New. */
+/*
+ * A rank's value of a view's key, with the default in place of what is left out; tiles, which has
+ * none, is left out on all ranks or on none: NULL. New.
+ */
 static json_t *value_of(json_t *view, const char *key)
 {
     json_t *value = json_object_get(view, key);
 
-    if (value)
+    if (value || strcmp(key, "tiles") == 0)
         return json_incref(value);
     return json_string(strcmp(key, "filetype") == 0 ? "etype" : "native");
 }
@@ -216,6 +219,8 @@ static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *
 {
     json_t *common = merge_values(values, count);
 
+    if (!values[0])
+        return 0;
     if (common) {
         bool is_default =
             json_is_string(common) &&
@@ -233,7 +238,7 @@ static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *
 
 json_t *capture_merge(json_t *const *views, size_t count)
 {
-    static const char *const keys[] = {"disp", "etype", "filetype", "datarep"};
+    static const char *const keys[] = {"disp", "etype", "filetype", "datarep", "tiles"};
     json_t *merged = json_object(), *per_rank = json_array();
     json_t **values = calloc(count, sizeof(*values));
     int result = merged && per_rank && values ? 0 : -1, differ = 0;

@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "merge.h"
 #include "output.h"
+#include "subarrays.h"
 
 /* From so many views of a file on its spec is not written whenever there is one more. */
 #define MANY 16
@@ -17,8 +18,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Under lock. {"RANKS PATH": {"path", "ranks", "views", "reads", "writes", "written"}}; written:
- * how many views stand in the spec.
+ * Under lock. {"RANKS PATH": {"path", "ranks", "views", "accessed", "written"}}; accessed: views
+ * that nobody has set; written: how many views stand in the spec.
  */
 static json_t *seen;
 
@@ -32,8 +33,8 @@ static json_t *find_seen(const char *path, int ranks)
     snprintf(key, sizeof(key), "%d %s", ranks, path);
     entry = json_object_get(seen, key);
     if (entry == NULL) {
-        entry = json_pack("{s:s, s:i, s:[], s:i, s:i, s:i}", "path", path, "ranks", ranks, "views",
-                          "reads", 0, "writes", 0, "written", 0);
+        entry = json_pack("{s:s, s:i, s:[], s:[], s:i}", "path", path, "ranks", ranks, "views",
+                          "accessed", "written", 0);
         json_object_set_new(seen, key, entry);
     }
     return entry;
@@ -72,13 +73,6 @@ static void write_entry(json_t *entry)
     json_object_set_new(entry, "written", json_integer((json_int_t)json_array_size(views)));
 }
 
-static void count(json_t *entry, const char *key, int64_t more)
-{
-    json_t *number = json_object_get(entry, key);
-
-    json_integer_set(number, json_integer_value(number) + more);
-}
-
 static bool is_program_of_one(void)
 {
     int ranks = 1;
@@ -87,23 +81,31 @@ static bool is_program_of_one(void)
     return ranks == 1;
 }
 
-void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
-                         const int64_t accesses[2])
+/* Under lock. */
+static void add_views(json_t *entry, const char *key, json_t *views)
+{
+    if (join(json_object_get(entry, key), views) || json_object_get(entry, "full"))
+        return;
+    json_object_set_new(entry, "full", json_true());
+    capture_say(CAPTURE_TOO_MANY, json_string_value(json_object_get(entry, "path")),
+                CAPTURE_MAX_VIEWS);
+}
+
+void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set)
 {
     json_t *entry, *list;
 
     pthread_mutex_lock(&lock);
     entry = find_seen(file->path, file->ranks);
     list = json_object_get(entry, "views");
-    if (entry && list) {
-        count(entry, "reads", accesses[0]);
-        count(entry, "writes", accesses[1]);
+    if (entry && file->accessed) {
+        add_views(entry, "accessed", views);
+        if (!json_array_size(views))
+            json_object_set_new(entry, "irregular", json_true());
+    } else if (entry && list) {
         if (was_set)
             json_object_set_new(entry, "set", json_true());
-        if (!join(list, views) && !json_object_get(entry, "full")) {
-            json_object_set_new(entry, "full", json_true());
-            capture_say(CAPTURE_TOO_MANY, file->path, CAPTURE_MAX_VIEWS);
-        }
+        add_views(entry, "views", views);
         /* Each time that there are twice as many: the spec may be long, and the openings many. */
         if ((file->ranks > 1 || is_program_of_one()) && json_array_size(list) >= 2 * written(entry))
             write_entry(entry);
@@ -129,20 +131,33 @@ char *capture_pending_text(void)
 /* What all processes have seen of one file. */
 struct file_sum {
     const char *path;
-    json_t *ranks; /* arrays of views, one for each process that has set some by itself */
-    int64_t reads, writes;
-    bool set; /* someone has set a view: what cannot be captured was said */
+    json_t *ranks; /* arrays of views, one for each process that has some by itself */
+    bool set;      /* someone has set a view: what cannot be captured was said */
 };
 
 static void add_up(struct file_sum *sum, const json_t *entry)
 {
     json_t *views = json_object_get(entry, "views");
 
-    sum->reads += json_integer_value(json_object_get(entry, "reads"));
-    sum->writes += json_integer_value(json_object_get(entry, "writes"));
     sum->set = sum->set || json_object_get(entry, "set");
     if (!written(entry) && json_array_size(views))
         json_array_append(sum->ranks, views);
+}
+
+/* Nobody has set a view: those of processes together are written, those of single ones join ranks.
+ */
+static bool add_accessed(struct file_sum *sum, const json_t *entry)
+{
+    json_t *views = json_object_get(entry, "accessed");
+    int ranks = (int)json_integer_value(json_object_get(entry, "ranks"));
+
+    if (!json_array_size(views))
+        return json_object_get(entry, "irregular") != NULL;
+    if (ranks == 1)
+        json_array_append(sum->ranks, views);
+    else
+        capture_write_spec(sum->path, ranks, views);
+    return true;
 }
 
 /* All entries of the processes, in their order: {PATH: [ENTRY, ...]}. */
@@ -176,6 +191,7 @@ static json_t *merge_processes(const json_t *ranks)
         json_array_size(views) < depth ? json_array_size(views) : depth;
     for (size_t view = 0; column && view < depth; view++) {
         json_array_foreach(ranks, i, views) column[i] = json_array_get(views, view);
+        capture_subarrays(column, json_array_size(ranks));
         json_array_append_new(merged, capture_merge(column, json_array_size(ranks)));
     }
     free(column);
@@ -195,7 +211,7 @@ static void write_merged(const struct file_sum *sum, int processes)
         break;
     }
     if (ranks < (size_t)processes)
-        capture_say("%s: %zu of %d processes opened it by themselves and set views: they are "
+        capture_say("%s: %zu of %d processes opened it by themselves and have views: they are "
                     "numbered in their order",
                     sum->path, ranks, processes);
     capture_write_spec(sum->path, (int)ranks, views);
@@ -206,28 +222,36 @@ static void write_bytes(const struct file_sum *sum)
 {
     json_t *views = json_pack("[{s:i, s:s}]", "disp", 0, "etype", "byte");
 
-    capture_say("%s: no view was set (calls at explicit offsets: %lld to write, %lld to read): its "
-                "spec is the byte view, the whole file as one slice",
-                sum->path, (long long)sum->writes, (long long)sum->reads);
+    capture_say("%s: no view was set, and nothing was read or written through MPI: its spec is the "
+                "byte view, the whole file as one slice",
+                sum->path);
     capture_write_spec(sum->path, 1, views);
     json_decref(views);
 }
 
-void capture_pending_write(const char *texts, int ranks)
+static void write_file(const char *path, const json_t *entries, int processes)
 {
-    json_t *files = by_path(texts, ranks), *entries, *entry;
-    const char *path;
+    struct file_sum sum = {.path = path, .ranks = json_array()};
+    bool any = false;
+    json_t *entry;
     size_t i;
 
-    json_object_foreach(files, path, entries)
-    {
-        struct file_sum sum = {.path = path, .ranks = json_array()};
-        json_array_foreach(entries, i, entry) add_up(&sum, entry);
-        if (json_array_size(sum.ranks))
-            write_merged(&sum, ranks);
-        else if (!sum.set)
-            write_bytes(&sum);
-        json_decref(sum.ranks);
-    }
+    json_array_foreach(entries, i, entry) add_up(&sum, entry);
+    any = sum.set || json_array_size(sum.ranks);
+    if (!any)
+        json_array_foreach(entries, i, entry) any = add_accessed(&sum, entry) || any;
+    if (json_array_size(sum.ranks))
+        write_merged(&sum, processes);
+    if (!any)
+        write_bytes(&sum);
+    json_decref(sum.ranks);
+}
+
+void capture_pending_write(const char *texts, int ranks)
+{
+    json_t *files = by_path(texts, ranks), *entries;
+    const char *path;
+
+    json_object_foreach(files, path, entries) write_file(path, entries, ranks);
     json_decref(files);
 }

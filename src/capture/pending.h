@@ -18,11 +18,10 @@
  * join those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most, and the spec is
  * written where that is news, once there are many when they are twice as many, and else by
  * capture_pending_text. A communicator of one process in a larger program waits for
- * capture_pending_text, and so does a file on which no view was set. accesses: how often all ranks
- * have read, and written, at explicit offsets. Thread-safe.
+ * capture_pending_text, and so do a file without a view, and views that nobody has set, which are
+ * written where nobody sets one later. Thread-safe.
  */
-void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
-                         const int64_t accesses[2]);
+void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set);
 
 /*
  * What waits, and which files have specs, as JSON text: new, NULL without memory. Specs of which

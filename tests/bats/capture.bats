@@ -141,13 +141,55 @@ mpiio-view: wrote $tmp/data.view.json: 2 ranks, 1 view" ]
     done
 }
 
-@test "capture: without a view the spec is the file's bytes, and that is said" {
-    run -3 captured 4 kinds bare data
-    [ "$(cat said)" = "mpiio-view: $tmp/data: no view was set (calls at explicit offsets: 5 to \
-write, 0 to read): its spec is the byte view, the whole file as one slice
-mpiio-view: wrote $tmp/data.view.json: 1 rank, 1 view" ]
+# accesses_are_slices KIND [FILTER EXPECTED]: a program of four ranks that sets no view; its slices
+# hold what each rank has written or read; what jq makes of the view.
+accesses_are_slices() {
+    local rank
+    run -3 captured 4 accesses "$1" data
+    says "wrote $tmp/data.view.json: 4 ranks, 1 view"
+    [ -z "${2:-}" ] || [ "$(jq -c ".view | $2" data.view.json)" = "$3" ]
     mount_spec data.view.json -o ro
-    cmp data "$mnt/rank0"
+    for rank in 0 1 2 3; do
+        cmp "rank$rank.view1" "$mnt/rank$rank"
+    done
+    umount "$mnt"
+    rm data*
+}
+
+@test "capture: without a view what each rank writes is its view" {
+    accesses_are_slices segments '.filetype | .sizes, .starts' $'[8,2000]\n[0,"rank*500"]'
+    accesses_are_slices rows '.filetype | .sizes, .starts' $'[60,40]\n["rank/2*30","rank%2*20"]'
+    accesses_are_slices cube '.etype, .filetype.sizes' $'"int"\n[12,10,8]'
+    accesses_are_slices pointer '.etype, .filetype.subsizes' $'"int"\n[10,200]'
+    accesses_are_slices fields '.disp, .filetype.oldtype.blocklengths' $'"rank*100"\n[40,20]'
+    accesses_are_slices uneven '.per_rank[2].filetype.count' 0
+    accesses_are_slices ways .filetype.subsizes '[8,1000]'
+    accesses_are_slices irregular
+}
+
+@test "capture: without a view what is read is each rank's where nothing is written" {
+    head -c 1048576 /dev/urandom >data
+    accesses_are_slices reads .disp '"rank*262144"'
+}
+
+@test "capture: one view of all bytes for all ranks tells less than what they write" {
+    accesses_are_slices header '.disp, .etype, .filetype.count' $'"24 + rank*800"\n"double"\n100'
+}
+
+@test "capture: processes that open the file each by itself, without a view" {
+    accesses_are_slices self '.filetype | .sizes, .starts' $'[8,2000]\n[0,"rank*500"]'
+}
+
+@test "capture: a file that nobody reads or writes is the byte view; what is too irregular none" {
+    run -3 captured 4 accesses untouched data
+    diff - said <<LINES
+mpiio-view: $tmp/data: no view was set, and nothing was read or written through MPI: its spec is the byte view, the whole file as one slice
+mpiio-view: wrote $tmp/data.view.json: 1 rank, 1 view
+LINES
+    run -3 captured 4 accesses hopeless other
+    diff - said <<LINES
+mpiio-view: $tmp/other: a view is not captured: rank 0: what it reads or writes is too irregular for a filetype
+LINES
 }
 
 @test "capture: what cannot be captured is said, the rest goes on" {
@@ -183,7 +225,7 @@ END
 
 @test "capture: output, exit status and the file are those of the program without it" {
     local name
-    for name in darray nested changing alone bare refused; do
+    for name in darray nested changing alone refused; do
         rm -rf plain seen
         mkdir plain seen
         cd "$tmp/plain"

@@ -207,16 +207,6 @@ static void halves(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* No view: writes at explicit offsets. */
-static void bare(const char *path)
-{
-    MPI_File file = open_filled(path, 64);
-
-    check(MPI_File_write_at_all(file, 8 * rank, "explicit", 8, MPI_CHAR, MPI_STATUS_IGNORE),
-          "MPI_File_write_at_all");
-    check(MPI_File_close(&file), "MPI_File_close");
-}
-
 /* The file is open when the program ends. */
 static void unclosed(const char *path)
 {
@@ -310,13 +300,13 @@ static const struct {
     const char *name;
     void (*run)(const char *path);
 } kinds[] = {
-    {"many", many},       {"threads", threads},
-    {"darray", darray},   {"fortran-order", fortran_order},
-    {"nested", nested},   {"changing", changing},
-    {"alone", alone},     {"other-etype", other_etype},
-    {"mixed", mixed},     {"halves", halves},
-    {"bare", bare},       {"unclosed", unclosed},
-    {"refused", refused}, {"temporary", temporary},
+    {"many", many},           {"threads", threads},
+    {"darray", darray},       {"fortran-order", fortran_order},
+    {"nested", nested},       {"changing", changing},
+    {"alone", alone},         {"other-etype", other_etype},
+    {"mixed", mixed},         {"halves", halves},
+    {"unclosed", unclosed},   {"refused", refused},
+    {"temporary", temporary},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "accesses.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "contents.h"
+#include "decode.h"
+#include "fingerprint.h"
+#include "names.h"
+#include "shape.h"
+#include "view.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* That the type has no holes. */
+static bool is_dense(MPI_Datatype type)
+{
+    MPI_Count size = 0;
+    MPI_Aint lb = 0, extent = 0;
+
+    return capture_calls()->Type_size_x(type, &size) == MPI_SUCCESS &&
+           capture_calls()->Type_get_extent(type, &lb, &extent) == MPI_SUCCESS && lb == 0 &&
+           extent == size && size > 0;
+}
+
+/* Whether a view selects all bytes from its displacement on; so far as its text tells. */
+static bool is_plain(const char *text)
+{
+    return *text != '!' && !strstr(text, "\"filetype\":") && !strstr(text, "\"datarep\":");
+}
+
+void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype)
+{
+    struct capture_file *file = capture_calls() ? capture_find(handle) : NULL;
+    const char *text = "!";
+    long long displacement = 0;
+    MPI_Count size = 1;
+
+    if (file == NULL)
+        return;
+    if (file->step_count && !file->broken)
+        text = file->known[file->steps[file->step_count - 1]].text;
+    capture_calls()->Type_size_x(etype, &size);
+    pthread_mutex_lock(&lock);
+    file->accesses.counted =
+        is_plain(text) && is_dense(etype) && sscanf(text, "{\"disp\":%lld", &displacement) == 1;
+    file->accesses.origin = displacement;
+    file->accesses.unit = size;
+    pthread_mutex_unlock(&lock);
+}
+
+int64_t capture_accesses_position(MPI_File handle)
+{
+    MPI_Offset offset = -1;
+
+    if (!capture_calls() || capture_calls()->File_get_position(handle, &offset))
+        return -1;
+    return offset;
+}
+
+/* The only basic type of a datatype; MPI_DATATYPE_NULL where it has several, or MPI does not tell.
+ */
+static MPI_Datatype find_leaf(MPI_Datatype type, int depth)
+{
+    struct capture_contents contents;
+    MPI_Datatype leaf = MPI_DATATYPE_NULL;
+    int error = capture_contents_get(type, &contents);
+
+    if (!error && contents.combiner == MPI_COMBINER_NAMED && capture_basic_name(type))
+        leaf = type;
+    else if (!error && contents.type_count == 1 && depth < CAPTURE_MAX_DEPTH)
+        leaf = find_leaf(contents.types[0], depth + 1);
+    capture_contents_free(&contents);
+    return leaf;
+}
+
+/* Keeps which basic type all accesses have. Under lock. */
+static void meet_type(struct capture_accesses *accesses, MPI_Datatype type)
+{
+    bool first = accesses->type == MPI_DATATYPE_NULL;
+    MPI_Datatype leaf;
+
+    if (type == accesses->type)
+        return;
+    leaf = find_leaf(type, 0);
+    accesses->leaf = first || leaf == accesses->leaf ? leaf : MPI_DATATYPE_NULL;
+    accesses->type = type;
+}
+
+void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t count,
+                          MPI_Datatype type)
+{
+    struct capture_file *file = capture_calls() ? capture_find(handle) : NULL;
+    struct capture_accesses *accesses = file ? &file->accesses : NULL;
+    MPI_Count size = 0;
+    int64_t start, length;
+
+    if (file == NULL || capture_calls()->Type_size_x(type, &size) || count <= 0 || size <= 0)
+        return;
+    pthread_mutex_lock(&lock);
+    if (accesses->counted) {
+        meet_type(accesses, type);
+        if (offset < 0 || __builtin_mul_overflow(offset, accesses->unit, &start) ||
+            __builtin_add_overflow(start, accesses->origin, &start) ||
+            __builtin_mul_overflow(count, size, &length) || start < 0)
+            accesses->extents[writing].given_up = true;
+        else
+            capture_extents_add(&accesses->extents[writing], start, length);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static bool any(const struct capture_extents *extents)
+{
+    return extents->count || extents->length || extents->given_up;
+}
+
+/*
+ * One number that is another one where other views were set. Plain: those tell nothing of who has
+ * what; a process that has the file for itself may well mean all that it sees.
+ */
+static uint64_t hash_views(const struct capture_file *file, bool *plain)
+{
+    uint64_t hash = file->step_count;
+
+    *plain = true;
+    for (size_t i = 0; i < file->step_count; i++) {
+        const struct capture_known *known = &file->known[file->steps[i]];
+        hash = capture_mix(hash, known->hash);
+        *plain = *plain && is_plain(known->text) &&
+                 (file->ranks > 1 || strcmp(known->text, CAPTURE_DEFAULT_VIEW) == 0);
+    }
+    return hash >> 1;
+}
+
+/* The least of numbers over all ranks. False where they cannot be had. */
+static bool least(const struct capture_file *file, const int64_t *own, int64_t *all, int count)
+{
+    return capture_calls()->Allreduce(own, all, count, MPI_INT64_T, MPI_MIN, file->comm) ==
+           MPI_SUCCESS;
+}
+
+/* Collective. What has been accessed by someone where views do not tell what by whom; or NULL. */
+static struct capture_extents *choose(struct capture_file *file)
+{
+    struct capture_extents *extents = file->accesses.extents;
+    bool plain;
+    int64_t hash = (int64_t)hash_views(file, &plain), all[5];
+    int64_t own[5] = {hash, -hash, plain && !file->broken, -(int64_t)any(&extents[0]),
+                      -(int64_t)any(&extents[1])};
+
+    if (!least(file, own, all, 5) || all[0] != -all[1] || !all[2])
+        return NULL;
+    if (all[4])
+        return &extents[1];
+    return all[3] ? &extents[0] : NULL;
+}
+
+/* Collective. The basic type that all accesses of all ranks had, if it divides them; else bytes. */
+static MPI_Datatype choose_etype(const struct capture_file *file,
+                                 const struct capture_extents *extents)
+{
+    MPI_Datatype leaf = file->accesses.leaf;
+    bool untouched = !extents->count;
+    MPI_Count size = 1;
+    int64_t own[3], all[3];
+
+    capture_calls()->Type_size_x(leaf == MPI_DATATYPE_NULL ? MPI_BYTE : leaf, &size);
+    own[0] = untouched ? INT64_MAX : leaf;
+    own[1] = untouched ? INT64_MAX : -(int64_t)leaf;
+    own[2] = leaf != MPI_DATATYPE_NULL && capture_shape_fits(extents->list, extents->count, size);
+    own[2] = own[2] || untouched;
+    if (!least(file, own, all, 3) || all[0] != -all[1] || !all[2])
+        return MPI_BYTE;
+    return (MPI_Datatype)all[0];
+}
+
+/* The view of this rank's accesses as text, or why there is none. New; NULL without memory. */
+static char *view_text(const struct capture_extents *extents, MPI_Datatype etype)
+{
+    MPI_Count size = 1;
+    json_t *view = NULL;
+    char *text;
+
+    capture_calls()->Type_size_x(etype, &size);
+    if (!extents->given_up)
+        view = capture_shape(extents->list, extents->count, capture_basic_name(etype), size);
+    if (view == NULL)
+        return capture_because("what it reads or writes is too irregular for a filetype");
+    text = json_dumps(view, JSON_COMPACT);
+    json_decref(view);
+    return text;
+}
+
+void capture_accesses_view(struct capture_file *file)
+{
+    struct capture_extents *extents = choose(file);
+    MPI_Datatype etype;
+
+    if (extents == NULL)
+        return;
+    /* A read may ask for more than there is. */
+    capture_extents_finish(extents, extents == file->accesses.extents ? file->size : INT64_MAX);
+    etype = choose_etype(file, extents);
+    capture_use_text(file, view_text(extents, etype));
+}

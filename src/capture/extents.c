@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "extents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LIST (1 << 19) /* progressions that are kept */
+#define MAX_PIECES                                                                                 \
+    (1 << 21) /* that are sorted one by one, where progressions lie within each other */
+#define MAX_END (INT64_MAX / 4) /* no sum overflows */
+
+static int64_t end_of(const struct capture_progression *part)
+{
+    return part->start + (part->count - 1) * part->stride + part->length;
+}
+
+/* Whether the piece is the next one of the progression, of which it becomes a part. */
+static bool continues(struct capture_progression *last, int64_t offset, int64_t length)
+{
+    int64_t next = last->start + last->count * last->stride;
+
+    if (length != last->length || offset < end_of(last) || (last->count > 1 && offset != next))
+        return false;
+    if (last->count == 1)
+        last->stride = offset - last->start;
+    last->count++;
+    return true;
+}
+
+/* Puts a piece behind the list, which has room for it. */
+static size_t fold(struct capture_progression *list, size_t count, int64_t offset, int64_t length)
+{
+    if (count && continues(&list[count - 1], offset, length))
+        return count;
+    list[count] = (struct capture_progression){offset, length, 0, 1};
+    return count + 1;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct capture_progression *a = left, *b = right;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->count != b->count)
+        return a->count < b->count ? -1 : 1;
+    return memcmp(a, b, sizeof(*a));
+}
+
+/* Sorts the list; the same progression again and again, as a program in a loop leaves it, goes. */
+static void sort(struct capture_extents *extents)
+{
+    struct capture_progression *list = extents->list;
+    size_t kept = 0;
+
+    if (extents->count)
+        qsort(list, extents->count, sizeof(*list), by_start);
+    for (size_t i = 0; i < extents->count; i++)
+        if (!kept || memcmp(&list[kept - 1], &list[i], sizeof(*list)) != 0)
+            list[kept++] = list[i];
+    extents->count = kept;
+}
+
+static bool is_disjoint(const struct capture_progression *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (end_of(&list[i - 1]) >= list[i].start)
+            return false;
+    return true;
+}
+
+int64_t capture_pieces(const struct capture_progression *list, size_t count)
+{
+    int64_t pieces = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (__builtin_add_overflow(pieces, list[i].count, &pieces))
+            return INT64_MAX;
+    return pieces;
+}
+
+struct capture_progression *capture_expand(const struct capture_progression *list, size_t count)
+{
+    struct capture_progression *pieces =
+        calloc((size_t)capture_pieces(list, count) + 1, sizeof(*pieces));
+    size_t used = 0;
+
+    for (size_t i = 0; pieces && i < count; i++)
+        for (int64_t k = 0; k < list[i].count; k++)
+            pieces[used++] = (struct capture_progression){
+                .start = list[i].start + k * list[i].stride, .length = list[i].length, .count = 1};
+    return pieces;
+}
+
+/* Makes progressions again of sorted pieces, which may overlap; in place. */
+static size_t join(struct capture_progression *pieces, size_t count)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count;) {
+        int64_t start = pieces[i].start, end = start;
+        for (; i < count && pieces[i].start <= end; i++)
+            if (end_of(&pieces[i]) > end)
+                end = end_of(&pieces[i]);
+        used = fold(pieces, used, start, end - start);
+    }
+    return used;
+}
+
+/* Takes progressions apart that lie within each other, and makes new ones of their pieces. */
+static void untangle(struct capture_extents *extents)
+{
+    int64_t count = capture_pieces(extents->list, extents->count);
+    struct capture_progression *pieces =
+        count > MAX_PIECES ? NULL : capture_expand(extents->list, extents->count);
+
+    if (pieces == NULL) {
+        extents->given_up = true;
+        return;
+    }
+    qsort(pieces, (size_t)count, sizeof(*pieces), by_start);
+    free(extents->list);
+    extents->list = pieces;
+    extents->count = join(pieces, (size_t)count);
+    extents->room = (size_t)count + 1;
+}
+
+static void tidy(struct capture_extents *extents)
+{
+    sort(extents);
+    if (!is_disjoint(extents->list, extents->count))
+        untangle(extents);
+}
+
+static void make_room(struct capture_extents *extents)
+{
+    size_t room = extents->room ? 2 * extents->room : 64;
+    struct capture_progression *list;
+
+    if (extents->count >= MAX_LIST) {
+        tidy(extents);
+        extents->given_up = extents->given_up || extents->count > MAX_LIST / 4 * 3;
+    }
+    if (extents->given_up || extents->count < extents->room)
+        return;
+    list = realloc(extents->list, room * sizeof(*list));
+    if (list == NULL) {
+        extents->given_up = true;
+        return;
+    }
+    extents->list = list;
+    extents->room = room;
+}
+
+/* The piece that grew is complete. */
+static void complete(struct capture_extents *extents)
+{
+    if (extents->length && (extents->count == extents->room || extents->count >= MAX_LIST))
+        make_room(extents);
+    if (extents->length && !extents->given_up)
+        extents->count = fold(extents->list, extents->count, extents->offset, extents->length);
+    extents->length = 0;
+}
+
+void capture_extents_add(struct capture_extents *extents, int64_t offset, int64_t length)
+{
+    int64_t end = extents->offset + extents->length;
+
+    if (extents->given_up || !length)
+        return;
+    if (offset > MAX_END - length) {
+        extents->given_up = true;
+        return;
+    }
+    if (extents->length && offset >= extents->offset && offset <= end) {
+        if (offset + length > end)
+            extents->length = offset + length - extents->offset;
+        return;
+    }
+    complete(extents);
+    extents->offset = offset;
+    extents->length = length;
+}
+
+/* The list without what lies at limit or behind it. */
+static void cut(struct capture_extents *extents, int64_t limit)
+{
+    struct capture_progression *last;
+    int64_t piece;
+
+    while (extents->count && extents->list[extents->count - 1].start >= limit)
+        extents->count--;
+    if (!extents->count || end_of(&extents->list[extents->count - 1]) <= limit)
+        return;
+    last = &extents->list[extents->count - 1];
+    if (last->count > 1)
+        last->count = (limit - last->start + last->stride - 1) / last->stride;
+    piece = last->start + (last->count - 1) * last->stride;
+    if (piece + last->length <= limit)
+        return;
+    if (--last->count == 0)
+        extents->count--;
+    else if (last->count == 1)
+        last->stride = 0;
+    extents->offset = piece;
+    extents->length = limit - piece;
+    complete(extents);
+}
+
+void capture_extents_finish(struct capture_extents *extents, int64_t limit)
+{
+    complete(extents);
+    tidy(extents);
+    if (!extents->given_up)
+        cut(extents, limit);
+}
+
+void capture_extents_free(struct capture_extents *extents)
+{
+    free(extents->list);
+    *extents = (struct capture_extents){0};
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LEVELS 8
+#define MAX_BLOCKS 100000    /* of a list that is written down */
+#define MAX_NESTS  10000     /* the same of vectors */
+#define MAX_PIECES (1 << 20) /* among which something that repeats is looked for */
+
+/* A vector of vectors ... of blocks, the innermost level first. */
+struct nest {
+    int64_t start, length; /* of the first block */
+    int levels;
+    struct level {
+        int64_t count, stride; /* bytes */
+    } level[MAX_LEVELS];
+};
+
+static bool same_shape(const struct nest *a, const struct nest *b)
+{
+    return a->length == b->length && a->levels == b->levels &&
+           memcmp(a->level, b->level, (size_t)a->levels * sizeof(*a->level)) == 0;
+}
+
+/* How many nests from the first on are of one shape, at one stride. */
+static size_t alike(const struct nest *nests, size_t count)
+{
+    size_t length = 1;
+
+    while (length < count && same_shape(&nests[length], &nests[0]) &&
+           nests[length].start - nests[length - 1].start == nests[1].start - nests[0].start)
+        length++;
+    return length;
+}
+
+/* Makes one nest of each of those that are alike, with one more level. Their number, in place. */
+static size_t collapse(struct nest *nests, size_t count)
+{
+    size_t used = 0;
+
+    for (size_t i = 0, length; i < count; i += length) {
+        struct nest nest = nests[i];
+        length = nest.levels < MAX_LEVELS ? alike(&nests[i], count - i) : 1;
+        if (length > 1)
+            nest.level[nest.levels++] =
+                (struct level){(int64_t)length, nests[i + 1].start - nests[i].start};
+        nests[used++] = nest;
+    }
+    return used;
+}
+
+static size_t make_nests(const struct capture_progression *list, size_t count, struct nest *nests)
+{
+    size_t before = count + 1;
+
+    for (size_t i = 0; i < count; i++) {
+        nests[i] = (struct nest){.start = list[i].start, .length = list[i].length};
+        if (list[i].count > 1)
+            nests[i].level[nests[i].levels++] = (struct level){list[i].count, list[i].stride};
+    }
+    while (count < before) {
+        before = count;
+        count = collapse(nests, count);
+    }
+    return count;
+}
+
+/* From here on displacements and lengths are written in etypes of size bytes. */
+
+static json_t *block(int64_t length, int64_t size)
+{
+    return length == size ? json_string("etype")
+                          : json_pack("{s:s, s:I}", "type", "contiguous", "count",
+                                      (json_int_t)(length / size));
+}
+
+/* Takes oldtype over. */
+static json_t *hvector(const struct level *level, json_t *oldtype)
+{
+    return json_pack("{s:s, s:I, s:i, s:I, s:o}", "type", "hvector", "count",
+                     (json_int_t)level->count, "blocklength", 1, "stride",
+                     (json_int_t)level->stride, "oldtype", oldtype);
+}
+
+static json_t *nest_json(const struct nest *nest, int64_t size)
+{
+    json_t *json;
+
+    if (!nest->levels)
+        return block(nest->length, size);
+    json = json_pack("{s:s, s:I, s:I, s:I}", "type", "vector", "count",
+                     (json_int_t)nest->level[0].count, "blocklength",
+                     (json_int_t)(nest->length / size), "stride",
+                     (json_int_t)(nest->level[0].stride / size));
+    for (int i = 1; i < nest->levels; i++)
+        json = hvector(&nest->level[i], json);
+    return json;
+}
+
+/* A list of blocks; the first one lies at the origin. */
+static json_t *blocks_json(const struct capture_progression *pieces, size_t count, int64_t size)
+{
+    json_t *lengths = json_array(), *places = json_array();
+    bool one_length = true;
+
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(lengths, json_integer(pieces[i].length / size));
+        json_array_append_new(places, json_integer((pieces[i].start - pieces[0].start) / size));
+        one_length = one_length && pieces[i].length == pieces[0].length;
+    }
+    if (!one_length)
+        return json_pack("{s:s, s:o, s:o}", "type", "indexed", "blocklengths", lengths,
+                         "displacements", places);
+    json_decref(lengths);
+    return json_pack("{s:s, s:I, s:o}", "type", "indexed_block", "blocklength",
+                     (json_int_t)(pieces[0].length / size), "displacements", places);
+}
+
+/* Different nests one behind the other; the first begins at the origin. */
+static json_t *struct_json(const struct nest *nests, size_t count, int64_t size)
+{
+    json_t *lengths = json_array(), *places = json_array(), *types = json_array();
+
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(lengths, json_integer(1));
+        json_array_append_new(places, json_integer(nests[i].start - nests[0].start));
+        json_array_append_new(types, nest_json(&nests[i], size));
+    }
+    return json_pack("{s:s, s:o, s:o, s:o}", "type", "struct", "blocklengths", lengths,
+                     "displacements", places, "types", types);
+}
+
+/* Whether pieces a and b are alike, and as far from those that follow them (unless b is the last).
+ */
+static bool alike_pieces(const struct capture_progression *pieces, size_t count, size_t a, size_t b)
+{
+    return pieces[a].length == pieces[b].length &&
+           (b + 1 == count ||
+            pieces[a + 1].start - pieces[a].start == pieces[b + 1].start - pieces[b].start);
+}
+
+/*
+ * After how many pieces all of them repeat, at one distance, a whole number of times; count where
+ * they do not. The border of Knuth, Morris and Pratt; border has room for count numbers.
+ */
+static size_t find_period(const struct capture_progression *pieces, size_t count, uint32_t *border)
+{
+    size_t length = 0;
+
+    border[0] = 0;
+    for (size_t i = 1; i < count; i++) {
+        while (length && !alike_pieces(pieces, count, length, i))
+            length = border[length - 1];
+        if (alike_pieces(pieces, count, length, i))
+            length++;
+        border[i] = (uint32_t)length;
+    }
+    return count % (count - length) ? count : count - length;
+}
+
+/* Blocks that repeat, or all of them where they are not too many; else NULL. */
+static json_t *repeated(const struct capture_progression *list, size_t count, int64_t size)
+{
+    size_t pieces = (size_t)capture_pieces(list, count), period = pieces;
+    struct capture_progression *each = capture_expand(list, count);
+    uint32_t *border = calloc(pieces, sizeof(*border));
+    json_t *json = NULL;
+
+    if (each && border)
+        period = find_period(each, pieces, border);
+    if (each && border && period <= MAX_BLOCKS)
+        json = blocks_json(each, period, size);
+    if (json && period < pieces)
+        json = hvector(
+            &(struct level){(int64_t)(pieces / period), each[period].start - each[0].start}, json);
+    free(border);
+    free(each);
+    return json;
+}
+
+static json_t *filetype(const struct capture_progression *list, size_t count, int64_t size)
+{
+    struct nest *nests = calloc(count, sizeof(*nests));
+    size_t nested = nests ? make_nests(list, count, nests) : 0;
+    json_t *json = NULL;
+
+    if (nested == 1)
+        json = nest_json(nests, size);
+    else if (nested && capture_pieces(list, count) <= MAX_PIECES)
+        json = repeated(list, count, size);
+    if (json == NULL && nested && nested <= MAX_NESTS)
+        json = struct_json(nests, nested, size);
+    free(nests);
+    return json;
+}
+
+json_t *capture_shape(const struct capture_progression *list, size_t count, const char *etype,
+                      int64_t size)
+{
+    json_t *type = count ? filetype(list, count, size)
+                         : json_pack("{s:s, s:i}", "type", "contiguous", "count", 0);
+
+    if (type == NULL)
+        return NULL;
+    return json_pack("{s:I, s:s, s:o, s:i}", "disp", (json_int_t)(count ? list[0].start : 0),
+                     "etype", etype, "filetype", type, "tiles", 1);
+}
+
+bool capture_shape_fits(const struct capture_progression *list, size_t count, int64_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((list[i].start - list[0].start) % size || list[i].length % size ||
+            list[i].stride % size)
+            return false;
+    return true;
+}
