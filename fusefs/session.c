@@ -294,7 +294,8 @@ static int check_mountpoint(struct fs_session *session)
 static int open_log(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    int error = fs_log_open(&session->log, options->name, options->log, options->foreground);
+    int error = fs_log_open(&session->log, options->name, options->mountpoint, options->log,
+                            options->foreground);
 
     if (error != 0) {
         mpiio_complain(options->name, "%s: %s", options->log, strerror(-error));

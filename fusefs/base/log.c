@@ -3,17 +3,47 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "viewspec/line.h"
 
-int fs_log_open(struct fs_log *log, const char *name, const char *path, bool foreground)
+/* The number that the batch system has given the job in which this runs; NULL: there is none. */
+static const char *job_number(void)
+{
+    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
+    const char *number = NULL;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && number == NULL; i++)
+        number = getenv(names[i]);
+    return number != NULL && *number != '\0' ? number : NULL;
+}
+
+/* "/mnt/field (job 4711)"; new, NULL without memory. */
+static char *describe(const char *mountpoint)
+{
+    char *whole = realpath(mountpoint, NULL), *text = NULL;
+    const char *job = job_number();
+
+    if (asprintf(&text, "%s%s%s%s", whole != NULL ? whole : mountpoint, job != NULL ? " (job " : "",
+                 job != NULL ? job : "", job != NULL ? ")" : "") < 0)
+        text = NULL;
+    free(whole);
+    return text;
+}
+
+int fs_log_open(struct fs_log *log, const char *name, const char *mountpoint, const char *path,
+                bool foreground)
 {
     *log = (struct fs_log){.name = name, .fd = -1, .foreground = foreground};
+    log->about = describe(mountpoint);
+    if (log->about == NULL)
+        return -ENOMEM;
     if (path != NULL) {
         log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         if (log->fd < 0)
@@ -29,11 +59,13 @@ void fs_log_close(struct fs_log *log)
     if (log->fd >= 0)
         close(log->fd);
     log->fd = -1;
+    free(log->about);
+    log->about = NULL;
 }
 
 void fs_log_error(const struct fs_log *log, const char *format, ...)
 {
-    char text[2048];
+    char text[2048], line[PATH_MAX + 2304];
     char when[32];
     struct tm tm;
     time_t now = time(NULL);
@@ -42,14 +74,16 @@ void fs_log_error(const struct fs_log *log, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    snprintf(line, sizeof(line), "%s: %s", log->about != NULL ? log->about : "no mount yet", text);
     vs_line_clean(text);
+    vs_line_clean(line);
     if (log->fd >= 0) {
         gmtime_r(&now, &tm);
         strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-        dprintf(log->fd, "%s %s[%d]: %s\n", when, log->name, (int)getpid(), text);
+        dprintf(log->fd, "%s %s[%d]: %s\n", when, log->name, (int)getpid(), line);
     } else if (log->foreground) {
         fprintf(stderr, "%s: %s\n", log->name, text);
     } else {
-        syslog(LOG_ERR, "%s", text);
+        syslog(LOG_ERR, "%s", line);
     }
 }

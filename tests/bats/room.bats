@@ -244,7 +244,7 @@ unsaved() {
         [ "$status" -eq 1 ]
         run ! is_mounted
         grep -q "not all is stored: No space left on device" log
-        grep -q "]: $bytes bytes that could not be stored are lost" log
+        grep -q "]: $mnt: $bytes bytes that could not be stored are lost" log
         rm log
     done
 }

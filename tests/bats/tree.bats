@@ -445,11 +445,11 @@ EOF
 { "viewspec": 1, "file": "t.dat", "ranks": 1000000,
   "view": { "disp": "0 - max(0, 1 - max(rank - 1, 1 - rank))" } }
 EOF
-    mpiio-fused -o "log=$tmp/log" t.json "$mnt"
+    SLURM_JOB_ID=4711 mpiio-fused -o "log=$tmp/log" t.json mnt
     [ "$(errno_of stat "$mnt/rank000001")" = EIO ]
     [ "$(errno_of stat "$mnt/rank1")" = EIO ]
     [ "$(errno_of stat "$mnt/rank000000")" = none ]
-    grep -q 'rank 1: .*t.json:.*disp' log
+    grep -q "\]: $mnt (job 4711): rank 1: .*t.json:.*disp" log
 }
 
 @test "tree: mpiio-fused: nothing is mounted for a wrong spec, option or mount point" {
