@@ -58,7 +58,10 @@ static const struct etype etypes[] = {
      {{0, 0, 1, 1}, {8, 8, 8, 8}},
      16,
      16},
-    {"{\"type\":\"resized\",\"lb\":0,\"extent\":11,\"oldtype\":\"int\"}", 1, {{0, 0, 4, 4}}, 11,
+    {"{\"type\":\"resized\",\"lb\":0,\"extent\":11,\"oldtype\":\"int\"}",
+     1,
+     {{0, 0, 4, 4}},
+     11,
      11},
 };
 
@@ -71,7 +74,8 @@ struct sample {
     int64_t disp, file_size, memory_size, packed;
     struct value *values; /* of all tiles, by the file's order; places count from 0 */
     int value_count;
-    unsigned char *file, *other, *want; /* the file's bytes, others, and the slice that shows them */
+    unsigned char *file, *other,
+        *want; /* the file's bytes, others, and the slice that shows them */
     unsigned char *replace;
     unsigned char *is_data; /* of the slice */
 };
@@ -145,8 +149,7 @@ static struct type make_leaf(const struct sample *sample)
 
     for (int s = 0; s < SIDES; s++) {
         type.side[s].at = calloc(1, sizeof(int64_t));
-        type.side[s].ub =
-            s == FILE_SIDE && sample->external ? etype->file_extent : etype->extent;
+        type.side[s].ub = s == FILE_SIDE && sample->external ? etype->file_extent : etype->extent;
     }
     return type;
 }
@@ -220,9 +223,9 @@ static struct type make_resized(struct type old, int64_t lb, int64_t extent)
 {
     struct type type = old;
 
-    type.text = text_of("{\"type\":\"resized\",\"lb\":%" PRId64 ",\"extent\":%" PRId64
-                        ",\"oldtype\":%s}",
-                        lb, extent, old.text);
+    type.text =
+        text_of("{\"type\":\"resized\",\"lb\":%" PRId64 ",\"extent\":%" PRId64 ",\"oldtype\":%s}",
+                lb, extent, old.text);
     MPI_Type_create_resized(old.mpi, lb, extent, &type.mpi);
     for (int s = 0; s < SIDES; s++) {
         type.side[s].lb = lb;
@@ -422,9 +425,9 @@ static bool lay_out(struct sample *s)
     }
     free(used);
     s->memory_size = s->tiles * extent > behind ? s->tiles * extent : behind;
-    s->file_size = s->value_count ? s->values[s->value_count - 1].file_at +
-                                        s->values[s->value_count - 1].file
-                                  : 0;
+    s->file_size = s->value_count
+                       ? s->values[s->value_count - 1].file_at + s->values[s->value_count - 1].file
+                       : 0;
     return sound;
 }
 
@@ -718,8 +721,8 @@ static bool tiles_fit(const struct sample *s)
         low = at < low ? at : low;
         high = at > high ? at : high;
     }
-    return s->ends || high + hi_of(s->etype, s->external, MEMORY) - low <=
-                          extent_of(&s->buftype, MEMORY);
+    return s->ends ||
+           high + hi_of(s->etype, s->external, MEMORY) - low <= extent_of(&s->buftype, MEMORY);
 }
 
 static bool try_one(int number)
