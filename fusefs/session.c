@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "core/base/complain.h"
 #include "core/datarep.h"
+#include "core/header.h"
 #include "core/load.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
@@ -167,6 +169,17 @@ static int open_file(struct fs_session *session)
     return error;
 }
 
+/* A spec of a file that describes itself says nothing of one that has another header. */
+static int check_header(const struct fs_session *session)
+{
+    char why[PATH_MAX + 256];
+
+    if (mpiio_header_check(session->spec, why, sizeof(why)) == 0)
+        return 0;
+    mpiio_complain(session->options->name, "%s", why);
+    return 1;
+}
+
 static int open_store(struct fs_session *session)
 {
     const char *path = vs_spec_file(session->spec);
@@ -189,10 +202,14 @@ static int open_store(struct fs_session *session)
                        advice);
         return 1;
     }
+    if (check_header(session) != 0)
+        return 1;
     session->file = realpath(path, NULL);
-    /* A view in shorthand has no path: the file stands for it. */
-    session->spec_path =
-        realpath(session->options->shorthand != NULL ? path : session->options->spec, NULL);
+    /* A view in shorthand has no path, and that of a pipe leads nowhere: the file stands for it. */
+    if (session->options->shorthand == NULL)
+        session->spec_path = realpath(session->options->spec, NULL);
+    if (session->spec_path == NULL)
+        session->spec_path = realpath(path, NULL);
     if (session->file == NULL || session->spec_path == NULL) {
         mpiio_complain(session->options->name, "%s: %s",
                        session->file == NULL ? path : session->options->spec, strerror(errno));

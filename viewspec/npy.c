@@ -197,7 +197,7 @@ static size_t header_length(const struct vs_npy *npy, const struct shape *shape,
     size_t length;
 
     put_header(&text, npy, shape);
-    if (saved) {
+    if (saved && shape->dimensions) {
         int64_t growing = shape->sizes[shape->fortran ? shape->dimensions - 1 : 0];
         text.length += GROWING_DIGITS - (size_t)snprintf(NULL, 0, "%lld", (long long)growing);
     }

@@ -7,6 +7,8 @@
 #include "build.h"
 #include "view.h"
 #include "shorthand_private.h"
+#include "header_private.h"
+#include "hints_private.h"
 #include "keys.h"
 #include "path.h"
 #include "spec_private.h"
@@ -16,32 +18,6 @@
 
 /* Compiling a view is as much work as so many values, whatever it consists of. */
 #define VIEW_WORK 8
-
-struct named_view {
-    const char *name; /* NULL: the single "view" */
-    json_t *json;
-    struct vs_place *place;
-    struct vs_view *common;  /* where it is the same for every rank */
-    struct vs_types *shared; /* where at least the types are */
-    struct vs_view *dealt;   /* rank 0's, where all differ by what is dealt to them alone */
-};
-
-struct vs_spec {
-    struct vs_arena arena;
-    struct vs_text text;
-    char *bytes;
-    char *shorthand; /* NULL: bytes were not translated */
-    json_t *origins; /* of text, where they were */
-    json_t *root;
-    json_t *defines; /* name -> string, from -D */
-    char *file;
-    int64_t ranks;
-    struct vs_scope scope; /* with no rank: what is common to all */
-    struct named_view *views;
-    size_t view_count;
-    struct vs_representation *representations; /* the user's own */
-    bool by_file;                              /* an override */
-};
 
 static int note(struct vs_error *error, int code, const char *source, const char *reason)
 {
@@ -261,16 +237,8 @@ static int check_rest(const struct vs_spec *spec, struct vs_error *error)
             return fail_at(spec, error, objects[i], "expected an object, got %s",
                            vs_kind_name(object));
     }
-    const char *key;
-    json_t *value;
-    struct vs_place hints = {.key = "hints"}, place = {.up = &hints};
-    json_object_foreach(json_object_get(spec->root, "hints"), key, value)
-    {
-        place.key = key;
-        if (!json_is_string(value))
-            return vs_fail(error, &spec->text, &place, false, "expected a string, got %s",
-                           vs_kind_name(value));
-    }
+    if (vs_hints_check(&spec->text, spec->root, error))
+        return error->code;
     json_t *atomic = json_object_get(spec->root, "atomic");
     if (atomic && !json_is_boolean(atomic))
         return fail_at(spec, error, "atomic", "expected true or false, got %s",
@@ -279,8 +247,8 @@ static int check_rest(const struct vs_spec *spec, struct vs_error *error)
 }
 
 /* The keys of a spec, in the order in which it is printed. */
-static const char *const keys[] = {"viewspec", "file",  "ranks", "let",    "types",
-                                   "view",     "views", "hints", "atomic", NULL};
+static const char *const keys[] = {"viewspec", "file",  "header", "ranks",  "let", "types",
+                                   "view",     "views", "hints",  "atomic", NULL};
 
 static int check_head(const struct vs_spec *spec, struct vs_error *error)
 {
@@ -399,7 +367,8 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
     if ((result = check_head(spec, error)) || (result = list_views(spec, error)) ||
         (result = read_defines(spec, overrides, error)) || (result = bind_names(spec, error)) ||
         (result = read_ranks(spec, overrides, error)) ||
-        (result = read_file_name(spec, folder, overrides, error)))
+        (result = read_file_name(spec, folder, overrides, error)) ||
+        (result = vs_header_settle(&spec->text, spec->root, folder, overrides, error)))
         return result;
     return compile_common(spec, folder, overrides, error);
 }
@@ -525,18 +494,6 @@ long vs_spec_find_view(const struct vs_spec *spec, const char *name)
         if (spec->views[i].name && strcmp(spec->views[i].name, name) == 0)
             return (long)i;
     return -1;
-}
-
-bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, const char **value)
-{
-    json_t *hints = json_object_get(spec->root, "hints"), *hint;
-    json_object_foreach(hints, *key, hint)
-    {
-        *value = json_string_value(hint);
-        if (!index--)
-            return true;
-    }
-    return false;
 }
 
 char *vs_spec_resolved(const struct vs_spec *spec, bool with_file)

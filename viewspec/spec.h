@@ -115,6 +115,16 @@ long vs_spec_find_view(const struct vs_spec *spec, const char *name);
 /* Hint number index of "hints" (borrowed, valid as long as the spec); false behind the last. */
 bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, const char **value);
 
+/* A part of a file's header, which says where in the file its variables lie. */
+struct vs_header {
+    const char *file; /* absolute path, borrowed; NULL: the shared file */
+    int64_t at, size; /* bytes */
+    uint32_t crc32;   /* of these bytes, when the spec was made */
+};
+
+/* Part number index of "header", valid as long as the spec; false behind the last. */
+bool vs_spec_header(const struct vs_spec *spec, size_t index, struct vs_header *header);
+
 /*
  * The spec as it was resolved, as JSON text that can be read again: overrides applied, "let"
  * evaluated where it does not depend on the rank, "file" as vs_spec_file (none where that is NULL,
@@ -152,7 +162,7 @@ enum vs_datarep {
 
 /* An array that ranks have parts of. In the file it fills a tile: extents are the same. */
 struct vs_array {
-    int64_t dimensions;   /* at least 1 */
+    int64_t dimensions;   /* at least 1; 0 or more where "shape" says so */
     const int64_t *sizes; /* elements in each dimension, as the spec has them */
     const int64_t *owned; /* of those, the rank's: the shape of a tile of its slice */
     bool fortran;         /* the first dimension varies fastest, not the last */

@@ -9,6 +9,7 @@
 #include "build.h"
 #include "integer.h"
 #include "keys.h"
+#include "local_array.h"
 #include "view.h"
 #include "map_private.h"
 
@@ -363,6 +364,20 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
     };
 }
 
+/* The array that a tile of the slice is, where "shape" says so. */
+static int read_shape(const struct vs_source *source, struct vs_view *view)
+{
+    struct member shape;
+    find_member(source, "shape", &shape);
+    if (!shape.value)
+        return 0;
+    struct vs_array whole = {.etypes =
+                                 vs_map_facts(view->map)->tile_size / view->facts.etype_file_size,
+                             .element = view->facts.etype_extent};
+    return vs_local_array(source, shape.value, &shape.place, &view->arena, &whole,
+                          &view->facts.memory);
+}
+
 static char *type_text(const json_t *json)
 {
     const char *name = json_string_value(json);
@@ -425,6 +440,10 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
         return error;
     }
     fill_facts(source, view);
+    if (read_shape(source, view)) {
+        vs_view_unref(view);
+        return source->scope->error->code;
+    }
     *result = view;
     if (shared && shareable)
         *shared = vs_types_ref(types);
@@ -433,10 +452,10 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
 
 int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
 {
-    static const char *const keys[] = {"disp",   "etype",   "filetype", "tiles", "buftype",
-                                       "memory", "datarep", "per_rank", NULL};
-    static const char *const rank_keys[] = {"disp",    "etype",  "filetype", "tiles",
-                                            "buftype", "memory", "datarep",  NULL};
+    static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
+                                       "memory", "shape", "datarep",  "per_rank", NULL};
+    static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
+                                            "memory", "shape", "datarep",  NULL};
     if (vs_check_keys(error, source->text, source->place, source->view, keys))
         return error->code;
     json_t *list = json_object_get(source->view, "per_rank");

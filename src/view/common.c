@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/complain.h"
+#include "core/header.h"
 
 void view_version(void)
 {
@@ -48,6 +50,17 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
     if (!result)
         return VIEW_DONE;
     view_message("%s: %s", vs_spec_file(spec), strerror(-result));
+    return VIEW_FAILED;
+}
+
+int view_check_header(const struct vs_spec *spec)
+{
+    char why[PATH_MAX + 256];
+
+    if (!vs_spec_file(spec) || access(vs_spec_file(spec), F_OK) ||
+        !mpiio_header_check(spec, why, sizeof(why)))
+        return VIEW_DONE;
+    view_message("%s", why);
     return VIEW_FAILED;
 }
 
