@@ -40,6 +40,9 @@ enum {
     WINDOW,
     WIDTH,
     COLOR,
+    FROM,
+    VAR,
+    ALL,
 };
 
 static const struct option long_options[] = {
@@ -61,6 +64,9 @@ static const struct option long_options[] = {
     {"window", required_argument, NULL, WINDOW},
     {"width", required_argument, NULL, WIDTH},
     {"color", required_argument, NULL, COLOR},
+    {"from", required_argument, NULL, FROM},
+    {"var", required_argument, NULL, VAR},
+    {"all", no_argument, NULL, ALL},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {NULL, 0, NULL, 0},
@@ -86,6 +92,9 @@ static const struct {
     {WINDOW, VIEW_TAKES_PICTURE, "--window"},
     {WIDTH, VIEW_TAKES_PICTURE, "--width"},
     {COLOR, VIEW_TAKES_PICTURE, "--color"},
+    {FROM, VIEW_TAKES_SOURCE, "--from"},
+    {VAR, VIEW_TAKES_SOURCE, "--var"},
+    {ALL, VIEW_TAKES_SOURCE, "--all"},
 };
 
 /* The values of --format, in the order of enum view_format. */
@@ -220,6 +229,17 @@ static int take_picture_option(const struct view_command *command, int option,
     }
 }
 
+static int take_source_option(int option, struct view_args *args)
+{
+    if (option == FROM)
+        args->from = optarg;
+    else if (option == VAR)
+        args->vars[args->var_count++] = optarg;
+    else
+        args->all = true;
+    return VIEW_DONE;
+}
+
 static int take_option(const struct view_command *command, int option, struct view_args *args)
 {
     switch (option) {
@@ -251,6 +271,10 @@ static int take_option(const struct view_command *command, int option, struct vi
     case WIDTH:
     case COLOR:
         return take_picture_option(command, option, args);
+    case FROM:
+    case VAR:
+    case ALL:
+        return take_source_option(option, args);
     default:
         return take_target_option(command, option, args);
     }
@@ -295,6 +319,24 @@ static int take_view(const struct view_command *command, const char *operand,
     return VIEW_DONE;
 }
 
+/* With --from a decomposition, if any, is all that follows the options. */
+static int take_source(const struct view_command *command, int count, char **operands,
+                       struct view_args *args)
+{
+    const char *other = args->file ? "-f" : args->view ? "-v" : args->define_count ? "-D" : NULL;
+
+    if (other)
+        return usage(command, other, "not an option with --from");
+    if (args->all && args->var_count)
+        return usage(command, "--all", "not an option with --var");
+    if (count > 1)
+        return usage(command, operands[1], "one argument too many");
+    if (count == 1 && !args->all && !args->var_count)
+        return usage(command, operands[0], "of which variable? (--var NAME, --all)");
+    args->decomposition = count ? operands[0] : NULL;
+    return VIEW_DONE;
+}
+
 /* What follows the options: SPEC, and DISP where the subcommand takes one. */
 static int take_operands(const struct view_command *command, int count, char **operands,
                          struct view_args *args)
@@ -302,6 +344,10 @@ static int take_operands(const struct view_command *command, int count, char **o
     int wanted = command->options & VIEW_TAKES_PLACE ? 2 : 1;
     bool has_spec = !args->view || count >= wanted;
 
+    if (args->from)
+        return take_source(command, count, operands, args);
+    if (args->all || args->var_count)
+        return usage(command, "--from FILE is missing", "");
     wanted -= !has_spec;
     if (count < 1 && has_spec)
         return usage(command, "SPEC is missing", "");
@@ -368,31 +414,45 @@ struct vs_overrides view_overrides(const struct view_args *args)
                                  .datarep_argument = &conversions};
 }
 
-int view_run(const struct view_command *command, int argc, char **argv)
+/* Loads the spec and runs the subcommand. */
+static int run_spec(const struct view_command *command, const struct view_args *args)
 {
-    struct view_args args = {.rank = -1, .length = -1, .color = "auto"};
+    struct vs_overrides overrides = view_overrides(args);
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
     int status;
 
-    args.defines = calloc((size_t)argc + 1, sizeof(*args.defines));
-    if (!args.defines) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
-    status = parse_args(command, argc, argv, &args);
-    if (status >= 0)
-        goto out;
-    struct vs_overrides overrides = view_overrides(&args);
     overrides.file_optional = command->options & VIEW_NEEDS_NO_FILE;
     overrides.by_file = command->options & VIEW_BY_FILE;
-    if (args.shorthand ? mpiio_spec_load_shorthand(args.shorthand, &overrides, &spec, &error)
-                       : mpiio_spec_load(args.spec, &overrides, &spec, &error))
+    if (args->shorthand ? mpiio_spec_load_shorthand(args->shorthand, &overrides, &spec, &error)
+                        : mpiio_spec_load(args->spec, &overrides, &spec, &error))
         status = view_spec_failed(&error);
+    else if (!(command->options & VIEW_TAKES_SOURCE))
+        status = view_check_header(spec);
     else
-        status = command->run(&args, spec);
-out:
+        status = VIEW_DONE; /* the spec is what is looked at, not the file */
+    if (!status)
+        status = command->run(args, spec);
     vs_spec_free(spec);
+    return status;
+}
+
+int view_run(const struct view_command *command, int argc, char **argv)
+{
+    struct view_args args = {.rank = -1, .length = -1, .color = "auto"};
+    int status;
+
+    args.defines = calloc((size_t)argc + 1, sizeof(*args.defines));
+    args.vars = calloc((size_t)argc + 1, sizeof(*args.vars));
+    if (!args.defines || !args.vars) {
+        view_message("%s", strerror(ENOMEM));
+        status = VIEW_FAILED;
+    } else {
+        status = parse_args(command, argc, argv, &args);
+        if (status < 0)
+            status = args.from ? command->run_from(&args) : run_spec(command, &args);
+    }
     free(args.defines);
+    free(args.vars);
     return status;
 }

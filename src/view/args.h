@@ -21,6 +21,7 @@ enum view_options {
     VIEW_TAKES_TARGET = 32, /* --to and -o (both required), --force and --spec */
     VIEW_TAKES_NARROW = 64,
     VIEW_TAKES_PICTURE = 256,  /* -v VIEW, --offset, --svg, --window, --width and --color */
+    VIEW_TAKES_SOURCE = 512,   /* --from, --var and --all, and a decomposition in place of SPEC */
     VIEW_NEEDS_NO_FILE = 1024, /* runs without the shared file, too: vs_spec_file may be NULL */
     VIEW_BY_FILE = 2048,       /* the order in memory does not matter */
 };
@@ -50,12 +51,19 @@ struct view_args {
     int64_t window;    /* bytes; 0 without the option */
     int64_t width;     /* columns; 0 without the option */
     const char *color; /* "always", "auto" or "never" */
+    const char *from;  /* a file that describes itself, instead of a spec; NULL: none */
+    const char **vars; /* names of its variables, owned */
+    size_t var_count;
+    bool all;                  /* all of them */
+    const char *decomposition; /* how ranks share them; NULL: they do not */
 };
 
 struct view_command {
     const char *name;
     unsigned options; /* enum view_options */
     int (*run)(const struct view_args *args, const struct vs_spec *spec);
+    int (*run_from)(
+        const struct view_args *args);   /* instead of run, with --from; NULL: not taken */
     int (*start)(int argc, char **argv); /* instead of run: takes its arguments as they are */
     const char *summary;                 /* one line */
     const char *help;                    /* usage, options of its own, examples */

@@ -47,6 +47,11 @@ foreign() {
     [ -z "$(foreign src/view '(^|/)(src/(capture|engine)|fusefs)/')" ]
 }
 
+@test "layers: src/from includes core and viewspec, no MPI, no FUSE" {
+    [ -n "$(includes src/from)" ]
+    [ -z "$(foreign src/from '(^|/)(src/(capture|cluster|view|engine)|fusefs)/')" ]
+}
+
 @test "layers: src/umount, which root runs on users' mounts, includes of the others what cleans lines alone" {
     [ -n "$(includes src/umount)" ]
     run -1 grep -v '/viewspec/line\.[ch]$' \
@@ -81,9 +86,10 @@ src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/cor
 src/core: src/core/base src/core/file src/core/cache src/core/convert viewspec
 src/cluster: src/core/base viewspec/line.h
 src/engine: src/core/base src/core/file src/core/cache src/core/store_fence.h src/cluster viewspec
-src/view: src/core src/core/base src/view/draw src/view/top viewspec
+src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec
 src/view/draw: src/view src/core viewspec
 src/view/top:
+src/from: src/core/header.h viewspec
 src/capture: viewspec
 src/run: src/core src/core/base viewspec
 src/umount: viewspec/line.h
@@ -142,7 +148,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "README.md capture cluster core engine run umount view" ]
+    [ "$folders" = "README.md capture cluster core engine from run umount view" ]
 }
 
 @test "layout: each layer lists its C sources in its meson.build" {

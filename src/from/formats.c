@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats.h"
+
+#include <stddef.h>
+
+#include "hdf5_loader.h"
+#include "mitgcm.h"
+#include "netcdf.h"
+#include "npy.h"
+
+static const struct from_format *const formats[] = {&from_netcdf, &from_hdf5, &from_npy,
+                                                    &from_mitgcm};
+
+const struct from_format *from_format_of(const struct from_bytes *head)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+        if (formats[i]->is_it(head))
+            return formats[i];
+    return NULL;
+}
+
+const char *from_format_names(void)
+{
+    return "netCDF classic, HDF5, .npy, MITgcm's .meta";
+}

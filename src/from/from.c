@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "from.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
+{
+    va_list args;
+
+    if (error->code)
+        return error->code;
+    error->code = code;
+    snprintf(error->source, sizeof(error->source), "%s", path);
+    va_start(args, format);
+    vsnprintf(error->reason, sizeof(error->reason), format, args);
+    va_end(args);
+    return code;
+}
+
+void from_refuse(struct from_variable *variable, const char *format, ...)
+{
+    va_list args;
+
+    if (variable->reason)
+        return;
+    va_start(args, format);
+    if (vasprintf(&variable->reason, format, args) < 0)
+        variable->reason = strdup("out of memory");
+    va_end(args);
+}
+
+struct from_variable *from_add(struct from_file *file, const char *name, size_t length)
+{
+    if (file->count == file->room) {
+        size_t room = file->room ? 2 * file->room : 16;
+        struct from_variable *more = reallocarray(file->variables, room, sizeof(*more));
+        if (more == NULL)
+            return NULL;
+        file->variables = more;
+        file->room = room;
+    }
+    struct from_variable *variable = &file->variables[file->count];
+    *variable = (struct from_variable){.name = strndup(name, length)};
+    if (!variable->name)
+        return NULL;
+    file->count++;
+    return variable;
+}
+
+int from_add_part(struct from_file *file, int64_t at, int64_t bytes)
+{
+    if (file->part_count == file->part_room) {
+        size_t room = file->part_room ? 2 * file->part_room : 4;
+        struct from_part *more = reallocarray(file->parts, room, sizeof(*more));
+        if (more == NULL)
+            return -ENOMEM;
+        file->parts = more;
+        file->part_room = room;
+    }
+    file->parts[file->part_count++] = (struct from_part){at, bytes};
+    return 0;
+}
+
+int64_t from_elements(const struct from_variable *variable)
+{
+    int64_t elements = 1, bytes;
+
+    for (int d = 0; d < variable->dimensions; d++)
+        if (!variable->shape[d])
+            return 0;
+    for (int d = 0; d < variable->dimensions; d++)
+        if (__builtin_mul_overflow(elements, variable->shape[d], &elements))
+            return -1;
+    return __builtin_mul_overflow(elements, variable->size, &bytes) ? -1 : elements;
+}
+
+void from_clear(struct from_file *file)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        struct from_variable *variable = &file->variables[i];
+        free(variable->name);
+        free(variable->reason);
+        free(variable->chunks.at);
+        free(variable->chunks.starts);
+        json_decref(variable->etype);
+    }
+    free(file->data);
+    file->data = NULL;
+    file->count = file->part_count = 0;
+}
+
+void from_free(struct from_file *file)
+{
+    if (file == NULL)
+        return;
+    from_clear(file);
+    free(file->path);
+    free(file->variables);
+    free(file->parts);
+    free(file);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "grid.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewspec/shorthand.h"
+
+static const char source[] = "DECOMPOSITION";
+
+static int fail(struct vs_error *error, const char *what)
+{
+    return from_fail(error, -EINVAL, source, "%s", what);
+}
+
+/* The JSON of a darray of so many dimensions with that decomposition, or NULL. */
+static json_t *translate(const char *text, int dimensions, struct vs_error *error)
+{
+    char sizes[2 * FROM_DIMENSIONS_MAX + 1] = "1", *shorthand, *json = NULL;
+    json_t *root = NULL;
+
+    for (int d = 1; d < dimensions; d++)
+        strcat(sizes, "x1");
+    if (asprintf(&shorthand, "darray %s %s", sizes, text) < 0) {
+        from_fail(error, -ENOMEM, source, "%s", strerror(ENOMEM));
+        return NULL;
+    }
+    json = vs_shorthand_json(shorthand, source, NULL, 0, error);
+    /* Places are those of the text alone. */
+    error->column -= (int)strlen("darray ") + (int)strlen(sizes) + 1;
+    if (error->code && error->column < 1)
+        error->column = 1;
+    free(shorthand);
+    if (json && !(root = json_loads(json, 0, NULL)))
+        from_fail(error, -ENOMEM, source, "%s", strerror(ENOMEM));
+    free(json);
+    return root;
+}
+
+/* A number of the grid: "ranks" stands for the ranks. False where it is none from 1 to 2^31-1. */
+static bool read_number(const json_t *value, int64_t ranks, int64_t *number)
+{
+    const char *text = json_string_value(value);
+
+    *number = text && !strcmp(text, "ranks") ? ranks : json_integer_value(value);
+    return *number >= 1 && *number <= INT32_MAX;
+}
+
+/* Dimension d, which size ranks share. */
+static int read_dimension(const json_t *form, size_t d, const json_t *size, int64_t ranks,
+                          struct from_grid *grid, struct vs_error *error)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(form, "distribs"), d));
+    const json_t *block = json_array_get(json_object_get(form, "dargs"), d);
+
+    grid->psizes[d] = 1;
+    if (size && !read_number(size, ranks, &grid->psizes[d]))
+        return fail(error, "expected numbers of ranks, 1 .. 2147483647, behind \"on\"");
+    if (!json_is_null(block) && !read_number(block, 0, &grid->blocks[d]))
+        return fail(error, "expected the length of a block, 1 .. 2147483647");
+    grid->distributions[d] = !strcmp(name, "none")    ? FROM_NONE
+                             : !strcmp(name, "block") ? FROM_BLOCK
+                                                      : FROM_CYCLIC;
+    if (grid->distributions[d] == FROM_NONE && grid->psizes[d] != 1)
+        return fail(error, "a dimension that is not distributed is split");
+    grid->ranks *= grid->psizes[d];
+    return grid->ranks <= INT32_MAX ? 0 : fail(error, "more than 2147483647 ranks");
+}
+
+/* How many of the dimensions are distributed. */
+static size_t count_distributed(const json_t *form)
+{
+    json_t *distribution;
+    size_t index, count = 0;
+
+    json_array_foreach(json_object_get(form, "distribs"), index, distribution) count +=
+        strcmp(json_string_value(distribution), "none") != 0;
+    return count;
+}
+
+/* The grid has a number for each dimension, or for each that is distributed. */
+static int read_dimensions(const json_t *form, int64_t ranks, struct from_grid *grid,
+                           struct vs_error *error)
+{
+    const json_t *sizes = json_object_get(form, "psizes");
+    bool each = json_array_size(sizes) == (size_t)grid->dimensions;
+    size_t next = 0;
+
+    if (!each && json_array_size(sizes) != count_distributed(form))
+        return fail(error, "the grid of ranks has other dimensions");
+    for (size_t d = 0; d < (size_t)grid->dimensions; d++) {
+        const char *name = json_string_value(json_array_get(json_object_get(form, "distribs"), d));
+        bool has = each || strcmp(name, "none") != 0;
+        if (read_dimension(form, d, has ? json_array_get(sizes, next) : NULL, ranks, grid, error))
+            return error->code;
+        next += has;
+    }
+    return 0;
+}
+
+static int read_form(const json_t *root, int64_t ranks, struct from_grid *grid,
+                     struct vs_error *error)
+{
+    const json_t *view = json_object_get(root, "view"), *form = json_object_get(view, "filetype");
+    size_t dimensions = json_array_size(json_object_get(form, "distribs"));
+    const char *order = json_string_value(json_object_get(form, "order"));
+    json_t *all = json_object_get(root, "ranks");
+
+    if (json_object_size(view) != 1 || order == NULL || strcmp(order, "C") != 0 ||
+        !json_object_get(form, "psizes"))
+        return fail(error, "only the distribution and the ranks can be said (... on ...)");
+    ranks = ranks ? ranks : json_is_integer(all) ? json_integer_value(all) : 1;
+    grid->dimensions = (int)dimensions;
+    if (read_dimensions(form, ranks, grid, error))
+        return error->code;
+    if (grid->ranks != ranks)
+        return from_fail(error, -EINVAL, source, "a grid of %lld ranks for %lld",
+                         (long long)grid->ranks, (long long)ranks);
+    return 0;
+}
+
+int from_grid(const char *text, int64_t ranks, struct from_grid *grid, struct vs_error *error)
+{
+    *grid = (struct from_grid){.ranks = 1};
+    if (text == NULL) {
+        grid->ranks = ranks ? ranks : 1;
+        return 0;
+    }
+    /* At first as of one dimension, to see how many are named. */
+    json_t *root = translate(text, 1, error);
+    const json_t *form = json_object_get(json_object_get(root, "view"), "filetype");
+    size_t dimensions = json_array_size(json_object_get(form, "distribs"));
+
+    if (root && dimensions > FROM_DIMENSIONS_MAX) {
+        fail(error, "too many dimensions");
+    } else if (root && dimensions > 1) {
+        json_decref(root);
+        root = translate(text, (int)dimensions, error);
+    }
+    if (root && !error->code)
+        read_form(root, ranks, grid, error);
+    json_decref(root);
+    return error->code;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "hdf5_element.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+
+/* Types inside of types. */
+#define DEPTH_MAX 16
+
+struct reader {
+    struct from_variable *variable;
+    char order;
+};
+
+static json_t *read_type(struct reader *r, hid_t type, int depth);
+
+static bool meet_order(struct reader *r, hid_t type)
+{
+    H5T_order_t order = H5Tget_order(type);
+
+    if (H5Tget_size(type) == 1)
+        return true;
+    if (order != H5T_ORDER_LE && order != H5T_ORDER_BE)
+        from_refuse(r->variable, "a byte order that is not known");
+    else if (from_order(&r->order, order == H5T_ORDER_LE ? '<' : '>'))
+        return true;
+    else
+        from_refuse(r->variable, "values of both byte orders");
+    return false;
+}
+
+static json_t *read_integer(struct reader *r, hid_t type)
+{
+    size_t size = H5Tget_size(type);
+
+    if (H5Tget_precision(type) != 8 * size || H5Tget_offset(type) != 0)
+        from_refuse(r->variable, "integers that do not fill their bytes");
+    else if (meet_order(r, type))
+        return from_integer((int64_t)size, H5Tget_sign(type) == H5T_SGN_2);
+    return NULL;
+}
+
+/* Whether its fields are those of IEEE 754's format of 16 bits. */
+static bool is_half(hid_t type)
+{
+    size_t sign, exponent, exponent_size, mantissa, mantissa_size;
+
+    return H5Tget_size(type) == 2 &&
+           H5Tget_fields(type, &sign, &exponent, &exponent_size, &mantissa, &mantissa_size) >= 0 &&
+           sign == 15 && exponent == 10 && exponent_size == 5 && mantissa == 0 &&
+           mantissa_size == 10 && H5Tget_ebias(type) == 15;
+}
+
+static json_t *read_float(struct reader *r, hid_t type)
+{
+    bool ieee = H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0 ||
+                H5Tequal(type, H5T_IEEE_F64LE) > 0 || H5Tequal(type, H5T_IEEE_F64BE) > 0;
+
+    if (!ieee && !is_half(type) && H5Tequal(type, H5T_NATIVE_LDOUBLE) <= 0)
+        from_refuse(r->variable, "real numbers that are neither IEEE's nor this machine's");
+    else if (meet_order(r, type))
+        return from_float((int64_t)H5Tget_size(type));
+    return NULL;
+}
+
+static json_t *read_string(struct reader *r, hid_t type)
+{
+    if (H5Tis_variable_str(type) <= 0)
+        return from_several(json_string("char"), (int64_t)H5Tget_size(type));
+    from_refuse(r->variable, "strings of variable length");
+    return NULL;
+}
+
+static json_t *read_array(struct reader *r, hid_t type, int depth)
+{
+    hid_t super = H5Tget_super(type);
+    size_t size = H5Tget_size(super);
+    json_t *one = read_type(r, super, depth + 1);
+
+    H5Tclose(super);
+    return one && size ? from_several(one, (int64_t)(H5Tget_size(type) / size)) : NULL;
+}
+
+static json_t *read_enum(struct reader *r, hid_t type, int depth)
+{
+    hid_t super = H5Tget_super(type);
+    json_t *one = read_type(r, super, depth + 1);
+
+    H5Tclose(super);
+    return one;
+}
+
+/* h5py writes complex numbers as structures of two reals, r and i. */
+static bool is_complex(hid_t type)
+{
+    if (H5Tget_nmembers(type) != 2 || H5Tget_member_class(type, 0) != H5T_FLOAT)
+        return false;
+    hid_t first = H5Tget_member_type(type, 0), second = H5Tget_member_type(type, 1);
+    char *names[] = {H5Tget_member_name(type, 0), H5Tget_member_name(type, 1)};
+    size_t size = H5Tget_size(first);
+    bool is_it = H5Tequal(first, second) > 0 && H5Tget_member_offset(type, 0) == 0 &&
+                 H5Tget_member_offset(type, 1) == size && H5Tget_size(type) == 2 * size &&
+                 size >= 4 && names[0] && names[1] && !strcmp(names[0], "r") &&
+                 !strcmp(names[1], "i");
+
+    H5free_memory(names[0]);
+    H5free_memory(names[1]);
+    H5Tclose(first);
+    H5Tclose(second);
+    return is_it;
+}
+
+static json_t *read_complex(struct reader *r, hid_t type)
+{
+    hid_t part = H5Tget_member_type(type, 0);
+    json_t *real = read_float(r, part);
+
+    H5Tclose(part);
+    if (real == NULL)
+        return NULL;
+    json_decref(real);
+    return from_complex((int64_t)H5Tget_size(type));
+}
+
+/* The member of a structure that stands first behind displacement, or -1. */
+static int member_behind(hid_t type, int members, int64_t displacement)
+{
+    int found = -1;
+
+    for (int i = 0; i < members; i++) {
+        int64_t at = (int64_t)H5Tget_member_offset(type, (unsigned)i);
+        if (at > displacement &&
+            (found < 0 || at < (int64_t)H5Tget_member_offset(type, (unsigned)found)))
+            found = i;
+    }
+    return found;
+}
+
+static json_t *read_structure(struct reader *r, hid_t type, int depth)
+{
+    int members = H5Tget_nmembers(type), member;
+    int64_t at = -1, bytes = 0;
+    json_t *structure = from_struct();
+
+    while ((member = member_behind(type, members, at)) >= 0 && !r->variable->reason) {
+        hid_t one = H5Tget_member_type(type, (unsigned)member);
+        at = (int64_t)H5Tget_member_offset(type, (unsigned)member);
+        bytes += (int64_t)H5Tget_size(one);
+        from_member(structure, at, read_type(r, one, depth + 1));
+        H5Tclose(one);
+    }
+    if (bytes != (int64_t)H5Tget_size(type))
+        r->variable->has_gaps = true;
+    return from_spaced(structure, (int64_t)H5Tget_size(type));
+}
+
+static json_t *read_type(struct reader *r, hid_t type, int depth)
+{
+    H5T_class_t kind = H5Tget_class(type);
+
+    if (depth > DEPTH_MAX)
+        from_refuse(r->variable, "types nest too deep");
+    else if (kind == H5T_INTEGER)
+        return read_integer(r, type);
+    else if (kind == H5T_FLOAT)
+        return read_float(r, type);
+    else if (kind == H5T_STRING)
+        return read_string(r, type);
+    else if (kind == H5T_ENUM)
+        return read_enum(r, type, depth);
+    else if (kind == H5T_ARRAY)
+        return read_array(r, type, depth);
+    else if (kind == H5T_COMPOUND)
+        return is_complex(type) ? read_complex(r, type) : read_structure(r, type, depth);
+    else
+        from_refuse(r->variable, "%s",
+                    kind == H5T_BITFIELD    ? "bit fields"
+                    : kind == H5T_OPAQUE    ? "values without a type (opaque)"
+                    : kind == H5T_REFERENCE ? "references"
+                    : kind == H5T_VLEN      ? "values of variable length"
+                    : kind == H5T_TIME      ? "values of HDF5's time type"
+                                            : "values of a type that is not known");
+    return NULL;
+}
+
+void from_hdf5_element(struct from_variable *variable, hid_t type)
+{
+    struct reader reader = {.variable = variable};
+
+    variable->size = (int64_t)H5Tget_size(type);
+    variable->etype = read_type(&reader, type, 0);
+    variable->datarep = from_datarep(reader.order);
+    if (!variable->etype)
+        from_refuse(variable, "values of %lld bytes", (long long)variable->size);
+}

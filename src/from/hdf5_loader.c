@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "hdf5_loader.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hdf5_module.h"
+
+static const char signature[] = "\x89HDF\r\n\x1a\n";
+#define SIGNATURE_LENGTH 8
+
+/* A user's own block may precede the file: of 512 bytes, or a power of two more. */
+static bool is_it(const struct from_bytes *head)
+{
+    for (size_t at = 0; at + SIGNATURE_LENGTH <= head->length; at = at ? 2 * at : 512)
+        if (!memcmp(head->bytes + at, signature, SIGNATURE_LENGTH))
+            return true;
+    return false;
+}
+
+/* Opens the module: where it is installed, or built, seen from the program. */
+static void *open_module(void)
+{
+    static const char *const places[] = {MPIIO_HDF5_MODULE, "../from/mpiio-hdf5.so"};
+    char self[PATH_MAX], path[2 * PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (length < 0)
+        return NULL;
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        snprintf(path, sizeof(path), "%s/%s", self, places[i]);
+        if (!access(path, R_OK))
+            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    return NULL;
+}
+
+static int list(const char *path, struct from_file *file, struct vs_error *error)
+{
+    int (*module_list)(const char *, struct from_file *, struct vs_error *);
+    void *module = open_module();
+    const char *why = module ? NULL : dlerror();
+
+    if (module == NULL)
+        return from_fail(error, -ENOTSUP, path, "an HDF5 file: %s",
+                         why ? why : "this program was built without libhdf5");
+    *(void **)&module_list = dlsym(module, FROM_HDF5_LIST);
+    /* It stays: libhdf5 ends with the program. */
+    return module_list ? module_list(path, file, error)
+                       : from_fail(error, -ENOTSUP, path, "%s", dlerror());
+}
+
+const struct from_format from_hdf5 = {
+    .name = "HDF5",
+    .is_it = is_it,
+    .list = list,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FROM_HDF5_MODULE_H
+#define FROM_HDF5_MODULE_H
+
+#include "from.h"
+
+/*
+ * The module mpiio-hdf5.so: what of reading HDF5 needs libhdf5, which nothing else is linked with.
+ * Has one function: as list of struct from_format.
+ */
+#define FROM_HDF5_LIST "mpiio_hdf5_list"
+
+__attribute__((visibility("default"))) int mpiio_hdf5_list(const char *path, struct from_file *file,
+                                                           struct vs_error *error);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FROM_OPEN_H
+#define FROM_OPEN_H
+
+#include "from.h"
+
+/*
+ * Reads what is in the file at path, of whatever format: 0, or a negative errno with error filled,
+ * whatever the file holds. The new file is the caller's: from_free.
+ */
+int from_open(const char *path, struct from_file **file, struct vs_error *error);
+
+#endif

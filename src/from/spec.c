@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/header.h"
+#include "view.h"
+
+/* A view's name has fewer bytes, as a file's. */
+#define NAME_SIZE 240
+
+/* Whether a view cannot have that name, which has the letters of one: rankN, self. */
+static bool is_taken(const char *name)
+{
+    return !strcmp(name, "self") || (!strncmp(name, "rank", 4) && name[4] &&
+                                     strspn(name + 4, "0123456789") == strlen(name + 4));
+}
+
+/*
+ * A view's name for a variable's: what a view cannot have in its name becomes _, the / of HDF5's
+ * groups a dot; behind a name that is there already comes a number.
+ */
+static void name_view(const json_t *views, const char *name, char *text)
+{
+    size_t length = 0;
+
+    if (is_taken(name) || name[0] == '.' || !name[0])
+        text[length++] = '_';
+    for (; *name && length < NAME_SIZE - 16; name++)
+        text[length++] = isalnum((unsigned char)*name) || strchr("_-.", *name) ? *name
+                         : *name == '/'                                        ? '.'
+                                                                               : '_';
+    text[length] = '\0';
+    for (int i = 2; json_object_get(views, text); i++)
+        snprintf(text + length, 16, "-%d", i);
+}
+
+/* Adds a part of a header, with its checksum now. */
+static int add_part(json_t *header, const struct from_file *file, const struct from_part *part,
+                    struct vs_error *error)
+{
+    uint32_t sum;
+    char text[16];
+    int code = mpiio_header_sum(file->path, part->at, part->bytes, &sum);
+
+    if (code)
+        return from_fail(error, code, file->path, "%s", strerror(-code));
+    snprintf(text, sizeof(text), "%08" PRIx32, sum);
+    json_t *entry = json_pack("{s:I, s:I, s:s}", "at", (json_int_t)part->at, "size",
+                              (json_int_t)part->bytes, "crc32", text);
+    if (file->data)
+        json_object_set_new(entry, "file", json_string(file->path));
+    return json_array_append_new(header, entry) ? -ENOMEM : 0;
+}
+
+static json_t *make_header(const struct from_file *file, const size_t *chosen, size_t count,
+                           struct vs_error *error)
+{
+    json_t *header = json_array();
+
+    for (size_t i = 0; i < file->part_count && !error->code; i++)
+        add_part(header, file, &file->parts[i], error);
+    for (size_t i = 0; i < count && !error->code; i++)
+        if (file->variables[chosen[i]].part.bytes)
+            add_part(header, file, &file->variables[chosen[i]].part, error);
+    return header;
+}
+
+static json_t *make_views(const struct from_file *file, const size_t *chosen, size_t count,
+                          const struct from_grid *grid, struct vs_error *error)
+{
+    json_t *views = json_object();
+    char name[NAME_SIZE];
+
+    for (size_t i = 0; i < count && !error->code; i++) {
+        const struct from_variable *variable = &file->variables[chosen[i]];
+        name_view(views, variable->name, name);
+        json_object_set_new(views, name, from_view(variable, grid, error));
+    }
+    return views;
+}
+
+char *from_spec(const struct from_file *file, const size_t *chosen, size_t count, bool named,
+                const struct from_grid *grid, struct vs_error *error)
+{
+    json_t *root = json_object();
+    char *text = NULL;
+
+    json_object_set_new(root, "viewspec", json_integer(1));
+    json_object_set_new(root, "file", json_string(file->data ? file->data : file->path));
+    json_object_set_new(root, "header", make_header(file, chosen, count, error));
+    json_object_set_new(root, "ranks", json_integer(grid->ranks));
+    if (named || count != 1)
+        json_object_set_new(root, "views", make_views(file, chosen, count, grid, error));
+    else
+        json_object_set_new(root, "view", from_view(&file->variables[chosen[0]], grid, error));
+    if (!error->code)
+        text = json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    if (!text)
+        from_fail(error, -ENOMEM, file->path, "%s", strerror(ENOMEM));
+    return text;
+}

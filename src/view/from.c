@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "from.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+#include "from/open.h"
+#include "from/spec.h"
+#include "viewspec/line.h"
+
+#define NAME_SIZE 512
+
+/* A type's name; of one made of others, how it is made. */
+static void print_type(const json_t *etype)
+{
+    const char *name = json_string_value(etype);
+    const char *kind = json_string_value(json_object_get(etype, "type"));
+
+    if (name)
+        printf("%s", name);
+    else if (kind && !strcmp(kind, "contiguous")) {
+        printf("%" JSON_INTEGER_FORMAT " ", json_integer_value(json_object_get(etype, "count")));
+        print_type(json_object_get(etype, "oldtype"));
+    } else if (kind && !strcmp(kind, "resized"))
+        print_type(json_object_get(etype, "oldtype"));
+    else
+        printf("%s", kind ? kind : "-");
+}
+
+/* "name  type  2x3x4": a line, with tabs. What cannot be a view has the reason behind it. */
+static void print_variable(const struct from_variable *variable)
+{
+    char name[NAME_SIZE];
+
+    vs_line_copy(name, sizeof(name), variable->name, strlen(variable->name));
+    printf("%s\t", name);
+    print_type(variable->reason ? NULL : variable->etype);
+    printf("\t");
+    for (int d = 0; d < variable->dimensions; d++)
+        printf("%s%" PRId64, d ? "x" : "", variable->shape[d]);
+    printf("%s", variable->dimensions ? "" : "-");
+    if (variable->reason)
+        printf("\tnot a view: %s", variable->reason);
+    printf("\n");
+}
+
+static int list(const struct from_file *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        print_variable(&file->variables[i]);
+    return VIEW_DONE;
+}
+
+/* The variable of that name, which can be a view; -1: there is none, which is said. */
+static long find(const struct from_file *file, const char *name)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        const struct from_variable *variable = &file->variables[i];
+        if (strcmp(variable->name, name) != 0)
+            continue;
+        if (!variable->reason)
+            return (long)i;
+        view_message("%s: %s: not a view: %s", file->path, name, variable->reason);
+        return -1;
+    }
+    view_message("%s: no variable %s (mpiio-view spec --from lists them)", file->path, name);
+    return -1;
+}
+
+/* Chooses all that can be views; of the others it is said why not. */
+static int choose_all(const struct from_file *file, size_t *chosen, size_t *count)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        const struct from_variable *variable = &file->variables[i];
+        if (variable->reason)
+            view_message("%s: %s: not a view: %s", file->path, variable->name, variable->reason);
+        else
+            chosen[(*count)++] = i;
+    }
+    if (*count)
+        return VIEW_DONE;
+    view_message("%s: no variable that can be a view", file->path);
+    return VIEW_USAGE;
+}
+
+static int choose(const struct view_args *args, const struct from_file *file, size_t *chosen,
+                  size_t *count)
+{
+    if (args->all)
+        return choose_all(file, chosen, count);
+    for (size_t i = 0; i < args->var_count; i++) {
+        long found = find(file, args->vars[i]);
+        if (found < 0)
+            return VIEW_USAGE;
+        chosen[(*count)++] = (size_t)found;
+    }
+    return VIEW_DONE;
+}
+
+/* A decomposition fits some of the variables. */
+static int check_grid(const struct from_grid *grid, const struct from_file *file,
+                      const size_t *chosen, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!grid->dimensions || file->variables[chosen[i]].dimensions == grid->dimensions)
+            return VIEW_DONE;
+    view_message("DECOMPOSITION: %s has %d dimension%s, and the decomposition %d",
+                 count == 1 ? file->variables[chosen[0]].name : "no variable",
+                 count == 1 ? file->variables[chosen[0]].dimensions : grid->dimensions,
+                 count == 1 && file->variables[chosen[0]].dimensions == 1 ? "" : "s",
+                 grid->dimensions);
+    return VIEW_USAGE;
+}
+
+/* Prints the text in the layout of specs, having it checked as any other. */
+static int print_spec(const char *text, const struct from_file *file)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    char *folder = realpath(".", NULL), *pretty = NULL;
+    int status = VIEW_FAILED;
+
+    if (folder == NULL)
+        view_message("%s: %s", file->path, strerror(errno));
+    else if (vs_spec_parse(text, strlen(text), file->path, folder, NULL, &spec, &error))
+        status = view_spec_failed(&error);
+    else if (!(pretty = vs_spec_resolved(spec, true)))
+        view_message("%s", strerror(ENOMEM));
+    else
+        status = puts(pretty) < 0 ? VIEW_FAILED : VIEW_DONE;
+    free(pretty);
+    free(folder);
+    vs_spec_free(spec);
+    return status;
+}
+
+static int make_spec(const struct view_args *args, const struct from_file *file)
+{
+    size_t *chosen = calloc(file->count + args->var_count + 1, sizeof(*chosen)), count = 0;
+    struct from_grid grid;
+    struct vs_error error = {0};
+    int status = chosen ? choose(args, file, chosen, &count) : VIEW_FAILED;
+
+    if (!status && from_grid(args->decomposition, args->ranks, &grid, &error))
+        status = view_spec_failed(&error);
+    if (!status)
+        status = check_grid(&grid, file, chosen, count);
+    if (!status) {
+        char *text = from_spec(file, chosen, count, args->all, &grid, &error);
+        status = text ? print_spec(text, file) : view_spec_failed(&error);
+        free(text);
+    }
+    free(chosen);
+    return status;
+}
+
+int view_from(const struct view_args *args)
+{
+    struct from_file *file = NULL;
+    struct vs_error error = {0};
+    int status;
+
+    if (from_open(args->from, &file, &error))
+        return view_spec_failed(&error);
+    if (args->all || args->var_count)
+        status = make_spec(args, file);
+    else
+        status = list(file);
+    from_free(file);
+    return status;
+}

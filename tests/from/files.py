@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""Files that describe themselves, made at random by the libraries of their formats, and what views of
+their variables must be, by what these libraries read again.
+
+    files.py netcdf SEED COUNT      so many netCDF files in the working folder, compared
+    files.py hdf5 SEED COUNT        so many HDF5 files
+    files.py npy SEED COUNT         so many .npy files
+    files.py mount FILE MOUNTPOINT DECOMPOSITION      all variables of a file through a mount
+
+Specs come from mpiio-view, which is on the PATH. Prints how many slices were compared.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+
+import h5py
+import netCDF4
+import numpy
+
+KINDS = ("none", "block", "cyclic")
+compared = 0
+
+
+def view(*arguments):
+    """What mpiio-view prints."""
+    done = subprocess.run(["mpiio-view", *arguments], capture_output=True, check=False)
+    assert done.returncode == 0, (arguments, done.stderr)
+    return done.stdout
+
+
+def listing(path):
+    """Variable by variable: type, shape, and why it cannot be a view (or None)."""
+    found = {}
+    for line in view("spec", "--from", path).decode().splitlines():
+        name, kind, shape, *why = line.split("\t")
+        found[name] = (kind, shape, why[0] if why else None)
+    return found
+
+
+def owned(length, kind, block, size, at):
+    """The indices of a dimension that part number at of size parts has."""
+    if kind == "none" or size == 1:
+        return list(range(length))
+    if kind == "block":
+        block = block or -(-length // size)
+        return list(range(min(at * block, length), min((at + 1) * block, length)))
+    block = block or 1
+    return [i for i in range(length) if i // block % size == at]
+
+
+class Decomposition:
+    """Random: one of a darray's words for each dimension, over a grid."""
+
+    def __init__(self, dice, shape, kinds=KINDS):
+        self.parts = []
+        for length in shape:
+            kind, size, block = dice.choice(kinds), 1, 0
+            if kind != "none":
+                size = dice.randint(1, 3)
+                if dice.random() < 0.5 and length:
+                    block = dice.randint(1, 4) if kind == "cyclic" else \
+                        dice.randint(-(-length // size), length)
+            self.parts.append((kind, block, size))
+        self.ranks = 1
+        for kind, block, size in self.parts:
+            self.ranks *= size
+
+    def words(self):
+        words = ",".join(kind + (f"({block})" if block else "") for kind, block, size in self.parts)
+        return words + " on " + "x".join(str(size) for kind, block, size in self.parts)
+
+    def local(self, array, rank):
+        """What the rank has of the array: the last dimension of the grid runs fastest."""
+        at = []
+        for kind, block, size in reversed(self.parts):
+            at.append(rank % size)
+            rank //= size
+        return array[numpy.ix_(*(owned(length, kind, block, size, place) for
+                                 length, (kind, block, size), place in
+                                 zip(array.shape, self.parts, reversed(at))))]
+
+
+def values(array):
+    """The bytes of a slice: in C order, native, without gaps in structures."""
+    if array.dtype.fields:
+        names = array.dtype.names
+        parts = numpy.empty(array.shape, [(name, native(array.dtype[name])) for name in names])
+        for name in names:
+            parts[name] = array[name]
+        return parts.tobytes()
+    return numpy.ascontiguousarray(array, native(array.dtype)).tobytes()
+
+
+def same(got, wanted, dtype):
+    """Byte for byte, but for those of a long double that have no meaning."""
+    if dtype.kind == "f" and dtype.itemsize == 16:
+        return (numpy.frombuffer(got, dtype) == numpy.frombuffer(wanted, dtype)).all()
+    return got == wanted
+
+
+def native(dtype):
+    return dtype.newbyteorder("=")
+
+
+def compare(path, name, array, dice, kinds=KINDS):
+    """All of a variable, and what ranks have of it by a decomposition at random."""
+    global compared
+    choices = [None]
+    if array.ndim:
+        choices.append(Decomposition(dice, array.shape, kinds))
+    for choice in choices:
+        text = view("spec", "--from", path, "--var", name, *([choice.words()] if choice else []))
+        assert json.loads(text)["ranks"] == (choice.ranks if choice else 1)
+        with open("one.json", "wb") as spec:
+            spec.write(text)
+        for rank in range(choice.ranks if choice else 1):
+            wanted = values(choice.local(array, rank) if choice else array)
+            got = view("cat", "one.json", "-r", str(rank))
+            assert same(got, wanted, native(array.dtype)), (path, name, choice and choice.words(), rank, got[:80], wanted[:80])
+            compared += 1
+
+
+def fill(dice, dtype, shape):
+    """Values that all differ where they can."""
+    count = int(numpy.prod(shape, dtype=int))
+    start = dice.randint(0, 99)
+    if dtype.kind == "S":
+        return numpy.array([bytes([97 + (start + i) % 26]) * dtype.itemsize for i in range(count)],
+                           dtype).reshape(shape)
+    return (numpy.arange(count) + start).astype(dtype).reshape(shape)
+
+
+def netcdf_file(dice, path):
+    kind = dice.choice(["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4"])
+    types = ["i1", "i2", "i4", "f4", "f8", "S1"]
+    if kind in ("NETCDF3_64BIT_DATA", "NETCDF4"):
+        types += ["u1", "u2", "u4", "i8", "u8"]
+    records = dice.choice([0, 1, 2, 5])
+    with netCDF4.Dataset(path, "w", format=kind) as data:
+        data.title = "x" * dice.randint(0, 9)
+        data.createDimension("time", None)
+        lengths = {f"d{i}": dice.randint(1, 6) for i in range(4)}
+        for name, length in lengths.items():
+            data.createDimension(name, length)
+        # A single record variable has records without padding.
+        several = dice.random() < 0.7
+        for i in range(dice.randint(1, 6)):
+            shape = dice.sample(sorted(lengths), dice.randint(0, 3))
+            if dice.random() < 0.6 and (several or i == 0):
+                shape.insert(0, "time")
+            variable = data.createVariable(f"v{i}.{kind[6:9]}", dice.choice(types), shape)
+            variable.note = list(range(dice.randint(1, 4)))
+            sizes = [records if name == "time" else lengths[name] for name in shape]
+            if records or "time" not in shape:
+                array = fill(dice, numpy.dtype(variable.dtype), sizes)
+                variable[...] = array if sizes else array[()]
+
+
+def netcdf(dice, path):
+    netcdf_file(dice, path)
+    # numrecs as a program leaves it that cannot go back: the file's size says.
+    streaming = dice.random() < 0.3
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_maskandscale(False)
+        arrays = {name: numpy.array(variable[...]) for name, variable in data.variables.items()}
+        chunked = {name for name, variable in data.variables.items()
+                   if variable.chunking() not in (None, "contiguous")}
+        # Records that are no multiple of 4 bytes may be followed by bytes that pad the file.
+        ends = sum(array[0].nbytes for name, array in arrays.items() if array.ndim and len(array)
+                   and data.variables[name].dimensions[0] == "time")
+        streaming = streaming and ends % 4 == 0 and data.data_model != "NETCDF4" and data.dimensions["time"].size > 1
+        wide = 8 if data.data_model == "NETCDF3_64BIT_DATA" else 4
+    if streaming:
+        with open(path, "r+b") as file:
+            file.seek(4)
+            file.write(b"\xff" * wide)
+    found = listing(path)
+    assert set(found) == set(arrays), (path, found)
+    for name, array in arrays.items():
+        kind, shape, why = found[name]
+        assert shape == ("x".join(map(str, array.shape)) or "-"), (path, name, shape)
+        if why and b"CDF" not in open(path, "rb").read(4):  # chunks of netCDF-4
+            assert "chunks" in why or "never written" in why, (name, why)
+            continue
+        assert why is None, (path, name, why)
+        compare(path, name, array, dice, KINDS[:2] if name in chunked else KINDS)
+
+
+HDF5_TYPES = ["<i1", "<u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", ">u4", "<i8", ">i8",
+              "<u8", ">u8", "<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "<c8", ">c8", "<c16", "g",
+              "S1", "S5", "?"]
+
+
+def hdf5(dice, path):
+    with h5py.File(path, "w", libver=dice.choice(["earliest", "latest"]),
+                   userblock_size=dice.choice([0, 0, 512])) as data:
+        for i in range(dice.randint(1, 5)):
+            dtype = numpy.dtype(dice.choice(HDF5_TYPES))
+            if dice.random() < 0.2:
+                dtype = numpy.dtype([("a", "<i2"), ("b", "<f8"), ("c", "<i4", (2,))],
+                                    align=dice.random() < 0.5)
+            shape = tuple(dice.randint(1, 7) for d in range(dice.randint(0, 3)))
+            array = numpy.zeros(shape, dtype) if dtype.fields else fill(dice, dtype, shape)
+            if dtype.fields:
+                array["a"] = fill(dice, dtype["a"], shape)
+                array["b"] = fill(dice, dtype["b"], shape)
+            name = dice.choice([f"v{i}", f"group/v{i}", f"a/b/c/v{i}"])
+            chunks = None
+            if shape and data.userblock_size == 0 and dice.random() < 0.5:
+                chunks = tuple(dice.randint(1, length) for length in shape)
+            data.create_dataset(name, data=array, chunks=chunks)
+        arrays = {}
+        data.visititems(lambda name, item: arrays.update({name: item[()]})
+                        if isinstance(item, h5py.Dataset) else None)
+        chunked = []
+        data.visititems(lambda name, item: chunked.append(name)
+                        if isinstance(item, h5py.Dataset) and item.chunks else None)
+    found = listing(path)
+    assert set(found) == set(arrays), (path, found)
+    for name, array in arrays.items():
+        array = numpy.asarray(array)
+        kind, shape, why = found[name]
+        assert shape == ("x".join(map(str, array.shape)) or "-"), (path, name, shape)
+        if why:
+            assert "structures with gaps, in chunks" in why and array.dtype.fields, (name, why)
+            continue
+        compare(path, name, array, dice, KINDS[:2] if name in chunked else KINDS)
+
+
+def npy(dice, path):
+    path = path.replace(".dat", ".npy")
+    dtype = numpy.dtype(dice.choice(HDF5_TYPES + ["<c16", ">c16"]))
+    shape = tuple(dice.randint(0 if dice.random() < 0.1 else 1, 7) for d in range(dice.randint(0, 4)))
+    array = fill(dice, dtype, shape)
+    fortran = dice.random() < 0.4
+    numpy.save(path, numpy.asfortranarray(array) if fortran else array)
+    with open(path, "rb") as file:
+        fortran = b"'fortran_order': True" in file.read(200)
+    if fortran:  # a slice is in the order of the file: the first dimension runs fastest
+        global compared
+        choice = Decomposition(dice, shape)
+        with open("one.json", "wb") as spec:
+            spec.write(view("spec", "--from", path, "--var", path[:-4], choice.words()))
+        for rank in range(choice.ranks):
+            wanted = values(choice.local(array, rank).T)
+            got = view("cat", "one.json", "-r", str(rank))
+            assert same(got, wanted, native(dtype)), (path, choice.words(), rank)
+            compared += 1
+        return
+    compare(path, path[:-4], array, dice)
+
+
+def mount(path, place, words):
+    """Each variable is a folder of arrays; those of other dimensions than words are whole for each."""
+    global compared
+    dice = random.Random(0)
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_maskandscale(False)
+        arrays = {name: numpy.array(variable[...]) for name, variable in data.variables.items()}
+    kinds, _, grid = words.partition(" on ")
+    sizes = [int(size) for size in grid.split("x")]
+    split = [kind for kind in kinds.split(",") if kind != "none"]
+    assert len(split) == len(sizes)
+    choice = Decomposition(dice, [])
+    choice.parts = [(kind, 0, sizes.pop(0) if kind != "none" else 1) for kind in kinds.split(",")]
+    ranks = int(numpy.prod([size for kind, block, size in choice.parts]))
+    assert sorted(os.listdir(place)) == [".mpiio", *sorted(arrays)]
+    for name, array in arrays.items():
+        for rank in range(ranks):
+            local = choice.local(array, rank) if array.ndim == len(choice.parts) else array
+            got = numpy.load(os.path.join(place, name, f"rank{rank}.npy"))
+            assert got.shape == local.shape and got.dtype == native(local.dtype), (name, got.dtype)
+            assert (got == local).all(), (name, rank)
+            compared += 1
+
+
+def main(what, *arguments):
+    if what == "mount":
+        mount(*arguments)
+    else:
+        dice = random.Random(int(arguments[0]))
+        for i in range(int(arguments[1])):
+            {"netcdf": netcdf, "hdf5": hdf5, "npy": npy}[what](dice, f"{what}{i}.dat")
+    print(compared)
+
+
+main(*sys.argv[1:])

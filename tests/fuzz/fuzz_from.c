@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer harness: what is called a file that describes itself (netCDF classic, .npy, .meta)
+ * either is refused, or each variable that can be a view makes a spec that is a right one. The
+ * first byte of the input chooses a decomposition, and whether the file goes on behind the input,
+ * which is its beginning.
+ *
+ * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "from/formats.h"
+#include "from/view.h"
+#include "viewspec/spec.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            abort();                                                                               \
+    } while (0)
+
+/* So many variables of a file are looked at. */
+#define LOOKED_AT 8
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const decompositions[] = {
+    NULL,
+    "block on 3",
+    "cyclic(2) on 3",
+    "block,cyclic on 2x2",
+    "cyclic(3),block on 3x2",
+    "none,block,cyclic(2) on 1x2x2",
+    "cyclic,cyclic(2),none on 2x2",
+};
+#define DECOMPOSITIONS (sizeof(decompositions) / sizeof(decompositions[0]))
+
+/* Compiles the view of a variable for the first and the last rank. */
+static void check_view(const struct from_variable *variable, const struct from_grid *grid)
+{
+    struct vs_error error = {0}, why = {0};
+    struct vs_spec *spec = NULL;
+    json_t *view = from_view(variable, grid, &error);
+    json_t *root = json_pack("{s:i, s:s, s:I, s:o}", "viewspec", 1, "file", "/f", "ranks",
+                             (json_int_t)grid->ranks, "view", view);
+    char *text = json_dumps(root, JSON_COMPACT);
+
+    CHECK(view != NULL && text != NULL);
+    CHECK(vs_spec_parse(text, strlen(text), "fuzz", "/", NULL, &spec, &why) == 0);
+    for (int64_t rank = 0; rank < grid->ranks; rank += grid->ranks - 1) {
+        struct vs_view *compiled = NULL;
+        CHECK(vs_spec_view(spec, 0, rank, &compiled, &why) == 0);
+        vs_view_unref(compiled);
+        if (grid->ranks == 1)
+            break;
+    }
+    vs_spec_free(spec);
+    json_decref(root);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct from_file *file;
+    struct from_grid grid;
+    struct vs_error error = {0}, none = {0};
+
+    if (size < 1)
+        return 0;
+    struct from_bytes head = {.bytes = data + 1, .length = size - 1, .path = "fuzz.meta"};
+    head.size = data[0] & 0x80 ? INT64_C(1) << 50 : (int64_t)head.length;
+    const struct from_format *format = from_format_of(&head);
+    if (format == NULL || !format->parse)
+        return 0;
+    CHECK(from_grid(decompositions[data[0] % DECOMPOSITIONS], 0, &grid, &none) == 0);
+    file = calloc(1, sizeof(*file));
+    CHECK(file != NULL);
+    int code = format->parse(&head, file, &error);
+    CHECK(code == 0 || code == -EAGAIN || (code == error.code && error.reason[0]));
+    for (size_t i = 0; !code && i < file->count && i < LOOKED_AT; i++)
+        if (!file->variables[i].reason)
+            check_view(&file->variables[i], &grid);
+    from_free(file);
+    return 0;
+}
