@@ -79,6 +79,17 @@ _mpiio_from_spec() {
     return 0
 }
 
+# Sets variables: those in the file behind --from on the command line.
+_mpiio_variables() {
+    local i
+    variables=()
+    for ((i = 1; i + 1 < ${#COMP_WORDS[@]}; i++)); do
+        if [ "${COMP_WORDS[i]}" = --from ]; then
+            mapfile -t variables < <(mpiio-view spec --from "${COMP_WORDS[i + 1]}" 2>/dev/null | cut -f 1)
+        fi
+    done
+}
+
 # Options that all commands which take a spec share; fails where $prev is none of them.
 _mpiio_common() {
     local prev=$1 cur=$2
@@ -102,6 +113,7 @@ _mpiio_mount() {
         _mpiio_offer_shorthand "$cur"
         return
         ;;
+    --from) _mpiio_offer_files "$cur" && return ;;
     -o | --options)
         [[ $cur == *,* ]] && before=${cur%,*},
         _mpiio_offer "${cur##*,}" "ro rw create unique direct npy view= narrow=refuse narrow=truncate atomic local log= threads= max_read= slice_cache= fsname=
@@ -113,7 +125,7 @@ _mpiio_mount() {
         ;;
     esac
     case $cur in
-    -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define --view -o --options -F --foreground
+    -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define --view --from -o --options -F --foreground
         --hosts= --list-hosts --help --version" ;;
     *) _mpiio_offer_files "$cur" ;;
     esac
@@ -170,7 +182,7 @@ _mpiio_run() {
 }
 
 _mpiio_view() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own="-v --view"
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} own="-v --view" variables
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         _mpiio_offer "$cur" "check map owner cat put dump convert draw spec capture top --help --version"
@@ -206,6 +218,12 @@ _mpiio_view() {
         return
         ;;
     --color) _mpiio_offer "$cur" "always auto never" && return ;;
+    --from) _mpiio_offer_files "$cur" && return ;;
+    --var)
+        _mpiio_variables
+        _mpiio_offer "$cur" "${variables[*]}"
+        return
+        ;;
     -o | --output | --spec | --svg) _mpiio_offer_files "$cur" && return ;;
     esac
     case ${COMP_WORDS[1]} in
@@ -213,6 +231,7 @@ _mpiio_view() {
     put) own="-r --rank -v --view --offset --narrow" ;;
     dump) own="-r --rank -v --view --offset --length --format --fields" ;;
     draw) own="-v --view --offset --window --svg --width --color" ;;
+    spec) own="-v --view --from --var --all" ;;
     convert) own="-v --view --to -o --output --force --spec --narrow" ;;
     esac
     case $cur in

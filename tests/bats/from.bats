@@ -1,0 +1,300 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Files that describe themselves: specs and mounts of their variables, by what the libraries of their
+# formats read.
+
+load helper
+
+# files WHAT ARGUMENT...: makes and compares files at random; prints how many slices were compared.
+files() {
+    /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
+}
+
+# ocean: ocean.nc, netCDF classic: temp, 3 x 4 x 6 floats, and time, as records.
+ocean() {
+    /usr/bin/python3 "$top/tests/from/ocean.py"
+}
+
+# py CODE: runs python with netCDF4, h5py, numpy as np.
+py() {
+    /usr/bin/python3 - 3>&- <<CODE
+import h5py, netCDF4, os, numpy as np
+$1
+CODE
+}
+
+@test "from: variables of netCDF files are what netCDF reads, by ranks, too" {
+    run -0 files netcdf 7 30
+    echo "$output"
+    [ "$output" -gt 300 ]
+}
+
+@test "from: datasets of HDF5 files are what h5py reads, by ranks, too" {
+    run -0 files hdf5 7 25
+    echo "$output"
+    [ "$output" -gt 150 ]
+}
+
+@test "from: arrays of .npy files are what NumPy reads, by ranks, too" {
+    run -0 files npy 7 30
+    echo "$output"
+    [ "$output" -gt 80 ]
+}
+
+@test "from: a mount has a folder a variable, and arrays of the ranks" {
+    py '
+for kind in "NETCDF3_CLASSIC", "NETCDF4":
+    with netCDF4.Dataset(kind + ".nc", "w", format=kind) as d:
+        for name, length in ("time", None), ("lat", 5), ("lon", 7):
+            d.createDimension(name, length)
+        d.createVariable("temp", "f4", ("time", "lat", "lon"), contiguous=False,
+                         chunksizes=(1, 5, 7))[:] = np.arange(105).reshape(3, 5, 7)
+        d.createVariable("mask", "i1", ("lat", "lon"))[:] = np.arange(35).reshape(5, 7)
+        d.createVariable("time", "f8", ("time",), contiguous=False, chunksizes=(4,))[:] = [1, 2, 4]
+        d.createVariable("lat", "f8", ("lat",))[:] = np.arange(5) * 1.5
+        d.createVariable("depth", "i4", ())[...] = 17'
+    # Of netCDF-4 temp is in chunks.
+    local kind words
+    for kind in NETCDF3_CLASSIC NETCDF4; do
+        words='none,block,cyclic on 2x2'
+        [ $kind = NETCDF3_CLASSIC ] || words='none,block,block on 2x2'
+        mpiio-mount -o npy --from $kind.nc "$words" "$mnt"
+        run -0 files mount $kind.nc "$mnt" "$words"
+        [ "$output" -eq 20 ]
+        mpiio-umount "$mnt"
+    done
+    # Without a decomposition: one rank; with -n so many, each of which has all.
+    mpiio-mount -n 3 --from NETCDF3_CLASSIC.nc "$mnt"
+    # shellcheck disable=SC2012 # what ls shows is what is tested
+    [ "$(ls "$mnt/temp" | tr '\n' ' ')" = "rank0 rank1 rank2 " ]
+    cmp "$mnt/temp/rank0" "$mnt/temp/rank2"
+    [ "$(stat -c %s "$mnt/temp/rank0")" -eq 420 ]
+    jq -e '.views.temp.tiles == 1 and .header[0].at == 0' "$mnt/.mpiio/spec.json"
+}
+
+@test "from: what is written to a slice is in its variable, and nothing else changes" {
+    ocean
+    cp ocean.nc before.nc
+    mpiio-mount -o npy --from ocean.nc 'none,block,block on 2x2' "$mnt"
+    py '
+a = np.load("mnt/temp/rank3.npy", mmap_mode="r+")
+a[1] = -7
+a.flush()
+os.truncate("mnt/time/rank0", 24)
+slice = os.open("mnt/time/rank0", os.O_WRONLY)
+assert os.pwrite(slice, np.array([2.5]).tobytes(), 16) == 8
+try:
+    os.pwrite(slice, bytes(8), 24)
+except OSError as error:
+    print(error.errno)
+os.close(slice)' >errors
+    [ "$(cat errors)" = 27 ]
+    mpiio-umount "$mnt"
+    py '
+with netCDF4.Dataset("before.nc") as before, netCDF4.Dataset("ocean.nc") as now:
+    temp, time = before["temp"][:], before["time"][:]
+    temp[1, 2:, 3:] = -7
+    time[2] = 2.5
+    assert (now["temp"][:] == temp).all() and (now["time"][:] == time).all()'
+    [ "$(stat -c %s ocean.nc)" -eq "$(stat -c %s before.nc)" ]
+}
+
+@test "from: a spec of a file whose header has changed is refused" {
+    ocean
+    mpiio-view spec --from ocean.nc --var temp >temp.json
+    mpiio-view cat temp.json -r 0 >/dev/null
+    [ "$(jq -r '.header[0].crc32' temp.json)" = \
+        "$(py 'import zlib; print("%08x" % zlib.crc32(open("ocean.nc", "rb").read(148)))')" ]
+    # Values may change, and what follows.
+    printf x | dd of=ocean.nc bs=1 seek=$(($(stat -c %s ocean.nc) - 1)) conv=notrunc status=none
+    mpiio-view check temp.json >/dev/null
+    cp ocean.nc other.nc
+    mpiio-view cat temp.json -f other.nc -r 0 >/dev/null
+    printf '\4' | dd of=other.nc bs=1 seek=7 conv=notrunc status=none
+    local why="its header is not the one that the spec was made from (mpiio-view spec --from makes a new spec)"
+    local command
+    for command in check "map -r 0" "cat -r 0" "owner 200"; do
+        # shellcheck disable=SC2086 # words
+        set -- $command
+        fails 1 "$tmp/other.nc: $why" mpiio-view "$1" temp.json -f other.nc "${@:2}"
+    done
+    run -1 mpiio-mount -f other.nc temp.json "$mnt"
+    [ "$output" = "mpiio-mount: $tmp/other.nc: $why" ]
+    truncate -s 20 other.nc
+    fails 1 "$tmp/other.nc: $why" mpiio-view check temp.json -f other.nc
+    # The spec itself can be looked at; in another representation it is of another file.
+    mpiio-view spec temp.json -f other.nc | jq -e .header
+    mpiio-view convert temp.json --to native -o native.dat --spec native.json
+    jq -e 'has("header") | not' native.json
+    cmp <(mpiio-view cat temp.json -r 0) <(mpiio-view cat native.json -r 0)
+    # Of HDF5, the header of the dataset counts.
+    py '
+with h5py.File("a.h5", "w") as f:
+    f["v"] = np.arange(10)
+    f["w"] = np.arange(10)'
+    mpiio-view spec --from a.h5 --var v >v.json
+    py '
+with h5py.File("a.h5", "r+") as f:
+    f["v"][3] = 5'
+    mpiio-view check v.json >/dev/null
+    py '
+with h5py.File("a.h5", "r+") as f:
+    del f["v"]
+    f["v"] = np.arange(20)'
+    run -1 mpiio-view check v.json
+}
+
+@test "from: what cannot be a view is listed with its reason, and left out of a mount" {
+    py '
+with h5py.File("a.h5", "w") as f:
+    f["a good one"] = np.arange(4)
+    f["rank0"] = f["self"] = 1.5
+    f["a/b"], f["a.b"] = 1, 2
+    f.create_dataset("zip", data=np.arange(100), chunks=(10,), compression="gzip", shuffle=True)
+    f.create_dataset("words", data=["a", "bb"], dtype=h5py.string_dtype())
+    f.create_dataset("columns", data=np.zeros((4, 4)), chunks=(2, 2))
+    f.create_dataset("padded", data=np.zeros((4, 4), np.dtype("i1,f8", align=True)), chunks=(2, 2))
+    f.create_dataset("holes", shape=(10,), chunks=(2,), dtype="i4")
+    f.create_dataset("unwritten", shape=(10,), dtype="i4")
+    f["orders"] = np.zeros(3, [("a", ">i4"), ("b", "<i4")])
+    f["opaque"] = np.void(b"abc")
+    f["reference"] = f["rank0"].ref
+    f["nothing"] = h5py.Empty("f4")
+    f["empty"] = np.zeros((0, 3))
+    f["again"], f["a/loop"] = h5py.SoftLink("/rank0"), f["/"]'
+    mpiio-view spec --from a.h5 | sort >list
+    diff list - <<'LIST'
+a good one	int64_t	4
+a.b	int64_t	-
+a/b	int64_t	-
+columns	double	4x4
+empty	double	0x3
+holes	-	10	not a view: chunks that were never written
+nothing	-	-	not a view: it has no values
+opaque	-	-	not a view: values without a type (opaque)
+orders	-	3	not a view: values of both byte orders
+padded	-	4x4	not a view: structures with gaps, in chunks that do not lie in the order of the array
+rank0	double	-
+reference	-	-	not a view: references
+self	double	-
+unwritten	-	10	not a view: it was never written
+words	-	2	not a view: strings of variable length
+zip	-	100	not a view: chunks are filtered (shuffle, deflate)
+LIST
+    run -0 --separate-stderr mpiio-mount --from a.h5 "$mnt"
+    # shellcheck disable=SC2154 # run sets it
+    [ "$(wc -l <<<"$stderr")" -eq 9 ]
+    [[ $stderr == *"mpiio-mount: a.h5: zip: not a view: chunks are filtered (shuffle, deflate)"* ]]
+    # shellcheck disable=SC2012 # what ls shows is what is tested
+    [ "$(ls "$mnt" | tr '\n' ' ')" = "_rank0 _self a.b a.b-2 a_good_one columns empty " ]
+    [ "$(stat -c %s "$mnt/empty/rank0")" -eq 0 ]
+    fails 2 "a.h5: zip: not a view: chunks are filtered (shuffle, deflate)" \
+        mpiio-view spec --from a.h5 --var zip
+    fails 2 "a.h5: no variable nope (mpiio-view spec --from lists them)" \
+        mpiio-view spec --from a.h5 --var nope
+}
+
+@test "from: an array is not shared as it cannot be" {
+    ocean
+    fails 2 "DECOMPOSITION:1:1: expected block, cyclic or none, found 'blob'" \
+        mpiio-view spec --from ocean.nc --var temp 'blob'
+    fails 2 "DECOMPOSITION: temp has 3 dimensions, and the decomposition 2" \
+        mpiio-view spec --from ocean.nc --var temp 'block,block on 2x2'
+    fails 2 "DECOMPOSITION: a grid of 4 ranks for 3" \
+        mpiio-view spec --from ocean.nc --var temp -n 3 'none,block,block on 2x2'
+    fails 2 "DECOMPOSITION: only the distribution and the ranks can be said (... on ...)" \
+        mpiio-view spec --from ocean.nc --var time 'block on 2 at 5'
+    fails 2 "spec: none: of which variable? (--var NAME, --all) (see mpiio-view spec --help)" \
+        mpiio-view spec --from ocean.nc none
+    fails 2 "spec: -f: not an option with --from (see mpiio-view spec --help)" \
+        mpiio-view spec --from ocean.nc -f ocean.nc
+    # A single dimension is shared by those of -n.
+    mpiio-view spec --from ocean.nc --var time -n 3 cyclic >time.json
+    [ "$(mpiio-view dump time.json -r 2)" = 1.0 ]
+    run -2 mpiio-mount --from ocean.nc 'block,block on 2x2' "$mnt"
+    [ "$output" = "mpiio-mount: DECOMPOSITION: no variable has 2 dimensions, and the decomposition 2" ]
+}
+
+@test "from: damaged files are refused with one line" {
+    ocean
+    py '
+import random, subprocess
+np.save("a.npy", np.zeros((3, 4), [("a", "i1"), ("b", "f8")]))
+with h5py.File("a.h5", "w", libver="latest") as f:
+    f["v"] = np.arange(10)
+    f.create_dataset("g/w", data=np.zeros((4, 4)), chunks=(2, 4))
+def spec(path):
+    done = subprocess.run(["mpiio-view", "spec", "--from", path, "--all"], capture_output=True,
+                          timeout=20)
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode in (0, 1, 2), (path, done.returncode)
+    assert done.returncode == 0 or len(lines) >= 1 and not done.stdout, (path, lines)
+    assert all(line.startswith("mpiio-view: ") for line in lines), lines
+    return done.returncode, lines
+dice = random.Random(3)
+for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48):
+    whole = open(path, "rb").read()
+    for cut in [1, 3, 4, 7, 10] + [dice.randrange(header) for i in range(8)]:
+        open("cut", "wb").write(whole[:cut])
+        status, lines = spec("cut")
+        assert status == 2 and len(lines) == 1, (path, cut, lines)
+    for i in range(15):
+        bytes = bytearray(whole)
+        for j in range(dice.randint(1, 4)):
+            bytes[dice.randrange(4, len(bytes))] = dice.choice([0, 127, 255])
+        open("changed", "wb").write(bytes)
+        spec("changed")'
+    truncate -s 0 empty
+    fails 2 "empty: not a file that describes itself (netCDF classic, HDF5, .npy, MITgcm's .meta)" \
+        mpiio-view spec --from empty
+    fails 2 ".: not a regular file" mpiio-view spec --from .
+    head -c 100 ocean.nc >short.nc
+    fails 2 "short.nc: damaged netCDF header at byte 100: the file ends in it" mpiio-view spec --from short.nc
+}
+
+@test "from: MITgcm's .meta describes the .data file beside it" {
+    mkdir run
+    cat >run/T.0000000010.meta <<'META'
+ nDims = [   2 ];
+ dimList = [
+     6,    1,    6,
+     4,    1,    4
+ ];
+ dataprec = [ 'float32' ];
+ nrecords = [     2 ];
+ timeInterval = [  1.0E+00 -2.0E+00 ];
+ nFlds = [    2 ];
+ fldList = {
+ 'ETAN    ' 'THETA   '
+ };
+META
+    py 'np.arange(48, dtype=">f4").tofile("run/T.0000000010.data")'
+    [ "$(mpiio-view spec --from run/T.0000000010.meta)" = $'ETAN\tfloat\t4x6\nTHETA\tfloat\t4x6' ]
+    mpiio-mount -o npy --from run/T.0000000010.meta 'block,block on 2x2' "$mnt"
+    py '
+whole = np.arange(24, 48.0).reshape(4, 6)
+for rank in range(4):
+    i, j = divmod(rank, 2)
+    assert (np.load(f"mnt/THETA/rank{rank}.npy") == whole[2 * i:2 * i + 2, 3 * j:3 * j + 3]).all()'
+    mpiio-umount "$mnt"
+    sed -i 's/ 4,    1,    4/ 4,    1,    2/' run/T.0000000010.meta
+    mpiio-view spec --from run/T.0000000010.meta | grep -q "ETAN.*not a view: the file has a part"
+    sed -i 's/float32/float16/' run/T.0000000010.meta
+    run -2 mpiio-view spec --from run/T.0000000010.meta
+    [[ $output == "mpiio-view: run/T.0000000010.meta: damaged .meta file at byte "*": dataprec is neither float32 nor float64" ]]
+}
+
+@test "from: a mount with an engine, and a spec from a pipe" {
+    ocean
+    mpiio-mount -o store=mpiio --from ocean.nc 'none,block,block on 2x2' "$mnt" 3>&-
+    [ "$(mpiio-view spec --from ocean.nc --all 'none,block,block on 2x2' | jq .views)" = \
+        "$(jq .views "$mnt/.mpiio/spec.json")" ]
+    [ "$(stat -c %s "$mnt/temp/rank3")" -eq 72 ]
+    mpiio-umount "$mnt"
+    # The spec beside the file has gone.
+    [ "$(find . -name '.ocean*')" = "" ]
+    run -2 mpiio-mount -o store=mpiio --from ocean.nc 'none,blob' "$mnt"
+    [ "$(find . -name '.ocean*')" = "" ]
+    mpiio-mount <(mpiio-view spec --from ocean.nc --var temp) "$mnt"
+    [ "$(stat -c %s "$mnt/rank0")" -eq 288 ]
+}
