@@ -54,6 +54,7 @@ WRITES = [
 ]
 GRIDS = [Setting("DONIO " + "x".join(map(str, grid)), 0, grid)
          for grid in ((41, 41, 31), (81, 81, 61), (121, 121, 91))]
+TRANSPOSED = Setting("a matrix, transposed")
 START = Setting("mount, first byte, unmount")
 IDLE = Setting("mounts that nobody uses", 8)
 SEEK = Setting("random 8-byte reads, 8 of 16 in one tile")
@@ -99,6 +100,9 @@ def reading():
                                 ("ROMIO", "romio.read", 12)):
         rows.append(Row("P4", f"8 of 32: {peer}", first, {"cat": Column("cat.read", target)}, value,
                         "MB/s"))
+    rows.append(Row("P16", "transposed: numpy's ascontiguousarray", TRANSPOSED,
+                    mount("transposed.cold", 1) | under("transposed_under.cold", 2),
+                    "transposed_numpy.rate", "MB/s"))
     return rows
 
 

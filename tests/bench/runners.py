@@ -47,6 +47,32 @@ def run_two(bench, setting):
     return {"cold": sum(totals) / seconds / 1e6}
 
 
+def transposed(bench, setting):
+    """The matrix by numpy: a strided view of the file."""
+    numpy, side = import_numpy(), bench.matrix()
+    return numpy.memmap(bench.file(setting), "<u8", mode="r", shape=(side, side)).T
+
+
+def run_transposed(bench, setting):
+    with bench.mounted(bench.matrix_spec(setting)) as point:
+        return {"cold": rate(point / "rank0", bench.matrix() ** 2 * 8, bench.readers[0])}
+
+
+def run_transposed_under(bench, setting):
+    with bench.mounted(bench.matrix_spec(setting)) as point:
+        rate_of_all, total = bench.worker("read", point / "rank0")
+    if total != bench.matrix() ** 2 * 8:
+        raise Failure(f"transposed, under mpiio-run: {total} bytes")
+    return {"cold": rate_of_all}
+
+
+def run_transposed_numpy(bench, setting):
+    numpy, words = import_numpy(), transposed(bench, setting)
+    start = time.perf_counter()
+    numpy.ascontiguousarray(words)
+    return {"rate": words.nbytes / (time.perf_counter() - start) / 1e6}
+
+
 def run_passthrough(bench, _setting):
     with bench.passthrough() as point:
         path = point / bench.plain().name
@@ -330,6 +356,9 @@ RUNNERS: dict[str, Callable] = {
     "under": run_under,
     "under_again": partial(run_under, how="again"),
     "two_under": partial(run_under, slices=2),
+    "transposed": run_transposed,
+    "transposed_under": run_transposed_under,
+    "transposed_numpy": run_transposed_numpy,
     "passthrough": run_passthrough,
     "plain": run_plain,
     "romio": run_romio,
@@ -383,6 +412,10 @@ def verify_mount(bench, setting, datarep, wanted):
 
 def verify(bench, setting, runners):
     """Each of the runners reads what numpy says."""
+    if "transposed" in runners:
+        with bench.mounted(bench.matrix_spec(setting)) as point:
+            with open(point / "rank0", "rb") as file:
+                same(file, transposed(bench, setting), setting.name)
     if not setting.run:
         return
     verify_mount(bench, setting, "native", runners & {"mount", "two", "fio_mount"})

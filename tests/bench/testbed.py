@@ -224,6 +224,21 @@ class Testbed:
             path.write_text(json.dumps(dealt(file, RANKS, setting, datarep)))
         return path
 
+    def matrix(self):
+        """The file's first doubles as a square: how many there are on a side."""
+        return 4096 if self.quick else 8192
+
+    def matrix_spec(self, setting):
+        """The matrix, column by column."""
+        side = self.matrix()
+        path = self.dir / "transposed.json"
+        path.write_text(json.dumps(
+            {"viewspec": 1, "file": str(self.file(setting)),
+             "view": {"etype": "double", "memory": "Fortran", "tiles": 1,
+                      "filetype": {"type": "subarray", "sizes": [side, side],
+                                   "subsizes": [side, side], "starts": [0, 0], "order": "C"}}}))
+        return path
+
     def fresh(self, name):
         """An empty file, newly made, with nothing else to be written to the disk."""
         path = self.dir / name

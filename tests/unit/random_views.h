@@ -71,13 +71,26 @@ static inline struct vs_view *random_sparse(void)
     return make_vector(below(100), 1 + below(100), (17 << 10) + below(5000));
 }
 
-/* Of kind number % 5. */
+/* A part of a matrix in the other order, its rows far apart. */
+static inline struct vs_view *random_transposed(void)
+{
+    int rows = 60 + below(10), columns = 4096 + below(100), from = below(200);
+
+    return make_view(
+        "\"filetype\": {\"type\": \"subarray\", \"sizes\": [%d,%d], "
+        "\"subsizes\": [%d,%d], \"starts\": [0,%d], \"order\": \"C\", \"oldtype\": "
+        "{\"type\": \"contiguous\", \"count\": 1}}, \"memory\": \"Fortran\", \"disp\": %d",
+        rows, columns, rows, 1 + below(100), from, below(9));
+}
+
+/* Of kind number % 6. */
 static inline struct vs_view *random_view(int number)
 {
-    static struct vs_view *(*const kinds[])(void) = {random_vector, random_blocks, random_subarray,
-                                                     random_long, random_sparse};
+    static struct vs_view *(*const kinds[])(void) = {random_vector,   random_blocks,
+                                                     random_subarray, random_long,
+                                                     random_sparse,   random_transposed};
 
-    return kinds[number % 5]();
+    return kinds[number % 6]();
 }
 
 #endif

@@ -124,6 +124,32 @@ static void test_random(void **state)
     }
 }
 
+static void test_grids(void **state)
+{
+    static unsigned char from[1 << 20], to[1 << 19];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(from); i++)
+        from[i] = (unsigned char)rand();
+    for (int i = 0; i < 400; i++) {
+        size_t length = i % 3 ? (size_t)1 << rand() % 5 : 1 + (size_t)rand() % 70;
+        struct mpiio_gather_grid grid = {.length = length,
+                                         .columns = 1 + (size_t)rand() % 40,
+                                         .rows = 1 + (size_t)rand() % 90,
+                                         .step = (ptrdiff_t)length + rand() % 9};
+
+        grid.stride = (ptrdiff_t)grid.columns * grid.step + rand() % 100;
+        grid.pitch = (ptrdiff_t)(grid.rows * length) + rand() % 3;
+        memset(to, 0x55, sizeof(to));
+        mpiio_gather_grid(to, from, &grid);
+        for (size_t c = 0; c < grid.columns; c++)
+            for (size_t r = 0; r < grid.rows; r++)
+                assert_memory_equal(to + c * (size_t)grid.pitch + r * length,
+                                    from + c * (size_t)grid.step + r * (size_t)grid.stride, length);
+        assert_int_equal(to[(grid.columns - 1) * (size_t)grid.pitch + grid.rows * length], 0x55);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_runs_that_overlap_or_go_back),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_grids),
     };
 
     return cmocka_run_group_tests(tests, fill, NULL);

@@ -395,6 +395,45 @@ static void test_open(void **state)
     mpiio_slice_free(NULL);
 }
 
+/* Rows of a matrix on both sides of a window's edge, and one over it; the file ends with the last.
+ */
+static void test_columns_over_windows(void **state)
+{
+    enum { ROWS = 640, WIDTH = 65600, COLUMNS = 30 };
+    const int64_t disp = MPIIO_WINDOW_SIZE - 511 * (int64_t)WIDTH - 100;
+    static unsigned char all[ROWS * COLUMNS * 8], got[sizeof(all)], want[sizeof(all)];
+    int fd = make_file();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(all); i++)
+        all[i] = (unsigned char)rand();
+    for (int row = 0; row < ROWS; row++)
+        write_file(fd, all + row * COLUMNS * 8, (size_t)COLUMNS * 8, disp + row * (int64_t)WIDTH);
+    for (int row = 0; row < ROWS; row++)
+        for (int column = 0; column < COLUMNS; column++)
+            memcpy(want + (column * ROWS + row) * 8, all + (row * COLUMNS + column) * 8, 8);
+    struct mpiio_store *store = open_store(fd);
+    struct mpiio_slice *slice = make_slice(
+        store,
+        make_view("\"disp\": %d, \"etype\": \"double\", \"memory\": \"Fortran\", \"tiles\": 1, "
+                  "\"filetype\": {\"type\": \"subarray\", \"sizes\": [%d, %d], \"subsizes\": "
+                  "[%d, %d], \"starts\": [0, 0], \"order\": \"C\"}",
+                  (int)disp, ROWS, WIDTH / 8, ROWS, COLUMNS));
+
+    assert_int_equal(mpiio_slice_read(slice, got, sizeof(got), 0), sizeof(got));
+    assert_memory_equal(got, want, sizeof(want));
+    for (int i = 0; i < 200; i++) {
+        int from = below((int)sizeof(got)), count = 1 + below((int)sizeof(got) - from);
+
+        memset(got, 0, (size_t)count);
+        assert_int_equal(mpiio_slice_read(slice, got, (size_t)count, from), count);
+        assert_memory_equal(got, want + from, (size_t)count);
+    }
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_counters_show_the_plan),
         cmocka_unit_test(test_truncated_while_read),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_columns_over_windows),
         cmocka_unit_test(test_open),
     };
 

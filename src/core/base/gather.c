@@ -184,3 +184,72 @@ void mpiio_scatter(void *destination, const void *source, size_t length, size_t 
 {
     move(destination, source, length, count, stride, false);
 }
+
+/* A line of the cache. */
+#define LINE 64
+
+/* The rows that are asked for ahead of those under way: a page of the file each, as a rule. */
+#define ROWS_AHEAD 16
+
+/* A square: so many rows of so many columns. With a constant length each run is a move. */
+static ALWAYS_INLINE void move_square(char *to, const char *from,
+                                      const struct mpiio_gather_grid *grid, size_t length,
+                                      size_t columns, size_t rows)
+{
+    for (size_t c = 0; c < columns; c++) {
+        char *column = to + (ptrdiff_t)c * grid->pitch;
+        const char *run = from + (ptrdiff_t)c * grid->step;
+
+        for (size_t r = 0; r < rows; r++) {
+            memcpy(column, run, length);
+            column += length;
+            run += grid->stride;
+        }
+    }
+}
+
+static ALWAYS_INLINE void move_squares(char *to, const char *from,
+                                       const struct mpiio_gather_grid *grid, size_t length)
+{
+    size_t side = length < LINE ? LINE / length : 1;
+
+    for (size_t r = 0; r < grid->rows; r += side) {
+        size_t rows = grid->rows - r < side ? grid->rows - r : side;
+        const char *row = from + (ptrdiff_t)r * grid->stride;
+
+        for (size_t c = 0; c < grid->columns; c += side) {
+            size_t columns = grid->columns - c < side ? grid->columns - c : side;
+            const char *square = row + (ptrdiff_t)c * grid->step;
+
+            for (size_t i = 0; i < rows && r + i + ROWS_AHEAD < grid->rows; i++)
+                __builtin_prefetch(square + (ptrdiff_t)(i + ROWS_AHEAD) * grid->stride);
+            move_square(to + (ptrdiff_t)c * grid->pitch + (ptrdiff_t)(r * length), square, grid,
+                        length, columns, rows);
+        }
+    }
+}
+
+void mpiio_gather_grid(void *destination, const void *source, const struct mpiio_gather_grid *grid)
+{
+    switch (grid->length) {
+    case 0:
+        break;
+    case 1:
+        move_squares(destination, source, grid, 1);
+        break;
+    case 2:
+        move_squares(destination, source, grid, 2);
+        break;
+    case 4:
+        move_squares(destination, source, grid, 4);
+        break;
+    case 8:
+        move_squares(destination, source, grid, 8);
+        break;
+    case 16:
+        move_squares(destination, source, grid, 16);
+        break;
+    default:
+        move_squares(destination, source, grid, grid->length);
+    }
+}

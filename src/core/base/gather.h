@@ -29,4 +29,20 @@ void mpiio_gather(void *destination, const void *source, size_t length, size_t c
 void mpiio_scatter(void *destination, const void *source, size_t length, size_t count,
                    ptrdiff_t stride);
 
+/* Runs in columns and rows. */
+struct mpiio_gather_grid {
+    size_t length;          /* of a run, in bytes */
+    size_t columns, rows;   /* of runs */
+    ptrdiff_t step, stride; /* bytes from a column to the next, and from a row to the next */
+    ptrdiff_t pitch;        /* bytes from a column to the next in packed memory */
+};
+
+/*
+ * Packs the columns one after the other: the run of row r and column c is read at source + c * step
+ * + r * stride and written at destination + c * pitch + r * length. Goes over both in squares of a
+ * line of the processor's cache, as one of them is read or written across its rows. Source and
+ * destination must not overlap.
+ */
+void mpiio_gather_grid(void *destination, const void *source, const struct mpiio_gather_grid *grid);
+
 #endif

@@ -28,7 +28,8 @@ struct put {
     int64_t lowest; /* displacement of the first run: the lowest if they ascend */
     bool settled;   /* who makes the file longer was waited for */
     bool few;
-    size_t bytes; /* what was written when it stopped */
+    int64_t apart; /* distance in bytes beyond which short runs are written directly */
+    size_t bytes;  /* what was written when it stopped */
     int error;
 };
 
@@ -184,7 +185,7 @@ static void scatter_later(struct put *put, struct mpiio_batch_part part, bool is
 static void put_part(struct put *put, struct mpiio_batch_part part, bool is_last)
 {
     if (put->few || part.length >= LONG_RUN ||
-        mpiio_batches_distance(&put->batches, &part) > FAR_APART) {
+        mpiio_batches_distance(&put->batches, &part) > put->apart) {
         put_directly(put, part);
         return;
     }
@@ -201,6 +202,7 @@ static void start(struct put *put, struct mpiio_file *file, const struct vs_map 
     put->size = 0;
     put->looked = false;
     put->settled = false;
+    put->apart = FAR_APART;
     put->error = 0;
 }
 
@@ -225,6 +227,9 @@ size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64
     put.lowest = vs_map_displacement(map, position);
     put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.bytes = length;
+    /* Where the order is not the file's the same pages are stored to again and again. */
+    if (!facts->monotonic)
+        put.apart = INT64_MAX;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
     while (!put.batches.stopped && vs_cursor_batch(&cursor, &batch)) {
         put_part(&put, mpiio_batch_part_of(&batch, (char *)buffer, position),
