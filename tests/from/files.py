@@ -104,6 +104,18 @@ def native(dtype):
     return dtype.newbyteorder("=")
 
 
+def type_names(dtype):
+    """What a listing calls elements of a type."""
+    size = dtype.itemsize
+    if dtype.fields:
+        return ["struct"]
+    if dtype.kind == "S":
+        return ["char" if size == 1 else f"{size} char"]
+    return {"i": [f"int{8 * size}_t"], "u": [f"uint{8 * size}_t"], "b": ["c_bool", "int8_t"],
+            "f": [{2: "real2", 4: "float", 8: "double", 16: "long_double"}.get(size)],
+            "c": [{8: "c_complex", 16: "c_double_complex"}.get(size)]}[dtype.kind]
+
+
 def compare(path, name, array, dice, kinds=KINDS):
     """All of a variable, and what ranks have of it by a decomposition at random."""
     global compared
@@ -185,6 +197,7 @@ def netcdf(dice, path):
             assert "chunks" in why or "never written" in why, (name, why)
             continue
         assert why is None, (path, name, why)
+        assert kind in type_names(array.dtype), (path, name, kind, array.dtype)
         compare(path, name, array, dice, KINDS[:2] if name in chunked else KINDS)
 
 
@@ -226,6 +239,7 @@ def hdf5(dice, path):
         if why:
             assert "structures with gaps, in chunks" in why and array.dtype.fields, (name, why)
             continue
+        assert kind in type_names(array.dtype), (path, name, kind, array.dtype)
         compare(path, name, array, dice, KINDS[:2] if name in chunked else KINDS)
 
 
@@ -249,6 +263,7 @@ def npy(dice, path):
             assert same(got, wanted, native(dtype)), (path, choice.words(), rank)
             compared += 1
         return
+    assert listing(path)[path[:-4]][0] in type_names(dtype), (path, dtype)
     compare(path, path[:-4], array, dice)
 
 
