@@ -92,7 +92,7 @@ static bool is_nested(const struct ordering *o, const struct vs_piece *piece)
 static bool same_loops(const struct vs_piece *a, const struct vs_piece *b)
 {
     return a->depth == b->depth &&
-           (a->loops == b->loops ||
+           (a->depth == 0 || a->loops == b->loops ||
             memcmp(a->loops, b->loops, (size_t)a->depth * sizeof(*a->loops)) == 0);
 }
 

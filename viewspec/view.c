@@ -579,7 +579,9 @@ int64_t vs_view_end(const struct vs_view *view, int64_t packed)
     int64_t size = vs_map_facts(view->gaps)->tile_size;
     int64_t end = vs_map_displacement(view->gaps, packed - 1) + 1;
     /* A tile that is whole ends where the next one begins. */
-    return packed % size ? end : vs_max(end, packed / size * view->types->tile.order.extent);
+    return packed % size
+               ? end
+               : vs_max(end, vs_mul_capped(packed / size, view->types->tile.order.extent));
 }
 
 int64_t vs_view_offset(const struct vs_view *view, int64_t packed)

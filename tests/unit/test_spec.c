@@ -325,13 +325,43 @@ static void many_ranks(void **state)
     vs_view_unref(view);
 }
 
+/* An array's other order takes a few loops, however it is dealt and however large it is. */
+static void large_orders(void **state)
+{
+    static const char *const views[] = {
+        "darray 1000003,1000033 cyclic(7),cyclic(5) on 3,4 of double memory Fortran",
+        "darray 103,1000033,57 cyclic(7),block,cyclic(5) on 3,2,2 of double order Fortran memory C",
+        "subarray 1000,2000,3000,4000 part 999,1999,2999,3999 from 1,1,1,1 of int memory Fortran "
+        "tiles 3",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+        struct vs_spec *spec = NULL;
+        struct vs_view *view = NULL;
+        struct vs_error error = {0};
+
+        assert_int_equal(vs_spec_parse_shorthand(views[i], "--view", "/",
+                                                 &(struct vs_overrides){.file_optional = true},
+                                                 &spec, &error),
+                         0);
+        assert_int_equal(vs_spec_view(spec, 0, vs_spec_ranks(spec) - 1, &view, &error), 0);
+        assert_true(vs_view_facts(view)->work < 1000);
+        const struct vs_map *map = vs_view_map(view);
+        for (int64_t p = 12345; p < vs_map_facts(map)->tile_size; p += p / 3)
+            assert_int_equal(vs_map_find(map, vs_map_displacement(map, p)), p);
+        vs_view_unref(view);
+        vs_spec_free(spec);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invalid_specs), cmocka_unit_test(valid_specs),
         cmocka_unit_test(examples),      cmocka_unit_test(accessors),
         cmocka_unit_test(overrides),     cmocka_unit_test(missing_file),
-        cmocka_unit_test(many_ranks),
+        cmocka_unit_test(many_ranks),    cmocka_unit_test(large_orders),
     };
 
     return cmocka_run_group_tests_name("spec", tests, NULL, NULL);
