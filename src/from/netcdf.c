@@ -66,7 +66,7 @@ static const unsigned char *take(struct reader *r, int64_t length)
     return bytes;
 }
 
-/* A big-endian number of 4 or 8 bytes, that is not negative; 0 where there is none. */
+/* A big-endian number of 4 or 8 bytes, without a sign; 0 where there is none. */
 static int64_t number(struct reader *r, int bytes)
 {
     const unsigned char *from = take(r, bytes);
@@ -74,8 +74,8 @@ static int64_t number(struct reader *r, int bytes)
 
     for (int i = 0; from && i < bytes; i++)
         value = value << 8 | from[i];
-    if (value > INT64_MAX || (bytes == 4 && value > INT32_MAX)) {
-        damaged(r, "a negative number");
+    if (value > INT64_MAX) {
+        damaged(r, "a number is larger than 2^63-1");
         return 0;
     }
     return (int64_t)value;
@@ -207,7 +207,8 @@ static void read_variable(struct reader *r)
     read_shape(r, variable);
     read_attributes(r);
     int kind = type(r);
-    count(r); /* vsize: follows from the shape, and is wrong in large files */
+    take(r,
+         r->version == 5 ? 8 : 4); /* vsize: follows from the shape; has no room for large ones */
     variable->at = number(r, r->version == 1 ? 4 : 8);
     variable->size = type_sizes[kind];
     variable->etype = element(kind);

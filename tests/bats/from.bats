@@ -27,6 +27,15 @@ CODE
     run -0 files netcdf 7 30
     echo "$output"
     [ "$output" -gt 300 ]
+    # The size of a variable of more than 4 GiB has no room in the header, which says 2^32-1.
+    ocean
+    py '
+whole = open("ocean.nc", "rb").read()
+large = whole.replace(b"\0\0\0\5\0\0\0\x60", b"\0\0\0\5\xff\xff\xff\xff")
+assert large != whole
+open("large.nc", "wb").write(large)'
+    cmp <(mpiio-view spec --from ocean.nc --var temp | jq .view) \
+        <(mpiio-view spec --from large.nc --var temp | jq .view)
 }
 
 @test "from: datasets of HDF5 files are what h5py reads, by ranks, too" {
