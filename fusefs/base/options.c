@@ -81,6 +81,8 @@ static const struct mount_option {
      "whether the daemon holds writes back"},
     {"passthrough", CHOICE, FIELD(passthrough), 0, 0, 0, "auto|off", "auto or off",
      "whether the kernel itself may read and write the file where a slice is all of it"},
+    {"io_uring", CHOICE, FIELD(io_uring), 0, 0, 0, "auto|off", "auto or off",
+     "whether requests may come by io_uring, where the kernel has it enabled"},
     {"dirty_max", SIZE, FIELD(dirty_max), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
      "how much it may hold back (256M)"},
     {"slice_cache", SIZE, FIELD(slice_cache), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",

@@ -28,9 +28,9 @@ enum fs_cache {
     FS_CACHE_BACK,
 };
 
-enum fs_passthrough_wish {
-    FS_PASSTHROUGH_AUTO, /* where it can be had */
-    FS_PASSTHROUGH_OFF,
+enum fs_wish {
+    FS_WISH_AUTO, /* where it can be had */
+    FS_WISH_OFF,
 };
 
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
@@ -48,7 +48,8 @@ struct fs_options {
     bool atomic;                           /* atomic mode, from the start */
     bool unique;                           /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
-    enum fs_passthrough_wish passthrough;  /* of identity views */
+    enum fs_wish passthrough;              /* of identity views */
+    enum fs_wish io_uring;                 /* by which requests come */
     bool direct;                           /* reads go past the page cache */
     bool npy;                              /* slices are there with a NumPy header, too */
     bool allow_other, default_permissions; /* the latter is implied by the former */

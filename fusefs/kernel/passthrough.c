@@ -53,7 +53,7 @@ static bool is_identity(const struct vs_view *view)
 void fs_passthrough_init(struct fs_session *session)
 {
     struct stat st;
-    bool fits = session->options->passthrough == FS_PASSTHROUGH_AUTO && session->cache == NULL &&
+    bool fits = session->options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
                 session->cluster.nodes <= 1 && !session->tree.npy &&
                 mpiio_store_stat(session->store, &st) == 0 && S_ISREG(st.st_mode) && may_pass();
 
@@ -70,18 +70,9 @@ void fs_passthrough_init(struct fs_session *session)
         fits || (session->options->slice_cache > 0 && session->read_only != 0 && may_pass());
 }
 
-void fs_passthrough_asked(struct fs_session *session, const void *request, size_t length)
+void fs_passthrough_asked(struct fs_session *session, uint32_t offered)
 {
-    const size_t start = sizeof(struct fuse_in_header);
-    struct fuse_in_header header;
-    struct fuse_init_in asked;
-
-    if (length < start + offsetof(struct fuse_init_in, unused))
-        return;
-    memcpy(&header, request, sizeof(header));
-    memcpy(&asked, (const char *)request + start, offsetof(struct fuse_init_in, unused));
-    if (session->passthrough.wanted && header.opcode == FUSE_INIT &&
-        (asked.flags & FUSE_INIT_EXT) != 0 && (asked.flags2 & PASSTHROUGH_FLAG2) != 0) {
+    if (session->passthrough.wanted && (offered & PASSTHROUGH_FLAG2) != 0) {
         atomic_store(&session->passthrough.agreed, true);
         atomic_store(&session->passthrough.on, session->passthrough.fits);
     }

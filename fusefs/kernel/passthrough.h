@@ -40,10 +40,10 @@ struct fs_passthrough {
 /* Sees whether the session is one for it. Its views are checked. To be called once. */
 void fs_passthrough_init(struct fs_session *session);
 
-/* A request of the kernel's, INIT, before libfuse has it: whether it offers what is needed. */
-void fs_passthrough_asked(struct fs_session *session, const void *request, size_t length);
+/* The kernel's INIT, by the later 32 of its flags: whether it offers what is needed. */
+void fs_passthrough_asked(struct fs_session *session, uint32_t offered);
 
-/* The answer to it, header and rest: tells the kernel that the offer is taken. */
+/* The answer to it, without the header: tells the kernel that the offer is taken. */
 void fs_passthrough_answer(const struct fs_session *session, const struct iovec *rest);
 
 bool fs_passthrough_is_agreed(const struct fs_session *session);

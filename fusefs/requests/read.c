@@ -14,8 +14,10 @@
 /* This thread's buffer for reads; NULL without memory. */
 static void *read_buffer(struct fs_session *session)
 {
-    void *buffer = pthread_getspecific(session->buffer);
+    void *buffer = fs_ring_memory();
 
+    if (buffer == NULL)
+        buffer = pthread_getspecific(session->buffer);
     if (buffer == NULL && posix_memalign(&buffer, 4096, FS_READ_MAX) == 0) {
         if (pthread_setspecific(session->buffer, buffer) != 0) {
             free(buffer);
@@ -152,8 +154,10 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
         fuse_reply_buf(request, ahead != NULL ? ahead : buffer, (size_t)got);
     if (prefetch != NULL)
         fs_prefetch_done(prefetch, size, offset, got, ahead != NULL);
-    if (cut != NULL)
+    if (cut != NULL) {
+        fs_ring_flush();
         drop_pages(session, cut, inode);
+    }
 }
 
 /* What the kernel may hold is not in the file yet: all counts as data. */

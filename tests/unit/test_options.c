@@ -60,7 +60,8 @@ static void defaults(void **state)
     assert_string_equal(said, "");
     assert_int_equal(options.access, FS_ACCESS_BEST);
     assert_int_equal(options.cache, FS_CACHE_AUTO);
-    assert_int_equal(options.passthrough, FS_PASSTHROUGH_AUTO);
+    assert_int_equal(options.passthrough, FS_WISH_AUTO);
+    assert_int_equal(options.io_uring, FS_WISH_AUTO);
     assert_int_equal(options.narrow, MPIIO_NARROW_REFUSE);
     assert_int_equal(options.threads, 8);
     assert_int_equal(options.max_read, 1 << 20);
@@ -85,7 +86,7 @@ static void every_option(void **state)
                                  "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
                                  "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
                                  "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
-                                 "-opassthrough=off,direct,slice_cache=2G",
+                                 "-opassthrough=off,io_uring=off,direct,slice_cache=2G",
                                  "f.dat",
                                  "mnt",
                                  NULL};
@@ -100,7 +101,8 @@ static void every_option(void **state)
     assert_int_equal(options.max_read, 65536);
     assert_string_equal(options.log, "b");
     assert_int_equal(options.cache, FS_CACHE_BACK);
-    assert_int_equal(options.passthrough, FS_PASSTHROUGH_OFF);
+    assert_int_equal(options.passthrough, FS_WISH_OFF);
+    assert_int_equal(options.io_uring, FS_WISH_OFF);
     assert_int_equal(options.dirty_max, 1 << 30);
     assert_int_equal(options.slice_cache, INT64_C(2) << 30);
     assert_int_equal(options.flush_interval, 0);
