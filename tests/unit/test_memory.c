@@ -129,6 +129,9 @@ static const char *const names[] = {
     "constructor-struct",
     "constructor-indexed",
     "per-rank",
+    "buftype-transpose",
+    "buftype-columns",
+    "memory",
     user_defined,
     "--view darray 4xn block,cyclic(1) on 2x2 of 2 int at 8 * n every 1k as big-endian"};
 
