@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -297,43 +298,111 @@ void engine_collective_exchange(struct engine_collective *self, const struct eng
     wait_all(self);
 }
 
-/* Copies those of ints whose place has the bit reach, or back. How many they are. */
-static int gather(int *packed, int *ints, int nodes, int reach, bool back)
-{
-    int count = 0;
+/* A number other than 0, on its way from one node to another. */
+struct parcel {
+    int to, from, value;
+};
 
-    for (int i = reach; i < nodes; i++) {
-        if ((i & reach) == 0)
-            continue;
-        if (back)
-            ints[i] = packed[count++];
-        else
-            packed[count++] = ints[i];
-    }
-    return count;
+struct parcels {
+    struct parcel *parcel; /* owned */
+    int count, room;
+};
+
+/* What goes first, in a message whose length both sides know: how many there are, and some. */
+#ifndef PARCELS_FIRST
+#define PARCELS_FIRST 64
+#endif
+
+struct first_parcels {
+    int count;
+    struct parcel parcel[PARCELS_FIRST];
+};
+
+static void reserve(struct parcels *parcels, int count)
+{
+    if (count <= parcels->room)
+        return;
+    parcels->room = count + count / 2 + PARCELS_FIRST;
+    parcels->parcel =
+        reallocarray(parcels->parcel, (size_t)parcels->room, sizeof(*parcels->parcel));
+    if (parcels->parcel == NULL)
+        abort();
 }
 
-/* Bruck's: an int for the node i further goes there by the bits of i. */
+static void put(struct parcels *parcels, struct parcel parcel)
+{
+    reserve(parcels, parcels->count + 1);
+    parcels->parcel[parcels->count++] = parcel;
+}
+
+/* Takes those out of kept that have the bit reach in how far they have to go. */
+static void take(struct engine_collective *self, struct parcels *kept, int reach,
+                 struct parcels *taken)
+{
+    int left = 0;
+
+    taken->count = 0;
+    for (int i = 0; i < kept->count; i++) {
+        struct parcel parcel = kept->parcel[i];
+
+        if (((parcel.to - self->node + self->nodes) % self->nodes & reach) != 0)
+            put(taken, parcel);
+        else
+            kept->parcel[left++] = parcel;
+    }
+    kept->count = left;
+}
+
+static size_t length_of(int count)
+{
+    return (size_t)count * sizeof(struct parcel);
+}
+
+/* Hands parcels to the node that is reach further, and adds to kept what comes from the other. */
+static void hand_on(struct engine_collective *self, const struct parcels *parcels, int reach,
+                    struct parcels *kept)
+{
+    struct first_parcels out = {.count = parcels->count}, in = {0};
+    int first = out.count < PARCELS_FIRST ? out.count : PARCELS_FIRST;
+    int from = (self->node - reach + self->nodes) % self->nodes;
+    int to = (self->node + reach) % self->nodes;
+    int come;
+
+    if (first != 0)
+        memcpy(out.parcel, parcels->parcel, length_of(first));
+    mpiio_progress_step(self->page);
+    receive(self, &in, sizeof(in), from);
+    send(self, &out, offsetof(struct first_parcels, parcel) + length_of(first), to);
+    wait_all(self);
+    come = in.count < PARCELS_FIRST ? in.count : PARCELS_FIRST;
+    reserve(kept, kept->count + in.count);
+    if (come != 0)
+        memcpy(kept->parcel + kept->count, in.parcel, length_of(come));
+    receive(self, kept->parcel + kept->count + come, length_of(in.count - come), from);
+    send(self, parcels->parcel + first, length_of(out.count - first), to);
+    wait_all(self);
+    kept->count += in.count;
+}
+
+/*
+ * Bruck's: what is for the node i further goes there by the bits of i. Only what is not 0 does, so
+ * that what is sent does not grow with the number of nodes.
+ */
 void engine_collective_transpose(struct engine_collective *self, const int *out, int *in)
 {
-    int nodes = self->nodes, node = self->node;
-    int *ints = calloc((size_t)nodes * 3, sizeof(*ints));
-    int *sent = ints + nodes, *received = sent + nodes;
+    struct parcels kept = {0}, taken = {0};
 
-    if (ints == NULL)
-        abort();
-    for (int i = 0; i < nodes; i++)
-        ints[i] = out[(node + i) % nodes];
-    for (int reach = 1; reach < nodes; reach *= 2) {
-        size_t length = (size_t)gather(sent, ints, nodes, reach, false) * sizeof(*ints);
-
-        mpiio_progress_step(self->page);
-        receive(self, received, length, (node - reach + nodes) % nodes);
-        send(self, sent, length, (node + reach) % nodes);
-        wait_all(self);
-        gather(received, ints, nodes, reach, true);
+    for (int i = 0; i < self->nodes; i++) {
+        in[i] = 0;
+        if (out[i] != 0)
+            put(&kept, (struct parcel){.to = i, .from = self->node, .value = out[i]});
     }
-    for (int i = 0; i < nodes; i++)
-        in[i] = ints[(node - i + nodes) % nodes];
-    free(ints);
+    for (int reach = 1; reach < self->nodes; reach *= 2) {
+        take(self, &kept, reach, &taken);
+        hand_on(self, &taken, reach, &kept);
+    }
+    for (int i = 0; i < kept.count; i++)
+        in[kept.parcel[i].from] = kept.parcel[i].value;
+    free(kept.parcel);
+    free(taken.parcel);
 }

@@ -65,7 +65,10 @@ struct engine_parts {
 void engine_collective_exchange(struct engine_collective *self, const struct engine_parts *out,
                                 const struct engine_parts *in, size_t size);
 
-/* Sends each node its one of ints, and gets one of each. Takes log2(nodes) steps. */
+/*
+ * Sends each node its one of ints, and gets one of each. Takes log2(nodes) steps; what is sent is
+ * as much as is not 0.
+ */
 void engine_collective_transpose(struct engine_collective *self, const int *out, int *in);
 
 #endif

@@ -367,3 +367,11 @@ waits_for_lease() {
     [ -s code ]
     diff code manual
 }
+
+@test "engine: nodes tell each other what is not 0, in as many messages as there are bits in their number" {
+    local nodes
+    for nodes in 1 2 3 7; do
+        run -0 timeout -s KILL 60 "$(mpich_mpiexec)" -n "$nodes" "$MPIIO_BUILD/tests/engine/transpose"
+        [ "$output" = "0 wrong" ]
+    done
+}
