@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cluster/peers.h"
+#include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/sizes.h"
 
@@ -93,6 +94,8 @@ static const struct mount_option {
      "how mpiio-engine stores, where it starts this program"},
     {"peer_timeout", NUMBER, FIELD(peer_timeout), 1, 86400, 1000, "SECONDS",
      "seconds, from 1 to 86400", "how long another node may be silent (10)"},
+    {"fanout", NUMBER, FIELD(fanout), 1, MPIIO_PEERS_NODES, 1, "N", "a number from 1 to 1048576",
+     "how many nodes a node has right below it (16)"},
 #undef FIELD
 };
 
@@ -389,6 +392,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         .dirty_max = DIRTY_DEFAULT,
         .flush_interval = FLUSH_DEFAULT,
         .peer_timeout = MPIIO_PEERS_TIMEOUT,
+        .fanout = MPIIO_TREE_FANOUT,
     };
     while (error == 0 && (key = getopt_long(argc, argv, ":n:f:D:o:Fh", names, NULL)) != -1)
         error = command_option(options, key, argv);

@@ -61,6 +61,7 @@ struct fs_options {
     int64_t slice_cache;    /* of copies of slices, in bytes; 0: none */
     int64_t flush_interval; /* ms until what is dirty is flushed; 0: not for its age */
     int64_t peer_timeout;   /* ms until a silent node counts as dead */
+    int64_t fanout;         /* nodes that are connected right below a node */
     int64_t threads;        /* worker threads at most, >= 1 */
     int64_t max_read;       /* bytes in a READ request at most */
     char *log;              /* log=FILE, owned; NULL: none */

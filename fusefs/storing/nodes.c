@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cluster/handshake_proof.h"
+#include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/rlimit.h"
 #include "fusefs/base/json.h"
@@ -18,8 +19,8 @@
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
 /*
- * Descriptors that node 0 may need beside a connection to each other node: its files, and 64
- * connections that have not joined yet.
+ * Descriptors that a node which others join may need beside a connection to each of them: its
+ * files, and 64 connections that have not joined yet.
  */
 #define OTHER_DESCRIPTORS 128
 
@@ -111,14 +112,18 @@ static void fill_options(struct fs_session *session, const struct mpiio_peers_ev
 {
     *options = (struct mpiio_peers_options){.node = session->cluster.node,
                                             .nodes = session->cluster.nodes,
+                                            .fanout = (int)session->options->fanout,
                                             .peer_timeout = (int)session->options->peer_timeout,
                                             .events = *events,
                                             .data = session};
 }
 
-/* What node 0 has the engines tell the others: the token in hexadecimal, and where it listens. */
-static int listen_for_peers(struct fs_session *session, const struct mpiio_peers_events *events,
-                            char **address)
+/*
+ * What the engines tell those that are to join this node: the token in hexadecimal, and where it
+ * listens. NULL: nobody is.
+ */
+static int open_peers(struct fs_session *session, const struct mpiio_peers_events *events,
+                      char **address)
 {
     struct mpiio_peers_options options;
     uint8_t token[MPIIO_TOKEN_BYTES];
@@ -127,8 +132,8 @@ static int listen_for_peers(struct fs_session *session, const struct mpiio_peers
     int error;
 
     fill_options(session, events, &options);
-    error = mpiio_peers_listen(&options, &session->cluster.peers, &addresses, token);
-    if (error != 0)
+    error = mpiio_peers_open(&options, &session->cluster.peers, &addresses, token);
+    if (error != 0 || addresses == NULL)
         return error;
     for (size_t i = 0; i < sizeof(token); i++)
         sprintf(text + 2 * i, "%02x", token[i]);
@@ -140,25 +145,29 @@ static int listen_for_peers(struct fs_session *session, const struct mpiio_peers
     return error;
 }
 
-/* The connections of all nodes meet at node 0. An exit status, 1 after a line on stderr. */
+/* The connections of those below meet here. An exit status, 1 after a line on stderr. */
 static int make_room(const struct fs_session *session)
 {
-    uint64_t needed = (uint64_t)session->cluster.nodes - 1 + OTHER_DESCRIPTORS;
-    uint64_t allowed = mpiio_rlimit_descriptors(needed);
+    const struct fs_cluster *cluster = &session->cluster;
+    int below = mpiio_tree_below(cluster->node, cluster->nodes, (int)session->options->fanout);
+    uint64_t needed = (uint64_t)below + (cluster->node != 0) + OTHER_DESCRIPTORS;
+    uint64_t allowed;
 
+    if (below == 0)
+        return 0;
+    allowed = mpiio_rlimit_descriptors(needed);
     if (allowed >= needed)
         return 0;
     mpiio_complain(session->options->name,
-                   "%d nodes need %llu open files in the daemon of node 0, which may have %llu "
+                   "%d nodes need %llu open files in the daemon of node %d, which may have %llu "
                    "(ulimit -Hn)",
-                   session->cluster.nodes, (unsigned long long)needed, (unsigned long long)allowed);
+                   cluster->nodes, (unsigned long long)needed, cluster->node,
+                   (unsigned long long)allowed);
     return 1;
 }
 
-static int join_peers(struct fs_session *session, const struct mpiio_peers_events *events,
-                      const char *address)
+static int join_peers(struct fs_session *session, const char *address)
 {
-    struct mpiio_peers_options options;
     uint8_t token[MPIIO_TOKEN_BYTES];
 
     if (strlen(address) < 2 * sizeof(token) + 1)
@@ -170,9 +179,8 @@ static int join_peers(struct fs_session *session, const struct mpiio_peers_event
             return -EPROTO;
         token[i] = (uint8_t)byte;
     }
-    fill_options(session, events, &options);
-    return mpiio_peers_join(&options, address + 2 * sizeof(token) + 1, token, JOIN_TIMEOUT,
-                            &session->cluster.peers);
+    return mpiio_peers_join(session->cluster.peers, address + 2 * sizeof(token) + 1, token,
+                            JOIN_TIMEOUT);
 }
 
 /* The spec's hints: the first of them, where there are more than a message holds. */
@@ -202,6 +210,7 @@ static int say_hello(struct fs_session *session, const char *address)
                                   .hello = {.path = session->cache != NULL ? session->file : "",
                                             .store = session->options->store,
                                             .address = address,
+                                            .fanout = (uint32_t)session->options->fanout,
                                             .spec = hash_spec(session->spec)}};
     const struct mpiio_slots *slots = &session->cluster.none;
     int error = 0;
@@ -239,10 +248,9 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     char *address = NULL;
     int error = 0;
 
-    if (make_lists(session) != 0 || (cluster->node == 0 && make_room(session) != 0))
+    if (make_lists(session) != 0 || make_room(session) != 0)
         return 1;
-    if (cluster->node == 0)
-        error = listen_for_peers(session, events, &address);
+    error = open_peers(session, events, &address);
     if (error != 0) {
         mpiio_complain(session->options->name, "cannot listen for the other nodes: %s",
                        strerror(-error));
@@ -255,7 +263,7 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
         return 1;
     if (cluster->node != 0)
-        error = join_peers(session, events, message.peers);
+        error = join_peers(session, message.peers);
     if (error != 0) {
         mpiio_complain(session->options->name, "cannot join the other nodes: %s", strerror(-error));
         return 1;

@@ -5,36 +5,7 @@
 #include <stdatomic.h>
 
 #include "core/base/clock.h"
-#include "peer_frame.h"
-
-/* Bytes on their way, first in first out, up to a bound. */
-struct mpiio_queue {
-    uint8_t *bytes; /* owned */
-    size_t start, end, capacity;
-};
-
-#define MPIIO_QUEUE_MAX ((size_t)1 << 20)
-
-/* Appends. 0, -ENOBUFS (it would pass MPIIO_QUEUE_MAX) or -ENOMEM, then nothing is appended. */
-int mpiio_queue_put(struct mpiio_queue *queue, const void *bytes, size_t size);
-
-/* Appends a frame. As mpiio_queue_put. */
-int mpiio_queue_frame(struct mpiio_queue *queue, const struct mpiio_peer_frame *frame);
-
-/* Takes size bytes off, at most what there is. */
-void mpiio_queue_drop(struct mpiio_queue *queue, size_t size);
-
-void mpiio_queue_free(struct mpiio_queue *queue);
-
-static inline const uint8_t *mpiio_queue_first(const struct mpiio_queue *queue)
-{
-    return queue->bytes + queue->start;
-}
-
-static inline size_t mpiio_queue_size(const struct mpiio_queue *queue)
-{
-    return queue->end - queue->start;
-}
+#include "queue.h"
 
 /*
  * One TCP connection to a peer, which never blocks: what the peer does not take yet waits in a
@@ -60,7 +31,14 @@ void mpiio_connection_close(struct mpiio_connection *link);
  * last words.
  */
 void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size_t size);
-void mpiio_connection_send(struct mpiio_connection *link, const struct mpiio_peer_frame *frame);
+
+static inline void mpiio_connection_send(struct mpiio_connection *link,
+                                         const struct mpiio_peer_frame *frame)
+{
+    uint8_t bytes[MPIIO_PEER_FRAME_MAX];
+
+    mpiio_connection_put(link, bytes, mpiio_peer_frame_encode(frame, bytes));
+}
 
 /* Sends what waits, as far as the peer takes it. Failures as above. */
 void mpiio_connection_flush(struct mpiio_connection *link);
@@ -72,6 +50,10 @@ void mpiio_connection_flush(struct mpiio_connection *link);
 bool mpiio_connection_fill(struct mpiio_connection *link);
 
 /* Takes the next frame off link->in: 1, 0 (none yet) or -EPROTO. Valid until it is filled again. */
-int mpiio_connection_next(struct mpiio_connection *link, struct mpiio_peer_frame *frame);
+static inline int mpiio_connection_next(struct mpiio_connection *link,
+                                        struct mpiio_peer_frame *frame)
+{
+    return mpiio_queue_next(&link->in, frame);
+}
 
 #endif

@@ -83,6 +83,8 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
     mpiio_wire_expect(wire, store <= MPIIO_STORE_MPIIO);
     hello->store = (enum mpiio_store_mode)store;
     mpiio_wire_text(wire, &hello->address, MPIIO_TEXT_MAX);
+    mpiio_wire_u32(wire, &hello->fanout);
+    mpiio_wire_expect(wire, hello->fanout > 0 && hello->fanout <= INT32_MAX);
     mpiio_wire_u64(wire, &hello->spec);
     code_hints(wire, &hello->hints);
 }

@@ -13,8 +13,8 @@
  *
  *   engine                    daemon
  *   NODE          ->                       which node it is, of how many
- *                             <-  HELLO    the file, and how to store; node 0: where it listens
- *   PEERS         ->                       node 0's address, for the daemons' own connections
+ *                             <-  HELLO    the file, and how to store; where it listens for others
+ *   PEERS         ->                       where the daemon that it is to join listens
  *                             <-  READY    connected and mounted, or nothing is missing for it
  *   START         ->                       all nodes are ready
  *                             <-  FLUSH      store these blocks, with all the other nodes
@@ -28,7 +28,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 2
+#define MPIIO_MESSAGE_VERSION 3
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
@@ -80,7 +80,8 @@ struct mpiio_message_node {
 struct mpiio_message_hello {
     const char *path; /* the shared file, absolute; "" where nothing is ever stored */
     enum mpiio_store_mode store;
-    const char *address; /* node 0: where its peers find it; else "" */
+    const char *address; /* where those right below it find it (tree.h); "": there are none */
+    uint32_t fanout;     /* how many there may be, > 0 */
     uint64_t spec;       /* a hash of what its views are */
     struct mpiio_hints hints;
     int memory; /* a memfd with the slots of slots.h; received: the caller's to close */
@@ -123,7 +124,7 @@ struct mpiio_message {
     union {
         struct mpiio_message_node node;
         struct mpiio_message_hello hello;
-        const char *peers; /* PEERS: the address of node 0 */
+        const char *peers; /* PEERS: the address of the node above; at node 0 "" */
         struct mpiio_message_failed failed;
         struct mpiio_hints start; /* START: hints as MPI_File_get_info gives them */
         struct mpiio_message_flush flush;

@@ -14,9 +14,11 @@ struct rule {
     unsigned int due, late;
 };
 
-/* Once all have joined a member may say anything at any time, as it may not know better yet. */
-static const struct rule to_coordinator[MPIIO_PEER_FRAME_TYPES] = {
+/* Once all have joined a node may say anything at any time, as it may not know better yet. */
+static const struct rule from_below[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_BEAT] = {JOINING | TOGETHER | DEGRADING | FINAL, 0},
+    /* What it takes back once all are known to be there is a death. */
+    [MPIIO_JOINED] = {JOINING, TOGETHER | DEGRADING | FINAL},
     [MPIIO_ASK] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_DONE] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_CHANGE] = {TOGETHER, DEGRADING | FINAL},
@@ -25,14 +27,14 @@ static const struct rule to_coordinator[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_UNMOUNT_ALL] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_UNMOUNTED] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_GOODBYE] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_ENGINE_LOST] = {TOGETHER, DEGRADING | FINAL},
+    [MPIIO_LOST] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_PROGRESS] = {TOGETHER, DEGRADING | FINAL},
-    /* Of a member that has closed itself off: its connection will end. */
+    /* Of a node that has closed itself off: its connection will end. */
     [MPIIO_FENCED] = {DEGRADING, TOGETHER | FINAL},
 };
 
-/* A member is degraded as soon as it knows of a death; what was said before that comes too late. */
-static const struct rule to_member[MPIIO_PEER_FRAME_TYPES] = {
+/* A node is degraded as soon as it knows of a death; what was said before that comes too late. */
+static const struct rule from_above[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_BEAT] = {JOINING | TOGETHER | DEGRADING | FINAL, 0},
     [MPIIO_READY] = {JOINING, 0},
     [MPIIO_EPOCH] = {TOGETHER, DEGRADING | FINAL},
@@ -46,10 +48,10 @@ static const struct rule to_member[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_GO] = {DEGRADING, FINAL},
 };
 
-enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool coordinator,
+enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool up,
                                        enum mpiio_peers_state state)
 {
-    const struct rule *rule = &(coordinator ? to_coordinator : to_member)[type];
+    const struct rule *rule = &(up ? from_below : from_above)[type];
     unsigned int now = 1U << state;
 
     if (rule->due & now)

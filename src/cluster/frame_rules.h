@@ -5,7 +5,7 @@
 #include "peer_frame.h"
 #include "peers.h"
 
-/* Who may say what when: for the coordinator and the members, once a node has joined. */
+/* Who may say what when, once a node has joined: upwards, and downwards. */
 
 enum mpiio_frame_rule {
     MPIIO_FRAME_WRONG, /* it may never come now: the other side is not what it should be */
@@ -14,10 +14,10 @@ enum mpiio_frame_rule {
 };
 
 /*
- * What a frame of that type is to the node that receives it in that state: to the coordinator, or
- * to a member (node 0 is both). Local, thread-safe.
+ * What a frame of that type is to the node that receives it in that state: from below (or from
+ * itself), or from above. Local, thread-safe.
  */
-enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool to_coordinator,
+enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool from_below,
                                        enum mpiio_peers_state state);
 
 #endif

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "coordinator.h"
+#include "joining.h"
+#include "tree.h"
 
 /* Connections at a time that may not have proved themselves yet; more wait in the kernel. */
 #define PENDING_MAX 64
@@ -26,12 +27,12 @@
 
 static void unlist(struct mpiio_peers *peers, const struct mpiio_peer *peer)
 {
-    struct mpiio_peer **at = &peers->coordinator.pending;
+    struct mpiio_peer **at = &peers->greetings.pending;
 
     while (*at != peer)
         at = &(*at)->next;
     *at = peer->next;
-    peers->coordinator.pending_count--;
+    peers->greetings.pending_count--;
 }
 
 static void drop(struct mpiio_peers *peers, struct mpiio_peer *peer)
@@ -51,9 +52,9 @@ static void ask(struct mpiio_peers *peers, int fd)
     }
     peer->node = -1;
     peer->expires = mpiio_clock() + PENDING_TIME;
-    peer->next = peers->coordinator.pending;
-    peers->coordinator.pending = peer;
-    peers->coordinator.pending_count++;
+    peer->next = peers->greetings.pending;
+    peers->greetings.pending = peer;
+    peers->greetings.pending_count++;
     if (mpiio_connection_open(&peer->link, fd) != 0 ||
         mpiio_random(peer->nonce, sizeof(peer->nonce)) != 0 ||
         mpiio_roster_watch(peers, fd, peer) != 0) {
@@ -66,7 +67,7 @@ static void ask(struct mpiio_peers *peers, int fd)
 
 void mpiio_greet(struct mpiio_peers *peers)
 {
-    struct mpiio_coordinator *self = &peers->coordinator;
+    struct mpiio_greetings *self = &peers->greetings;
     int fd;
 
     self->waiting = true;
@@ -95,15 +96,19 @@ static int check(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
     memcpy(claim.answered, frame->nonce, sizeof(claim.answered));
     if (mpiio_handshake_proof(peers->token, &claim) != frame->proof)
         return -EACCES;
-    return frame->nodes == (uint32_t)peers->nodes && frame->node != 0 ? 0 : -EINVAL;
+    return frame->nodes == (uint32_t)peers->nodes && frame->node != 0 &&
+                   mpiio_tree_above((int)frame->node, peers->fanout) == peers->node
+               ? 0
+               : -EINVAL;
 }
 
 static void welcome(struct mpiio_peers *peers, struct mpiio_peer *peer,
                     const struct mpiio_peer_frame *join)
 {
     struct mpiio_peer_frame frame = {.type = MPIIO_WELCOME, .time = (uint32_t)peers->timeout};
-    struct mpiio_claim claim = {.by = 0, .node = join->node, .nodes = join->nodes};
-    struct mpiio_peer **place = &peers->peer[join->node];
+    struct mpiio_claim claim = {
+        .by = (uint32_t)peers->node, .node = join->node, .nodes = join->nodes};
+    struct mpiio_peer *before = peers->peer[(int)join->node - peers->fanout * peers->node];
 
     memcpy(claim.asked, peer->nonce, sizeof(claim.asked));
     memcpy(claim.answered, join->nonce, sizeof(claim.answered));
@@ -111,17 +116,13 @@ static void welcome(struct mpiio_peers *peers, struct mpiio_peer *peer,
     frame.proof = mpiio_handshake_proof(peers->token, &claim);
     unlist(peers, peer);
     /* It tries again where it did not get our welcome in time: the new connection counts. */
-    if (*place != NULL)
-        mpiio_roster_bury(peers, *place);
-    else
-        peers->coordinator.missing--;
+    if (before != NULL) {
+        mpiio_joining_on_joined(peers, before, false);
+        mpiio_roster_bury(peers, before);
+    }
     mpiio_roster_adopt(peers, peer, (int)join->node, join->host);
     mpiio_connection_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
-    if (peers->coordinator.missing == 0) {
-        mpiio_greet_end(peers);
-        mpiio_coordinator_ready(peers);
-    }
 }
 
 void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
@@ -149,7 +150,7 @@ void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now)
 {
     struct mpiio_peer *next;
 
-    for (struct mpiio_peer *peer = peers->coordinator.pending; peer != NULL; peer = next) {
+    for (struct mpiio_peer *peer = peers->greetings.pending; peer != NULL; peer = next) {
         next = peer->next;
         if (now >= peer->expires)
             drop(peers, peer);
@@ -158,7 +159,7 @@ void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now)
 
 void mpiio_greet_end(struct mpiio_peers *peers)
 {
-    struct mpiio_coordinator *self = &peers->coordinator;
+    struct mpiio_greetings *self = &peers->greetings;
 
     while (self->pending != NULL)
         drop(peers, self->pending);
@@ -210,16 +211,17 @@ static int shake(struct mpiio_peers *peers, struct mpiio_connection *link, int64
         return error;
     memcpy(join.nonce, claim.answered, sizeof(join.nonce));
     memcpy(join.host, peers->host, sizeof(join.host));
-    join.proof = mpiio_handshake_proof(peers->token, &claim);
+    join.proof = mpiio_handshake_proof(peers->token_above, &claim);
     mpiio_connection_send(link, &join);
     error = hear(link, MPIIO_WELCOME, MPIIO_REFUSED, end, frame);
     if (error != 0)
         return error;
     if (frame->type == MPIIO_REFUSED)
         return frame->status != 0 ? frame->status : -EPROTO;
-    claim.by = 0;
-    return mpiio_handshake_proof(peers->token, &claim) == frame->proof && frame->time > 0 ? 0
-                                                                                          : -EACCES;
+    claim.by = (uint32_t)mpiio_tree_above(peers->node, peers->fanout);
+    return mpiio_handshake_proof(peers->token_above, &claim) == frame->proof && frame->time > 0
+               ? 0
+               : -EACCES;
 }
 
 /* Takes over fd. */
@@ -244,7 +246,7 @@ static int join(struct mpiio_peers *peers, int fd, int64_t end)
         return error;
     }
     peers->timeout = frame.time;
-    mpiio_roster_adopt(peers, peer, 0, frame.host);
+    mpiio_roster_adopt(peers, peer, mpiio_tree_above(peers->node, peers->fanout), frame.host);
     return 0;
 }
 

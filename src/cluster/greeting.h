@@ -21,7 +21,10 @@ void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now);
 /* Stops listening, and drops all that have not joined. May be repeated. */
 void mpiio_greet_end(struct mpiio_peers *peers);
 
-/* The other side: connects and joins within timeout ms. Blocks; before the thread is started. */
+/*
+ * The other side: connects with the node above, and joins, within timeout ms. Blocks; before the
+ * thread is started.
+ */
 int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t timeout);
 
 #endif

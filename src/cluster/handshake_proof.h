@@ -14,7 +14,7 @@
 
 /* What a proof is about: both nonces, and who shows it as which of how many nodes. */
 struct mpiio_claim {
-    uint8_t asked[MPIIO_NONCE_BYTES];    /* the coordinator's nonce */
+    uint8_t asked[MPIIO_NONCE_BYTES];    /* the nonce of the one above */
     uint8_t answered[MPIIO_NONCE_BYTES]; /* the other one's */
     uint32_t by;                         /* number of the node that shows it */
     uint32_t node, nodes;                /* the member: its number, and of how many */

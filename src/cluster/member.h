@@ -4,20 +4,24 @@
 
 #include "roster.h"
 
-/* What each node, node 0 too, does with what the coordinator says. The thread's. */
+/* What each node, node 0 too, does with what it is told. The thread's. */
 
 /*
- * What the coordinator says: all frames in queue. lost: nothing will follow. What begins new work
- * is passed over if the same breath says that it is over. 0 or -EPROTO.
+ * What the node tells itself, as it was told from above, or decided: all that is in its inbox. What
+ * begins new work is passed over if the same breath says that it is over. 0 or -EPROTO.
  */
-int mpiio_member_receive(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost);
+int mpiio_member_receive(struct mpiio_peers *peers);
 
-/* The connection to the coordinator has failed, or it is silent. */
-void mpiio_member_lost(struct mpiio_peers *peers, const char *why);
+/*
+ * Fences this node, the first time. Its engine goes first, before anything else is done or said: it
+ * must not write over what daemons store once they are alone.
+ */
+void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host, const char *why);
 
-void mpiio_member_tick(struct mpiio_peers *peers, int64_t now);
+/* True if a frame in queue says that this node must be fenced. */
+bool mpiio_member_is_fenced_by(const struct mpiio_queue *queue);
 
-/* With each heartbeat: says how far the engine has come. */
-void mpiio_member_beat(struct mpiio_peers *peers);
+/* A frame that begins new work. */
+bool mpiio_member_begins_work(enum mpiio_peer_frame_type type);
 
 #endif

@@ -10,22 +10,18 @@
 
 /*
  * The fields of each type in their order: e number, p proof, r echo, n node, m nodes, t time,
- * s status, f flag, c nonce, h host, x text, g progress. One table for both ways.
+ * s status, f flag, k count, c nonce, h host, x text. One table for both ways.
  */
 static const char *const fields_of[MPIIO_PEER_FRAME_TYPES] = {
-    [MPIIO_HELLO] = "ec",       [MPIIO_JOIN] = "enmcph",
-    [MPIIO_WELCOME] = "pth",    [MPIIO_REFUSED] = "s",
-    [MPIIO_BEAT] = "er",        [MPIIO_ASK] = "f",
-    [MPIIO_DONE] = "es",        [MPIIO_CHANGE] = "eft",
-    [MPIIO_VOTE] = "es",        [MPIIO_SETTLED] = "e",
-    [MPIIO_UNMOUNT_ALL] = "ef", [MPIIO_UNMOUNTED] = "sx",
-    [MPIIO_GOODBYE] = "",       [MPIIO_ENGINE_LOST] = "x",
-    [MPIIO_PROGRESS] = "eg",    [MPIIO_FENCED] = "",
-    [MPIIO_READY] = "",         [MPIIO_EPOCH] = "ef",
-    [MPIIO_FINISHED] = "efs",   [MPIIO_PREPARE] = "ef",
-    [MPIIO_SETTLE] = "ef",      [MPIIO_RESULT] = "esx",
-    [MPIIO_UNMOUNT] = "f",      [MPIIO_END] = "",
-    [MPIIO_DEGRADED] = "nhx",   [MPIIO_GO] = "",
+    [MPIIO_HELLO] = "ec",       [MPIIO_JOIN] = "enmcph",  [MPIIO_WELCOME] = "pth",
+    [MPIIO_REFUSED] = "s",      [MPIIO_BEAT] = "ert",     [MPIIO_JOINED] = "f",
+    [MPIIO_ASK] = "f",          [MPIIO_DONE] = "esn",     [MPIIO_CHANGE] = "eft",
+    [MPIIO_VOTE] = "es",        [MPIIO_SETTLED] = "e",    [MPIIO_UNMOUNT_ALL] = "ef",
+    [MPIIO_UNMOUNTED] = "snfx", [MPIIO_GOODBYE] = "f",    [MPIIO_LOST] = "nhx",
+    [MPIIO_PROGRESS] = "efkx",  [MPIIO_FENCED] = "",      [MPIIO_READY] = "",
+    [MPIIO_EPOCH] = "ef",       [MPIIO_FINISHED] = "efs", [MPIIO_PREPARE] = "ef",
+    [MPIIO_SETTLE] = "ef",      [MPIIO_RESULT] = "efsx",  [MPIIO_UNMOUNT] = "f",
+    [MPIIO_END] = "",           [MPIIO_DEGRADED] = "nhx", [MPIIO_GO] = "",
 };
 
 /* A number below 2^31. */
@@ -44,26 +40,6 @@ static void code_host(struct mpiio_wire *wire, char host[MPIIO_HOST_MAX + 1])
         return;
     strcpy(host, text);
     mpiio_wire_expect(wire, host[0] != '\0' && !vs_line_clean(host));
-}
-
-static void code_nodes(struct mpiio_wire *wire, uint32_t *count, uint32_t *nodes)
-{
-    uint8_t listed = (uint8_t)*count;
-
-    mpiio_wire_u8(wire, &listed);
-    mpiio_wire_expect(wire, listed <= MPIIO_PROGRESS_NODES);
-    *count = wire->failed ? 0 : listed;
-    for (uint32_t i = 0; i < *count; i++)
-        code_number(wire, &nodes[i]);
-}
-
-static void code_progress(struct mpiio_wire *wire, struct mpiio_progress *progress)
-{
-    mpiio_wire_u64(wire, &progress->count);
-    mpiio_wire_u64(wire, &progress->step);
-    mpiio_wire_flag(wire, &progress->waiting);
-    code_nodes(wire, &progress->from_count, progress->from);
-    code_nodes(wire, &progress->to_count, progress->to);
 }
 
 static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, char field)
@@ -94,8 +70,8 @@ static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, 
     case 'f':
         mpiio_wire_flag(wire, &frame->flag);
         break;
-    case 'g':
-        code_progress(wire, &frame->progress);
+    case 'k':
+        mpiio_wire_u64(wire, &frame->count);
         break;
     case 'c':
         mpiio_wire_bytes(wire, frame->nonce, sizeof(frame->nonce));

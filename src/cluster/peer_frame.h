@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/base/progress.h"
 #include "handshake_proof.h"
 
 /*
@@ -21,37 +20,45 @@
 #define MPIIO_PEER_TEXT_MAX   (MPIIO_PEER_FRAME_MAX - 1024)
 
 /* "MPIO" and the version of all that follows: daemons of two versions refuse each other. */
-#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000003)
+#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000004)
 
 enum mpiio_peer_frame_type {
-    /* The greeting: the coordinator asks, the member joins, and is taken or not. */
+    /* The greeting: who is above asks, the other one joins, and is taken or not. */
     MPIIO_HELLO = 1, /* number: MPIIO_PROTOCOL; nonce */
     MPIIO_JOIN,      /* number: MPIIO_PROTOCOL; node, nodes, nonce, proof, host */
     MPIIO_WELCOME,   /* proof, time: peer_timeout, host */
     MPIIO_REFUSED,   /* status */
 
-    MPIIO_BEAT, /* both ways, once an interval; number: when, for the sender; echo */
+    /*
+     * Both ways; number: when, for the sender; echo; time: for so long after what is echoed came,
+     * nobody on the sender's side of the connection takes anybody for dead.
+     */
+    MPIIO_BEAT,
 
-    /* To the coordinator. */
+    /*
+     * Up, to the node that decides: of the sender and all that are below it, where it is not said
+     * otherwise. node: the first that has failed, where status is not 0.
+     */
+    MPIIO_JOINED,      /* flag: all are there; else one has left */
     MPIIO_ASK,         /* flag: with sync */
-    MPIIO_DONE,        /* number: the epoch; status */
+    MPIIO_DONE,        /* number: the epoch; status, node */
     MPIIO_CHANGE,      /* number: of the call; flag: the value; time: to decide within */
-    MPIIO_VOTE,        /* number: of the change; status */
+    MPIIO_VOTE,        /* number: of the change; status: where not 0, of the first to refuse */
     MPIIO_SETTLED,     /* number: of the change */
     MPIIO_UNMOUNT_ALL, /* number: of the call; flag: force */
-    MPIIO_UNMOUNTED,   /* status, text: what is unsaved */
-    MPIIO_GOODBYE,     /* the sender is unmounted, and stays */
-    MPIIO_ENGINE_LOST, /* text: why */
-    MPIIO_PROGRESS,    /* number: the epoch; progress: of the sender's engine in it */
-    MPIIO_FENCED,      /* the sender's engine is gone */
+    MPIIO_UNMOUNTED,   /* status, node; flag: all are; text: what is unsaved, a line a node */
+    MPIIO_GOODBYE,     /* the sender is unmounted, and stays; flag: all are */
+    MPIIO_LOST,        /* node, host: it is dead, or its engine is; text: why */
+    MPIIO_PROGRESS,    /* number: the epoch; flag: all wait; count; text: stall.h */
+    MPIIO_FENCED,      /* the engines are gone */
 
-    /* From the coordinator. */
+    /* Down, from the node that decides to all. */
     MPIIO_READY,    /* all nodes have joined */
     MPIIO_EPOCH,    /* number, flag: with sync */
     MPIIO_FINISHED, /* number, flag: with sync, status */
     MPIIO_PREPARE,  /* number: of the change; flag: the value */
     MPIIO_SETTLE,   /* number: of the change; flag: it counts */
-    MPIIO_RESULT,   /* number: of the call; status, text */
+    MPIIO_RESULT,   /* to those who called; number: of the call; flag: to unmount; status, text */
     MPIIO_UNMOUNT,  /* flag: force */
     MPIIO_END,      /* all are unmounted */
     MPIIO_DEGRADED, /* node: the dead one; host, text: why */
@@ -69,7 +76,7 @@ struct mpiio_peer_frame {
     uint32_t time;        /* ms, at most INT32_MAX */
     int32_t status;       /* 0 or a negative errno, -4095 at least */
     bool flag;
-    struct mpiio_progress progress;
+    uint64_t count; /* changes when an engine has come further */
     uint8_t nonce[MPIIO_NONCE_BYTES];
     char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/line.h) */
     const char *text;              /* borrowed, not terminated */

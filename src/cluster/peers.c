@@ -15,91 +15,12 @@
 #include "greeting.h"
 #include "peers_loop.h"
 #include "roster.h"
+#include "tree.h"
 
-/* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
-#define INTERVAL 1000
-#define SETTLE   2000
-/* What may be said to node 0, and by it to itself, between two turns without asking for memory. */
-#define OUTBOX ((size_t)16 << 10)
-#define INBOX  ((size_t)256 << 10)
-
-/* Frees what no thread uses any more. */
-static void destroy(struct mpiio_peers *peers)
+static int watch(struct mpiio_peers *peers)
 {
-    for (int i = 0; i < peers->peers; i++) {
-        if (peers->peer != NULL && peers->peer[i] != NULL) {
-            mpiio_connection_close(&peers->peer[i]->link);
-            free(peers->peer[i]);
-        }
-    }
-    free(peers->peer);
-    if (peers->poll >= 0)
-        close(peers->poll);
-    if (peers->wake >= 0)
-        close(peers->wake);
-    if (peers->coordinator.fd >= 0)
-        close(peers->coordinator.fd);
-    mpiio_queue_free(&peers->inbox);
-    mpiio_queue_free(&peers->outbox);
-    mpiio_queue_free(&peers->sending);
-    free(peers->coordinator.unsaved);
-    pthread_cond_destroy(&peers->changed);
-    pthread_mutex_destroy(&peers->lock);
-    free(peers);
-}
-
-static void set_host(struct mpiio_peers *peers, const char *host)
-{
-    char machine[MPIIO_HOST_MAX + 1] = "";
-
-    if (host == NULL && gethostname(machine, sizeof(machine) - 1) == 0)
-        host = machine;
-    if (host == NULL || host[0] == '\0')
-        host = "?";
-    vs_line_copy(peers->host, sizeof(peers->host), host, strlen(host));
-}
-
-/* What cannot be said would be waited for for ever. */
-static int reserve(struct mpiio_queue *queue, size_t size)
-{
-    queue->bytes = malloc(size);
-    queue->capacity = queue->bytes != NULL ? size : 0;
-    return queue->bytes != NULL ? 0 : -ENOMEM;
-}
-
-static int create(const struct mpiio_peers_options *options, struct mpiio_peers **created)
-{
-    struct mpiio_peers *peers;
-    pthread_condattr_t attributes;
-
-    if (options->nodes < 1 || options->nodes > MPIIO_PEERS_NODES || options->node < 0 ||
-        options->node >= options->nodes || options->peer_timeout < 0)
-        return -EINVAL;
-    peers = calloc(1, sizeof(*peers));
-    if (peers == NULL)
-        return -ENOMEM;
-    peers->node = options->node;
-    peers->nodes = options->nodes;
-    peers->timeout = options->peer_timeout != 0 ? options->peer_timeout : MPIIO_PEERS_TIMEOUT;
-    peers->events = options->events;
-    peers->data = options->data;
-    peers->status.dead = -1;
-    peers->peers = options->node == 0 ? options->nodes : 1;
-    peers->coordinator.fd = -1;
-    peers->coordinator.missing = options->nodes - 1;
-    set_host(peers, options->host);
-    pthread_mutex_init(&peers->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&peers->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    peers->peer = calloc((size_t)peers->peers, sizeof(struct mpiio_peer *));
     peers->poll = epoll_create1(EPOLL_CLOEXEC);
     peers->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    *created = peers;
-    if (peers->peer == NULL || reserve(&peers->outbox, OUTBOX) != 0 ||
-        reserve(&peers->sending, OUTBOX) != 0)
-        return -ENOMEM;
     return peers->poll < 0 || peers->wake < 0
                ? -errno
                : mpiio_roster_watch(peers, peers->wake, &peers->wake);
@@ -107,72 +28,62 @@ static int create(const struct mpiio_peers_options *options, struct mpiio_peers 
 
 static int start(struct mpiio_peers *peers)
 {
-    peers->interval = peers->timeout / 4 < INTERVAL ? peers->timeout / 4 + 1 : INTERVAL;
-    peers->settle = peers->timeout < SETTLE ? peers->timeout : SETTLE;
-    return mpiio_thread_start(&peers->thread, mpiio_peers_run, peers);
+    int error = mpiio_thread_start(&peers->thread, mpiio_peers_run, peers);
+
+    peers->started = error == 0;
+    return error;
 }
 
-/* Node 0 as its own peer. */
-static int add_self(struct mpiio_peers *peers)
+/* For those below. */
+static int listen_for_others(struct mpiio_peers *peers, char **addresses,
+                             uint8_t token[MPIIO_TOKEN_BYTES])
 {
-    struct mpiio_peer *self = calloc(1, sizeof(*self));
+    int error = mpiio_random(peers->token, sizeof(peers->token));
 
-    if (self == NULL)
-        return -ENOMEM;
-    self->link.fd = -1;
-    mpiio_roster_adopt(peers, self, 0, peers->host);
-    return reserve(&peers->inbox, INBOX);
+    if (error == 0)
+        error = mpiio_address_listen(&peers->greetings.fd, addresses);
+    if (error == 0)
+        error = mpiio_roster_watch(peers, peers->greetings.fd, peers);
+    memcpy(token, peers->token, sizeof(peers->token));
+    return error;
 }
 
-int mpiio_peers_listen(const struct mpiio_peers_options *options, struct mpiio_peers **created,
-                       char **addresses, uint8_t token[MPIIO_TOKEN_BYTES])
+int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **created,
+                     char **addresses, uint8_t token[MPIIO_TOKEN_BYTES])
 {
-    struct mpiio_peers *peers = NULL;
-    int error = options->node == 0 ? create(options, &peers) : -EINVAL;
+    struct mpiio_peers *peers;
+    int error = mpiio_roster_create(options, &peers);
 
     *addresses = NULL;
     if (error == 0)
-        error = add_self(peers);
-    if (error == 0)
-        error = mpiio_random(peers->token, sizeof(peers->token));
-    if (error == 0)
-        error = mpiio_address_listen(&peers->coordinator.fd, addresses);
-    if (error == 0)
-        error = mpiio_roster_watch(peers, peers->coordinator.fd, peers);
-    if (error == 0) {
-        memcpy(token, peers->token, sizeof(peers->token));
+        error = watch(peers);
+    if (error == 0 && peers->peers > 1)
+        error = listen_for_others(peers, addresses, token);
+    if (error == 0 && peers->node == 0)
         error = start(peers);
-    }
     if (error != 0) {
         free(*addresses);
         *addresses = NULL;
-        if (peers != NULL)
-            destroy(peers);
+        mpiio_peers_free(peers);
         peers = NULL;
     }
     *created = peers;
     return error;
 }
 
-int mpiio_peers_join(const struct mpiio_peers_options *options, const char *addresses,
-                     const uint8_t token[MPIIO_TOKEN_BYTES], int timeout,
-                     struct mpiio_peers **created)
+int mpiio_peers_join(struct mpiio_peers *peers, const char *addresses,
+                     const uint8_t token[MPIIO_TOKEN_BYTES], int timeout)
 {
-    struct mpiio_peers *peers = NULL;
-    int error = options->node != 0 ? create(options, &peers) : -EINVAL;
+    int error;
 
-    if (error == 0) {
-        memcpy(peers->token, token, sizeof(peers->token));
-        error = mpiio_greet_join(peers, addresses, timeout);
-    }
-    if (error == 0)
-        error = start(peers);
-    if (error != 0 && peers != NULL) {
-        destroy(peers);
-        peers = NULL;
-    }
-    *created = peers;
-    return error;
+    if (peers->node == 0 || peers->started)
+        return -EINVAL;
+    memcpy(peers->token_above, token, sizeof(peers->token_above));
+    error = mpiio_greet_join(peers, addresses, timeout);
+    if (error != 0)
+        return error;
+    mpiio_roster_set_timeout(peers, peers->timeout);
+    return start(peers);
 }
 
 /* Waits for a change, with lock held. False once the time, of mpiio_clock, is over. */
@@ -218,8 +129,10 @@ int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *af
 
 int mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status)
 {
-    return mpiio_roster_tell(
-        peers, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = epoch, .status = status});
+    return mpiio_roster_tell(peers, &(struct mpiio_peer_frame){.type = MPIIO_DONE,
+                                                               .number = epoch,
+                                                               .status = status,
+                                                               .node = (uint32_t)peers->node});
 }
 
 int mpiio_peers_vote(struct mpiio_peers *peers, uint64_t change, int status)
@@ -319,7 +232,10 @@ static void set_text(struct mpiio_peer_frame *frame, const char *text)
 
 int mpiio_peers_unmounted(struct mpiio_peers *peers, int error, const char *unsaved)
 {
-    struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNTED, .status = error};
+    struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNTED,
+                                     .status = error,
+                                     .node = (uint32_t)peers->node,
+                                     .flag = error == 0};
 
     if (error != 0 && error != -EINPROGRESS)
         set_text(&frame, unsaved);
@@ -328,13 +244,14 @@ int mpiio_peers_unmounted(struct mpiio_peers *peers, int error, const char *unsa
 
 int mpiio_peers_goodbye(struct mpiio_peers *peers)
 {
-    return say_unmounted(peers, &(struct mpiio_peer_frame){.type = MPIIO_GOODBYE});
+    return say_unmounted(peers, &(struct mpiio_peer_frame){.type = MPIIO_GOODBYE, .flag = true});
 }
 
 int mpiio_peers_engine_lost(struct mpiio_peers *peers, const char *why)
 {
-    struct mpiio_peer_frame frame = {.type = MPIIO_ENGINE_LOST};
+    struct mpiio_peer_frame frame = {.type = MPIIO_LOST, .node = (uint32_t)peers->node};
 
+    memcpy(frame.host, peers->host, sizeof(frame.host));
     set_text(&frame, why);
     return mpiio_roster_tell(peers, &frame);
 }
@@ -353,16 +270,26 @@ static const char *describe(const struct mpiio_peer *peer)
     return peer->unmounted ? "unmounted" : "connected";
 }
 
+/* With lock held. The one above, where there is one, and then those below. */
+static const struct mpiio_peer *neighbour(const struct mpiio_peers *peers, int index, int *node)
+{
+    if (peers->node == 0)
+        index++;
+    *node = index == 0 ? mpiio_tree_above(peers->node, peers->fanout)
+                       : peers->fanout * peers->node + index;
+    return index == 0 ? peers->above : peers->peer[index];
+}
+
 int mpiio_peers_peer(struct mpiio_peers *peers, int index, struct mpiio_peer_status *status)
 {
-    int node = peers->node == 0 ? index + 1 : index;
+    int neighbours = peers->peers - (peers->node == 0 ? 1 : 0);
     const struct mpiio_peer *peer;
 
-    if (index < 0 || index >= MPIIO_PEERS_NODES || node >= peers->peers)
+    if (index < 0 || index >= neighbours)
         return -ENOENT;
-    *status = (struct mpiio_peer_status){.node = node, .state = "absent", .age = -1};
+    *status = (struct mpiio_peer_status){.state = "absent", .age = -1};
     pthread_mutex_lock(&peers->lock);
-    peer = peers->peer[node];
+    peer = neighbour(peers, index, &status->node);
     if (peer != NULL) {
         status->state = describe(peer);
         memcpy(status->host, peer->host, sizeof(status->host));
@@ -379,7 +306,7 @@ void mpiio_peers_stop(struct mpiio_peers *peers)
     pthread_mutex_lock(&peers->lock);
     peers->stop = true;
     mpiio_roster_wake(peers);
-    while (!peers->ended && !pthread_equal(pthread_self(), peers->thread))
+    while (peers->started && !peers->ended && !pthread_equal(pthread_self(), peers->thread))
         pthread_cond_wait(&peers->changed, &peers->lock);
     pthread_mutex_unlock(&peers->lock);
 }
@@ -389,6 +316,7 @@ void mpiio_peers_free(struct mpiio_peers *peers)
     if (peers == NULL)
         return;
     mpiio_peers_stop(peers);
-    pthread_join(peers->thread, NULL);
-    destroy(peers);
+    if (peers->started)
+        pthread_join(peers->thread, NULL);
+    mpiio_roster_free(peers);
 }

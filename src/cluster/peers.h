@@ -10,21 +10,24 @@
 
 /*
  * The daemons of the nodes of one mount, which agree on when to flush, on changes, on the end, and
- * on who is dead: over TCP connections of their own, a star around node 0, the coordinator. Dead is
- * whose connection ends, or who is silent for peer_timeout; one's own absence (a stopped
- * process) is not counted as the others' silence. An epoch in which no engine comes further for
- * peer_timeout, while all that are not through with it wait for each other, ends, too: some do not
- * reach each other, though all reach node 0. Once a node is dead, or an engine, nobody goes on
- * together: every daemon kills its engine, and when all have, or after a bounded time, goes
- * on alone.
+ * on who is dead: over TCP connections of their own, a tree with node 0 at its root (tree.h), which
+ * decides. What it tells goes down from node to node; what they answer goes up, and is one answer
+ * where nodes meet. So no node has more than a few connections, nor messages.
  *
- * Each node has a lease to store (lease.h): three quarters of peer_timeout from when it sent the
- * heartbeat that each of its peers is known to have heard, as they tell with their own. It thus
- * runs out before anybody can take the node for dead, however long the process, its machine or what
- * it is sent was held up.
+ * Dead is whose connection ends, or who is silent for peer_timeout, for a node that is connected
+ * with it; one's own absence (a stopped process) is not counted as the others' silence. An epoch in
+ * which no engine comes further for peer_timeout, while all that are not through with it wait for
+ * each other, ends, too: some do not reach each other, though all reach node 0. Once a node is
+ * dead, or an engine, nobody goes on together: every daemon kills its engine, and when all have, or
+ * after a bounded time, goes on alone. Those that only the dead one connected with node 0 do the
+ * same among themselves.
  *
- * One thread serves the connections. It wakes for messages and to send a heartbeat to each peer
- * once a second (once in a quarter of peer_timeout where that is less).
+ * Each node has a lease to store (lease.h): it ends a quarter of peer_timeout before anybody can
+ * take anybody for dead (renewal.h), however long the process, its machine or what it is sent was
+ * held up.
+ *
+ * One thread serves the connections. It wakes for messages and for heartbeats, which node 0 has go
+ * down the tree and come back once a second (once in a quarter of peer_timeout where that is less).
  *
  * Unless said otherwise, functions are thread-safe, do not block, may be called from within events,
  * and return 0 or a negative errno: -ENOTCONN where the nodes are not together, not yet or no more.
@@ -98,6 +101,7 @@ struct mpiio_peers_events {
 /* Copied: only what data points to must live as long as the peers. */
 struct mpiio_peers_options {
     int node, nodes;  /* this node's number, from 0, and how many there are, 1 at least */
+    int fanout;       /* nodes right below a node, the same on all; 0: MPIIO_TREE_FANOUT */
     int peer_timeout; /* ms; 0: MPIIO_PEERS_TIMEOUT; that of node 0 counts for all */
     const char *host; /* this node's name for others; NULL: that of the machine */
     struct mpiio_peers_events events; /* none may be NULL */
@@ -110,7 +114,7 @@ enum mpiio_peers_state {
     MPIIO_PEERS_DEGRADING, /* somebody is dead; engines are being killed */
     MPIIO_PEERS_ALONE,     /* this node goes on alone; final */
     MPIIO_PEERS_ENDED,     /* all nodes are unmounted; final */
-    MPIIO_PEERS_STOPPED, /* by mpiio_peers_stop, or the coordinator was lost while joining; final */
+    MPIIO_PEERS_STOPPED, /* by mpiio_peers_stop, or the node above was lost while joining; final */
 };
 
 struct mpiio_peers_status {
@@ -120,7 +124,7 @@ struct mpiio_peers_status {
     char dead_host[256], why[512];           /* of that node; why it is taken for dead */
 };
 
-/* A connection: at node 0 one to each other node, elsewhere the one to node 0. */
+/* A connection: to the node above, where there is one, and then to those right below. */
 struct mpiio_peer_status {
     int node;
     const char *state;       /* "absent", "connected", "unmounted", "closed" */
@@ -130,25 +134,27 @@ struct mpiio_peer_status {
 };
 
 /*
- * Node 0 begins to listen for the others. *addresses (malloc'd, "IP:PORT [IP6]:PORT ...", all
- * of the machine but loopback, unless there is no other) and the token, which is secret, are to be
- * handed to them. A connection that does not prove that it knows the token has no effect.
+ * Makes a node. One that others are to join begins to listen for them: *addresses (malloc'd,
+ * "IP:PORT [IP6]:PORT ...", all of the machine but loopback, unless there is no other) and the
+ * token, which is secret, are to be handed to those right below it (tree.h); *addresses is NULL
+ * where there are none. A connection that does not prove that it knows the token has no effect.
+ * Those that come before the node has joined itself wait until it has.
  */
-int mpiio_peers_listen(const struct mpiio_peers_options *options, struct mpiio_peers **peers,
-                       char **addresses, uint8_t token[MPIIO_TOKEN_BYTES]);
+int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **peers,
+                     char **addresses, uint8_t token[MPIIO_TOKEN_BYTES]);
 
 /*
- * Any other node joins. Blocks up to timeout ms. -EACCES: the token is wrong; -EINVAL: nodes
- * is not what it is at node 0; -EPROTONOSUPPORT: another version; -ECONNREFUSED, at once: node 0 is
- * gone, as nobody listens at any of the addresses; else why it could not connect.
+ * Any node but node 0 joins the one above it. Once; blocks up to timeout ms. -EACCES: the token is
+ * wrong; -EINVAL: nodes is not what it is there, or the other one is not above this one;
+ * -EPROTONOSUPPORT: another version; -ECONNREFUSED, at once: the other one is gone, as nobody
+ * listens at any of the addresses; else why it could not connect.
  */
-int mpiio_peers_join(const struct mpiio_peers_options *options, const char *addresses,
-                     const uint8_t token[MPIIO_TOKEN_BYTES], int timeout,
-                     struct mpiio_peers **peers);
+int mpiio_peers_join(struct mpiio_peers *peers, const char *addresses,
+                     const uint8_t token[MPIIO_TOKEN_BYTES], int timeout);
 
 /*
  * Blocks until all nodes have joined: 0, also where some were lost since; -ETIMEDOUT after timeout
- * ms, -ENOTCONN where the coordinator was lost before.
+ * ms, -ENOTCONN where the node above was lost before.
  */
 int mpiio_peers_wait(struct mpiio_peers *peers, int timeout);
 

@@ -5,53 +5,104 @@
 
 #include "core/base/lease.h"
 
-/*
- * The lease by which this node's engine stores. What counts is not when a peer's words are read,
- * which may have waited while this process was stopped, but what they answer: a peer that echoes a
- * heartbeat had heard it, and does not take its sender for dead for peer_timeout from then on.
- */
+/* Until when the first of the peers promises, which that is, and until when the next one does. */
+struct least {
+    const struct mpiio_peer *peer; /* NULL: there is none */
+    int64_t first, second;
+};
 
-/* So many peers are all looked at with each heartbeat that comes; of more, a few times an interval.
- */
-#define FEW_PEERS 64
-
-void mpiio_renewal_beat(struct mpiio_peers *peers, struct mpiio_peer *peer)
+static void look_at(struct least *least, const struct mpiio_peer *peer)
 {
-    const struct mpiio_peer_frame frame = {
-        .type = MPIIO_BEAT, .number = (uint64_t)mpiio_lease_clock(), .echo = peer->beaten};
+    if (peer == NULL || peer->link.fd < 0)
+        return;
+    if (peer->promised < least->first) {
+        least->second = least->first;
+        least->first = peer->promised;
+        least->peer = peer;
+    } else if (peer->promised < least->second) {
+        least->second = peer->promised;
+    }
+}
+
+static struct least find_least(const struct mpiio_peers *peers)
+{
+    struct least least = {.first = MPIIO_LEASE_FOREVER, .second = MPIIO_LEASE_FOREVER};
+
+    look_at(&least, peers->above);
+    for (int i = 1; i < peers->peers; i++)
+        look_at(&least, peers->peer[i]);
+    return least;
+}
+
+/* Nodes that are still to come would be forgotten, as one that is lost, and may act by now. */
+static bool knows_all(const struct mpiio_peers *peers)
+{
+    return peers->status.state == MPIIO_PEERS_TOGETHER && !peers->rounds.bereft;
+}
+
+/*
+ * What this node promises a peer, from when that one's last beat came: what the others promise, and
+ * that it does not take that one itself for dead before peer_timeout is over since it was heard.
+ */
+static int64_t promise(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
+                       const struct least *least)
+{
+    int64_t until = least->peer == peer ? least->second : least->first;
+    int64_t own = mpiio_lease_clock() - (mpiio_clock() - atomic_load(&peer->link.heard));
+
+    if (peer->beaten == 0 || !knows_all(peers))
+        return 0;
+    if (until > own + peers->timeout)
+        until = own + peers->timeout;
+    return until > peer->beaten_at ? until - peer->beaten_at : 0;
+}
+
+static void beat(struct mpiio_peers *peers, struct mpiio_peer *peer, const struct least *least)
+{
+    const struct mpiio_peer_frame frame = {.type = MPIIO_BEAT,
+                                           .number = (uint64_t)mpiio_lease_clock(),
+                                           .echo = peer->beaten,
+                                           .time = (uint32_t)promise(peers, peer, least)};
 
     mpiio_connection_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
 }
 
-/* When the first of the peers' echoes was sent: none of them has heard of this node later. */
-static int64_t oldest_echo(const struct mpiio_peers *peers)
+void mpiio_renewal_beat_below(struct mpiio_peers *peers)
 {
-    int64_t oldest = MPIIO_LEASE_FOREVER;
+    struct least least = find_least(peers);
 
-    for (int i = 0; i < peers->peers; i++) {
-        const struct mpiio_peer *peer = peers->peer[i];
+    peers->beaten = mpiio_lease_clock();
+    for (int i = 1; i < peers->peers; i++) {
+        struct mpiio_peer *peer = peers->peer[i];
 
-        if (peer != NULL && peer->link.fd >= 0 && peer->acknowledged < oldest)
-            oldest = peer->acknowledged;
+        if (peer == NULL || peer->link.fd < 0)
+            continue;
+        beat(peers, peer, &least);
+        peers->beats_awaited += peer->beat_awaited ? 0 : 1;
+        peer->beat_awaited = true;
     }
-    return oldest;
+}
+
+void mpiio_renewal_beat_above(struct mpiio_peers *peers)
+{
+    struct least least = find_least(peers);
+
+    if (peers->above != NULL && peers->above->link.fd >= 0)
+        beat(peers, peers->above, &least);
 }
 
 void mpiio_renewal_update(struct mpiio_peers *peers)
 {
-    int64_t now = mpiio_lease_clock(), oldest;
+    int64_t least;
 
-    /* Peers that are still to come would be forgotten. */
-    if (peers->member.degraded || (peers->node == 0 && peers->coordinator.missing > 0) ||
-        (peers->peers > FEW_PEERS && now - peers->renewed < peers->interval / 8))
+    if (peers->member.degraded || !knows_all(peers))
         return;
-    peers->renewed = now;
-    oldest = oldest_echo(peers);
-    if (oldest == MPIIO_LEASE_FOREVER)
-        peers->events.on_lease(peers->data, oldest);
-    else if (oldest > 0)
-        peers->events.on_lease(peers->data, oldest + peers->timeout - peers->timeout / 4);
+    least = find_least(peers).first;
+    if (least == MPIIO_LEASE_FOREVER)
+        peers->events.on_lease(peers->data, least);
+    else if (least > peers->timeout / 4)
+        peers->events.on_lease(peers->data, least - peers->timeout / 4);
 }
 
 void mpiio_renewal_revoke(struct mpiio_peers *peers)
@@ -62,16 +113,20 @@ void mpiio_renewal_revoke(struct mpiio_peers *peers)
 int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame)
 {
-    bool first = peer->beaten == 0 && frame->number != 0;
+    int64_t time = frame->time < peers->timeout ? frame->time : peers->timeout;
+    int64_t promised = (int64_t)frame->echo + time;
 
     if (frame->echo > (uint64_t)mpiio_lease_clock())
         return -EPROTO;
     peer->beaten = frame->number;
-    if ((int64_t)frame->echo > peer->acknowledged)
-        peer->acknowledged = (int64_t)frame->echo;
-    /* At once, so that nobody waits for his first lease until the next is due. */
-    if (first)
-        mpiio_renewal_beat(peers, peer);
-    mpiio_renewal_update(peers);
+    peer->beaten_at = mpiio_lease_clock();
+    if (frame->echo != 0 && frame->time != 0 && promised > peer->promised)
+        peer->promised = promised;
+    if (peer == peers->above) {
+        peers->beat_heard = true;
+    } else if (peer->beat_awaited && (int64_t)frame->echo >= peers->beaten) {
+        peer->beat_awaited = false;
+        peers->beats_awaited--;
+    }
     return 0;
 }

@@ -4,9 +4,20 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+#include "tree.h"
+#include "viewspec/line.h"
+
+/* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
+#define INTERVAL 1000
+#define SETTLE   2000
+/* What a node may have to say, and tell itself, between two turns without asking for memory. */
+#define OUTBOX ((size_t)16 << 10)
+#define INBOX  ((size_t)256 << 10)
 
 void mpiio_roster_log(struct mpiio_peers *peers, const char *format, ...)
 {
@@ -90,6 +101,14 @@ int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner)
     return epoll_ctl(peers->poll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
+/* Where a peer has its place, by its number. */
+static struct mpiio_peer **place_of(struct mpiio_peers *peers, int node)
+{
+    if (node == peers->node)
+        return &peers->peer[0];
+    return node < peers->node ? &peers->above : &peers->peer[node - peers->fanout * peers->node];
+}
+
 void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
                         const char *host)
 {
@@ -97,13 +116,15 @@ void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int 
     peer->node = node;
     peer->connected = true;
     snprintf(peer->host, sizeof(peer->host), "%s", host);
-    peers->peer[node] = peer;
+    *place_of(peers, node) = peer;
     pthread_mutex_unlock(&peers->lock);
 }
 
 void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     mpiio_connection_close(&peer->link);
+    peers->beats_awaited -= peer->beat_awaited ? 1 : 0;
+    peer->beat_awaited = false;
     pthread_mutex_lock(&peers->lock);
     peer->connected = false;
     pthread_mutex_unlock(&peers->lock);
@@ -113,9 +134,129 @@ void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     mpiio_roster_close(peers, peer);
     pthread_mutex_lock(&peers->lock);
-    if (peer->node >= 0 && peers->peer[peer->node] == peer)
-        peers->peer[peer->node] = NULL;
+    if (peer->node >= 0 && *place_of(peers, peer->node) == peer)
+        *place_of(peers, peer->node) = NULL;
     pthread_mutex_unlock(&peers->lock);
     peer->next = peers->dead;
     peers->dead = peer;
+}
+
+static void free_peer(struct mpiio_peer *peer)
+{
+    if (peer != NULL)
+        mpiio_connection_close(&peer->link);
+    free(peer);
+}
+
+void mpiio_roster_free(struct mpiio_peers *peers)
+{
+    free_peer(peers->above);
+    for (int i = 0; i < peers->peers && peers->peer != NULL; i++)
+        free_peer(peers->peer[i]);
+    free(peers->peer);
+    if (peers->poll >= 0)
+        close(peers->poll);
+    if (peers->wake >= 0)
+        close(peers->wake);
+    if (peers->greetings.fd >= 0)
+        close(peers->greetings.fd);
+    mpiio_queue_free(&peers->inbox);
+    mpiio_queue_free(&peers->outbox);
+    mpiio_queue_free(&peers->sending);
+    free(peers->rounds.unsaved);
+    pthread_cond_destroy(&peers->changed);
+    pthread_mutex_destroy(&peers->lock);
+    free(peers);
+}
+
+static void set_host(struct mpiio_peers *peers, const char *host)
+{
+    char machine[MPIIO_HOST_MAX + 1] = "";
+
+    if (host == NULL && gethostname(machine, sizeof(machine) - 1) == 0)
+        host = machine;
+    if (host == NULL || host[0] == '\0')
+        host = "?";
+    vs_line_copy(peers->host, sizeof(peers->host), host, strlen(host));
+}
+
+/* What cannot be said would be waited for for ever. */
+static int reserve(struct mpiio_queue *queue, size_t size)
+{
+    queue->bytes = malloc(size);
+    queue->capacity = queue->bytes != NULL ? size : 0;
+    return queue->bytes != NULL ? 0 : -ENOMEM;
+}
+
+static bool are_wrong(const struct mpiio_peers_options *options)
+{
+    return options->nodes < 1 || options->nodes > MPIIO_PEERS_NODES || options->node < 0 ||
+           options->node >= options->nodes || options->peer_timeout < 0 || options->fanout < 0;
+}
+
+static void init_locks(struct mpiio_peers *peers)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&peers->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&peers->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static int allocate(struct mpiio_peers *peers)
+{
+    struct mpiio_peer *self;
+
+    peers->peer = calloc((size_t)peers->peers, sizeof(struct mpiio_peer *));
+    self = calloc(1, sizeof(*self));
+    if (peers->peer == NULL || self == NULL || reserve(&peers->outbox, OUTBOX) != 0 ||
+        reserve(&peers->sending, OUTBOX) != 0 || reserve(&peers->inbox, INBOX) != 0) {
+        free(self);
+        return -ENOMEM;
+    }
+    self->link.fd = -1;
+    self->complete = true;
+    mpiio_roster_adopt(peers, self, peers->node, peers->host);
+    return 0;
+}
+
+void mpiio_roster_set_timeout(struct mpiio_peers *peers, int64_t timeout)
+{
+    peers->timeout = timeout;
+    peers->interval = timeout / 4 < INTERVAL ? timeout / 4 + 1 : INTERVAL;
+    peers->settle = timeout < SETTLE ? timeout : SETTLE;
+}
+
+int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_peers **created)
+{
+    struct mpiio_peers *peers;
+    int error;
+
+    *created = NULL;
+    if (are_wrong(options))
+        return -EINVAL;
+    peers = calloc(1, sizeof(*peers));
+    if (peers == NULL)
+        return -ENOMEM;
+    peers->node = options->node;
+    peers->nodes = options->nodes;
+    peers->fanout = options->fanout != 0 ? options->fanout : MPIIO_TREE_FANOUT;
+    mpiio_roster_set_timeout(peers, options->peer_timeout != 0 ? options->peer_timeout
+                                                               : MPIIO_PEERS_TIMEOUT);
+    peers->events = options->events;
+    peers->data = options->data;
+    peers->status.dead = -1;
+    peers->rounds.missing = mpiio_tree_below(peers->node, peers->nodes, peers->fanout);
+    peers->peers = 1 + peers->rounds.missing;
+    peers->greetings.fd = peers->poll = peers->wake = -1;
+    set_host(peers, options->host);
+    init_locks(peers);
+    error = allocate(peers);
+    if (error != 0)
+        mpiio_roster_free(peers);
+    else
+        *created = peers;
+    return error;
 }

@@ -7,13 +7,14 @@
 #include "connection.h"
 #include "peers.h"
 
-/*
- * Who the nodes are, what is known of each, and what is being waited for: below the coordinator,
- * the members and the greeting, which change it, and the loop, which calls these.
- */
 #include "stall.h"
 
-/* A member that the coordinator waits for an answer of, by what the answer is to. */
+/*
+ * Who a node is connected with, what is known of each, and what is being waited for: below all that
+ * change it, and the loop, which calls these.
+ */
+
+/* What a node waits for from one below it, or from itself: for that one and all below it. */
 enum mpiio_awaited {
     MPIIO_AWAIT_EPOCH = 1,
     MPIIO_AWAIT_CHANGE = 2,
@@ -21,69 +22,91 @@ enum mpiio_awaited {
     MPIIO_AWAIT_FENCED = 8,
 };
 
-/* At node 0: a node, itself included, or a connection that has not joined yet. Else: node 0. */
+/* The node itself, the one above it, one below it, or a connection that has not joined yet. */
 struct mpiio_peer {
-    struct mpiio_connection link;     /* fd -1: closed, or node 0 itself */
+    struct mpiio_connection link;     /* fd -1: closed, or the node itself */
     int node;                         /* -1: not joined */
     char host[MPIIO_HOST_MAX + 1];    /* lock: lock */
     bool connected;                   /* has joined, and its connection is open; lock: lock */
-    bool unmounted;                   /* lock: lock */
+    bool unmounted;                   /* the node is; lock: lock */
     uint8_t nonce[MPIIO_NONCE_BYTES]; /* what a connection was asked */
     int64_t expires;                  /* when one that has not joined is dropped */
     struct mpiio_peer *next;          /* in the list of those */
 
-    struct mpiio_stall_node stall; /* what it has said of its engine last */
-    uint64_t stall_epoch;          /* in this epoch; 0: nothing yet */
-    uint64_t beaten;               /* the number of its last beat, to be echoed; 0: none has come */
-    int64_t acknowledged;          /* the number of this node's last beat that it has echoed */
+    uint64_t beaten;   /* the number of its last beat, to be echoed; 0: none has come */
+    int64_t beaten_at; /* when that came, mpiio_lease_clock */
+    int64_t promised;  /* nobody on its side takes anybody for dead before; likewise */
+    bool beat_awaited; /* it has not answered the last beat */
 
+    /* Of it and all that are below it. */
+    bool complete;        /* all have joined */
+    bool all_unmounted;   /* all are */
     unsigned int awaited; /* a set of mpiio_awaited */
-    bool wants_change;    /* it asked for a change that was not begun yet */
+    uint64_t stall_epoch; /* what follows is about this epoch; 0: nothing has come yet */
+    uint64_t stall_count; /* changes when an engine has come further */
+    bool stall_waits;     /* all wait that are not through with it */
+    struct mpiio_stall stall;
+    bool wants_change; /* one asked for a change that was not begun yet */
     bool change_value;
     uint64_t change_call;
     int64_t change_expires;
-    bool wants_unmount; /* it asked for all to be unmounted */
+    bool wants_unmount; /* one asked for all to be unmounted */
     uint64_t unmount_call;
+    uint64_t unmount_ask; /* the call by which this node has passed that on */
 };
 
-/* Answers that are collected from all nodes. */
+/* Answers that are collected from this node and those below it. */
 struct mpiio_round {
     uint64_t number;
-    int missing;     /* 0: nothing is under way */
-    int status;      /* of the failed node with the lowest number, or 0 */
-    int failed_node; /* its number */
+    int missing; /* 0: nothing is under way */
+    int status;  /* of the failed node with the lowest number, or 0 */
+    uint32_t failed_node;
 };
 
-/* What only node 0 does. For the thread. */
-struct mpiio_coordinator {
+/* Connections that have not joined yet. For the thread. */
+struct mpiio_greetings {
     int fd; /* listening, or -1 */
     int pending_count;
-    struct mpiio_peer *pending; /* connections that have not joined */
-    int missing;                /* nodes that have not joined */
-    bool waiting;               /* some connections are not accepted yet, for want of room */
-
-    bool epoch_sync;
-    int64_t moved;            /* when the epoch came further last */
-    bool wanted, wanted_sync; /* of the next epoch */
-    bool settling;            /* all know the outcome of change, but not all have answered */
-    bool force;               /* of unmount */
-    bool ending;              /* all were told that it is the end */
-    int change_node;          /* who asked for the change */
-    struct mpiio_round epoch, change, unmount, fenced;
-    uint64_t change_call;
-    int64_t change_expires;
-    int64_t go_after, go_before; /* when all may go on alone at the earliest and latest */
-    char *unsaved;               /* owned; grows to MPIIO_PEER_TEXT_MAX at most */
-    size_t unsaved_size;
+    struct mpiio_peer *pending;
+    bool waiting; /* some connections are not accepted yet, for want of room */
 };
 
-/* What each node does with what the coordinator says. For the thread. */
+/* The rounds of this node and those below it. For the thread. */
+struct mpiio_rounds {
+    int missing; /* of the node's peers, those that are not complete */
+    bool ending; /* all were told that it is the end */
+    struct mpiio_round epoch, change, unmount, fenced;
+
+    bool epoch_sync;
+    bool asked, asked_sync;   /* since the last epoch began; elsewhere than at node 0 */
+    bool wanted, wanted_sync; /* of the next epoch; what follows is at node 0 */
+    int64_t moved;            /* when the epoch came further last */
+
+    bool settling;   /* all know the outcome of change, but not all have answered */
+    bool voted;      /* what they answered is passed on */
+    int change_peer; /* for whom a change is under way here, or was last: its index */
+    bool changing;   /* it is */
+    uint64_t change_call;
+    int64_t change_expires;
+
+    bool force;             /* of unmount */
+    uint64_t unmount_asked; /* the last call that was passed on */
+    bool asked_unmount;     /* and not answered yet */
+    bool asked_force;
+    char *unsaved; /* owned; grows to MPIIO_PEER_TEXT_MAX at most */
+    size_t unsaved_size;
+
+    bool bereft;                 /* a node below is lost, which was told to the one above */
+    bool fenced_said;            /* all that live are fenced, and that is passed on */
+    int64_t go_after, go_before; /* when all may go on alone at the earliest and latest */
+};
+
+/* What this node does with what it is told. For the thread. */
 struct mpiio_member {
     bool degraded;   /* on_degraded was called */
     uint64_t epoch;  /* that this node is not through with, as far as it was told; or 0 */
     uint64_t change; /* that was prepared and is not settled, or 0 */
     bool change_value;
-    int64_t go_before; /* when it goes on alone without being told to; 0: not yet */
 };
 
 /* A call that waits for its result. lock: lock. */
@@ -95,42 +118,60 @@ struct mpiio_call {
 };
 
 struct mpiio_peers {
-    int node, nodes;
+    int node, nodes, fanout;
     int64_t timeout, interval,
         settle; /* ms: of silence, between heartbeats, for others to notice */
     char host[MPIIO_HOST_MAX + 1];
-    uint8_t token[MPIIO_TOKEN_BYTES];
+    uint8_t token[MPIIO_TOKEN_BYTES], token_above[MPIIO_TOKEN_BYTES]; /* for those below; for it */
     struct mpiio_peers_events events;
     void *data;
 
-    struct mpiio_peer **peer; /* by node; node 0: nodes of them, NULL: has not joined; else one */
+    struct mpiio_peer **peer; /* this node, and those below it by number; NULL: has not joined */
     int peers;
-    int poll, wake; /* descriptors */
+    struct mpiio_peer *above; /* NULL: nobody, at node 0, and before this node has joined */
+    int poll, wake;           /* descriptors */
     pthread_t thread;
+    bool started; /* the thread is */
 
     /* For the thread. */
-    struct mpiio_coordinator coordinator;
+    struct mpiio_greetings greetings;
+    struct mpiio_rounds rounds;
     struct mpiio_member member;
     struct mpiio_queue sending;     /* what was in the outbox */
-    struct mpiio_queue inbox;       /* what node 0 tells itself */
+    struct mpiio_queue inbox;       /* what this node tells itself */
     bool inbox_failed;              /* something is missing in it */
     struct mpiio_peer *dead;        /* to be freed once no event can name them */
     enum mpiio_peers_state leaving; /* JOINING: not; else the final state */
     bool broken;                    /* some link may have an error */
     int64_t absence;                /* ms that this process was away for, to be logged */
     int64_t looked, attentive; /* when last, and since when, this process looked at its links */
-    int64_t beat;              /* when the next heartbeat is due */
-    int64_t renewed;           /* when the lease was, as told by mpiio_lease_clock */
+    int64_t beat;              /* when heartbeats are due at the latest */
+    bool beat_heard;           /* one has come from above, and is to go on to those below */
+    bool beat_answer;          /* and is to be answered when they have answered */
+    int64_t beaten;            /* when those below were sent the last, mpiio_lease_clock */
+    int beats_awaited;         /* so many of them have not answered it */
+    bool beat_open;            /* what is due when all have is not done yet */
+    bool hurried;              /* at node 0: the first beat was followed by the second at once */
 
     pthread_mutex_t lock; /* never held during a callback or a system call that may block */
     pthread_cond_t changed;
-    struct mpiio_queue outbox;        /* frames for the coordinator; lock: lock */
+    struct mpiio_queue outbox;        /* what this node has to say; lock: lock */
     struct mpiio_peers_status status; /* lock: lock; written by the thread */
     bool asked, asked_sync;           /* since the last epoch began; lock: lock */
     bool gone;                        /* this node is unmounted; lock: lock */
     struct mpiio_call call;           /* lock: lock */
     bool stop, ended;                 /* lock: lock */
 };
+
+/* A node without a thread or a connection. 0 or a negative errno, then NULL. */
+int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_peers **peers);
+
+/* Closes and frees what no thread uses any more. */
+void mpiio_roster_free(struct mpiio_peers *peers);
+
+/* Before the thread is started: ms of silence after which a peer is dead, and what follows of it.
+ */
+void mpiio_roster_set_timeout(struct mpiio_peers *peers, int64_t timeout);
 
 /* From any thread. */
 
@@ -139,8 +180,8 @@ void mpiio_roster_log(struct mpiio_peers *peers, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Sends a frame to the coordinator: -ENOTCONN unless the state is TOGETHER, or DEGRADING and it is
- * FENCED.
+ * Says something for this node itself, which goes up from here: -ENOTCONN unless the state is
+ * TOGETHER, or DEGRADING and it is FENCED.
  */
 int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
@@ -162,7 +203,10 @@ void mpiio_roster_set_degraded(struct mpiio_peers *peers, int node, const char *
 /* Begins to look at a descriptor; its events come with owner. 0 or a negative errno. */
 int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner);
 
-/* A peer has joined: it may be seen by other threads from now on. */
+/*
+ * A peer has joined, or is the node itself, or the one above: it may be seen by other threads from
+ * now on.
+ */
 void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
                         const char *host);
 

@@ -1,22 +1,106 @@
 /* SPDX-License-Identifier: MIT */
 #include "stall.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "viewspec/line.h"
+#include "wire.h"
 
 /* Of those that are told in one line. */
 #define PAIRS 16
 
+void mpiio_stall_add(struct mpiio_stall *stall, const struct mpiio_stall_node *node)
+{
+    struct mpiio_stall_node *place = stall->nodes;
+
+    if (stall->count < MPIIO_STALL_NODES) {
+        stall->nodes[stall->count++] = *node;
+        return;
+    }
+    for (uint32_t i = 1; i < stall->count; i++)
+        if (stall->nodes[i].progress.step > place->progress.step)
+            place = &stall->nodes[i];
+    if (node->progress.step < place->progress.step)
+        *place = *node;
+}
+
+void mpiio_stall_merge(struct mpiio_stall *stall, const struct mpiio_stall *other)
+{
+    for (uint32_t i = 0; i < other->count; i++)
+        mpiio_stall_add(stall, &other->nodes[i]);
+}
+
+static void code_nodes(struct mpiio_wire *wire, uint32_t *count, uint32_t *nodes)
+{
+    uint8_t listed = (uint8_t)*count;
+
+    mpiio_wire_u8(wire, &listed);
+    mpiio_wire_expect(wire, listed <= MPIIO_PROGRESS_NODES);
+    *count = wire->failed ? 0 : listed;
+    for (uint32_t i = 0; i < *count; i++)
+        mpiio_wire_u32(wire, &nodes[i]);
+}
+
+static void code_node(struct mpiio_wire *wire, struct mpiio_stall_node *node)
+{
+    const char *host = node->host;
+
+    mpiio_wire_u32(wire, &node->node);
+    mpiio_wire_text(wire, &host, sizeof(node->host));
+    if (wire->to == NULL) {
+        strcpy(node->host, host);
+        mpiio_wire_expect(wire, host[0] != '\0' && !vs_line_clean(node->host));
+    }
+    mpiio_wire_u64(wire, &node->progress.step);
+    code_nodes(wire, &node->progress.from_count, node->progress.from);
+    code_nodes(wire, &node->progress.to_count, node->progress.to);
+}
+
+static void code_stall(struct mpiio_wire *wire, struct mpiio_stall *stall)
+{
+    uint8_t count = (uint8_t)stall->count;
+
+    mpiio_wire_u8(wire, &count);
+    mpiio_wire_expect(wire, count <= MPIIO_STALL_NODES);
+    stall->count = wire->failed ? 0 : count;
+    for (uint32_t i = 0; i < stall->count; i++)
+        code_node(wire, &stall->nodes[i]);
+}
+
+size_t mpiio_stall_encode(const struct mpiio_stall *stall, uint8_t *bytes)
+{
+    struct mpiio_stall copy = *stall;
+    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_STALL_BYTES};
+
+    code_stall(&wire, &copy);
+    return wire.at;
+}
+
+int mpiio_stall_decode(const void *bytes, size_t size, struct mpiio_stall *stall)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = size};
+
+    memset(stall, 0, sizeof(*stall));
+    code_stall(&wire, stall);
+    if (mpiio_wire_complete(&wire))
+        return 0;
+    stall->count = 0;
+    return -EPROTO;
+}
+
 /* What from sends does not come to to. */
 struct pair {
-    int from, to;
+    uint32_t from, to;
 };
 
 struct search {
-    const struct mpiio_stall_node *(*node)(void *data, int i);
+    const struct mpiio_stall *stall;
+    const char *(*host)(void *data, uint32_t node);
     void *data;
-    int nodes;
     struct pair pair[PAIRS];
     int pairs;
     bool more;
@@ -26,15 +110,13 @@ struct search {
 
 static const struct mpiio_stall_node *find(const struct search *search, uint32_t node)
 {
-    return node < (uint32_t)search->nodes ? search->node(search->data, (int)node) : NULL;
+    for (uint32_t i = 0; i < search->stall->count; i++)
+        if (search->stall->nodes[i].node == node)
+            return &search->stall->nodes[i];
+    return NULL;
 }
 
-static bool waits(const struct mpiio_stall_node *node)
-{
-    return node != NULL && !node->over && node->progress.waiting;
-}
-
-static bool has(const struct search *search, int from, int to)
+static bool has(const struct search *search, uint32_t from, uint32_t to)
 {
     for (int i = 0; i < search->pairs; i++)
         if (search->pair[i].from == from && search->pair[i].to == to)
@@ -42,7 +124,7 @@ static bool has(const struct search *search, int from, int to)
     return false;
 }
 
-static void add(struct search *search, int from, int to)
+static void add(struct search *search, uint32_t from, uint32_t to)
 {
     if (has(search, from, to))
         return;
@@ -57,33 +139,43 @@ static bool has_come(const struct search *search, uint32_t other, uint64_t step)
 {
     const struct mpiio_stall_node *node = find(search, other);
 
-    return node != NULL && (node->over || node->progress.step >= step);
+    return node == NULL || node->progress.step >= step;
 }
 
-static void look_at(struct search *search, int i)
+static void look_at(struct search *search, const struct mpiio_stall_node *node)
 {
-    const struct mpiio_stall_node *node = find(search, (uint32_t)i);
-    const struct mpiio_progress *progress;
+    const struct mpiio_progress *progress = &node->progress;
 
-    if (!waits(node))
-        return;
-    progress = &node->progress;
     for (uint32_t k = 0; k < progress->from_count; k++)
         if (has_come(search, progress->from[k], progress->step))
-            add(search, (int)progress->from[k], i);
+            add(search, progress->from[k], node->node);
     for (uint32_t k = 0; k < progress->to_count; k++)
         if (has_come(search, progress->to[k], progress->step))
-            add(search, i, (int)progress->to[k]);
+            add(search, node->node, progress->to[k]);
+}
+
+/* "node A (HOST)", as far as the name of the host is known. */
+static const char *name(const struct search *search, uint32_t node, char *text, size_t size)
+{
+    const struct mpiio_stall_node *listed = find(search, node);
+    const char *host = listed != NULL ? listed->host : search->host(search->data, node);
+
+    if (host != NULL)
+        snprintf(text, size, "node %u (%s)", node, host);
+    else
+        snprintf(text, size, "node %u", node);
+    return text;
 }
 
 /* Adds "node A (HOST) WHAT node B (HOST) END" to the line. */
-static void say(struct search *search, int a, const char *what, int b, const char *end)
+static void say(struct search *search, uint32_t a, const char *what, uint32_t b, const char *end)
 {
     char *at = search->text + search->length;
     size_t room = search->size - search->length;
-    int length =
-        snprintf(at, room, "%snode %d (%s) %s node %d (%s)%s", search->length == 0 ? "" : ", ", a,
-                 find(search, (uint32_t)a)->host, what, b, find(search, (uint32_t)b)->host, end);
+    char first[MPIIO_STALL_TEXT], second[MPIIO_STALL_TEXT];
+    int length = snprintf(at, room, "%s%s %s %s%s", search->length == 0 ? "" : ", ",
+                          name(search, a, first, sizeof(first)), what,
+                          name(search, b, second, sizeof(second)), end);
 
     if ((size_t)length < room) {
         search->length += (size_t)length;
@@ -106,40 +198,44 @@ static void say_pair(struct search *search, const struct pair *pair)
 }
 
 /* As far as is known, nothing is lost on its way: whom the first who waits is told to wait for. */
-static int say_who_waits(struct search *search)
+static int say_who_waits(struct search *search, const struct mpiio_stall_node *node)
 {
-    for (int i = 0; i < search->nodes; i++) {
-        const struct mpiio_stall_node *node = find(search, (uint32_t)i);
-        const struct mpiio_progress *progress;
-
-        if (!waits(node))
-            continue;
-        progress = &node->progress;
-        if (progress->from_count > 0 && find(search, progress->from[0]) != NULL)
-            say(search, i, "waits for", (int)progress->from[0], "");
-        else if (progress->to_count > 0 && find(search, progress->to[0]) != NULL)
-            say(search, i, "waits for", (int)progress->to[0], "");
-        return i;
-    }
-    return -1;
+    if (node->progress.from_count > 0)
+        say(search, node->node, "waits for", node->progress.from[0], "");
+    else if (node->progress.to_count > 0)
+        say(search, node->node, "waits for", node->progress.to[0], "");
+    return (int)node->node;
 }
 
-int mpiio_stall_describe(const struct mpiio_stall_node *(*node)(void *data, int i), void *data,
-                         int nodes, char *text, size_t size)
+static int by_number(const void *left, const void *right)
 {
-    struct search search = {.node = node, .data = data, .nodes = nodes, .text = text, .size = size};
+    const struct mpiio_stall_node *a = left, *b = right;
+
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+int mpiio_stall_describe(const struct mpiio_stall *stall,
+                         const char *(*host)(void *data, uint32_t node), void *data, char *text,
+                         size_t size)
+{
+    struct mpiio_stall sorted = *stall;
+    struct search search = {
+        .stall = &sorted, .host = host, .data = data, .text = text, .size = size};
     static const char and_others[] = ", and others";
 
     text[0] = '\0';
-    for (int i = 0; i < nodes; i++)
-        look_at(&search, i);
+    if (sorted.count == 0)
+        return -1;
+    qsort(sorted.nodes, sorted.count, sizeof(*sorted.nodes), by_number);
+    for (uint32_t i = 0; i < sorted.count; i++)
+        look_at(&search, &sorted.nodes[i]);
     if (search.pairs == 0)
-        return say_who_waits(&search);
+        return say_who_waits(&search, &sorted.nodes[0]);
     search.size -= sizeof(and_others) - 1;
     for (int i = 0; i < search.pairs; i++)
         say_pair(&search, &search.pair[i]);
     search.length = strlen(text);
     if (search.more)
         snprintf(text + search.length, size - search.length, "%s", and_others);
-    return search.pair[0].to;
+    return (int)search.pair[0].to;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "environment.h"
 #include "places.h"
@@ -101,11 +102,13 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
 static void compare_specs(struct engine *engine, const struct mpiio_message *hello,
                           struct failure *failure)
 {
-    uint64_t first = hello->hello.spec;
+    uint64_t first[2] = {hello->hello.spec, hello->hello.fanout};
 
-    engine_collective_share(&engine->group, &first, sizeof(first), 0);
-    if (first != hello->hello.spec)
+    engine_collective_share(&engine->group, first, sizeof(first), 0);
+    if (first[0] != hello->hello.spec)
         fail(failure, 2, "the spec is not the same here as on node 0");
+    else if (first[1] != hello->hello.fanout)
+        fail(failure, 2, "fanout is not the same here as on node 0");
 }
 
 /* Collective: homes follow the stripes that node 0 knows of. */
@@ -118,7 +121,32 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
     engine->stripes = engine_stripes_of(striping[0], striping[1], engine->nodes);
 }
 
-/* Gives every daemon the address of node 0's, so that they find each other. Collective. */
+/*
+ * Gets what the daemon of the node above says, and hands down what this node's does. Collective.
+ * Aborts where there is no memory for an int a node, as such a node cannot tell anybody.
+ */
+static void exchange_addresses(struct engine *engine, const struct mpiio_message *hello,
+                               char address[MPIIO_TEXT_MAX])
+{
+    int fanout = (int)hello->hello.fanout;
+    int below = mpiio_tree_below(engine->node, engine->nodes, fanout);
+    int *ints = calloc((size_t)engine->nodes * 3, sizeof(*ints));
+    int *starts = ints, *out = starts + engine->nodes, *in = out + engine->nodes;
+    char own[MPIIO_TEXT_MAX] = "";
+
+    if (ints == NULL)
+        abort();
+    snprintf(own, sizeof(own), "%s", hello->hello.address);
+    for (int i = 1; i <= below; i++)
+        out[fanout * engine->node + i] = 1;
+    if (engine->node != 0)
+        in[mpiio_tree_above(engine->node, fanout)] = 1;
+    engine_collective_exchange(&engine->group, &(struct engine_parts){own, out, starts},
+                               &(struct engine_parts){address, in, starts}, MPIIO_TEXT_MAX);
+    free(ints);
+}
+
+/* Tells every daemon where the one above it is, so that they find each other. Collective. */
 static void introduce(struct engine *engine, const struct mpiio_message *hello,
                       struct failure *failure)
 {
@@ -126,9 +154,7 @@ static void introduce(struct engine *engine, const struct mpiio_message *hello,
     struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = address};
     struct mpiio_message ready;
 
-    if (engine->node == 0)
-        snprintf(address, sizeof(address), "%s", hello->hello.address);
-    engine_collective_share(&engine->group, address, sizeof(address), 0);
+    exchange_addresses(engine, hello, address);
     mpiio_channel_send(engine->daemon.channel, &peers);
     await(engine, MPIIO_MESSAGE_READY, &ready, failure);
     if (engine->options->report && failure->status == 0)

@@ -64,10 +64,11 @@ unmount_nodes() {
     fi
 }
 
-# run_death KIND SEED: in a folder of its own, and a shell of its own.
+# run_death KIND SEED: in a folder of its own, and a shell of its own. All nodes are right below node
+# 0, or the last one is below the second.
 run_death() {
     # shellcheck disable=SC2034 # of start_writer
-    local kind=$1 timeout=2 victim node stays='' survivors=(0 1 2) others writers=()
+    local kind=$1 timeout=2 width=$((2 - $2 % 2)) victim node stays='' survivors=(0 1 2) others writers=()
     tmp=$tmp/$1$2
     mkdir "$tmp"
     cd "$tmp" || return
@@ -77,13 +78,13 @@ run_death() {
     [ "$kind" != pause ] || timeout=6
     victim=$((RANDOM % 3))
     others=($(((victim + 1) % 3)) $(((victim + 2) % 3)))
-    echo "$kind, seed $2, victim $victim"
+    echo "$kind, seed $2, victim $victim, fan-out $width"
 
     make_hosts 3
     : >x.dat
     dealt x.dat 3 8 >x.json
     timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
-        x.json -o "peer_timeout=$timeout,log=$tmp/log" || return
+        x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log" || return
     for node in 0 1 2; do
         start_writer "$node" "$2"
     done

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Hosts that are all well, some of which do not reach each other, while all of them write: nothing
 # hangs, what was written is stored, and the log names who does not reach whom. A cell is the number
-# of hosts, the cuts, and when: before the first flush, during one, or after the last.
+# of hosts, the cuts, and when: before the first flush, during one, or after the last; and where it
+# is not 16, how many nodes there are right below one.
 #
 # A cut "1>2": nothing that host 1 sends arrives at host 2; "1-2": nor the other way.
 
@@ -16,6 +17,7 @@ cells=(
     "3 1-2 during" "3 1>2 during" "3 1-2 before" "3 1-2 after" "3 0-1,2>0 after"
     "3 0>1 during" "3 0-1,1-2 during"
     "4 1-2,2-3 during" "4 1>2,3>2 during" "4 1-2,0-3 before" "4 0-1,2-3 after"
+    "4 1-3 during 2" "4 0>1 during 2" "4 0-3 during 2"
 )
 at_once=3
 
@@ -78,8 +80,19 @@ is_named() {
     done
 }
 
+# Some daemons that are connected with each other are cut off.
+cuts_daemons() {
+    local one low high
+    for one in ${cuts//,/ }; do
+        low=${one:0:1} high=${one:2:1}
+        [ "$low" -lt "$high" ] || low=${one:2:1} high=${one:0:1}
+        [ $(((high - 1) / width)) -ne "$low" ] || return 0
+    done
+    return 1
+}
+
 # Each node that has degraded has told why, once: who does not reach whom, as far as the engines
-# are concerned; or, where it is node 0 that is not reached, who is not heard.
+# are concerned; or, where daemons do not reach each other, who is not heard.
 check_log() {
     local lines line
     mapfile -t lines < <(grep "degraded: node" log)
@@ -88,7 +101,7 @@ check_log() {
         if [[ $line == *"does not come further"* || $line == *"has not come further"* ]]; then
             is_named "$line" || return 1
         else
-            [[ $cuts == *0* ]] || return 1
+            cuts_daemons || return 1
         fi
     done
 }
@@ -110,16 +123,16 @@ step() {
     }
 }
 
-# run_cell HOSTS CUTS MOMENT SEED: in a folder and a shell of its own.
+# run_cell SEED HOSTS CUTS MOMENT [WIDTH]: in a folder and a shell of its own.
 run_cell() {
     # shellcheck disable=SC2034 # of start_writer
-    local count=$1 cuts=$2 moment=$3 timeout=2 nodes=() logs=() writers=() node
-    tmp=$tmp/cell$4
+    local count=$2 cuts=$3 moment=$4 width=${5:-16} timeout=2 nodes=() logs=() writers=() node
+    tmp=$tmp/cell$1
     mkdir "$tmp"
     cd "$tmp" || return
     export tmp MPIIO_TEST=$tmp
     trap 'umount_all; reap' EXIT
-    RANDOM=$4
+    RANDOM=$1
     for ((node = 0; node < count; node++)); do
         nodes+=("$node")
         logs+=("log$node")
@@ -128,10 +141,10 @@ run_cell() {
     : >x.dat
     dealt x.dat "$count" 8 >x.json
     step timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
-        x.json -o "peer_timeout=$timeout,log=$tmp/log" || return
+        x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log" || return
     [ "$moment" != before ] || cut_all
     for node in "${nodes[@]}"; do
-        start_writer "$node" "$4"
+        start_writer "$node" "$1"
     done
     a_moment
     [ "$moment" != during ] || cut_all
@@ -159,7 +172,7 @@ run_cell() {
     for i in "${!cells[@]}"; do
         read -r -a cell <<<"${cells[i]}"
         [ "$i" -lt $at_once ] || wait "${jobs[i - at_once]}" || true
-        (run_cell "${cell[@]}" $((seed + i)) && touch "../ok$i") >"run$i" 2>&1 3>&- &
+        (run_cell $((seed + i)) "${cell[@]}" && touch "../ok$i") >"run$i" 2>&1 3>&- &
         jobs[i]=$!
     done
     wait || true

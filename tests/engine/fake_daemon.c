@@ -179,6 +179,7 @@ static void check_surroundings(struct fake *fake)
 static void start(struct fake *fake)
 {
     struct mpiio_message message;
+    char own[64], above[64] = "";
 
     if (mpiio_channel_new(fake->engine_fd, &fake->channel) != 0 ||
         mpiio_slots_create(&fake->slots, fake->model.blocks + 1) != 0)
@@ -192,13 +193,17 @@ static void start(struct fake *fake)
         stop(fake, "the engine is not %d", message.node.pid);
     maybe_fail(fake, "hello");
     fake->hello.type = MPIIO_MESSAGE_HELLO;
-    fake->hello.hello.address = fake->model.node == 0 ? "127.0.0.1:4711 secret" : "";
+    fake->hello.hello.fanout = 1;
+    snprintf(own, sizeof(own), "127.0.0.1:%u secret", fake->model.node);
+    fake->hello.hello.address = own;
     fake->hello.hello.memory = fake->slots.fd;
     if (!fake->tells_engine)
         mpiio_channel_send(fake->channel, &fake->hello);
     expect(fake, MPIIO_MESSAGE_PEERS, &message);
-    if (strcmp(message.peers, "127.0.0.1:4711 secret") != 0)
-        stop(fake, "the address of node 0 is %s", message.peers);
+    if (fake->model.node != 0)
+        snprintf(above, sizeof(above), "127.0.0.1:%u secret", fake->model.node - 1);
+    if (strcmp(message.peers, above) != 0)
+        stop(fake, "the address of the node above is %s", message.peers);
     maybe_fail(fake, "ready");
     if (!fake->tells_engine)
         mpiio_channel_send(fake->channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_READY});

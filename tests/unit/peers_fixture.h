@@ -21,6 +21,7 @@
 #include "core/base/lease.h"
 #include "cluster/connection.h"
 #include "cluster/peers.h"
+#include "cluster/tree.h"
 
 #define NODES_MAX  8
 #define EPOCHS_MAX 4096
@@ -30,11 +31,17 @@
 
 struct cluster;
 
+/* How the nodes of all clusters are connected: 0, the default, in which all are right below node 0.
+ */
+static int fanout;
+
 /* A daemon of one thread, or of a process of its own. */
 struct node {
     struct cluster *cluster;
     struct mpiio_peers *peers;
     int number;
+    uint8_t token[MPIIO_TOKEN_BYTES]; /* for those below it */
+    char *addresses;
 
     /* What it answers; set while nothing is under way, or lock: the cluster's. */
     bool hold_epochs;   /* an epoch is not done before it is let go on */
@@ -63,8 +70,6 @@ struct node {
 struct cluster {
     int nodes;
     struct node node[NODES_MAX];
-    uint8_t token[MPIIO_TOKEN_BYTES];
-    char *addresses;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -250,6 +255,7 @@ static inline struct mpiio_peers_options make_options(struct node *node, int nod
     return (struct mpiio_peers_options){
         .node = node->number,
         .nodes = nodes,
+        .fanout = fanout,
         .peer_timeout = timeout,
         .host = host,
         .events = {.log = ignore_log,
@@ -267,18 +273,36 @@ static inline struct mpiio_peers_options make_options(struct node *node, int nod
     };
 }
 
+static inline struct node *above(const struct node *node)
+{
+    int number = mpiio_tree_above(node->number, fanout != 0 ? fanout : MPIIO_TREE_FANOUT);
+
+    return &node->cluster->node[number];
+}
+
+/* A node that is not started before the one above it. */
 static inline int start_node(struct cluster *cluster, int number, int timeout)
 {
     struct node *node = &cluster->node[number];
     char host[16];
     struct mpiio_peers_options options;
+    int error;
 
     snprintf(host, sizeof(host), "host%d", number);
     options = make_options(node, cluster->nodes, timeout, host);
-    return number == 0
-               ? mpiio_peers_listen(&options, &node->peers, &cluster->addresses, cluster->token)
-               : mpiio_peers_join(&options, cluster->addresses, cluster->token, PATIENCE,
-                                  &node->peers);
+    error = mpiio_peers_open(&options, &node->peers, &node->addresses, node->token);
+    if (error == 0 && number != 0)
+        error = mpiio_peers_join(node->peers, above(node)->addresses, above(node)->token, PATIENCE);
+    return error;
+}
+
+/* Frees a node that may be started again. */
+static inline void free_node(struct node *node)
+{
+    mpiio_peers_free(node->peers);
+    node->peers = NULL;
+    free(node->addresses);
+    node->addresses = NULL;
 }
 
 static inline void start_cluster(struct cluster *cluster, int nodes, int timeout)
@@ -292,9 +316,8 @@ static inline void start_cluster(struct cluster *cluster, int nodes, int timeout
 
 static inline void free_cluster(struct cluster *cluster)
 {
-    for (int i = 0; i < cluster->nodes; i++)
-        mpiio_peers_free(cluster->node[i].peers);
-    free(cluster->addresses);
+    for (int i = 0; i < NODES_MAX; i++)
+        free_node(&cluster->node[i]);
     pthread_cond_destroy(&cluster->changed);
     pthread_mutex_destroy(&cluster->lock);
     assert_false(cluster->wrong);

@@ -62,6 +62,7 @@ static struct mpiio_message hello(int memory)
         .hello = {.path = "/data/field.dat",
                   .store = MPIIO_STORE_MPIIO,
                   .address = "10.0.0.1:4711 0123456789abcdef",
+                  .fanout = 16,
                   .spec = 0xfedcba9876543210,
                   .hints = {.count = 2, .hint = {{"cb_nodes", "2"}, {"striping_unit", ""}}},
                   .memory = memory}};

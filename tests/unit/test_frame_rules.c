@@ -14,9 +14,9 @@ static bool is_greeting(int type)
     return type < MPIIO_BEAT;
 }
 
-static bool goes_to_coordinator(int type)
+static bool goes_up(int type)
 {
-    return type >= MPIIO_ASK && type <= MPIIO_FENCED;
+    return type >= MPIIO_JOINED && type <= MPIIO_FENCED;
 }
 
 static void test_each_way_has_its_types(void **state)
@@ -24,12 +24,12 @@ static void test_each_way_has_its_types(void **state)
     (void)state;
     for (int type = 0; type < MPIIO_PEER_FRAME_TYPES; type++) {
         for (int now = 0; now <= MPIIO_PEERS_STOPPED; now++) {
-            bool to_coordinator = type == MPIIO_BEAT || goes_to_coordinator(type);
-            bool to_member = type == MPIIO_BEAT || (!is_greeting(type) && !to_coordinator);
+            bool up = type == MPIIO_BEAT || goes_up(type);
+            bool down = type == MPIIO_BEAT || (!is_greeting(type) && !up);
 
-            if (!to_coordinator)
+            if (!up)
                 assert_int_equal(mpiio_frame_rule(type, true, now), MPIIO_FRAME_WRONG);
-            if (!to_member)
+            if (!down)
                 assert_int_equal(mpiio_frame_rule(type, false, now), MPIIO_FRAME_WRONG);
         }
     }
@@ -38,8 +38,9 @@ static void test_each_way_has_its_types(void **state)
 static void test_joining_lets_nothing_be_said_but_that_all_are_there(void **state)
 {
     (void)state;
-    for (int type = MPIIO_ASK; type < MPIIO_PEER_FRAME_TYPES; type++) {
-        assert_int_equal(mpiio_frame_rule(type, true, MPIIO_PEERS_JOINING), MPIIO_FRAME_WRONG);
+    for (int type = MPIIO_JOINED; type < MPIIO_PEER_FRAME_TYPES; type++) {
+        assert_int_equal(mpiio_frame_rule(type, true, MPIIO_PEERS_JOINING),
+                         type == MPIIO_JOINED ? MPIIO_FRAME_DUE : MPIIO_FRAME_WRONG);
         assert_int_equal(mpiio_frame_rule(type, false, MPIIO_PEERS_JOINING),
                          type == MPIIO_READY ? MPIIO_FRAME_DUE : MPIIO_FRAME_WRONG);
     }
@@ -49,8 +50,8 @@ static void test_after_a_death_work_comes_too_late(void **state)
 {
     (void)state;
     for (int type = MPIIO_ASK; type < MPIIO_PEER_FRAME_TYPES; type++) {
-        bool to_coordinator = goes_to_coordinator(type);
-        int rule = mpiio_frame_rule(type, to_coordinator, MPIIO_PEERS_DEGRADING);
+        bool up = goes_up(type);
+        int rule = mpiio_frame_rule(type, up, MPIIO_PEERS_DEGRADING);
 
         if (type == MPIIO_FENCED || type == MPIIO_GO)
             assert_int_equal(rule, MPIIO_FRAME_DUE);

@@ -109,17 +109,17 @@ static void test_what_is_no_frame_is_refused(void **state)
         size_t size;
         uint8_t bytes[24];
     } wrong[] = {
-        {5, {0, 0, 0, 4, MPIIO_BEAT}},                            /* shorter than a head */
-        {5, {0, 1, 0, 1, MPIIO_BEAT}},                            /* too long */
-        {5, {0, 0, 0, 5, 0}},                                     /* no type */
-        {5, {0, 0, 0, 5, MPIIO_PEER_FRAME_TYPES}},                /* a later one */
-        {6, {0, 0, 0, 6, MPIIO_BEAT, 0}},                         /* more than its fields */
-        {5, {0, 0, 0, 5, MPIIO_ASK}},                             /* less */
-        {6, {0, 0, 0, 6, MPIIO_ASK, 2}},                          /* no flag */
-        {9, {0, 0, 0, 9, MPIIO_REFUSED, 0, 0, 16, 0}},            /* no errno */
-        {9, {0, 0, 0, 9, MPIIO_ENGINE_LOST, 0, 0, 0, 1}},         /* a text that is not there */
-        {14, {0, 0, 0, 14, MPIIO_DEGRADED, 0, 0, 0, 1, 0}},       /* an empty host */
-        {15, {0, 0, 0, 15, MPIIO_DEGRADED, 0, 0, 0, 1, 1, '\n'}}, /* two lines of one */
+        {5, {0, 0, 0, 4, MPIIO_BEAT}},                                   /* shorter than a head */
+        {5, {0, 1, 0, 1, MPIIO_BEAT}},                                   /* too long */
+        {5, {0, 0, 0, 5, 0}},                                            /* no type */
+        {5, {0, 0, 0, 5, MPIIO_PEER_FRAME_TYPES}},                       /* a later one */
+        {6, {0, 0, 0, 6, MPIIO_BEAT, 0}},                                /* more than its fields */
+        {5, {0, 0, 0, 5, MPIIO_ASK}},                                    /* less */
+        {6, {0, 0, 0, 6, MPIIO_ASK, 2}},                                 /* no flag */
+        {9, {0, 0, 0, 9, MPIIO_REFUSED, 0, 0, 16, 0}},                   /* no errno */
+        {15, {0, 0, 0, 15, MPIIO_LOST, 0, 0, 0, 1, 0, 0, 0, 2, 'a', 0}}, /* no text */
+        {14, {0, 0, 0, 14, MPIIO_DEGRADED, 0, 0, 0, 1, 0}},              /* an empty host */
+        {15, {0, 0, 0, 15, MPIIO_DEGRADED, 0, 0, 0, 1, 1, '\n'}},        /* two lines of one */
         {4, {0, 0, 0, 0}},
     };
     struct mpiio_peer_frame frame;
@@ -153,7 +153,7 @@ static void connect_pair(struct mpiio_connection *left, struct mpiio_connection 
 static void test_links_do_not_block(void **state)
 {
     struct mpiio_connection left, right;
-    struct mpiio_peer_frame frame = make_frame(MPIIO_ENGINE_LOST), got;
+    struct mpiio_peer_frame frame = make_frame(MPIIO_LOST), got;
     uint64_t sent = 0, received = 0;
     int rc;
 

@@ -30,6 +30,34 @@ static void end_cluster(void)
     free_cluster(&cluster);
 }
 
+static int width(void)
+{
+    return fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
+}
+
+/* How many connections a node has. */
+static int neighbours(int node, int nodes)
+{
+    return mpiio_tree_below(node, nodes, width()) + (node == 0 ? 0 : 1);
+}
+
+/* Both ends of the connection of a node with the one above it. */
+static void check_connection(const struct node *node)
+{
+    int index = (node->number - 1) % width() + (above(node)->number == 0 ? 0 : 1);
+    struct mpiio_peer_status peer;
+
+    assert_int_equal(mpiio_peers_peer(above(node)->peers, index, &peer), 0);
+    assert_int_equal(peer.node, node->number);
+    assert_int_equal(peer.host[4], '0' + node->number);
+    assert_string_equal(peer.state, "connected");
+    assert_in_range(peer.age, 0, LONG_TIMEOUT);
+    assert_true(peer.received > 0 && peer.sent > 0);
+    assert_int_equal(mpiio_peers_peer(node->peers, 0, &peer), 0);
+    assert_int_equal(peer.node, above(node)->number);
+    assert_int_equal(peer.host[4], '0' + above(node)->number);
+}
+
 static void test_one_to_eight_nodes_come_together(void **state)
 {
     struct mpiio_peer_status peer;
@@ -39,27 +67,35 @@ static void test_one_to_eight_nodes_come_together(void **state)
         start_cluster(&cluster, nodes, LONG_TIMEOUT);
         for (int i = 0; i < nodes; i++)
             AWAIT(&cluster, cluster.node[i].lease > mpiio_lease_clock());
-        for (int i = 1; i < nodes; i++) {
-            assert_int_equal(mpiio_peers_peer(cluster.node[0].peers, i - 1, &peer), 0);
-            assert_int_equal(peer.node, i);
-            assert_int_equal(peer.host[4], '0' + i);
-            assert_string_equal(peer.state, "connected");
-            assert_in_range(peer.age, 0, LONG_TIMEOUT);
-            assert_true(peer.received > 0 && peer.sent > 0);
-            assert_int_equal(mpiio_peers_peer(cluster.node[i].peers, 0, &peer), 0);
-            assert_string_equal(peer.host, "host0");
-            assert_int_equal(mpiio_peers_peer(cluster.node[i].peers, 1, &peer), -ENOENT);
-        }
-        assert_int_equal(mpiio_peers_peer(cluster.node[0].peers, nodes - 1, &peer), -ENOENT);
+        for (int i = 1; i < nodes; i++)
+            check_connection(&cluster.node[i]);
+        for (int i = 0; i < nodes; i++)
+            assert_int_equal(mpiio_peers_peer(cluster.node[i].peers, neighbours(i, nodes), &peer),
+                             -ENOENT);
         cluster.node[nodes - 1].stop_in_event = true;
         end_cluster();
     }
 }
 
+/* A node that comes, and is gone again. */
+static int join_as(const struct mpiio_peers_options *options,
+                   const uint8_t token[MPIIO_TOKEN_BYTES])
+{
+    uint8_t own[MPIIO_TOKEN_BYTES];
+    struct mpiio_peers *peers;
+    char *addresses;
+    int error;
+
+    assert_int_equal(mpiio_peers_open(options, &peers, &addresses, own), 0);
+    free(addresses);
+    error = mpiio_peers_join(peers, cluster.node[0].addresses, token, PATIENCE);
+    mpiio_peers_free(peers);
+    return error;
+}
+
 static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
 {
     struct mpiio_peers_options options;
-    struct mpiio_peers *peers;
     int64_t begun;
     uint64_t after;
 
@@ -72,7 +108,7 @@ static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), -ENOTCONN);
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[0].peers, true, 1000), -ENOTCONN);
     /* One who leaves before all are there may come back; nobody is dead yet. */
-    mpiio_peers_free(cluster.node[1].peers);
+    free_node(&cluster.node[1]);
     assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
     mpiio_peers_stop(cluster.node[0].peers);
     mpiio_peers_stop(cluster.node[0].peers);
@@ -80,17 +116,15 @@ static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
     /* Nobody listens any more, and nobody will. */
     options = make_options(&cluster.node[2], 3, 0, NULL);
     begun = mpiio_clock();
-    assert_int_equal(mpiio_peers_join(&options, cluster.addresses, cluster.token, PATIENCE, &peers),
-                     -ECONNREFUSED);
+    assert_int_equal(join_as(&options, cluster.node[0].token), -ECONNREFUSED);
     assert_true(mpiio_clock() - begun < PATIENCE);
-    assert_null(peers);
     cluster.nodes = 2;
     free_cluster(&cluster);
 }
 
 static int dial(void)
 {
-    const char *at = cluster.addresses;
+    const char *at = cluster.node[0].addresses;
     int fd = mpiio_address_dial(&at, PATIENCE);
 
     assert_true(fd >= 0);
@@ -143,7 +177,6 @@ static void send_garbage(void)
 static void test_strangers_have_no_effect(void **state)
 {
     struct mpiio_peers_options options;
-    struct mpiio_peers *peers;
     uint8_t wrong[MPIIO_TOKEN_BYTES];
     int silent[100];
 
@@ -152,13 +185,12 @@ static void test_strangers_have_no_effect(void **state)
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     send_garbage();
     options = make_options(&cluster.node[1], 3, 0, "host1");
-    memcpy(wrong, cluster.token, sizeof(wrong));
+    memcpy(wrong, cluster.node[0].token, sizeof(wrong));
     wrong[15] ^= 1;
-    assert_int_equal(mpiio_peers_join(&options, cluster.addresses, wrong, PATIENCE, &peers),
-                     -EACCES);
+    assert_int_equal(join_as(&options, wrong), -EACCES);
     options.nodes = 4;
-    assert_int_equal(mpiio_peers_join(&options, cluster.addresses, cluster.token, PATIENCE, &peers),
-                     -EINVAL);
+    assert_int_equal(join_as(&options, cluster.node[0].token), -EINVAL);
+
     /* More than may be pending: those behind them are let in as soon as they are gone. */
     for (int i = 0; i < 100; i++)
         silent[i] = dial();
@@ -519,5 +551,10 @@ int main(void)
         cmocka_unit_test(test_the_last_goodbye_is_the_end),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+
+    /* All right below node 0; a tree; a chain. */
+    for (fanout = 0; fanout < 3; fanout++)
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    return failed;
 }

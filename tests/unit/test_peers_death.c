@@ -115,19 +115,21 @@ static int child_start(struct daemon *daemon, int in, struct mpiio_peers_options
 {
     uint8_t token[MPIIO_TOKEN_BYTES];
     char *addresses, line[4096];
-    int rc;
+    int rc = mpiio_peers_open(options, &daemon->peers, &addresses, token);
 
-    if (options->node != 0) {
-        if (read(in, token, sizeof(token)) != sizeof(token) || !read_line(in, line, sizeof(line)))
-            return -EIO;
-        return mpiio_peers_join(options, line, token, PATIENCE, &daemon->peers);
-    }
-    rc = mpiio_peers_listen(options, &daemon->peers, &addresses, token);
-    if (rc != 0 || write(daemon->out, token, sizeof(token)) != sizeof(token))
+    if (rc != 0)
         return rc;
-    dprintf(daemon->out, "%s\n", addresses);
-    free(addresses);
-    return 0;
+    if (addresses != NULL) {
+        if (write(daemon->out, token, sizeof(token)) != sizeof(token))
+            return -EIO;
+        dprintf(daemon->out, "%s\n", addresses);
+        free(addresses);
+    }
+    if (options->node == 0)
+        return 0;
+    if (read(in, token, sizeof(token)) != sizeof(token) || !read_line(in, line, sizeof(line)))
+        return -EIO;
+    return mpiio_peers_join(daemon->peers, line, token, PATIENCE);
 }
 
 static void child_progress(void *data, struct mpiio_progress *progress)
@@ -143,6 +145,7 @@ static void child_main(int number, int nodes, int timeout, int in, int out)
     uint64_t after;
     struct mpiio_peers_options options = {.node = number,
                                           .nodes = nodes,
+                                          .fanout = fanout,
                                           .peer_timeout = timeout,
                                           .host = host,
                                           .events = {.log = child_log,
@@ -233,18 +236,29 @@ static void command(const struct child *child, const char *letter)
     assert_int_equal(write(child->to, letter, 1), 1);
 }
 
-static void introduce(struct child *first, int nodes)
+/* Tells those right below a node how to join it. */
+static void introduce_below(struct child *first, int node, int nodes)
 {
+    int width = fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
+    int below = mpiio_tree_below(node, nodes, width);
     uint8_t token[MPIIO_TOKEN_BYTES];
     char line[4096];
 
-    assert_int_equal(mpiio_address_wait(first->from, POLLIN, PATIENCE), 0);
-    assert_int_equal(read(first->from, token, sizeof(token)), sizeof(token));
-    assert_true(read_line(first->from, line, sizeof(line)));
-    for (int i = 1; i < nodes; i++) {
+    if (below == 0)
+        return;
+    assert_int_equal(mpiio_address_wait(first[node].from, POLLIN, PATIENCE), 0);
+    assert_int_equal(read(first[node].from, token, sizeof(token)), sizeof(token));
+    assert_true(read_line(first[node].from, line, sizeof(line)));
+    for (int i = width * node + 1; i <= width * node + below; i++) {
         assert_int_equal(write(first[i].to, token, sizeof(token)), sizeof(token));
         dprintf(first[i].to, "%s\n", line);
     }
+}
+
+static void introduce(struct child *first, int nodes)
+{
+    for (int i = 0; i < nodes; i++)
+        introduce_below(first, i, nodes);
     for (int i = 0; i < nodes; i++)
         expect_line(&first[i], "ready");
 }
@@ -302,6 +316,28 @@ static void test_a_killed_peer(void **state)
         expect_line(&children[i], "degraded 2 host2 its connection has ended");
         end_alone(&children[i]);
     }
+}
+
+/* A node with another below it, which node 0 cannot tell of it any more. */
+static void test_a_killed_node_between(void **state)
+{
+    (void)state;
+    fanout = 2;
+    spawn_all(children, 4, LONG_TIMEOUT);
+    introduce(children, 4);
+    send_signal(&children[1], SIGKILL);
+    for (int i = 0; i < 4; i++) {
+        if (i == 1)
+            continue;
+        expect_line(&children[i], "degraded 1 host1 its connection has ended");
+        end_alone(&children[i]);
+    }
+}
+
+static int reset_fanout(void **state)
+{
+    fanout = 0;
+    return reap(state);
 }
 
 static void test_a_killed_coordinator(void **state)
@@ -496,18 +532,26 @@ static void test_several_die_at_once(void **state)
 
 int main(void)
 {
-    /* Those that fork first, while there is no other thread. */
-    const struct CMUnitTest tests[] = {
+    /* These fork: while there is no other thread. */
+    const struct CMUnitTest processes[] = {
         cmocka_unit_test_teardown(test_a_killed_peer, reap),
+        cmocka_unit_test_teardown(test_a_killed_node_between, reset_fanout),
         cmocka_unit_test_teardown(test_a_killed_coordinator, reap),
         cmocka_unit_test_teardown(test_a_pause_is_no_death, reap),
         cmocka_unit_test_teardown(test_a_stopped_node_finds_itself_dead, reap),
+    };
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_is_alone_before_all_engines_are_gone),
         cmocka_unit_test(test_an_engine_that_stays_holds_nobody_up_for_ever),
         cmocka_unit_test(test_one_node_alone_loses_its_engine),
         cmocka_unit_test(test_several_die_at_once),
     };
+    int failed;
 
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    failed = cmocka_run_group_tests(processes, NULL, NULL);
+    /* All right below node 0, and a chain. */
+    for (fanout = 0; fanout < 2; fanout++)
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    return failed;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cluster/address.h"
+#include "cluster/stall.h"
 
 /*
  * A member and a coordinator that know the token, and say what nobody should. Linked with
@@ -76,7 +77,7 @@ static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
 
 static void join_as_liar(struct mpiio_connection *link)
 {
-    const char *at = cluster.addresses;
+    const char *at = cluster.node[0].addresses;
     struct mpiio_peer_frame join = {
         .type = MPIIO_JOIN, .number = MPIIO_PROTOCOL, .node = 1, .nodes = 2, .host = "liar"};
     struct mpiio_claim claim = {.by = 1, .node = 1, .nodes = 2};
@@ -86,9 +87,10 @@ static void join_as_liar(struct mpiio_connection *link)
     assert_int_equal(mpiio_connection_open(link, mpiio_address_dial(&at, PATIENCE)), 0);
     hear(link, MPIIO_HELLO, &frame);
     memcpy(claim.asked, frame.nonce, sizeof(claim.asked));
-    join.proof = mpiio_handshake_proof(cluster.token, &claim);
+    join.proof = mpiio_handshake_proof(cluster.node[0].token, &claim);
     mpiio_connection_send(link, &join);
     hear(link, MPIIO_WELCOME, &frame);
+    mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
 }
 
 /* All lies are read. Nothing is right any more, but nothing breaks, and it comes to an end. */
@@ -101,7 +103,7 @@ static void end_lies(struct mpiio_connection *link, struct node *node, bool toge
         assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), -ENOTCONN);
     mpiio_connection_close(link);
     cluster.nodes = 0;
-    mpiio_peers_free(node->peers);
+    free_node(node);
     cluster.wrong = false;
     free_cluster(&cluster);
 }
@@ -186,7 +188,7 @@ static void *welcome_as_liar(void *argument)
     memcpy(claim.answered, frame.nonce, sizeof(claim.answered));
     frame = (struct mpiio_peer_frame){.type = MPIIO_WELCOME,
                                       .time = 100, /* it is not awaited for long after its death */
-                                      .proof = mpiio_handshake_proof(cluster.token, &claim),
+                                      .proof = mpiio_handshake_proof(cluster.node[0].token, &claim),
                                       .host = "liar"};
     mpiio_connection_send(&liar->link, &frame);
     return NULL;
@@ -204,7 +206,7 @@ static void test_a_coordinator_that_lies(void **state)
 
         cluster_init(&cluster, 2);
         liar = (struct liar){.link.fd = -1};
-        assert_int_equal(mpiio_address_listen(&liar.fd, &cluster.addresses), 0);
+        assert_int_equal(mpiio_address_listen(&liar.fd, &cluster.node[0].addresses), 0);
         assert_int_equal(pthread_create(&thread, NULL, welcome_as_liar, &liar), 0);
         rc = start_node(&cluster, 1, LONG_TIMEOUT);
         assert_int_equal(pthread_join(thread, NULL), 0);
@@ -243,7 +245,8 @@ static void test_a_member_that_is_never_fenced(void **state)
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     join_as_liar(&link);
     hear(&link, MPIIO_READY, &frame);
-    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_ENGINE_LOST});
+    mpiio_connection_send(
+        &link, &(struct mpiio_peer_frame){.type = MPIIO_LOST, .node = 1, .host = "liar"});
     hear(&link, MPIIO_DEGRADED, &frame);
     set_clock_forward(&link, LONG_TIMEOUT / 4);
     set_clock_forward(&link, LONG_TIMEOUT / 4);
@@ -259,12 +262,17 @@ static void test_a_member_that_is_never_fenced(void **state)
 /* Says how far its engine has come in the first epoch. */
 static void say_progress(struct mpiio_connection *link, uint64_t count, bool waiting)
 {
+    struct mpiio_stall stall = {
+        .count = waiting,
+        .nodes[0] = {.node = 1, .host = "liar", .progress = {.step = 3, .from_count = 1}}};
+    uint8_t bytes[MPIIO_STALL_BYTES];
     struct mpiio_peer_frame frame = {.type = MPIIO_PROGRESS,
                                      .number = 1,
-                                     .progress = {.count = count, .step = 3, .waiting = waiting}};
+                                     .flag = waiting,
+                                     .count = count,
+                                     .text = (const char *)bytes,
+                                     .text_size = (uint32_t)mpiio_stall_encode(&stall, bytes)};
 
-    if (waiting)
-        frame.progress.from[frame.progress.from_count++] = 0;
     mpiio_connection_send(link, &frame);
 }
 
@@ -378,7 +386,8 @@ static void test_an_epoch_that_takes_long(void **state)
 static void echo(struct mpiio_connection *link, uint64_t number, uint64_t echo)
 {
     mpiio_connection_send(
-        link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT, .number = number, .echo = echo});
+        link, &(struct mpiio_peer_frame){
+                  .type = MPIIO_BEAT, .number = number, .echo = echo, .time = LONG_TIMEOUT});
 }
 
 static bool lease_is(int64_t until)

@@ -8,8 +8,8 @@
 
 /*
  * How far a node's engine has come in an epoch, and whom it waits for. The engine notes it in
- * memory that it shares with its daemon (slots.h); the daemon reads it there, and tells the
- * coordinator, which finds from it who does not reach whom (stall.h).
+ * memory that it shares with its daemon (slots.h); the daemon reads it there, and tells node 0,
+ * which finds from it who does not reach whom (stall.h).
  */
 
 /* Nodes that are named as waited for, in each direction. There may be more. */

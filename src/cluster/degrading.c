@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "degrading.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "branch.h"
+#include "member.h"
+#include "viewspec/line.h"
+
+static bool is_head(const struct mpiio_peers *peers)
+{
+    return peers->above == NULL || peers->above->link.fd < 0;
+}
+
+/* A frame that tells of a death, or of what may be one. */
+static struct mpiio_peer_frame death(enum mpiio_peer_frame_type type, int node, const char *host,
+                                     const char *why)
+{
+    struct mpiio_peer_frame frame = {
+        .type = type, .node = (uint32_t)node, .text = why, .text_size = (uint32_t)strlen(why)};
+
+    snprintf(frame.host, sizeof(frame.host), "%s", host);
+    return frame;
+}
+
+/*
+ * A node that has not said so itself may still have an engine at work: its daemon lives, and needs
+ * that long to notice that nobody hears it, and to fence itself and all below it; or it has just
+ * died, and its engine is about to hear of it.
+ */
+static void await_fencing(struct mpiio_peers *peers)
+{
+    peers->rounds.go_after = mpiio_clock() + peers->settle;
+}
+
+void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    struct mpiio_peer_frame frame = death(MPIIO_DEGRADED, node, host, why);
+    int64_t now = mpiio_clock();
+
+    if (peers->status.state != MPIIO_PEERS_TOGETHER)
+        return;
+    mpiio_roster_set_degraded(peers, node, host, why);
+    /* To the dead one too: it may be alive, and must know first of all. */
+    mpiio_branch_broadcast(peers, &frame);
+    mpiio_branch_expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
+    self->go_before = now + peers->timeout + (is_head(peers) ? 0 : peers->settle);
+    if (self->go_after < now)
+        self->go_after = now;
+}
+
+void mpiio_degrading_go(struct mpiio_peers *peers)
+{
+    mpiio_branch_broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_GO});
+    peers->rounds.go_after = INT64_MAX; /* said once */
+}
+
+/* Tells the node above, or lets all go, where it is time to. */
+static void try_to_go(struct mpiio_peers *peers, int64_t now)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    bool fenced = self->fenced.missing == 0;
+
+    if (peers->status.state != MPIIO_PEERS_DEGRADING || now < self->go_after)
+        return;
+    if (fenced && !is_head(peers) && !self->fenced_said) {
+        self->fenced_said = true;
+        mpiio_branch_pass_on(peers, &(struct mpiio_peer_frame){.type = MPIIO_FENCED});
+    }
+    if (now < self->go_before && !(fenced && is_head(peers)))
+        return;
+    if (!fenced)
+        mpiio_roster_log(peers, "%d nodes have not said that their engines are gone",
+                         self->fenced.missing);
+    mpiio_degrading_go(peers);
+}
+
+void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    mpiio_branch_answer(&peers->rounds.fenced, peer, MPIIO_AWAIT_FENCED, 0, 0);
+    try_to_go(peers, mpiio_clock());
+}
+
+/* A node below dies in the course of it: those below that one are to notice. */
+static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    mpiio_roster_close(peers, peer);
+    if (mpiio_branch_answer(&peers->rounds.fenced, peer, MPIIO_AWAIT_FENCED, 0, 0) &&
+        peers->rounds.go_after != INT64_MAX)
+        await_fencing(peers);
+    try_to_go(peers, mpiio_clock());
+}
+
+static void lose_together(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
+{
+    struct mpiio_peer_frame frame = death(MPIIO_LOST, peer->node, peer->host, why);
+
+    if (is_head(peers)) {
+        mpiio_degrading_begin(peers, peer->node, peer->host, why);
+        lose_degrading(peers, peer);
+        return;
+    }
+    mpiio_branch_pass_on(peers, &frame);
+    peers->rounds.bereft = true;
+    frame.type = MPIIO_DEGRADED;
+    mpiio_branch_say(peers, peer, &frame);
+    await_fencing(peers);
+    mpiio_roster_close(peers, peer);
+}
+
+void mpiio_degrading_lost_below(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
+{
+    if (peers->status.state == MPIIO_PEERS_TOGETHER)
+        lose_together(peers, peer, why);
+    else
+        lose_degrading(peers, peer);
+}
+
+/* This node is fenced before the connection is closed: the end of it may tell the other side. */
+void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    struct mpiio_peer *above = peers->above;
+    int64_t soonest;
+
+    mpiio_degrading_begin(peers, above->node, above->host, why);
+    mpiio_member_degrade(peers, peers->status.dead, peers->status.dead_host, peers->status.why);
+    mpiio_roster_close(peers, above);
+    soonest = mpiio_clock() + peers->settle;
+    if (self->go_after < soonest)
+        self->go_after = soonest;
+    self->go_before = mpiio_clock() + peers->timeout;
+}
+
+/*
+ * Engines also end because another node's has been killed, which did not hear this one: then that
+ * node is not heard either, though not for long enough yet.
+ */
+static void add_silent(struct mpiio_peers *peers, char *why, size_t size)
+{
+    int64_t now = mpiio_clock();
+
+    for (int i = 1; i < peers->peers; i++) {
+        struct mpiio_peer *peer = peers->peer[i];
+        int64_t heard = atomic_load(&peer->link.heard);
+        int64_t silent = now - (heard > peers->attentive ? heard : peers->attentive);
+        size_t length = strlen(why);
+
+        if (peer->link.fd >= 0 && silent > peers->timeout / 2)
+            snprintf(why + length, size - length, ", and node %d (%s) is not heard of for %.1f s",
+                     peer->node, peer->host, (double)silent / 1000);
+    }
+}
+
+void mpiio_degrading_on_lost(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+{
+    char why[sizeof(peers->status.why)];
+    struct mpiio_peer_frame lost;
+
+    vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
+    add_silent(peers, why, sizeof(why));
+    lost = death(MPIIO_LOST, (int)frame->node, frame->host, why);
+    if (is_head(peers))
+        mpiio_degrading_begin(peers, (int)frame->node, frame->host, why);
+    else
+        mpiio_branch_pass_on(peers, &lost);
+}
+
+void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now)
+{
+    try_to_go(peers, now);
+}
+
+int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before)
+{
+    const struct mpiio_rounds *self = &peers->rounds;
+    int64_t go = self->fenced.missing != 0 || self->fenced_said ? self->go_before : self->go_after;
+
+    if (peers->status.state != MPIIO_PEERS_DEGRADING || self->go_after == INT64_MAX)
+        return before;
+    if (go < self->go_after)
+        go = self->go_after;
+    return go < before ? go : before;
+}

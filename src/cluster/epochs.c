@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "epochs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "branch.h"
+#include "viewspec/line.h"
+
+void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+
+    self->epoch.number = frame->number;
+    self->epoch_sync = frame->flag;
+    self->asked = self->asked_sync = false;
+    self->moved = mpiio_clock();
+    mpiio_branch_expect(peers, &self->epoch, MPIIO_AWAIT_EPOCH);
+    mpiio_branch_broadcast(peers, frame);
+}
+
+/* At node 0. */
+static void begin_wanted(struct mpiio_peers *peers)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    const struct mpiio_peer_frame frame = {
+        .type = MPIIO_EPOCH, .number = self->epoch.number + 1, .flag = self->wanted_sync};
+
+    if (!self->wanted || self->epoch.missing != 0)
+        return;
+    self->wanted = self->wanted_sync = false;
+    mpiio_epochs_begin(peers, &frame);
+}
+
+/* Elsewhere than at node 0, what was asked for already is not passed on again. */
+void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+
+    if (peers->node == 0) {
+        self->wanted = true;
+        self->wanted_sync = self->wanted_sync || sync;
+        begin_wanted(peers);
+    } else if (sync ? !self->asked_sync : !self->asked) {
+        self->asked = true;
+        self->asked_sync = self->asked_sync || sync;
+        mpiio_branch_pass_on(peers, &(struct mpiio_peer_frame){.type = MPIIO_ASK, .flag = sync});
+    }
+}
+
+void mpiio_epochs_finish(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+{
+    mpiio_branch_broadcast(peers, frame);
+}
+
+void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                          const struct mpiio_peer_frame *frame)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    const struct mpiio_round *epoch = &self->epoch;
+
+    if (frame->number != epoch->number ||
+        !mpiio_branch_answer(&self->epoch, peer, MPIIO_AWAIT_EPOCH, frame->status, frame->node))
+        return;
+    self->moved = mpiio_clock();
+    if (epoch->missing != 0)
+        return;
+    if (peers->node != 0) {
+        mpiio_branch_pass_on(peers, &(struct mpiio_peer_frame){.type = MPIIO_DONE,
+                                                               .number = epoch->number,
+                                                               .status = epoch->status,
+                                                               .node = epoch->failed_node});
+        return;
+    }
+    mpiio_epochs_finish(peers, &(struct mpiio_peer_frame){.type = MPIIO_FINISHED,
+                                                          .number = epoch->number,
+                                                          .flag = self->epoch_sync,
+                                                          .status = epoch->status});
+    begin_wanted(peers);
+}
+
+/*
+ * Engines have come further, or one does something else than to wait for others. Who is through
+ * with the epoch does not count any more.
+ */
+static void note(struct mpiio_peers *peers, struct mpiio_peer *peer, bool waits, uint64_t count)
+{
+    if (peer->stall_epoch != peers->rounds.epoch.number || !waits || count != peer->stall_count)
+        peers->rounds.moved = mpiio_clock();
+    peer->stall_epoch = peers->rounds.epoch.number;
+    peer->stall_waits = waits;
+    peer->stall_count = count;
+}
+
+int mpiio_epochs_on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame)
+{
+    if (frame->number != peers->rounds.epoch.number || (peer->awaited & MPIIO_AWAIT_EPOCH) == 0)
+        return 0;
+    note(peers, peer, frame->flag, frame->count);
+    return mpiio_stall_decode(frame->text, frame->text_size, &peer->stall);
+}
+
+static void note_own(struct mpiio_peers *peers)
+{
+    struct mpiio_peer *self = peers->peer[0];
+    struct mpiio_stall_node node = {.node = (uint32_t)peers->node};
+
+    if (peers->member.epoch != peers->rounds.epoch.number ||
+        (self->awaited & MPIIO_AWAIT_EPOCH) == 0)
+        return;
+    peers->events.progress(peers->data, &node.progress);
+    vs_line_copy(node.host, sizeof(node.host), peers->host, strlen(peers->host));
+    note(peers, self, node.progress.waiting, node.progress.count);
+    self->stall.count = 0;
+    mpiio_stall_add(&self->stall, &node);
+}
+
+/* True if all that are not through with the epoch wait; sum: who, and what changes if one does not.
+ */
+static bool all_wait(const struct mpiio_peers *peers, struct mpiio_stall *stall, uint64_t *count)
+{
+    stall->count = 0;
+    *count = 0;
+    for (int i = 0; i < peers->peers; i++) {
+        const struct mpiio_peer *peer = peers->peer[i];
+
+        if ((peer->awaited & MPIIO_AWAIT_EPOCH) == 0)
+            continue;
+        if (peer->stall_epoch != peers->rounds.epoch.number || !peer->stall_waits)
+            return false;
+        *count += peer->stall_count;
+        mpiio_stall_merge(stall, &peer->stall);
+    }
+    return true;
+}
+
+void mpiio_epochs_beat(struct mpiio_peers *peers)
+{
+    struct mpiio_peer_frame frame = {.type = MPIIO_PROGRESS, .number = peers->rounds.epoch.number};
+    struct mpiio_stall stall;
+    uint8_t bytes[MPIIO_STALL_BYTES];
+
+    if (peers->rounds.epoch.missing == 0 || peers->status.state != MPIIO_PEERS_TOGETHER)
+        return;
+    note_own(peers);
+    frame.flag = all_wait(peers, &stall, &frame.count);
+    if (!frame.flag)
+        stall.count = 0;
+    frame.text = (const char *)bytes;
+    frame.text_size = (uint32_t)mpiio_stall_encode(&stall, bytes);
+    mpiio_branch_pass_on(peers, &frame);
+}
+
+/* The names of hosts that node 0 knows: its own, and those right below it. */
+static const char *find_host(void *data, uint32_t node)
+{
+    const struct mpiio_peers *peers = data;
+
+    return node < (uint32_t)peers->peers ? peers->peer[node]->host : NULL;
+}
+
+/* host has room for any. */
+static void find_name(struct mpiio_peers *peers, const struct mpiio_stall *stall, int node,
+                      char *host)
+{
+    const char *known = find_host(peers, (uint32_t)node);
+
+    for (uint32_t i = 0; i < stall->count && known == NULL; i++)
+        if (stall->nodes[i].node == (uint32_t)node)
+            known = stall->nodes[i].host;
+    snprintf(host, MPIIO_HOST_MAX + 1, "%s", known != NULL ? known : "?");
+}
+
+bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, char *host, char *why,
+                          size_t size)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    int64_t since = self->moved > peers->attentive ? self->moved : peers->attentive;
+    struct mpiio_stall stall;
+    char who[MPIIO_STALL_TEXT];
+    uint64_t count;
+
+    if (self->epoch.missing == 0 || now - since <= peers->timeout ||
+        !all_wait(peers, &stall, &count))
+        return false;
+    *node = mpiio_stall_describe(&stall, find_host, peers, who, sizeof(who));
+    *node = *node < 0 ? 0 : *node;
+    find_name(peers, &stall, *node, host);
+    snprintf(why, size, "a flush has not come further for %.1f s: %s", (double)(now - since) / 1000,
+             who);
+    return true;
+}

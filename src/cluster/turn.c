@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "turn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "changes.h"
+#include "degrading.h"
+#include "epochs.h"
+#include "hearing.h"
+#include "joining.h"
+#include "member.h"
+#include "renewal.h"
+
+static void free_dead(struct mpiio_peers *peers)
+{
+    struct mpiio_peer *peer;
+
+    while ((peer = peers->dead) != NULL) {
+        peers->dead = peer->next;
+        free(peer);
+    }
+}
+
+static void lose(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
+{
+    bool joining = peers->status.state == MPIIO_PEERS_JOINING;
+
+    if (peers->leaving != MPIIO_PEERS_JOINING) /* all others leave, too */
+        return;
+    if (peers->rounds.ending) /* as it should */
+        mpiio_roster_close(peers, peer);
+    else if (joining && peer == peers->above) {
+        mpiio_roster_log(peers, "node %d (%s) is lost before all have joined: %s", peer->node,
+                         peer->host, why);
+        peers->leaving = MPIIO_PEERS_STOPPED;
+    } else if (joining) {
+        mpiio_joining_left(peers, peer, why);
+    } else if (peer == peers->above) {
+        mpiio_degrading_lost_above(peers, why);
+    } else {
+        mpiio_degrading_lost_below(peers, peer, why);
+    }
+}
+
+static void lose_if_broken(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    char why[128];
+
+    if (peer == NULL || peer->link.fd < 0 || peer->link.error == 0)
+        return;
+    /* Reset: its process ended without having read all. */
+    if (peer->link.error == -ENOTCONN || peer->link.error == -ECONNRESET)
+        snprintf(why, sizeof(why), "its connection has ended");
+    else if (peer->link.error == -EPROTO)
+        snprintf(why, sizeof(why), "it said what cannot be understood");
+    else if (peer->link.error == -ENOBUFS)
+        snprintf(why, sizeof(why), "it does not take what it is sent");
+    else
+        snprintf(why, sizeof(why), "connection: %s", strerror(-peer->link.error));
+    lose(peers, peer, why);
+}
+
+/* Sees to connections that have failed, also those that do while it is told of others. */
+static void lose_broken(struct mpiio_peers *peers)
+{
+    while (peers->broken) {
+        peers->broken = false;
+        lose_if_broken(peers, peers->above);
+        for (int i = 1; i < peers->peers; i++)
+            lose_if_broken(peers, peers->peer[i]);
+    }
+}
+
+/*
+ * Whoever was not able to listen does not miss others' words. It may have been stopped anywhere:
+ * so this is due whenever their silence is looked at.
+ */
+static void note_absence(struct mpiio_peers *peers, int64_t now)
+{
+    int64_t gap = now - peers->looked;
+
+    if (gap > peers->interval + peers->timeout / 4) {
+        peers->attentive = now;
+        peers->absence = peers->status.state == MPIIO_PEERS_TOGETHER ? gap : 0;
+    }
+    peers->looked = now;
+}
+
+static void lose_if_silent(struct mpiio_peers *peers, struct mpiio_peer *peer, int64_t now)
+{
+    char why[128];
+    int64_t heard;
+
+    if (peer == NULL || peer->link.fd < 0)
+        return;
+    heard = atomic_load(&peer->link.heard);
+    if (now - (heard > peers->attentive ? heard : peers->attentive) <= peers->timeout)
+        return;
+    snprintf(why, sizeof(why), "not heard of for %.1f s", (double)(now - heard) / 1000);
+    lose(peers, peer, why);
+}
+
+static void lose_silent(struct mpiio_peers *peers, int64_t now)
+{
+    note_absence(peers, now);
+    lose_if_silent(peers, peers->above, now);
+    for (int i = 1; i < peers->peers; i++)
+        lose_if_silent(peers, peers->peer[i], now);
+}
+
+/*
+ * At node 0: an epoch in which some do not reach each other ends. Nobody is dead: but those who do
+ * not reach each other cannot store together.
+ */
+static void end_stall(struct mpiio_peers *peers, int64_t now)
+{
+    char host[MPIIO_HOST_MAX + 1], why[sizeof(peers->status.why)];
+    int node;
+
+    if (peers->node == 0 && peers->status.state == MPIIO_PEERS_TOGETHER &&
+        mpiio_epochs_stalled(peers, now, &node, host, why, sizeof(why)))
+        mpiio_degrading_begin(peers, node, host, why);
+}
+
+static void answer_beat(struct mpiio_peers *peers)
+{
+    peers->beat_answer = false;
+    mpiio_epochs_beat(peers);
+    mpiio_renewal_beat_above(peers);
+}
+
+/*
+ * Heartbeats go down from node 0, from each to those below it at once, and back as soon as those
+ * have answered: so what they promise each other is as new far from node 0 as it is near. Where
+ * none comes from above, or somebody below does not answer, nobody is kept waiting: the others
+ * must not take this node for dead.
+ */
+static void beat(struct mpiio_peers *peers, int64_t now)
+{
+    bool heard = peers->beat_heard;
+
+    if (!heard && now < peers->beat)
+        return;
+    if (peers->beat_answer || (!heard && peers->node != 0))
+        answer_beat(peers);
+    peers->beat_answer = heard;
+    peers->beat_heard = false;
+    peers->beat = now + peers->interval + (peers->node != 0 ? peers->interval / 4 : 0);
+    if (peers->node == 0)
+        mpiio_epochs_beat(peers);
+    peers->beat_open = true;
+    mpiio_renewal_beat_below(peers);
+    mpiio_renewal_update(peers);
+    lose_silent(peers, now);
+}
+
+/* Those below have answered the last heartbeat: so the node above is answered. */
+static void be_answered(struct mpiio_peers *peers)
+{
+    if (peers->beats_awaited != 0 || !peers->beat_open)
+        return;
+    peers->beat_open = false;
+    if (peers->beat_answer)
+        answer_beat(peers);
+    mpiio_renewal_update(peers);
+    /* At once, so that nobody waits for his first lease until the next is due. */
+    if (peers->node == 0 && !peers->hurried && peers->status.state == MPIIO_PEERS_TOGETHER) {
+        peers->hurried = true;
+        peers->beat = 0;
+    }
+}
+
+void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    struct mpiio_peer_frame frame;
+    int error;
+
+    if (peer == peers->above) {
+        error = mpiio_hearing_above(peers, &peer->link.in, peer->link.error != 0);
+    } else {
+        while ((error = mpiio_connection_next(&peer->link, &frame)) == 1) {
+            error = mpiio_hearing_below(peers, peer, &frame);
+            if (error != 0)
+                break;
+        }
+    }
+    if (error < 0)
+        peer->link.error = error;
+    peers->broken = peers->broken || peer->link.error != 0;
+}
+
+/* What this node says to itself, or on its way up. */
+static void hear_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
+{
+    struct mpiio_peer_frame frame;
+
+    while (mpiio_queue_next(outbox, &frame) == 1)
+        mpiio_hearing_below(peers, peers->peer[0], &frame);
+}
+
+/*
+ * There was no memory to tell this node what it is to do: it cannot take part any more, nor ask its
+ * daemon for anything but to go on alone.
+ */
+static void give_up(struct mpiio_peers *peers)
+{
+    const char *why = strerror(ENOMEM);
+    struct mpiio_peer_frame frame = {.type = MPIIO_LOST,
+                                     .node = (uint32_t)peers->node,
+                                     .text = why,
+                                     .text_size = (uint32_t)strlen(why)};
+
+    if (!peers->member.degraded && peers->status.state == MPIIO_PEERS_TOGETHER) {
+        memcpy(frame.host, peers->host, sizeof(frame.host));
+        mpiio_degrading_on_lost(peers, &frame);
+    }
+    mpiio_member_degrade(peers, peers->node, peers->host, why);
+    if (peers->rounds.go_after == INT64_MAX)
+        peers->leaving = MPIIO_PEERS_ALONE;
+}
+
+/* Carries over what this node's own threads, and it to itself, have said, until all is said. */
+static void exchange(struct mpiio_peers *peers)
+{
+    struct mpiio_queue *outbox = &peers->sending, empty;
+
+    do {
+        pthread_mutex_lock(&peers->lock);
+        empty = *outbox;
+        *outbox = peers->outbox;
+        peers->outbox = empty;
+        if (peers->stop && peers->leaving == MPIIO_PEERS_JOINING)
+            peers->leaving = MPIIO_PEERS_STOPPED;
+        pthread_mutex_unlock(&peers->lock);
+        if (mpiio_queue_size(outbox) != 0)
+            hear_outbox(peers, outbox);
+        else if (mpiio_queue_size(&peers->inbox) == 0)
+            break;
+        peers->inbox_failed |= mpiio_member_receive(peers) != 0;
+    } while (peers->leaving == MPIIO_PEERS_JOINING && !peers->inbox_failed);
+    if (peers->inbox_failed && peers->leaving == MPIIO_PEERS_JOINING)
+        give_up(peers);
+}
+
+void mpiio_turn_begin(struct mpiio_peers *peers)
+{
+    peers->looked = peers->attentive = mpiio_clock();
+    peers->beat = peers->looked;
+    mpiio_joining_look(peers);
+    if (peers->above != NULL)
+        mpiio_turn_hear(peers, peers->above); /* what came with the greeting */
+}
+
+void mpiio_turn_look(struct mpiio_peers *peers)
+{
+    note_absence(peers, mpiio_clock());
+}
+
+bool mpiio_turn(struct mpiio_peers *peers)
+{
+    lose_broken(peers);
+    exchange(peers);
+    mpiio_changes_tick(peers, mpiio_clock());
+    end_stall(peers, mpiio_clock());
+    mpiio_degrading_tick(peers, mpiio_clock());
+    beat(peers, mpiio_clock());
+    be_answered(peers);
+    lose_broken(peers);
+    exchange(peers);
+    free_dead(peers);
+    if (peers->absence != 0)
+        mpiio_roster_log(peers, "this process did not run for %.1f s",
+                         (double)peers->absence / 1000);
+    peers->absence = 0;
+    return peers->leaving == MPIIO_PEERS_JOINING;
+}
+
+int64_t mpiio_turn_next(const struct mpiio_peers *peers)
+{
+    return mpiio_degrading_next(peers, mpiio_changes_next(peers, peers->beat));
+}
+
+void mpiio_turn_end(struct mpiio_peers *peers)
+{
+    if (peers->above != NULL)
+        mpiio_roster_close(peers, peers->above);
+    for (int i = 1; i < peers->peers; i++)
+        if (peers->peer[i] != NULL)
+            mpiio_roster_close(peers, peers->peer[i]);
+    free_dead(peers);
+    mpiio_roster_set_state(peers, peers->leaving);
+    if (peers->leaving == MPIIO_PEERS_ALONE) {
+        mpiio_roster_log(peers, "degraded: going on alone");
+        peers->events.on_alone(peers->data);
+    } else if (peers->leaving == MPIIO_PEERS_ENDED) {
+        peers->events.on_end(peers->data);
+    }
+}

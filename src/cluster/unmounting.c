@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "unmounting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "branch.h"
+#include "viewspec/line.h"
+
+static void set_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer)
+{
+    pthread_mutex_lock(&peers->lock);
+    peer->unmounted = true;
+    pthread_mutex_unlock(&peers->lock);
+}
+
+/* This node and all below it are unmounted. */
+static bool all_unmounted(const struct mpiio_peers *peers)
+{
+    for (int i = 0; i < peers->peers; i++)
+        if (!peers->peer[i]->all_unmounted)
+            return false;
+    return true;
+}
+
+void mpiio_unmounting_end(struct mpiio_peers *peers)
+{
+    peers->rounds.ending = true;
+    mpiio_branch_broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_END});
+}
+
+void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    struct mpiio_peer_frame result = *frame;
+
+    if (frame->number >= self->unmount_asked)
+        self->asked_unmount = self->asked_force = false;
+    for (int i = 0; i < peers->peers; i++) {
+        struct mpiio_peer *peer = peers->peer[i];
+
+        if (!peer->wants_unmount || peer->unmount_ask > frame->number)
+            continue;
+        peer->wants_unmount = false;
+        result.number = peer->unmount_call;
+        if (mpiio_branch_lives(peers, peer))
+            mpiio_branch_say(peers, peer, &result);
+    }
+}
+
+/* Once nobody is awaited: tells the node above, or those who asked, and all if it is the end. */
+static void finish(struct mpiio_peers *peers)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    struct mpiio_peer_frame frame = {.type = peers->node == 0 ? MPIIO_RESULT : MPIIO_UNMOUNTED,
+                                     .number = self->unmount_asked,
+                                     .status = self->unmount.status,
+                                     .node = self->unmount.failed_node,
+                                     .flag = peers->node == 0 || all_unmounted(peers),
+                                     .text = self->unsaved,
+                                     .text_size = (uint32_t)self->unsaved_size};
+
+    if (self->unmount.missing != 0)
+        return;
+    if (peers->node == 0)
+        mpiio_unmounting_result(peers, &frame);
+    else
+        mpiio_branch_pass_on(peers, &frame);
+    self->unsaved_size = 0;
+    if (peers->node == 0 && all_unmounted(peers))
+        mpiio_unmounting_end(peers);
+}
+
+/* Has those unmounted that are awaited. */
+static void say_unmount(struct mpiio_peers *peers)
+{
+    const struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNT, .flag = peers->rounds.force};
+
+    for (int i = 0; i < peers->peers; i++)
+        if ((peers->peer[i]->awaited & MPIIO_AWAIT_UNMOUNT) != 0 &&
+            mpiio_branch_lives(peers, peers->peer[i]))
+            mpiio_branch_say(peers, peers->peer[i], &frame);
+}
+
+void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+
+    if (self->unmount.missing != 0) { /* it takes part in what is under way */
+        bool more = force && !self->force;
+
+        self->force = self->force || force;
+        if (more)
+            say_unmount(peers);
+        return;
+    }
+    self->force = force;
+    mpiio_branch_expect(peers, &self->unmount, MPIIO_AWAIT_UNMOUNT);
+    for (int i = 0; i < peers->peers; i++)
+        if (peers->peer[i]->all_unmounted)
+            mpiio_branch_answer(&self->unmount, peers->peer[i], MPIIO_AWAIT_UNMOUNT, 0, 0);
+    say_unmount(peers);
+    finish(peers);
+}
+
+/*
+ * Elsewhere than at node 0 it is passed on, unless that has been done, with as much force, and was
+ * not answered yet.
+ */
+void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    bool asks = !self->asked_unmount || (frame->flag && !self->asked_force);
+
+    peer->wants_unmount = true;
+    peer->unmount_call = frame->number;
+    if (peers->node == 0) {
+        mpiio_unmounting_begin(peers, frame->flag);
+        return;
+    }
+    if (asks) {
+        self->asked_unmount = true;
+        self->asked_force = self->asked_force || frame->flag;
+        mpiio_branch_pass_on(peers, &(struct mpiio_peer_frame){.type = MPIIO_UNMOUNT_ALL,
+                                                               .number = ++self->unmount_asked,
+                                                               .flag = frame->flag});
+    }
+    peer->unmount_ask = self->unmount_asked;
+}
+
+/* Adds lines; what is too much, or finds no memory, is left out. */
+static void add_unsaved(struct mpiio_rounds *self, const char *lines, size_t size)
+{
+    char *grown;
+
+    if (size == 0 || self->unsaved_size + size > MPIIO_PEER_TEXT_MAX)
+        return;
+    grown = realloc(self->unsaved, self->unsaved_size + size);
+    if (grown == NULL)
+        return;
+    memcpy(grown + self->unsaved_size, lines, size);
+    self->unsaved = grown;
+    self->unsaved_size += size;
+}
+
+/* What this node itself has not saved: a line. */
+static void add_own(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+{
+    char text[1024], line[sizeof(text) + MPIIO_HOST_MAX + 3];
+
+    vs_line_copy(text, sizeof(text), frame->text, frame->text_size);
+    add_unsaved(&peers->rounds, line,
+                (size_t)snprintf(line, sizeof(line), "%s: %s\n", peers->host, text));
+}
+
+/* One that is to come last, by itself, has not failed. */
+void mpiio_unmounting_on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                                   const struct mpiio_peer_frame *frame)
+{
+    struct mpiio_rounds *self = &peers->rounds;
+    int error = frame->status == -EINPROGRESS ? 0 : frame->status;
+
+    if (!mpiio_branch_answer(&self->unmount, peer, MPIIO_AWAIT_UNMOUNT, error, frame->node))
+        return;
+    if (frame->flag) {
+        set_unmounted(peers, peer);
+        peer->all_unmounted = true;
+    }
+    if (peer->node != peers->node)
+        add_unsaved(self, frame->text, frame->text_size);
+    else if (error != 0)
+        add_own(peers, frame);
+    finish(peers);
+}
+
+void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer, bool all)
+{
+    bool self = peer->node == peers->node, known = peer->unmounted, answered;
+
+    if (peer->all_unmounted)
+        return;
+    set_unmounted(peers, peer);
+    peer->all_unmounted = all;
+    if (!known && (!self || peers->node == 0))
+        mpiio_roster_log(peers, "node %d (%s) is unmounted", peer->node, peer->host);
+    answered = all && mpiio_branch_answer(&peers->rounds.unmount, peer, MPIIO_AWAIT_UNMOUNT, 0, 0);
+    if (self || all_unmounted(peers))
+        mpiio_branch_pass_on(
+            peers, &(struct mpiio_peer_frame){.type = MPIIO_GOODBYE, .flag = all_unmounted(peers)});
+    if (answered || peers->node == 0)
+        finish(peers);
+}
