@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemons.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/lease.h"
+
+struct run run;
+
+const char *const fault_names[FAULTS] = {"none", "kill", "engine", "pause",   "crash",
+                                         "stop", "cut",  "cut-up", "cut-down"};
+
+unsigned int daemons_random(unsigned int bound)
+{
+    return (unsigned int)(((uint64_t)rand_r(&run.seed) << 16 ^ (uint64_t)rand_r(&run.seed)) %
+                          bound);
+}
+
+void daemons_wrong(int node, const char *what)
+{
+    printf("wrong: node %d at %.3f s: %s\n", node, world.now / 1e6, what);
+    run.failed = true;
+}
+
+static int64_t now_ms(void)
+{
+    return (int64_t)(world.now / 1000);
+}
+
+static struct daemon *daemon_of(void *data)
+{
+    return data;
+}
+
+static int number_of(const struct daemon *daemon)
+{
+    return (int)(daemon - run.daemon);
+}
+
+/* Its engine may store: it is not known to be gone, and its lease is not over. */
+static bool may_store(const struct daemon *daemon)
+{
+    return !world.node[number_of(daemon)].dead && !daemon->degraded && !daemon->ended &&
+           daemon->lease > now_ms();
+}
+
+static void on_log(void *data, const char *line)
+{
+    if (getenv("SCALE_LOG") != NULL)
+        printf("%.6f node %d: %s\n", world.now / 1e6, number_of(data), line);
+}
+
+static void end_part(int node, uint64_t epoch)
+{
+    if (run.daemon[node].degraded)
+        return;
+    run.epoch[epoch % EPOCHS].done++;
+    mpiio_peers_epoch_done(world.node[node].peers, epoch,
+                           epoch % 5 == 3 && node % 7 == 3 ? -28 : 0);
+}
+
+static void on_epoch(void *data, uint64_t number, bool sync)
+{
+    struct daemon *daemon = daemon_of(data);
+    struct epoch *epoch = &run.epoch[number % EPOCHS];
+
+    if (number != daemon->begun + 1 || daemon->finished != daemon->begun || daemon->degraded)
+        daemons_wrong(number_of(daemon), "an epoch begins that should not");
+    daemon->begun = number;
+    epoch->sync = sync;
+    world_call(number_of(daemon), world.now + run.engine * (0.5 + daemons_random(1024) / 1024.0),
+               end_part, number);
+}
+
+static void on_finished(void *data, uint64_t number, bool sync, int status)
+{
+    struct daemon *daemon = daemon_of(data);
+    struct epoch *epoch = &run.epoch[number % EPOCHS];
+
+    if (number != daemon->begun || daemon->degraded)
+        daemons_wrong(number_of(daemon), "an epoch ends that should not");
+    if (epoch->done != run.nodes)
+        daemons_wrong(number_of(daemon), "an epoch ends that not all are through with");
+    if (epoch->sync != sync || (epoch->finished != 0 && epoch->status != status))
+        daemons_wrong(number_of(daemon), "it is told another end of an epoch than others");
+    if (status != (run.nodes > 3 && number % 5 == 3 ? -28 : 0))
+        daemons_wrong(number_of(daemon), "an epoch ends otherwise than its nodes do");
+    daemon->finished = number;
+    if (sync)
+        daemon->finished_sync = number;
+    epoch->status = status;
+    epoch->finished++;
+}
+
+static void on_progress(void *data, struct mpiio_progress *progress)
+{
+    (void)data;
+    *progress = (struct mpiio_progress){.waiting = true, .count = (uint64_t)now_ms()};
+}
+
+static void on_lease(void *data, int64_t until)
+{
+    struct daemon *daemon = daemon_of(data);
+    int64_t ahead = mpiio_lease_clock() - now_ms();
+
+    if (until != 0 && until - ahead < daemon->lease)
+        daemons_wrong(number_of(daemon), "its lease is shorter than it was");
+    daemon->lease = until == 0 ? 0 : until == MPIIO_LEASE_FOREVER ? until : until - ahead;
+    if (run.no_lease != 0 && may_store(daemon))
+        daemons_wrong(number_of(daemon), "it gets a lease when somebody is taken for dead");
+}
+
+static void on_prepare(void *data, uint64_t change, bool value)
+{
+    struct daemon *daemon = daemon_of(data);
+    int node = number_of(daemon);
+
+    (void)value;
+    if (daemon->change != 0)
+        daemons_wrong(node, "a change begins while another is under way");
+    daemon->change = (int)change;
+    mpiio_peers_vote(world.node[node].peers, change, change % 3 == 2 && node % 11 == 5 ? -16 : 0);
+}
+
+static void on_settled(void *data, uint64_t change, bool value, bool committed)
+{
+    struct daemon *daemon = daemon_of(data);
+
+    (void)value;
+    if (daemon->change != (int)change)
+        daemons_wrong(number_of(daemon), "a change is settled that was not prepared");
+    if (committed && change % 3 == 2 && run.nodes > 5)
+        daemons_wrong(number_of(daemon), "a change is made that a node refused");
+    daemon->change = 0;
+    daemon->settled++;
+    daemon->committed += committed;
+}
+
+static void on_unmount(void *data, bool force)
+{
+    (void)force;
+    mpiio_peers_unmounted(world.node[number_of(data)].peers, 0, NULL);
+}
+
+static void on_end(void *data)
+{
+    daemon_of(data)->ended = true;
+}
+
+/* From the first time on, nobody's engine may store that is not known to be gone. */
+static void expect_no_lease(void)
+{
+    if (run.no_lease != 0)
+        return;
+    run.no_lease = now_ms() + 1;
+    for (int i = 0; i < run.nodes; i++)
+        if (may_store(&run.daemon[i]))
+            daemons_wrong(i, "its engine may store when others act, or are about to");
+}
+
+/* It may take a while for an engine to be gone. */
+static void on_degraded(void *data, int node, const char *host, const char *why)
+{
+    struct daemon *daemon = daemon_of(data);
+
+    (void)node, (void)host, (void)why;
+    if (run.fault == NONE)
+        daemons_wrong(number_of(daemon), "it is degraded though nothing has happened");
+    daemon->degraded = true;
+    /* Nobody says that somebody is dead but one that has not heard him. */
+    if (run.fault >= SILENT)
+        expect_no_lease();
+    if (daemons_random(4) != 0)
+        world.node[number_of(daemon)].busy = world.now + 1000 + daemons_random(20000);
+}
+
+static void on_alone(void *data)
+{
+    struct daemon *daemon = daemon_of(data);
+
+    if (!daemon->degraded || daemon->alone || daemon->ended)
+        daemons_wrong(number_of(daemon), "it goes on alone, and should not");
+    daemon->alone = true;
+    expect_no_lease();
+}
+
+static struct mpiio_peers_options options(int node)
+{
+    return (struct mpiio_peers_options){.node = node,
+                                        .nodes = run.nodes,
+                                        .fanout = run.fanout,
+                                        .peer_timeout = TIMEOUT,
+                                        .host = "host",
+                                        .events = {.log = on_log,
+                                                   .on_epoch = on_epoch,
+                                                   .on_finished = on_finished,
+                                                   .progress = on_progress,
+                                                   .on_lease = on_lease,
+                                                   .on_prepare = on_prepare,
+                                                   .on_settled = on_settled,
+                                                   .on_unmount = on_unmount,
+                                                   .on_end = on_end,
+                                                   .on_degraded = on_degraded,
+                                                   .on_alone = on_alone},
+                                        .data = &run.daemon[node]};
+}
+
+static void on_left(int node)
+{
+    (void)node;
+    run.left++;
+}
+
+/* The fault, to the node that sends the message at which it happens, or another one. */
+static void happen(int node)
+{
+    run.happened = true;
+    run.faults--;
+    run.at = world.sent + daemons_random((unsigned int)run.nodes * 20);
+    if (daemons_random(2) == 0)
+        node = (int)daemons_random((unsigned int)run.nodes);
+    if (getenv("SCALE_LOG") != NULL)
+        printf("%.6f %s: node %d\n", world.now / 1e6, fault_names[run.fault], node);
+    if (run.fault >= CUT && run.fault <= CUT_DOWN && node == 0)
+        node = 1;
+    switch (run.fault) {
+    case KILL:
+    case CRASH:
+        if (!world.node[node].dead && !world.node[node].gone)
+            run.left++;
+        world_kill(node, run.fault == CRASH);
+        break;
+    case STOP:
+        world_stop(node, 2 * PATIENCE);
+        break;
+    case PAUSE: /* what is no reason to take anybody for dead */
+        world_stop(node, world.now + TIMEOUT * 1000.0 / 8);
+        break;
+    case CUT:
+    case CUT_UP:
+    case CUT_DOWN:
+        world_cut(node, run.fault != CUT_DOWN, run.fault != CUT_UP);
+        break;
+    case ENGINE:
+        mpiio_peers_engine_lost(world.node[node].peers, "killed");
+        break;
+    default:
+        break;
+    }
+}
+
+bool daemons_are_together(void)
+{
+    for (int i = 0; i < run.nodes; i++)
+        if (world.node[i].peers->status.state != MPIIO_PEERS_TOGETHER || run.daemon[i].lease == 0)
+            return false;
+    return true;
+}
+
+static void on_message(int node)
+{
+    if (run.faults != 0 && world.sent >= run.at && (run.happened || daemons_are_together()))
+        happen(node);
+}
+
+void daemons_ask(int node, uint64_t sync)
+{
+    struct daemon *daemon = &run.daemon[node];
+    uint64_t after;
+
+    if (mpiio_peers_request_flush(world.node[node].peers, sync != 0, &after) != 0)
+        return;
+    daemon->after = after + 1;
+    if (sync != 0)
+        daemon->after_sync = after + 1;
+}
+
+void daemons_change(int node, uint64_t number)
+{
+    mpiio_roster_tell(world.node[node].peers, &(struct mpiio_peer_frame){.type = MPIIO_CHANGE,
+                                                                         .number = number,
+                                                                         .flag = true,
+                                                                         .time = TIMEOUT / 2});
+}
+
+void daemons_goodbye(int node, uint64_t ignored)
+{
+    (void)ignored;
+    mpiio_peers_goodbye(world.node[node].peers);
+}
+
+void daemons_begin(void)
+{
+    run.daemon = calloc((size_t)run.nodes, sizeof(*run.daemon));
+    if (run.daemon == NULL)
+        abort();
+    memset(run.epoch, 0, sizeof(run.epoch));
+    run.left = 0;
+    run.happened = run.failed = false;
+    run.no_lease = 0;
+    world_create(run.nodes, run.fanout, options);
+    world.on_left = on_left;
+    world.on_message = on_message;
+    for (int i = 0; i < run.nodes; i++)
+        world_begin(i, daemons_random(10000));
+}
+
+void daemons_end(void)
+{
+    world.on_left = NULL;
+    world.on_message = NULL;
+    world_free();
+    free(run.daemon);
+}

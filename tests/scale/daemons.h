@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SCALE_DAEMONS_H
+#define SCALE_DAEMONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "world.h"
+
+/*
+ * Daemons that do nothing but note what they are told, whose engines do nothing but take their
+ * time; what happens to them; and what is wrong in what they are told.
+ */
+
+#define TIMEOUT 2000 /* ms, peer_timeout */
+/* Nobody waits for longer when something has happened: to notice, to fence, and to go on. */
+#define PATIENCE (4 * TIMEOUT * 1000.0)
+#define EPOCHS   4096
+
+/*
+ * What happens: a node's daemon is killed, or its engine, or it is paused for a while; or such that
+ * others only notice as they hear nothing: from SILENT on.
+ */
+enum fault { NONE, KILL, ENGINE, PAUSE, CRASH, STOP, CUT, CUT_UP, CUT_DOWN, FAULTS };
+#define SILENT CRASH
+
+/* What becomes of an epoch. */
+struct epoch {
+    int done; /* nodes that were through with it */
+    int finished;
+    bool sync;
+    int status; /* as the first node was told */
+};
+
+/* What a daemon knows. */
+struct daemon {
+    uint64_t begun, finished, finished_sync;
+    uint64_t after, after_sync; /* what it asked for is in later ones */
+    int64_t lease;              /* by the world's clock, in ms */
+    bool degraded, alone, ended;
+    int change; /* under way, or 0 */
+    int settled, committed;
+};
+
+/* What is simulated now. */
+struct run {
+    int nodes, fanout;
+    unsigned int seed;
+    enum fault fault;
+    uint64_t at; /* the message at which the fault happens */
+    int faults;  /* so many follow */
+    bool happened, failed;
+    struct daemon *daemon;
+    struct epoch epoch[EPOCHS];
+    int64_t no_lease; /* when nobody might have a lease any more, in ms; 0: all may */
+    int left;         /* nodes that have left, or will never */
+    double engine;    /* us that an engine takes */
+};
+
+extern struct run run;
+
+/* The words for them. */
+extern const char *const fault_names[FAULTS];
+
+/* Makes run.nodes of them, which begin at once. */
+void daemons_begin(void);
+void daemons_end(void);
+
+/* All are connected, and have a lease. */
+bool daemons_are_together(void);
+
+/* Says that something is wrong with a node. */
+void daemons_wrong(int node, const char *what);
+
+/* A number below bound, by run.seed. */
+unsigned int daemons_random(unsigned int bound);
+
+/* For world_call: asks for a flush, or for a change by a call of that number; leaves. */
+void daemons_ask(int node, uint64_t sync);
+void daemons_change(int node, uint64_t number);
+void daemons_goodbye(int node, uint64_t ignored);
+
+#endif

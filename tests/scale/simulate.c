@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs what the daemons of many nodes say to each other (src/cluster) over a virtual clock and
+ * network, with engines that do nothing but take their time. With faults, at a message that chance
+ * chooses, it sees to what must hold whatever happens: nobody waits for ever; those that survive
+ * agree on what became of each epoch; and nobody stores alone as long as another's engine may. It
+ * prints what an epoch costs.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/tree.h"
+#include "daemons.h"
+
+/* Until all have left, or nobody should still be at it. */
+static void run_out(double limit)
+{
+    while (run.left < run.nodes && world_step(limit))
+        continue;
+}
+
+/* Work that nodes chosen at random ask for, and then they leave one by one. */
+static void plan_work(double until)
+{
+    unsigned int nodes = (unsigned int)run.nodes;
+
+    for (int i = 0; i < 400; i++)
+        world_call((int)daemons_random(nodes), 100000 + daemons_random((unsigned int)until),
+                   daemons_ask, i % 2 == 0);
+    for (int i = 0; i < 6; i++)
+        world_call((int)daemons_random(nodes), 100000 + daemons_random((unsigned int)until),
+                   daemons_change, (uint64_t)i + 1);
+}
+
+static void check_together(void)
+{
+    const struct daemon *first = &run.daemon[0];
+
+    for (int i = 0; i < run.nodes; i++) {
+        const struct daemon *daemon = &run.daemon[i];
+
+        if (!daemon->ended)
+            daemons_wrong(i, "it has not come to the end");
+        if (daemon->finished != first->finished || daemon->settled != first->settled ||
+            daemon->committed != first->committed)
+            daemons_wrong(i, "it has not done what node 0 has");
+        if (daemon->finished < daemon->after || daemon->finished_sync < daemon->after_sync)
+            daemons_wrong(i, "it has not got what it asked for");
+    }
+    if (first->finished == 0 || first->settled == 0 || first->committed == first->settled)
+        daemons_wrong(0, "it has done nothing");
+}
+
+static void check_alone(void)
+{
+    for (int i = 0; i < run.nodes; i++)
+        if (!world.node[i].dead && !run.daemon[i].alone)
+            daemons_wrong(i, "it waits for ever");
+}
+
+/* One run with a fault, or none. False: something was wrong, and seed says how to see it again. */
+static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
+{
+    bool stays = fault == NONE || fault == PAUSE;
+    double work = 2e6;
+
+    run.nodes = nodes;
+    run.fanout = fanout;
+    run.fault = fault;
+    run.seed = seed;
+    run.engine = 50 << daemons_random(8);
+    run.faults = fault == NONE ? 0 : 1;
+    if (fault >= SILENT)
+        run.faults += (int)daemons_random(3);
+    /* Each node sends some 40 messages a second; at work, more. */
+    run.at = (uint64_t)nodes * 4 + daemons_random((unsigned int)nodes * 40);
+    daemons_begin();
+    plan_work(work);
+    if (stays)
+        for (int i = 0; i < nodes; i++)
+            world_call(i, work + 1e6 + daemons_random(100000), daemons_goodbye, 0);
+    run_out(stays ? work + 3e6 : work + PATIENCE * 4);
+    if (stays)
+        check_together();
+    else if (run.happened)
+        check_alone();
+    else
+        daemons_wrong(0, "nothing has happened");
+    if (run.failed)
+        printf("failed: --nodes %d --fanout %d --fault %s --seed %u\n", nodes, fanout,
+               fault_names[fault], seed);
+    daemons_end();
+    return !run.failed;
+}
+
+/* What an epoch costs. */
+struct costs {
+    double messages, bytes; /* sent and received: of node 0, and of the node that has most */
+    double most_messages, most_bytes, mean_messages, mean_bytes;
+    double idle_messages, idle_bytes; /* of node 0, a second */
+    double most_memory, time;
+};
+
+static void reset_traffic(void)
+{
+    for (int i = 0; i < run.nodes; i++)
+        world.node[i].work = world.node[i].beats = (struct world_traffic){0};
+}
+
+static void sum_up(struct costs *costs, int epochs)
+{
+    const struct world_node *first = &world.node[0];
+
+    costs->messages = (double)first->work.messages / epochs;
+    costs->bytes = (double)first->work.bytes / epochs;
+    for (int i = 0; i < run.nodes; i++) {
+        double messages = (double)world.node[i].work.messages / epochs;
+        double bytes = (double)world.node[i].work.bytes / epochs;
+        double memory = (double)world_memory(i);
+
+        costs->mean_messages += messages / run.nodes;
+        costs->mean_bytes += bytes / run.nodes;
+        costs->most_messages = messages > costs->most_messages ? messages : costs->most_messages;
+        costs->most_bytes = bytes > costs->most_bytes ? bytes : costs->most_bytes;
+        costs->most_memory = memory > costs->most_memory ? memory : costs->most_memory;
+    }
+}
+
+static bool has_finished(uint64_t epoch)
+{
+    return run.epoch[epoch].finished == run.nodes;
+}
+
+/* Epochs in which engines take no time, asked for by the last node, one after the other. */
+static bool measure(struct costs *costs, int epochs)
+{
+    uint64_t epoch = 0;
+    double begun;
+
+    run.fault = NONE;
+    run.faults = 0;
+    run.engine = 0;
+    *costs = (struct costs){0};
+    daemons_begin();
+    while (!daemons_are_together() && world_step(60e6))
+        for (int i = 0; i < run.nodes; i++)
+            world_step(60e6);
+    if (!daemons_are_together())
+        daemons_wrong(0, "not all have come together");
+    reset_traffic();
+    begun = world.now;
+    while (world.now < begun + 5e6 && world_step(begun + 5e6))
+        continue;
+    costs->idle_messages = (double)world.node[0].beats.messages / 5;
+    costs->idle_bytes = (double)world.node[0].beats.bytes / 5;
+    reset_traffic();
+    for (int i = 0; i < epochs; i++) {
+        begun = world.now;
+        world_call(run.nodes - 1, world.now, daemons_ask, 1);
+        epoch++;
+        while (!has_finished(epoch) && world.now < begun + 60e6 && world_step(begun + 60e6))
+            continue;
+        costs->time += (world.now - begun) / epochs;
+        if (!has_finished(epoch))
+            daemons_wrong(0, "an epoch does not end");
+    }
+    sum_up(costs, epochs);
+    daemons_end();
+    return !run.failed;
+}
+
+static bool print_costs(int nodes, int fanout, int epochs, bool json)
+{
+    struct costs costs;
+    bool good;
+    int depth = 0;
+
+    run.nodes = nodes;
+    run.fanout = fanout;
+    for (int node = nodes - 1; node > 0; node = mpiio_tree_above(node, fanout))
+        depth++;
+    good = measure(&costs, epochs);
+    printf(json ? "{\"nodes\": %d, \"fanout\": %d, \"depth\": %d, \"node0_messages\": %.1f, "
+                  "\"node0_bytes\": %.0f, \"most_messages\": %.1f, \"most_bytes\": %.0f, "
+                  "\"mean_messages\": %.2f, \"mean_bytes\": %.0f, \"idle_messages\": %.1f, "
+                  "\"idle_bytes\": %.0f, \"memory\": %.0f, \"time_us\": %.0f}\n"
+                : "%8d %8d %5d %10.1f %10.0f %10.1f %10.0f %8.2f %8.0f %9.1f %9.0f %10.0f %9.0f\n",
+           nodes, fanout, depth, costs.messages, costs.bytes, costs.most_messages, costs.most_bytes,
+           costs.mean_messages, costs.mean_bytes, costs.idle_messages, costs.idle_bytes,
+           costs.most_memory, costs.time);
+    return good;
+}
+
+static void print_head(void)
+{
+    printf("# an epoch: messages and bytes, sent and received, of node 0, the most of any node, "
+           "the mean;\n# heartbeats of node 0 a second; memory of a node at most, bytes; time "
+           "but for storing, us (%.0f us a\n# message and side, %.0f us latency, %.1f GB/s)\n",
+           world.costs.processor, world.costs.latency, world.costs.bandwidth / 1000);
+    printf("#  nodes   fanout depth    node0 n    node0 B     most n     most B   mean n   mean B "
+           "   idle n    idle B     memory      time\n");
+}
+
+/* Many runs, with each fault. Messages cost next to nothing: what is looked for is their order. */
+static bool check_all(int nodes, int fanout, enum fault fault, unsigned int seed, int runs)
+{
+    int failed = 0, made = 0;
+
+    for (int i = 0; i < runs; i++) {
+        for (enum fault each = NONE; each < FAULTS; each++) {
+            if (fault != FAULTS && fault != each)
+                continue;
+            failed += !simulate(nodes, fanout, each, seed + (unsigned int)i);
+            made++;
+        }
+    }
+    printf("%d nodes, fan-out %d: %d of %d runs failed\n", nodes, fanout, failed, made);
+    return failed == 0;
+}
+
+static enum fault fault_named(const char *name)
+{
+    enum fault fault = NONE;
+
+    while (fault < FAULTS && strcmp(name, fault_names[fault]) != 0)
+        fault++;
+    return fault;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"nodes", required_argument, NULL, 'n'}, {"fanout", required_argument, NULL, 'f'},
+        {"fault", required_argument, NULL, 'x'}, {"seed", required_argument, NULL, 's'},
+        {"runs", required_argument, NULL, 'r'},  {"epochs", required_argument, NULL, 'e'},
+        {"json", no_argument, NULL, 'j'},        {0},
+    };
+    int nodes = 1024, fanout = MPIIO_TREE_FANOUT, runs = 0, epochs = 5, option;
+    enum fault fault = FAULTS;
+    unsigned int seed = 1;
+    bool json = false;
+
+    world.costs = (struct world_costs){.processor = 7, .latency = 20, .bandwidth = 1000};
+    while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+        switch (option) {
+        case 'n':
+            nodes = atoi(optarg);
+            break;
+        case 'f':
+            fanout = atoi(optarg);
+            break;
+        case 'x':
+            fault = fault_named(optarg);
+            runs = runs == 0 ? 1 : runs;
+            break;
+        case 's':
+            seed = (unsigned int)strtoul(optarg, NULL, 0);
+            break;
+        case 'r':
+            runs = atoi(optarg);
+            break;
+        case 'e':
+            epochs = atoi(optarg);
+            break;
+        case 'j':
+            json = true;
+            break;
+        default:
+            return 2;
+        }
+    }
+    if (runs != 0)
+        return check_all(nodes, fanout, fault, seed, runs) ? 0 : 1;
+    if (!json)
+        print_head();
+    return print_costs(nodes, fanout, epochs, json) ? 0 : 1;
+}
