@@ -57,6 +57,7 @@ GRIDS = [Setting("DONIO " + "x".join(map(str, grid)), 0, grid)
 TRANSPOSED = Setting("a matrix, transposed")
 START = Setting("mount, first byte, unmount")
 IDLE = Setting("mounts that nobody uses", 8)
+CONTROL = Setting("a flush of many nodes, simulated")
 SEEK = Setting("random 8-byte reads, 8 of 16 in one tile")
 
 
@@ -173,6 +174,13 @@ def sharing():
                         "mount.cold", "MB/s"))
         rows.append(Row("P13", f"{pattern.name}, two slices: one", pattern,
                         under("two_under.cold", 1.7), "under.cold", "MB/s"))
+    for what, least in (("messages", 60), ("bytes", 1000)):
+        rows += [Row("P17", f"10^4 nodes, a flush: {what} of the busiest", CONTROL,
+                     {"tree": Column(f"nodes_10000.{what}", least)}, None, "", True),
+                 Row("P17", f"10^4 nodes: 16 nodes, {what}", CONTROL,
+                     {"tree": Column(f"nodes_10000.{what}", 1.5)}, f"nodes_16.{what}", "", True)]
+    rows.append(Row("P17", "10^4 nodes, a flush, but for storing", CONTROL,
+                    {"tree": Column("nodes_10000.ms", 2)}, None, "ms", True))
     return rows
 
 

@@ -354,6 +354,14 @@ def run_seek_romio(bench, setting):
     return {"rate": count / float(bench.romio("seek", bench.file(setting), bench.runs, count))}
 
 
+def run_nodes(bench, _setting, nodes):
+    """What daemons tell each other in a flush, by tests/scale: the node that has most of it."""
+    binary = bench.program_of_build("../scale/simulate", "tests/scale/simulate was not built")
+    costs = json.loads(run(binary, "--json", "--nodes", nodes))
+    return {"messages": costs["most_messages"], "bytes": costs["most_bytes"],
+            "ms": costs["time_us"] / 1e3}
+
+
 RUNNERS: dict[str, Callable] = {
     "mount": run_mount,
     "direct": run_direct,
@@ -394,6 +402,8 @@ RUNNERS: dict[str, Callable] = {
     "fio_passthrough": run_fio_passthrough,
     "seek": run_seek,
     "seek_romio": run_seek_romio,
+    "nodes_16": partial(run_nodes, nodes=16),
+    "nodes_10000": partial(run_nodes, nodes=10000),
 }
 
 
