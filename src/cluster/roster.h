@@ -6,7 +6,6 @@
 
 #include "connection.h"
 #include "peers.h"
-
 #include "stall.h"
 
 /*

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cluster/peer_frame.h"
+#include "cluster/stall.h"
 #include "viewspec/line.h"
 
 #define CHECK(condition)                                                                           \
@@ -19,6 +20,20 @@
     } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What a node says of engines that wait is in its bounds, and the same bytes again, or refused. */
+static void check_stall(const struct mpiio_peer_frame *frame)
+{
+    struct mpiio_stall stall;
+    uint8_t again[MPIIO_STALL_BYTES];
+
+    if (frame->type != MPIIO_PROGRESS ||
+        mpiio_stall_decode(frame->text, frame->text_size, &stall) != 0)
+        return;
+    CHECK(stall.count <= MPIIO_STALL_NODES);
+    CHECK(mpiio_stall_encode(&stall, again) == frame->text_size);
+    CHECK(memcmp(again, frame->text, frame->text_size) == 0);
+}
 
 static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_peer_frame *frame)
 {
@@ -32,6 +47,7 @@ static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_
     CHECK(frame->text_size <= MPIIO_PEER_TEXT_MAX);
     CHECK(mpiio_peer_frame_encode(frame, again) == length);
     CHECK(memcmp(again, bytes, length) == 0);
+    check_stall(frame);
     vs_line_copy(line, sizeof(line), frame->text, frame->text_size);
     CHECK(strlen(line) < sizeof(line) && strchr(line, '\n') == NULL);
 }
