@@ -3,10 +3,11 @@
 
 #include <stdlib.h>
 
+#include "fusefs/base/buffer.h"
 #include "fusefs/session.h"
 
-/* So many parts of so many bytes are read ahead. */
-#define PARTS     3
+/* So many parts of so many bytes are read ahead: two large pages. */
+#define PARTS     4
 #define PART_SIZE FS_READ_MAX
 
 enum part_state { UNUSED, WANTED, FILLED };
@@ -156,16 +157,15 @@ struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice 
 static bool has_memory(struct fs_prefetch *prefetch)
 {
     unsigned most = (unsigned)prefetch->all->session->options->threads;
-    void *memory = NULL;
 
     if (prefetch->memory != NULL)
         return true;
-    if (atomic_fetch_add(&prefetch->all->active, 1) >= most ||
-        posix_memalign(&memory, 4096, (size_t)PARTS * PART_SIZE) != 0) {
+    if (atomic_fetch_add(&prefetch->all->active, 1) < most)
+        prefetch->memory = fs_buffer_new((size_t)PARTS * PART_SIZE);
+    if (prefetch->memory == NULL) {
         atomic_fetch_sub(&prefetch->all->active, 1);
         return false;
     }
-    prefetch->memory = memory;
     for (unsigned i = 0; i < PARTS; i++)
         prefetch->parts[i].bytes = prefetch->memory + (size_t)i * PART_SIZE;
     return true;

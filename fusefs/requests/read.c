@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fusefs/base/buffer.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
@@ -18,8 +19,9 @@ static void *read_buffer(struct fs_session *session)
 
     if (buffer == NULL)
         buffer = pthread_getspecific(session->buffer);
-    if (buffer == NULL && posix_memalign(&buffer, 4096, FS_READ_MAX) == 0) {
-        if (pthread_setspecific(session->buffer, buffer) != 0) {
+    if (buffer == NULL) {
+        buffer = fs_buffer_new(FS_READ_MAX);
+        if (buffer != NULL && pthread_setspecific(session->buffer, buffer) != 0) {
             free(buffer);
             buffer = NULL;
         }
