@@ -37,6 +37,7 @@ struct fetch {
     char *buffer;
     struct mpiio_read_result *fetched;
     int64_t length; /* of the request */
+    bool small;     /* it is, by the file's bytes */
     int64_t size;   /* of the file, as it was seen during the request; 0: not yet */
     char *block;    /* made when first needed */
     size_t block_size;
@@ -190,6 +191,14 @@ static bool is_there(struct fetch *fetch, int64_t end)
     return fetch->size >= end;
 }
 
+static bool may_gather(struct fetch *fetch, struct mpiio_window_read *read, int64_t start,
+                       int64_t end)
+{
+    if (fetch->small)
+        return mpiio_window_is_cached(read->window, start, end) && is_there(fetch, end);
+    return is_there(fetch, end) && mpiio_window_begin_read(read);
+}
+
 static void gather_kernel(char *memory, char *mapped, size_t length, size_t count, ptrdiff_t stride)
 {
     mpiio_gather(memory, mapped, length, count, stride);
@@ -203,7 +212,7 @@ static void move(struct mpiio_batches *batches)
 
     mpiio_batches_bounds(batches, &start, &end);
     read.length = end - start;
-    if (read.window != NULL && is_there(fetch, end) && mpiio_window_begin_read(&read)) {
+    if (read.window != NULL && may_gather(fetch, &read, start, end)) {
         bytes = mpiio_batches_map(batches, gather_kernel);
         mpiio_window_end_read(&read);
     }
@@ -266,15 +275,13 @@ static void fetch_columns(struct fetch *fetch, struct vs_cursor *cursor, int64_t
 
 /*
  * True where all lies within a short read (by its ends: a guess where the order is not the file's).
- * Random short reads of a file too long to stay mapped would spend their time mapping and
- * unmapping.
+ * Random ones of a file too long to stay mapped would spend their time mapping and unmapping.
  */
-static bool is_small(const struct mpiio_windows *windows, const struct vs_map *map,
-                     int64_t position, size_t length)
+static bool is_small(const struct vs_map *map, int64_t position, size_t length)
 {
     int64_t first, last;
 
-    if (length > MPIIO_WINDOW_SHORT || mpiio_windows_stay(windows))
+    if (length > MPIIO_WINDOW_SHORT)
         return false;
     first = vs_map_displacement(map, position);
     last = vs_map_displacement(map, position + (int64_t)length - 1);
@@ -290,9 +297,10 @@ void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t 
     struct fetch fetch;
 
     *fetched = (struct mpiio_read_result){.bytes = length, .end = INT64_MAX};
-    mpiio_batches_start(&fetch.batches, map,
-                        is_small(&file->windows, map, position, length) ? NULL : &file->windows,
-                        move);
+    fetch.small = is_small(map, position, length);
+    mpiio_batches_start(
+        &fetch.batches, map,
+        fetch.small && !mpiio_windows_suit_short(&file->windows) ? NULL : &file->windows, move);
     fetch.file = file;
     fetch.done = done;
     fetch.buffer = buffer;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LARGE_PAGE (2 << 20) /* what the kernel makes at most, on x86-64 */
@@ -48,12 +49,21 @@ static int most_kept(void)
     return limited ? MPIIO_WINDOW_FEW : MPIIO_WINDOW_COUNT;
 }
 
+/* Who may neither write to a file nor owns it hears that all of it is in the page cache. */
+static bool is_told(int fd, bool writable)
+{
+    struct stat st;
+
+    return writable || (fstat(fd, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0));
+}
+
 int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
 {
     memset(windows, 0, sizeof(*windows));
     windows->count = most_kept();
     windows->fd = fd;
     windows->writable = writable;
+    windows->told = is_told(fd, writable);
     look_at_size(windows);
     return -pthread_mutex_init(&windows->lock, NULL);
 }
@@ -182,7 +192,7 @@ bool mpiio_window_begin_read(struct mpiio_window_read *read)
     read->passed =
         atomic_fetch_add_explicit(&read->window->passed, read->length, memory_order_relaxed);
     read->counts = false;
-    if (is_set(&windows->few) || (is_set(&windows->stays) && read->length < MPIIO_WINDOW_SHORT))
+    if (is_set(&windows->few))
         return true;
     if (read->passed > MPIIO_WINDOW_SIZE)
         set(&windows->again, true);
@@ -220,6 +230,43 @@ void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t
     for (int64_t at = start - start % MPIIO_SMALL_PAGE; at < end;
          at += LARGE_PAGE - at % LARGE_PAGE)
         madvise(window->base + (at - window->start), MPIIO_SMALL_PAGE, MADV_POPULATE_WRITE);
+}
+
+/* The last part of a file is not cached as a whole, and left to calls. */
+static bool has_part(const struct mpiio_window *window, int64_t part)
+{
+    unsigned char states[MPIIO_WINDOW_PART / MPIIO_SMALL_PAGE];
+
+    if (mincore(window->base + part * MPIIO_WINDOW_PART, MPIIO_WINDOW_PART, states) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(states); i++)
+        if ((states[i] & 1) == 0)
+            return false;
+    return true;
+}
+
+/* Asking takes almost a microsecond: it is done once. */
+static bool is_part_cached(struct mpiio_window *window, int64_t part)
+{
+    uint64_t bit = UINT64_C(1) << part % 64;
+    _Atomic uint64_t *cached = &window->cached[part / 64], *asked = &window->asked[part / 64];
+
+    if ((atomic_load_explicit(asked, memory_order_acquire) & bit) == 0) {
+        if (has_part(window, part))
+            atomic_fetch_or_explicit(cached, bit, memory_order_relaxed);
+        atomic_fetch_or_explicit(asked, bit, memory_order_release);
+    }
+    return (atomic_load_explicit(cached, memory_order_relaxed) & bit) != 0;
+}
+
+bool mpiio_window_is_cached(struct mpiio_window *window, int64_t start, int64_t end)
+{
+    int64_t part = (start - window->start) / MPIIO_WINDOW_PART;
+    int64_t last = (end - 1 - window->start) / MPIIO_WINDOW_PART;
+
+    while (part < last && is_part_cached(window, part))
+        part++;
+    return is_part_cached(window, part);
 }
 
 bool mpiio_window_has_page(const struct mpiio_window *window, int64_t displacement)

@@ -20,6 +20,10 @@
 /* Bytes of the file below which a read is short: one of many, it is taken, at random. */
 #define MPIIO_WINDOW_SHORT (64 << 10)
 
+/* A part of a window, of which it is known whether the page cache has it. */
+#define MPIIO_WINDOW_PART  (128 << 10)
+#define MPIIO_WINDOW_WORDS (MPIIO_WINDOW_SIZE / MPIIO_WINDOW_PART / 64)
+
 /* The least unit of the page cache, in bytes: x86-64's. Elsewhere less is gained. */
 #define MPIIO_SMALL_PAGE 4096
 
@@ -33,11 +37,14 @@ struct mpiio_window {
     atomic_int_fast64_t passed; /* bytes of the file that reads went over, gathered or not */
     atomic_bool stored;         /* set by those who store to it */
     atomic_bool large;          /* its new pages are made in large units */
+    _Atomic uint64_t asked[MPIIO_WINDOW_WORDS];  /* a bit a part: the page cache was asked for it */
+    _Atomic uint64_t cached[MPIIO_WINDOW_WORDS]; /* and had all of it */
 };
 
 struct mpiio_windows {
     int fd;
     bool writable;        /* windows are mapped for writing too */
+    bool told;            /* the kernel tells this user what the page cache has */
     int count;            /* of windows that are kept at most */
     atomic_bool refused;  /* the filesystem does not map files: no need to try again */
     atomic_bool stays;    /* the file is short enough for all of its windows to be kept */
@@ -49,10 +56,10 @@ struct mpiio_windows {
     struct mpiio_window *kept[MPIIO_WINDOW_COUNT]; /* guarded by lock; NULL: free */
 };
 
-/* Whether a file that is read at random finds all of its windows mapped, once they were. */
-static inline bool mpiio_windows_stay(const struct mpiio_windows *windows)
+/* Whether short reads may be gathered from windows: once mapped, these are found again. */
+static inline bool mpiio_windows_suit_short(const struct mpiio_windows *windows)
 {
-    return atomic_load_explicit(&windows->stays, memory_order_relaxed);
+    return windows->told && atomic_load_explicit(&windows->stays, memory_order_relaxed);
 }
 
 /*
@@ -84,8 +91,7 @@ struct mpiio_window_read {
  * Whether a read is to be gathered from its window, or from the file by calls. A new window has a
  * page fault for each 64 KiB where the page cache has the file in small pages, and costs as much
  * again when it is taken away: it pays if it is read once more while it is kept, and where the
- * pages are large. Where windows stay, short reads have them mapped in the end, and do so at once.
- * After a true the caller gathers, and then ends the read. Thread-safe.
+ * pages are large. After a true the caller gathers, and then ends the read. Thread-safe.
  */
 bool mpiio_window_begin_read(struct mpiio_window_read *read);
 void mpiio_window_end_read(const struct mpiio_window_read *read);
@@ -97,6 +103,13 @@ void mpiio_window_end_read(const struct mpiio_window_read *read);
  * than it needs. Nothing in the file changes. The window is in use by the caller. Thread-safe.
  */
 void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t end);
+
+/*
+ * The same for a short read of [start, end), which lies in the window, where windows suit short
+ * reads: whether the page cache had the parts around it when they were first asked for. A page
+ * fault on storage would read much around it, and by single pages in the end. Thread-safe.
+ */
+bool mpiio_window_is_cached(struct mpiio_window *window, int64_t start, int64_t end);
 
 /* Whether the page that holds displacement is in the page cache, by what is known. Thread-safe. */
 bool mpiio_window_has_page(const struct mpiio_window *window, int64_t displacement);
