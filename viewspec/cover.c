@@ -322,6 +322,16 @@ static int cover_window(struct walk *walk, struct vs_item *items, int64_t count,
     return result;
 }
 
+int vs_cover_items(struct vs_item *items, int64_t count, int64_t steps, struct vs_tally *tally)
+{
+    struct walk walk = {.limit = steps};
+
+    for (int64_t i = 0; i < count; i++)
+        if (items[i].hi >= COVER_LIMIT)
+            return -EOVERFLOW;
+    return cover_window(&walk, items, count, tally);
+}
+
 struct vs_cover *vs_cover_new(void)
 {
     return calloc(1, sizeof(struct vs_cover));

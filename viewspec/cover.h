@@ -60,4 +60,14 @@ int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copie
  */
 int vs_cover_compute(struct vs_cover *cover, int64_t steps, struct vs_cover_result *result);
 
+struct vs_item;
+struct vs_tally;
+
+/*
+ * For viewspec/ alone: counts what items (item.h) hold, which need not repeat, looking at no more
+ * than steps pieces. Their order is changed. Adds to tally and returns 0, or the errors of
+ * vs_cover_compute.
+ */
+int vs_cover_items(struct vs_item *items, int64_t count, int64_t steps, struct vs_tally *tally);
+
 #endif

@@ -246,6 +246,34 @@ int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset)
     }
 }
 
+static int64_t place_in_list(const struct vs_shape *shape, int64_t number)
+{
+    int64_t low = 0, high = shape->count; /* it lies in a part from low on, before high */
+
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (shape->parts[middle].before <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return shape->parts[low].offset +
+           vs_shape_place(shape->parts[low].shape, number - shape->parts[low].before);
+}
+
+int64_t vs_shape_place(const struct vs_shape *shape, int64_t number)
+{
+    switch (shape->kind) {
+    case VS_SHAPE_LOOP:
+        return number / shape->child->size * shape->stride +
+               vs_shape_place(shape->child, number % shape->child->size);
+    case VS_SHAPE_LIST:
+        return place_in_list(shape, number);
+    default:
+        return number;
+    }
+}
+
 void vs_shapes_free(struct vs_shapes *shapes)
 {
     vs_arena_free(&shapes->arena);

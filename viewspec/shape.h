@@ -64,6 +64,9 @@ const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, in
 /* How many of a disjoint shape's bytes lie below offset. O(depth * log(parts)). */
 int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset);
 
+/* The offset of byte number 0 <= number < size of a disjoint shape. The same steps. */
+int64_t vs_shape_place(const struct vs_shape *shape, int64_t number);
+
 void vs_shapes_free(struct vs_shapes *shapes);
 
 #endif

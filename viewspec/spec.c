@@ -10,9 +10,10 @@
 #include "header_private.h"
 #include "hints_private.h"
 #include "keys.h"
+#include "members_private.h"
 #include "path.h"
-#include "spec_private.h"
 #include "pretty.h"
+#include "spec_private.h"
 
 #define MAX_RANKS INT32_MAX
 
@@ -172,6 +173,8 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
 {
     json_t *one = json_object_get(spec->root, "view");
     json_t *many = json_object_get(spec->root, "views"), *value;
+    if (one == NULL && many == NULL && vs_members_see_all(spec->root))
+        one = json_object_get(spec->root, "view");
     if (one && many)
         return fail_at(spec, error, "views", "\"view\" is there too: only one of them can be");
     if (one == NULL && many == NULL)
@@ -202,6 +205,9 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
             return vs_fail(error, &spec->text, &places[i], true,
                            "a view's name is letters, digits, _, - and ., begins with no ., and "
                            "is neither self nor of the form rankN");
+        if (strcmp(name, "whole") == 0 && json_object_get(spec->root, "members"))
+            return vs_fail(error, &spec->text, &places[i], true,
+                           "the name is taken: it is that of all bytes of the members");
         i++;
     }
     return 0;
@@ -216,9 +222,12 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
         return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
     if (value && !name[0])
         return fail_at(spec, error, "file", "the file's name is empty");
-    if (overrides->file)
+    if (json_object_get(spec->root, "members") && !overrides->file)
+        return vs_members_read(spec, folder, error);
+    if (overrides->file) {
         spec->file = strdup(overrides->file);
-    else if (name == NULL && overrides->file_optional)
+        json_object_del(spec->root, "members"); /* it stands for them, too */
+    } else if (name == NULL && overrides->file_optional)
         return 0;
     else if (name == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing%s",
@@ -246,13 +255,9 @@ static int check_rest(const struct vs_spec *spec, struct vs_error *error)
     return 0;
 }
 
-/* The keys of a spec, in the order in which it is printed. */
-static const char *const keys[] = {"viewspec", "file",  "header", "ranks",  "let", "types",
-                                   "view",     "views", "hints",  "atomic", NULL};
-
 static int check_head(const struct vs_spec *spec, struct vs_error *error)
 {
-    if (vs_check_keys(error, &spec->text, NULL, spec->root, keys))
+    if (vs_check_keys(error, &spec->text, NULL, spec->root, vs_spec_keys))
         return error->code;
     json_t *version = json_object_get(spec->root, "viewspec");
     if (version == NULL)
@@ -306,7 +311,7 @@ static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
 {
     size_t used = strlen(error->reason);
     if (error->code == -EINVAL && scope->uses_rank && spec->ranks > 1)
-        snprintf(error->reason + used, sizeof(error->reason) - used, " (rank %lld)",
+        snprintf(error->reason + used, sizeof(error->reason) - used, " (%s %lld)", spec->rank_word,
                  (long long)scope->rank);
     return error->code;
 }
@@ -330,6 +335,12 @@ static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *sc
     return result;
 }
 
+/* With members a type may make sense for them alone, or for the ranks alone. */
+static bool is_alone(const struct vs_spec *spec)
+{
+    return spec->bytes && !spec->members;
+}
+
 /* Compiles every view for rank 0 and keeps what the other ranks can use. */
 static int compile_common(struct vs_spec *spec, const char *folder,
                           const struct vs_overrides *overrides, struct vs_error *error)
@@ -345,7 +356,7 @@ static int compile_common(struct vs_spec *spec, const char *folder,
         if (!result)
             result = vs_representations_load(&source, folder, overrides, &spec->representations);
     }
-    if (!result && json_object_size(json_object_get(spec->root, "types"))) {
+    if (!result && is_alone(spec) && json_object_size(json_object_get(spec->root, "types"))) {
         struct vs_source source = source_of(spec, 0, &scope);
         result = vs_types_check(&source);
     }
@@ -355,6 +366,33 @@ static int compile_common(struct vs_spec *spec, const char *folder,
         name_rank(spec, &scope, error);
     vs_arena_free(&arena);
     return result;
+}
+
+/* The views of the members: a spec within this one, whose ranks they are. */
+static int nest_members(struct vs_spec *outer, const struct vs_overrides *overrides,
+                        struct vs_error *error)
+{
+    struct vs_overrides own = {.ranks = vs_members_count(outer->members),
+                               .defines = overrides->defines,
+                               .define_count = overrides->define_count};
+    static const char *const shared[] = {"let", "types"};
+    struct vs_spec *spec = outer->members->views = calloc(1, sizeof(*spec));
+    if (spec == NULL)
+        return no_memory(outer, error);
+    spec->text = outer->text;
+    spec->rank_word = "member";
+    spec->views = outer->members->named;
+    spec->view_count = VS_MEMBER_VIEWS;
+    spec->root = json_object();
+    for (size_t i = 0; i < 2; i++)
+        if (json_object_get(outer->root, shared[i]) &&
+            json_object_set(spec->root, shared[i], json_object_get(outer->root, shared[i])))
+            return no_memory(outer, error);
+    int result;
+    if ((result = read_defines(spec, &own, error)) || (result = bind_names(spec, error)) ||
+        (result = read_ranks(spec, &own, error)))
+        return result;
+    return compile_common(spec, "/", &own, error);
 }
 
 static int resolve(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
@@ -369,6 +407,8 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
         (result = read_ranks(spec, overrides, error)) ||
         (result = read_file_name(spec, folder, overrides, error)) ||
         (result = vs_header_settle(&spec->text, spec->root, folder, overrides, error)))
+        return result;
+    if (spec->members && (result = nest_members(spec, overrides, error)))
         return result;
     return compile_common(spec, folder, overrides, error);
 }
@@ -389,6 +429,7 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     memcpy(bytes, text, length);
     bytes[length] = '\0';
     spec->bytes = bytes;
+    spec->rank_word = "rank";
     spec->text = (struct vs_text){.source = source, .bytes = bytes, .length = length};
     spec->text.source = vs_arena_text(&spec->arena, source);
     json_error_t json;
@@ -414,8 +455,12 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
     struct vs_spec *spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
         return note(error, -ENOMEM, source, "out of memory");
-    spec->root = vs_shorthand_translate(text, source, overrides->defines, overrides->define_count,
-                                        &spec->origins, error);
+    spec->rank_word = "rank";
+    if (overrides->members && !overrides->file)
+        spec->root = vs_members_translate(text, overrides, &spec->origins, error);
+    else
+        spec->root = vs_shorthand_translate(text, source, overrides->defines,
+                                            overrides->define_count, &spec->origins, error);
     spec->bytes = spec->root ? vs_pretty(spec->root) : NULL;
     spec->shorthand = strdup(text);
     spec->text.source = vs_arena_text(&spec->arena, source);
@@ -444,6 +489,9 @@ void vs_spec_free(struct vs_spec *spec)
         vs_view_unref(spec->views[i].dealt);
         vs_types_unref(spec->views[i].shared);
     }
+    if (spec->members)
+        vs_spec_free(spec->members->views);
+    vs_members_free(spec->members);
     vs_representations_free(spec->representations);
     json_decref(spec->root);
     json_decref(spec->origins);
@@ -494,31 +542,6 @@ long vs_spec_find_view(const struct vs_spec *spec, const char *name)
         if (spec->views[i].name && strcmp(spec->views[i].name, name) == 0)
             return (long)i;
     return -1;
-}
-
-char *vs_spec_resolved(const struct vs_spec *spec, bool with_file)
-{
-    json_t *root = json_copy(spec->root);
-    json_t *let = json_copy(json_object_get(root, "let"));
-    int error = spec->file ? json_object_set_new(root, "file", json_string(spec->file)) : 0;
-    error |= json_object_set_new(root, "ranks", json_integer(spec->ranks));
-    for (size_t i = 0; i < spec->scope.count; i++) {
-        json_t *value = spec->scope.states[i] == VS_COMMON
-                            ? json_integer(spec->scope.values[i])
-                            : json_incref(spec->scope.bindings[i].value);
-        error |= json_object_set_new(let, spec->scope.bindings[i].name, value);
-    }
-    if (let)
-        error |= json_object_set(root, "let", let);
-    json_decref(let);
-    json_t *sorted = json_object();
-    for (size_t i = 0; keys[i]; i++)
-        if (json_object_get(root, keys[i]) && (with_file || strcmp(keys[i], "file") != 0))
-            error |= json_object_set(sorted, keys[i], json_object_get(root, keys[i]));
-    char *text = error ? NULL : vs_pretty(sorted);
-    json_decref(sorted);
-    json_decref(root);
-    return text;
 }
 
 bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)

@@ -58,6 +58,11 @@ struct vs_overrides {
        gives up the last reference. NULL: nothing to free. */
     void (*unload_datarep)(struct vs_user_datarep *datarep);
     void *datarep_argument; /* of load_datarep; used during vs_spec_parse only */
+    /* With a view in shorthand: the file is assembled from members, whose names this pattern gives
+       (viewspec(5)), and whose data lies as pieces says, in shorthand too; NULL: as the view. Where
+       there are pieces the view may be "": one rank sees all. NULL: there are no members. */
+    const char *members;
+    const char *pieces;
 };
 
 /* The longest text that is read. */
@@ -93,7 +98,8 @@ const char *vs_spec_text(const struct vs_spec *spec, size_t *length, bool *short
 
 /*
  * The path of the shared file: the folder is put before a relative one. NULL where overrides made
- * it optional and there is none. Borrowed.
+ * it optional and there is none. Of an assembled file, the names of its members in short, for
+ * messages: nothing that could be opened. Borrowed.
  */
 const char *vs_spec_file(const struct vs_spec *spec);
 

@@ -28,12 +28,17 @@ struct vs_spec {
     json_t *defines; /* name -> string, from -D */
     char *file;
     int64_t ranks;
+    const char *rank_word; /* what errors call a rank */
     struct vs_scope scope; /* with no rank: what is common to all */
     struct named_view *views;
     size_t view_count;
     struct vs_representation *representations; /* the user's own */
     bool by_file;                              /* an override */
+    struct vs_members *members;                /* NULL: there is one file */
 };
+
+/* The keys of a spec, in the order in which it is printed; NULL is the last. */
+extern const char *const vs_spec_keys[];
 
 /*
  * Whether the ranks' views differ by what is dealt to them alone; if so, the only rank that may own
