@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "viewspec/element.h"
 #include "convert_write.h"
 #include "slice_gaps.h"
 #include "slice_private.h"
@@ -92,6 +93,32 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
     return shown > offset ? shown - offset : error;
 }
 
+/*
+ * How many bytes from offset on have a place in a file of fixed length: what is nowhere must not
+ * wait in a cache until it is to be stored.
+ */
+static size_t admit(struct mpiio_slice *slice, int64_t offset, size_t length, int *error)
+{
+    int64_t start = offset, end = offset + (int64_t)length, size = mpiio_store_size(slice->store);
+    size_t admitted;
+
+    size = size < 0 ? size : vs_view_packed_size(slice->view, size);
+    *error = size < 0 ? (int)size : -EFBIG;
+    if (offset >= size)
+        return 0;
+    *error = 0;
+    end = end < size ? end : size;
+    length = (size_t)(end - offset);
+    mpiio_slice_positions(slice, &start, &end);
+    admitted = mpiio_file_admit(slice->store->file, vs_view_map(slice->view), start,
+                                (size_t)(end - start), error);
+    if (admitted == (size_t)(end - start))
+        return length;
+    /* Up to the element that is not there as a whole. */
+    end = vs_elements_offset(slice->view, start + (int64_t)admitted);
+    return end > offset ? (size_t)(end - offset) : 0;
+}
+
 /* Offsets are packed ones (vs_view_gaps). */
 static ssize_t write_packed(struct mpiio_slice *slice, const void *buffer, size_t length,
                             int64_t offset, bool locked, struct mpiio_counters *done)
@@ -103,6 +130,11 @@ static ssize_t write_packed(struct mpiio_slice *slice, const void *buffer, size_
         return -EFBIG;
     if ((int64_t)length > slice->limit - offset)
         length = (size_t)(slice->limit - offset);
+    if (mpiio_file_is_fixed(slice->store->file)) {
+        length = admit(slice, offset, length, &error);
+        if (length == 0)
+            return error;
+    }
     if (slice->codec != NULL)
         bytes = mpiio_convert_write(slice, offset, length, buffer, locked, &error, done);
     else

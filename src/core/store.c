@@ -29,26 +29,30 @@ locks:
     return error;
 }
 
-int mpiio_store_open(const char *path, int flags, struct mpiio_store **store)
+int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)
 {
     struct mpiio_store *new = calloc(1, sizeof(*new));
-    int error;
+    int error = -ENOMEM;
 
-    if (new == NULL)
-        return -ENOMEM;
-    error = mpiio_file_open(path, flags, &new->file);
-    if (error != 0)
-        goto out;
-    error = init_locks(new);
+    if (new != NULL) {
+        new->file = file;
+        error = init_locks(new);
+    }
     if (error != 0) {
-        mpiio_file_close(new->file);
-        goto out;
+        free(new);
+        mpiio_file_close(file);
+        return error;
     }
     *store = new;
     return 0;
-out:
-    free(new);
-    return error;
+}
+
+int mpiio_store_open(const char *path, int flags, struct mpiio_store **store)
+{
+    struct mpiio_file *file;
+    int error = mpiio_file_open(path, flags, &file);
+
+    return error != 0 ? error : mpiio_store_of_file(file, store);
 }
 
 void mpiio_store_close(struct mpiio_store *store)
@@ -71,9 +75,7 @@ int mpiio_store_stat(struct mpiio_store *store, struct stat *st)
 
 int64_t mpiio_store_seek(struct mpiio_store *store, int64_t displacement, int whence)
 {
-    off_t found = lseek(store->file->fd, displacement, whence);
-
-    return found < 0 ? -errno : found;
+    return mpiio_file_seek(store->file, displacement, whence);
 }
 
 int mpiio_store_fd(const struct mpiio_store *store)

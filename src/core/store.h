@@ -59,7 +59,10 @@ int mpiio_store_stat(struct mpiio_store *store, struct stat *st);
  */
 int64_t mpiio_store_seek(struct mpiio_store *store, int64_t displacement, int whence);
 
-/* The open descriptor, borrowed, for fstatvfs(2), fsync(2) and the like. */
+/*
+ * The open descriptor, borrowed, for fstatvfs(2), fsync(2) and the like; -1 where the file is
+ * assembled from members.
+ */
 int mpiio_store_fd(const struct mpiio_store *store);
 
 /* A snapshot of the counters. */

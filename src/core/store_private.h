@@ -27,6 +27,9 @@ struct mpiio_store {
     struct mpiio_file_locks locks; /* of parts of the file; acquired before elements_lock */
 };
 
+/* A new store over file, which it takes over, also where it fails. 0 or a negative errno. */
+int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store);
+
 /*
  * The file's present size in bytes as the slices show it, or a negative errno: it reaches the end
  * of what is dirty. Thread-safe.

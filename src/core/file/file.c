@@ -91,13 +91,34 @@ out:
     return error;
 }
 
+int mpiio_file_of_kind(const struct mpiio_file_kind *kind, void *self, bool writable,
+                       struct mpiio_file **file)
+{
+    struct mpiio_file *new = calloc(1, sizeof(*new));
+    int error = new != NULL ? init(new, -1, writable) : -ENOMEM;
+
+    if (error != 0) {
+        free(new);
+        kind->close(self);
+        return error;
+    }
+    new->kind = kind;
+    new->self = self;
+    atomic_store(&new->windows.refused, true);
+    *file = new;
+    return 0;
+}
+
 void mpiio_file_close(struct mpiio_file *file)
 {
     if (file != NULL) {
         pthread_mutex_destroy(&file->grow_lock);
         mpiio_write_behind_destroy(&file->write_behind);
         mpiio_windows_destroy(&file->windows);
-        close(file->fd);
+        if (file->kind != NULL)
+            file->kind->close(file->self);
+        else
+            close(file->fd);
         free(file);
     }
 }
@@ -106,6 +127,8 @@ int mpiio_file_stat(struct mpiio_file *file, struct stat *st)
 {
     off_t end;
 
+    if (file->kind != NULL)
+        return file->kind->stat(file->self, st);
     if (fstat(file->fd, st) < 0)
         return -errno;
     if (S_ISBLK(st->st_mode)) {
@@ -123,6 +146,8 @@ int64_t mpiio_file_size(struct mpiio_file *file)
     struct stat st;
     int error;
 
+    if (file->kind != NULL)
+        return file->kind->size(file->self);
     if (file->local) {
         off_t end = lseek(file->fd, 0, SEEK_END);
 
@@ -132,11 +157,30 @@ int64_t mpiio_file_size(struct mpiio_file *file)
     return error != 0 ? error : st.st_size;
 }
 
+int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whence)
+{
+    off_t found;
+
+    if (file->kind != NULL)
+        return file->kind->seek(file->self, displacement, whence);
+    found = lseek(file->fd, displacement, whence);
+    return found < 0 ? -errno : found;
+}
+
+int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st)
+{
+    if (file->kind != NULL)
+        return file->kind->statfs(file->self, st);
+    return fstatvfs(file->fd, st) < 0 ? -errno : 0;
+}
+
 int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
                          struct mpiio_counters *done)
 {
     size_t have = 0;
 
+    if (file->kind != NULL)
+        return file->kind->pread(file->self, buffer, length, displacement, done);
     while (have < length) {
         size_t rest = length - have;
         ssize_t got =
@@ -199,6 +243,8 @@ int mpiio_file_allocate(struct mpiio_file *file, int64_t displacement, int64_t l
 {
     int result;
 
+    if (file->kind != NULL)
+        return -EOPNOTSUPP;
     do {
         result = fallocate(file->fd, 0, displacement, length);
     } while (result < 0 && errno == EINTR);
@@ -229,20 +275,26 @@ static int grow_by_writing(struct mpiio_file *file, int64_t end)
 /* ftruncate(2) would cut what others appended since the size was looked at. */
 int mpiio_file_grow(struct mpiio_file *file, int64_t end)
 {
-    int error = mpiio_file_allocate(file, end - 1, 1);
+    int error;
 
+    if (file->kind != NULL)
+        return end > mpiio_file_size(file) ? -EFBIG : 0;
+    error = mpiio_file_allocate(file, end - 1, 1);
     return is_unsupported(error) ? grow_by_writing(file, end) : error;
 }
 
 void mpiio_file_wrote(struct mpiio_file *file, int64_t start, int64_t end)
 {
-    mpiio_write_behind_wrote(&file->write_behind, start, end, end - start);
+    if (file->kind == NULL)
+        mpiio_write_behind_wrote(&file->write_behind, start, end, end - start);
 }
 
 int mpiio_file_sync(struct mpiio_file *file, bool data_only)
 {
     int result;
 
+    if (file->kind != NULL)
+        return file->kind->sync(file->self, data_only);
     mpiio_write_behind_synced(&file->write_behind);
     mpiio_windows_detach_pages(&file->windows, 0, INT64_MAX);
     do {
@@ -255,6 +307,8 @@ int mpiio_file_sync(struct mpiio_file *file, bool data_only)
 
 int mpiio_file_set_times(struct mpiio_file *file, const struct timespec times[2])
 {
+    if (file->kind != NULL)
+        return file->kind->set_times(file->self, times);
     return futimens(file->fd, times) < 0 ? -errno : 0;
 }
 

@@ -8,10 +8,40 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "core/counters.h"
+#include "viewspec/map.h"
+#include "range.h"
 #include "window.h"
 #include "write_behind.h"
+
+/*
+ * What a file that is assembled from others (core/members/) does where one with a descriptor asks
+ * the kernel. It has a fixed length, and is never mapped. self is the assembly's own; the
+ * functions are thread-safe but for close, and the rest is as the functions of this header, of
+ * read_plan.h and of write_plan.h that they stand for.
+ */
+struct mpiio_file_kind {
+    void (*close)(void *self);
+    int (*stat)(void *self, struct stat *st);
+    int64_t (*size)(void *self);
+    int64_t (*seek)(void *self, int64_t displacement, int whence);
+    int (*sync)(void *self, bool data_only);
+    int (*set_times)(void *self, const struct timespec times[2]);
+    int (*statfs)(void *self, struct statvfs *st);
+    int64_t (*pread)(void *self, void *buffer, size_t length, int64_t displacement,
+                     struct mpiio_counters *done);
+    size_t (*write_runs)(void *self, const struct vs_map *map, int64_t position, size_t length,
+                         const void *buffer, int *error, struct mpiio_counters *done);
+    int64_t (*write_ranges)(void *self, const char *image, int64_t displacement,
+                            const struct mpiio_range *ranges, size_t count, int *error,
+                            struct mpiio_counters *done);
+    /* How many of the positions [position, position + length) may be written, from the first on:
+       fewer before a byte that is nowhere, with error set to -ENXIO, or after another error. */
+    size_t (*admit)(void *self, const struct vs_map *map, int64_t position, size_t length,
+                    int *error);
+};
 
 /*
  * The shared file as an open descriptor, with what its readers and writers share: windows, what is
@@ -20,7 +50,9 @@
  * Functions return 0 (or a count) or a negative errno, and are thread-safe unless it is said.
  */
 struct mpiio_file {
-    int fd;
+    int fd;                             /* -1 with a kind */
+    const struct mpiio_file_kind *kind; /* NULL: a descriptor */
+    void *self;                         /* of the kind's functions */
     bool writable;
     bool local;                   /* this system alone changes its size: no other is to be asked */
     struct mpiio_windows windows; /* for writing too where the file is writable */
@@ -48,11 +80,30 @@ struct mpiio_file {
 int mpiio_file_open(const char *path, int flags, struct mpiio_file **file);
 void mpiio_file_close(struct mpiio_file *file);
 
+/*
+ * A file of that kind, which takes over self, also where it fails: with -ENOMEM or another negative
+ * errno.
+ */
+int mpiio_file_of_kind(const struct mpiio_file_kind *kind, void *self, bool writable,
+                       struct mpiio_file **file);
+
+/* Whether the file never gets longer, whatever is written. */
+static inline bool mpiio_file_is_fixed(const struct mpiio_file *file)
+{
+    return file->kind != NULL;
+}
+
 /* fstat(2). st_size is the device's size for a block device. */
 int mpiio_file_stat(struct mpiio_file *file, struct stat *st);
 
 /* The present size in bytes, or a negative errno. */
 int64_t mpiio_file_size(struct mpiio_file *file);
+
+/* lseek(2) for SEEK_DATA and SEEK_HOLE: a displacement or a negative errno. */
+int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whence);
+
+/* fstatvfs(2). */
+int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st);
 
 /*
  * Adds what one call did to the counters. A call counts for itself and adds once: the counters are
@@ -93,14 +144,28 @@ int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t le
                           int64_t displacement, struct mpiio_counters *done);
 
 /*
+ * How many of the positions [position, position + length) of map may be written, from the first on:
+ * all of them, but in a file of a kind; error is set where it is fewer.
+ */
+static inline size_t mpiio_file_admit(struct mpiio_file *file, const struct vs_map *map,
+                                      int64_t position, size_t length, int *error)
+{
+    *error = 0;
+    return file->kind == NULL ? length
+                              : file->kind->admit(file->self, map, position, length, error);
+}
+
+/*
  * fallocate(2), mode 0, of [displacement, displacement + length), length > 0: allocates what is
- * missing, and the file reaches at least the end. 0 or a negative errno.
+ * missing, and the file reaches at least the end. 0 or a negative errno; -EOPNOTSUPP where it is of
+ * a kind.
  */
 int mpiio_file_allocate(struct mpiio_file *file, int64_t displacement, int64_t length);
 
 /*
  * Makes the file reach end (> 0) at least, never shorter: what another writer stored there
- * meanwhile stays (but see file.c for filesystems without fallocate). 0 or a negative errno.
+ * meanwhile stays (but see file.c for filesystems without fallocate). 0 or a negative errno; -EFBIG
+ * where its length is fixed.
  */
 int mpiio_file_grow(struct mpiio_file *file, int64_t end);
 

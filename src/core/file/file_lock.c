@@ -25,6 +25,8 @@ static int take_description(struct mpiio_file_locks *locks)
     char path[64];
     int fd = -1;
 
+    if (locks->fd < 0)
+        return -EOPNOTSUPP;
     pthread_mutex_lock(&locks->lock);
     if (locks->kept > 0)
         fd = locks->description[--locks->kept];

@@ -15,7 +15,7 @@
 #define MPIIO_LOCKS_KEPT 16
 
 struct mpiio_file_locks {
-    int fd;                            /* of the file; borrowed */
+    int fd;                            /* of the file; borrowed; -1: nothing can be locked */
     bool writable;                     /* locks may be exclusive */
     pthread_mutex_t lock;              /* never held during a system call */
     int kept;                          /* guarded by lock */

@@ -107,7 +107,7 @@ static void fill(struct mpiio_write_behind *behind, int64_t number, int64_t byte
 void mpiio_write_behind_wrote(struct mpiio_write_behind *behind, int64_t start, int64_t end,
                               int64_t bytes)
 {
-    if (bytes <= 0 || (end - start) / SPARSE > bytes)
+    if (behind->off || bytes <= 0 || (end - start) / SPARSE > bytes)
         return;
     while (start < end) {
         int64_t number = start / MPIIO_WRITE_BEHIND_BLOCK;

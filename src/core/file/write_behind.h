@@ -21,6 +21,7 @@
 struct mpiio_write_behind {
     struct mpiio_windows *windows; /* borrowed */
     int fd;                        /* of the file, borrowed */
+    bool off;                      /* all is left to the kernel; set before the file is used */
     pthread_mutex_t lock;          /* held to count, never during a system call */
     pthread_cond_t wake;           /* of the thread: there is work, or it is to end; with lock */
     pthread_t thread;

@@ -223,6 +223,8 @@ size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64
     struct vs_batch batch;
     struct put put;
 
+    if (file->kind != NULL)
+        return file->kind->write_runs(file->self, map, position, length, buffer, error, done);
     start(&put, file, map, buffer, done);
     put.lowest = vs_map_displacement(map, position);
     put.few = (int64_t)length / FEW_RUNS < typical_run;
@@ -248,6 +250,9 @@ int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t d
     int64_t bytes = 0;
     struct put put;
 
+    if (file->kind != NULL)
+        return file->kind->write_ranges(file->self, image, displacement, ranges, count, error,
+                                        done);
     *error = 0;
     if (count == 0)
         return 0;

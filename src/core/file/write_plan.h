@@ -7,6 +7,7 @@
 
 #include "viewspec/map.h"
 #include "file.h"
+#include "range.h"
 
 /*
  * The write plan: takes packed memory to positions of a map in the file, each run by the way that
@@ -36,12 +37,6 @@
  */
 size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
                         size_t length, const void *buffer, int *error, struct mpiio_counters *done);
-
-/* A part of an image of the file: bytes [start, start + length) of it, length > 0. */
-struct mpiio_range {
-    int64_t start;
-    int64_t length;
-};
 
 /*
  * Writes count ranges of image, whose byte i belongs at displacement + i of the file. The ranges

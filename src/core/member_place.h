@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_MEMBER_PLACE_H
+#define MPIIO_MEMBER_PLACE_H
+
+#include <stdint.h>
+
+/* Where a byte of an assembled file lies. */
+struct mpiio_member_place {
+    int64_t member;       /* -1: in a hole */
+    int64_t displacement; /* in the member's file */
+    int64_t length;       /* bytes from there on that lie side by side in both, or in the hole */
+};
+
+#endif

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+#include "viewspec/member_views.h"
+#include "assembled.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "assembled_read.h"
+#include "assembled_write.h"
+
+/*
+ * So many members are asked for their times whenever the file's are wanted. Of more, the file
+ * seems to have been changed just now, so that nobody relies on what was read before.
+ */
+#define WATCHED 256
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+static void take_times(struct stat *st, const struct stat *member)
+{
+    if (is_later(member->st_mtim, st->st_mtim))
+        st->st_mtim = member->st_mtim;
+    if (is_later(member->st_ctim, st->st_ctim))
+        st->st_ctim = member->st_ctim;
+    if (is_later(member->st_atim, st->st_atim))
+        st->st_atim = member->st_atim;
+}
+
+/* A member that has nothing, and may not even be there, is not looked at. */
+static bool is_present(const struct mpiio_assembled *self, int64_t member)
+{
+    return vs_assembly_bytes(self->places, (size_t)member) > 0;
+}
+
+static int get_stat(void *argument, struct stat *st)
+{
+    struct mpiio_assembled *self = argument;
+    const struct vs_members *members = self->table.members;
+
+    *st = self->st;
+    if (self->watched < vs_members_count(members)) {
+        clock_gettime(CLOCK_REALTIME, &st->st_ctim);
+        return 0;
+    }
+    for (int64_t i = 0; i < self->watched; i++) {
+        char *path = is_present(self, i) ? vs_members_file(members, i) : NULL;
+        struct stat member;
+
+        if (path != NULL && stat(path, &member) == 0)
+            take_times(st, &member);
+        free(path);
+    }
+    return 0;
+}
+
+static int64_t get_size(void *argument)
+{
+    struct mpiio_assembled *self = argument;
+
+    return self->st.st_size;
+}
+
+static int64_t seek(void *argument, int64_t displacement, int whence)
+{
+    struct mpiio_assembled *self = argument;
+    int64_t found;
+
+    if (displacement < 0 || displacement >= self->st.st_size)
+        return -ENXIO;
+    found = vs_assembly_seek(self->places, displacement, whence == SEEK_HOLE);
+    return whence == SEEK_DATA && found == self->st.st_size ? -ENXIO : found;
+}
+
+static int sync_member(struct mpiio_assembled *self, size_t number, bool data_only)
+{
+    struct mpiio_member *member;
+    int error = mpiio_member_acquire(&self->table, number, &member);
+
+    if (error != 0)
+        return error;
+    error = mpiio_file_sync(member->file, data_only);
+    mpiio_member_release(&self->table, member);
+    return error;
+}
+
+/* One that could not be synced is tried again by the next. */
+static int sync_written(void *argument, bool data_only)
+{
+    struct mpiio_assembled *self = argument;
+    size_t words = (size_t)(vs_members_count(self->table.members) + 63) / 64;
+    int first = 0;
+
+    for (size_t word = 0; word < words; word++) {
+        uint64_t bits =
+            atomic_load(&self->written[word]) != 0 ? atomic_exchange(&self->written[word], 0) : 0;
+
+        for (int bit = 0; bits != 0; bit++, bits >>= 1) {
+            int error = bits & 1 ? sync_member(self, 64 * word + (size_t)bit, data_only) : 0;
+
+            if (error != 0)
+                atomic_fetch_or(&self->written[word], (uint64_t)1 << bit);
+            first = first != 0 ? first : error;
+        }
+    }
+    return first;
+}
+
+static int set_times(void *argument, const struct timespec times[2])
+{
+    struct mpiio_assembled *self = argument;
+    const struct vs_members *members = self->table.members;
+    int error = 0;
+
+    for (int64_t i = 0; i < vs_members_count(members) && error == 0; i++) {
+        char *path;
+
+        if (!is_present(self, i))
+            continue;
+        path = vs_members_file(members, i);
+        if (path == NULL)
+            error = -ENOMEM;
+        else if (utimensat(AT_FDCWD, path, times, 0) < 0)
+            error = -errno;
+        free(path);
+    }
+    return error;
+}
+
+static int get_statfs(void *argument, struct statvfs *st)
+{
+    struct mpiio_assembled *self = argument;
+    const struct vs_members *members = self->table.members;
+    int64_t first = 0;
+    int error = 0;
+    char *path;
+
+    while (first + 1 < vs_members_count(members) && !is_present(self, first))
+        first++;
+    path = vs_members_file(members, first);
+    if (path == NULL)
+        error = -ENOMEM;
+    else if (statvfs(path, st) < 0)
+        error = -errno;
+    free(path);
+    return error;
+}
+
+static void close_all(void *argument)
+{
+    struct mpiio_assembled *self = argument;
+
+    mpiio_member_table_destroy(&self->table);
+    vs_assembly_free(self->places);
+    free(self->written);
+    free(self);
+}
+
+static const struct mpiio_file_kind kind = {
+    .close = close_all,
+    .stat = get_stat,
+    .size = get_size,
+    .seek = seek,
+    .sync = sync_written,
+    .set_times = set_times,
+    .statfs = get_statfs,
+    .pread = mpiio_assembled_read,
+    .write_runs = mpiio_assembled_write_runs,
+    .write_ranges = mpiio_assembled_write_ranges,
+    .admit = mpiio_assembled_admit,
+};
+
+/* Looking at the members. */
+
+/* What is wrong with a member, in the spec's place of all. */
+static int fail(const struct mpiio_assembled *self, int64_t member, int code, const char *what,
+                struct vs_error *why)
+{
+    char *path = vs_members_file(self->table.members, member);
+
+    vs_members_fail(self->table.members, code, why, "member %" PRId64 ", %s: %s", member,
+                    path != NULL ? path : "?", what);
+    free(path);
+    return code;
+}
+
+/* Looks at a member's file: 1 where it is there, 0 where it need not be, or a negative errno. */
+static int look(struct mpiio_assembled *self, int64_t member, struct stat *st, struct vs_error *why)
+{
+    char *path = vs_members_file(self->table.members, member);
+    int mode = self->table.writable ? R_OK | W_OK : R_OK;
+    int error = 1;
+
+    if (path == NULL)
+        return fail(self, member, -ENOMEM, strerror(ENOMEM), why);
+    if (stat(path, st) < 0 || (S_ISREG(st->st_mode) && faccessat(AT_FDCWD, path, mode, AT_EACCESS)))
+        error = -errno;
+    free(path);
+    if (error == -ENOENT && self->missing_zero)
+        return 0;
+    if (error < 0)
+        return fail(self, member, error, strerror(-error), why);
+    return S_ISREG(st->st_mode) ? 1 : fail(self, member, -EINVAL, "not a regular file", why);
+}
+
+/* How many positions of its view a member's file of that size holds. */
+static int64_t bytes_held(const struct vs_view *view, const struct vs_view *local, int64_t size)
+{
+    int64_t etype = vs_view_facts(view)->etype_file_size;
+    int64_t limit = vs_map_facts(vs_view_map(view))->limit;
+    int64_t bytes = vs_view_positions(local, size);
+
+    bytes = bytes < limit ? bytes : limit;
+    return bytes - bytes % etype;
+}
+
+static void take_stat(struct mpiio_assembled *self, const struct stat *st)
+{
+    if (self->st.st_mode == 0)
+        self->st = *st;
+    else
+        self->st.st_blocks += st->st_blocks;
+    take_times(&self->st, st);
+}
+
+static int add_member(struct mpiio_assembled *self, int64_t member, const struct vs_view *view,
+                      const struct vs_view *local, struct vs_error *why)
+{
+    bool needed = vs_map_facts(vs_view_map(view))->tile_size > 0;
+    struct stat st;
+    int present = needed ? look(self, member, &st, why) : 0, error;
+
+    if (present < 0)
+        return present;
+    if (present)
+        take_stat(self, &st);
+    if (vs_view_gaps(view) != NULL || vs_view_gaps(local) != NULL)
+        return fail(self, member, -EINVAL, "a buftype with gaps: members have none", why);
+    if (!vs_map_facts(vs_view_map(local))->disjoint)
+        return fail(self, member, -EINVAL, "\"local\" selects bytes twice", why);
+    error = vs_assembly_add(self->places, view, present ? bytes_held(view, local, st.st_size) : 0);
+    if (error == -EINVAL)
+        return fail(self, member, error,
+                    "\"view\" selects bytes twice, or not in the order of the whole", why);
+    return error == 0 ? 0 : fail(self, member, error, strerror(-error), why);
+}
+
+static int add_members(struct mpiio_assembled *self, struct vs_error *why)
+{
+    const struct vs_members *members = self->table.members;
+    int error = 0;
+
+    for (int64_t i = 0; i < vs_members_count(members) && error == 0; i++) {
+        struct vs_view *view = NULL, *local = NULL;
+
+        error = vs_members_view(members, i, &view, why);
+        if (error == 0)
+            error = vs_members_local(members, i, &local, why);
+        if (error == 0)
+            error = add_member(self, i, view, local, why);
+        vs_view_unref(view);
+        vs_view_unref(local);
+    }
+    return error;
+}
+
+/* Says what is wrong with how the members fit together. */
+static int fail_fit(const struct mpiio_assembled *self, const struct vs_assembly_fault *fault,
+                    struct vs_error *why)
+{
+    int64_t member = (int64_t)fault->member;
+    char what[200];
+
+    switch (fault->kind) {
+    case VS_ASSEMBLY_OVERLAP:
+        snprintf(what, sizeof(what),
+                 "byte %" PRId64 " of the whole is in member %zu, too (\"overlap\": \"first\" or "
+                 "\"last\" says whose counts)",
+                 fault->displacement, fault->other);
+        break;
+    case VS_ASSEMBLY_SHORT:
+        snprintf(what, sizeof(what),
+                 "too short: it has %" PRId64 " bytes of data and should have %" PRId64
+                 " (-o missing=zero reads zeros)",
+                 vs_assembly_bytes(self->places, fault->member), fault->expected);
+        break;
+    case VS_ASSEMBLY_TOO_MANY:
+        return vs_members_fail(self->table.members, -E2BIG, why,
+                               "the members lie among each other in too many ways to be compared");
+    default:
+        return 0;
+    }
+    return fail(self, member, -EINVAL, what, why);
+}
+
+static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
+{
+    struct vs_assembly_fault fault;
+
+    vs_assembly_finish(self->places);
+    self->st.st_size = vs_assembly_size(self->places);
+    if (vs_assembly_check(self->places, &fault) != 0)
+        return vs_members_fail(self->table.members, -ENOMEM, why, "%s", strerror(ENOMEM));
+    if (self->missing_zero && fault.kind == VS_ASSEMBLY_SHORT)
+        return 0;
+    return fail_fit(self, &fault, why);
+}
+
+static int init(struct mpiio_assembled *self, const struct vs_members *members, bool writable,
+                struct vs_error *why)
+{
+    int64_t count = vs_members_count(members);
+    int error = mpiio_member_table_init(&self->table, members, writable);
+
+    if (error != 0)
+        return vs_members_fail(members, error, why, "%s", strerror(-error));
+    self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
+    self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
+    self->watched = count < WATCHED ? count : WATCHED;
+    if (self->places == NULL || self->written == NULL)
+        return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
+    error = add_members(self, why);
+    if (error == 0 && self->st.st_mode == 0)
+        error = vs_members_fail(members, -ENOENT, why, "none of the members is there");
+    return error == 0 ? check_fit(self, why) : error;
+}
+
+int mpiio_assemble(const struct vs_members *members, bool writable, bool missing_zero,
+                   struct mpiio_file **file, struct vs_error *why)
+{
+    struct mpiio_assembled *self;
+    int error;
+
+    if (writable && vs_members_overlap(members) != VS_OVERLAP_ERROR)
+        return vs_members_fail(members, -EROFS, why,
+                               "members that may overlap can only be read (-o ro)");
+    self = calloc(1, sizeof(*self));
+    if (self == NULL)
+        return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
+    self->overlap = vs_members_overlap(members);
+    self->missing_zero = missing_zero;
+    error = init(self, members, writable, why);
+    if (error != 0) {
+        close_all(self);
+        return error;
+    }
+    error = mpiio_file_of_kind(&kind, self, writable, file);
+    return error == 0 ? 0 : vs_members_fail(members, error, why, "%s", strerror(-error));
+}
+
+/* Where a byte is. */
+
+static void find_in_member(const struct mpiio_member *member, int64_t displacement,
+                           struct mpiio_member_place *place)
+{
+    const struct vs_map *view = vs_view_map(member->view), *local = vs_view_map(member->local);
+    int64_t position = vs_map_lower_bound(view, displacement);
+    int64_t low = 1, high = place->length; /* low bytes lie side by side in both */
+
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+
+        if (mpiio_assembled_is_run(view, position, middle) &&
+            mpiio_assembled_is_run(local, position, middle))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    place->member = (int64_t)member->number;
+    place->displacement = vs_map_displacement(local, position);
+    place->length = low;
+}
+
+/* The bytes before the next one of a member that goes before this one. */
+static int cut_overlap(struct mpiio_assembled *self, int64_t displacement,
+                       struct mpiio_member_place *place)
+{
+    struct vs_assembly_part *parts;
+    size_t count;
+    int error =
+        vs_assembly_parts(self->places, displacement, displacement + place->length, &parts, &count);
+
+    for (size_t i = 0; i < count && error == 0; i++) {
+        int64_t member = (int64_t)parts[i].member;
+        int64_t begin = vs_assembly_place(self->places, parts[i].member, parts[i].position);
+
+        if (self->overlap == VS_OVERLAP_FIRST ? member < place->member : member > place->member)
+            place->length =
+                begin - displacement < place->length ? begin - displacement : place->length;
+    }
+    free(parts);
+    return error;
+}
+
+static int find_in_part(struct mpiio_assembled *self, const struct vs_assembly_part *part,
+                        int64_t displacement, struct mpiio_member_place *place)
+{
+    struct mpiio_member *member;
+    int error = mpiio_member_acquire(&self->table, part->member, &member);
+
+    if (error != 0)
+        return error;
+    place->length = vs_assembly_bytes(self->places, part->member) - part->position;
+    find_in_member(member, displacement, place);
+    mpiio_member_release(&self->table, member);
+    return self->overlap == VS_OVERLAP_ERROR ? 0 : cut_overlap(self, displacement, place);
+}
+
+int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
+                         struct mpiio_member_place *place)
+{
+    struct mpiio_assembled *self = file->self;
+    struct vs_assembly_part *parts;
+    size_t count;
+    int error = vs_assembly_parts(self->places, displacement, displacement + 1, &parts, &count);
+
+    if (error != 0)
+        return error;
+    *place = (struct mpiio_member_place){.member = -1};
+    if (count == 0)
+        place->length = vs_assembly_seek(self->places, displacement, false) - displacement;
+    else
+        error = find_in_part(self, &parts[self->overlap == VS_OVERLAP_LAST ? count - 1 : 0],
+                             displacement, place);
+    free(parts);
+    return error;
+}

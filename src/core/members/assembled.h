@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_ASSEMBLED_H
+#define MPIIO_ASSEMBLED_H
+
+#include <stdbool.h>
+
+#include "core/file/file.h"
+#include "core/member_place.h"
+#include "viewspec/members.h"
+
+/*
+ * Many files as one: a file whose bytes are those of members, each at its place in the whole and
+ * in its own file. It is read and written through the plans of its members (read_plan.h,
+ * write_plan.h), which change only the bytes that are given, so that what holds for a file holds
+ * for it: nothing is read to be written back, and what is acknowledged is in the members.
+ *
+ * Its length, and how much each member holds, are those when it was assembled. A member that has
+ * become shorter since then gives -EIO where it lacks bytes.
+ */
+
+/*
+ * Assembles the members, borrowed, and sees that they are there, can be opened as writable says,
+ * and fit together. With missing_zero the bytes that members lack are holes, and lacking all is no
+ * error. 0, or a negative errno with why filled, whose text names the first member that is wrong:
+ * -EROFS where it is to be writable and members may overlap. The new file is the caller's.
+ */
+int mpiio_assemble(const struct vs_members *members, bool writable, bool missing_zero,
+                   struct mpiio_file **file, struct vs_error *why);
+
+/*
+ * Finds the byte at displacement, 0 <= displacement < the length of the whole. file is one of
+ * mpiio_assemble. 0 or a negative errno. Thread-safe.
+ */
+int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
+                         struct mpiio_member_place *place);
+
+#endif

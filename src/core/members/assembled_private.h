@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_ASSEMBLED_PRIVATE_H
+#define MPIIO_ASSEMBLED_PRIVATE_H
+
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+#include "assembled.h"
+#include "table.h"
+#include "viewspec/assembly.h"
+
+/* What is inside an assembled file, for the sources of this room. */
+struct mpiio_assembled {
+    struct mpiio_member_table table;
+    struct vs_assembly *places;
+    enum vs_overlap overlap;
+    bool missing_zero;
+    struct stat st;                /* of the first member that is there; times: the newest */
+    int64_t watched;               /* so many members are asked for their times */
+    atomic_uint_fast64_t *written; /* a bit a member: to be synced */
+};
+
+/* Where the block that holds displacement ends, or end, whichever comes first. */
+static inline int64_t mpiio_assembled_block_end(int64_t displacement, int64_t end)
+{
+    int64_t room = VS_ASSEMBLY_BLOCK - displacement % VS_ASSEMBLY_BLOCK;
+
+    return end - displacement < room ? end : displacement + room;
+}
+
+/* Whether positions lie side by side in the file that map is of. */
+static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t position,
+                                          int64_t length)
+{
+    return vs_map_displacement(map, position + length - 1) - vs_map_displacement(map, position) ==
+           length - 1;
+}
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include "assembled_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/gather.h"
+#include "core/file/write_plan.h"
+
+/*
+ * Writing. What is given is a part of an image of the whole: long runs as they lie in the caller's
+ * memory, short ones put together to an image of a block first. Of each block, what a member holds
+ * is packed, and goes to its file by the member's own write plan: as one write where all of it is
+ * given, else as ranges.
+ */
+
+#define LONG_RUN (64 << 10) /* bytes from which a run is written by itself */
+
+/* The ranges of an image that lie in a block. */
+struct block {
+    struct mpiio_assembled *self;
+    const char *image;
+    int64_t displacement;             /* of the image's byte 0 */
+    const struct mpiio_range *ranges; /* in the image; the first and the last may be cut */
+    size_t count;
+    int64_t start, end; /* in the whole: from the first byte that is given to the last one */
+    struct mpiio_counters *done;
+};
+
+static int64_t range_start(const struct block *block, size_t i)
+{
+    int64_t start = block->displacement + block->ranges[i].start;
+
+    return start > block->start ? start : block->start;
+}
+
+static int64_t range_end(const struct block *block, size_t i)
+{
+    int64_t end = block->displacement + block->ranges[i].start + block->ranges[i].length;
+
+    return end < block->end ? end : block->end;
+}
+
+/* What is given of a part: ranges of its packed bytes, in a new array; how many, or -ENOMEM. */
+static int64_t find_given(const struct block *block, const struct vs_map *map,
+                          const struct vs_assembly_part *part, struct mpiio_range **given)
+{
+    int64_t count = 0, room = 16;
+    struct vs_runs runs;
+    struct vs_run run;
+    size_t i = 0;
+
+    *given = malloc((size_t)room * sizeof(**given));
+    vs_runs_start(&runs, map, part->position, part->length);
+    while (*given != NULL && i < block->count && vs_runs_next(&runs, &run)) {
+        while (i < block->count && range_end(block, i) <= run.displacement)
+            i++;
+        for (size_t k = i; k < block->count && *given != NULL; k++) {
+            int64_t from = range_start(block, k), to = range_end(block, k), place;
+            struct mpiio_range *last = *given + count - 1;
+
+            from = from > run.displacement ? from : run.displacement;
+            to = to < run.displacement + run.length ? to : run.displacement + run.length;
+            if (from >= to)
+                break;
+            place = run.position - part->position + (from - run.displacement);
+            if (count > 0 && last->start + last->length == place) {
+                last->length += to - from;
+                continue;
+            }
+            (*given)[count++] = (struct mpiio_range){.start = place, .length = to - from};
+            if (count == room) {
+                struct mpiio_range *more = realloc(*given, (size_t)(room *= 2) * sizeof(*more));
+
+                if (more == NULL)
+                    free(*given);
+                *given = more;
+            }
+        }
+    }
+    return *given != NULL ? count : -ENOMEM;
+}
+
+/* Packs a part; what is not given of it may come along, from the image's memory. */
+static void pack(const struct block *block, const struct vs_map *map,
+                 const struct vs_assembly_part *part, char *packed)
+{
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+
+    vs_cursor_start(&cursor, map, part->position, part->length);
+    while (vs_cursor_batch(&cursor, &batch))
+        mpiio_gather(packed + (batch.position - part->position),
+                     block->image + (batch.displacement - block->displacement),
+                     (size_t)batch.length, (size_t)batch.count, (ptrdiff_t)batch.stride);
+}
+
+/* Errors that are not known any more are told as EIO: others may follow, and hide them. */
+static int told(bool failed, int error)
+{
+    return failed && error == 0 ? -EIO : error;
+}
+
+static int write_packed(const struct block *block, const struct mpiio_member *member,
+                        const struct vs_assembly_part *part, const char *packed,
+                        const struct mpiio_range *given, size_t count)
+{
+    const struct vs_map *local = vs_view_map(member->local);
+    int error = 0;
+
+    if (count > 1 && mpiio_assembled_is_run(local, part->position, part->length)) {
+        int64_t end = given[count - 1].start + given[count - 1].length;
+
+        return told(mpiio_write_ranges(member->file, packed,
+                                       vs_map_displacement(local, part->position), given, count,
+                                       &error, block->done) < end,
+                    error);
+    }
+    for (size_t i = 0; i < count && error == 0; i++) {
+        size_t length = (size_t)given[i].length;
+        size_t bytes = mpiio_write_runs(member->file, local, part->position + given[i].start,
+                                        length, packed + given[i].start, &error, block->done);
+
+        error = told(bytes < length, error);
+    }
+    return error;
+}
+
+static void mark_written(struct mpiio_assembled *self, size_t member)
+{
+    atomic_fetch_or(&self->written[member / 64], (uint64_t)1 << member % 64);
+}
+
+static int write_given(const struct block *block, const struct mpiio_member *member,
+                       const struct vs_assembly_part *part, const struct mpiio_range *given,
+                       size_t count)
+{
+    const struct vs_map *map = vs_view_map(member->view);
+    char *packed = NULL;
+    int error;
+
+    mark_written(block->self, part->member);
+    if (mpiio_assembled_is_run(map, part->position, part->length)) {
+        const char *image =
+            block->image + (vs_map_displacement(map, part->position) - block->displacement);
+
+        return write_packed(block, member, part, image, given, count);
+    }
+    packed = malloc((size_t)part->length);
+    if (packed == NULL)
+        return -ENOMEM;
+    pack(block, map, part, packed);
+    error = write_packed(block, member, part, packed, given, count);
+    free(packed);
+    return error;
+}
+
+static int write_part(const struct block *block, const struct vs_assembly_part *part)
+{
+    struct mpiio_range all = {.length = part->length}, *found = NULL;
+    struct mpiio_member *member;
+    int64_t count = 1;
+    int error = mpiio_member_acquire(&block->self->table, part->member, &member);
+
+    if (error != 0)
+        return error;
+    if (block->count > 1)
+        count = find_given(block, vs_view_map(member->view), part, &found);
+    if (count > 0)
+        error = write_given(block, member, part, found != NULL ? found : &all, (size_t)count);
+    else
+        error = (int)count;
+    free(found);
+    mpiio_member_release(&block->self->table, member);
+    return error;
+}
+
+static int write_block(const struct block *block)
+{
+    struct vs_assembly_part *parts;
+    size_t count;
+    int error = vs_assembly_parts(block->self->places, block->start, block->end, &parts, &count);
+
+    for (size_t i = 0; i < count && error == 0; i++)
+        error = write_part(block, &parts[i]);
+    free(parts);
+    return error;
+}
+
+int64_t mpiio_assembled_write_ranges(void *self, const char *image, int64_t displacement,
+                                     const struct mpiio_range *ranges, size_t count, int *error,
+                                     struct mpiio_counters *done)
+{
+    struct block block = {.self = self, .image = image, .displacement = displacement, .done = done};
+    int64_t at = count > 0 ? displacement + ranges[0].start : displacement;
+    size_t first = 0, behind;
+
+    *error = 0;
+    while (first < count) {
+        int64_t limit = mpiio_assembled_block_end(at, INT64_MAX), last;
+
+        behind = first + 1;
+        while (behind < count && displacement + ranges[behind].start < limit)
+            behind++;
+        last = displacement + ranges[behind - 1].start + ranges[behind - 1].length;
+        block.ranges = ranges + first;
+        block.count = behind - first;
+        block.start = at;
+        block.end = last < limit ? last : limit;
+        *error = write_block(&block);
+        if (*error != 0)
+            return at - displacement;
+        /* The last range may go on in the next block. */
+        first = last > limit ? behind - 1 : behind;
+        at = last > limit ? limit : first < count ? displacement + ranges[first].start : last;
+    }
+    return at - displacement;
+}
+
+/* Runs. */
+
+/* Short runs that are put together, all in one block. */
+struct collection {
+    struct mpiio_assembled *self;
+    struct mpiio_counters *done;
+    char *image;   /* of a block */
+    int64_t block; /* displacement of its byte 0 */
+    struct mpiio_range *ranges;
+    size_t count, room;
+    int64_t first; /* the position that the first range begins with */
+    int error;
+};
+
+/* Writes what was put together. Returns false after an error. */
+static bool flush(struct collection *collection)
+{
+    if (collection->count > 0 && collection->error == 0)
+        mpiio_assembled_write_ranges(collection->self, collection->image, collection->block,
+                                     collection->ranges, collection->count, &collection->error,
+                                     collection->done);
+    if (collection->error == 0)
+        collection->count = 0;
+    return collection->error == 0;
+}
+
+static bool make_room(struct collection *collection)
+{
+    if (collection->image == NULL)
+        collection->image = malloc(VS_ASSEMBLY_BLOCK);
+    if (collection->image != NULL && collection->count == collection->room) {
+        size_t room = collection->room > 0 ? 2 * collection->room : 64;
+        struct mpiio_range *ranges =
+            realloc(collection->ranges, room * sizeof(*collection->ranges));
+
+        if (ranges != NULL) {
+            collection->ranges = ranges;
+            collection->room = room;
+        }
+    }
+    if (collection->image == NULL || collection->count == collection->room)
+        collection->error = -ENOMEM;
+    return collection->error == 0;
+}
+
+/* Adds a run that lies in one block, its bytes at from. Returns false after an error. */
+static bool collect(struct collection *collection, const char *from, int64_t position,
+                    int64_t displacement, int64_t length)
+{
+    struct mpiio_range *last = collection->ranges + collection->count - 1;
+    int64_t start = displacement % VS_ASSEMBLY_BLOCK;
+
+    if (collection->count > 0 &&
+        (collection->block != displacement - start || start < last->start + last->length) &&
+        !flush(collection))
+        return false;
+    if (!make_room(collection))
+        return false;
+    last = collection->ranges + collection->count - 1;
+    memcpy(collection->image + start, from, (size_t)length);
+    if (collection->count == 0) {
+        collection->block = displacement - start;
+        collection->first = position;
+    } else if (last->start + last->length == start) {
+        last->length += length;
+        return true;
+    }
+    collection->ranges[collection->count++] =
+        (struct mpiio_range){.start = start, .length = length};
+    return true;
+}
+
+/* Returns how many bytes of a run are written, or put together, before an error. */
+static int64_t write_run(struct collection *collection, const struct vs_run *run, const char *from)
+{
+    struct mpiio_range range = {.length = run->length};
+    int64_t put = 0;
+
+    if (run->length >= LONG_RUN && flush(collection))
+        return mpiio_assembled_write_ranges(collection->self, from, run->displacement, &range, 1,
+                                            &collection->error, collection->done);
+    while (put < run->length && collection->error == 0) {
+        int64_t at = run->displacement + put;
+        int64_t length = mpiio_assembled_block_end(at, at + run->length - put) - at;
+
+        if (collect(collection, from + put, run->position + put, at, length))
+            put += length;
+    }
+    return put;
+}
+
+size_t mpiio_assembled_write_runs(void *self, const struct vs_map *map, int64_t position,
+                                  size_t length, const void *buffer, int *error,
+                                  struct mpiio_counters *done)
+{
+    struct collection collection = {.self = self, .done = done};
+    int64_t bytes = 0;
+    struct vs_runs runs;
+    struct vs_run run;
+
+    vs_runs_start(&runs, map, position, (int64_t)length);
+    while (collection.error == 0 && vs_runs_next(&runs, &run))
+        bytes = run.position - position +
+                write_run(&collection, &run, (const char *)buffer + (run.position - position));
+    flush(&collection);
+    /* What was put together, and could not be written, comes before the rest. */
+    if (collection.error != 0 && collection.count > 0)
+        bytes = collection.first - position;
+    free(collection.image);
+    free(collection.ranges);
+    *error = collection.error;
+    return (size_t)bytes;
+}
+
+/* What may be written. */
+
+static int find_hole(struct mpiio_assembled *self, int64_t start, int64_t end, int64_t *hole)
+{
+    struct vs_assembly_part *parts;
+    size_t count;
+
+    for (int64_t at = start; at < end; at = mpiio_assembled_block_end(at, end)) {
+        int64_t limit = mpiio_assembled_block_end(at, end), held = 0;
+        int error = vs_assembly_parts(self->places, at, limit, &parts, &count);
+
+        if (error != 0)
+            return error;
+        for (size_t i = 0; i < count; i++)
+            held += parts[i].length;
+        free(parts);
+        if (held < limit - at) {
+            *hole = vs_assembly_seek(self->places, at, true);
+            return -ENXIO;
+        }
+    }
+    return 0;
+}
+
+size_t mpiio_assembled_admit(void *self, const struct vs_map *map, int64_t position, size_t length,
+                             int *error)
+{
+    struct mpiio_assembled *assembled = self;
+    int64_t first = vs_map_displacement(map, position), hole = 0;
+    int64_t last = vs_map_displacement(map, position + (int64_t)length - 1);
+    struct vs_runs runs;
+    struct vs_run run;
+
+    /* A request of short runs is looked at as a whole first. */
+    if (vs_assembly_is_full(assembled->places) ||
+        (vs_map_facts(map)->monotonic && last - first < VS_ASSEMBLY_BLOCK &&
+         find_hole(assembled, first, last + 1, &hole) == 0))
+        return length;
+    vs_runs_start(&runs, map, position, (int64_t)length);
+    while (vs_runs_next(&runs, &run)) {
+        hole = run.displacement;
+        *error = find_hole(assembled, hole, hole + run.length, &hole);
+        if (*error != 0)
+            return (size_t)(run.position - position + (hole - run.displacement));
+    }
+    return length;
+}

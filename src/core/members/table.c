@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "viewspec/member_views.h"
+#include "core/base/rlimit.h"
+
+/* Descriptors that the rest of a process may need. */
+#define OTHERS 256
+
+int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
+                            bool writable)
+{
+    int64_t count = vs_members_count(members);
+    uint64_t wanted = count < MPIIO_MEMBERS_OPEN ? (uint64_t)count : MPIIO_MEMBERS_OPEN;
+    uint64_t allowed = mpiio_rlimit_descriptors(wanted + OTHERS);
+
+    *table = (struct mpiio_member_table){.members = members, .writable = writable};
+    table->most = allowed >= wanted + OTHERS ? wanted : allowed / 4 + 1;
+    return -pthread_mutex_init(&table->lock, NULL);
+}
+
+static void close_member(struct mpiio_member *member)
+{
+    if (member != NULL) {
+        mpiio_file_close(member->file);
+        vs_view_unref(member->view);
+        vs_view_unref(member->local);
+        free(member);
+    }
+}
+
+void mpiio_member_table_destroy(struct mpiio_member_table *table)
+{
+    for (size_t i = 0; i < MPIIO_MEMBER_BUCKETS; i++) {
+        while (table->buckets[i] != NULL) {
+            struct mpiio_member *member = table->buckets[i];
+
+            table->buckets[i] = member->next;
+            close_member(member);
+        }
+    }
+    pthread_mutex_destroy(&table->lock);
+}
+
+static struct mpiio_member **bucket(struct mpiio_member_table *table, size_t number)
+{
+    return &table->buckets[number % MPIIO_MEMBER_BUCKETS];
+}
+
+/* Lock held. */
+static void leave_idle(struct mpiio_member_table *table, struct mpiio_member *member)
+{
+    *(member->older ? &member->older->newer : &table->oldest) = member->newer;
+    *(member->newer ? &member->newer->older : &table->newest) = member->older;
+    member->older = NULL;
+    member->newer = NULL;
+    table->idle--;
+}
+
+/* Lock held. */
+static void join_idle(struct mpiio_member_table *table, struct mpiio_member *member)
+{
+    member->older = table->newest;
+    *(table->newest ? &table->newest->newer : &table->oldest) = member;
+    table->newest = member;
+    table->idle++;
+}
+
+/* With a new user, or NULL. Lock held. */
+static struct mpiio_member *find(struct mpiio_member_table *table, size_t number)
+{
+    struct mpiio_member *member = *bucket(table, number);
+
+    while (member != NULL && member->number != number)
+        member = member->next;
+    if (member != NULL && member->users++ == 0)
+        leave_idle(table, member);
+    return member;
+}
+
+/* Takes the one that was unused longest out of the table; NULL: there is none. Lock held. */
+static struct mpiio_member *evict(struct mpiio_member_table *table)
+{
+    struct mpiio_member *member = table->oldest;
+    struct mpiio_member **link;
+
+    if (member == NULL)
+        return NULL;
+    link = bucket(table, member->number);
+    leave_idle(table, member);
+    while (*link != member)
+        link = &(*link)->next;
+    *link = member->next;
+    return member;
+}
+
+static int open_file(struct mpiio_member_table *table, const char *path, struct mpiio_file **file)
+{
+    int flags = table->writable ? O_RDWR : O_RDONLY;
+    int error = mpiio_file_open(path, flags, file);
+
+    /* Others of this process have taken the descriptors: some are given up for it. */
+    while (error == -EMFILE || error == -ENFILE) {
+        struct mpiio_member *victim;
+
+        pthread_mutex_lock(&table->lock);
+        victim = evict(table);
+        pthread_mutex_unlock(&table->lock);
+        if (victim == NULL)
+            break;
+        close_member(victim);
+        error = mpiio_file_open(path, flags, file);
+    }
+    return error;
+}
+
+static int make(struct mpiio_member_table *table, size_t number, struct mpiio_member **made)
+{
+    struct mpiio_member *member = calloc(1, sizeof(*member));
+    char *path = vs_members_file(table->members, (int64_t)number);
+    struct vs_error why = {0};
+    int error = member != NULL && path != NULL ? 0 : -ENOMEM;
+
+    if (error == 0)
+        error = vs_members_view(table->members, (int64_t)number, &member->view, &why);
+    if (error == 0)
+        error = vs_members_local(table->members, (int64_t)number, &member->local, &why);
+    if (error == 0)
+        error = open_file(table, path, &member->file);
+    free(path);
+    if (error != 0) {
+        close_member(member);
+        return error;
+    }
+    member->file->write_behind.off = true; /* a thread for each would be too many */
+    member->number = number;
+    member->users = 1;
+    *made = member;
+    return 0;
+}
+
+int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
+                         struct mpiio_member **member)
+{
+    struct mpiio_member *made;
+    int error;
+
+    pthread_mutex_lock(&table->lock);
+    *member = find(table, number);
+    pthread_mutex_unlock(&table->lock);
+    if (*member != NULL)
+        return 0;
+    error = make(table, number, &made);
+    if (error != 0)
+        return error;
+
+    pthread_mutex_lock(&table->lock);
+    *member = find(table, number); /* another thread may have been faster */
+    if (*member == NULL) {
+        made->next = *bucket(table, number);
+        *bucket(table, number) = made;
+        *member = made;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&table->lock);
+    close_member(made);
+    return 0;
+}
+
+void mpiio_member_release(struct mpiio_member_table *table, struct mpiio_member *member)
+{
+    struct mpiio_member *victim = NULL;
+
+    pthread_mutex_lock(&table->lock);
+    if (--member->users == 0) {
+        join_idle(table, member);
+        if (table->idle > table->most)
+            victim = evict(table);
+    }
+    pthread_mutex_unlock(&table->lock);
+    close_member(victim);
+}

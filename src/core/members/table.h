@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_MEMBER_TABLE_H
+#define MPIIO_MEMBER_TABLE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/file/file.h"
+#include "viewspec/members.h"
+
+/*
+ * The members of an assembled file that are open. One is opened, and its views are compiled, when
+ * it is first needed; it stays open until so many others were used since that there is no room for
+ * it. All functions are thread-safe but the first and the last.
+ */
+
+/* A member that is in use. Its fields do not change. */
+struct mpiio_member {
+    size_t number;
+    struct mpiio_file *file;
+    struct vs_view *view;  /* where its data lies in the whole */
+    struct vs_view *local; /* where in its own file */
+
+    unsigned users;                     /* lock: the table's */
+    struct mpiio_member *next;          /* in its bucket; lock: the table's */
+    struct mpiio_member *older, *newer; /* among those without users; lock: the table's */
+};
+
+#define MPIIO_MEMBER_BUCKETS 1024
+
+/* So many are open at most, beside those that are in use; fewer where descriptors are few. */
+#define MPIIO_MEMBERS_OPEN 1024
+
+struct mpiio_member_table {
+    const struct vs_members *members; /* borrowed */
+    bool writable;
+    size_t most; /* that are open without users */
+    pthread_mutex_t lock;
+    struct mpiio_member *buckets[MPIIO_MEMBER_BUCKETS]; /* lock: lock */
+    struct mpiio_member *oldest, *newest;               /* without users; lock: lock */
+    size_t idle;                                        /* how many those are; lock: lock */
+};
+
+/* Starts with none open. members is borrowed. 0 or a negative errno. */
+int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
+                            bool writable);
+
+/* Closes all; none may be in use. */
+void mpiio_member_table_destroy(struct mpiio_member_table *table);
+
+/*
+ * The member of that number, for the caller to release. 0, or a negative errno: what open(2) says,
+ * -ENOMEM.
+ */
+int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
+                         struct mpiio_member **member);
+void mpiio_member_release(struct mpiio_member_table *table, struct mpiio_member *member);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "store_members.h"
+
+#include <fcntl.h>
+
+#include "core/members/assembled.h"
+#include "store_private.h"
+
+int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_zero,
+                          struct mpiio_store **store, struct vs_error *why)
+{
+    const struct vs_members *members = vs_spec_members(spec);
+    struct mpiio_file *file;
+    int error;
+
+    if (members == NULL)
+        return mpiio_store_open(vs_spec_file(spec), flags, store);
+    error = mpiio_assemble(members, (flags & O_ACCMODE) == O_RDWR, missing_zero, &file, why);
+    return error != 0 ? error : mpiio_store_of_file(file, store);
+}
+
+bool mpiio_store_has_members(const struct mpiio_store *store)
+{
+    return mpiio_file_is_fixed(store->file);
+}
+
+int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
+                            struct mpiio_member_place *place)
+{
+    return mpiio_assembled_find(store->file, displacement, place);
+}
+
+int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
+                          int64_t displacement)
+{
+    struct mpiio_counters done = {0};
+    int64_t got = mpiio_file_pread(store->file, buffer, length, displacement, &done);
+
+    mpiio_file_count(store->file, &done);
+    return got;
+}
+
+int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st)
+{
+    return mpiio_file_statfs(store->file, st);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_STORE_MEMBERS_H
+#define MPIIO_STORE_MEMBERS_H
+
+#include <stdbool.h>
+
+#include "core/member_place.h"
+#include "spec.h"
+#include "store.h"
+
+/* Stores of what a spec names: a file, or one that is assembled from members. Not installed. */
+
+/*
+ * Opens the spec's file as mpiio_store_open does, or assembles its members: flags are O_RDONLY or
+ * O_RDWR then, and with missing_zero bytes that members lack are zeros. 0; or a negative errno,
+ * with why filled where members are to blame. The spec outlives the store.
+ */
+int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_zero,
+                          struct mpiio_store **store, struct vs_error *why);
+
+/* Whether the store is assembled from members. */
+bool mpiio_store_has_members(const struct mpiio_store *store);
+
+/*
+ * Where the byte at displacement, 0 <= displacement < the file's size, lies in the members of such
+ * a store. 0 or a negative errno. Thread-safe.
+ */
+int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
+                            struct mpiio_member_place *place);
+
+/*
+ * Bytes of the file itself, past a cache: as pread(2), all length bytes but where the file ends.
+ * Thread-safe.
+ */
+int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
+                          int64_t displacement);
+
+/* fstatvfs(2) of the file, or of the first member. */
+struct statvfs;
+int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st);
+
+#endif

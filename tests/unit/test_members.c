@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Assembled files: a whole made at random is cut up, byte by byte by the members' maps, into files
+ * with headers and ghost cells; what is assembled from those must be the whole, through all views,
+ * and be written like it.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "core/cache/cache_flush.h"
+#include "core/store_members.h"
+#include "random_views.h"
+#include "viewspec/member_views.h"
+
+/* What is cut up lies in a window of the whole: at its begin, or over the edge of a block. */
+#define WINDOW    60000
+#define EDGE      ((1 << 20) - WINDOW / 2)
+#define WHOLE_MAX (EDGE + WINDOW)
+#define FILE_MAX  (WINDOW * 3 + 4096)
+#define MEMBERS   40
+
+/* Specs of members, and what must come of them. */
+struct model {
+    char folder[256];
+    char text[16384];
+    struct vs_spec *spec;
+    int count;
+    int base;               /* displacement of the window */
+    int64_t length;         /* of the original: what is cut */
+    int64_t bytes[MEMBERS]; /* of each; -1: as many as its view shows of the original */
+    unsigned char whole[WHOLE_MAX];
+    bool held[WHOLE_MAX];
+    int64_t size; /* of the whole that comes of it */
+    unsigned char *file[MEMBERS];
+    int64_t file_size[MEMBERS];
+    struct mpiio_store *store;
+    struct mpiio_cache *cache;
+};
+
+static struct model model;
+
+/* Random bytes, fast. */
+static void fill(unsigned char *bytes, size_t count)
+{
+    uint32_t state = (uint32_t)rand() | 1;
+
+    for (size_t k = 0; k < count; k++) {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        bytes[k] = (unsigned char)state;
+    }
+}
+
+static struct vs_error load(const char *text)
+{
+    struct vs_error error = {0};
+
+    vs_spec_parse(text, strlen(text), "spec", model.folder, NULL, &model.spec, &error);
+    return error;
+}
+
+static void member_path(int member, char *path, size_t size)
+{
+    snprintf(path, size, "%s/T.%03d.data", model.folder, member);
+}
+
+/* The texts of "view" and "local". */
+
+static void random_cyclic(char *view, size_t size)
+{
+    int length = 1 + below(below(2) ? 20 : 3000);
+
+    model.length = model.base + 1 + below(WINDOW);
+    snprintf(view, size,
+             "{\"disp\": \"%d + %d * rank\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
+             "\"extent\": \"%d * ranks + %d\", \"oldtype\": {\"type\": \"contiguous\", "
+             "\"count\": %d}}}",
+             model.base + (below(3) ? 0 : below(100)), length, length, below(3) ? 0 : below(50),
+             length);
+}
+
+static void random_darray(char *view, size_t size)
+{
+    int rows = 1 + below(60), columns = 1 + below(60), grid = 1 + below(3);
+    const char *order = below(2) ? "C" : "Fortran", *rest = below(2) ? "block" : "cyclic";
+
+    model.count = grid * (1 + below(5));
+    model.length = model.base + 64 + (int64_t)rows * columns * 4 * 2;
+    snprintf(view, size,
+             "{\"disp\": %d, \"etype\": \"int\", \"filetype\": {\"type\": \"darray\", "
+             "\"gsizes\": [%d, %d], \"psizes\": [%d, %d], \"distribs\": [\"cyclic\", \"%s\"], "
+             "\"dargs\": [%d, null], \"order\": \"%s\"}}",
+             model.base + 64, rows, columns, grid, model.count / grid, rest, 1 + below(4), order);
+}
+
+/* Pieces of any length, one behind the other. */
+static void random_pieces(char *view, size_t size)
+{
+    size_t used = (size_t)snprintf(view, size, "{\"per_rank\": [");
+    int64_t at = model.base + (below(2) ? 0 : below(1000));
+
+    for (int i = 0; i < model.count; i++) {
+        model.bytes[i] = below(8) ? 1 + below(WINDOW / MEMBERS - 100) : 0;
+        used +=
+            (size_t)snprintf(view + used, size - used, "%s{\"disp\": %d}", i ? ", " : "", (int)at);
+        at += model.bytes[i];
+        /* A gap must not be what the member before lacks: it would be too short. */
+    }
+    model.length = at;
+    snprintf(view + used, size - used, "]}");
+}
+
+static void random_local(char *local, size_t size)
+{
+    int length = 4 * (1 + below(100));
+
+    if (below(3) == 0)
+        snprintf(local, size, "{}");
+    else if (below(2))
+        snprintf(local, size, "{\"disp\": \"%d + rank\"}", below(100));
+    else
+        snprintf(local, size,
+                 "{\"disp\": %d, \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
+                 "\"extent\": %d, \"oldtype\": {\"type\": \"contiguous\", \"count\": %d}}}",
+                 below(50), length + 1 + below(200), length);
+}
+
+static void random_spec(int number)
+{
+    static void (*const kinds[])(char *, size_t) = {random_cyclic, random_darray, random_pieces};
+    char view[8192], local[512];
+    struct vs_error error;
+
+    model.base = number % 2 ? EDGE : 0;
+    model.count = 1 + below(MEMBERS);
+    for (int i = 0; i < MEMBERS; i++)
+        model.bytes[i] = -1;
+    kinds[number % 3](view, sizeof(view));
+    random_local(local, sizeof(local));
+    snprintf(model.text, sizeof(model.text),
+             "{\"viewspec\": 1, \"members\": {\"count\": %d, \"file\": \"T.{member:3}.data\", "
+             "\"view\": %s, \"local\": %s}}",
+             model.count, view, local);
+    error = load(model.text);
+    if (error.code)
+        fail_msg("%s: %s: %s", model.text, error.pointer, error.reason);
+}
+
+/* Cuts a member's bytes out of the whole. */
+static void cut(int member)
+{
+    const struct vs_members *members = vs_spec_members(model.spec);
+    struct vs_view *view, *local;
+    struct vs_error error = {0};
+    char path[512];
+    FILE *file;
+
+    assert_int_equal(vs_members_view(members, member, &view, &error), 0);
+    assert_int_equal(vs_members_local(members, member, &local, &error), 0);
+    if (model.bytes[member] < 0)
+        model.bytes[member] = vs_view_positions(view, model.length);
+    model.file[member] = malloc(FILE_MAX);
+    model.file_size[member] = 0;
+    fill(model.file[member], FILE_MAX);
+    for (int64_t k = 0; k < model.bytes[member]; k++) {
+        int64_t from = vs_map_displacement(vs_view_map(view), k);
+        int64_t to = vs_map_displacement(vs_view_map(local), k);
+
+        assert_true(from < WHOLE_MAX && to < FILE_MAX);
+        model.file[member][to] = model.whole[from];
+        model.held[from] = true;
+        model.size = from >= model.size ? from + 1 : model.size;
+        model.file_size[member] = to >= model.file_size[member] ? to + 1 : model.file_size[member];
+    }
+    member_path(member, path, sizeof(path));
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(model.file[member], 1, (size_t)model.file_size[member], file),
+                     model.file_size[member]);
+    assert_int_equal(fclose(file), 0);
+    vs_view_unref(view);
+    vs_view_unref(local);
+}
+
+static void cut_up(int number)
+{
+    random_spec(number);
+    fill(model.whole, WHOLE_MAX);
+    memset(model.held, 0, sizeof(model.held));
+    model.size = 0;
+    for (int i = 0; i < model.count; i++)
+        cut(i);
+    for (int k = 0; k < WHOLE_MAX; k++)
+        if (!model.held[k])
+            model.whole[k] = 0;
+}
+
+static void drop(void)
+{
+    char path[512];
+
+    mpiio_store_drop_cache(model.store, model.cache);
+    mpiio_store_close(model.store);
+    vs_spec_free(model.spec);
+    model.store = NULL;
+    model.cache = NULL;
+    model.spec = NULL;
+    for (int i = 0; i < model.count; i++) {
+        free(model.file[i]);
+        model.file[i] = NULL;
+        member_path(i, path, sizeof(path));
+        unlink(path);
+    }
+}
+
+static void assemble(int flags)
+{
+    struct vs_error error = {0};
+
+    if (mpiio_store_open_spec(model.spec, flags, false, &model.store, &error) != 0)
+        fail_msg("%s: %s", model.text, error.reason);
+    assert_int_equal(mpiio_store_size(model.store), model.size);
+}
+
+/* A slice of the whole, of any kind; number -1: all of it. */
+static struct mpiio_slice *slice_of_whole(int number)
+{
+    struct vs_view *view =
+        number < 0 ? vs_members_whole(vs_spec_members(model.spec)) : random_view(number);
+
+    return make_slice(model.store, view);
+}
+
+static void check_read(struct mpiio_slice *slice, int64_t offset, int64_t length)
+{
+    static unsigned char buffer[WHOLE_MAX];
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+    int64_t size = vs_view_slice_size(mpiio_slice_view(slice), model.size);
+    int64_t expected = offset >= size ? 0 : length < size - offset ? length : size - offset;
+    struct vs_runs runs;
+    struct vs_run run;
+
+    assert_int_equal(mpiio_slice_size(slice), size);
+    memset(buffer, 0xa5, sizeof(buffer));
+    assert_int_equal(mpiio_slice_read(slice, buffer, (size_t)length, offset), expected);
+    vs_runs_start(&runs, map, offset, expected);
+    while (vs_runs_next(&runs, &run))
+        if (memcmp(buffer + (run.position - offset), model.whole + run.displacement,
+                   (size_t)run.length) != 0)
+            fail_msg("%s: %lld bytes at %lld: those from %lld", model.text, (long long)expected,
+                     (long long)offset, (long long)run.position);
+}
+
+/* An offset into the window, as a rule. */
+static int64_t random_place(struct mpiio_slice *slice)
+{
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+
+    return vs_map_lower_bound(map, below(5) ? model.base + below(WINDOW) : below(WHOLE_MAX));
+}
+
+static void check_all(int number)
+{
+    struct mpiio_slice *slice = slice_of_whole(number);
+
+    check_read(slice, 0, WHOLE_MAX);
+    for (int i = 0; i < 10; i++)
+        check_read(slice, random_place(slice), 1 + below(below(2) ? 100 : 50000));
+    mpiio_slice_free(slice);
+}
+
+/* Slices of the whole are those of the original. */
+static void test_read(void **state)
+{
+    (void)state;
+    for (int number = 0; number < 90; number++) {
+        srand((unsigned)number);
+        cut_up(number);
+        assemble(O_RDONLY);
+        check_all(-1);
+        for (int kind = 0; kind < 5; kind++)
+            check_all(kind);
+        drop();
+    }
+}
+
+/* The files have what the model has, with nothing changed beside it. */
+static void check_files(void)
+{
+    static unsigned char bytes[FILE_MAX];
+    const struct vs_members *members = vs_spec_members(model.spec);
+
+    for (int i = 0; i < model.count; i++) {
+        struct vs_view *view, *local;
+        struct vs_error error = {0};
+        char path[512];
+        FILE *file;
+
+        assert_int_equal(vs_members_view(members, i, &view, &error), 0);
+        assert_int_equal(vs_members_local(members, i, &local, &error), 0);
+        for (int64_t k = 0; k < model.bytes[i]; k++)
+            model.file[i][vs_map_displacement(vs_view_map(local), k)] =
+                model.whole[vs_map_displacement(vs_view_map(view), k)];
+        member_path(i, path, sizeof(path));
+        file = fopen(path, "r");
+        assert_int_equal(fread(bytes, 1, sizeof(bytes), file), model.file_size[i]);
+        fclose(file);
+        assert_memory_equal(bytes, model.file[i], (size_t)model.file_size[i]);
+        vs_view_unref(view);
+        vs_view_unref(local);
+    }
+}
+
+/* What a write gives, and how much of it there is a place for. */
+static void check_write(struct mpiio_slice *slice, int64_t offset, int64_t length)
+{
+    static unsigned char buffer[WHOLE_MAX];
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+    int64_t size = vs_view_slice_size(mpiio_slice_view(slice), model.size), expected = 0;
+    ssize_t put;
+
+    fill(buffer, (size_t)length);
+    put = mpiio_slice_write(slice, buffer, (size_t)length, offset);
+    while (expected < length && offset + expected < size &&
+           model.held[vs_map_displacement(map, offset + expected)])
+        expected++;
+    if (expected == 0)
+        expected = offset >= size ? -EFBIG : -ENXIO;
+    if (put != expected)
+        fail_msg("%s: %lld bytes at %lld: %lld, expected %lld", model.text, (long long)length,
+                 (long long)offset, (long long)put, (long long)expected);
+    for (int64_t k = 0; k < expected; k++)
+        model.whole[vs_map_displacement(map, offset + k)] = buffer[k];
+}
+
+static void write_all(int number)
+{
+    struct mpiio_slice *slice = slice_of_whole(number);
+
+    if (!mpiio_slice_is_writable(slice)) {
+        mpiio_slice_free(slice);
+        return;
+    }
+    for (int i = 0; i < 10; i++)
+        check_write(slice, random_place(slice), 1 + below(below(2) ? 100 : 50000));
+    check_read(slice, 0, WHOLE_MAX);
+    mpiio_slice_free(slice);
+}
+
+/* Writes land in the members, and nowhere else, with a cache over them or without one. */
+static void test_write(void **state)
+{
+    (void)state;
+    for (int number = 0; number < 60; number++) {
+        srand((unsigned)number);
+        cut_up(number);
+        assemble(O_RDWR);
+        if (number % 2)
+            assert_int_equal(mpiio_store_add_cache(model.store, 8 << 20, &model.cache), 0);
+        for (int kind = -1; kind < 5; kind++)
+            write_all(kind);
+        check_all(-1);
+        if (number % 2)
+            assert_int_equal(mpiio_cache_store_all(model.cache), 0);
+        assert_int_equal(mpiio_store_sync(model.store, false), 0);
+        check_files();
+        drop();
+    }
+}
+
+static void check_seek(struct mpiio_slice *slice, int64_t offset)
+{
+    int64_t data = offset, hole = offset;
+
+    while (data < model.size && !model.held[data])
+        data++;
+    while (hole < model.size && model.held[hole])
+        hole++;
+    assert_int_equal(mpiio_slice_seek_data(slice, offset), data == model.size ? -ENXIO : data);
+    assert_int_equal(mpiio_slice_seek_hole(slice, offset), hole);
+}
+
+/* Bytes of no member are holes, and those that find_member names are where it says. */
+static void test_places(void **state)
+{
+    (void)state;
+    for (int number = 0; number < 60; number++) {
+        struct mpiio_slice *slice;
+
+        srand((unsigned)number);
+        cut_up(number);
+        assemble(O_RDONLY);
+        slice = slice_of_whole(-1);
+        for (int i = 0; i < 10 && model.size > 0; i++)
+            check_seek(slice, below(2) ? below((int)model.size) : model.base);
+        for (int64_t at = 0, i = 0; at < model.size && i < 300; i++) {
+            struct mpiio_member_place place;
+
+            assert_int_equal(mpiio_store_find_member(model.store, at, &place), 0);
+            assert_true(place.length > 0 && place.length <= model.size - at);
+            for (int64_t k = 0; k < place.length; k++) {
+                assert_int_equal(model.held[at + k], place.member >= 0);
+                if (place.member >= 0)
+                    assert_int_equal(model.file[place.member][place.displacement + k],
+                                     model.whole[at + k]);
+            }
+            at += place.length;
+        }
+        mpiio_slice_free(slice);
+        drop();
+    }
+}
+
+/* What is wrong is told in one line. */
+
+static void expect_failure(const char *text, bool writable, const char *reason)
+{
+    struct vs_error error = load(text);
+    struct mpiio_store *store;
+
+    if (!error.code)
+        mpiio_store_open_spec(model.spec, writable ? O_RDWR : O_RDONLY, false, &store, &error);
+    assert_true(error.code != 0);
+    if (strstr(error.reason, reason) == NULL)
+        fail_msg("%s: %s", text, error.reason);
+    vs_spec_free(model.spec);
+    model.spec = NULL;
+}
+
+static void make_member(int member, int64_t size)
+{
+    char path[512];
+    int fd;
+
+    member_path(member, path, sizeof(path));
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+    assert_true(fd >= 0);
+    for (int64_t k = 0; k < size; k++)
+        assert_int_equal(write(fd, &(char){(char)('a' + member)}, 1), 1);
+    close(fd);
+}
+
+#define FOUR(view, more)                                                                           \
+    "{\"viewspec\": 1, \"members\": {\"count\": 4, \"file\": \"T.{member:3}.data\", " more         \
+    "\"view\": " view "}}"
+#define STRIPES                                                                                    \
+    "{\"disp\": \"10 * rank\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "                  \
+    "\"extent\": 40, \"oldtype\": {\"type\": \"contiguous\", \"count\": 10}}}"
+#define ROWS                                                                                       \
+    "{\"filetype\": {\"type\": \"subarray\", \"sizes\": [40], \"subsizes\": [10], "                \
+    "\"starts\": [\"10 * rank\"], \"order\": \"C\"}}"
+#define BEHIND "{\"disp\": \"10 * rank\"}"
+
+static void read_whole(bool missing_zero, const char *expected)
+{
+    struct vs_error error = {0};
+    struct mpiio_slice *slice;
+    char bytes[1000] = "";
+
+    if (mpiio_store_open_spec(model.spec, O_RDONLY, missing_zero, &model.store, &error) != 0)
+        fail_msg("%s", error.reason);
+    slice = slice_of_whole(-1);
+    assert_int_equal(mpiio_slice_read(slice, bytes, sizeof(bytes), 0), strlen(expected));
+    for (char *c = bytes; c < bytes + strlen(expected); c++)
+        *c = *c ? *c : '.';
+    assert_string_equal(bytes, expected);
+    mpiio_slice_free(slice);
+    mpiio_store_close(model.store);
+    model.store = NULL;
+}
+
+static void test_short(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        make_member(i, 20);
+    make_member(2, 15);
+    /* A hole that only a longer member can fill. */
+    expect_failure(FOUR(STRIPES, ""), false, "member 2, ");
+    expect_failure(FOUR(STRIPES, ""), false, "too short: it has 15 bytes of data");
+    assert_int_equal(load(FOUR(STRIPES, "")).code, 0);
+    read_whole(true,
+               "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc.....dddddddddd");
+    vs_spec_free(model.spec);
+    /* An array is expected as a whole. */
+    for (int i = 0; i < 4; i++)
+        make_member(i, i == 3 ? 4 : 10);
+    expect_failure(FOUR(ROWS, ""), false, "member 3, ");
+    /* Pieces one behind the other need no length, but there must be no hole between them. */
+    assert_int_equal(load(FOUR(BEHIND, "")).code, 0);
+    read_whole(false, "aaaaaaaaaabbbbbbbbbbccccccccccdddd");
+    vs_spec_free(model.spec);
+    make_member(1, 9);
+    expect_failure(FOUR(BEHIND, ""), false, "member 1, ");
+    make_member(1, 11);
+    expect_failure(FOUR(BEHIND, ""), false, "byte 20 of the whole is in member 2, too");
+    assert_int_equal(load(FOUR(BEHIND, "\"overlap\": \"first\", ")).code, 0);
+    read_whole(false, "aaaaaaaaaabbbbbbbbbbbcccccccccdddd");
+    vs_spec_free(model.spec);
+    assert_int_equal(load(FOUR(BEHIND, "\"overlap\": \"last\", ")).code, 0);
+    read_whole(false, "aaaaaaaaaabbbbbbbbbbccccccccccdddd");
+    vs_spec_free(model.spec);
+    expect_failure(FOUR(BEHIND, "\"overlap\": \"last\", "), true, "can only be read");
+    model.count = 3;
+    drop();
+    expect_failure(FOUR(BEHIND, ""), false, "member 0, ");
+    expect_failure(FOUR(BEHIND, ""), false, "No such file or directory");
+    assert_int_equal(load(FOUR(BEHIND, "")).code, 0);
+    read_whole(true, "..............................dddd");
+    vs_spec_free(model.spec);
+    model.spec = NULL;
+    model.count = 4;
+    drop();
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        make_member(i, 20);
+    expect_failure(FOUR("{\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, "
+                        "\"oldtype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, "
+                        "\"stride\": 5}}}",
+                        ""),
+                   false, "not in the order of the whole");
+    model.count = 4;
+    drop();
+}
+
+static int make_folder(void **state)
+{
+    const char *folder = getenv("TMPDIR");
+
+    (void)state;
+    snprintf(model.folder, sizeof(model.folder), "%s/mpiio-members-XXXXXX",
+             folder != NULL ? folder : "/tmp");
+    return mkdtemp(model.folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(model.folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read),  cmocka_unit_test(test_write), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_short), cmocka_unit_test(test_order),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
