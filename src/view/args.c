@@ -20,6 +20,10 @@ static const char common_help[] =
     "                           'scatter 512 on 4 of double at 64'; the shared file, if any, "
     "stands\n"
     "                           in the place of SPEC, or comes with -f\n"
+    "      --members=NAMES      files that the shared one is assembled from, {member:WIDTH} in "
+    "their\n"
+    "                           names being the number; instead of SPEC, with --view or --pieces\n"
+    "      --pieces=SHORTHAND   where the members' data lies in the whole (default: as the view)\n"
     "  -h, --help               this text\n"
     "  -V, --version            the version\n"
     "\n"
@@ -43,6 +47,8 @@ enum {
     FROM,
     VAR,
     ALL,
+    MEMBERS,
+    PIECES,
 };
 
 static const struct option long_options[] = {
@@ -51,6 +57,8 @@ static const struct option long_options[] = {
     {"define", required_argument, NULL, 'D'},
     {"rank", required_argument, NULL, 'r'},
     {"view", required_argument, NULL, 'v'},
+    {"members", required_argument, NULL, MEMBERS},
+    {"pieces", required_argument, NULL, PIECES},
     {"offset", required_argument, NULL, OFFSET},
     {"length", required_argument, NULL, LENGTH},
     {"format", required_argument, NULL, FORMAT},
@@ -256,6 +264,12 @@ static int take_option(const struct view_command *command, int option, struct vi
     case 'v':
         args->view = optarg;
         return VIEW_DONE;
+    case MEMBERS:
+        args->members = optarg;
+        return VIEW_DONE;
+    case PIECES:
+        args->pieces = optarg;
+        return VIEW_DONE;
     case OFFSET:
         args->offset_given = true;
         return parse_size(command, "--offset", optarg, &args->offset);
@@ -295,6 +309,19 @@ static bool is_shorthand(const struct view_args *args)
     return strchr(args->view, ' ') != NULL;
 }
 
+/* In place of SPEC: a view of the members, pieces that they are, or both. */
+static int take_members(const struct view_command *command, struct view_args *args)
+{
+    if (!args->view && !args->pieces)
+        return usage(command, "--members", "needs --pieces or --view, which say where they lie");
+    if (args->file)
+        return usage(command, "--members", "excludes -f");
+    args->spec = "--members";
+    args->shorthand = args->view ? args->view : "";
+    args->view = NULL;
+    return VIEW_DONE;
+}
+
 /*
  * With SPEC, -v names one of its views; in place of SPEC, or with the shared file there, it is the
  * view.
@@ -304,6 +331,10 @@ static int take_view(const struct view_command *command, const char *operand,
 {
     bool takes_name = command->options & (VIEW_TAKES_RANK | VIEW_TAKES_PICTURE);
 
+    if (args->members)
+        return take_members(command, args);
+    if (args->pieces)
+        return usage(command, "--pieces", "is for --members, which is missing");
     args->spec = operand ? operand : "--view";
     if (!args->view || (operand && !is_shorthand(args)))
         return !args->view || takes_name
@@ -342,7 +373,7 @@ static int take_operands(const struct view_command *command, int count, char **o
                          struct view_args *args)
 {
     int wanted = command->options & VIEW_TAKES_PLACE ? 2 : 1;
-    bool has_spec = !args->view || count >= wanted;
+    bool has_spec = args->members ? false : !args->view || count >= wanted;
 
     if (args->from)
         return take_source(command, count, operands, args);
@@ -408,6 +439,8 @@ struct vs_overrides view_overrides(const struct view_args *args)
     static struct mpiio_datarep_log conversions = {.report = tell_conversion};
 
     return (struct vs_overrides){.file = args->file,
+                                 .members = args->members,
+                                 .pieces = args->pieces,
                                  .ranks = args->ranks,
                                  .defines = args->defines,
                                  .define_count = args->define_count,

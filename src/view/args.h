@@ -31,6 +31,8 @@ struct view_args {
     const char *spec;      /* its path, or what messages call a view in shorthand */
     const char *shorthand; /* a view in shorthand instead of a spec; NULL: none */
     const char *file;      /* NULL: the spec's own */
+    const char *members;   /* with shorthand: the members' names; NULL: none */
+    const char *pieces;    /* where they lie; NULL: as the view */
     const char **defines;  /* owned */
     size_t define_count;
     int64_t ranks; /* 0: the spec's own */

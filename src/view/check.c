@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/members.h"
 #include "viewspec/line.h"
 #include "survey.h"
 #include "suspect.h"
@@ -264,19 +265,24 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
 
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
-    int64_t file_size = view_file_size(spec);
+    struct vs_error why = {0};
+    int64_t file_size = view_file_size(spec, &why);
+    char members[40] = "";
     size_t views = vs_spec_view_count(spec);
     int status = VIEW_DONE;
     char file[PATH_MAX];
 
     (void)args;
     if (file_size < 0) {
-        view_message("%s: %s", vs_spec_file(spec), strerror((int)-file_size));
-        status = VIEW_FAILED;
+        status = view_file_failed(spec, file_size, &why);
     } else {
         vs_line_copy(file, sizeof(file), vs_spec_file(spec), strlen(vs_spec_file(spec)));
-        printf("%s: %" PRId64 " byte%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
-               plural(file_size), vs_spec_ranks(spec), plural(vs_spec_ranks(spec)), views,
+        if (vs_spec_members(spec))
+            snprintf(members, sizeof(members), " of %" PRId64 " member%s",
+                     vs_members_count(vs_spec_members(spec)),
+                     plural(vs_members_count(vs_spec_members(spec))));
+        printf("%s: %" PRId64 " byte%s%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
+               plural(file_size), members, vs_spec_ranks(spec), plural(vs_spec_ranks(spec)), views,
                plural((int64_t)views));
     }
     for (size_t i = 0; i < views; i++) {

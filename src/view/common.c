@@ -12,6 +12,7 @@
 
 #include "core/base/complain.h"
 #include "core/header.h"
+#include "core/store_members.h"
 
 void view_version(void)
 {
@@ -43,12 +44,24 @@ const char *view_label(const struct vs_spec *spec, size_t index)
     return name ? name : "-";
 }
 
+int view_file_failed(const struct vs_spec *spec, int64_t size, const struct vs_error *why)
+{
+    if (why->code)
+        view_spec_failed(why);
+    else
+        view_message("%s: %s", vs_spec_file(spec), strerror((int)-size));
+    return VIEW_FAILED;
+}
+
 int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **store)
 {
-    int result = mpiio_store_open(vs_spec_file(spec), flags, store);
+    struct vs_error error = {0};
+    int result = mpiio_store_open_spec(spec, flags, false, store, &error);
 
     if (!result)
         return VIEW_DONE;
+    if (error.code)
+        return view_file_failed(spec, result, &error);
     view_message("%s: %s", vs_spec_file(spec), strerror(-result));
     return VIEW_FAILED;
 }
@@ -64,12 +77,12 @@ int view_check_header(const struct vs_spec *spec)
     return VIEW_FAILED;
 }
 
-int64_t view_file_size(const struct vs_spec *spec)
+int64_t view_file_size(const struct vs_spec *spec, struct vs_error *why)
 {
     struct mpiio_store *store;
     struct stat st;
     int result =
-        vs_spec_file(spec) ? mpiio_store_open(vs_spec_file(spec), O_RDONLY, &store) : -ENOENT;
+        vs_spec_file(spec) ? mpiio_store_open_spec(spec, O_RDONLY, false, &store, why) : -ENOENT;
 
     if (result)
         return result;

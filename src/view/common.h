@@ -55,9 +55,12 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
 
 /*
  * The size of the spec's file, bytes; a negative errno where it cannot be had (-ENOENT where the
- * spec names no file), and nothing is printed.
+ * spec names no file), why is filled where members are to blame, and nothing is printed.
  */
-int64_t view_file_size(const struct vs_spec *spec);
+int64_t view_file_size(const struct vs_spec *spec, struct vs_error *why);
+
+/* Says on stderr why view_file_size failed. Returns VIEW_FAILED. */
+int view_file_failed(const struct vs_spec *spec, int64_t size, const struct vs_error *why);
 
 /* The number of the view that args name, or of the only one; -1 where it is said on stderr why. */
 long view_choose(const struct view_args *args, const struct vs_spec *spec);

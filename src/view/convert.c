@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "viewspec/members.h"
 #include "core/load.h"
 #include "output.h"
 #include "sweep.h"
@@ -50,6 +51,23 @@ static bool is_file(const char *path, const struct stat *st)
     struct stat there;
 
     return !stat(path, &there) && there.st_dev == st->st_dev && there.st_ino == st->st_ino;
+}
+
+/* Whether path is the file that is converted, or one of its members. */
+static bool is_source(const char *path, const struct vs_spec *from, const struct stat *source)
+{
+    const struct vs_members *members = vs_spec_members(from);
+    bool found = false;
+    struct stat st;
+
+    if (members == NULL)
+        return is_file(path, source);
+    for (int64_t i = 0; i < vs_members_count(members) && !found; i++) {
+        char *name = vs_members_file(members, i);
+        found = name && !stat(name, &st) && is_file(path, &st);
+        free(name);
+    }
+    return found;
 }
 
 /* Writes the new spec, its file being complete. */
@@ -105,7 +123,8 @@ static int put_files(const struct view_args *args, const struct view_sweep *file
 }
 
 /* Never overwrites what is converted, not even by force. */
-static int check_names(const struct view_args *args, const struct stat *source)
+static int check_names(const struct view_args *args, const struct vs_spec *from,
+                       const struct stat *source)
 {
     const char *spec = args->output_spec;
     struct stat text;
@@ -114,11 +133,11 @@ static int check_names(const struct view_args *args, const struct stat *source)
         view_message("-o %s: the spec of the file that is to be converted", args->output);
         return VIEW_USAGE;
     }
-    if (is_file(args->output, source)) {
+    if (is_source(args->output, from, source)) {
         view_message("-o %s: the file that is to be converted", args->output);
         return VIEW_USAGE;
     }
-    if (spec && (is_file(spec, source) || !strcmp(spec, args->output))) {
+    if (spec && (is_source(spec, from, source) || !strcmp(spec, args->output))) {
         view_message("--spec %s: one of the data files", spec);
         return VIEW_USAGE;
     }
@@ -134,7 +153,7 @@ static int convert(const struct view_args *args, const struct view_sweep *files)
         view_message("%s: %s", vs_spec_file(files->spec), strerror(-result));
         return VIEW_FAILED;
     }
-    status = check_names(args, &st);
+    status = check_names(args, files->spec, &st);
     return status ? status : put_files(args, files, S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0600);
 }
 

@@ -36,6 +36,7 @@ static bool wants_color(const struct view_args *args)
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
     struct draw_model model = {.spec = spec};
+    struct vs_error why = {0};       /* a picture does not need the file */
     struct view_args titled = *args; /* a view in shorthand is its own title */
     long index = view_choose(args, spec);
     int status;
@@ -45,7 +46,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
     if (titled.shorthand)
         titled.spec = titled.shorthand;
     model.index = (size_t)index;
-    model.file_size = view_file_size(spec);
+    model.file_size = view_file_size(spec, &why);
     status = draw_survey(&model);
     if (!status && args->svg)
         status = draw_svg(&model, &titled);

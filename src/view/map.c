@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "view.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/store_members.h"
 #include "viewspec/element.h"
+#include "viewspec/members.h"
 
 /*
  * How many bytes of the slice to show from the offset on: what --length says, else to the end of
@@ -15,17 +18,20 @@ static int64_t choose_length(const struct view_args *args, const struct vs_spec 
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
     int64_t file_size, end, tile;
+    struct vs_error why = {0};
 
     if (args->length >= 0)
         return args->length;
-    file_size = view_file_size(spec);
+    file_size = view_file_size(spec, &why);
     if (file_size >= 0) {
         end = vs_view_slice_size(view, file_size);
         return end > args->offset ? end - args->offset : 0;
     }
     if (!facts->tile_size)
         return 0;
-    if (vs_spec_file(spec))
+    if (why.code)
+        view_message("%s: showing one tile (--length shows more)", why.reason);
+    else if (vs_spec_file(spec))
         view_message("%s: %s: showing one tile (--length shows more)", vs_spec_file(spec),
                      strerror((int)-file_size));
     else
@@ -49,40 +55,90 @@ static int64_t position_of(const struct vs_view *view, int64_t offset, bool last
     return last ? run.position + run.file - 1 : run.position;
 }
 
+/* Prints a run that lies in members, cut where they change. */
+static int print_members(const struct vs_view *view, struct vs_run run, struct mpiio_store *store)
+{
+    struct mpiio_member_place place;
+    struct stat st;
+    int result = mpiio_store_stat(store, &st);
+
+    while (!result && run.length > 0) {
+        place = (struct mpiio_member_place){.member = -1, .length = run.length};
+        if (run.displacement < st.st_size)
+            result = mpiio_store_find_member(store, run.displacement, &place);
+        if (place.length > run.length)
+            place.length = run.length;
+        printf("%" PRId64 "\t%" PRId64 "\t%" PRId64,
+               vs_view_offset(view, vs_elements_offset(view, run.position)), run.displacement,
+               place.length);
+        if (place.member < 0)
+            printf("\t-\t-\n");
+        else
+            printf("\t%" PRId64 "\t%" PRId64 "\n", place.member, place.displacement);
+        run.position += place.length;
+        run.displacement += place.length;
+        run.length -= place.length;
+    }
+    if (result)
+        view_message("%s", strerror(-result));
+    return result ? VIEW_FAILED : VIEW_DONE;
+}
+
 /* The runs of the packed bytes [from, to), which are some. */
-static void print_runs(const struct vs_view *view, int64_t from, int64_t to)
+static int print_runs(const struct vs_view *view, struct mpiio_store *members, int64_t from,
+                      int64_t to)
 {
     int64_t start = position_of(view, from, false), end = position_of(view, to - 1, true) + 1;
     struct vs_runs runs;
     struct vs_run run;
+    int status = VIEW_DONE;
 
     vs_runs_start(&runs, vs_view_map(view), start, end - start);
-    while (!ferror(stdout) && vs_runs_next(&runs, &run)) {
+    while (!status && !ferror(stdout) && vs_runs_next(&runs, &run)) {
         int64_t offset = vs_view_offset(view, vs_elements_offset(view, run.position));
-        printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", offset, run.displacement, run.length);
+        if (members)
+            status = print_members(view, run, members);
+        else
+            printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", offset, run.displacement, run.length);
     }
+    return status;
 }
 
 /* The same of the slice's bytes [from, to): no run goes on behind a gap. */
-static void print_range(const struct vs_view *view, int64_t from, int64_t to)
+static int print_range(const struct vs_view *view, struct mpiio_store *members, int64_t from,
+                       int64_t to)
 {
     const struct vs_map *gaps = vs_view_gaps(view);
     struct vs_runs runs;
     struct vs_run run;
+    int status = VIEW_DONE;
 
     from = vs_view_packed(view, from);
     to = vs_view_packed(view, to);
-    if (!gaps && from < to)
-        print_runs(view, from, to);
-    if (!gaps)
-        return;
+    if (gaps == NULL && from < to)
+        status = print_runs(view, members, from, to);
+    if (gaps == NULL)
+        return status;
     vs_runs_start(&runs, gaps, from, to - from);
-    while (!ferror(stdout) && vs_runs_next(&runs, &run))
-        print_runs(view, run.position, run.position + run.length);
+    while (!status && !ferror(stdout) && vs_runs_next(&runs, &run))
+        status = print_runs(view, members, run.position, run.position + run.length);
+    return status;
+}
+
+/* The members of the spec's file, or NULL: it has none, or they cannot be assembled. */
+static struct mpiio_store *open_members(const struct vs_spec *spec)
+{
+    struct mpiio_store *store = NULL;
+    struct vs_error why = {0};
+
+    if (vs_spec_members(spec) && mpiio_store_open_spec(spec, O_RDONLY, false, &store, &why))
+        return NULL;
+    return store;
 }
 
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
+    struct mpiio_store *members;
     struct vs_view *view = NULL;
     int status = view_compile(args, spec, &view);
 
@@ -91,10 +147,12 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
     int64_t length = choose_length(args, spec, view);
     if (length > INT64_MAX - args->offset)
         length = INT64_MAX - args->offset;
+    members = open_members(spec);
     if (length > 0)
-        print_range(view, args->offset, args->offset + length);
+        status = print_range(view, members, args->offset, args->offset + length);
+    mpiio_store_close(members);
     vs_view_unref(view);
-    return VIEW_DONE;
+    return status;
 }
 
 const struct view_command view_map = {
@@ -104,7 +162,9 @@ const struct view_command view_map = {
     .summary = "where each byte of a slice lies in the file",
     .help = "Usage: mpiio-view map SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"
             "Prints a line for each run of a slice: slice offset, displacement in the file and\n"
-            "length in bytes, separated by tabs; adjacent runs are merged.\n"
+            "length in bytes, separated by tabs; adjacent runs are merged. Where the file is\n"
+            "assembled from members, the member's number and the displacement in it follow, and\n"
+            "runs end with members; - stands for both in a hole.\n"
             "\n"
             "  -r, --rank=RANK  whose slice\n"
             "  -v, --view=VIEW  which view, where the spec has several\n"

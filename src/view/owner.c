@@ -2,6 +2,7 @@
 #include "view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/store_members.h"
+#include "viewspec/members.h"
 #include "viewspec/owner.h"
 #include "progress.h"
 
@@ -27,6 +30,7 @@ struct search {
     int64_t ranks;
     _Atomic int64_t next; /* first rank that is not dealt yet */
     atomic_bool stop;
+    const char *member; /* where the byte is in members: what a line ends with */
     pthread_mutex_t lock;
     struct found found;    /* guarded by lock */
     struct vs_error error; /* guarded by lock */
@@ -131,8 +135,8 @@ static int print_owners(const struct vs_spec *spec, size_t index, const struct s
     const char *label = view_label(spec, index);
 
     for (size_t i = 0; i < search->found.count && !ferror(stdout); i++)
-        printf("%s\t%" PRId64 "\t%" PRId64 "\n", label, search->found.list[i].rank,
-               search->found.list[i].offset);
+        printf("%s\t%" PRId64 "\t%" PRId64 "%s\n", label, search->found.list[i].rank,
+               search->found.list[i].offset, search->member);
     return VIEW_DONE;
 }
 
@@ -146,12 +150,13 @@ static int common_view(const struct vs_spec *spec, size_t index, struct search *
     if (result < 0)
         return view_spec_failed(&error);
     for (int64_t rank = 0; result && rank < search->ranks && !ferror(stdout); rank++)
-        printf("%s\t%" PRId64 "\t%" PRId64 "\n", view_label(spec, index), rank, owner.offset);
+        printf("%s\t%" PRId64 "\t%" PRId64 "%s\n", view_label(spec, index), rank, owner.offset,
+               search->member);
     return VIEW_DONE;
 }
 
 static int search_view(const struct view_args *args, const struct vs_spec *spec, size_t index,
-                       int64_t file_size)
+                       int64_t file_size, const char *member)
 {
     struct search search = {
         .query = {.spec = spec,
@@ -159,6 +164,7 @@ static int search_view(const struct view_args *args, const struct vs_spec *spec,
                   .displacement = args->place,
                   .file_size = file_size},
         .ranks = vs_spec_ranks(spec),
+        .member = member,
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
     int status;
@@ -177,24 +183,51 @@ static int search_view(const struct view_args *args, const struct vs_spec *spec,
     return status;
 }
 
+/* "\tMEMBER\tDISPLACEMENT" of the byte at place; "" where there is one file. */
+static int find_member(const struct vs_spec *spec, int64_t place, char *text, size_t size)
+{
+    struct mpiio_member_place found;
+    struct mpiio_store *store;
+    int status, result;
+
+    text[0] = '\0';
+    if (!vs_spec_members(spec))
+        return VIEW_DONE;
+    status = view_open_file(spec, O_RDONLY, &store);
+    if (status)
+        return status;
+    result = mpiio_store_find_member(store, place, &found);
+    if (result)
+        view_message("%s", strerror(-result));
+    else if (found.member < 0)
+        snprintf(text, size, "\t-\t-");
+    else
+        snprintf(text, size, "\t%" PRId64 "\t%" PRId64, found.member, found.displacement);
+    mpiio_store_close(store);
+    return result ? VIEW_FAILED : VIEW_DONE;
+}
+
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
-    int64_t file_size = view_file_size(spec);
+    struct vs_error why = {0};
+    int64_t file_size = view_file_size(spec, &why);
     int status = VIEW_DONE;
+    char member[64] = "";
 
-    if (file_size == -ENOENT) {
+    if (file_size == -ENOENT && !why.code) {
         file_size = -1;
     } else if (file_size < 0) {
-        view_message("%s: %s", vs_spec_file(spec), strerror((int)-file_size));
-        return VIEW_FAILED;
+        return view_file_failed(spec, file_size, &why);
     } else if (args->place >= file_size) {
         view_message("%s: displacement %" PRId64 " is behind the end of the file (%" PRId64
                      " bytes)",
                      vs_spec_file(spec), args->place, file_size);
         return VIEW_DONE;
     }
+    if (file_size >= 0)
+        status = find_member(spec, args->place, member, sizeof(member));
     for (size_t i = 0; i < vs_spec_view_count(spec) && !status; i++)
-        status = search_view(args, spec, i, file_size);
+        status = search_view(args, spec, i, file_size, member);
     return status;
 }
 
@@ -208,7 +241,8 @@ const struct view_command view_owner = {
         "Prints a line for each slice that holds the file's byte at displacement DISP: view,\n"
         "rank and slice offset, separated by tabs. The view is - where it has no name. Nothing\n"
         "is printed where no slice holds the byte. Where the file is not there, its end sets no\n"
-        "limit.\n"
+        "limit. Where it is assembled from members, the member's number and the displacement in\n"
+        "it follow; - stands for both in a hole.\n"
         "\n"
         "Examples:\n"
         "  mpiio-view owner heat.json 4096\n"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/store_members.h"
 #include "viewspec/element.h"
 #include "viewspec/integer.h"
 
@@ -26,7 +27,7 @@
 struct look {
     const struct view_survey *survey;
     const char *view;
-    int fd;
+    struct mpiio_store *store;
     int reads;          /* left */
     int64_t begin, end; /* of the file, what the window holds */
     unsigned char window[WINDOW];
@@ -38,7 +39,7 @@ static const unsigned char *bytes_at(struct look *look, int64_t displacement, in
     if (displacement < look->begin || displacement + size > look->end) {
         if (look->reads-- <= 0 || displacement < 0 || displacement > look->survey->file_size - size)
             return NULL;
-        ssize_t got = pread(look->fd, look->window, WINDOW, displacement);
+        int64_t got = mpiio_store_pread(look->store, look->window, WINDOW, displacement);
         look->begin = displacement;
         look->end = displacement + (got > 0 ? got : 0);
         if (got < size)
@@ -318,17 +319,16 @@ void view_suspect(const struct view_survey *survey, const struct vs_spec *spec, 
                   const char *view)
 {
     struct look look = {.survey = survey, .view = view};
-    struct mpiio_store *store;
+    struct vs_error error = {0};
     bool records = false;
 
     look_at_end(&look);
     if (survey->tile_max > 0 && survey->file_size > 0 &&
-        mpiio_store_open(vs_spec_file(spec), O_RDONLY, &store) == 0) {
-        look.fd = mpiio_store_fd(store);
+        mpiio_store_open_spec(spec, O_RDONLY, false, &look.store, &error) == 0) {
         records = look_for_records(&look);
         if (!looks_swapped(&look, spec, index))
             look_at_order(&look);
-        mpiio_store_close(store);
+        mpiio_store_close(look.store);
     }
     look_at_array(&look, records);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/store_members.h"
 #include "viewspec/cover.h"
 #include "viewspec/element.h"
 #include "progress.h"
@@ -365,24 +366,24 @@ static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
 /* Copies length bytes of the source, data or not, at their place. */
 static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
 {
-    int from = mpiio_store_fd(sweep->files->from), to = mpiio_store_fd(sweep->files->to);
+    int to = mpiio_store_fd(sweep->files->to);
 
     while (length > 0) {
         size_t wanted = (size_t)(length < MAX_PART ? length : MAX_PART);
-        ssize_t got = pread(from, sweep->buffer, wanted, offset);
+        int64_t got = mpiio_store_pread(sweep->files->from, sweep->buffer, wanted, offset);
         if (got == 0)
             return fail(sweep, VIEW_FAILED, "%s: the file was made shorter meanwhile",
                         vs_spec_file(sweep->files->spec));
-        if (got < 0 && errno != EINTR)
-            return fail_file(sweep, vs_spec_file(sweep->files->spec), -errno);
-        for (ssize_t done = 0; done < got;) {
+        if (got < 0)
+            return fail_file(sweep, vs_spec_file(sweep->files->spec), (int)got);
+        for (int64_t done = 0; done < got;) {
             ssize_t put = pwrite(to, sweep->buffer + done, (size_t)(got - done), offset + done);
             if (put < 0 && errno != EINTR)
                 return fail_file(sweep, sweep->files->output, -errno);
             done += put > 0 ? put : 0;
         }
-        offset += got > 0 ? got : 0;
-        length -= got > 0 ? got : 0;
+        offset += got;
+        length -= got;
     }
     return VIEW_DONE;
 }
@@ -390,15 +391,16 @@ static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
 /* Copies the source up to a displacement, or its end; holes stay holes. */
 static int copy_up_to(struct sweep *sweep, int64_t end)
 {
-    int from = mpiio_store_fd(sweep->files->from), status = VIEW_DONE;
+    struct mpiio_store *from = sweep->files->from;
+    int status = VIEW_DONE;
 
     end = end < sweep->file_size ? end : sweep->file_size;
     while (!status && sweep->copied < end) {
-        int64_t data = lseek(from, sweep->copied, SEEK_DATA), hole = end;
+        int64_t data = mpiio_store_seek(from, sweep->copied, SEEK_DATA), hole = end;
         if (data < 0)
-            data = errno == ENXIO ? end : sweep->copied;
+            data = data == -ENXIO ? end : sweep->copied;
         if (data < end)
-            hole = lseek(from, data, SEEK_HOLE);
+            hole = mpiio_store_seek(from, data, SEEK_HOLE);
         if (hole < 0 || hole > end)
             hole = end;
         if (data < end)
