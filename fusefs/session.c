@@ -13,12 +13,14 @@
 #include "core/datarep.h"
 #include "core/header.h"
 #include "core/load.h"
+#include "core/store_members.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/ioctl.h"
 #include "fusefs/requests/open.h"
+#include "viewspec/member_views.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
 #define CHECKED_RANKS 1024
@@ -122,13 +124,15 @@ static int check_views(struct fs_session *session)
     if (text != NULL && asprintf(&session->resolved, "%s\n", text) < 0)
         session->resolved = NULL;
     free(text);
-    session->common = calloc(session->tree.views, sizeof(struct vs_view *));
-    session->disjoint = calloc(session->tree.views, sizeof(atomic_int));
+    session->common = calloc(session->tree.views + 1, sizeof(struct vs_view *));
+    session->disjoint = calloc(session->tree.views + 1, sizeof(atomic_int));
     if (session->resolved == NULL || session->common == NULL || session->disjoint == NULL) {
         mpiio_complain(session->options->name, "out of memory");
         return 1;
     }
     session->resolved_length = strlen(session->resolved);
+    if (session->tree.whole)
+        session->common[session->tree.views] = vs_members_whole(vs_spec_members(session->spec));
     if (pthread_key_create(&session->buffer, free) != 0 ||
         fs_slices_init(&session->slices, &session->tree, session->store, session->common,
                        session->options->narrow, session->resolved_length) != 0) {
@@ -150,18 +154,22 @@ static bool is_no_permission(int error)
  * Opens the shared file as the mount's options want it; without "rw", one that may not be written
  * to is opened for reading. 0 or a negative errno.
  */
-static int open_file(struct fs_session *session)
+static int open_file(struct fs_session *session, struct vs_error *why)
 {
     const struct fs_options *options = session->options;
-    const char *path = vs_spec_file(session->spec);
     int error = -EROFS;
 
     if (options->access != FS_ACCESS_RO)
-        error = mpiio_store_open(path, O_RDWR | (options->create ? O_CREAT : 0), &session->store);
+        error = mpiio_store_open_spec(session->spec, O_RDWR | (options->create ? O_CREAT : 0),
+                                      options->missing == FS_MISSING_ZERO, &session->store, why);
     session->read_only = error;
     if (options->access == FS_ACCESS_RO ||
         (options->access == FS_ACCESS_BEST && is_no_permission(error))) {
-        int only = mpiio_store_open(path, O_RDONLY, &session->store);
+        int only;
+
+        *why = (struct vs_error){0};
+        only = mpiio_store_open_spec(session->spec, O_RDONLY, options->missing == FS_MISSING_ZERO,
+                                     &session->store, why);
 
         /* A missing file that may not be made is told as such. */
         error = only == -ENOENT && options->create ? error : only;
@@ -180,12 +188,63 @@ static int check_header(const struct fs_session *session)
     return 1;
 }
 
+/* What needs one file, and one descriptor of it. */
+static int refuse_for_members(const struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    const char *what = NULL;
+
+    if (fs_cluster_is_on(&session->cluster))
+        what = "several nodes cannot mount it: its writes go to its members by one node alone";
+    else if (options->create)
+        what = "members are not made: -o create is for one file";
+    else if (options->allow_other)
+        what = "allow_other needs one file, whose rights count";
+    else if (options->atomic || vs_spec_atomic(session->spec))
+        what = "atomic mode needs the locks of one file";
+    if (what != NULL)
+        mpiio_complain(options->name, "%s: an assembled file: %s", options->spec, what);
+    return what != NULL ? 2 : 0;
+}
+
+/* The names that an assembled file goes by are none that could be resolved. */
+static int open_members(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    struct vs_error why = {0};
+    char text[1536];
+    int error = refuse_for_members(session);
+
+    if (error != 0)
+        return error;
+    error = open_file(session, &why);
+    if (error != 0) {
+        mpiio_complain(options->name, "%s",
+                       why.code != 0 ? vs_error_text(&why, text, sizeof(text)) : strerror(-error));
+        return 1;
+    }
+    if (check_header(session) != 0)
+        return 1;
+    session->file = strdup(vs_spec_file(session->spec));
+    session->spec_path = options->shorthand != NULL ? strdup(vs_spec_file(session->spec))
+                                                    : realpath(options->spec, NULL);
+    if (session->file == NULL || session->spec_path == NULL) {
+        mpiio_complain(options->name, "%s: %s", options->spec, strerror(errno));
+        return 1;
+    }
+    return 0;
+}
+
 static int open_store(struct fs_session *session)
 {
     const char *path = vs_spec_file(session->spec);
     const char *advice = "";
-    int error = open_file(session);
+    struct vs_error why = {0};
+    int error;
 
+    if (vs_spec_members(session->spec) != NULL)
+        return open_members(session);
+    error = open_file(session, &why);
     if (error != 0) {
         if (session->options->access == FS_ACCESS_RW && is_no_permission(error)) {
             struct mpiio_store *store;
@@ -332,7 +391,7 @@ static int choose_mode(struct fs_session *session)
 
     if (!session->options->unique || session->cache != NULL || session->cluster.nodes > 1 ||
         fs_atomic_is_on(&session->atomic) || session->read_only != 0 || session->tree.views > 1 ||
-        session->tree.npy)
+        session->tree.npy || session->tree.whole)
         return 0;
     if (session->tree.ranks > 1)
         error = fs_overlaps_disjoint(session, 0, &disjoint);
@@ -401,7 +460,7 @@ void fs_session_close(struct fs_session *session)
     }
     fs_losses_free(&session->losses);
     if (session->common != NULL)
-        for (size_t view = 0; view < session->tree.views; view++)
+        for (size_t view = 0; view <= session->tree.views; view++)
             vs_view_unref(session->common[view]);
     free(session->common);
     free(session->disjoint);

@@ -109,14 +109,14 @@ _mpiio_mount() {
     COMPREPLY=()
     _mpiio_common "$prev" "$cur" && return
     case $prev in
-    --view)
+    --view | --pieces)
         _mpiio_offer_shorthand "$cur"
         return
         ;;
     --from) _mpiio_offer_files "$cur" && return ;;
     -o | --options)
         [[ $cur == *,* ]] && before=${cur%,*},
-        _mpiio_offer "${cur##*,}" "ro rw create unique direct npy view= narrow=refuse narrow=truncate atomic local log= threads= max_read= slice_cache= fsname=
+        _mpiio_offer "${cur##*,}" "ro rw create unique direct npy view= members= pieces= missing=error missing=zero narrow=refuse narrow=truncate atomic local log= threads= max_read= slice_cache= fsname=
             passthrough=auto passthrough=off io_uring=auto io_uring=off cache=auto cache=through cache=back store=auto store=posix store=mpiio
             dirty_max= flush_interval= peer_timeout= fanout=
             allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
@@ -125,7 +125,7 @@ _mpiio_mount() {
         ;;
     esac
     case $cur in
-    -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define --view --from -o --options -F --foreground
+    -*) _mpiio_offer "$cur" "-n --ranks -f --file -D --define --view --members --pieces --from -o --options -F --foreground
         --hosts= --list-hosts --help --version" ;;
     *) _mpiio_offer_files "$cur" ;;
     esac
@@ -210,6 +210,11 @@ _mpiio_view() {
         fi
         return
         ;;
+    --pieces)
+        _mpiio_offer_shorthand "$cur"
+        return
+        ;;
+    --members) _mpiio_offer_files "$cur" && return ;;
     --offset | --length | --fields | --window | --width) return ;;
     --format) _mpiio_offer "$cur" "text csv json" && return ;;
     --narrow) _mpiio_offer "$cur" "refuse truncate" && return ;;
@@ -235,7 +240,7 @@ _mpiio_view() {
     convert) own="-v --view --to -o --output --force --spec --narrow" ;;
     esac
     case $cur in
-    -*) _mpiio_offer "$cur" "$own -n --ranks -f --file -D --define --help" ;;
+    -*) _mpiio_offer "$cur" "$own -n --ranks -f --file -D --define --members --pieces --help" ;;
     *) _mpiio_offer_files "$cur" ;;
     esac
 }

@@ -19,7 +19,14 @@
 #define DIRTY_DEFAULT ((int64_t)256 << 20)
 #define FLUSH_DEFAULT 5000
 
-enum { OPTION_NAME = 256, OPTION_VERSION, OPTION_ENGINE, OPTION_VIEW };
+enum {
+    OPTION_NAME = 256,
+    OPTION_VERSION,
+    OPTION_ENGINE,
+    OPTION_VIEW,
+    OPTION_MEMBERS,
+    OPTION_PIECES
+};
 
 /* Options that libfuse and the kernel take as they are; with '=' those that have a value. */
 static const char *const fuse_options[] = {
@@ -61,6 +68,8 @@ static const struct mount_option {
     {"rw", MEMBER, FIELD(access), FS_ACCESS_RW, 0, 0, NULL, NULL,
      "fail where the file may not be written to (else: read-only)"},
     {"create", FLAG, FIELD(create), 0, 0, 0, NULL, NULL, "make the file if it is missing"},
+    {"missing", CHOICE, FIELD(missing), 0, 0, 0, "error|zero", "error or zero",
+     "members of the file that are missing or too short: fail, or zeros instead"},
     {"unique", FLAG, FIELD(unique), 0, 0, 0, NULL, NULL,
      "nobody else has the file open: writes may be held back"},
     {"direct", FLAG, FIELD(direct), 0, 0, 0, NULL, NULL,
@@ -70,6 +79,8 @@ static const struct mount_option {
     {"local", FLAG, FIELD(local), 0, 0, 0, NULL, NULL,
      "of several nodes each shows its own block of ranks"},
     {"view", TEXT, FIELD(shorthand), 0, 0, 0, "SHORTHAND", NULL, "as --view"},
+    {"members", TEXT, FIELD(members), 0, 0, 0, "NAMES", NULL, "as --members"},
+    {"pieces", TEXT, FIELD(pieces), 0, 0, 0, "SHORTHAND", NULL, "as --pieces"},
     {"narrow", CHOICE, FIELD(narrow), 0, 0, 0, "refuse|truncate", "refuse or truncate",
      "integers that the file has no room for"},
     {"threads", NUMBER, FIELD(threads), 1, 1024, 1, "N", "a number from 1 to 1024",
@@ -102,12 +113,16 @@ static const struct mount_option {
 static const char help_text[] =
     "Usage: mpiio-fused [OPTION]... SPEC MOUNTPOINT\n"
     "       mpiio-fused [OPTION]... --view=SHORTHAND FILE MOUNTPOINT\n"
+    "       mpiio-fused [OPTION]... --members=NAMES --pieces=SHORTHAND MOUNTPOINT\n"
     "Serves the views that SPEC describes as a filesystem: one node's daemon.\n"
     "\n"
     "  -n, --ranks=RANKS        number of ranks, instead of the spec's\n"
     "  -f, --file=FILE          the shared file, instead of the spec's\n"
     "  -D, --define=NAME=VALUE  value of a name of the spec's \"let\"\n"
     "      --view=SHORTHAND     the view itself, in words (viewspec(5)), instead of a SPEC\n"
+    "      --members=NAMES      files that the shared one is assembled from, {member:WIDTH} in\n"
+    "                           their names being the number; with --view or --pieces\n"
+    "      --pieces=SHORTHAND   where the members' data lies in the whole (as the view)\n"
     "  -o, --options=OPTIONS    mount options, separated by commas (below)\n"
     "  -F, --foreground         do not become a daemon\n"
     "      --name=NAME          what messages begin with\n"
@@ -335,6 +350,10 @@ static int command_option(struct fs_options *options, int key, char **argv)
         return 0;
     case OPTION_VIEW:
         return keep(&options->shorthand, optarg);
+    case OPTION_MEMBERS:
+        return keep(&options->members, optarg);
+    case OPTION_PIECES:
+        return keep(&options->pieces, optarg);
     case ':':
         return usage(options, "an argument is missing after ", argv[optind - 1]);
     default:
@@ -349,6 +368,11 @@ static int take_operands(struct fs_options *options, int count, char **operands)
 {
     bool no_spec = options->shorthand != NULL;
 
+    if (options->members != NULL && no_spec && count == 1) {
+        options->spec = "--members";
+        options->mountpoint = operands[0];
+        return 0;
+    }
     if (count == 0 || (count == 1 && !no_spec))
         return usage(options,
                      count == 1 ? "MOUNTPOINT is missing"
@@ -366,6 +390,24 @@ static int take_operands(struct fs_options *options, int count, char **operands)
     return 0;
 }
 
+/* Members in shorthand: with a view, or pieces, and no file. */
+static int take_members(struct fs_options *options)
+{
+    if (options->pieces != NULL && options->members == NULL)
+        return usage(options, "--pieces is for --members, which is missing", "");
+    if (options->members == NULL)
+        return 0;
+    if (options->shorthand == NULL && options->pieces == NULL)
+        return usage(options, "--members needs --pieces or --view, which say where they lie", "");
+    if (options->overrides.file != NULL)
+        return usage(options, "--members and -f exclude each other", "");
+    if (options->shorthand == NULL && keep(&options->shorthand, "") != 0)
+        return -ENOMEM;
+    options->overrides.members = options->members;
+    options->overrides.pieces = options->pieces;
+    return 0;
+}
+
 int fs_options_parse(struct fs_options *options, int argc, char **argv)
 {
     static const struct option names[] = {
@@ -379,6 +421,8 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, OPTION_VERSION},
         {"view", required_argument, NULL, OPTION_VIEW},
+        {"members", required_argument, NULL, OPTION_MEMBERS},
+        {"pieces", required_argument, NULL, OPTION_PIECES},
         {NULL, 0, NULL, 0},
     };
     int key;
@@ -400,6 +444,9 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         mpiio_complain(options->name, "out of memory");
     if (error != 0 || options->help || options->version)
         return error;
+    error = take_members(options);
+    if (error != 0)
+        return error;
     if (take_operands(options, argc - optind, argv + optind) != 0)
         return -EINVAL;
     if (options->create && options->access == FS_ACCESS_RO)
@@ -411,6 +458,8 @@ void fs_options_free(struct fs_options *options)
 {
     free((void *)options->overrides.defines);
     free(options->shorthand);
+    free(options->members);
+    free(options->pieces);
     free(options->log);
     free(options->fuse);
 }

@@ -28,6 +28,11 @@ enum fs_cache {
     FS_CACHE_BACK,
 };
 
+enum fs_missing {
+    FS_MISSING_ERROR,
+    FS_MISSING_ZERO, /* bytes that members lack are zeros */
+};
+
 enum fs_wish {
     FS_WISH_AUTO, /* where it can be had */
     FS_WISH_OFF,
@@ -38,12 +43,15 @@ struct fs_options {
     const char *name; /* what messages begin with */
     const char *spec; /* its path; what messages call it where it is in shorthand */
     char *shorthand;  /* the view itself, instead of a spec; owned; NULL: none */
+    char *members;    /* the pattern of its members' names; owned; NULL: none */
+    char *pieces;     /* where they lie, in shorthand; owned; NULL: as the view, or a spec says */
     const char *mountpoint;
     struct vs_overrides overrides; /* its array of defines is owned */
     bool foreground;
     bool help, version;
     enum fs_access access;
     bool create;                           /* make the file if it is missing */
+    enum fs_missing missing;               /* what members lack */
     bool local;                            /* show this node's block of ranks only */
     bool atomic;                           /* atomic mode, from the start */
     bool unique;                           /* nobody else has the file open */

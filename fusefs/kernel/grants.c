@@ -227,6 +227,8 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
         return "the mount is direct, or the kernel has the file";
     if (fs_atomic_is_on(&session->atomic))
         return "atomic mode";
+    if (session->tree.whole)
+        return "the file is assembled from members";
     if (slice->header != 0)
         return "a NumPy header";
     if (!mpiio_slice_is_bytewise(slice->slice))

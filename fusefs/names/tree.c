@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "viewspec/members.h"
+
 #define INODE_FOLDERS 16
 #define RANK_BITS     32
 #define NPY_BIT       ((uint64_t)1 << 31)
@@ -24,6 +26,22 @@ static const struct fixed_entry control_entries[] = {
 };
 #define CONTROL_ENTRIES ((int64_t)(sizeof(control_entries) / sizeof(*control_entries)))
 
+/* There is no "file", the last one, where it is assembled from members. */
+static int64_t control_entry_count(const struct fs_tree *tree)
+{
+    return CONTROL_ENTRIES - tree->whole;
+}
+
+bool fs_tree_is_whole(const struct fs_tree *tree, struct fs_node node)
+{
+    return tree->whole && node.kind == FS_SLICE && node.view == tree->views;
+}
+
+static struct fs_node whole_of(const struct fs_tree *tree)
+{
+    return (struct fs_node){.kind = FS_SLICE, .view = tree->views};
+}
+
 void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec, bool npy)
 {
     int64_t largest;
@@ -33,6 +51,7 @@ void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec, bool npy)
                              .views = vs_spec_view_count(spec),
                              .folders = vs_spec_view_name(spec, 0) != NULL,
                              .npy = npy,
+                             .whole = vs_spec_members(spec) != NULL,
                              .width = 1};
     for (largest = tree->ranks - 1; largest > 9; largest /= 10)
         tree->width++;
@@ -75,8 +94,10 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
     struct fs_node none = {.kind = FS_NONE};
     struct fs_node node = none;
 
-    if (tree->views == 1)
+    if (tree->views == 1 && !tree->whole)
         inode &= ((uint64_t)1 << SINGLE_BITS) - 1;
+    if (tree->whole && inode == fs_tree_inode(whole_of(tree)))
+        return whole_of(tree);
     if (inode >> RANK_BITS != 0) {
         node.kind = FS_SLICE;
         node.view = (size_t)(inode >> RANK_BITS) - 1;
@@ -91,7 +112,7 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
         node.view = (size_t)(inode - INODE_FOLDERS) / 4;
         return node.view < tree->views && inode % 4 <= 1 + (uint64_t)tree->npy ? node : none;
     }
-    if (inode >= FS_ROOT && inode <= FS_FILE)
+    if (inode >= FS_ROOT && inode <= (uint64_t)FS_FILE - tree->whole)
         node.kind = (enum fs_kind)inode;
     return node;
 }
@@ -150,7 +171,7 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
     long view;
 
     if (folder.kind == FS_CONTROL) {
-        for (int64_t i = 0; i < CONTROL_ENTRIES; i++)
+        for (int64_t i = 0; i < control_entry_count(tree); i++)
             if (strcmp(name, control_entries[i].name) == 0)
                 node.kind = control_entries[i].kind;
         return node;
@@ -159,6 +180,8 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
         node.kind = FS_CONTROL;
         return node;
     }
+    if (folder.kind == FS_ROOT && tree->whole && strcmp(name, "whole") == 0)
+        return whole_of(tree);
     if (holds_ranks(tree, folder))
         return find_rank(tree, folder, name);
     if (folder.kind == FS_ROOT && (view = vs_spec_find_view(tree->spec, name)) >= 0) {
@@ -170,6 +193,10 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
 
 void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name)
 {
+    if (fs_tree_is_whole(tree, slice)) {
+        strcpy(name, "whole");
+        return;
+    }
     snprintf(name, FS_NAME_SIZE, "rank%0*lld%s", tree->width, (long long)slice.rank,
              slice.npy ? npy_suffix : "");
 }
@@ -213,7 +240,7 @@ bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t in
     }
     index -= 2;
     if (folder.kind == FS_CONTROL) {
-        if (index >= CONTROL_ENTRIES)
+        if (index >= control_entry_count(tree))
             return false;
         node->kind = control_entries[index].kind;
         strcpy(name, control_entries[index].name);
@@ -222,6 +249,11 @@ bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t in
     if (folder.kind == FS_ROOT && index-- == 0) {
         node->kind = FS_CONTROL;
         strcpy(name, ".mpiio");
+        return true;
+    }
+    if (folder.kind == FS_ROOT && tree->whole && index-- == 0) {
+        *node = whole_of(tree);
+        strcpy(name, "whole");
         return true;
     }
     return listed_entry(tree, folder, index, name, node);

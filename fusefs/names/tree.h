@@ -15,7 +15,8 @@
  *
  * An inode number says all that there is to know: small ones are the fixed nodes; a slice's is
  * (view + 1) * 2^32 + rank, and 2^31 more with its NumPy header; the folder, the "self" and the
- * "self.npy" of view v are 16 + 4v, 17 + 4v and 18 + 4v.
+ * "self.npy" of view v are 16 + 4v, 17 + 4v and 18 + 4v. "whole", all bytes of an assembled file,
+ * is the slice of rank 0 of one more view than the spec has.
  */
 enum fs_kind {
     FS_NONE,
@@ -43,6 +44,7 @@ struct fs_tree {
     size_t views;
     bool folders; /* the spec names its views: each has a folder */
     bool npy;     /* each slice is there with a NumPy header, too */
+    bool whole;   /* the file is assembled from members */
     int width;    /* digits of the largest rank */
 };
 
@@ -64,6 +66,9 @@ uint64_t fs_tree_renumber(uint64_t inode, uint64_t round);
 
 /* The node of an inode number; kind FS_NONE where the mount has no such node. */
 struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode);
+
+/* Whether the node is the slice "whole". */
+bool fs_tree_is_whole(const struct fs_tree *tree, struct fs_node node);
 
 /* True for the nodes that fs_tree_entry can list. */
 bool fs_tree_is_folder(struct fs_node node);

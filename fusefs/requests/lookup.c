@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/store_members.h"
 #include "fusefs/kernel/slice_of.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
@@ -402,11 +403,13 @@ void fs_statfs(fuse_req_t request, fuse_ino_t inode)
 {
     struct fs_session *session = fs_session_of(request);
     struct statvfs st;
+    int error;
 
     (void)inode;
     fs_count(session, FS_OTHER);
-    if (fstatvfs(mpiio_store_fd(session->store), &st) != 0) {
-        fuse_reply_err(request, errno);
+    error = mpiio_store_statfs(session->store, &st);
+    if (error != 0) {
+        fuse_reply_err(request, -error);
         return;
     }
     st.f_namemax = FS_NAME_SIZE - 1;

@@ -85,7 +85,10 @@ static char *about(struct fs_session *session, struct fs_node node, const struct
 
     if (out == NULL)
         return NULL;
-    fprintf(out, "rank %lld of %lld: ", (long long)node.rank, (long long)session->tree.ranks);
+    if (fs_tree_is_whole(&session->tree, node))
+        fputs("all bytes of the members: ", out);
+    else
+        fprintf(out, "rank %lld of %lld: ", (long long)node.rank, (long long)session->tree.ranks);
     if (vs_map_facts(vs_view_map(view))->tile_size == 0)
         fputs("nothing", out);
     else
@@ -102,7 +105,8 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
                        const char *name, struct value *value)
 {
     const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
-    const char *view_name = vs_spec_view_name(session->spec, node.view);
+    const char *view_name =
+        fs_tree_is_whole(&session->tree, node) ? NULL : vs_spec_view_name(session->spec, node.view);
 
     *value = (struct value){.text = NULL};
     if (strcmp(name, "about") == 0)
