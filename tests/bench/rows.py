@@ -58,6 +58,7 @@ TRANSPOSED = Setting("a matrix, transposed")
 START = Setting("mount, first byte, unmount")
 IDLE = Setting("mounts that nobody uses", 8)
 CONTROL = Setting("a flush of many nodes, simulated")
+PIECES = [Setting("64 members by 64 KiB", 65536), Setting("64 members by 8 bytes", 8)]
 SEEK = Setting("random 8-byte reads, 8 of 16 in one tile")
 
 
@@ -184,7 +185,21 @@ def sharing():
     return rows
 
 
+def assembling():
+    """Members as one: cold is from storage, warm from the page cache."""
+    rows = []
+    for pieces in PIECES:
+        for how in ("cold", "warm"):
+            rows.append(Row("P15", f"{pieces.name}, {how}: cat of them", pieces,
+                            mount(f"whole.{how}", 0.7) | under(f"whole_under.{how}", 0.9),
+                            f"members_cat.{how}", "MB/s"))
+        rows.append(Row("P15", f"{pieces.name}, warm: numpy assembles them", pieces,
+                        mount("whole.warm", 2) | under("whole_under.warm", 3),
+                        "members_numpy.warm", "MB/s"))
+    return rows
+
+
 def table():
     """All rows, in the order of the table. A new row is a line here and, maybe, a runner; a new
     column one more entry of a row's dict."""
-    return reading() + writing() + programs() + sharing()
+    return reading() + writing() + programs() + sharing() + assembling()

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Callable
 
-from testbed import (BUILD, CALL, MIB, RANKS, READ, Failure, Unavailable, at_once, import_numpy,
-                     note, program, rate, run)
+from testbed import (BUILD, CALL, MIB, RANKS, READ, Failure, Unavailable, at_once, drop,
+                     import_numpy, note, program, rate, run)
 
 # The six times of DONIO.
 PHASES = ("wopen", "write", "wclose", "ropen", "read", "rclose")
@@ -362,6 +362,45 @@ def run_nodes(bench, _setting, nodes):
             "ms": costs["time_us"] / 1e3}
 
 
+def run_whole(bench, setting, under=False):
+    """The whole of members that are read from storage; and again, by a new mount."""
+    spec, files = bench.members(setting)
+    values = {}
+    for how in ("cold", "warm"):
+        for path in files if how == "cold" else ():
+            drop(path)
+        with bench.mounted(spec) as point:
+            if under:
+                values[how], _ = bench.worker("read", point / "whole")
+            else:
+                values[how] = rate(point / "whole", bench.slice, bench.readers[0])
+    return values
+
+
+def run_members_cat(bench, setting):
+    """The same bytes, member by member."""
+    _, files = bench.members(setting)
+    values = {}
+    for how in ("cold", "warm"):
+        for path in files if how == "cold" else ():
+            drop(path)
+        seconds = sum(bench.readers[0].read(path)[1] for path in files)
+        values[how] = bench.slice / seconds / 1e6
+    return values
+
+
+def run_members_numpy(bench, setting):
+    """What a script does: each member into its place of an array that is touched before."""
+    numpy = import_numpy()
+    _, files = bench.members(setting)
+    whole = numpy.ones((bench.slice // setting.run // len(files), len(files), setting.run // 8),
+                       numpy.uint64)
+    start = time.perf_counter()
+    for member, path in enumerate(files):
+        whole[:, member, :] = numpy.fromfile(path, numpy.uint64).reshape(-1, setting.run // 8)
+    return {"warm": bench.slice / (time.perf_counter() - start) / 1e6}
+
+
 RUNNERS: dict[str, Callable] = {
     "mount": run_mount,
     "direct": run_direct,
@@ -400,6 +439,10 @@ RUNNERS: dict[str, Callable] = {
     "fio_rings": run_fio_rings,
     "fio_under": run_fio_under,
     "fio_passthrough": run_fio_passthrough,
+    "whole": run_whole,
+    "whole_under": partial(run_whole, under=True),
+    "members_cat": run_members_cat,
+    "members_numpy": run_members_numpy,
     "seek": run_seek,
     "seek_romio": run_seek_romio,
     "nodes_16": partial(run_nodes, nodes=16),
@@ -428,6 +471,17 @@ def verify_mount(bench, setting, datarep, wanted):
                      f"{setting.name}, {datarep}, rank{rank}")
 
 
+def verify_whole(bench, setting):
+    spec, _ = bench.members(setting)
+    with (bench.mounted(spec) as point, open(point / "whole", "rb") as whole,
+          open(bench.words_file("file.dat", bench.size), "rb") as file):
+        for _ in range(bench.slice // MIB):
+            if whole.read(MIB) != file.read(MIB):
+                raise Failure(f"{setting.name}: wrong data")
+        if whole.read(1):
+            raise Failure(f"{setting.name}: too long")
+
+
 def verify(bench, setting, runners):
     """Each of the runners reads what numpy says."""
     if "transposed" in runners:
@@ -436,6 +490,8 @@ def verify(bench, setting, runners):
                 same(file, transposed(bench, setting), setting.name)
     if not setting.run:
         return
+    if "whole" in runners:
+        verify_whole(bench, setting)
     verify_mount(bench, setting, "native", runners & {"mount", "two", "fio_mount"})
     verify_mount(bench, setting, "external32", "mount_external32" in runners)
     if "cat" in runners:

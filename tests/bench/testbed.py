@@ -18,6 +18,7 @@ BUILD = Path(os.environ.get("MPIIO_BUILD", TOP / "build")).absolute()
 EXAMPLES = Path("/usr/share/doc/libfuse3-dev/examples")
 FACTOR = 0x9E3779B97F4A7C15  # tests/bench/bench.h: word i of the file is i * FACTOR
 RANKS = 4
+MEMBERS = 64
 MIB = 1 << 20
 READ = MIB  # bytes a read call, as dd bs=1M does
 CALL = 4 * MIB  # bytes a call of ROMIO's
@@ -119,6 +120,13 @@ def wait_for(condition, what, seconds=10.0):
         if time.monotonic() > end:
             raise Failure(f"{what}: nothing after {seconds:g} s")
         time.sleep(0.002)
+
+
+def drop(path):
+    """Takes a file out of the page cache."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def dealt(file, ranks, setting, datarep):
@@ -238,6 +246,28 @@ class Testbed:
                       "filetype": {"type": "subarray", "sizes": [side, side],
                                    "subsizes": [side, side], "starts": [0, 0], "order": "C"}}}))
         return path
+
+    def members(self, setting):
+        """Files whose runs lie in turns in a whole of a slice's size, and the spec of that."""
+
+        def make():
+            numpy = import_numpy()
+            folder = self.dir / f"members{setting.run}"
+            folder.mkdir()
+            words = numpy.memmap(self.words_file("file.dat", self.size), numpy.uint64, mode="r")
+            words = words[:self.slice // 8].reshape(-1, MEMBERS, setting.run // 8)
+            files = [folder / f"{member:02}" for member in range(MEMBERS)]
+            for member, path in enumerate(files):
+                words[:, member, :].tofile(path)
+            os.sync()
+            spec = folder / "spec.json"
+            view = dealt("", MEMBERS, setting, "native")["view"]
+            del view["datarep"]
+            spec.write_text(json.dumps({"viewspec": 1, "members": {
+                "count": MEMBERS, "file": "{member:2}", "view": view}}))
+            return spec, files
+
+        return self.once(f"members {setting.run}", make)
 
     def fresh(self, name):
         """An empty file, newly made, with nothing else to be written to the disk."""
