@@ -83,7 +83,8 @@ src/core/base: viewspec/line.h
 src/core/file: src/core/base src/core/counters.h viewspec
 src/core/cache: src/core/base src/core/file viewspec
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec
-src/core: src/core/base src/core/file src/core/cache src/core/convert viewspec
+src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec
+src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec
 src/cluster: src/core/base viewspec/line.h
 src/engine: src/core/base src/core/file src/core/cache src/core/store_fence.h src/cluster viewspec
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec

@@ -1,0 +1,356 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Assembled files: members mounted as one whole, and as other slices of it.
+
+load helper
+
+# stripes [COUNT BLOCK EACH [MORE]]: members T.0000.data, ..., each of so many bytes, whose blocks
+# lie in turn in whole.dat; s.json assembles them. MORE: keys of the spec's "members".
+stripes() {
+    make_file whole.dat $((${1:-16} * ${3:-4096}))
+    /usr/bin/python3 - "${1:-16}" "${2:-512}" <<'TEXT'
+import sys
+count, block = int(sys.argv[1]), int(sys.argv[2])
+whole = open("whole.dat", "rb").read()
+for member in range(count):
+    with open(f"T.{member:04}.data", "wb") as out:
+        for start in range(member * block, len(whole), count * block):
+            out.write(whole[start:start + block])
+TEXT
+    stripes_spec "$@" >s.json
+}
+
+stripes_spec() {
+    cat <<TEXT
+{ "viewspec": 1, "let": { "block": ${2:-512} },
+  "members": { "count": ${1:-16}, "file": "T.{member:4}.data",${4:+ $4,}
+               "view": { "filetype": { "type": "scatter", "blocklength": "block" } } },
+  "ranks": 9, "view": { "filetype": { "type": "scatter", "blocklength": 100 } } }
+TEXT
+}
+
+# py CODE: runs it, the mount being mnt.
+py() {
+    python <<<"mnt = os.environ['mnt']"$'\n'"$1"
+}
+
+# halves DISP EXTENT: 256 of so many bytes of a member are its data, behind a header.
+halves() {
+    cat <<TEXT
+"local": { "disp": $1, "filetype": { "type": "resized", "lb": 0, "extent": $2,
+                                     "oldtype": { "type": "contiguous", "count": 256 } } }
+TEXT
+}
+
+# refused MESSAGE [OPTION...]: mounting s.json fails with that one line.
+refused() {
+    run -"${code:-1}" --separate-stderr mount_spec s.json "${@:2}"
+    # shellcheck disable=SC2154 # run sets it
+    echo "$stderr"
+    # shellcheck disable=SC2053 # a pattern
+    [[ $stderr = "mpiio-mount: "$1 ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    run ! mountpoint -q "$mnt"
+}
+
+@test "members: 16 pieces are read as a whole, and as 9 slices" {
+    make_file orig.dat $((64 + 90 * 90 * 8))
+    local darray='"disp": 64, "etype": "double", "filetype": { "type": "darray", "gsizes": [90, 90],
+        "psizes": [P, P], "distribs": ["block", "cyclic"], "dargs": [null, null], "order": "C" }'
+    echo "{ \"viewspec\": 1, \"file\": \"orig.dat\", \"ranks\": 16, \"view\": { ${darray//P/4} } }" >p.json
+    echo "{ \"viewspec\": 1, \"file\": \"orig.dat\", \"ranks\": 9, \"view\": { ${darray//P/3} } }" >q.json
+    local piece
+    for piece in {0..15}; do
+        { printf 'head' && mpiio-view cat p.json -r "$piece"; } >"piece$piece"
+    done
+    cat >s.json <<TEXT
+{ "viewspec": 1, "ranks": 9, "view": { ${darray//P/3} },
+  "members": { "count": "4 * 4", "file": "piece{member}", "view": { ${darray//P/4} },
+               "local": { "disp": 4 } } }
+TEXT
+    mount_spec s.json
+    [ "$(cd "$mnt" && echo *)" = "rank0 rank1 rank2 rank3 rank4 rank5 rank6 rank7 rank8 whole" ]
+    [ "$(ls "$mnt/.mpiio")" = $'spec.json\nstats.json' ]
+    # What is before all pieces is a hole.
+    cmp "$mnt/whole" <(head -c 64 /dev/zero && tail -c +65 orig.dat)
+    for piece in {0..8}; do
+        cmp "$mnt/rank$piece" <(mpiio-view cat q.json -r "$piece")
+        cmp "$mnt/rank$piece" <(mpiio-view cat s.json -r "$piece")
+    done
+    mpiio-view check s.json | grep -q "of 16 members, 9 ranks"
+    # The spec that the mount shows describes the same.
+    cp "$mnt/.mpiio/spec.json" again.json
+    cmp <(mpiio-view cat again.json -r 4) "$mnt/rank4"
+    # So does one file, in the members' place.
+    cmp <(mpiio-view cat s.json -f orig.dat -r 4) "$mnt/rank4"
+}
+
+@test "members: one writes a file a rank, one all into one, and the wholes are equal" {
+    mpi_run 4 "$MPIIO_BUILD/tests/mpi/btio" full full.dat 12 3
+    mpi_run 4 "$MPIIO_BUILD/tests/mpi/btio" epio own 12 3
+    [ "$(stat -c %s own.2)" -lt "$(stat -c %s full.dat)" ]
+    cat >s.json <<'TEXT'
+{ "viewspec": 1, "let": { "n": 12, "part": "n / ranks", "row": "n * 5" },
+  "types": {
+    "cell0": { "type": "subarray", "sizes": ["n", "n", "row"], "subsizes": ["part", "part", "row"],
+               "starts": [0, "(rank + 0) % ranks * part", 0], "order": "C" },
+    "cell1": { "type": "subarray", "sizes": ["n", "n", "row"], "subsizes": ["part", "part", "row"],
+               "starts": ["part", "(rank + 1) % ranks * part", 0], "order": "C" },
+    "cell2": { "type": "subarray", "sizes": ["n", "n", "row"], "subsizes": ["part", "part", "row"],
+               "starts": ["2 * part", "(rank + 2) % ranks * part", 0], "order": "C" },
+    "cell3": { "type": "subarray", "sizes": ["n", "n", "row"], "subsizes": ["part", "part", "row"],
+               "starts": ["3 * part", "(rank + 3) % ranks * part", 0], "order": "C" } },
+  "members": { "count": 4, "file": "own.{member}", "local": { "disp": 24, "etype": "double" },
+               "view": { "etype": "double",
+                 "filetype": { "type": "struct", "blocklengths": [1, 1, 1, 1],
+                               "displacements": [0, 0, 0, 0],
+                               "types": ["cell0", "cell1", "cell2", "cell3"] } } } }
+TEXT
+    mount_spec s.json
+    cmp full.dat "$mnt/whole"
+    cmp full.dat "$mnt/rank0"
+    # And the other way round: what is written into the whole is in the ranks' files.
+    py 'import numpy; (-numpy.fromfile("full.dat")).tofile("minus.dat")'
+    dd if=minus.dat of="$mnt/whole" conv=notrunc bs=10007 status=none
+    mpiio-umount "$mnt"
+    py '
+import numpy
+for rank in range(4):
+    data = open(f"own.{rank}", "rb").read()
+    assert data[:24] == b"a header, 24 bytes long."
+    assert (numpy.frombuffer(data[24:]) <= 0).all()'
+    cmp minus.dat <(mpiio-view cat s.json -r 0)
+}
+
+@test "members: writes land in them, through any slice, with and without write-back" {
+    local options
+    for options in rw cache=back,flush_interval=0; do
+        stripes 16 512 4096
+        # Headers and ghost cells of the members are nobody's.
+        py 'for i in range(16):
+    name = f"T.{i:04}.data"
+    data = open(name, "rb").read()
+    open(name, "wb").write(b"head" + b"".join(data[k:k + 256] + b"ghost" for k in range(0, 4096, 256)))'
+        stripes_spec 16 512 4096 "$(halves 4 261)" >s.json
+        mount_spec s.json -o "$options"
+        py '
+import random
+model = bytearray(open("whole.dat", "rb").read())
+random.seed(3)
+def places(rank, offset):
+    tile, inside = divmod(offset, 100)
+    return tile * 900 + rank * 100 + inside
+for i in range(300):
+    rank = random.choice([-1, *range(9)])
+    with open(mnt + ("/whole" if rank < 0 else f"/rank{rank}"), "r+b", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        offset = random.randrange(size)
+        data = random.randbytes(min(size - offset, random.choice([1, 7, 300, 5000])))
+        assert os.pwrite(file.fileno(), data, offset) == len(data)
+        for k, byte in enumerate(data):
+            model[offset + k if rank < 0 else places(rank, offset + k)] = byte
+    if i % 50 == 0:
+        assert open(mnt + "/whole", "rb").read() == model
+open("model.dat", "wb").write(model)'
+        cmp model.dat "$mnt/whole"
+        mpiio-umount "$mnt"
+        cmp model.dat <(py '
+import sys
+parts = []
+for i in range(16):
+    data = open(f"T.{i:04}.data", "rb").read()
+    assert data[:4] == b"head" and len(data) == 4 + 16 * 261
+    pieces = [data[k:k + 261] for k in range(4, len(data), 261)]
+    assert all(piece[256:] == b"ghost" for piece in pieces)
+    parts.append(b"".join(piece[:256] for piece in pieces))
+sys.stdout.buffer.write(b"".join(parts[i][k:k + 512] for k in range(0, 4096, 512) for i in range(16)))')
+    done
+}
+
+@test "members: other writers of their files lose nothing, and are seen" {
+    stripes
+    for member in {0..15}; do truncate -s 8192 "$(printf 'T.%04d.data' "$member")"; done
+    stripes_spec 16 512 4096 "$(halves 0 512)" >s.json
+    mount_spec s.json
+    # The other half of each 512 bytes is written by another program meanwhile, byte by byte.
+    py '
+import threading
+def other():
+    with open("T.0003.data", "r+b", buffering=0) as file:
+        for round in range(20):
+            for k in range(0, 8192, 512):
+                for byte in range(256):
+                    os.pwrite(file.fileno(), bytes([round + 1]), k + 256 + byte)
+thread = threading.Thread(target=other)
+thread.start()
+rounds = 0
+with open(mnt + "/whole", "r+b", buffering=0) as file:
+    while thread.is_alive() or rounds == 0:
+        rounds += 1
+        os.pwrite(file.fileno(), bytes([rounds % 250]) * 65536, 0)
+thread.join()
+data = open("T.0003.data", "rb").read()
+for k in range(0, 8192, 512):
+    assert data[k:k + 256] == bytes([rounds % 250]) * 256
+    assert data[k + 256:k + 512] == bytes([20]) * 256'
+    # What others change is seen by those who open it then.
+    cat "$mnt/whole" >before
+    sleep 0.1
+    printf new | dd of=T.0002.data conv=notrunc status=none
+    [ "$(tail -c +1025 "$mnt/whole" | head -c 3)" = new ]
+}
+
+@test "members: holes, the end, and what is synced" {
+    stripes 4 512 2048
+    cat >s.json <<'TEXT'
+{ "viewspec": 1,
+  "members": { "count": 4, "file": "T.{member:4}.data",
+    "view": { "filetype": { "type": "resized", "lb": 0, "extent": 20480,
+      "oldtype": { "type": "hindexed", "blocklengths": [2048], "displacements": ["4096 + 4096 * rank"] } } } } }
+TEXT
+    mount_spec s.json
+    [ "$(stat -c %s "$mnt/whole")" -eq $((4096 * 4 + 2048)) ]
+    cmp "$mnt/whole" <(py '
+import sys
+sys.stdout.buffer.write(b"".join(bytes(4096 if i == 0 else 2048) + open(f"T.{i:04}.data", "rb").read() for i in range(4)))')
+    local open='f = os.open(m + "/whole", os.O_RDWR)'
+    [ "$(error_of "$open" 'os.pwrite(f, b"x", 0)')" = ENXIO ]
+    [ "$(error_of "$open" 'os.pwrite(f, b"x", 6144)')" = ENXIO ]
+    [ "$(error_of "$open" 'os.pwrite(f, b"x", 18432)')" = EFBIG ]
+    [ "$(error_of "$open" 'os.ftruncate(f, 20000)')" = EFBIG ]
+    run ! fallocate -o 4096 -l 10 "$mnt/whole"
+    py 'f = os.open(mnt + "/whole", os.O_RDONLY)
+assert os.lseek(f, 0, os.SEEK_DATA) == 4096 and os.lseek(f, 5000, os.SEEK_HOLE) == 6144
+assert os.lseek(f, 17000, os.SEEK_HOLE) == 18432
+f = os.open(mnt + "/whole", os.O_RDWR)
+assert os.pwrite(f, b"y" * 100, 6100) == 44 and os.pwrite(f, b"z" * 100, 18400) == 32
+assert os.pread(f, 60, 6090)[10:] == b"y" * 44 + bytes(6)
+os.fsync(f)'
+    mpiio-umount "$mnt"
+    [ "$(tail -c 44 T.0000.data)" = "$(printf 'y%.0s' {1..44})" ]
+    [ "$(stat -c %s T.0003.data)" -eq 2048 ]
+    # Only the members that were written are synced.
+    as_root strace -f -e trace=fsync,fdatasync -o trace mpiio-mount -F s.json "$mnt" 3>&- &
+    await mountpoint -q "$mnt"
+    dd if=/dev/zero of="$mnt/whole" bs=1 seek=4096 count=10 conv=notrunc,fsync status=none
+    mpiio-umount "$mnt"
+    wait
+    [ "$(grep -c 'sync(' trace)" -eq 1 ]
+}
+
+@test "members: what is wrong with one is told in a line" {
+    stripes
+    rm T.0005.data
+    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: No such file or directory"
+    mount_spec s.json -o missing=zero
+    cmp "$mnt/whole" <(py 'import sys
+whole = bytearray(open("whole.dat", "rb").read())
+for k in range(5 * 512, len(whole), 16 * 512):
+    whole[k:k + 512] = bytes(512)
+sys.stdout.buffer.write(whole)')
+    [ "$(error_of 'f = os.open(m + "/whole", os.O_RDWR)' 'os.pwrite(f, b"x", 2560)')" = ENXIO ]
+    mpiio-umount "$mnt"
+    mkdir T.0005.data
+    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: not a regular file"
+    rmdir T.0005.data
+    head -c 4000 whole.dat >T.0005.data
+    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: too short: it has 4000 bytes of data and should have 4096*"
+    stripes
+    sed -i 's/"blocklength": "block" } } }/"blocklength": "block" }, "disp": "512 * (rank == 3)" } }/' s.json
+    code=2 refused "s.json:*"
+    stripes
+    sed -i 's/"view": { "filetype": { "type": "scatter", "blocklength": "block" } } }/"view": { "disp": "1000 * rank" } }/' s.json
+    refused "s.json:2:3: /members: member 0, $tmp/T.0000.data: byte 1000 of the whole is in member 1, too*"
+    sed -i 's/"count"/"overlap": "last", "count"/' s.json
+    refused "s.json:2:3: /members: members that may overlap can only be read (-o ro)" -o rw
+    mount_spec s.json
+    cmp "$mnt/whole" <(for member in {0..14}; do head -c 1000 "$(printf T.%04d.data "$member")"; done
+        cat T.0015.data)
+    [ "$(error_of 'open(m + "/whole", "r+b")')" = EROFS ]
+    mpiio-umount "$mnt"
+    stripes
+    code=2 refused "s.json: an assembled file: atomic mode needs the locks of one file" -o atomic
+    code=2 refused "s.json: an assembled file: members are not made: -o create is for one file" -o create
+    code=2 refused "s.json: an assembled file: allow_other needs one file*" -o allow_other
+    code=2 refused "*s.json: an assembled file: several nodes cannot mount it*" -o store=mpiio
+}
+
+@test "members: a member that loses bytes under the mount gives EIO there" {
+    stripes
+    mount_spec s.json -o direct
+    truncate -s 100 T.0001.data
+    [ "$(error_of 'f = os.open(m + "/whole", os.O_RDONLY)' 'assert len(os.pread(f, 512, 0)) == 512' \
+        'os.pread(f, 512, 512)')" = EIO ]
+}
+
+@test "members: ten thousand of them, with few descriptors" {
+    stripes 10000 8 64
+    (ulimit -n 1024 && mount_spec s.json)
+    local daemon
+    daemon=$(marked mpiio-fused)
+    cmp whole.dat "$mnt/whole"
+    cat "$mnt/rank4" >/dev/null
+    dd if=whole.dat of="$mnt/whole" conv=notrunc,fsync bs=100k status=none
+    [ "$(find "/proc/$daemon/fd" | wc -l)" -lt 1024 ]
+    mpiio-umount "$mnt"
+    cmp whole.dat <(mpiio-view cat -r 0 --members 'T.{member:4}.data' --pieces 'scatter 8 on 10000 of byte')
+}
+
+@test "members: in shorthand, and through every command" {
+    stripes
+    local pieces='scatter 512 on 16 of byte'
+    mpiio-mount --members 'T.{member:4}.data' --pieces "$pieces" --view 'scatter 100 on 9 of byte' "$mnt"
+    cmp whole.dat "$mnt/whole"
+    cmp <(mpiio-view cat s.json -r 5) "$mnt/rank5"
+    mpiio-umount "$mnt"
+    # The members are the view's slices, where nothing else is said.
+    mpiio-mount --members 'T.{member:4}.data' --view "$pieces" "$mnt"
+    cmp T.0011.data "$mnt/rank11"
+    cmp whole.dat "$mnt/whole"
+    mpiio-umount "$mnt"
+    cmp whole.dat <(mpiio-view cat -r 0 --members 'T.{member:4}.data' --pieces "$pieces")
+    [ "$(mpiio-view map s.json -r 5 --length 150)" = "$(printf '%s\t%s\t%s\t%s\t%s\n' 0 500 12 0 500 \
+        12 512 88 1 0  100 1400 50 2 376)" ]
+    [ "$(mpiio-view owner s.json 1410)" = "$(printf -- '-\t5\t110\t2\t386')" ]
+    [ "$(mpiio-view dump s.json -r 5 --length 100 | wc -l)" -ge 1 ]
+    mpiio-view draw s.json >/dev/null
+    mpiio-view convert s.json --to big-endian -o copy.dat
+    cmp whole.dat copy.dat
+    fails 2 "-o T.0004.data: the file that is to be converted" \
+        mpiio-view convert s.json --to big-endian -o T.0004.data --force
+    head -c 100 /dev/zero | mpiio-view put s.json -r 5
+    cmp <(head -c 100 /dev/zero) <(mpiio-view cat s.json -r 5 --length 100)
+    fails 1 "$(mpiio-view put s.json -r 5 --offset 1G </dev/zero 2>&1 | sed 's/^mpiio-view: //')" \
+        mpiio-view put s.json -r 5 --offset 1G </dev/zero
+}
+
+@test "members: big-endian pieces, NumPy headers, several views" {
+    py 'import numpy
+whole = numpy.arange(2400.0).reshape(40, 60).astype(">f8")
+for i in range(4):
+    whole[i * 10:(i + 1) * 10].tofile(f"T.{i:04}.data")'
+    cat >s.json <<'TEXT'
+{ "viewspec": 1, "members": { "count": 4, "file": "T.{member:4}.data",
+    "view": { "etype": "double", "filetype": { "type": "subarray", "sizes": [40, 60], "subsizes": [10, 60],
+              "starts": ["10 * rank", 0], "order": "C" } } },
+  "ranks": 3, "views": {
+    "columns": { "etype": "double", "datarep": "big-endian",
+      "filetype": { "type": "subarray", "sizes": [40, 60], "subsizes": [40, 20],
+                    "starts": [0, "20 * rank"], "order": "C" } },
+    "bytes": {} } }
+TEXT
+    mount_spec s.json -o npy
+    py '
+import numpy
+whole = numpy.arange(2400.0).reshape(40, 60)
+for rank in range(3):
+    assert (numpy.load(f"{mnt}/columns/rank{rank}.npy") == whole[:, rank * 20:rank * 20 + 20]).all()
+with open(mnt + "/columns/rank1", "r+b") as out:
+    out.write((-whole[:, 20:40]).tobytes())
+whole[:, 20:40] *= -1
+assert (numpy.fromfile(mnt + "/whole", ">f8").reshape(40, 60) == whole).all()
+assert (numpy.fromfile(mnt + "/bytes/rank0", ">f8").reshape(40, 60) == whole).all()
+assert (numpy.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).all()'
+    [ "$(ls "$mnt")" = $'bytes\ncolumns\nwhole' ]
+    [ "$(attribute "$mnt/whole" about)" = "all bytes of the members: 1 x byte of each 1 byte from byte 0 on" ]
+}
