@@ -96,6 +96,9 @@ static int check(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
     memcpy(claim.answered, frame->nonce, sizeof(claim.answered));
     if (mpiio_handshake_proof(peers->token, &claim) != frame->proof)
         return -EACCES;
+    /* All are there: that was heard just now, and new connections are not closed yet. */
+    if (peers->status.state != MPIIO_PEERS_JOINING)
+        return -ENOTCONN;
     return frame->nodes == (uint32_t)peers->nodes && frame->node != 0 &&
                    mpiio_tree_above((int)frame->node, peers->fanout) == peers->node
                ? 0
