@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Who holds what of a range, of many members over many blocks, against each member's own map. */
+#include "random_views.h"
+#include "viewspec/assembly.h"
+
+#define MEMBERS 400
+
+static struct vs_view *views[MEMBERS];
+static int64_t bytes[MEMBERS];
+
+/* The first positions whose displacements are not below place, as far as they are held. */
+static int64_t below_place(int member, int64_t place)
+{
+    int64_t position = vs_map_lower_bound(vs_view_map(views[member]), place);
+
+    return position < bytes[member] ? position : bytes[member];
+}
+
+static void check_range(struct vs_assembly *assembly, int64_t start, int64_t end)
+{
+    struct vs_assembly_part *parts;
+    size_t count, found = 0;
+
+    assert_int_equal(vs_assembly_parts(assembly, start, end, &parts, &count), 0);
+    for (int i = 0; i < MEMBERS; i++) {
+        int64_t position = below_place(i, start), behind = below_place(i, end);
+
+        if (position == behind)
+            continue;
+        assert_true(found < count);
+        assert_int_equal(parts[found].member, i);
+        assert_int_equal(parts[found].position, position);
+        assert_int_equal(parts[found].length, behind - position);
+        assert_int_equal(vs_assembly_place(assembly, (size_t)i, position),
+                         vs_map_displacement(vs_view_map(views[i]), position));
+        found++;
+    }
+    assert_int_equal(found, count);
+    free(parts);
+}
+
+/* Rounds over all members, or a block each, or something in between. */
+static struct vs_assembly *deal(int64_t run, int64_t rounds)
+{
+    struct vs_assembly *assembly = vs_assembly_new(false);
+
+    for (int i = 0; i < MEMBERS; i++) {
+        views[i] = make_vector(100 + i * run, run, MEMBERS * run);
+        bytes[i] = run * rounds - (i == MEMBERS - 1 ? below((int)run) : 0);
+        assert_int_equal(vs_assembly_add(assembly, views[i], bytes[i]), 0);
+    }
+    vs_assembly_finish(assembly);
+    return assembly;
+}
+
+static void test_parts(void **state)
+{
+    static const int64_t runs[] = {8, 1000, 70000, 3 << 20};
+
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct vs_assembly_fault fault;
+        struct vs_assembly *assembly;
+        int64_t size;
+
+        srand((unsigned)kind);
+        assembly = deal(runs[kind], 1 + below(20));
+        size = vs_assembly_size(assembly);
+        assert_int_equal(vs_assembly_check(assembly, &fault), 0);
+        assert_int_equal(fault.kind, VS_ASSEMBLY_SOUND);
+        for (int i = 0; i < 300; i++) {
+            int64_t block = (int64_t)((double)rand() / RAND_MAX * (double)(size >> 20)) << 20;
+            int64_t start = block + below(1 << 20), end = start + 1 + below(1 << 20);
+
+            /* In one block, as a rule; over the edges of all sizes of blocks, too. */
+            if (below(4) && end > block + VS_ASSEMBLY_BLOCK)
+                end = block + VS_ASSEMBLY_BLOCK;
+            check_range(assembly, start, end);
+        }
+        check_range(assembly, 0, size);
+        for (int i = 0; i < MEMBERS; i++)
+            vs_view_unref(views[i]);
+        vs_assembly_free(assembly);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
