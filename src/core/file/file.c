@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -46,6 +47,7 @@ static int init(struct mpiio_file *file, int fd, bool writable)
     int error;
 
     file->fd = fd;
+    file->exact = -1;
     file->writable = writable;
     file->local = is_local(fd);
     error = mpiio_windows_init(&file->windows, fd, writable);
@@ -115,6 +117,8 @@ void mpiio_file_close(struct mpiio_file *file)
         pthread_mutex_destroy(&file->grow_lock);
         mpiio_write_behind_destroy(&file->write_behind);
         mpiio_windows_destroy(&file->windows);
+        if (file->exact >= 0)
+            close(file->exact);
         if (file->kind != NULL)
             file->kind->close(file->self);
         else
@@ -174,18 +178,15 @@ int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st)
     return fstatvfs(file->fd, st) < 0 ? -errno : 0;
 }
 
-int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
+static int64_t pread_all(int fd, void *buffer, size_t length, int64_t displacement,
                          struct mpiio_counters *done)
 {
     size_t have = 0;
 
-    if (file->kind != NULL)
-        return file->kind->pread(file->self, buffer, length, displacement, done);
     while (have < length) {
         size_t rest = length - have;
-        ssize_t got =
-            pread(file->fd, (char *)buffer + have, rest < MAX_TRANSFER ? rest : MAX_TRANSFER,
-                  displacement + (int64_t)have);
+        ssize_t got = pread(fd, (char *)buffer + have, rest < MAX_TRANSFER ? rest : MAX_TRANSFER,
+                            displacement + (int64_t)have);
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -198,6 +199,32 @@ int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, i
         have += (size_t)got;
     }
     return (int64_t)have;
+}
+
+int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
+                         struct mpiio_counters *done)
+{
+    if (file->kind != NULL)
+        return file->kind->pread(file->self, buffer, length, displacement, done);
+    return pread_all(file->fd, buffer, length, displacement, done);
+}
+
+int64_t mpiio_file_pread_exactly(struct mpiio_file *file, void *buffer, size_t length,
+                                 int64_t displacement, struct mpiio_counters *done)
+{
+    if (file->exact < 0)
+        return mpiio_file_pread(file, buffer, length, displacement, done);
+    return pread_all(file->exact, buffer, length, displacement, done);
+}
+
+void mpiio_file_be_exact(struct mpiio_file *file)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+    file->exact = open(path, O_RDONLY | O_CLOEXEC);
+    if (file->exact >= 0)
+        posix_fadvise(file->exact, 0, 0, POSIX_FADV_RANDOM);
 }
 
 bool mpiio_file_read_cached(struct mpiio_file *file, void *buffer, size_t length,

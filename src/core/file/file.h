@@ -13,6 +13,7 @@
 #include "core/counters.h"
 #include "viewspec/map.h"
 #include "range.h"
+#include "reader.h"
 #include "window.h"
 #include "write_behind.h"
 
@@ -50,7 +51,8 @@ struct mpiio_file_kind {
  * Functions return 0 (or a count) or a negative errno, and are thread-safe unless it is said.
  */
 struct mpiio_file {
-    int fd;                             /* -1 with a kind */
+    int fd;    /* -1 with a kind */
+    int exact; /* another one, for mpiio_file_pread_exactly; -1: there is none */
     const struct mpiio_file_kind *kind; /* NULL: a descriptor */
     void *self;                         /* of the kind's functions */
     bool writable;
@@ -60,6 +62,8 @@ struct mpiio_file {
     void (*check)(
         void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
     void *check_argument;
+    struct mpiio_reader
+        *reader;               /* asked before the file is read (reader.h); borrowed; NULL: none */
     pthread_mutex_t grow_lock; /* held while space behind the end is prepared for a scatter */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
@@ -129,8 +133,17 @@ int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, i
                          struct mpiio_counters *done);
 
 /*
- * The same where all of it is in the page cache: else false, and nothing is counted. A filesystem
- * that cannot tell has nothing there.
+ * The same, but the kernel is to read no more of the file than that, from mpiio_file_be_exact on:
+ * what comes next is for others to read. Where there can be no descriptor for it, as
+ * mpiio_file_pread.
+ */
+int64_t mpiio_file_pread_exactly(struct mpiio_file *file, void *buffer, size_t length,
+                                 int64_t displacement, struct mpiio_counters *done);
+void mpiio_file_be_exact(struct mpiio_file *file);
+
+/*
+ * As mpiio_file_pread where all of it is in the page cache: else false, and nothing is counted. A
+ * filesystem that cannot tell has nothing there.
  */
 bool mpiio_file_read_cached(struct mpiio_file *file, void *buffer, size_t length,
                             int64_t displacement, struct mpiio_counters *done);

@@ -292,11 +292,14 @@ void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t 
                      size_t length, void *buffer, struct mpiio_read_result *fetched,
                      struct mpiio_counters *done)
 {
+    struct mpiio_reader *reader = file->reader;
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct fetch fetch;
 
     *fetched = (struct mpiio_read_result){.bytes = length, .end = INT64_MAX};
+    if (reader != NULL && reader->read(reader, map, position, length, buffer))
+        return;
     fetch.small = is_small(map, position, length);
     mpiio_batches_start(
         &fetch.batches, map,

@@ -10,7 +10,7 @@
 
 /*
  * The read plan: takes positions of a map from the file into packed memory, each run by the way
- * that costs least.
+ * that costs least, unless the file has a reader that has them all (reader.h).
  *
  *   direct   a read call per run: long runs, and short ones that lie far apart
  *   mapped   gathered from windows of the file (window.h), guarded (guard.h): dense runs
