@@ -142,6 +142,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     if (error == 0)
         error = fs_fifo_start(&session->jobs.fifo);
     if (error == 0)
+        error = fs_pool_start(&session->pool);
+    if (error == 0)
         error = fs_prefetch_start(&session->prefetchers, session);
     fs_slice_cache_start(&session->slice_cache, session, fs_read_file);
     fs_workers_init(workers, session->fuse, session->options->threads);
@@ -154,9 +156,9 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         fs_grants_end(session);
         fs_signals_over(stop);
     }
-    fs_workers_free(workers);
     fs_prefetch_stop(&session->prefetchers);
     fs_slice_cache_stop(&session->slice_cache);
+    fs_workers_free(workers);
     fs_fifo_stop(&session->notifier.fifo);
     return error;
 }

@@ -277,17 +277,6 @@ static int open_store(struct fs_session *session)
     return 0;
 }
 
-/* A writer waits for room, which the nodes make together. */
-static void on_wait(void *data, bool waits)
-{
-    struct fs_session *session = data;
-
-    if (waits)
-        fs_workers_pause(&session->workers);
-    else
-        fs_workers_resume(&session->workers);
-}
-
 /* Write-back, where it is wanted, and who has it stored. */
 static int set_up_cache(struct fs_session *session)
 {
@@ -305,7 +294,7 @@ static int set_up_cache(struct fs_session *session)
     if (error == 0 && back)
         mpiio_cache_on_full(session->cache, fs_flusher_full, &session->flusher);
     if (error == 0 && back)
-        mpiio_cache_on_wait(session->cache, on_wait, session);
+        mpiio_cache_on_wait(session->cache, fs_workers_waits, &session->workers);
     if (error == -EFBIG)
         mpiio_complain(
             options->name,
@@ -313,6 +302,15 @@ static int set_up_cache(struct fs_session *session)
             strerror(-error));
     else if (error != 0)
         mpiio_complain(options->name, "write-back: %s", strerror(-error));
+    return error != 0;
+}
+
+static int set_up_pool(struct fs_session *session)
+{
+    int error = fs_pool_init(session);
+
+    if (error != 0)
+        mpiio_complain(session->options->name, "pool: %s", strerror(-error));
     return error != 0;
 }
 
@@ -429,6 +427,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = set_up_cache(session);
     if (status == 0)
+        status = set_up_pool(session);
+    if (status == 0)
         status = start_atomic(session);
     if (status == 0)
         status = check_views(session);
@@ -447,6 +447,7 @@ void fs_session_close(struct fs_session *session)
 {
     /* Events of the other nodes come until here. */
     fs_cluster_free(&session->cluster);
+    fs_pool_free(&session->pool);
     fs_flusher_free(&session->flusher);
     fs_jobs_free(&session->jobs);
     fs_fifo_free(&session->notifier.fifo);

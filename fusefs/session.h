@@ -28,6 +28,7 @@
 #include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/prefetch.h"
 #include "fusefs/kernel/rights.h"
+#include "fusefs/storing/pool.h"
 #include "fusefs/kernel/slice_cache.h"
 #include "fusefs/names/slices.h"
 #include "fusefs/names/tree.h"
@@ -80,6 +81,7 @@ struct fs_session {
     struct fs_grants grants;
     struct fs_cluster cluster;
     struct fs_flusher flusher;
+    struct fs_pool pool;
     struct fs_jobs jobs;
     struct fs_atomic atomic;
     struct fs_workers workers;

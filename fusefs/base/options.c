@@ -51,6 +51,7 @@ enum kind {
     MEMBER, /* none: an enum becomes low */
     NUMBER, /* a number from low to high; an int64_t becomes it times unit */
     SIZE,   /* a size from low to high; an int64_t */
+    ROOM,   /* the same, or "off": 0 */
     TEXT,   /* a text of low bytes or more; a new string */
 };
 
@@ -99,6 +100,9 @@ static const struct mount_option {
      "how much it may hold back (256M)"},
     {"slice_cache", SIZE, FIELD(slice_cache), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
      "memory for copies of slices that are opened again; with ro"},
+    {"pool", ROOM, FIELD(pool), 16 << 20, INT64_MAX - 1, 0, "SIZE|off",
+     "a size of 16M or more, or off",
+     "memory for the file, which all nodes share (of several: a quarter of what is free)"},
     {"flush_interval", NUMBER, FIELD(flush_interval), 0, 86400, 1000, "SECONDS",
      "seconds, from 0 to 86400", "how long it may (5); 0: for ever"},
     {"store", CHOICE, FIELD(store), 0, 0, 0, "auto|posix|mpiio", "auto, posix or mpiio",
@@ -248,6 +252,12 @@ static int set(struct fs_options *options, const struct mount_option *row, const
         number = parse_number(value, row->low, row->high);
         *(int64_t *)field = number * row->unit;
         return number < 0 ? -EINVAL : 0;
+    case ROOM:
+        if (strcmp(value, "off") == 0) {
+            *(int64_t *)field = 0;
+            return 0;
+        }
+        /* fall through */
     case SIZE:
         error = mpiio_parse_size(value, field);
         number = *(int64_t *)field;
@@ -434,6 +444,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         .max_read = FS_READ_MAX,
         .engine_fd = -1,
         .dirty_max = DIRTY_DEFAULT,
+        .pool = FS_POOL_AUTO,
         .flush_interval = FLUSH_DEFAULT,
         .peer_timeout = MPIIO_PEERS_TIMEOUT,
         .fanout = MPIIO_TREE_FANOUT,

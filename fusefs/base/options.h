@@ -38,6 +38,9 @@ enum fs_wish {
     FS_WISH_OFF,
 };
 
+/* A part of the free memory on several nodes, none on one. */
+#define FS_POOL_AUTO INT64_MAX
+
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
 struct fs_options {
     const char *name; /* what messages begin with */
@@ -67,6 +70,7 @@ struct fs_options {
     enum mpiio_store_mode store;
     int64_t dirty_max;      /* of write-back, in bytes */
     int64_t slice_cache;    /* of copies of slices, in bytes; 0: none */
+    int64_t pool;           /* of blocks of the file, in bytes; 0: none; or FS_POOL_AUTO */
     int64_t flush_interval; /* ms until what is dirty is flushed; 0: not for its age */
     int64_t peer_timeout;   /* ms until a silent node counts as dead */
     int64_t fanout;         /* nodes that are connected right below a node */

@@ -68,6 +68,14 @@ void fs_workers_resume(struct fs_workers *workers)
     pthread_mutex_unlock(&workers->lock);
 }
 
+void fs_workers_waits(void *workers, bool waits)
+{
+    if (waits)
+        fs_workers_pause(workers);
+    else
+        fs_workers_resume(workers);
+}
+
 static int receive(struct fs_worker *worker, struct fuse_buf *buffer)
 {
     return worker->ring != NULL ? fs_ring_receive(worker->ring, buffer)

@@ -60,6 +60,9 @@ int fs_workers_add_rings(struct fs_workers *workers, int fd, const char *mountpo
 void fs_workers_pause(struct fs_workers *workers);
 void fs_workers_resume(struct fs_workers *workers);
 
+/* Either, for those who tell when they begin to wait and when it is over. */
+void fs_workers_waits(void *workers, bool waits);
+
 /* Has fs_workers_run return. Does not wait for it; thread-safe, between init and free. */
 void fs_workers_end(struct fs_workers *workers);
 

@@ -54,8 +54,9 @@ void fs_passthrough_init(struct fs_session *session)
 {
     struct stat st;
     bool fits = session->options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
-                session->cluster.nodes <= 1 && !session->tree.npy && !session->tree.whole &&
-                mpiio_store_stat(session->store, &st) == 0 && S_ISREG(st.st_mode) && may_pass();
+                session->cluster.nodes <= 1 && session->pool.pool == NULL && !session->tree.npy &&
+                !session->tree.whole && mpiio_store_stat(session->store, &st) == 0 &&
+                S_ISREG(st.st_mode) && may_pass();
 
     pthread_mutex_init(&session->passthrough.lock, NULL);
     for (size_t view = 0; view < session->tree.views && fits; view++) {

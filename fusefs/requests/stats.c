@@ -152,6 +152,30 @@ static void print_cluster(struct fs_session *session, FILE *out)
     fputs("  },\n", out);
 }
 
+/* The memory of all nodes, as this one uses it and gives to it. */
+static void print_pool(struct fs_session *session, FILE *out)
+{
+    struct mpiio_pool_stats stats;
+    const struct line lines[] = {
+        {"hits", &stats.hits},
+        {"blocks", &stats.blocks},
+        {"ahead", &stats.ahead},
+        {"storage_bytes", &stats.storage_bytes},
+        {"sent_bytes", &stats.sent_bytes},
+        {"received_bytes", &stats.received_bytes},
+        {"served", &stats.served},
+        {"passed", &stats.passed},
+    };
+
+    if (session->pool.pool == NULL)
+        return;
+    mpiio_pool_get_stats(session->pool.pool, &stats);
+    fputs("  \"pool\": {\n", out);
+    print_lines(lines, sizeof(lines) / sizeof(*lines), "    ", out);
+    fprintf(out, "    \"held_bytes\": %lld,\n    \"size\": %lld\n  },\n", (long long)stats.held,
+            (long long)stats.size);
+}
+
 /* What is read before it is asked for, and what is kept to be read again. */
 static void print_ahead(struct fs_session *session, FILE *out)
 {
@@ -197,6 +221,7 @@ char *fs_stats_text(struct fs_session *session)
     print_grants(session, out);
     print_cache(session, out);
     print_cluster(session, out);
+    print_pool(session, out);
     print_counters(session, out);
     fputs("}\n", out);
     if (fclose(out) != 0) {

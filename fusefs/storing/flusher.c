@@ -110,6 +110,20 @@ uint64_t fs_flusher_epochs(struct fs_flusher *flusher)
     return epochs;
 }
 
+bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs)
+{
+    bool rests;
+
+    *epochs = 0;
+    if (!fs_flusher_is_on(flusher))
+        return true;
+    pthread_mutex_lock(&flusher->lock);
+    *epochs = flusher->epochs;
+    rests = flusher->begun.number == flusher->epochs;
+    pthread_mutex_unlock(&flusher->lock);
+    return rests;
+}
+
 /*
  * Asks the other nodes for an epoch; after is the last one that is too early. Where there is none
  * to be had any more, whoever waits is answered when this node has stored by itself. Lock held: an

@@ -124,6 +124,12 @@ bool fs_flusher_is_clean(struct fs_flusher *flusher, bool sync);
 uint64_t fs_flusher_epochs(struct fs_flusher *flusher);
 
 /*
+ * False while an epoch is under way, as far as this node knows: the file is being changed. Else
+ * *epochs is how many are over; always true, and 0, where there are none.
+ */
+bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs);
+
+/*
  * Takes a waiter over, who is answered when all that was written on this node before the call is
  * dealt with. Does not wait. 0 or a negative errno: then it is still the caller's.
  */

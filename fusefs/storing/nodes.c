@@ -15,6 +15,7 @@
 #include "fusefs/storing/flusher.h"
 #include "watch.h"
 #include "fence.h"
+#include "pool.h"
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
@@ -69,6 +70,7 @@ void fs_nodes_on_degraded(void *data, int node, const char *host, const char *wh
     bool started;
 
     (void)node, (void)host, (void)why;
+    fs_pool_alone(&session->pool);
     pthread_mutex_lock(&cluster->lock);
     cluster->lost = cluster->degraded = true;
     started = cluster->started;
@@ -211,6 +213,7 @@ static int say_hello(struct fs_session *session, const char *address)
                                             .store = session->options->store,
                                             .address = address,
                                             .fanout = (uint32_t)session->options->fanout,
+                                            .pool = fs_pool_addresses(&session->pool),
                                             .spec = hash_spec(session->spec)}};
     const struct mpiio_slots *slots = &session->cluster.none;
     int error = 0;
@@ -262,8 +265,9 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
         return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
         return 1;
-    if (cluster->node != 0)
-        error = join_peers(session, message.peers);
+    error = fs_pool_meet(session, message.peers.pools, message.peers.pools_size);
+    if (error == 0 && cluster->node != 0)
+        error = join_peers(session, message.peers.address);
     if (error != 0) {
         mpiio_complain(session->options->name, "cannot join the other nodes: %s", strerror(-error));
         return 1;

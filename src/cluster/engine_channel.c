@@ -85,6 +85,7 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
     mpiio_wire_text(wire, &hello->address, MPIIO_TEXT_MAX);
     mpiio_wire_u32(wire, &hello->fanout);
     mpiio_wire_expect(wire, hello->fanout > 0 && hello->fanout <= INT32_MAX);
+    mpiio_wire_text(wire, &hello->pool, MPIIO_TEXT_MAX);
     mpiio_wire_u64(wire, &hello->spec);
     code_hints(wire, &hello->hints);
 }
@@ -118,7 +119,8 @@ static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
         code_hello(wire, &message->hello);
         break;
     case MPIIO_MESSAGE_PEERS:
-        mpiio_wire_text(wire, &message->peers, MPIIO_TEXT_MAX);
+        mpiio_wire_text(wire, &message->peers.address, MPIIO_TEXT_MAX);
+        mpiio_wire_string(wire, &message->peers.pools, &message->peers.pools_size);
         break;
     case MPIIO_MESSAGE_FAILED:
         mpiio_wire_u32(wire, (uint32_t *)&message->failed.status);

@@ -14,7 +14,7 @@
  *   engine                    daemon
  *   NODE          ->                       which node it is, of how many
  *                             <-  HELLO    the file, and how to store; where it listens for others
- *   PEERS         ->                       where the daemon that it is to join listens
+ *   PEERS         ->                       where the daemons listen that it is to join, and to ask
  *                             <-  READY    connected and mounted, or nothing is missing for it
  *   START         ->                       all nodes are ready
  *                             <-  FLUSH      store these blocks, with all the other nodes
@@ -28,7 +28,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 3
+#define MPIIO_MESSAGE_VERSION 4
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
@@ -82,10 +82,22 @@ struct mpiio_message_hello {
     enum mpiio_store_mode store;
     const char *address; /* where those right below it find it (tree.h); "": there are none */
     uint32_t fanout;     /* how many there may be, > 0 */
+    const char *pool;    /* where others find this node's part of the pool; "": it has none */
     uint64_t spec;       /* a hash of what its views are */
     struct mpiio_hints hints;
     int memory; /* a memfd with the slots of slots.h; received: the caller's to close */
 };
+
+struct mpiio_message_peers {
+    const char *address; /* of the node above, as its hello has it; at node 0 "" */
+    /* What the hellos of this node's group have as pool, by number, a zero byte behind each: so
+       many bytes. None where that is too much for a message, or nobody has a pool. */
+    const char *pools;
+    uint32_t pools_size;
+};
+
+/* Nodes with neighbouring numbers that share a pool, at most: node / this is their group. */
+#define MPIIO_GROUP_NODES 128
 
 struct mpiio_message_failed {
     int32_t status;   /* to exit with: 1 or 2 */
@@ -124,7 +136,7 @@ struct mpiio_message {
     union {
         struct mpiio_message_node node;
         struct mpiio_message_hello hello;
-        const char *peers; /* PEERS: the address of the node above; at node 0 "" */
+        struct mpiio_message_peers peers;
         struct mpiio_message_failed failed;
         struct mpiio_hints start; /* START: hints as MPI_File_get_info gives them */
         struct mpiio_message_flush flush;

@@ -11,6 +11,7 @@
 #include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "environment.h"
+#include "neighbours.h"
 #include "places.h"
 
 /* What went wrong on a node. */
@@ -146,16 +147,20 @@ static void exchange_addresses(struct engine *engine, const struct mpiio_message
     free(ints);
 }
 
-/* Tells every daemon where the one above it is, so that they find each other. Collective. */
+/* Tells every daemon where the one above it is, and its neighbours, so that they find each other.
+ * Collective. */
 static void introduce(struct engine *engine, const struct mpiio_message *hello,
                       struct failure *failure)
 {
     char address[MPIIO_TEXT_MAX] = "";
-    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = address};
+    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = {.address = address}};
+    char *pools = engine_neighbours_gather(engine, hello->hello.pool, &peers.peers.pools_size);
     struct mpiio_message ready;
 
     exchange_addresses(engine, hello, address);
+    peers.peers.pools = pools;
     mpiio_channel_send(engine->daemon.channel, &peers);
+    free(pools);
     await(engine, MPIIO_MESSAGE_READY, &ready, failure);
     if (engine->options->report && failure->status == 0)
         engine_report("mounted", engine->node);

@@ -39,12 +39,17 @@ foreign() {
 
 @test "layers: src/core includes viewspec only" {
     [ -n "$(includes src/core)" ]
-    [ -z "$(foreign src/core '(^|/)(src/(capture|cluster|view|engine)|fusefs)/')" ]
+    [ -z "$(foreign src/core '(^|/)(src/(capture|cluster|pool|view|engine)|fusefs)/')" ]
 }
 
 @test "layers: src/view includes core and viewspec, no MPI, no FUSE" {
     [ -n "$(includes src/view)" ]
-    [ -z "$(foreign src/view '(^|/)(src/(capture|engine)|fusefs)/')" ]
+    [ -z "$(foreign src/view '(^|/)(src/(capture|engine|pool)|fusefs)/')" ]
+}
+
+@test "layers: src/pool includes core, cluster and viewspec, no MPI, no FUSE" {
+    [ -n "$(includes src/pool)" ]
+    [ -z "$(foreign src/pool '(^|/)(src/(capture|engine|run|umount|view)|fusefs)/')" ]
 }
 
 @test "layers: src/from includes core and viewspec, no MPI, no FUSE" {
@@ -66,7 +71,7 @@ foreign() {
 
 @test "layers: src/run includes core and viewspec, no MPI, no FUSE" {
     [ -n "$(includes src/run)" ]
-    [ -z "$(foreign src/run '(^|/)(src/(capture|cluster|engine|umount|view)|fusefs)/')" ]
+    [ -z "$(foreign src/run '(^|/)(src/(capture|cluster|engine|pool|umount|view)|fusefs)/')" ]
 }
 
 @test "layers: fusefs includes core, viewspec and FUSE, no MPI" {
@@ -86,6 +91,7 @@ src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/cor
 src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec
 src/cluster: src/core/base viewspec/line.h
+src/pool: src/core/base src/core/cache src/core/file src/cluster viewspec
 src/engine: src/core/base src/core/file src/core/cache src/core/store_fence.h src/cluster viewspec
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec
 src/view/draw: src/view src/core viewspec
@@ -96,7 +102,7 @@ src/run: src/core src/core/base viewspec
 src/umount: viewspec/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster viewspec
 fusefs/names: src/core viewspec
-fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/cluster viewspec
+fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/reader.h src/cluster src/pool viewspec
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/cache viewspec
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
 fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster viewspec
@@ -149,7 +155,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "README.md capture cluster core engine from run umount view" ]
+    [ "$folders" = "README.md capture cluster core engine from pool run umount view" ]
 }
 
 @test "layout: each layer lists its C sources in its meson.build" {

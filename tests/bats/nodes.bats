@@ -358,12 +358,17 @@ allowed() {
 @test "nodes: node 0 has descriptors for all nodes, or none is mounted" {
     spec 8
     run_daemons prlimit --nofile=129:1000
-    start_nodes 3
+    start_nodes 3 -o pool=off
     [ "$(allowed m0)" = 130:1000 ]
     [ "$(allowed m1)" = 129:1000 ]
     stop_nodes
-    run_daemons prlimit --nofile=131:1000
+    # And eight more for each other node of the pool, on all nodes.
     start_nodes 3
+    [ "$(allowed m0)" = 146:1000 ]
+    [ "$(allowed m1)" = 146:1000 ]
+    stop_nodes
+    run_daemons prlimit --nofile=131:1000
+    start_nodes 3 -o pool=off
     [ "$(allowed m0)" = 131:1000 ]
     stop_nodes
     run_daemons prlimit --nofile=100:129

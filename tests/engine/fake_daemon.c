@@ -196,14 +196,15 @@ static void start(struct fake *fake)
     fake->hello.hello.fanout = 1;
     snprintf(own, sizeof(own), "127.0.0.1:%u secret", fake->model.node);
     fake->hello.hello.address = own;
+    fake->hello.hello.pool = "";
     fake->hello.hello.memory = fake->slots.fd;
     if (!fake->tells_engine)
         mpiio_channel_send(fake->channel, &fake->hello);
     expect(fake, MPIIO_MESSAGE_PEERS, &message);
     if (fake->model.node != 0)
         snprintf(above, sizeof(above), "127.0.0.1:%u secret", fake->model.node - 1);
-    if (strcmp(message.peers, above) != 0)
-        stop(fake, "the address of the node above is %s", message.peers);
+    if (strcmp(message.peers.address, above) != 0)
+        stop(fake, "the address of the node above is %s", message.peers.address);
     maybe_fail(fake, "ready");
     if (!fake->tells_engine)
         mpiio_channel_send(fake->channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_READY});

@@ -84,12 +84,14 @@ static int check_message(struct mpiio_channel *channel, const struct mpiio_messa
     case MPIIO_MESSAGE_HELLO:
         CHECK(strlen(message->hello.path) < MPIIO_TEXT_MAX);
         CHECK(strlen(message->hello.address) < MPIIO_TEXT_MAX);
+        CHECK(strlen(message->hello.pool) < MPIIO_TEXT_MAX);
         check_hints(&message->hello.hints);
         if (message->hello.memory >= 0)
             close(message->hello.memory);
         return 0;
     case MPIIO_MESSAGE_PEERS:
-        CHECK(strlen(message->peers) < MPIIO_TEXT_MAX);
+        CHECK(strlen(message->peers.address) < MPIIO_TEXT_MAX);
+        CHECK(message->peers.pools_size < MPIIO_MESSAGE_MAX);
         return 0;
     case MPIIO_MESSAGE_FAILED:
         CHECK(strlen(message->failed.text) < MPIIO_TEXT_MAX);

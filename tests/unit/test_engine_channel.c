@@ -63,6 +63,7 @@ static struct mpiio_message hello(int memory)
                   .store = MPIIO_STORE_MPIIO,
                   .address = "10.0.0.1:4711 0123456789abcdef",
                   .fanout = 16,
+                  .pool = "10.0.0.1:4712 [fd00::1]:4712",
                   .spec = 0xfedcba9876543210,
                   .hints = {.count = 2, .hint = {{"cb_nodes", "2"}, {"striping_unit", ""}}},
                   .memory = memory}};
@@ -71,7 +72,8 @@ static struct mpiio_message hello(int memory)
 static void small_messages_arrive_as_sent(void **state)
 {
     struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE, .node = {3, 100000, 4242}};
-    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = "host:1 token"};
+    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS,
+                                  .peers = {"host:1 token", "a:1\0\0b:2 c:3", 13}};
     struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED, .failed = {2, "no such thing"}};
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START,
                                   .start = {.count = 1, .hint = {{"cb_nodes", "1"}}}};
@@ -80,7 +82,9 @@ static void small_messages_arrive_as_sent(void **state)
 
     assert_memory_equal(&got.node, &node.node, sizeof(node.node));
     got = carry(*state, &peers);
-    assert_string_equal(got.peers, "host:1 token");
+    assert_string_equal(got.peers.address, "host:1 token");
+    assert_int_equal(got.peers.pools_size, 13);
+    assert_memory_equal(got.peers.pools, "a:1\0\0b:2 c:3", 13);
     got = carry(*state, &failed);
     assert_int_equal(got.failed.status, 2);
     assert_string_equal(got.failed.text, "no such thing");
@@ -105,6 +109,7 @@ static void hello_hands_the_memory_over(void **state)
     assert_string_equal(got.hello.path, "/data/field.dat");
     assert_int_equal(got.hello.store, MPIIO_STORE_MPIIO);
     assert_string_equal(got.hello.address, sent.hello.address);
+    assert_string_equal(got.hello.pool, sent.hello.pool);
     assert_true(got.hello.spec == sent.hello.spec);
     assert_int_equal(got.hello.hints.count, 2);
     assert_string_equal(got.hello.hints.hint[1].key, "striping_unit");
@@ -191,7 +196,7 @@ static void what_is_too_long_is_not_sent(void **state)
 {
     struct pair *pair = *state;
     char *text = calloc(1, MPIIO_TEXT_MAX + 1);
-    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = text};
+    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = {.address = text}};
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START};
 
     memset(text, 'x', MPIIO_TEXT_MAX - 1);
@@ -261,7 +266,7 @@ static void cut_and_longer_messages_are_refused(void **state)
     struct mpiio_message messages[] = {
         hello(memory),
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}},
-        {.type = MPIIO_MESSAGE_PEERS, .peers = "address"},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {"address", "a:1", 4}},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {1, "reason"}},
         {.type = MPIIO_MESSAGE_FLUSH, .flush = {1, true, 0}},
         {.type = MPIIO_MESSAGE_RESULT, .result = {.epoch = 1}},

@@ -14,7 +14,7 @@
 
 #include "fusefs/base/options.h"
 
-#define WORDS 8
+#define WORDS 16
 
 /* Parses a command line of words that NULL ends; what it says on stderr is put into said. */
 static int parse(struct fs_options *options, const char *const *words, char *said, size_t size)
@@ -66,6 +66,7 @@ static void defaults(void **state)
     assert_int_equal(options.threads, 8);
     assert_int_equal(options.max_read, 1 << 20);
     assert_int_equal(options.dirty_max, 256 << 20);
+    assert_int_equal(options.pool, FS_POOL_AUTO);
     assert_int_equal(options.flush_interval, 5000);
     assert_int_equal(options.peer_timeout, 10000);
     assert_false(options.create || options.unique || options.npy || options.atomic ||
@@ -87,6 +88,7 @@ static void every_option(void **state)
                                  "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
                                  "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
                                  "-opassthrough=off,io_uring=off,direct,slice_cache=2G",
+                                 "-opool=off,pool=3G",
                                  "f.dat",
                                  "mnt",
                                  NULL};
@@ -105,6 +107,7 @@ static void every_option(void **state)
     assert_int_equal(options.io_uring, FS_WISH_OFF);
     assert_int_equal(options.dirty_max, 1 << 30);
     assert_int_equal(options.slice_cache, INT64_C(2) << 30);
+    assert_int_equal(options.pool, INT64_C(3) << 30);
     assert_int_equal(options.flush_interval, 0);
     assert_int_equal(options.store, MPIIO_STORE_MPIIO);
     assert_int_equal(options.peer_timeout, 7000);
@@ -131,6 +134,8 @@ static void wrong_options(void **state)
         {"max_read=2M", "max_read= needs a size from 4k to 1M: 2M"},
         {"dirty_max=1023k", "dirty_max= needs a size of 1M or more: 1023k"},
         {"dirty_max=9999999T", "dirty_max= needs a size of 1M or more: 9999999T"},
+        {"pool=15M", "pool= needs a size of 16M or more, or off: 15M"},
+        {"pool=on", "pool= needs a size of 16M or more, or off: on"},
         {"slice_cache=1", "slice_cache= needs a size of 1M or more: 1"},
         {"flush_interval=86401", "flush_interval= needs seconds, from 0 to 86400: 86401"},
         {"flush_interval=-1", "flush_interval= needs seconds, from 0 to 86400: -1"},

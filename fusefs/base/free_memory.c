@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "free_memory.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The number behind a word at the beginning of a line; -1: there is none. */
+static int64_t number_behind(const char *path, const char *word)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    int64_t number = -1;
+
+    if (file == NULL)
+        return -1;
+    while (number < 0 && fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, word, strlen(word)) == 0 &&
+            sscanf(line + strlen(word), "%" SCNd64, &number) != 1)
+            number = -1;
+    fclose(file);
+    return number;
+}
+
+/* The least limit of a group and those that it is in, below the folder; most: there is none. */
+static int64_t limit_of(const char *folder, const char *group, const char *name, int64_t most)
+{
+    char at[PATH_MAX], path[3 * PATH_MAX];
+    char *slash = at;
+
+    snprintf(at, sizeof(at), "%s", group);
+    while (slash != NULL) {
+        int64_t limit;
+
+        snprintf(path, sizeof(path), "%s%s/%s", folder, at, name);
+        limit = number_behind(path, "");
+        if (limit >= 0 && limit < most)
+            most = limit;
+        slash = strrchr(at, '/');
+        if (slash != NULL)
+            *slash = '\0';
+    }
+    return most;
+}
+
+/* A line of /proc/self/cgroup: number, controllers and the group's path, with colons between. */
+static int64_t limit_of_line(const char *root, char *line, int64_t most)
+{
+    char *rest = line, folder[PATH_MAX];
+    const char *number = strsep(&rest, ":"), *controllers = strsep(&rest, ":");
+
+    if (rest == NULL)
+        return most;
+    rest[strcspn(rest, "\n")] = '\0';
+    if (strcmp(controllers, "memory") == 0) {
+        snprintf(folder, sizeof(folder), "%s/sys/fs/cgroup/memory", root);
+        return limit_of(folder, rest, "memory.limit_in_bytes", most);
+    }
+    if (strcmp(number, "0") != 0)
+        return most;
+    snprintf(folder, sizeof(folder), "%s/sys/fs/cgroup", root);
+    return limit_of(folder, rest, "memory.max", most);
+}
+
+int64_t fs_free_memory(const char *root)
+{
+    char path[PATH_MAX], line[PATH_MAX];
+    int64_t bytes;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/proc/meminfo", root);
+    bytes = number_behind(path, "MemAvailable:");
+    bytes = bytes < 0 || bytes > INT64_MAX / 1024 ? 0 : bytes * 1024;
+    snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return bytes;
+    while (fgets(line, sizeof(line), file) != NULL)
+        bytes = limit_of_line(root, line, bytes);
+    fclose(file);
+    return bytes;
+}

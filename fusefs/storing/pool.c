@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "core/base/rlimit.h"
+#include "core/store_reader.h"
+#include "fusefs/base/free_memory.h"
+#include "fusefs/names/version.h"
+#include "fusefs/session.h"
+
+/* Blocks without which a pool is none, and part of the free memory that it gets at most if nobody
+   says how much. */
+#define BLOCKS_MIN 4
+#define PART       4
+/* Descriptors for its connections, to and from each other node, and for all else (nodes.c). */
+#define CONNECTIONS 8
+#define OTHERS      127
+
+/* All ranks see what this map shows. */
+static bool is_common(const struct fs_session *session, const struct vs_map *map)
+{
+    bool common = false;
+
+    for (size_t view = 0; view < session->tree.views && !common; view++)
+        common = session->common[view] != NULL && vs_view_map(session->common[view]) == map;
+    return common;
+}
+
+/*
+ * What one rank has in long runs, one node reads by itself: its bytes would travel for nothing. On
+ * one node nothing travels.
+ */
+static bool is_shared(const struct fs_session *session, const struct vs_map *map)
+{
+    const struct vs_map_facts *facts = vs_map_facts(map);
+
+    return session->cluster.nodes == 1 || facts->tile_runs == 0 ||
+           facts->tile_size / facts->tile_runs < MPIIO_POOL_BLOCK || is_common(session, map);
+}
+
+static bool read_runs(struct mpiio_reader *reader, const struct vs_map *map, int64_t position,
+                      size_t length, void *buffer)
+{
+    struct fs_pool *self = (struct fs_pool *)reader;
+
+    return is_shared(self->session, map) &&
+           mpiio_pool_read(self->pool, map, position, length, buffer);
+}
+
+/* Another node sees the same of a file that is not being changed, here or there. */
+static bool look(void *data, struct mpiio_pool_version *version)
+{
+    struct fs_session *session = data;
+    struct fs_version now;
+    struct timespec before;
+    struct stat st;
+
+    if (fs_atomic_is_on(&session->atomic) || !fs_flusher_rests(&session->flusher, &version->epoch))
+        return false;
+    clock_gettime(CLOCK_REALTIME, &before);
+    if (mpiio_store_stat(session->store, &st) != 0)
+        return false;
+    now = fs_version_of(&st, before, 0);
+    version->size = now.size;
+    version->times[0] = now.mtime.tv_sec;
+    version->times[1] = now.mtime.tv_nsec;
+    version->times[2] = now.ctime.tv_sec;
+    version->times[3] = now.ctime.tv_nsec;
+    return now.settled;
+}
+
+static int64_t read_file(void *data, void *buffer, size_t length, int64_t displacement)
+{
+    struct fs_session *session = data;
+
+    return mpiio_store_read_file(session->store, buffer, length, displacement);
+}
+
+/* How much memory it gets; 0: there is to be none. */
+static int64_t choose_size(const struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    int64_t size = options->pool;
+
+    if (size == FS_POOL_AUTO)
+        size = session->cluster.nodes > 1 ? fs_free_memory("") / PART : 0;
+    return size >= BLOCKS_MIN * MPIIO_POOL_BLOCK ? size : 0;
+}
+
+/* The times of a device do not tell of changes; those of members are not the file's. */
+static bool is_regular(const struct fs_session *session)
+{
+    struct stat st;
+
+    return mpiio_store_fd(session->store) >= 0 && mpiio_store_stat(session->store, &st) == 0 &&
+           S_ISREG(st.st_mode);
+}
+
+static int make(struct fs_session *session, int64_t size)
+{
+    const struct fs_cluster *cluster = &session->cluster;
+    int first = cluster->node / MPIIO_POOL_NODES * MPIIO_POOL_NODES;
+    int rest = cluster->nodes - first;
+    struct mpiio_pool_options options = {.file = {.look = look, .read = read_file, .data = session},
+                                         .size = size,
+                                         .node = cluster->node - first,
+                                         .nodes = rest < MPIIO_POOL_NODES ? rest : MPIIO_POOL_NODES,
+                                         .timeout = (int)session->options->peer_timeout,
+                                         .wait = fs_workers_waits,
+                                         .data = &session->workers};
+
+    /* Where there are too few of them, this node reads more by itself. */
+    if (options.nodes > 1)
+        mpiio_rlimit_descriptors(
+            (uint64_t)(options.nodes + OTHERS + CONNECTIONS * (options.nodes - 1)));
+    return mpiio_pool_new(&options, &session->pool.pool);
+}
+
+int fs_pool_init(struct fs_session *session)
+{
+    struct fs_pool *self = &session->pool;
+    int64_t size = choose_size(session);
+    int error;
+
+    self->reader.read = read_runs;
+    self->session = session;
+    if (size == 0 || !is_regular(session))
+        return 0;
+    error = make(session, size);
+    if (error != 0)
+        return error;
+    if (session->cluster.nodes > 1)
+        error = mpiio_pool_listen(self->pool, &self->addresses);
+    if (error != 0) {
+        /* No network that others could come by: the control connections will tell. */
+        mpiio_pool_free(self->pool);
+        self->pool = NULL;
+        return 0;
+    }
+    mpiio_store_set_reader(session->store, &self->reader);
+    return 0;
+}
+
+void fs_pool_free(struct fs_pool *pool)
+{
+    mpiio_pool_free(pool->pool);
+    pool->pool = NULL;
+    free(pool->addresses);
+}
+
+const char *fs_pool_addresses(const struct fs_pool *pool)
+{
+    return pool->addresses != NULL ? pool->addresses : "";
+}
+
+int fs_pool_meet(struct fs_session *session, const char *places, size_t size)
+{
+    struct fs_pool *self = &session->pool;
+
+    if (self->pool == NULL)
+        return 0;
+    if (size == 0) {
+        fs_pool_alone(self);
+        return 0;
+    }
+    return mpiio_pool_meet(self->pool, places, size);
+}
+
+int fs_pool_start(struct fs_pool *pool)
+{
+    return pool->pool != NULL ? mpiio_pool_start(pool->pool) : 0;
+}
+
+void fs_pool_alone(struct fs_pool *pool)
+{
+    if (pool->pool != NULL)
+        mpiio_pool_alone(pool->pool);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/base/clock.h"
+
+int mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
+                           int64_t size)
+{
+    int error;
+
+    *memory = (struct mpiio_pool_memory){.file = *file, .most = size / MPIIO_POOL_BLOCK};
+    error = -pthread_mutex_init(&memory->lock, NULL);
+    if (error != 0)
+        return error;
+    error = -pthread_cond_init(&memory->changed, NULL);
+    if (error != 0)
+        pthread_mutex_destroy(&memory->lock);
+    return error;
+}
+
+static void free_block(struct mpiio_pool_block *block)
+{
+    munmap(block->bytes, (size_t)MPIIO_POOL_BLOCK);
+    free(block);
+}
+
+void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory)
+{
+    struct mpiio_pool_block *block;
+
+    while ((block = memory->newest) != NULL) {
+        memory->newest = block->older;
+        free_block(block);
+    }
+    while ((block = memory->unused) != NULL) {
+        memory->unused = block->next;
+        free_block(block);
+    }
+    pthread_cond_destroy(&memory->changed);
+    pthread_mutex_destroy(&memory->lock);
+}
+
+bool mpiio_pool_version_same(const struct mpiio_pool_version *a, const struct mpiio_pool_version *b)
+{
+    return a->size == b->size && a->epoch == b->epoch &&
+           memcmp(a->times, b->times, sizeof(a->times)) == 0;
+}
+
+/* The rest but get, put and has is called with the lock held. */
+
+static struct mpiio_pool_block **bucket_of(struct mpiio_pool_memory *memory, int64_t number)
+{
+    return &memory->buckets[(uint64_t)number % MPIIO_POOL_BUCKETS];
+}
+
+static struct mpiio_pool_block *find(struct mpiio_pool_memory *memory, int64_t number)
+{
+    struct mpiio_pool_block *block = *bucket_of(memory, number);
+
+    while (block != NULL && block->number != number)
+        block = block->next;
+    return block;
+}
+
+/* Among those that were used, the last. */
+static void append(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
+{
+    block->older = memory->newest;
+    block->newer = NULL;
+    if (memory->newest != NULL)
+        memory->newest->newer = block;
+    else
+        memory->oldest = block;
+    memory->newest = block;
+}
+
+static void unlink_used(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
+{
+    *(block->older != NULL ? &block->older->newer : &memory->oldest) = block->newer;
+    *(block->newer != NULL ? &block->newer->older : &memory->newest) = block->older;
+}
+
+static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
+{
+    block->next = memory->unused;
+    memory->unused = block;
+}
+
+/* It cannot be found any more; its memory is free for others, with its last reference. */
+static void drop(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
+{
+    struct mpiio_pool_block **at = bucket_of(memory, block->number);
+
+    while (*at != block)
+        at = &(*at)->next;
+    *at = block->next;
+    unlink_used(memory, block);
+    block->listed = false;
+    if (block->references == 0)
+        keep_unused(memory, block);
+}
+
+static void let_go(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
+{
+    if (--block->references == 0 && !block->listed)
+        keep_unused(memory, block);
+}
+
+/* Drops what nobody uses, the oldest first: false where all are used. */
+static bool make_room(struct mpiio_pool_memory *memory)
+{
+    struct mpiio_pool_block *block = memory->oldest;
+
+    while (block != NULL && block->references > 0)
+        block = block->newer;
+    if (block != NULL)
+        drop(memory, block);
+    return block != NULL;
+}
+
+/* Memory that is page by page the kernel's until it is used. */
+static struct mpiio_pool_block *new_block(void)
+{
+    struct mpiio_pool_block *block = calloc(1, sizeof(*block));
+    void *bytes;
+
+    if (block == NULL)
+        return NULL;
+    bytes = mmap(NULL, (size_t)MPIIO_POOL_BLOCK, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED) {
+        free(block);
+        return NULL;
+    }
+    block->bytes = bytes;
+    return block;
+}
+
+/* A block for that number, to be filled by the caller, who has a reference. */
+static struct mpiio_pool_block *add(struct mpiio_pool_memory *memory, int64_t number,
+                                    const struct mpiio_pool_version *version)
+{
+    struct mpiio_pool_block **bucket = bucket_of(memory, number);
+    struct mpiio_pool_block *block = NULL;
+
+    if (memory->unused == NULL && memory->count < memory->most) {
+        block = new_block();
+        memory->count += block != NULL;
+    }
+    if (block == NULL) {
+        if (memory->unused == NULL && !make_room(memory))
+            return NULL;
+        block = memory->unused;
+        memory->unused = block->next;
+    }
+    block->number = number;
+    block->version = *version;
+    block->state = MPIIO_POOL_FILLING;
+    block->references = 1;
+    block->listed = true;
+    block->next = *bucket;
+    *bucket = block;
+    append(memory, block);
+    return block;
+}
+
+/* Waits until it is filled or has failed. It has a reference, which goes where it is not there. */
+static struct mpiio_pool_block *await(struct mpiio_pool_memory *memory,
+                                      struct mpiio_pool_block *block)
+{
+    block->references++;
+    while (block->state == MPIIO_POOL_FILLING)
+        pthread_cond_wait(&memory->changed, &memory->lock);
+    if (block->state == MPIIO_POOL_READY) {
+        if (block->listed) {
+            unlink_used(memory, block);
+            append(memory, block);
+        }
+        memory->hits++;
+        return block;
+    }
+    let_go(memory, block);
+    return NULL;
+}
+
+/* Lock held, but for the time of the read. */
+static struct mpiio_pool_block *fill(struct mpiio_pool_memory *memory,
+                                     struct mpiio_pool_block *block)
+{
+    int64_t start = block->number * MPIIO_POOL_BLOCK;
+    int64_t rest = block->version.size - start;
+    int64_t length = rest < MPIIO_POOL_BLOCK ? rest : MPIIO_POOL_BLOCK;
+    int64_t got = -EINVAL;
+
+    pthread_mutex_unlock(&memory->lock);
+    if (length > 0)
+        got = memory->file.read(memory->file.data, block->bytes, (size_t)length, start);
+    pthread_mutex_lock(&memory->lock);
+    block->length = length;
+    block->state = got == length ? MPIIO_POOL_READY : MPIIO_POOL_FAILED;
+    pthread_cond_broadcast(&memory->changed);
+    if (got > 0) {
+        memory->blocks++;
+        memory->storage_bytes += (uint64_t)got;
+    }
+    if (got == length)
+        return block;
+    if (block->listed)
+        drop(memory, block);
+    let_go(memory, block);
+    return NULL;
+}
+
+struct mpiio_pool_block *mpiio_pool_memory_get(struct mpiio_pool_memory *memory, int64_t number,
+                                               const struct mpiio_pool_version *version,
+                                               bool *fresh)
+{
+    struct mpiio_pool_block *block;
+
+    *fresh = false;
+    pthread_mutex_lock(&memory->lock);
+    memory->used = mpiio_clock();
+    block = find(memory, number);
+    if (block != NULL && !mpiio_pool_version_same(&block->version, version)) {
+        drop(memory, block);
+        block = NULL;
+    }
+    if (block != NULL) {
+        block = await(memory, block);
+    } else {
+        block = add(memory, number, version);
+        if (block != NULL) {
+            *fresh = true;
+            block = fill(memory, block);
+        }
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return block;
+}
+
+void mpiio_pool_memory_put(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
+{
+    pthread_mutex_lock(&memory->lock);
+    let_go(memory, block);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void mpiio_pool_memory_trim(struct mpiio_pool_memory *memory, int64_t idle)
+{
+    struct mpiio_pool_block *block;
+
+    pthread_mutex_lock(&memory->lock);
+    if (mpiio_clock() - memory->used >= idle) {
+        while (make_room(memory))
+            continue;
+        while ((block = memory->unused) != NULL) {
+            memory->unused = block->next;
+            memory->count--;
+            free_block(block);
+        }
+    }
+    pthread_mutex_unlock(&memory->lock);
+}
+
+bool mpiio_pool_memory_has(struct mpiio_pool_memory *memory, int64_t number,
+                           const struct mpiio_pool_version *version)
+{
+    struct mpiio_pool_block *block;
+    bool has;
+
+    pthread_mutex_lock(&memory->lock);
+    block = find(memory, number);
+    has = block != NULL && mpiio_pool_version_same(&block->version, version);
+    pthread_mutex_unlock(&memory->lock);
+    return has;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_POOL_MEMORY_H
+#define MPIIO_POOL_MEMORY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Blocks of the file in memory: what a node gives to the pool. A block is of one version of the
+ * file. Who first wants it has it read, others meanwhile wait for that; where there is no room, the
+ * one that was used least recently goes.
+ */
+
+/* In bytes: as much of the file as a home stores together in a flush (mpiio-engine(8)). */
+#define MPIIO_POOL_BLOCK ((int64_t)4 << 20)
+
+/* What tells one state of the file from another, at any node. */
+struct mpiio_pool_version {
+    int64_t size;
+    int64_t times[4]; /* seconds and nanoseconds of its modification and its change */
+    uint64_t epoch;   /* flushes of all nodes that are over */
+};
+
+/* The file, for its owner to look at and to read. Thread-safe. */
+struct mpiio_pool_file {
+    /*
+     * The version now. False where the file is not to be kept, as it is being changed: then the
+     * same version could be seen again after another change.
+     */
+    bool (*look)(void *data, struct mpiio_pool_version *version);
+    /* pread(2) of all length bytes: how many there are, or a negative errno. */
+    int64_t (*read)(void *data, void *buffer, size_t length, int64_t displacement);
+    void *data;
+};
+
+enum mpiio_pool_state { MPIIO_POOL_FILLING, MPIIO_POOL_READY, MPIIO_POOL_FAILED };
+
+struct mpiio_pool_block {
+    char *bytes;    /* read-only for those who have a reference */
+    int64_t number; /* the block begins at number * MPIIO_POOL_BLOCK */
+    int64_t length; /* of what there is of it: less than a whole one at the file's end */
+    /* The rest is guarded by the memory's lock. */
+    struct mpiio_pool_version version;
+    enum mpiio_pool_state state;
+    bool listed; /* can be found; false: goes with its last reference */
+    unsigned references;
+    struct mpiio_pool_block *next;          /* in its bucket, or among the free ones */
+    struct mpiio_pool_block *newer, *older; /* among those that are listed */
+};
+
+#define MPIIO_POOL_BUCKETS 1024
+
+struct mpiio_pool_memory {
+    struct mpiio_pool_file file;
+    int64_t most; /* blocks */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a block is read, or is not */
+    int64_t used;           /* when a block was asked for last, by mpiio_clock */
+    int64_t count;          /* blocks that have memory */
+    struct mpiio_pool_block *buckets[MPIIO_POOL_BUCKETS]; /* by number */
+    struct mpiio_pool_block *newest, *oldest, *unused;
+    uint64_t hits, blocks, storage_bytes;
+};
+
+/* Sets it up for size bytes. 0 or a negative errno. */
+int mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
+                           int64_t size);
+
+/* No block may be referenced. */
+void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory);
+
+/* The rest is thread-safe. */
+
+/*
+ * A reference to a block of that version, which was looked at just now: what was changed since
+ * then may be in it or not. Waits while it is read; *fresh: by this call. NULL where there is no
+ * room, or the file did not give what the version promises.
+ */
+struct mpiio_pool_block *mpiio_pool_memory_get(struct mpiio_pool_memory *memory, int64_t number,
+                                               const struct mpiio_pool_version *version,
+                                               bool *fresh);
+void mpiio_pool_memory_put(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block);
+
+/* Gives back the memory of blocks, if none was asked for in the last idle ms. */
+void mpiio_pool_memory_trim(struct mpiio_pool_memory *memory, int64_t idle);
+
+/* A block of that version is there, or is being read. */
+bool mpiio_pool_memory_has(struct mpiio_pool_memory *memory, int64_t number,
+                           const struct mpiio_pool_version *version);
+
+bool mpiio_pool_version_same(const struct mpiio_pool_version *a,
+                             const struct mpiio_pool_version *b);
+
+#endif

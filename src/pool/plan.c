@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan.h"
+
+#include "core/base/gather.h"
+#include "core/cache/block_walk.h"
+#include "memory.h"
+
+#define PIECE ((int64_t)64 << 10)
+/* Pieces of a block, of 64, from which on it is dense. */
+#define MANY 32
+
+struct making {
+    struct mpiio_pool_plan *plan;
+    char *taken; /* behind the last byte that is in the plan */
+};
+
+static int64_t magnitude(int64_t value)
+{
+    return value < 0 ? -value : value;
+}
+
+static int64_t touched(const struct mpiio_batch_part *part)
+{
+    int64_t stride = part->count > 1 ? magnitude(part->stride) : 0;
+
+    if (stride > PIECE)
+        return part->count * (part->length / PIECE + 1);
+    return ((part->count - 1) * stride + part->length) / PIECE + 1;
+}
+
+static void add(struct mpiio_pool_plan *plan, const struct mpiio_batch_part *part)
+{
+    struct mpiio_pool_portion *portion = &plan->portion[plan->portions - 1];
+
+    plan->part[plan->parts++] =
+        (struct mpiio_pool_part){.offset = (uint32_t)(part->displacement % MPIIO_POOL_BLOCK),
+                                 .length = (uint32_t)part->length,
+                                 .count = (uint32_t)part->count,
+                                 .stride = part->count > 1 ? (int32_t)part->stride : 0};
+    portion->count++;
+    portion->bytes += (uint32_t)(part->length * part->count);
+}
+
+/* Where the last part ended and this one begins, little lies between them: one piece counts once.
+ */
+static void count_touched(struct mpiio_pool_plan *plan, const struct mpiio_block_walk *walk)
+{
+    int64_t last = -1;
+
+    for (int i = 0; i < walk->count; i++) {
+        const struct mpiio_batch_part *part = &walk->part[i];
+        int64_t end = part->displacement + (part->count - 1) * part->stride + part->length - 1;
+
+        plan->touched += touched(part) - (part->displacement / PIECE == last);
+        last = end / PIECE;
+    }
+}
+
+/* The blocks of a walk are parts of ours. */
+static bool visit(struct mpiio_block_walk *walk)
+{
+    struct making *making = walk->argument;
+    struct mpiio_pool_plan *plan = making->plan;
+    struct mpiio_pool_portion *portion = &plan->portion[plan->portions - 1];
+    int64_t block = walk->block * MPIIO_BLOCK_SIZE / MPIIO_POOL_BLOCK;
+
+    if (plan->parts + (uint32_t)walk->count > MPIIO_POOL_PARTS)
+        return false;
+    if (plan->portions == 0 || portion->block != block) {
+        if (plan->portions == MPIIO_POOL_PORTIONS)
+            return false;
+        plan->portion[plan->portions++] = (struct mpiio_pool_portion){
+            .block = block, .memory = walk->part[0].memory, .first = plan->parts};
+    }
+    for (int i = 0; i < walk->count; i++) {
+        add(plan, &walk->part[i]);
+        making->taken = walk->part[i].memory + walk->part[i].length * walk->part[i].count;
+    }
+    count_touched(plan, walk);
+    return true;
+}
+
+size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct vs_map *map,
+                            int64_t position, size_t length, char *buffer)
+{
+    struct making making = {.plan = plan, .taken = buffer};
+
+    plan->portions = 0;
+    plan->parts = 0;
+    plan->touched = 0;
+    if (length > (size_t)MPIIO_POOL_BLOCK)
+        length = (size_t)MPIIO_POOL_BLOCK;
+    mpiio_block_walk(map, position, length, buffer, visit, &making);
+    return (size_t)(making.taken - buffer);
+}
+
+/* The first and the last block may be wanted in part. */
+bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan)
+{
+    return plan->touched >= MANY * (int64_t)(plan->portions > 1 ? plan->portions - 1 : 1);
+}
+
+void mpiio_pool_pack(const struct mpiio_pool_part *part, uint32_t count, const char *block,
+                     char *memory)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        mpiio_gather(memory, block + part[i].offset, part[i].length, part[i].count, part[i].stride);
+        memory += (size_t)part[i].length * part[i].count;
+    }
+}
+
+int64_t mpiio_pool_reach(const struct mpiio_pool_part *part, uint32_t count)
+{
+    int64_t reach = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t first = part[i].offset;
+        int64_t last = first + ((int64_t)part[i].count - 1) * part[i].stride;
+        int64_t low = last < first ? last : first;
+        int64_t high = (last < first ? first : last) + part[i].length;
+
+        if (part[i].count == 0 || part[i].length == 0 || low < 0 || high > MPIIO_POOL_BLOCK)
+            return -1;
+        reach = high > reach ? high : reach;
+    }
+    return reach;
+}
+
+uint64_t mpiio_pool_bytes(const struct mpiio_pool_part *part, uint32_t count)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        bytes += (uint64_t)part[i].length * part[i].count;
+    return bytes;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_POOL_PLAN_H
+#define MPIIO_POOL_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "viewspec/map.h"
+
+/* The positions of a request as parts of blocks of the pool, each with a home of its own. */
+
+/* count runs of length bytes, at offset + i * stride in their block. */
+struct mpiio_pool_part {
+    uint32_t offset, length, count;
+    int32_t stride;
+};
+
+/* What a request wants of one block: the bytes of its parts, packed one behind the other. */
+struct mpiio_pool_portion {
+    int64_t block;
+    char *memory; /* where they are to be; borrowed */
+    uint32_t bytes;
+    uint32_t first, count; /* of the plan's parts */
+};
+
+/* What one round of a request takes, at most. */
+#define MPIIO_POOL_PORTIONS 64
+#define MPIIO_POOL_PARTS    4096
+
+struct mpiio_pool_plan {
+    int portions;
+    uint32_t parts;
+    int64_t touched; /* pieces of 64 KiB of the file that the parts lie in, or some more */
+    struct mpiio_pool_portion portion[MPIIO_POOL_PORTIONS];
+    struct mpiio_pool_part part[MPIIO_POOL_PARTS];
+};
+
+/*
+ * Makes a plan of the positions [position, position + length) of map, the packed bytes of which are
+ * to be in buffer, from the first on, as far as it has room, and for MPIIO_POOL_BLOCK bytes at
+ * most. Returns for how many: one at least where length is not 0. Local, thread-safe.
+ */
+size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct vs_map *map,
+                            int64_t position, size_t length, char *buffer);
+
+/* Whether so much of the blocks is wanted that reading them as a whole costs little more. */
+bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan);
+
+/* Packs the bytes of count parts of a block, whose bytes begin at block, into memory. */
+void mpiio_pool_pack(const struct mpiio_pool_part *part, uint32_t count, const char *block,
+                     char *memory);
+
+/* The bytes of the block, from its first on, that the parts lie in; -1: they are none of a block.
+ */
+int64_t mpiio_pool_reach(const struct mpiio_pool_part *part, uint32_t count);
+
+/* The packed bytes of the parts: up to 2^44. */
+uint64_t mpiio_pool_bytes(const struct mpiio_pool_part *part, uint32_t count);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ahead.h"
+#include "frame.h"
+#include "homes.h"
+#include "plan.h"
+#include "server.h"
+#include "streams.h"
+#include "talk.h"
+
+/* Blocks that each home reads ahead of a stream, and all together. */
+#define DEPTH     2
+#define DEPTH_ALL 32
+/* Bytes of requests that a home may have to answer at once: less than connections hold back. */
+#define UNANSWERED ((size_t)32 << 10)
+
+struct mpiio_pool {
+    struct mpiio_pool_options options;
+    struct mpiio_pool_memory memory;
+    struct mpiio_pool_ahead ahead;
+    struct mpiio_pool_server server;
+    struct mpiio_pool_homes homes;
+    struct mpiio_pool_streams streams;
+    atomic_bool alone;
+    _Atomic uint64_t received_bytes, served, passed;
+};
+
+/* A round of a read: a plan, and how far each home has come with its portions. */
+struct round {
+    struct mpiio_pool *pool;
+    struct mpiio_pool_version version;
+    bool failed;
+    int first[MPIIO_POOL_NODES];           /* of a home's portions, the one it is asked for next */
+    int follows[MPIIO_POOL_PORTIONS];      /* the next portion of the same home; -1: none */
+    uint8_t bytes[MPIIO_POOL_REQUEST_MAX]; /* a request */
+    struct mpiio_pool_plan plan;
+};
+
+/* What was asked of a home, over a line, and not answered yet. */
+struct exchange {
+    struct mpiio_pool_line *line;
+    int asked;    /* the portion to ask for next; -1: none */
+    int answered; /* the portion to be answered next */
+    size_t unanswered;
+};
+
+static int init(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
+{
+    int error = mpiio_pool_memory_init(&pool->memory, &options->file, options->size);
+
+    if (error != 0)
+        return error;
+    error = mpiio_pool_ahead_init(&pool->ahead, &pool->memory);
+    if (error != 0)
+        goto memory;
+    error = mpiio_pool_server_init(&pool->server, &pool->memory, &pool->ahead);
+    if (error != 0)
+        goto ahead;
+    error = mpiio_pool_homes_init(&pool->homes, options->node, options->nodes, options->timeout);
+    if (error != 0)
+        goto server;
+    error = mpiio_pool_streams_init(&pool->streams);
+    if (error == 0)
+        return 0;
+    mpiio_pool_homes_destroy(&pool->homes);
+server:
+    mpiio_pool_server_destroy(&pool->server);
+ahead:
+    mpiio_pool_ahead_destroy(&pool->ahead);
+memory:
+    mpiio_pool_memory_destroy(&pool->memory);
+    return error;
+}
+
+int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool **pool)
+{
+    int error = -ENOMEM;
+
+    *pool = calloc(1, sizeof(**pool));
+    if (*pool == NULL)
+        return error;
+    (*pool)->options = *options;
+    error = init(*pool, options);
+    if (error != 0) {
+        free(*pool);
+        *pool = NULL;
+        return error;
+    }
+    (*pool)->server.node = options->node;
+    (*pool)->server.nodes = options->nodes;
+    (*pool)->server.timeout = options->timeout;
+    return 0;
+}
+
+void mpiio_pool_free(struct mpiio_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    mpiio_pool_streams_destroy(&pool->streams);
+    mpiio_pool_homes_destroy(&pool->homes);
+    mpiio_pool_server_destroy(&pool->server);
+    mpiio_pool_ahead_destroy(&pool->ahead);
+    mpiio_pool_memory_destroy(&pool->memory);
+    free(pool);
+}
+
+int mpiio_pool_listen(struct mpiio_pool *pool, char **place)
+{
+    return mpiio_pool_server_listen(&pool->server, place);
+}
+
+int mpiio_pool_meet(struct mpiio_pool *pool, const char *places, size_t size)
+{
+    return mpiio_pool_homes_meet(&pool->homes, places, size);
+}
+
+int mpiio_pool_start(struct mpiio_pool *pool)
+{
+    int error = mpiio_pool_ahead_start(&pool->ahead);
+
+    return error != 0 ? error : mpiio_pool_server_start(&pool->server);
+}
+
+void mpiio_pool_alone(struct mpiio_pool *pool)
+{
+    atomic_store(&pool->alone, true);
+    mpiio_pool_homes_end(&pool->homes);
+    mpiio_pool_server_end(&pool->server);
+}
+
+/* A round. */
+
+static int home_of(const struct mpiio_pool *pool, int64_t block)
+{
+    return (int)(block % pool->options.nodes);
+}
+
+static void deal(struct round *round)
+{
+    int last[MPIIO_POOL_NODES];
+
+    for (int i = 0; i < round->pool->options.nodes; i++)
+        round->first[i] = -1;
+    for (int i = 0; i < round->plan.portions; i++) {
+        int home = home_of(round->pool, round->plan.portion[i].block);
+
+        *(round->first[home] < 0 ? &round->first[home] : &round->follows[last[home]]) = i;
+        round->follows[i] = -1;
+        last[home] = i;
+    }
+}
+
+/* What this node is home of. */
+static void fetch(struct round *round, const struct mpiio_pool_portion *portion)
+{
+    struct mpiio_pool_memory *memory = &round->pool->memory;
+    const struct mpiio_pool_part *part = round->plan.part + portion->first;
+    bool fresh;
+    struct mpiio_pool_block *block =
+        mpiio_pool_memory_get(memory, portion->block, &round->version, &fresh);
+
+    if (block != NULL && mpiio_pool_reach(part, portion->count) <= block->length)
+        mpiio_pool_pack(part, portion->count, block->bytes, portion->memory);
+    else
+        round->failed = true;
+    if (block != NULL)
+        mpiio_pool_memory_put(memory, block);
+}
+
+/* Asks for portions of a home's, as many as may be unanswered, and one at least. */
+static int ask(struct round *round, struct exchange *exchange)
+{
+    int error = 0;
+
+    while (error == 0 && exchange->asked >= 0) {
+        const struct mpiio_pool_portion *portion = &round->plan.portion[exchange->asked];
+        const struct mpiio_pool_request request = {.version = round->version,
+                                                   .block = portion->block,
+                                                   .count = portion->count,
+                                                   .part = round->plan.part + portion->first};
+        size_t size = mpiio_pool_request_encode(&request, round->bytes);
+
+        if (exchange->unanswered > 0 && exchange->unanswered + size > UNANSWERED)
+            break;
+        error = mpiio_pool_talk_send(exchange->line->fd, round->bytes, size,
+                                     round->pool->options.timeout);
+        exchange->unanswered += size;
+        exchange->asked = round->follows[exchange->asked];
+    }
+    return error;
+}
+
+/* Takes one answer: 0, or a negative errno where nothing more is to be expected of the line. */
+static int take(struct round *round, struct exchange *exchange)
+{
+    const struct mpiio_pool_portion *portion = &round->plan.portion[exchange->answered];
+    int fd = exchange->line->fd, timeout = round->pool->options.timeout;
+    uint8_t bytes[MPIIO_POOL_ANSWER_BYTES];
+    struct mpiio_pool_answer answer;
+    int error = mpiio_pool_talk_receive(fd, bytes, sizeof(bytes), timeout);
+
+    if (error == 0 && (!mpiio_pool_answer_decode(bytes, &answer) ||
+                       (answer.there && answer.bytes != portion->bytes)))
+        error = -EPROTO;
+    if (error != 0)
+        return error;
+    if (answer.there)
+        error = mpiio_pool_talk_receive(fd, portion->memory, portion->bytes, timeout);
+    else
+        round->failed = true;
+    if (answer.there && error == 0)
+        atomic_fetch_add(&round->pool->received_bytes, portion->bytes);
+    exchange->answered = round->follows[exchange->answered];
+    /* All that was asked before this one is answered, too. */
+    if (exchange->answered == exchange->asked)
+        exchange->unanswered = 0;
+    return error;
+}
+
+static void end(struct round *round, int home, struct exchange *exchange, int error)
+{
+    mpiio_pool_homes_put(&round->pool->homes, home, exchange->line, error == 0);
+    round->failed = round->failed || error != 0;
+    exchange->line = NULL;
+}
+
+static void begin(struct round *round, int home, struct exchange *exchange)
+{
+    int error;
+
+    exchange->line = mpiio_pool_homes_get(&round->pool->homes, home);
+    round->failed = round->failed || exchange->line == NULL;
+    if (exchange->line == NULL)
+        return;
+    exchange->asked = exchange->answered = round->first[home];
+    exchange->unanswered = 0;
+    error = ask(round, exchange);
+    if (error != 0)
+        end(round, home, exchange, error);
+}
+
+static void finish(struct round *round, int home, struct exchange *exchange)
+{
+    int error = 0;
+
+    while (error == 0 && exchange->answered >= 0) {
+        error = take(round, exchange);
+        if (error == 0)
+            error = ask(round, exchange);
+    }
+    end(round, home, exchange, error);
+}
+
+static void say(const struct mpiio_pool_options *options, bool waits)
+{
+    if (options->wait != NULL && options->nodes > 1)
+        options->wait(options->data, waits);
+}
+
+/* Asks the others first, reads what this node is home of meanwhile, and takes their answers. */
+static bool run(struct round *round)
+{
+    const struct mpiio_pool_options *options = &round->pool->options;
+    struct exchange exchange[MPIIO_POOL_NODES];
+
+    deal(round);
+    say(options, true);
+    for (int home = 0; home < options->nodes; home++) {
+        exchange[home].line = NULL;
+        if (home != options->node && round->first[home] >= 0 && !round->failed)
+            begin(round, home, &exchange[home]);
+    }
+    for (int i = round->first[options->node]; i >= 0 && !round->failed; i = round->follows[i])
+        fetch(round, &round->plan.portion[i]);
+    for (int home = 0; home < options->nodes; home++)
+        if (exchange[home].line != NULL)
+            finish(round, home, &exchange[home]);
+    say(options, false);
+    return !round->failed;
+}
+
+/* Reading ahead. */
+
+static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_t count)
+{
+    struct mpiio_pool_request request = {
+        .ahead = true, .count = (uint32_t)count, .blocks = (int64_t *)blocks};
+    uint8_t bytes[MPIIO_POOL_REQUEST_HEAD + sizeof(int64_t) * MPIIO_POOL_AHEAD_MAX];
+    struct mpiio_pool_line *line;
+
+    if (home == pool->options.node) {
+        mpiio_pool_ahead_want(&pool->ahead, blocks, count);
+        return;
+    }
+    line = mpiio_pool_homes_get(&pool->homes, home);
+    if (line == NULL)
+        return;
+    mpiio_pool_homes_put(&pool->homes, home, line,
+                         mpiio_pool_talk_send(line->fd, bytes,
+                                              mpiio_pool_request_encode(&request, bytes),
+                                              pool->options.timeout) == 0);
+}
+
+/* Tells homes what will be wanted behind a request that is one of a sequence. */
+static void tell_all(struct mpiio_pool *pool, const struct vs_map *map, int64_t position,
+                     size_t length)
+{
+    int64_t blocks[DEPTH_ALL], own[MPIIO_POOL_AHEAD_MAX];
+    int nodes = pool->options.nodes;
+    size_t wanted = nodes < DEPTH_ALL / DEPTH ? (size_t)(DEPTH * nodes) : DEPTH_ALL;
+    size_t count =
+        mpiio_pool_streams_ahead(&pool->streams, map, position, (int64_t)length, blocks, wanted);
+
+    for (size_t i = 0; i < count; i++) {
+        int home = home_of(pool, blocks[i]);
+        size_t found = 0;
+
+        for (size_t j = i; j < count; j++)
+            if (blocks[j] >= 0 && home_of(pool, blocks[j]) == home &&
+                found < MPIIO_POOL_AHEAD_MAX) {
+                own[found++] = blocks[j];
+                blocks[j] = -1;
+            }
+        if (found > 0)
+            tell(pool, home, own, found);
+    }
+}
+
+/* Reads. */
+
+static bool read_all(struct round *round, const struct vs_map *map, int64_t position, size_t length,
+                     char *buffer)
+{
+    struct mpiio_pool *pool = round->pool;
+    bool stream = mpiio_pool_streams_pass(&pool->streams, map, position, (int64_t)length);
+    int64_t start = position;
+    size_t rest = length;
+
+    while (rest > 0) {
+        size_t taken = mpiio_pool_plan_make(&round->plan, map, position, rest, buffer);
+
+        if (taken == 0 || (!stream && !mpiio_pool_plan_is_dense(&round->plan)))
+            return false;
+        if (rest == length && stream)
+            tell_all(pool, map, start, length);
+        if (!run(round))
+            return false;
+        position += (int64_t)taken;
+        buffer += taken;
+        rest -= taken;
+    }
+    return true;
+}
+
+bool mpiio_pool_read(struct mpiio_pool *pool, const struct vs_map *map, int64_t position,
+                     size_t length, void *buffer)
+{
+    const struct mpiio_pool_file *file = &pool->options.file;
+    struct round *round;
+    bool served = false;
+
+    if (atomic_load(&pool->alone) || length == 0)
+        return false;
+    round = malloc(sizeof(*round));
+    if (round != NULL) {
+        round->pool = pool;
+        round->failed = false;
+        served = file->look(file->data, &round->version) &&
+                 read_all(round, map, position, length, buffer);
+    }
+    free(round);
+    atomic_fetch_add(served ? &pool->served : &pool->passed, 1);
+    return served;
+}
+
+void mpiio_pool_get_stats(struct mpiio_pool *pool, struct mpiio_pool_stats *stats)
+{
+    struct mpiio_pool_memory *memory = &pool->memory;
+
+    *stats = (struct mpiio_pool_stats){.size = memory->most * MPIIO_POOL_BLOCK,
+                                       .ahead = mpiio_pool_ahead_blocks(&pool->ahead),
+                                       .sent_bytes = atomic_load(&pool->server.sent_bytes),
+                                       .received_bytes = atomic_load(&pool->received_bytes),
+                                       .served = atomic_load(&pool->served),
+                                       .passed = atomic_load(&pool->passed)};
+    pthread_mutex_lock(&memory->lock);
+    stats->held = memory->count * MPIIO_POOL_BLOCK;
+    stats->hits = memory->hits;
+    stats->blocks = memory->blocks;
+    stats->storage_bytes = memory->storage_bytes;
+    pthread_mutex_unlock(&memory->lock);
+}

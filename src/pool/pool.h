@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_POOL_H
+#define MPIIO_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster/engine_channel.h"
+#include "memory.h"
+#include "viewspec/map.h"
+
+/*
+ * The pool: the file in the memory of all nodes. Each block of the file has a home, one of the
+ * nodes. The home reads it from storage, once for all and as a whole, keeps it as long as there is
+ * room, and answers with the packed bytes that a node asks for. Nodes talk over TCP connections of
+ * their own, made when they are first needed: a survivor is told at once when a process at the
+ * other end dies, and who waits sleeps in the kernel, neither of which holds for MPI outside of
+ * epochs.
+ *
+ * The pool is never needed: whatever it cannot do, be it that a home is dead, slow, or sees another
+ * version of the file, the caller does by itself. Every wait is bounded, but for a read of
+ * the file itself.
+ *
+ * Short pieces here and there are read by who asks for them. What is dense, or goes on where the
+ * last request of the same map ended, is read through the pool; for the latter homes read ahead.
+ */
+struct mpiio_pool;
+
+/* Nodes that share a pool, at most: those of one group. */
+#define MPIIO_POOL_NODES MPIIO_GROUP_NODES
+
+struct mpiio_pool_options {
+    struct mpiio_pool_file file;
+    int64_t size;    /* of the memory to use, in bytes; two blocks at least */
+    int node, nodes; /* this node's number in its group, from 0, and how many are in it */
+    int timeout;     /* ms for which another node may not answer, or take what it is sent */
+    /* Called with true by who begins to wait for other nodes, and with false behind; may be NULL.
+     */
+    void (*wait)(void *data, bool waits);
+    void *data; /* its */
+};
+
+/* The numbers so far; bytes are those of answers, packed. */
+struct mpiio_pool_stats {
+    int64_t size, held;      /* bytes of memory: at most, and now */
+    uint64_t hits;           /* requests answered by a block that was there, for any node */
+    uint64_t blocks;         /* that were read from storage */
+    uint64_t ahead;          /* of those, before anybody asked */
+    uint64_t storage_bytes;  /* in those */
+    uint64_t sent_bytes;     /* to other nodes */
+    uint64_t received_bytes; /* from them */
+    uint64_t served;         /* reads of this node that were answered by the pool */
+    uint64_t passed;         /* and those that it was asked for and were not */
+};
+
+/* Makes an empty pool, without a thread. 0 or a negative errno. */
+int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool **pool);
+
+/*
+ * Begins to listen for the other nodes. *place (malloc'd) is for them, and for nobody else: a token
+ * that they show they know, and where. 0 or a negative errno.
+ */
+int mpiio_pool_listen(struct mpiio_pool *pool, char **place);
+
+/*
+ * The places of the group's nodes, each with a zero byte behind it, in the order of their numbers;
+ * an empty one has no pool. Copied. 0, -ENOMEM, or -EPROTO where these are not as many as the group
+ * has nodes, or one has no token.
+ */
+int mpiio_pool_meet(struct mpiio_pool *pool, const char *places, size_t size);
+
+/* Starts its threads, after any fork. 0 or a negative errno. */
+int mpiio_pool_start(struct mpiio_pool *pool);
+
+/* From now on no other node is asked or answered. Does not wait; thread-safe; may be repeated. */
+void mpiio_pool_alone(struct mpiio_pool *pool);
+
+/* As struct mpiio_reader says (core/file/reader.h). Thread-safe. */
+bool mpiio_pool_read(struct mpiio_pool *pool, const struct vs_map *map, int64_t position,
+                     size_t length, void *buffer);
+
+/* Thread-safe. */
+void mpiio_pool_get_stats(struct mpiio_pool *pool, struct mpiio_pool_stats *stats);
+
+/* Ends the threads and frees; nobody may be in a read. NULL is allowed. */
+void mpiio_pool_free(struct mpiio_pool *pool);
+
+#endif

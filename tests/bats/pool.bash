@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # the variables are helper.bash's
+# Hosts that each have the files of a folder from a store of their own, with a page cache of its
+# own, which counts what is read: load it after cluster.
+
+# slow_stores FOLDER [MIB]: each daemon that is started from now on has such a store over the
+# folder, which reads so many MiB a second. At the hosts, it is for the engine, too.
+slow_stores() {
+    mkdir -p "$tmp/read"
+    cat >"$tmp/fused" <<END
+#!/bin/bash
+count=$tmp/read/\$\$
+"$MPIIO_BUILD/tests/pool/slowfs" "$tmp/$1" "$tmp/$1" ${2:-0} "\$count" >/dev/null 2>&1 3>&- &
+for ((i = 0; i < 200; i++)); do
+    mountpoint -q "$tmp/$1" && exec "$MPIIO_SBIN/mpiio-fused" "\$@"
+    sleep 0.05
+done
+END
+    chmod +x "$tmp/fused"
+    export MPIIO_FUSED=$tmp/fused
+}
+
+# How many bytes all stores have read.
+stores_read() {
+    cat "$tmp"/read/* | od -A n -t u8 -v -w8 | awk '{ sum += $1 } END { printf "%d\n", sum }'
+}
+
+# pool_sum KEY: over the hosts, of what stats.json tells of the pool.
+pool_sum() {
+    cat at/*/.mpiio/stats.json | jq -s "map(.pool.$1) | add"
+}
+
+# Takes away the mounts of all hosts, in whatever state they are.
+umount_at() {
+    local place
+    while read -r place; do
+        as_root umount -l -- "$place" || true
+    done < <(awk -v dir="$tmp/at/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac)
+}

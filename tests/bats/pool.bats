@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The file in the memory of all nodes (mount option pool).
+
+load helper
+load cluster
+load pool
+
+# read_slices NODES RANKS: node i reads the slices i, i + NODES, ... of f/x.dat, dealt by 8 bytes to
+# RANKS ranks, all nodes at once, past the kernel's pages. Prints the bytes whose home is another
+# node.
+read_slices() {
+    /usr/bin/python3 - "$@" <<'END'
+import mmap
+import os
+import sys
+import threading
+import numpy
+nodes, ranks = map(int, sys.argv[1:])
+block = 4 << 20
+file = numpy.fromfile("f/x.dat", "<u8")
+homes = (numpy.arange(len(file)) * 8 // block) % nodes
+foreign = 0
+wrong = []
+
+def read(node):
+    buffer = mmap.mmap(-1, 1 << 20)
+    for rank in range(node, ranks, nodes):
+        fd = os.open(f"at/{node}/rank{rank}", os.O_RDONLY | os.O_DIRECT)
+        data = b""
+        while (got := os.readv(fd, [buffer])) > 0:
+            data += buffer[:got]
+        os.close(fd)
+        if data != file[rank::ranks].tobytes():
+            wrong.append((node, rank, len(data)))
+
+threads = [threading.Thread(target=read, args=(node,)) for node in range(nodes)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not wrong, wrong
+for rank in range(ranks):
+    foreign += 8 * int((homes[rank::ranks] != rank % nodes).sum())
+print(foreign)
+END
+}
+
+@test "pool: what two to four hosts read together is read from storage once, and not again" {
+    local nodes size=$((41 * 1048576 + 4096)) read foreign
+    make_hosts 4
+    mkdir f
+    make_file f/x.dat $size
+    slow_stores f
+    for nodes in 2 3 4; do
+        dealt f/x.dat $((2 * nodes)) 8 >x.json
+        export hosts
+        hosts=$(seq -s , -f node%g 0 $((nodes - 1)))
+        rm -f read/*
+        mount_hosts x.json -o ro,pool=64M
+        foreign=$(read_slices $nodes $((2 * nodes)))
+        read=$(stores_read)
+        echo "$nodes nodes: $read bytes of $size were read, $foreign had to travel"
+        [ "$read" -ge $size ]
+        [ "$read" -le $((size + 4 * 1048576)) ]
+        [ "$(pool_sum storage_bytes)" -eq $size ]
+        [ "$(pool_sum sent_bytes)" -eq "$foreign" ]
+        [ "$(pool_sum received_bytes)" -eq "$foreign" ]
+        [ "$(pool_sum passed)" -eq 0 ]
+        read_slices $nodes $((2 * nodes))
+        [ "$(stores_read)" -eq "$read" ]
+        [ "$(pool_sum received_bytes)" -eq $((2 * foreign)) ]
+        mpiio-umount at/0
+        nothing_left
+    done
+}
+
+@test "pool: what is closed on one host, or written by another program, is read by all" {
+    make_hosts 3
+    make_file x.dat $((9 * 1048576 + 8192))
+    dealt x.dat 3 8 >x.json
+    mount_hosts x.json -o pool=32M
+    "$top/tests/pool/close_to_open.py" x.dat "${MPIIO_SEED:-$RANDOM}" "${MPIIO_ROUNDS:-60}" at/*
+    [ "$(pool_sum served)" -gt 0 ]
+    [ "$(pool_sum hits)" -gt 0 ]
+    [ "$(pool_sum received_bytes)" -gt 0 ]
+    mpiio-umount at/1
+    nothing_left
+}
+
+@test "pool: homes that die, stop or are cut off while others read: no wrong byte, and no end to wait for" {
+    local round way deaths=${MPIIO_DEATHS:-3} size=$((32 * 1048576)) seed=${MPIIO_SEED:-$RANDOM}
+    make_hosts 3
+    mkdir f
+    make_file f/x.dat $size
+    dealt f/x.dat 3 8 >x.json
+    slow_stores f 40
+    for ((round = 0; round < deaths; round++)); do
+        way=$(((round + seed) % 3))
+        mount_hosts x.json -o ro,direct,pool=64M,peer_timeout=2
+        echo "round $round, way $way, seed $seed"
+        "$top/tests/pool/survivors.py" f/x.dat 3 at/0 at/1 >read.$round &
+        sleep "0.$((RANDOM % 6))"
+        case $way in
+        0) of_host node2 mpiio-fused | xargs kill -KILL ;;
+        1) of_host node2 mpiio-fused | xargs kill -STOP ;;
+        2) at switch ip link set port2 down ;;
+        esac
+        timeout 60 tail --pid=$! -f /dev/null
+        wait $!
+        [ "$(cat "read.$round")" = "right" ]
+        # Whatever is left of them: the next round has new ones.
+        of_host node2 mpiio-fused | xargs -r kill -KILL
+        at switch ip link set port2 up
+        umount_at
+        reap
+    done
+}
+
+@test "pool: what one rank has in long runs stays on its node, what all see does not" {
+    local size=$((40 * 1048576))
+    make_hosts 2
+    mkdir f
+    make_file f/x.dat $size
+    cat >x.json <<END
+{ "viewspec": 1, "file": "f/x.dat", "ranks": 2, "views": {
+    "half": { "filetype": { "type": "darray", "gsizes": [$size], "psizes": [2], "distribs": ["block"],
+                            "dargs": [null], "order": "C" } },
+    "whole": {} } }
+END
+    slow_stores f
+    mount_hosts x.json -o ro,pool=64M
+    cmp at/0/half/rank0 <(head -c $((size / 2)) f/x.dat)
+    cmp at/1/half/rank1 <(tail -c $((size / 2)) f/x.dat)
+    [ "$(pool_sum received_bytes)" -eq 0 ]
+    [ "$(pool_sum blocks)" -eq 0 ]
+    cmp at/0/whole/rank0 f/x.dat
+    cmp at/1/whole/rank1 f/x.dat
+    [ "$(pool_sum received_bytes)" -eq $size ]
+    [ "$(pool_sum blocks)" -eq 10 ]
+    mpiio-umount at/0
+    nothing_left
+}
+
+@test "pool: on one node a file on a slow filesystem is read once, in large pieces" {
+    local size=$((22 * 1048576 + 96)) rank read count=$tmp/read/one
+    mkdir f read
+    make_file f/x.dat $size
+    dealt f/x.dat 4 24 >x.json
+    "$MPIIO_BUILD/tests/pool/slowfs" f f 0 "$count" >/dev/null 2>&1 3>&- &
+    await mountpoint -q f
+    mount_spec x.json -o pool=32M
+    for rank in 0 1 2 3; do
+        cmp "$mnt/rank$rank" <(mpiio-view cat x.json -r "$rank")
+    done
+    [ "$(stat_of pool.storage_bytes)" -eq $size ]
+    [ "$(stat_of pool.blocks)" -eq 6 ]
+    [ "$(stat_of store_reads)" -eq 6 ]
+    [ "$(stat_of pool.passed)" -eq 0 ]
+    # What is written is seen, also while the file has not come to rest.
+    printf 'something else' | dd of="$mnt/rank1" bs=1 seek=4000000 conv=notrunc status=none
+    cmp "$mnt/rank1" <(mpiio-view cat x.json -r 1)
+    sleep 0.1
+    cmp "$mnt/rank1" <(mpiio-view cat x.json -r 1)
+    # Another program's, too.
+    printf 'and more' | dd of=f/x.dat bs=1 seek=9000000 conv=notrunc status=none
+    for rank in 0 1 2 3; do
+        cmp "$mnt/rank$rank" <(mpiio-view cat x.json -r "$rank")
+    done
+    mpiio-umount "$mnt"
+    umount f
+    nothing_left
+}
+
+@test "pool: it is off where it is said, in atomic mode, and on one node" {
+    make_file x.dat 9000000
+    dealt x.dat 2 8 >x.json
+    mount_spec x.json
+    [ "$(stat_of pool)" = null ]
+    mpiio-umount "$mnt"
+    mount_spec x.json -o pool=off
+    [ "$(stat_of pool)" = null ]
+    mpiio-umount "$mnt"
+    mount_spec x.json -o pool=16M,atomic
+    cat "$mnt/rank1" >/dev/null
+    [ "$(stat_of pool.served)" -eq 0 ]
+    [ "$(stat_of pool.blocks)" -eq 0 ]
+    mpiio-umount "$mnt"
+    # A view that the kernel could serve itself goes by the pool.
+    echo '{ "viewspec": 1, "file": "x.dat", "view": {} }' >x.json
+    mount_spec x.json -o pool=16M
+    cmp "$mnt/rank0" x.dat
+    [ "$(stat_of passthrough)" = false ]
+    [ "$(stat_of pool.blocks)" -eq 3 ]
+    mpiio-umount "$mnt"
+}

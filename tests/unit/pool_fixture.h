@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef POOL_FIXTURE_H
+#define POOL_FIXTURE_H
+
+/* A file in memory that several pools of this process share, each as a node of its own. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "slice_fixture.h"
+#include "pool/pool.h"
+
+#define NODES_MAX    4
+#define WORDS(bytes) ((bytes) / 8)
+
+/* Words that each say where they are, and when they were written. */
+struct fake {
+    uint64_t *words;
+    int64_t size; /* in bytes */
+    int64_t most;
+    uint64_t version, epoch;
+    bool changing; /* a version that is not to be kept */
+    int error;     /* of reads; 0: none */
+    int64_t ends;  /* reads find it to end there */
+    pthread_rwlock_t lock;
+    _Atomic uint64_t read; /* bytes */
+};
+
+struct nodes {
+    struct fake *fake;
+    int count;
+    struct mpiio_pool *pool[NODES_MAX];
+    char *places[NODES_MAX]; /* of each */
+};
+
+static inline uint64_t fake_word(int64_t index, uint64_t version)
+{
+    return ((uint64_t)index * 0x9E3779B97F4A7C15) << 16 | (version & 0xffff);
+}
+
+static inline bool fake_look(void *data, struct mpiio_pool_version *version)
+{
+    struct fake *fake = data;
+    bool stays;
+
+    pthread_rwlock_rdlock(&fake->lock);
+    *version = (struct mpiio_pool_version){
+        .size = fake->size, .times = {(int64_t)fake->version}, .epoch = fake->epoch};
+    stays = !fake->changing;
+    pthread_rwlock_unlock(&fake->lock);
+    return stays;
+}
+
+static inline int64_t fake_read(void *data, void *buffer, size_t length, int64_t displacement)
+{
+    struct fake *fake = data;
+    int64_t rest, got;
+
+    pthread_rwlock_rdlock(&fake->lock);
+    rest = (fake->ends < fake->size ? fake->ends : fake->size) - displacement;
+    rest = rest < 0 ? 0 : rest;
+    got = fake->error != 0 ? fake->error : rest < (int64_t)length ? rest : (int64_t)length;
+    if (got > 0)
+        memcpy(buffer, (char *)fake->words + displacement, (size_t)got);
+    pthread_rwlock_unlock(&fake->lock);
+    if (got > 0)
+        atomic_fetch_add(&fake->read, (uint64_t)got);
+    return got;
+}
+
+/* Reads from now on fail, unless error is 0, and find the file to end there. */
+static inline void set_reads(struct fake *fake, int error, int64_t ends)
+{
+    pthread_rwlock_wrlock(&fake->lock);
+    fake->error = error;
+    fake->ends = ends;
+    pthread_rwlock_unlock(&fake->lock);
+}
+
+static inline void set_changing(struct fake *fake, bool changing)
+{
+    pthread_rwlock_wrlock(&fake->lock);
+    fake->changing = changing;
+    pthread_rwlock_unlock(&fake->lock);
+}
+
+static inline struct fake *make_fake(int64_t size)
+{
+    struct fake *fake = calloc(1, sizeof(*fake));
+
+    assert_non_null(fake);
+    fake->size = fake->most = size;
+    fake->ends = INT64_MAX;
+    fake->version = 1;
+    fake->words = malloc((size_t)size);
+    assert_non_null(fake->words);
+    assert_int_equal(pthread_rwlock_init(&fake->lock, NULL), 0);
+    for (int64_t i = 0; i < WORDS(size); i++)
+        fake->words[i] = fake_word(i, 1);
+    return fake;
+}
+
+static inline void free_fake(struct fake *fake)
+{
+    pthread_rwlock_destroy(&fake->lock);
+    free(fake->words);
+    free(fake);
+}
+
+/* A pool that listens, and has not met anybody yet. */
+static inline void make_pool(struct nodes *nodes, int node, int64_t size, int timeout)
+{
+    const struct mpiio_pool_options options = {
+        .file = {.look = fake_look, .read = fake_read, .data = nodes->fake},
+        .size = size,
+        .node = node,
+        .nodes = nodes->count,
+        .timeout = timeout};
+
+    assert_int_equal(mpiio_pool_new(&options, &nodes->pool[node]), 0);
+    assert_int_equal(mpiio_pool_listen(nodes->pool[node], &nodes->places[node]), 0);
+}
+
+/* They meet by their addresses, and start. */
+static inline void meet(struct nodes *nodes, int node)
+{
+    char all[8192];
+    size_t size = 0;
+
+    for (int i = 0; i < nodes->count; i++) {
+        size_t length = strlen(nodes->places[i]) + 1;
+
+        assert_true(size + length <= sizeof(all));
+        memcpy(all + size, nodes->places[i], length);
+        size += length;
+    }
+    assert_int_equal(mpiio_pool_meet(nodes->pool[node], all, size), 0);
+    assert_int_equal(mpiio_pool_start(nodes->pool[node]), 0);
+}
+
+static inline struct nodes *make_nodes(struct fake *fake, int count, int64_t size, int timeout)
+{
+    struct nodes *nodes = calloc(1, sizeof(*nodes));
+
+    assert_non_null(nodes);
+    nodes->fake = fake;
+    nodes->count = count;
+    for (int i = 0; i < count; i++)
+        make_pool(nodes, i, size, timeout);
+    for (int i = 0; i < count; i++)
+        meet(nodes, i);
+    return nodes;
+}
+
+static inline void free_nodes(struct nodes *nodes)
+{
+    for (int i = 0; i < nodes->count; i++) {
+        mpiio_pool_free(nodes->pool[i]);
+        free(nodes->places[i]);
+    }
+    free(nodes);
+}
+
+static inline struct mpiio_pool_stats stats_of(struct mpiio_pool *pool)
+{
+    struct mpiio_pool_stats stats;
+
+    mpiio_pool_get_stats(pool, &stats);
+    return stats;
+}
+
+static inline struct mpiio_pool_stats stats_sum(const struct nodes *nodes)
+{
+    struct mpiio_pool_stats sum = {0};
+
+    for (int i = 0; i < nodes->count; i++) {
+        struct mpiio_pool_stats stats = stats_of(nodes->pool[i]);
+
+        sum.storage_bytes += stats.storage_bytes;
+        sum.sent_bytes += stats.sent_bytes;
+        sum.received_bytes += stats.received_bytes;
+        sum.hits += stats.hits;
+        sum.blocks += stats.blocks;
+        sum.passed += stats.passed;
+        sum.served += stats.served;
+        sum.held += stats.held;
+    }
+    return sum;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fusefs/base/free_memory.h"
+
+static char root[] = "/tmp/mpiio-test-XXXXXX";
+
+/* Makes a file below root, with its folders. */
+static void put(const char *path, const char *text)
+{
+    char command[512], name[256];
+    FILE *file;
+
+    snprintf(name, sizeof(name), "%s/%s", root, path);
+    snprintf(command, sizeof(command), "mkdir -p \"$(dirname %s)\"", name);
+    assert_int_equal(system(command), 0);
+    file = fopen(name, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    return mkdtemp(root) == NULL;
+}
+
+static int remove_root(void **state)
+{
+    char command[64];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    return system(command);
+}
+
+static void the_least_of_what_is_there_and_allowed(void **state)
+{
+    (void)state;
+    assert_int_equal(fs_free_memory(root), 0);
+    put("proc/meminfo", "MemTotal:       24105000 kB\nMemFree: 7 kB\nMemAvailable:    1000 kB\n");
+    assert_int_equal(fs_free_memory(root), 1024000);
+    /* Groups of one hierarchy: the limit of one that it is in counts, too; "max" is none. */
+    put("proc/self/cgroup", "0::/job/step\n");
+    put("sys/fs/cgroup/job/step/memory.max", "max\n");
+    assert_int_equal(fs_free_memory(root), 1024000);
+    put("sys/fs/cgroup/job/memory.max", "500000\n");
+    put("sys/fs/cgroup/memory.max", "600000\n");
+    assert_int_equal(fs_free_memory(root), 500000);
+    put("sys/fs/cgroup/job/step/memory.max", "400000\n");
+    assert_int_equal(fs_free_memory(root), 400000);
+    /* Of several; paths that are not seen from here: what is seen above them. */
+    put("proc/self/cgroup", "9:name=systemd:/\n4:memory:/elsewhere/x\n1:cpu,cpuacct:/\n0::/\n");
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    assert_int_equal(fs_free_memory(root), 600000);
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "300000\n");
+    assert_int_equal(fs_free_memory(root), 300000);
+    put("proc/self/cgroup", "what\n");
+    assert_int_equal(fs_free_memory(root), 1024000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_of_what_is_there_and_allowed),
+    };
+
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool_fixture.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "random_views.h"
+
+/*
+ * Pools of several nodes in one process, against the file itself: what they read, how often storage
+ * is read for it, what becomes of it while the file changes, and when homes go.
+ */
+
+#define MIB ((int64_t)1 << 20)
+
+/* The bytes of a map, one run after the other, as they stand in the file. */
+static void by_hand(const struct fake *fake, const struct vs_map *map, int64_t position,
+                    size_t length, char *buffer)
+{
+    struct vs_runs runs;
+    struct vs_run run;
+
+    vs_runs_start(&runs, map, position, (int64_t)length);
+    while (vs_runs_next(&runs, &run)) {
+        memcpy(buffer, (char *)fake->words + run.displacement, (size_t)run.length);
+        buffer += run.length;
+    }
+}
+
+/* Reads a slice from end to end by requests of that size: how many bytes went past the pool. */
+static int64_t read_slice(struct mpiio_pool *pool, const struct fake *fake, struct vs_view *view,
+                          size_t step)
+{
+    int64_t size = vs_view_slice_size(view, fake->size), passed = 0;
+    char *got = malloc(step), *want = malloc(step);
+
+    assert_true(got != NULL && want != NULL);
+    for (int64_t at = 0; at < size; at += (int64_t)step) {
+        size_t length = size - at < (int64_t)step ? (size_t)(size - at) : step;
+
+        if (!mpiio_pool_read(pool, vs_view_map(view), at, length, got)) {
+            passed += (int64_t)length;
+            continue;
+        }
+        by_hand(fake, vs_view_map(view), at, length, want);
+        assert_memory_equal(got, want, length);
+    }
+    free(got);
+    free(want);
+    return passed;
+}
+
+struct reader {
+    struct nodes *nodes;
+    int node;
+    struct vs_view *view;
+    int64_t passed;
+};
+
+static void *read_all(void *data)
+{
+    struct reader *reader = data;
+
+    reader->passed = read_slice(reader->nodes->pool[reader->node], reader->nodes->fake,
+                                reader->view, (size_t)MIB);
+    return NULL;
+}
+
+/* Every node reads its slice, all at once. */
+static void read_together(struct nodes *nodes, struct vs_view **views)
+{
+    struct reader readers[NODES_MAX];
+    pthread_t threads[NODES_MAX];
+
+    for (int i = 0; i < nodes->count; i++) {
+        readers[i] = (struct reader){.nodes = nodes, .node = i, .view = views[i]};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_all, &readers[i]), 0);
+    }
+    for (int i = 0; i < nodes->count; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(readers[i].passed, 0);
+    }
+}
+
+/* Bytes of the slices whose home is another node than the one that reads them. */
+static uint64_t foreign(const struct nodes *nodes)
+{
+    uint64_t words = 0;
+
+    for (int64_t word = 0; word < WORDS(nodes->fake->size); word++)
+        words += word * 8 / MPIIO_POOL_BLOCK % nodes->count != word % nodes->count;
+    return 8 * words;
+}
+
+static void what_nodes_read_together_is_read_once(void **state)
+{
+    struct fake *fake = make_fake(13 * MIB + 8 * 4321);
+
+    (void)state;
+    for (int count = 1; count <= NODES_MAX; count++) {
+        struct nodes *nodes = make_nodes(fake, count, 64 * MIB, 5000);
+        struct vs_view *views[NODES_MAX];
+        struct mpiio_pool_stats sum;
+
+        for (int i = 0; i < count; i++)
+            views[i] = make_vector(8 * i, 8, 8 * count);
+        atomic_store(&fake->read, 0);
+        for (uint64_t again = 1; again <= 2; again++) {
+            read_together(nodes, views);
+            sum = stats_sum(nodes);
+            assert_int_equal(atomic_load(&fake->read), fake->size);
+            assert_int_equal(sum.storage_bytes, fake->size);
+            assert_int_equal(sum.blocks, 4);
+            assert_int_equal(sum.sent_bytes, again * foreign(nodes));
+            assert_int_equal(sum.received_bytes, sum.sent_bytes);
+            assert_int_equal(sum.passed, 0);
+        }
+        for (int i = 0; i < count; i++)
+            vs_view_unref(views[i]);
+        free_nodes(nodes);
+    }
+    free_fake(fake);
+}
+
+/* Any view, anywhere, in requests of any size: what the pool gives is right. */
+static void random_requests_are_right(void **state)
+{
+    struct fake *fake = make_fake(21 * MIB + 8 * 999);
+    struct nodes *nodes = make_nodes(fake, 3, 24 * MIB, 5000);
+    char *got = malloc((size_t)(2 * MIB)), *want = malloc((size_t)(2 * MIB));
+    int served = 0;
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        struct vs_view *view = random_view(i);
+        int64_t size = vs_view_slice_size(view, fake->size);
+        int64_t at = 0;
+
+        for (int j = 0; j < 8 && size > 0; j++) {
+            int64_t most = below(2) ? 2 * MIB : 1 + below(100000);
+            int64_t length = 1 + rand() % (most < size - at ? most : size - at);
+
+            if (mpiio_pool_read(nodes->pool[below(3)], vs_view_map(view), at, (size_t)length,
+                                got)) {
+                by_hand(fake, vs_view_map(view), at, (size_t)length, want);
+                assert_memory_equal(got, want, (size_t)length);
+                served++;
+            }
+            at = below(3) ? at + length : rand() % size;
+            at = at < size ? at : 0;
+        }
+        vs_view_unref(view);
+    }
+    assert_true(served > 50);
+    free(got);
+    free(want);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+static void short_reads_here_and_there_pass_by(void **state)
+{
+    struct fake *fake = make_fake(64 * MIB);
+    struct nodes *nodes = make_nodes(fake, 2, 64 * MIB, 5000);
+    struct vs_view *view = make_vector(0, 8, 16);
+    char buffer[4096];
+
+    (void)state;
+    for (int64_t i = 1; i <= 10; i++)
+        assert_false(mpiio_pool_read(nodes->pool[0], vs_view_map(view), (11 - i) * 5 * MIB / 2,
+                                     sizeof(buffer), buffer));
+    assert_int_equal(atomic_load(&fake->read), 0);
+    vs_view_unref(view);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+/* Files larger than the pool stream through it; what it holds stays within its size. */
+static void a_small_pool_streams(void **state)
+{
+    struct fake *fake = make_fake(48 * MIB);
+    struct nodes *nodes = make_nodes(fake, 2, 16 * MIB, 5000);
+    struct vs_view *views[2] = {make_vector(0, 8, 16), make_vector(8, 8, 16)};
+
+    (void)state;
+    read_together(nodes, views);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stats_of(nodes->pool[i]).size, 16 * MIB);
+        assert_true(stats_of(nodes->pool[i]).held <= 16 * MIB);
+        vs_view_unref(views[i]);
+    }
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+/* What has changed. */
+
+struct changer {
+    struct fake *fake;
+    _Atomic uint64_t done; /* the last version that is written as a whole */
+    _Atomic bool stop;
+};
+
+/* New words, piece by piece, as a file is written that others read meanwhile. */
+static void change(struct fake *fake, bool epoch)
+{
+    uint64_t version;
+
+    pthread_rwlock_wrlock(&fake->lock);
+    version = fake->version + 1;
+    fake->changing = true;
+    pthread_rwlock_unlock(&fake->lock);
+    for (int64_t first = 0; first < WORDS(fake->size); first += 65536) {
+        pthread_rwlock_wrlock(&fake->lock);
+        for (int64_t i = first; i < first + 65536 && i < WORDS(fake->size); i++)
+            fake->words[i] = fake_word(i, version);
+        pthread_rwlock_unlock(&fake->lock);
+    }
+    pthread_rwlock_wrlock(&fake->lock);
+    fake->version = version;
+    fake->epoch += epoch;
+    fake->changing = false;
+    pthread_rwlock_unlock(&fake->lock);
+}
+
+static void *keep_changing(void *data)
+{
+    struct changer *changer = data;
+
+    while (!atomic_load(&changer->stop)) {
+        const struct timespec pause = {.tv_nsec = (1 + rand() % 10) * 1000000};
+
+        change(changer->fake, rand() % 2);
+        atomic_store(&changer->done, changer->fake->version);
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* Words of a slice that were read since all had that version. */
+static void check_words(const uint64_t *words, size_t count, int64_t first, int step,
+                        uint64_t least)
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t version = words[i] & 0xffff;
+
+        wrong += version < least || words[i] != fake_word(first + (int64_t)i * step, version);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+struct follower {
+    struct nodes *nodes;
+    int node;
+    struct changer *changer;
+    int served;
+};
+
+static void *follow(void *data)
+{
+    struct follower *self = data;
+    int ranks = self->nodes->count;
+    struct vs_view *view = make_vector(8 * self->node, 8, 8 * ranks);
+    size_t length = (size_t)MIB / 4;
+    uint64_t *words = malloc(length);
+
+    for (int i = 0; self->served < 40; i++) {
+        int64_t at = (int64_t)length * (i % 6);
+        uint64_t least = atomic_load(&self->changer->done);
+
+        if (!mpiio_pool_read(self->nodes->pool[self->node], vs_view_map(view), at, length, words))
+            continue;
+        self->served++;
+        check_words(words, length / 8, self->node + at / 8 * ranks, ranks, least);
+    }
+    free(words);
+    vs_view_unref(view);
+    return NULL;
+}
+
+static void what_was_written_is_read_by_all_from_then_on(void **state)
+{
+    struct fake *fake = make_fake(5 * MIB);
+    struct nodes *nodes = make_nodes(fake, 3, 32 * MIB, 5000);
+    struct changer changer = {.fake = fake, .done = 1};
+    struct follower followers[3];
+    pthread_t threads[4];
+
+    (void)state;
+    assert_int_equal(pthread_create(&threads[3], NULL, keep_changing, &changer), 0);
+    for (int i = 0; i < 3; i++) {
+        followers[i] = (struct follower){.nodes = nodes, .node = i, .changer = &changer};
+        assert_int_equal(pthread_create(&threads[i], NULL, follow, &followers[i]), 0);
+    }
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    atomic_store(&changer.stop, true);
+    pthread_join(threads[3], NULL);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+static void what_storage_does_not_give_is_not_there(void **state)
+{
+    struct fake *fake = make_fake(9 * MIB);
+    struct nodes *nodes = make_nodes(fake, 2, 32 * MIB, 5000);
+    struct vs_view *view = make_vector(0, 8, 16);
+
+    (void)state;
+    set_reads(fake, -EIO, INT64_MAX);
+    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) == 9 * MIB / 2);
+    /* It is shorter than it seems: the second block has no home that has it. */
+    set_reads(fake, 0, 5 * MIB);
+    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) > 0);
+    set_reads(fake, 0, INT64_MAX);
+    assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
+    /* A request that reaches behind the end. */
+    assert_false(
+        mpiio_pool_read(nodes->pool[0], vs_view_map(view), 4 * MIB, (size_t)MIB, (char[MIB]){0}));
+    vs_view_unref(view);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+/* Homes that go. */
+
+static void who_is_alone_reads_by_itself(void **state)
+{
+    struct fake *fake = make_fake(24 * MIB);
+    struct nodes *nodes = make_nodes(fake, 3, 32 * MIB, 5000);
+    struct vs_view *view = make_vector(0, 8, 16);
+
+    (void)state;
+    assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
+    mpiio_pool_alone(nodes->pool[2]);
+    mpiio_pool_alone(nodes->pool[2]);
+    assert_int_equal(read_slice(nodes->pool[2], fake, view, (size_t)MIB), 12 * MIB);
+    /* A third of the blocks is lost to the others, and with them each request that wants some. */
+    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 4 * MIB);
+    mpiio_pool_free(nodes->pool[1]);
+    nodes->pool[1] = NULL;
+    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 8 * MIB);
+    vs_view_unref(view);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+/* Reads while a home ends, by death or by its own will, any number of times. */
+static void a_home_that_dies_meanwhile(void **state)
+{
+    struct fake *fake = make_fake(20 * MIB);
+    struct vs_view *view = make_vector(0, 8, 16);
+
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        struct nodes *nodes = make_nodes(fake, 2, 32 * MIB, 5000);
+        struct reader reader = {.nodes = nodes, .node = 0, .view = view};
+        const struct timespec pause = {.tv_nsec = (long)(rand() % 8) * 1000000};
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
+        nanosleep(&pause, NULL);
+        if (i % 2) {
+            mpiio_pool_free(nodes->pool[1]);
+            nodes->pool[1] = NULL;
+        } else {
+            mpiio_pool_alone(nodes->pool[i / 2 % 2]);
+        }
+        pthread_join(thread, NULL);
+        free_nodes(nodes);
+    }
+    vs_view_unref(view);
+    free_fake(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_nodes_read_together_is_read_once),
+        cmocka_unit_test(random_requests_are_right),
+        cmocka_unit_test(short_reads_here_and_there_pass_by),
+        cmocka_unit_test(a_small_pool_streams),
+        cmocka_unit_test(what_was_written_is_read_by_all_from_then_on),
+        cmocka_unit_test(what_storage_does_not_give_is_not_there),
+        cmocka_unit_test(who_is_alone_reads_by_itself),
+        cmocka_unit_test(a_home_that_dies_meanwhile),
+    };
+
+    srand(20);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool_fixture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "cluster/address.h"
+#include "pool/frame.h"
+#include "pool/server.h"
+#include "pool/talk.h"
+
+/*
+ * Who speaks to a home without being a node of its pool, or speaks wrongly, and homes that do: none
+ * of them has an effect but that they are not asked, or answered.
+ */
+
+#define MIB       ((int64_t)1 << 20)
+#define PATIENCE  20000
+#define SIZE      (16 * MIB)
+#define STRANGERS (2 * MPIIO_POOL_STRANGERS)
+
+static int dial(const char *place)
+{
+    const char *addresses = place + MPIIO_POOL_TOKEN_TEXT - 1;
+    int fd = mpiio_address_dial(&addresses, PATIENCE);
+
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* The other end closes without another word. */
+static void expect_end(int fd)
+{
+    char byte;
+    int error = mpiio_pool_talk_receive(fd, &byte, 1, PATIENCE);
+
+    assert_true(error == -ENOTCONN);
+    close(fd);
+}
+
+/* Joins as node 1 of 2, by the token or not: the home's proof comes, or the end. */
+static int join(const char *place, bool welcome)
+{
+    struct mpiio_pool_join claim = {.node = 1, .nodes = 2, .nonce = "once"};
+    struct mpiio_pool_greeting greeting;
+    uint8_t bytes[MPIIO_POOL_JOIN_BYTES];
+    uint8_t token[MPIIO_TOKEN_BYTES];
+    int fd = dial(place);
+
+    assert_int_equal(mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_GREETING_BYTES, PATIENCE), 0);
+    assert_true(mpiio_pool_greeting_decode(bytes, &greeting));
+    assert_true(mpiio_pool_token_read(place, token));
+    token[5] ^= !welcome;
+    claim.proof = mpiio_pool_proof(token, greeting.nonce, &claim, 1);
+    assert_int_equal(
+        mpiio_pool_talk_send(fd, bytes, mpiio_pool_join_encode(&claim, bytes), PATIENCE), 0);
+    if (!welcome) {
+        expect_end(fd);
+        return -1;
+    }
+    assert_int_equal(mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_WELCOME_BYTES, PATIENCE), 0);
+    assert_true(mpiio_pool_welcome_decode(bytes) ==
+                mpiio_pool_proof(token, greeting.nonce, &claim, 0));
+    return fd;
+}
+
+/* Two nodes: whoever joins says that it is the second. */
+static struct nodes *make_home(struct fake *fake)
+{
+    return make_nodes(fake, 2, SIZE, PATIENCE);
+}
+
+/* A request for a part of block 0, and what it is about to be. */
+static size_t make_request(const struct fake *fake, struct mpiio_pool_part part, uint8_t *bytes)
+{
+    const struct mpiio_pool_request request = {
+        .version = {.size = fake->size, .times = {(int64_t)fake->version}, .epoch = fake->epoch},
+        .count = 1,
+        .part = &part};
+
+    return mpiio_pool_request_encode(&request, bytes);
+}
+
+static void expect_answer(int fd, const struct fake *fake, struct mpiio_pool_part part, bool there)
+{
+    uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
+    size_t size = make_request(fake, part, bytes);
+    struct mpiio_pool_answer answer;
+
+    assert_int_equal(mpiio_pool_talk_send(fd, bytes, size, PATIENCE), 0);
+    assert_int_equal(mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_ANSWER_BYTES, PATIENCE), 0);
+    assert_true(mpiio_pool_answer_decode(bytes, &answer));
+    assert_int_equal(answer.there, there);
+    assert_int_equal(answer.bytes, there ? part.length * part.count : 0);
+    if (there)
+        assert_int_equal(mpiio_pool_talk_receive(fd, bytes, answer.bytes, PATIENCE), 0);
+}
+
+/* Many that say nothing, or a part of what they should; one of the pool's is heard all the same. */
+static void strangers_are_not_waited_for(void **state)
+{
+    struct fake *fake = make_fake(SIZE);
+    struct nodes *nodes = make_home(fake);
+    int mute[STRANGERS];
+    int fd;
+
+    (void)state;
+    for (int i = 0; i < STRANGERS; i++) {
+        mute[i] = dial(nodes->places[0]);
+        if (i % 3 == 1)
+            assert_int_equal(mpiio_pool_talk_send(mute[i], "mpio", 4, PATIENCE), 0);
+    }
+    fd = join(nodes->places[0], true);
+    expect_answer(fd, fake, (struct mpiio_pool_part){64, 8, 10, 64}, true);
+    close(fd);
+    join(nodes->places[0], false);
+    for (int i = 0; i < STRANGERS; i++)
+        close(mute[i]);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+static void what_is_no_request_ends_the_connection(void **state)
+{
+    static const struct mpiio_pool_part wrong[] = {
+        {4194300, 8, 1, 0}, {0, 8, 2, 4194304}, {64, 8, 2, -65},       {0, 0, 1, 0},
+        {0, 8, 0, 8},       {0, 4194304, 2, 0}, {0, 8, UINT32_MAX, 0}, {UINT32_MAX, 8, 1, 0}};
+    struct fake *fake = make_fake(SIZE);
+    struct nodes *nodes = make_home(fake);
+    uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
+    size_t size;
+    int fd;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        fd = join(nodes->places[0], true);
+        size = make_request(fake, wrong[i], bytes);
+        assert_int_equal(mpiio_pool_talk_send(fd, bytes, size, PATIENCE), 0);
+        expect_end(fd);
+    }
+    /* Sizes that none has, and a request that is another size than it says. */
+    for (int i = 0; i < 3; i++) {
+        fd = join(nodes->places[0], true);
+        size = make_request(fake, (struct mpiio_pool_part){0, 8, 1, 0}, bytes);
+        if (i < 2)
+            memset(bytes, i == 0 ? 0 : 0xff, 4);
+        else
+            bytes[size - 17]++;
+        assert_int_equal(mpiio_pool_talk_send(fd, bytes, size, PATIENCE), 0);
+        expect_end(fd);
+    }
+    fd = join(nodes->places[0], true);
+    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
+    close(fd);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+static void who_sees_another_version_gets_nothing(void **state)
+{
+    struct fake *fake = make_fake(SIZE);
+    struct nodes *nodes = make_home(fake);
+    struct fake other = *fake;
+    int fd = join(nodes->places[0], true);
+
+    (void)state;
+    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
+    other.version++;
+    expect_answer(fd, &other, (struct mpiio_pool_part){0, 8, 1, 0}, false);
+    other = *fake;
+    other.epoch++;
+    expect_answer(fd, &other, (struct mpiio_pool_part){0, 8, 1, 0}, false);
+    set_changing(fake, true);
+    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, false);
+    set_changing(fake, false);
+    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
+    close(fd);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
+/* A home that says what it should not. */
+static const uint8_t fake_token[MPIIO_TOKEN_BYTES] = "token of a liar";
+
+struct liar {
+    int fd;
+    int lie; /* from 0: nothing at all, no greeting, no proof, a wrong one, no answer, ... */
+    _Atomic bool stop;
+};
+
+#define LIES 8
+
+static void lie_on(struct liar *liar, int fd)
+{
+    struct mpiio_pool_greeting greeting = {.nonce = "twice"};
+    struct mpiio_pool_answer answer = {.there = true, .bytes = liar->lie == 6 ? 7 : 65536};
+    uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
+    struct mpiio_pool_join claim;
+    uint64_t proof;
+
+    if (liar->lie == 1)
+        memset(bytes, 'x', sizeof(bytes));
+    else
+        mpiio_pool_greeting_encode(&greeting, bytes);
+    mpiio_pool_talk_send(fd, bytes, MPIIO_POOL_GREETING_BYTES, PATIENCE);
+    if (mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_JOIN_BYTES, PATIENCE) != 0 ||
+        !mpiio_pool_join_decode(bytes, &claim) || liar->lie == 2)
+        return;
+    proof = mpiio_pool_proof(fake_token, greeting.nonce, &claim, liar->lie == 3 ? 0 : 1);
+    mpiio_pool_talk_send(fd, bytes, mpiio_pool_welcome_encode(proof, bytes), PATIENCE);
+    if (mpiio_pool_talk_receive(fd, bytes, 4, PATIENCE) != 0 || liar->lie == 4)
+        return;
+    mpiio_pool_answer_encode(&answer, bytes);
+    if (liar->lie == 5)
+        bytes[0] = 9;
+    mpiio_pool_talk_send(fd, bytes, MPIIO_POOL_ANSWER_BYTES + (liar->lie == 7 ? 100 : 0), PATIENCE);
+}
+
+static void *lie(void *data)
+{
+    struct liar *liar = data;
+    int held[64], count = 0;
+
+    while (!atomic_load(&liar->stop)) {
+        int fd = mpiio_address_wait(liar->fd, POLLIN, 20) == 0
+                     ? accept4(liar->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)
+                     : -1;
+
+        if (fd < 0)
+            continue;
+        if (liar->lie == 0 && count < 64) {
+            held[count++] = fd; /* it never says anything */
+            continue;
+        }
+        lie_on(liar, fd);
+        close(fd);
+    }
+    while (count > 0)
+        close(held[--count]);
+    return NULL;
+}
+
+/* What node 0 is home of comes, nothing else does, and no call takes long. */
+static void a_home_that_lies_is_not_believed(void **state)
+{
+    struct fake *fake = make_fake(SIZE);
+    struct vs_view *view = make_vector(0, 65536, 131072);
+    char *buffer = malloc((size_t)MIB);
+
+    (void)state;
+    for (int i = 0; i < LIES; i++) {
+        struct nodes nodes = {.fake = fake, .count = 2};
+        struct liar liar = {.lie = i};
+        char token[MPIIO_POOL_TOKEN_TEXT];
+        char *addresses;
+        pthread_t thread;
+
+        assert_int_equal(mpiio_address_listen(&liar.fd, &addresses), 0);
+        mpiio_pool_token_write(fake_token, token);
+        assert_true(asprintf(&nodes.places[1], "%s %s", token, addresses) > 0);
+        free(addresses);
+        assert_int_equal(pthread_create(&thread, NULL, lie, &liar), 0);
+        make_pool(&nodes, 0, SIZE, 200);
+        meet(&nodes, 0);
+        for (int j = 0; j < 3; j++) {
+            assert_true(mpiio_pool_read(nodes.pool[0], vs_view_map(view), 0, 65536, buffer));
+            assert_memory_equal(buffer, fake->words, 65536);
+            assert_false(mpiio_pool_read(nodes.pool[0], vs_view_map(view), 2 * MIB, 65536, buffer));
+        }
+        mpiio_pool_free(nodes.pool[0]);
+        atomic_store(&liar.stop, true);
+        pthread_join(thread, NULL);
+        close(liar.fd);
+        free(nodes.places[0]);
+        free(nodes.places[1]);
+    }
+    free(buffer);
+    vs_view_unref(view);
+    free_fake(fake);
+}
+
+static void what_is_said_is_understood(void **state)
+{
+    struct mpiio_pool_part parts[] = {{1, 2, 3, -4}, {5, 6, 7, 8}};
+    const struct mpiio_pool_request request = {
+        .version = {1, {2, 3, 4, 5}, 6}, .block = 1000000, .count = 2, .part = parts};
+    uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
+    static union mpiio_pool_list list;
+    struct mpiio_pool_request got;
+    size_t size;
+
+    (void)state;
+    parts[0].offset = 100;
+    size = mpiio_pool_request_encode(&request, bytes);
+    assert_int_equal(size, MPIIO_POOL_REQUEST_HEAD + 32);
+    assert_int_equal(mpiio_pool_request_size(bytes), size - 4);
+    assert_true(mpiio_pool_request_decode(bytes + 4, size - 4, &got, &list));
+    assert_memory_equal(&got.version, &request.version, sizeof(got.version));
+    assert_int_equal(got.block, 1000000);
+    assert_memory_equal(got.part, parts, sizeof(parts));
+    /* Changed, it is another one of a block, or none; memory of its size shows what is read. */
+    for (int i = 0; i < 20000; i++) {
+        uint8_t *copy = malloc(size - 4);
+
+        assert_non_null(copy);
+        memcpy(copy, bytes + 4, size - 4);
+        for (int j = rand() % 4; j >= 0; j--)
+            copy[(size_t)rand() % (size - 4)] = (uint8_t)rand();
+        if (mpiio_pool_request_decode(copy, size - 4, &got, &list) && !got.ahead)
+            assert_in_range(mpiio_pool_reach(got.part, got.count), 1, MPIIO_POOL_BLOCK);
+        free(copy);
+    }
+    /* Cut, anywhere, it is none. */
+    for (size_t cut = 0; cut < size - 4; cut++)
+        assert_false(mpiio_pool_request_decode(bytes + 4, cut, &got, &list));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said_is_understood),
+        cmocka_unit_test(strangers_are_not_waited_for),
+        cmocka_unit_test(what_is_no_request_ends_the_connection),
+        cmocka_unit_test(who_sees_another_version_gets_nothing),
+        cmocka_unit_test(a_home_that_lies_is_not_believed),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
