@@ -55,6 +55,7 @@ WRITES = [
 GRIDS = [Setting("DONIO " + "x".join(map(str, grid)), 0, grid)
          for grid in ((41, 41, 31), (81, 81, 61), (121, 121, 91))]
 TRANSPOSED = Setting("a matrix, transposed")
+POOLED = Setting("nodes that read all", 8)
 START = Setting("mount, first byte, unmount")
 IDLE = Setting("mounts that nobody uses", 8)
 CONTROL = Setting("a flush of many nodes, simulated")
@@ -175,6 +176,14 @@ def sharing():
                         "mount.cold", "MB/s"))
         rows.append(Row("P13", f"{pattern.name}, two slices: one", pattern,
                         under("two_under.cold", 1.7), "under.cold", "MB/s"))
+    for count, nodes, target in (("two", 2, 1.7), ("four", 4, 3)):
+        what = f"{count} nodes, 8 of {8 * nodes}"
+        rows += [Row("P14", f"{what}: each by itself", POOLED,
+                     {"pool": Column(f"pool_{count}.rate", target)}, f"apart_{count}.rate", "MB/s"),
+                 Row("P14", f"{what}: storage, of the file", POOLED,
+                     {"pool": Column(f"pool_{count}.storage", 1.01)}, None, "", True),
+                 Row("P14", f"{what}, again: storage", POOLED,
+                     {"pool": Column(f"pool_{count}.again", 0)}, None, "", True)]
     for what, least in (("messages", 60), ("bytes", 1000)):
         rows += [Row("P17", f"10^4 nodes, a flush: {what} of the busiest", CONTROL,
                      {"tree": Column(f"nodes_10000.{what}", least)}, None, "", True),

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Callable
 
+from pool import run_pool
 from testbed import (BUILD, CALL, MIB, RANKS, READ, Failure, Unavailable, at_once, drop,
                      import_numpy, note, program, rate, run)
 
@@ -443,6 +444,10 @@ RUNNERS: dict[str, Callable] = {
     "whole_under": partial(run_whole, under=True),
     "members_cat": run_members_cat,
     "members_numpy": run_members_numpy,
+    "pool_two": partial(run_pool, nodes=2),
+    "pool_four": partial(run_pool, nodes=4),
+    "apart_two": partial(run_pool, nodes=2, pool="off"),
+    "apart_four": partial(run_pool, nodes=4, pool="off"),
     "seek": run_seek,
     "seek_romio": run_seek_romio,
     "nodes_16": partial(run_nodes, nodes=16),

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""P14: nodes that read all slices of a file together. Each node has the file from a store of its own
+(tests/pool/slowfs.c), which reads so many MiB a second and counts what it reads."""
+import contextlib
+import json
+import os
+import struct
+
+from testbed import BUILD, MIB, TOP, Failure, Unavailable, at_once, dealt, import_numpy, run
+
+FILE = 128 * MIB
+RATE = 50  # MiB a second that a node's store reads
+
+# A daemon in a mount namespace of its own, where the store lies over the folder of the file. What it
+# mounts itself, in a folder that is shared, is seen outside.
+DAEMON = """#!/bin/bash
+exec unshare --mount --propagation unchanged bash -c '
+    awk -v own="{at}" "index(\\$5, own) != 1 {{ print \\$5 }}" /proc/self/mountinfo |
+        xargs -d "\\n" -n 1 mount --make-private 2>/dev/null
+    "{build}/tests/pool/slowfs" "{folder}" "{folder}" {rate} "{count}/$$" >/dev/null 2>&1 &
+    for ((i = 0; i < 200; i++)); do
+        mountpoint -q "{folder}" && exec "{build}/fusefs/mpiio-fused" "$@"
+        sleep 0.05
+    done' daemon "$@"
+"""
+
+
+def make_places(bench):
+    """The folders of the file, of counts and of the mounts, which is shared."""
+    if os.geteuid() != 0:
+        raise Unavailable("stores of each node's own need root")
+    places = {name: bench.dir / name for name in ("at", "slow", "count")}
+    for path in places.values():
+        path.mkdir()
+    bench.words_file("slow/file.dat", FILE)
+    run("mount", "-t", "tmpfs", "tmpfs", places["at"])
+    bench.mounts.insert(0, places["at"])
+    run("mount", "--make-private", places["at"])
+    run("mount", "--make-shared", places["at"])
+    return places
+
+
+def stores_read(places):
+    return sum(struct.unpack("Q", path.read_bytes())[0] for path in places["count"].iterdir())
+
+
+@contextlib.contextmanager
+def slow_nodes(bench, places, spec, count, pool):
+    """Fresh mounts on as many nodes, all on this machine, that only read."""
+    for path in places["count"].iterdir():
+        path.unlink()
+    daemon = bench.dir / "daemon"
+    daemon.write_text(DAEMON.format(at=places["at"], folder=places["slow"], rate=RATE,
+                                    count=places["count"], build=BUILD))
+    daemon.chmod(0o755)
+    points = [bench.point(f"at/{node}") for node in range(count)]
+    environment = {**bench.environment(), "MPIIO_FUSED": str(daemon)}
+    run(TOP / "scripts/mpiio-mount", f"--hosts={','.join(['localhost'] * count)}",
+        "-o", f"ro,direct,pool={pool}", spec, places["at"] / "%n", env=environment)
+    try:
+        yield points
+    finally:
+        run(BUILD / "src/umount/mpiio-umount", points[0], env=environment)
+
+
+def read_slices(points, words):
+    """Each node reads its slice, and it is right."""
+
+    def read(node, point):
+        with open(point / f"rank{node}", "rb", buffering=MIB) as file:
+            return file.read()
+
+    slices, seconds = at_once(read, list(enumerate(points)))
+    for node, data in enumerate(slices):
+        if data != words[node::len(points)].tobytes():
+            raise Failure(f"P14: node {node} of {len(points)} read wrong data")
+    return seconds
+
+
+def run_pool(bench, setting, nodes, pool="128M"):
+    """Runs of 8 bytes: as many ranks as nodes."""
+    places = bench.once("P14", lambda: make_places(bench))
+    numpy = import_numpy()
+    spec = bench.dir / f"slow{nodes}.json"
+    spec.write_text(json.dumps(dealt(places["slow"] / "file.dat", nodes, setting, "native")))
+    words = numpy.fromfile(places["slow"] / "file.dat", "<u8")
+    with slow_nodes(bench, places, spec, nodes, pool) as points:
+        seconds = read_slices(points, words)
+        first = stores_read(places)
+        read_slices(points, words)
+        again = stores_read(places) - first
+    return {"rate": FILE / seconds / 1e6, "storage": first / FILE, "again": again / FILE}
