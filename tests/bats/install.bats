@@ -109,7 +109,7 @@ hardened() {
     version=$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)
     for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused mpiio-engine; do
         run -0 "$command" --version
-        [ "$output" = "$command $version" ]
+        [ "${output% (MPICH)}" = "$command $version" ]
     done
     grep -q "^## $version" "$top/CHANGELOG.md"
 }

@@ -153,7 +153,7 @@ keeps_to() {
 @test "layout: the folders are the architecture" {
     local folders
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
-    [ "$folders" = ".ci fusefs man scripts src tests viewspec" ]
+    [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
     [ "$folders" = "README.md capture cluster core engine from pool run umount view" ]
 }

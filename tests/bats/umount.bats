@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mpiio-umount where others have the mount as well, and which daemon it takes for the mount's.
+
+load helper
+
+# has_copy PID: the mount is in the process's mount namespace, too, which is not the test's.
+has_copy() {
+    [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] &&
+        grep -qF " $mnt " "/proc/$1/mountinfo"
+}
+
+@test "mpiio-umount: a mount that another mount namespace has, too, is told; -f ends it there" {
+    local daemon other begun
+    scatter_spec
+    for force in '' -f; do
+        mount_spec s.json
+        daemon=$(daemon_pid)
+        as_root unshare -m --propagation private sleep 1000 3>&- &
+        await in_namespace
+        other=$(marked sleep)
+        await has_copy "$other"
+        begun=$SECONDS
+        run --separate-stderr timeout 60 mpiio-umount $force "$mnt"
+        echo "$stderr; $((SECONDS - begun)) s"
+        run ! is_mounted
+        if [ -z "$force" ]; then
+            [ "$stderr" = "mpiio-umount: $mnt: unmounted, but its daemon (process $daemon) goes on, since it is still mounted in the mount namespace of sleep ($other) (SIGTERM to the daemon ends it)" ]
+            kill -TERM "$daemon"
+        else
+            [ -z "$stderr" ]
+        fi
+        gone "$daemon"
+        as_root kill "$other"
+        gone "$other"
+    done
+    # Once more in this one.
+    mkdir copy
+    mount_spec s.json
+    as_root mount --bind "$mnt" copy
+    daemon=$(daemon_pid)
+    run -1 --separate-stderr mpiio-umount "$mnt"
+    [[ $stderr == *"still mounted at $tmp/copy (SIGTERM "* ]]
+    mpiio-umount copy
+    gone "$daemon"
+}
+
+in_namespace() {
+    [ -n "$(marked sleep)" ]
+}
+
+is_unmounted() {
+    ! is_mounted
+}
+
+is_traced() {
+    ! grep -q '^TracerPid:[[:space:]]*0$' "/proc/$1/status"
+}
+
+# mount_by_number SPEC NUMBER: mounts SPEC on folders other1, other2, ... until one has that number
+# as its device: $place. The kernel gives the lowest number that is free; false where somebody else,
+# such as a test that runs beside this one, was given it.
+mount_by_number() {
+    for place in other{1..9}; do
+        mkdir -p "$place"
+        mpiio-mount "$1" "$place"
+        [ "$(stat -c %d "$place")" != "$2" ] || return 0
+    done
+    return 1
+}
+
+unmount_others() {
+    for place in other*; do
+        ! is_mounted "$place" || mpiio-umount "$place"
+    done
+}
+
+# until_it_is_free COMMAND: tries again where somebody else was given the number (status 9).
+until_it_is_free() {
+    local status
+    for _ in {1..20}; do
+        status=0
+        "$1" || status=$?
+        [ "$status" -eq 9 ] || return "$status"
+    done
+    return 1
+}
+
+# The daemon's end is held back, as those who still
+# have the mount are looked for after 5 s.
+number_of_one_that_goes() {
+    local daemon number umounting found=0
+    mount_spec s.json || return
+    daemon=$(daemon_pid)
+    number=$(stat -c %d "$mnt")
+    as_root strace -f -p "$daemon" -o strace.log -e trace=exit_group \
+        -e inject=exit_group:delay_enter=8000000 2>/dev/null 3>&- &
+    await is_traced "$daemon" || return
+    mpiio-umount "$mnt" 2>err 3>&- &
+    umounting=$!
+    await is_unmounted || return
+    mount_by_number g.json "$number" || found=9
+    wait "$umounting" || return
+    unmount_others || return
+    [ ! -s err ] || return 1
+    gone "$daemon" || return
+    return "$found"
+}
+
+@test "mpiio-umount: another mount that gets the number of the one that goes is not taken for it" {
+    scatter_spec
+    gaps_spec
+    until_it_is_free number_of_one_that_goes
+}
+
+# The first daemon is frozen when its mount goes, so that it stays, with its connection.
+number_of_a_frozen_one() {
+    local first second number place
+    mount_spec s.json || return
+    first=$(daemon_pid)
+    number=$(stat -c %d "$mnt")
+    stop_process "$first" || return
+    as_root umount -l "$mnt" || return
+    if mount_by_number s.json "$number"; then
+        second=$(daemon_pid "$tmp/$place")
+        mpiio-umount -f "$place" || return
+        gone "$second" || return
+        ! has_ended "$first" || return 1
+    else
+        second=
+    fi
+    kill -CONT "$first"
+    gone "$first" || return
+    unmount_others || return
+    [ -n "$second" ] || return 9
+}
+
+@test "mpiio-umount: -f does not end a daemon whose number the mount's connection has got" {
+    scatter_spec
+    until_it_is_free number_of_a_frozen_one
+}
+
+@test "mpiio-umount: a mount namespace that has the mount for a moment is waited for" {
+    local other
+    scatter_spec
+    mount_spec s.json
+    as_root unshare -m --propagation private sleep 1000 3>&- &
+    await in_namespace
+    other=$(marked sleep)
+    await has_copy "$other"
+    {
+        await is_unmounted
+        sleep 1.5
+        as_root kill "$other"
+    } 3>&- &
+    mpiio-umount "$mnt"
+    wait
+}
+
+@test "mpiio-umount: finds the daemon also where the kernel does not say whose connection is whose" {
+    local pid info state
+    scatter_spec
+    for state in answers stopped; do
+        mount_spec s.json
+        pid=$(daemon_pid)
+        info=$(find "/proc/$pid/fd" -lname /dev/fuse -printf '/proc/%P\n')
+        info=/proc/$pid/fdinfo/${info##*/}
+        [ "$state" = answers ] || kill -STOP "$pid"
+        as_root strace -f -o strace.log -P "$info" -e inject=openat:error=EACCES \
+            "$(type -P mpiio-umount)" -f "$mnt" 3>&-
+        grep -q 'EACCES.*INJECTED' strace.log
+        [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+    done
+}
