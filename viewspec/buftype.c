@@ -223,11 +223,11 @@ static int find_memory(const struct vs_buftype_source *from, struct vs_tile *til
     int64_t etype_size = from->file_etype->elements.count * from->file_etype->elements.native;
     struct vs_type file;
 
-    if (!word || (strcmp(word, "C") != 0 && strcmp(word, "Fortran") != 0))
+    if (word == NULL || (strcmp(word, "C") != 0 && strcmp(word, "Fortran") != 0))
         return fail(from, from->memory.place, "expected \"C\" or \"Fortran\", got %s%.100s%s",
                     word ? "\"" : "", word ? word : vs_kind_name(from->memory.value),
                     word ? "\"" : "");
-    if (!part)
+    if (part == NULL)
         return fail(from, from->memory.place,
                     "\"memory\" needs a filetype that is a subarray or a darray");
     bool fortran = strcmp(word, "Fortran") == 0;
