@@ -118,6 +118,7 @@ static void print_row(const struct view_mount *mount)
     }
     printf("%8s", brief(requests(mount), text));
     printf("%8s", brief((double)view_stat(mount->stats, "dirty_bytes"), text));
+    printf("%8s", brief((double)view_stat(mount->stats, "pool.held_bytes"), text));
     printf("%7d", (int)view_stat(mount->stats, "nodes"));
     if (place)
         vs_line_clean(place);
@@ -129,8 +130,8 @@ static void print_table(const struct view_mounts *mounts)
 {
     if (isatty(STDOUT_FILENO))
         fputs("\033[H\033[2J", stdout);
-    printf("%8s%8s%8s%8s%8s%8s%7s  %-9s %s\n", "READ/s", "WRITE/s", "IN/s", "OUT/s", "CALLS/s",
-           "DIRTY", "NODES", "STATE", "MOUNT POINT");
+    printf("%8s%8s%8s%8s%8s%8s%8s%7s  %-9s %s\n", "READ/s", "WRITE/s", "IN/s", "OUT/s", "CALLS/s",
+           "DIRTY", "POOL", "NODES", "STATE", "MOUNT POINT");
     for (size_t i = 0; i < mounts->count; i++)
         print_row(&mounts->list[i]);
     fflush(stdout);

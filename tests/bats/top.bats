@@ -9,9 +9,9 @@ load helper
     mount_spec b.json
     run -0 mpiio-view top -d 0.2 -c 1 "$mnt"
     [ "$(sed -n 1p <<<"$output" | xargs)" = \
-        "READ/s WRITE/s IN/s OUT/s CALLS/s DIRTY NODES STATE MOUNT POINT" ]
+        "READ/s WRITE/s IN/s OUT/s CALLS/s DIRTY POOL NODES STATE MOUNT POINT" ]
     read -r -a row <<<"${lines[1]}"
-    [ "${row[6]} ${row[7]} ${row[8]}" = "1 ok $mnt" ]
+    [ "${row[7]} ${row[8]} ${row[9]}" = "1 ok $mnt" ]
     # Reading and writing while it looks: the first four columns count.
     while :; do
         dd if="$mnt/rank1" of=/dev/null bs=4k iflag=direct status=none

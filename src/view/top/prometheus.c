@@ -31,6 +31,14 @@ static const struct metric {
     {"cluster.sent_bytes", "epoch_sent_bytes_total", "Bytes sent to other nodes in them.", true},
     {"cluster.stored_bytes", "epoch_stored_bytes_total", "Bytes that this node stored in them.",
      true},
+    {"pool.hits", "pool_hits_total", "Blocks of the pool that were in memory when asked for.",
+     true},
+    {"pool.storage_bytes", "pool_storage_bytes_total", "Bytes read from storage for the pool.",
+     true},
+    {"pool.sent_bytes", "pool_sent_bytes_total", "Packed bytes sent to other nodes.", true},
+    {"pool.received_bytes", "pool_received_bytes_total", "Packed bytes received from other nodes.",
+     true},
+    {"pool.held_bytes", "pool_held_bytes", "Memory of the pool in use.", false},
 };
 
 /* A label's value: quotes, backslashes and newlines are escaped. */
