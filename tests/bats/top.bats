@@ -51,15 +51,19 @@ for name in ("store_writes", "lost_bytes", "nodes"):
 EOS
 }
 
+# The daemon has taken the request when it stops: no signal ends who waits for it.
 @test "top: a daemon that does not answer keeps nobody, and the others are told of" {
     blocks_spec 4096
     mkdir other
     mount_spec b.json
     mpiio-mount b.json other
-    stopped=$(daemon_pid)
-    kill -STOP "$stopped"
-    run -0 timeout 30 mpiio-view top -d 0.1 -c 1 "$mnt" other
-    kill -CONT "$stopped"
+    pid=$(daemon_pid)
+    as_root strace -f -p "$pid" -o strace.log -e trace=read \
+        -e inject=read:delay_exit=100000000 2>/dev/null 3>&- &
+    tracer=$!
+    await grep -q TracerPid:.[1-9] "/proc/$pid/status"
+    run -0 timeout 60 mpiio-view top -d 0.1 -c 1 "$mnt" other
+    as_root kill "$tracer"
     [[ ${lines[1]} == *" no answer $mnt" ]]
     [[ ${lines[2]} == *" ok "*" $tmp/other" ]]
 }

@@ -2,22 +2,27 @@
 #include "mounts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <mntent.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A daemon that hangs keeps its reader: it is left behind with all that is here. */
+/*
+ * A child that reads: one that a daemon keeps in the kernel, where no signal reaches it, is left
+ * behind. A thread would keep this process with it.
+ */
 struct reader {
-    char path[PATH_MAX];
-    json_t *stats;
-    int error;
-    atomic_bool done;
+    pid_t pid;
+    int pipe;      /* where its text comes from */
+    FILE *text;    /* what has come so far */
+    char *memory;  /* text's */
+    size_t length; /* text's */
 };
 
 static int64_t now(void)
@@ -28,59 +33,101 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void *read_stats(void *argument)
+/* In the child: stats.json to the pipe; the status to exit with is an errno. */
+static int copy_stats(const char *place, int out)
 {
-    struct reader *reader = argument;
-    FILE *file = fopen(reader->path, "re");
+    char path[PATH_MAX], text[65536];
+    ssize_t got = 0;
+    int file, null = open("/dev/null", O_RDWR);
 
-    if (file) {
-        reader->stats = json_loadf(file, 0, NULL);
-        fclose(file);
-        reader->error = reader->stats ? 0 : -EIO;
-    } else {
-        reader->error = -errno;
-    }
-    atomic_store(&reader->done, true);
-    return NULL;
+    for (int fd = 0; fd < 3 && null >= 0; fd++)
+        dup2(null, fd);
+    snprintf(path, sizeof(path), "%s/.mpiio/stats.json", place);
+    file = open(path, O_RDONLY);
+    while (file >= 0 && (got = read(file, text, sizeof(text))) > 0)
+        if (write(out, text, (size_t)got) != got)
+            return EIO;
+    return file < 0 || got < 0 ? errno : 0;
+}
+
+static int start_reader(struct reader *reader, const char *place)
+{
+    int ends[2];
+
+    reader->text = open_memstream(&reader->memory, &reader->length);
+    if (!reader->text || pipe2(ends, O_CLOEXEC))
+        return -errno;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    reader->pipe = ends[0];
+    reader->pid = fork();
+    if (reader->pid == 0)
+        _exit(copy_stats(place, ends[1]));
+    close(ends[1]);
+    return reader->pid < 0 ? -errno : 0;
+}
+
+static void free_reader(struct reader *reader)
+{
+    if (reader->text)
+        fclose(reader->text);
+    if (reader->pipe >= 0)
+        close(reader->pipe);
+    free(reader->memory);
+    free(reader);
 }
 
 static void start(struct view_mount *mount)
 {
     struct reader *reader = calloc(1, sizeof(*reader));
-    pthread_t thread;
 
-    if (reader == NULL) {
-        mount->error = -ENOMEM;
+    mount->error = -ENOMEM;
+    if (reader == NULL)
+        return;
+    reader->pipe = -1;
+    mount->error = start_reader(reader, mount->place);
+    if (!mount->error)
+        mount->reader = reader;
+    else
+        free_reader(reader);
+}
+
+/* The child has ended: what it has read becomes the newest. */
+static void keep(struct view_mount *mount, const struct reader *reader, int status)
+{
+    json_t *stats;
+
+    mount->error = WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+    if (mount->error)
+        return;
+    fflush(reader->text);
+    stats = json_loadb(reader->memory, reader->length, 0, NULL);
+    if (!stats) {
+        mount->error = -EIO;
         return;
     }
-    snprintf(reader->path, sizeof(reader->path), "%s/.mpiio/stats.json", mount->place);
-    mount->error = -pthread_create(&thread, NULL, read_stats, reader);
-    if (mount->error) {
-        free(reader);
-        return;
-    }
-    pthread_detach(thread);
-    mount->reader = reader;
+    json_decref(mount->before);
+    mount->before = mount->stats;
+    mount->time_before = mount->time;
+    mount->stats = stats;
+    mount->time = now();
 }
 
 /* True once the reader has brought something, or failed. */
 static bool take(struct view_mount *mount)
 {
     struct reader *reader = mount->reader;
+    char text[65536];
+    ssize_t got;
+    int status;
 
     if (reader == NULL)
         return true;
-    if (!atomic_load(&reader->done))
+    while ((got = read(reader->pipe, text, sizeof(text))) > 0)
+        fwrite(text, 1, (size_t)got, reader->text);
+    if (got < 0 || waitpid(reader->pid, &status, WNOHANG) != reader->pid)
         return false;
-    mount->error = reader->error;
-    if (reader->stats) {
-        json_decref(mount->before);
-        mount->before = mount->stats;
-        mount->time_before = mount->time;
-        mount->stats = reader->stats;
-        mount->time = now();
-    }
-    free(reader);
+    keep(mount, reader, status);
+    free_reader(reader);
     mount->reader = NULL;
     return true;
 }
@@ -109,6 +156,10 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
 
 static void release(struct view_mount *mount)
 {
+    if (mount->reader) {
+        kill(mount->reader->pid, SIGKILL);
+        free_reader(mount->reader);
+    }
     free(mount->place);
     json_decref(mount->stats);
     json_decref(mount->before);

@@ -36,7 +36,7 @@ int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t cou
 /* Asks all of them, and waits for limit ms at most. */
 void view_mounts_read(struct view_mounts *mounts, int limit);
 
-/* Frees all but what a mount keeps that does not answer. */
+/* Frees all. A child that a mount keeps which does not answer is left behind. */
 void view_mounts_free(struct view_mounts *mounts);
 
 /* The number at a path of keys, such as "requests.read", in stats; 0 where there is none. */
