@@ -101,7 +101,7 @@ static void keep(struct view_mount *mount, const struct reader *reader, int stat
         return;
     fflush(reader->text);
     stats = json_loadb(reader->memory, reader->length, 0, NULL);
-    if (!stats) {
+    if (stats == NULL) {
         mount->error = -EIO;
         return;
     }
