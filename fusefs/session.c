@@ -226,8 +226,11 @@ static int open_members(struct fs_session *session)
     if (check_header(session) != 0)
         return 1;
     session->file = strdup(vs_spec_file(session->spec));
-    session->spec_path = options->shorthand != NULL ? strdup(vs_spec_file(session->spec))
-                                                    : realpath(options->spec, NULL);
+    /* Shorthand has no path, and that of a pipe leads nowhere: the members stand for it. */
+    if (options->shorthand == NULL)
+        session->spec_path = realpath(options->spec, NULL);
+    if (session->spec_path == NULL)
+        session->spec_path = strdup(vs_spec_file(session->spec));
     if (session->file == NULL || session->spec_path == NULL) {
         mpiio_complain(options->name, "%s: %s", options->spec, strerror(errno));
         return 1;

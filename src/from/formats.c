@@ -19,6 +19,16 @@ const struct from_format *from_format_of(const struct from_bytes *head)
     return NULL;
 }
 
+char *from_format_find(const char *name)
+{
+    char *path = NULL;
+
+    for (size_t i = 0; path == NULL && i < sizeof(formats) / sizeof(*formats); i++)
+        if (formats[i]->find)
+            path = formats[i]->find(name);
+    return path;
+}
+
 const char *from_format_names(void)
 {
     return "netCDF classic, HDF5, .npy, MITgcm's .meta";

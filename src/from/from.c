@@ -61,7 +61,19 @@ int from_add_part(struct from_file *file, int64_t at, int64_t bytes)
         file->parts = more;
         file->part_room = room;
     }
-    file->parts[file->part_count++] = (struct from_part){at, bytes};
+    file->parts[file->part_count++] = (struct from_part){at, bytes, NULL};
+    return 0;
+}
+
+int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes)
+{
+    char *copy = strdup(path);
+
+    if (copy == NULL || from_add_part(file, at, bytes)) {
+        free(copy);
+        return -ENOMEM;
+    }
+    file->parts[file->part_count - 1].path = copy;
     return 0;
 }
 
@@ -88,8 +100,12 @@ void from_clear(struct from_file *file)
         free(variable->chunks.starts);
         json_decref(variable->etype);
     }
+    for (size_t i = 0; i < file->part_count; i++)
+        free(file->parts[i].path);
     free(file->data);
+    json_decref(file->members);
     file->data = NULL;
+    file->members = NULL;
     file->count = file->part_count = 0;
 }
 

@@ -17,9 +17,10 @@
 /* As many dimensions as NumPy and HDF5 have. */
 #define FROM_DIMENSIONS_MAX 32
 
-/* A part of the file that says where variables lie. */
+/* A part of a file that says where variables lie. */
 struct from_part {
     int64_t at, bytes;
+    char *path; /* of the file, owned; NULL: that of struct from_file */
 };
 
 /* Where the chunks of a variable lie, each as large as the others, those at the edges too. */
@@ -51,6 +52,7 @@ struct from_file {
     const char *format; /* its name for people */
     char *path;         /* of the file that says so, as it was given; owned */
     char *data;         /* path of the file that has the values, owned; NULL: the same */
+    json_t *members;    /* instead of data: "members" as viewspec(5) has it, owned */
     struct from_variable *variables;
     size_t count, room;
     struct from_part *parts;
@@ -68,13 +70,15 @@ struct from_bytes {
 /*
  * A format. parse adds what it finds to file: 0, -EAGAIN where it needs more of the file's
  * beginning, or a negative errno with error filled. list, where there is one, is called instead,
- * and reads the file itself.
+ * and reads the file itself. find, where there is one, tells the path of the file that describes
+ * what goes by a name which is no file's: a new string, or NULL.
  */
 struct from_format {
     const char *name;
     bool (*is_it)(const struct from_bytes *head);
     int (*parse)(const struct from_bytes *head, struct from_file *file, struct vs_error *error);
     int (*list)(const char *path, struct from_file *file, struct vs_error *error);
+    char *(*find)(const char *name);
 };
 
 void from_free(struct from_file *file); /* NULL is allowed */
@@ -87,6 +91,9 @@ struct from_variable *from_add(struct from_file *file, const char *name, size_t 
 
 /* For formats: one more part of the header. 0 or -ENOMEM. */
 int from_add_part(struct from_file *file, int64_t at, int64_t bytes);
+
+/* The same, a part of the file at path (copied). */
+int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes);
 
 /* For formats: the variable cannot be a view; the first reason stays. */
 void from_refuse(struct from_variable *variable, const char *format, ...)

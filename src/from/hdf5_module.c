@@ -284,7 +284,7 @@ static void read_set(struct visit *visit, const char *name, hid_t set, const H5O
             read_layout(visit, variable, set);
         if (!variable->reason && !bytes)
             from_refuse(variable, "a header that is not known");
-        variable->part = (struct from_part){at, bytes};
+        variable->part = (struct from_part){at, bytes, NULL};
     }
     if (type >= 0)
         H5Tclose(type);

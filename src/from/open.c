@@ -79,19 +79,32 @@ static void refuse_disorder(struct from_file *file)
     }
 }
 
-int from_open(const char *path, struct from_file **result, struct vs_error *error)
+/* The path itself, or that of the file which describes what goes by this name. A new string. */
+static char *path_of(const char *name)
 {
-    struct from_bytes head = {.path = path};
+    char *found = access(name, F_OK) && errno == ENOENT ? from_format_find(name) : NULL;
+
+    return found ? found : strdup(name);
+}
+
+int from_open(const char *name, struct from_file **result, struct vs_error *error)
+{
     struct from_file *file = calloc(1, sizeof(*file));
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code = 0;
+    char *path = path_of(name);
+    struct from_bytes head = {.path = path};
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, code = 0;
     struct stat st;
 
-    if (file == NULL || !(file->path = strdup(path)))
-        code = from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    if (file == NULL || path == NULL)
+        code = from_fail(error, -ENOMEM, name, "%s", strerror(ENOMEM));
     else if (fd < 0 || fstat(fd, &st))
         code = from_fail(error, -errno, path, "%s", strerror(errno));
     else if (!S_ISREG(st.st_mode))
         code = from_fail(error, -EINVAL, path, "not a regular file");
+    if (file)
+        file->path = path;
+    else
+        free(path);
     if (!code) {
         head.size = st.st_size;
         code = parse(fd, &head, file, error);

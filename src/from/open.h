@@ -5,8 +5,9 @@
 #include "from.h"
 
 /*
- * Reads what is in the file at path, of whatever format: 0, or a negative errno with error filled,
- * whatever the file holds. The new file is the caller's: from_free.
+ * Reads what is in the file at path, of whatever format, or in what goes by such a name: 0, or a
+ * negative errno with error filled, whatever the file holds. The new file is the caller's:
+ * from_free.
  */
 int from_open(const char *path, struct from_file **file, struct vs_error *error);
 

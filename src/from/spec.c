@@ -14,22 +14,23 @@
 /* A view's name has fewer bytes, as a file's. */
 #define NAME_SIZE 240
 
-/* Whether a view cannot have that name, which has the letters of one: rankN, self. */
-static bool is_taken(const char *name)
+/* Whether a view cannot have that name, which has the letters of one: rankN, self, whole. */
+static bool is_taken(const char *name, bool has_members)
 {
-    return !strcmp(name, "self") || (!strncmp(name, "rank", 4) && name[4] &&
-                                     strspn(name + 4, "0123456789") == strlen(name + 4));
+    return !strcmp(name, "self") || (has_members && !strcmp(name, "whole")) ||
+           (!strncmp(name, "rank", 4) && name[4] &&
+            strspn(name + 4, "0123456789") == strlen(name + 4));
 }
 
 /*
  * A view's name for a variable's: what a view cannot have in its name becomes _, the / of HDF5's
  * groups a dot; behind a name that is there already comes a number.
  */
-static void name_view(const json_t *views, const char *name, char *text)
+static void name_view(const json_t *views, const char *name, bool has_members, char *text)
 {
     size_t length = 0;
 
-    if (is_taken(name) || name[0] == '.' || !name[0])
+    if (is_taken(name, has_members) || name[0] == '.' || !name[0])
         text[length++] = '_';
     for (; *name && length < NAME_SIZE - 16; name++)
         text[length++] = isalnum((unsigned char)*name) || strchr("_-.", *name) ? *name
@@ -46,15 +47,16 @@ static int add_part(json_t *header, const struct from_file *file, const struct f
 {
     uint32_t sum;
     char text[16];
-    int code = mpiio_header_sum(file->path, part->at, part->bytes, &sum);
+    const char *path = part->path ? part->path : file->path;
+    int code = mpiio_header_sum(path, part->at, part->bytes, &sum);
 
     if (code)
-        return from_fail(error, code, file->path, "%s", strerror(-code));
+        return from_fail(error, code, path, "%s", strerror(-code));
     snprintf(text, sizeof(text), "%08" PRIx32, sum);
     json_t *entry = json_pack("{s:I, s:I, s:s}", "at", (json_int_t)part->at, "size",
                               (json_int_t)part->bytes, "crc32", text);
-    if (file->data)
-        json_object_set_new(entry, "file", json_string(file->path));
+    if (file->data || part->path)
+        json_object_set_new(entry, "file", json_string(path));
     return json_array_append_new(header, entry) ? -ENOMEM : 0;
 }
 
@@ -79,7 +81,7 @@ static json_t *make_views(const struct from_file *file, const size_t *chosen, si
 
     for (size_t i = 0; i < count && !error->code; i++) {
         const struct from_variable *variable = &file->variables[chosen[i]];
-        name_view(views, variable->name, name);
+        name_view(views, variable->name, file->members, name);
         json_object_set_new(views, name, from_view(variable, grid, error));
     }
     return views;
@@ -92,7 +94,10 @@ char *from_spec(const struct from_file *file, const size_t *chosen, size_t count
     char *text = NULL;
 
     json_object_set_new(root, "viewspec", json_integer(1));
-    json_object_set_new(root, "file", json_string(file->data ? file->data : file->path));
+    if (file->members)
+        json_object_set(root, "members", file->members);
+    else
+        json_object_set_new(root, "file", json_string(file->data ? file->data : file->path));
     json_object_set_new(root, "header", make_header(file, chosen, count, error));
     json_object_set_new(root, "ranks", json_integer(grid->ranks));
     if (named || count != 1)

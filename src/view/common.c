@@ -13,6 +13,7 @@
 #include "core/base/complain.h"
 #include "core/header.h"
 #include "core/store_members.h"
+#include "viewspec/members.h"
 
 void view_version(void)
 {
@@ -69,9 +70,10 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
 int view_check_header(const struct vs_spec *spec)
 {
     char why[PATH_MAX + 256];
+    bool is_there =
+        vs_spec_members(spec) || (vs_spec_file(spec) && !access(vs_spec_file(spec), F_OK));
 
-    if (!vs_spec_file(spec) || access(vs_spec_file(spec), F_OK) ||
-        !mpiio_header_check(spec, why, sizeof(why)))
+    if (!is_there || !mpiio_header_check(spec, why, sizeof(why)))
         return VIEW_DONE;
     view_message("%s", why);
     return VIEW_FAILED;

@@ -41,8 +41,8 @@ const char *view_label(const struct vs_spec *spec, size_t index);
 int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **store);
 
 /*
- * Whether the file's header is still the one that the spec was made from: VIEW_DONE, also where
- * there is no file yet, or VIEW_FAILED: said on stderr.
+ * Whether the file's header (of members: each part that the spec has) is still the one that the
+ * spec was made from: VIEW_DONE, also where there is no file yet, or VIEW_FAILED: said on stderr.
  */
 int view_check_header(const struct vs_spec *spec);
 

@@ -293,6 +293,78 @@ for rank in range(4):
     [[ $output == "mpiio-view: run/T.0000000010.meta: damaged .meta file at byte "*": dataprec is neither float32 nor float64" ]]
 }
 
+@test "from: MITgcm's tiles are the array that NumPy has cut, by ranks, too" {
+    run -0 files mitgcm 7 12
+    echo "$output"
+    [ "$output" -gt 60 ]
+}
+
+@test "from: MITgcm's tiles are mounted as one array, and written to" {
+    mkdir run
+    # In a grid, and not.
+    files tiles run/T.0000000010 0:4,0:2 0:4,2:4 4:6,0:2 4:6,2:4
+    files tiles run/U.0000000010 0:4,0:1 0:4,1:4 4:6,0:2 4:6,2:4
+    # Of another time, and of no tile.
+    cp run/T.0000000010.001.001.meta run/T.0000000020.001.001.meta
+    cp run/T.0000000010.001.001.meta run/T.0000000010.001.01.meta
+    local name
+    for name in T U; do
+        mpiio-mount -o npy --from run/$name.0000000010.003.001.meta 'block,block on 2x2' "$mnt"
+        cmp "$mnt/whole" whole.dat
+        # shellcheck disable=SC2012 # what ls shows is what is tested
+        [ "$(ls "$mnt" | tr '\n' ' ')" = "ETAN _whole whole " ]
+        py '
+array = np.fromfile("whole.dat", ">f4").reshape(2, 4, 6)
+for name, part in zip(("ETAN", "_whole"), array):
+    for rank in range(4):
+        i, j = divmod(rank, 2)
+        got = np.load(f"mnt/{name}/rank{rank}.npy", mmap_mode="r+")
+        assert (got == part[2 * i:2 * i + 2, 3 * j:3 * j + 3]).all(), (name, rank)
+        if name == "_whole" and rank == 3:
+            got[1] = -7
+            got.flush()'
+        mpiio-umount "$mnt"
+    done
+    # x 4 to 6, y 2 to 4.
+    py '
+for name in "TU":
+    tile = np.fromfile(f"run/{name}.0000000010.004.001.data", ">f4").reshape(2, 2, 2)
+    assert (tile[1, 1] == -7).all() and (tile[0] >= 0).all() and (tile[1, 0] >= 0).all()'
+    fails 2 "T.0000000010: No such file or directory" mpiio-view spec --from T.0000000010
+}
+
+@test "from: MITgcm's tiles that do not fit together are refused" {
+    local tile=T.0000000010.002.001
+    files tiles T.0000000010 0:3,0:2 3:6,0:2 0:6,2:4
+    mpiio-view spec --from T.0000000010 --all >s.json
+    mpiio-view cat s.json -v ETAN -r 0 >/dev/null
+    # The spec is refused where some data are missing, or a .meta has changed.
+    cp $tile.data data
+    truncate -s 40 $tile.data
+    fails 1 "s.json:3:3: /members: member 1, $tmp/$tile.data: too short: it has 40 bytes of data and should have 48 (-o missing=zero reads zeros)" \
+        mpiio-view cat s.json -v ETAN -r 0
+    cp data $tile.data
+    cp $tile.meta good
+    sed -i 's/ 6,    4,    6/ 6,    3,    6/' $tile.meta
+    fails 1 "$tmp/$tile.meta: its header is not the one that the spec was made from (mpiio-view spec --from makes a new spec)" \
+        mpiio-view cat s.json -v ETAN -r 0
+    fails 2 "./$tile.meta: has values that ./T.0000000010.001.001.meta has, too" \
+        mpiio-view spec --from ./T.0000000010
+    sed 's/ 6,    4,    6/ 7,    4,    6/' good >$tile.meta
+    fails 2 "$tile.meta: its array is not that of T.0000000010.001.001.meta" \
+        mpiio-view spec --from T.0000000010
+    sed 's/ETAN/ETA /' good >$tile.meta
+    fails 2 "$tile.meta: its array is not that of T.0000000010.001.001.meta" \
+        mpiio-view spec --from T.0000000010
+    echo 'dimList' >$tile.meta
+    run -2 mpiio-view spec --from T.0000000010
+    [[ $output == "mpiio-view: $tile.meta: damaged .meta file at byte "* ]]
+    [ ${#lines[@]} -eq 1 ]
+    rm $tile.meta
+    fails 2 "T.0000000010: tiles are missing: the 2 that are there have 36 of 48 values" \
+        mpiio-view spec --from T.0000000010 --all
+}
+
 @test "from: a mount with an engine, and a spec from a pipe" {
     ocean
     mpiio-mount -o store=mpiio --from ocean.nc 'none,block,block on 2x2' "$mnt" 3>&-

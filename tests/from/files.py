@@ -5,6 +5,8 @@ their variables must be, by what these libraries read again.
     files.py netcdf SEED COUNT      so many netCDF files in the working folder, compared
     files.py hdf5 SEED COUNT        so many HDF5 files
     files.py npy SEED COUNT         so many .npy files
+    files.py mitgcm SEED COUNT      so many arrays in MITgcm's tiles
+    files.py tiles NAME T...        an array of 2 x 4 x 6 floats in tiles: "x0:x1,y0:y1", from 0
     files.py mount FILE MOUNTPOINT DECOMPOSITION      all variables of a file through a mount
 
 Specs come from mpiio-view, which is on the PATH. Prints how many slices were compared.
@@ -267,6 +269,81 @@ def npy(dice, path):
     compare(path, path[:-4], array, dice)
 
 
+def box(ranges):
+    return tuple(slice(start, end) for start, end in ranges)
+
+
+def write_tiles(name, array, tiles, fields=()):
+    """A .meta and a .data file a tile, which is (start, end) for each dimension but the records."""
+    for number, tile in enumerate(tiles):
+        path = f"{name}.{number + 1:03}.001"
+        array[(slice(None), *box(tile))].tofile(path + ".data")
+        rows = [f" {size:5},{start + 1:5},{end:5}" for size, (start, end) in
+                reversed(list(zip(array.shape[1:], tile)))]
+        with open(path + ".meta", "w") as meta:
+            meta.write(f" nDims = [ {len(rows):3} ];\n dimList = [\n" + ",\n".join(rows) + "\n ];\n")
+            meta.write(f" dataprec = [ 'float{8 * array.itemsize}' ];\n nrecords = [ {len(array):5} ];\n")
+            if fields:
+                names = " ".join(f"'{field:8}'" for field in fields)
+                meta.write(f" nFlds = [ {len(fields):4} ];\n fldList = {{\n {names}\n }};\n")
+
+
+def cut(dice, tile, deep):
+    """The tile in two, and those in two, at random."""
+    d = dice.randrange(len(tile))
+    start, end = tile[d]
+    if deep == 0 or end - start < 2:
+        return [tile]
+    at = dice.randrange(start + 1, end)
+    halves = [[*tile[:d], part, *tile[d + 1:]] for part in ((start, at), (at, end))]
+    return [small for half in halves for small in cut(dice, half, deep - 1)]
+
+
+def grid(dice, shape):
+    """Tiles as large as the first, the last of a row perhaps smaller."""
+    tiles = [[]]
+    for length in shape:
+        size = dice.randint(1, length)
+        parts = [(at, min(at + size, length)) for at in range(0, length, size)]
+        tiles = [[*tile, part] for tile in tiles for part in parts]
+    return tiles
+
+
+def mitgcm(dice, path):
+    name = path.replace(".dat", ".0000000010")
+    shape = [dice.randint(2, 6) for d in range(dice.randint(1, 3))]
+    regular, records = dice.random() < 0.5, dice.randint(1, 3)
+    tiles = grid(dice, shape) if regular else cut(dice, [(0, length) for length in shape], 3)
+    if len(tiles) == 1:
+        tiles = [[(0, 1), *tiles[0][1:]], [(1, shape[0]), *tiles[0][1:]]]
+    dice.shuffle(tiles)
+    fields = [f"F{i}" for i in range(records)] if dice.random() < 0.5 else []
+    array = fill(dice, numpy.dtype(dice.choice([">f4", ">f8"])), (records, *shape))
+    write_tiles(name, array, tiles, fields)
+    arrays = dict(zip(fields, array)) or {name: array if records > 1 else array[0]}
+    metas = [f"{name}.{i + 1:03}.001.meta" for i in range(len(tiles))]
+    for variable, part in arrays.items():
+        assert listing(name)[variable] == (type_names(array.dtype)[0], "x".join(map(str, part.shape)), None)
+        compare(dice.choice([name, *metas]), variable, part, dice)
+    kind = "filetype" if regular and len(tiles) > 2 else "per_rank"
+    spec = json.loads(view("spec", "--from", name, "--all"))
+    assert kind in spec["members"]["view"] or kind == "per_rank", spec["members"]
+    os.remove(metas.pop(dice.randrange(len(metas))))
+    there = sum(numpy.empty(array.shape)[(slice(None), *box(tile))].size for number, tile in
+                enumerate(tiles) if f"{name}.{number + 1:03}.001.meta" in metas)
+    done = subprocess.run(["mpiio-view", "spec", "--from", dice.choice(metas)], capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"mpiio-view: {name}: tiles are "
+        f"missing: the {len(metas)} that are there have {there} of {array.size} values\n"), done
+
+
+def tiles(name, *words):
+    array = numpy.arange(48).astype(">f4").reshape(2, 4, 6)
+    array.tofile("whole.dat")
+    write_tiles(name, array, [[[int(end) for end in part.split(":")] for part in
+                               reversed(word.split(","))] for word in words], ["ETAN", "whole"])
+
+
 def mount(path, place, words):
     """Each variable is a folder of arrays; those of other dimensions than words are whole for each."""
     global compared
@@ -292,12 +369,13 @@ def mount(path, place, words):
 
 
 def main(what, *arguments):
-    if what == "mount":
-        mount(*arguments)
+    if what in ("mount", "tiles"):
+        {"mount": mount, "tiles": tiles}[what](*arguments)
     else:
         dice = random.Random(int(arguments[0]))
         for i in range(int(arguments[1])):
-            {"netcdf": netcdf, "hdf5": hdf5, "npy": npy}[what](dice, f"{what}{i}.dat")
+            {"netcdf": netcdf, "hdf5": hdf5, "npy": npy,
+             "mitgcm": mitgcm}[what](dice, f"{what}{i}.dat")
     print(compared)
 
 

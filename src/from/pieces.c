@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "pieces.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+#include "view.h"
+
+#define SUFFIX ".meta"
+/* A .meta file that is longer is none. */
+#define TEXT_MAX ((size_t)1 << 20)
+
+struct piece {
+    char *path;    /* of the .meta file, owned */
+    int64_t bytes; /* of that */
+    /* Where the piece lies in the whole, in C order. */
+    int64_t starts[FROM_DIMENSIONS_MAX], sizes[FROM_DIMENSIONS_MAX];
+};
+
+struct pieces {
+    struct from_variable whole; /* all records of the array, its values as the files have them */
+    struct piece *all;
+    size_t count, room;
+};
+
+/* Where ".NNN" begins, of three digits or more, that ends at end; 0: there is none. */
+static size_t number_before(const char *name, size_t end)
+{
+    size_t at = end;
+
+    while (at && isdigit((unsigned char)name[at - 1]))
+        at--;
+    return at && end - at >= 3 && name[at - 1] == '.' ? at - 1 : 0;
+}
+
+size_t from_pieces_name(const char *path)
+{
+    size_t length = strlen(path), end = length - strlen(SUFFIX);
+
+    if (length <= strlen(SUFFIX) || strcmp(path + end, SUFFIX) != 0)
+        return 0;
+    end = number_before(path, end);
+    return end ? number_before(path, end) : 0;
+}
+
+/* Opens the folder of what begins with name, which is name[0, *base). NULL with errno set. */
+static DIR *open_folder(const char *name, size_t *base)
+{
+    const char *slash = strrchr(name, '/');
+    char *folder = slash ? strndup(name, (size_t)(slash + 1 - name)) : strdup(".");
+    DIR *result = folder ? opendir(folder) : NULL;
+    int why = errno;
+
+    *base = slash ? (size_t)(slash + 1 - name) : 0;
+    free(folder);
+    errno = why;
+    return result;
+}
+
+/* The next .meta file of a piece, in no order; NULL: no more. Borrowed. */
+static const char *next_file(DIR *folder, const char *name)
+{
+    size_t length = strlen(name);
+    const struct dirent *entry;
+
+    while ((entry = readdir(folder)))
+        if (length && !strncmp(entry->d_name, name, length) &&
+            from_pieces_name(entry->d_name) == length)
+            return entry->d_name;
+    return NULL;
+}
+
+char *from_pieces_find(const char *name)
+{
+    size_t base;
+    DIR *folder = open_folder(name, &base);
+    char *first = NULL;
+    const char *file;
+
+    while (folder && (file = next_file(folder, name + base))) {
+        char *path = NULL;
+        if (asprintf(&path, "%.*s%s", (int)base, name, file) < 0)
+            path = NULL;
+        if (path && (first == NULL || strcmp(path, first) < 0)) {
+            free(first);
+            first = path;
+        } else {
+            free(path);
+        }
+    }
+    if (folder)
+        closedir(folder);
+    return first;
+}
+
+/* All of the file, a new string; NULL with error filled. */
+static char *read_text(const char *path, size_t *length, struct vs_error *error)
+{
+    char *text = malloc(TEXT_MAX);
+    FILE *file = text ? fopen(path, "re") : NULL;
+    int why = file ? 0 : errno;
+
+    if (file) {
+        *length = fread(text, 1, TEXT_MAX, file);
+        why = ferror(file) ? errno : *length == TEXT_MAX ? EFBIG : 0;
+        fclose(file);
+    }
+    if (!why)
+        return text;
+    from_fail(error, -why, path, "%s", strerror(why));
+    free(text);
+    return NULL;
+}
+
+static bool is_same_array(const struct from_meta *one, const struct from_meta *other)
+{
+    if (one->dimensions != other->dimensions || one->size != other->size ||
+        one->records != other->records || one->field_count != other->field_count)
+        return false;
+    for (int i = 0; i < 3 * one->dimensions; i += 3)
+        if (one->list[i] != other->list[i])
+            return false;
+    for (int64_t i = 0; i < one->field_count; i++)
+        if (strcmp(one->fields[i], other->fields[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The array with all records: they are a dimension where there are several. */
+static int make_whole(struct pieces *pieces, const struct from_meta *meta, const char *path,
+                      struct vs_error *error)
+{
+    struct from_variable *whole = &pieces->whole;
+
+    if (meta->records > 1 && meta->dimensions == FROM_DIMENSIONS_MAX)
+        return from_fail(error, -EINVAL, path, "more than %d dimensions", FROM_DIMENSIONS_MAX);
+    whole->name = strndup(path, from_pieces_name(path));
+    whole->size = meta->size;
+    whole->etype = from_float(meta->size);
+    if (meta->records > 1)
+        whole->shape[whole->dimensions++] = meta->records;
+    for (int d = meta->dimensions - 1; d >= 0; d--)
+        whole->shape[whole->dimensions++] = meta->list[3 * d];
+    return whole->name && whole->etype ? 0
+                                       : from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+}
+
+/* Where the piece lies, by its .meta file. */
+static void place(struct piece *piece, const struct from_meta *meta)
+{
+    int at = 0;
+
+    if (meta->records > 1)
+        piece->sizes[at++] = meta->records;
+    for (int d = meta->dimensions - 1; d >= 0; d--, at++) {
+        piece->starts[at] = meta->list[3 * d + 1] - 1;
+        piece->sizes[at] = meta->list[3 * d + 2] - piece->starts[at];
+    }
+}
+
+static int read_piece(struct piece *piece, const struct from_meta *meta, const char *path,
+                      struct vs_error *error)
+{
+    struct from_meta own = {0};
+    size_t length = 0;
+    char *text = read_text(piece->path, &length, error);
+
+    if (text && !from_meta(text, length, piece->path, &own, error)) {
+        piece->bytes = (int64_t)length;
+        place(piece, &own);
+        if (!is_same_array(&own, meta))
+            from_fail(error, -EINVAL, piece->path, "its array is not that of %s", path);
+    }
+    from_meta_free(&own);
+    free(text);
+    return error->code;
+}
+
+/* One more piece, zeroed, or NULL without memory. */
+static struct piece *add_piece(struct pieces *pieces)
+{
+    if (pieces->count == pieces->room) {
+        size_t room = pieces->room ? 2 * pieces->room : 64;
+        struct piece *more = reallocarray(pieces->all, room, sizeof(*more));
+        if (more == NULL)
+            return NULL;
+        pieces->all = more;
+        pieces->room = room;
+    }
+    struct piece *piece = &pieces->all[pieces->count++];
+    *piece = (struct piece){0};
+    return piece;
+}
+
+/* Reads the .meta files of all pieces. */
+static int read_all(struct pieces *pieces, const struct from_meta *meta, const char *path,
+                    struct vs_error *error)
+{
+    size_t base;
+    DIR *folder = open_folder(pieces->whole.name, &base);
+    const char *name;
+
+    if (folder == NULL)
+        return from_fail(error, -errno, path, "its folder: %s", strerror(errno));
+    while (!error->code && (name = next_file(folder, pieces->whole.name + base))) {
+        struct piece *piece = add_piece(pieces);
+        if (piece && asprintf(&piece->path, "%.*s%s", (int)base, path, name) < 0)
+            piece->path = NULL;
+        if (piece && piece->path)
+            read_piece(piece, meta, path, error);
+        else
+            from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    }
+    closedir(folder);
+    return error->code;
+}
+
+/* By where they begin in the whole; pieces that begin together by their names. */
+static int compare(const void *a, const void *b)
+{
+    const struct piece *one = a, *other = b;
+
+    for (int d = 0; d < FROM_DIMENSIONS_MAX; d++)
+        if (one->starts[d] != other->starts[d])
+            return one->starts[d] < other->starts[d] ? -1 : 1;
+    return strcmp(one->path, other->path);
+}
+
+/* Whether that piece is what its rank has in a grid of blocks as large as the first piece. */
+static bool is_in_grid(const struct pieces *pieces, const struct from_grid *grid, size_t number)
+{
+    const struct piece *first = pieces->all, *piece = &pieces->all[number];
+    int64_t rest = (int64_t)number;
+
+    for (int d = grid->dimensions - 1; d >= 0; d--) {
+        int64_t at = rest % grid->psizes[d] * first->sizes[d], left = pieces->whole.shape[d] - at;
+        if (piece->starts[d] != at ||
+            piece->sizes[d] != (left < first->sizes[d] ? left : first->sizes[d]))
+            return false;
+        rest /= grid->psizes[d];
+    }
+    return true;
+}
+
+/* Whether the pieces, in order, are what ranks of a grid have in blocks; fills grid. */
+static bool find_grid(const struct pieces *pieces, struct from_grid *grid)
+{
+    int64_t count = (int64_t)pieces->count;
+
+    *grid = (struct from_grid){.dimensions = pieces->whole.dimensions, .ranks = 1};
+    for (int d = 0; d < grid->dimensions; d++) {
+        int64_t size = pieces->all[0].sizes[d], parts = (pieces->whole.shape[d] - 1) / size + 1;
+        if (parts > count / grid->ranks)
+            return false;
+        grid->ranks *= parts;
+        grid->psizes[d] = parts;
+        grid->distributions[d] = parts > 1 ? FROM_BLOCK : FROM_NONE;
+        grid->blocks[d] = parts > 1 ? size : 0;
+    }
+    if (grid->ranks != count)
+        return false;
+    for (size_t i = 0; i < pieces->count; i++)
+        if (!is_in_grid(pieces, grid, i))
+            return false;
+    return true;
+}
+
+static bool overlap(const struct piece *one, const struct piece *other, int dimensions)
+{
+    for (int d = 0; d < dimensions; d++)
+        if (one->starts[d] >= other->starts[d] + other->sizes[d] ||
+            other->starts[d] >= one->starts[d] + one->sizes[d])
+            return false;
+    return true;
+}
+
+/* Whether each value of the whole is in one piece. */
+static int check_cover(const struct pieces *pieces, struct vs_error *error)
+{
+    int64_t found = 0, wanted = from_elements(&pieces->whole);
+
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *piece = &pieces->all[i];
+        int64_t values = 1;
+        for (size_t j = 0; j < i; j++)
+            if (overlap(piece, &pieces->all[j], pieces->whole.dimensions))
+                return from_fail(error, -EINVAL, piece->path, "has values that %s has, too",
+                                 pieces->all[j].path);
+        for (int d = 0; d < pieces->whole.dimensions; d++)
+            values *= piece->sizes[d];
+        found += values;
+    }
+    if (found == wanted)
+        return 0;
+    return from_fail(error, -EINVAL, pieces->whole.name,
+                     "tiles are missing: the %zu that are there have %" PRId64 " of %" PRId64
+                     " values",
+                     pieces->count, found, wanted);
+}
+
+static json_t *numbers(const int64_t *values, int count)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(values[i]));
+    return list;
+}
+
+/* The view of pieces that are in no grid: a subarray each. */
+static json_t *subarrays(const struct pieces *pieces)
+{
+    const struct from_variable *whole = &pieces->whole;
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *piece = &pieces->all[i];
+        json_array_append_new(
+            list, json_pack("{s:{s:s, s:o, s:o, s:o, s:s}}", "filetype", "type", "subarray",
+                            "sizes", numbers(whole->shape, whole->dimensions), "subsizes",
+                            numbers(piece->sizes, whole->dimensions), "starts",
+                            numbers(piece->starts, whole->dimensions), "order", "C"));
+    }
+    return json_pack("{s:O, s:i, s:o}", "etype", whole->etype, "tiles", 1, "per_rank", list);
+}
+
+/* The members, and the parts of the header that their .meta files are. */
+static int fill(const struct pieces *pieces, json_t *view, struct from_file *file,
+                struct vs_error *error)
+{
+    json_t *names = json_array();
+    int failed = 0;
+
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *piece = &pieces->all[i];
+        int length = (int)(strlen(piece->path) - strlen(SUFFIX));
+        failed |= json_array_append_new(names, json_sprintf("%.*s.data", length, piece->path));
+        failed |= from_add_part_of(file, piece->path, 0, piece->bytes);
+    }
+    file->members = json_pack("{s:o, s:o}", "files", names, "view", view);
+    if (failed || !file->members)
+        return from_fail(error, -ENOMEM, pieces->whole.name, "%s", strerror(ENOMEM));
+    return 0;
+}
+
+int from_pieces(const char *path, const struct from_meta *meta, struct from_file *file,
+                struct vs_error *error)
+{
+    struct pieces pieces = {0};
+    struct from_grid grid;
+    json_t *view = NULL;
+    int code = make_whole(&pieces, meta, path, error);
+
+    if (!code)
+        code = read_all(&pieces, meta, path, error);
+    if (!code) {
+        qsort(pieces.all, pieces.count, sizeof(*pieces.all), compare);
+        if (find_grid(&pieces, &grid))
+            view = from_view(&pieces.whole, &grid, error);
+        else if (!check_cover(&pieces, error))
+            view = subarrays(&pieces);
+        code = error->code ? error->code : fill(&pieces, view, file, error);
+    }
+    for (size_t i = 0; i < pieces.count; i++)
+        free(pieces.all[i].path);
+    free(pieces.all);
+    free(pieces.whole.name);
+    json_decref(pieces.whole.etype);
+    return code;
+}
