@@ -424,7 +424,7 @@ END
     for signal in TERM INT HUP; do
         : >log
         kill "-$signal" "$pid"
-        logged log "[$pid]: unmounted, and waiting for the other nodes to be: SIGKILL would lose what is not stored, 1048576 bytes held here"
+        logged log "[$pid]: $tmp/m1: unmounted, and waiting for the other nodes to be: SIGKILL would lose what is not stored, 1048576 bytes held here"
     done
     [ "$(attribute m0 state)" = ok ]
     rm disk/filler
