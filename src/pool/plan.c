@@ -61,12 +61,11 @@ static bool visit(struct mpiio_block_walk *walk)
 {
     struct making *making = walk->argument;
     struct mpiio_pool_plan *plan = making->plan;
-    struct mpiio_pool_portion *portion = &plan->portion[plan->portions - 1];
     int64_t block = walk->block * MPIIO_BLOCK_SIZE / MPIIO_POOL_BLOCK;
 
     if (plan->parts + (uint32_t)walk->count > MPIIO_POOL_PARTS)
         return false;
-    if (plan->portions == 0 || portion->block != block) {
+    if (plan->portions == 0 || plan->portion[plan->portions - 1].block != block) {
         if (plan->portions == MPIIO_POOL_PORTIONS)
             return false;
         plan->portion[plan->portions++] = (struct mpiio_pool_portion){

@@ -388,7 +388,7 @@ script() {
 @test "quickstart: from another folder, leaves nothing behind" {
     mkdir place
     TMPDIR=$tmp/place run -0 "$top/scripts/quickstart" 3>&-
-    [ "$(grep -c '^equal$' <<<"$output")" -eq 4 ]
+    [ "$(grep -c '^equal$' <<<"$output")" -eq 5 ]
     [[ $output == *'$ mpiio-mount -o npy field.json mnt'* ]]
     [ -z "$(ls -A place)" ]
 }

@@ -52,7 +52,7 @@ static void test_alone(void **state)
 /* Rings back, round for round. A ring that is lost costs a second. */
 static void answer(struct engine_bells *bells, int own, int other)
 {
-    uint32_t before = engine_bells_look(bells);
+    uint32_t before = 0; /* the other may have rung by now */
 
     for (int round = 0; round < ROUNDS; round++) {
         if (own == PING)

@@ -45,7 +45,8 @@ static void add(struct made *made, const struct made *part)
 {
     made->basics = realloc(made->basics, sizeof(int) * (size_t)(made->count + part->count + 1));
     assert_non_null(made->basics);
-    memcpy(made->basics + made->count, part->basics, sizeof(int) * (size_t)part->count);
+    if (part->count > 0)
+        memcpy(made->basics + made->count, part->basics, sizeof(int) * (size_t)part->count);
     made->count += part->count;
 }
 

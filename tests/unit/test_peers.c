@@ -532,6 +532,13 @@ static void test_the_last_goodbye_is_the_end(void **state)
     free_cluster(&cluster);
 }
 
+static int set_fanout(void **state)
+{
+    fanout = (int)(intptr_t)*state;
+    *state = NULL;
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -551,10 +558,13 @@ int main(void)
         cmocka_unit_test(test_the_last_goodbye_is_the_end),
     };
 
-    int failed = 0;
+    struct CMUnitTest all[3 * sizeof(tests) / sizeof(*tests)];
 
     /* All right below node 0; a tree; a chain. */
-    for (fanout = 0; fanout < 3; fanout++)
-        failed += cmocka_run_group_tests(tests, NULL, NULL);
-    return failed;
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        all[i] = tests[i % (sizeof(tests) / sizeof(*tests))];
+        all[i].setup_func = set_fanout;
+        all[i].initial_state = (void *)(i / (sizeof(tests) / sizeof(*tests)));
+    }
+    return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -530,6 +530,13 @@ static void test_several_die_at_once(void **state)
     free_cluster(&cluster);
 }
 
+static int set_fanout(void **state)
+{
+    fanout = (int)(intptr_t)*state;
+    *state = NULL;
+    return 0;
+}
+
 int main(void)
 {
     /* These fork: while there is no other thread. */
@@ -546,12 +553,16 @@ int main(void)
         cmocka_unit_test(test_one_node_alone_loses_its_engine),
         cmocka_unit_test(test_several_die_at_once),
     };
-    int failed;
+    enum { FIRST = sizeof(processes) / sizeof(*processes), MORE = sizeof(tests) / sizeof(*tests) };
+    struct CMUnitTest all[FIRST + 2 * MORE];
 
     signal(SIGPIPE, SIG_IGN);
-    failed = cmocka_run_group_tests(processes, NULL, NULL);
+    memcpy(all, processes, sizeof(processes));
     /* All right below node 0, and a chain. */
-    for (fanout = 0; fanout < 2; fanout++)
-        failed += cmocka_run_group_tests(tests, NULL, NULL);
-    return failed;
+    for (size_t i = 0; i < 2 * MORE; i++) {
+        all[FIRST + i] = tests[i % MORE];
+        all[FIRST + i].setup_func = set_fanout;
+        all[FIRST + i].initial_state = (void *)(i / MORE);
+    }
+    return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -263,26 +263,32 @@ static bool make_room(struct collection *collection)
     return collection->error == 0;
 }
 
+/* Behind the last range, or 0. */
+static int64_t end_of(const struct collection *collection)
+{
+    const struct mpiio_range *ranges = collection->ranges;
+    size_t count = collection->count;
+
+    return count > 0 ? ranges[count - 1].start + ranges[count - 1].length : 0;
+}
+
 /* Adds a run that lies in one block, its bytes at from. Returns false after an error. */
 static bool collect(struct collection *collection, const char *from, int64_t position,
                     int64_t displacement, int64_t length)
 {
-    struct mpiio_range *last = collection->ranges + collection->count - 1;
     int64_t start = displacement % VS_ASSEMBLY_BLOCK;
 
-    if (collection->count > 0 &&
-        (collection->block != displacement - start || start < last->start + last->length) &&
+    if ((collection->block != displacement - start || start < end_of(collection)) &&
         !flush(collection))
         return false;
     if (!make_room(collection))
         return false;
-    last = collection->ranges + collection->count - 1;
     memcpy(collection->image + start, from, (size_t)length);
     if (collection->count == 0) {
         collection->block = displacement - start;
         collection->first = position;
-    } else if (last->start + last->length == start) {
-        last->length += length;
+    } else if (end_of(collection) == start) {
+        collection->ranges[collection->count - 1].length += length;
         return true;
     }
     collection->ranges[collection->count++] =
