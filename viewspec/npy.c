@@ -153,19 +153,28 @@ static bool local_shape(const struct vs_npy *npy, int64_t tiles, struct shape *s
     return true;
 }
 
-/* Bytes of a tile that is a local array; -1: it is none, none is there, or a slice cannot have it.
+static bool is_empty(const struct vs_array *array)
+{
+    for (int64_t d = 0; d < array->dimensions; d++)
+        if (!array->owned[d])
+            return true;
+    return false;
+}
+
+/*
+ * Bytes of a tile that is a local array; -1: it is none, or more than a slice can have, or the view
+ * ends before the first.
  */
 static int64_t tile_size(const struct vs_npy *npy)
 {
     const struct vs_view_facts *facts = vs_view_facts(npy->view);
     int64_t etypes = vs_map_facts(vs_view_map(npy->view))->tile_size / facts->etype_file_size;
-    int64_t size, end;
+    int64_t size;
 
-    if (!facts->memory || !facts->memory->etypes ||
+    if (!facts->memory || !facts->memory->etypes || (!etypes && !is_empty(facts->memory)) ||
         __builtin_mul_overflow(etypes, facts->etype_size, &size))
         return -1;
-    end = vs_view_end(npy->view, size);
-    return size > 0 && end == 0 ? -1 : end;
+    return vs_view_end(npy->view, size);
 }
 
 static void shape_of(const struct vs_npy *npy, int64_t size, struct shape *shape)
