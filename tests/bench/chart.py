@@ -6,7 +6,7 @@ import math
 from xml.sax.saxutils import escape
 
 LEAST, MOST = 0.05, 20  # of the axis; what lies beyond has its mark at the edge
-LEFT, RIGHT, WIDTH = 450, 100, 960
+LEFT, RIGHT, WIDTH = 468, 100, 978
 TOP, LINE = 64, 22
 TICKS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 
@@ -79,7 +79,7 @@ def line(out, y):
     kind = {None: "none", True: "yes", False: "no"}[out["reached"]]
     x, middle = place(ratio), y - 4
     name = out["row"] + ("" if out["column"] == "mount" else f", {out['column']}")
-    drawn = [text(12, y, name), text(110, y, out["what"]),
+    drawn = [text(12, y, name), text(128, y, out["what"]),
              stroke(f"bar {kind}", place(1), middle, x, middle)]
     if target is not None:
         drawn.append(stroke("target", place(target), middle - 8, place(target), middle + 8))
@@ -104,5 +104,5 @@ def draw(report):
         parts += line(out, TOP + LINE * place_in_list + 18)
     machine = report["machine"]
     parts.append(text(12, bottom + 20, f"{machine['cpu']}, {machine['cores']} cores, Linux "
-                      f"{machine['kernel']}; medians of {report['rounds']} rounds"))
+                      f"{'.'.join(machine['kernel'].split('.')[:2])}; medians of {report['rounds']} rounds"))
     return "\n".join(parts + ["</svg>"]) + "\n"
