@@ -5,9 +5,11 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "top/mounts.h"
 #include "top/prometheus.h"
 #include "viewspec/line.h"
@@ -137,27 +139,40 @@ static void print_table(const struct view_mounts *mounts)
     fflush(stdout);
 }
 
-/* Replaces the file at once, so that nobody reads half of it. */
+static int put_metrics(int fd, const char *path, const struct view_mounts *mounts)
+{
+    int copy = dup(fd);
+    FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+
+    if (out)
+        view_print_prometheus(mounts, out);
+    if (out && !fclose(out))
+        return VIEW_DONE;
+    view_message("%s: %s", path, strerror(errno));
+    if (out == NULL && copy >= 0)
+        close(copy);
+    return VIEW_FAILED;
+}
+
+/* Nobody reads half of the file; where there is no room for it, the one before stays. */
 static int write_metrics(const struct top *top, const struct view_mounts *mounts)
 {
-    char *path = NULL;
-    FILE *out = stdout;
-    int failed;
+    struct view_output output;
+    mode_t mask = umask(0);
+    int status;
 
-    if (top->output && (asprintf(&path, "%s.%ld", top->output, (long)getpid()) < 0 ||
-                        !(out = fopen(path, "we")))) {
-        view_message("%s: %s", top->output, strerror(errno));
-        free(path);
-        return VIEW_FAILED;
+    umask(mask);
+    if (!top->output) {
+        view_print_prometheus(mounts, stdout);
+        return VIEW_DONE;
     }
-    view_print_prometheus(mounts, out);
-    failed = top->output && ((fclose(out) != 0) | (rename(path, top->output) != 0));
-    if (failed) {
-        view_message("%s: %s", top->output, strerror(errno));
-        unlink(path);
-    }
-    free(path);
-    return failed ? VIEW_FAILED : VIEW_DONE;
+    status = view_output_open(&output, top->output, true);
+    if (!status)
+        status = put_metrics(output.fd, top->output, mounts);
+    if (!status)
+        status = view_output_commit(&output, 0666 & ~mask, true);
+    view_output_close(&output);
+    return status;
 }
 
 static int look(const struct top *top, struct view_mounts *mounts)

@@ -31,9 +31,12 @@ load helper
     mount_spec b.json
     cat "$mnt/rank0" >/dev/null
     ln -s elsewhere mpiio.prom
+    run -1 mpiio-view top --prometheus -o mpiio.prom "$mnt"
+    [ "$output" = "mpiio-view: mpiio.prom: is there already, and not a regular file" ]
+    rm mpiio.prom
+    echo old >mpiio.prom
     run -0 mpiio-view top --prometheus -o mpiio.prom "$mnt"
     [ -z "$output" ]
-    [ ! -L mpiio.prom ]
     /usr/bin/python3 - "$mnt" <<'EOS'
 import json, re, sys
 stats = json.load(open(sys.argv[1] + "/.mpiio/stats.json"))
@@ -49,6 +52,20 @@ assert set(kind for name, kind in found if name == "requests_total") == set(stat
 for name in ("store_writes", "lost_bytes", "nodes"):
     assert found.get((name, None), found.get((name + "_total", None))) == stats[name], name
 EOS
+}
+
+@test "top: where there is no room for new metrics the old ones stay" {
+    blocks_spec 4096
+    mount_spec b.json
+    mkdir small
+    as_root mount -t tmpfs -o size=64k,mode=777 none small
+    echo old >small/mpiio.prom
+    mountpoint -q small
+    head -c 1M /dev/zero >small/filler 2>/dev/null || true
+    run -1 mpiio-view top --prometheus -o small/mpiio.prom "$mnt"
+    [ "$output" = "mpiio-view: small/mpiio.prom: No space left on device" ]
+    [ "$(cat small/mpiio.prom)" = old ]
+    [ "$(find small -type f | sort | xargs -n 1 basename | xargs)" = "filler mpiio.prom" ]
 }
 
 # The daemon has taken the request when it stops: no signal ends who waits for it.
