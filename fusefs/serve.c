@@ -15,6 +15,7 @@
 #include "core/base/complain.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
+#include "fusefs/jobs/removal.h"
 #include "fusefs/jobs/unmount.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/init_answer.h"
@@ -193,6 +194,7 @@ static int serve_and_unmount(struct fs_session *session)
     if (fs_mounted_device(session->mountpoint) == session->device)
         fuse_session_unmount(session->fuse);
     settle(session);
+    fs_removal_end(session, error);
     if (listens)
         fs_signals_end(&stop);
     lost = fs_unsaved(session);

@@ -16,6 +16,7 @@
 #include "core/store_members.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
+#include "fusefs/jobs/removal.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/ioctl.h"
@@ -198,6 +199,8 @@ static int refuse_for_members(const struct fs_session *session)
         what = "several nodes cannot mount it: its writes go to its members by one node alone";
     else if (options->create)
         what = "members are not made: -o create is for one file";
+    else if (options->delete_on_close)
+        what = "members are not removed: -o delete_on_close is for one file";
     else if (options->allow_other)
         what = "allow_other needs one file, whose rights count";
     else if (options->atomic || vs_spec_atomic(session->spec))
@@ -277,7 +280,7 @@ static int open_store(struct fs_session *session)
                        session->file == NULL ? path : session->options->spec, strerror(errno));
         return 1;
     }
-    return 0;
+    return fs_removal_check(session);
 }
 
 /* Write-back, where it is wanted, and who has it stored. */

@@ -54,6 +54,7 @@ struct fs_options {
     bool help, version;
     enum fs_access access;
     bool create;                           /* make the file if it is missing */
+    bool delete_on_close;                  /* remove it when all nodes are unmounted */
     enum fs_missing missing;               /* what members lack */
     bool local;                            /* show this node's block of ranks only */
     bool atomic;                           /* atomic mode, from the start */

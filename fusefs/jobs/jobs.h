@@ -29,6 +29,7 @@ struct fs_jobs {
     int calls;         /* jobs that call; lock: lock */
     enum fs_call call; /* what one of them waits for; lock: lock */
     bool unmounts;     /* this node is to be unmounted; lock: lock */
+    bool last;         /* the others were unmounted from here: it comes last; lock: lock */
     char *unsaved;     /* what the last attempt to unmount all nodes left; lock: lock */
 };
 

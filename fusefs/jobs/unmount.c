@@ -186,6 +186,7 @@ void fs_unmount_all(struct fs_session *session, struct fs_job *job)
     pthread_mutex_lock(&jobs->lock);
     free(jobs->unsaved);
     jobs->unsaved = unsaved;
+    jobs->last = error == 0;
     pthread_mutex_unlock(&jobs->lock);
     fuse_reply_err(job->request, -error);
 }

@@ -325,6 +325,16 @@ bool fs_nodes_is_degraded(struct fs_cluster *cluster)
     return degraded;
 }
 
+bool fs_nodes_all_unmounted(struct fs_cluster *cluster)
+{
+    bool ended;
+
+    pthread_mutex_lock(&cluster->lock);
+    ended = cluster->ended;
+    pthread_mutex_unlock(&cluster->lock);
+    return ended || !fs_cluster_is_on(cluster);
+}
+
 void fs_nodes_leave(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;

@@ -19,6 +19,9 @@ int fs_nodes_await_start(struct fs_session *session);
 /* True from when a node, or an engine, is known to be dead. Thread-safe. */
 bool fs_nodes_is_degraded(struct fs_cluster *cluster);
 
+/* True where all nodes are unmounted, or there is one alone, which is. Thread-safe. */
+bool fs_nodes_all_unmounted(struct fs_cluster *cluster);
+
 /*
  * This node is unmounted and holds no data: stays a member until all nodes are, or one dies, and
  * lets the engine end. The flusher goes on running epochs meanwhile.

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# -o delete_on_close: the file is removed when the last node is unmounted, and only that file.
+
+load helper
+load nodes
+
+# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments says so, in a line, and fails.
+refuses() {
+    local message=$1
+    shift
+    run ! mpiio-mount "$@"
+    echo "$output"
+    [ "$output" = "mpiio-mount: $message" ]
+}
+
+is_missing() {
+    [ ! -e "$1" ]
+}
+
+@test "delete_on_close: the file is there while it is mounted, and gone when mpiio-umount returns" {
+    scatter_spec
+    ln -s s.dat link
+    ln s.dat other
+    mpiio-mount -o delete_on_close -f link s.json "$mnt"
+    head -c 512 s.dat >expected
+    cmp -n 512 expected "$mnt/rank0"
+    echo hello 1<>"$mnt/rank1"
+    [ -e s.dat ]
+    mpiio-umount "$mnt"
+    [ ! -e s.dat ]
+    # Other names of it stay: a symbolic link, and a hard one with what was written.
+    [ -L link ]
+    [ "$(dd if=other bs=1 skip=512 count=5 status=none)" = hello ]
+}
+
+@test "delete_on_close: with create, a scratch file" {
+    dealt new.dat 2 8 >s.json
+    mpiio-mount -o create,delete_on_close s.json "$mnt"
+    echo 1234567 >"$mnt/rank0"
+    [ -s new.dat ]
+    as_root umount "$mnt"
+    await is_missing new.dat
+}
+
+@test "delete_on_close: SIGTERM unmounts and removes, SIGKILL does not" {
+    local pid
+    scatter_spec
+    cp s.dat copy
+    mpiio-mount -o delete_on_close s.json "$mnt"
+    pid=$(daemon_pid)
+    as_root kill -KILL "$pid"
+    gone "$pid"
+    mpiio-umount "$mnt"
+    cmp s.dat copy
+    mpiio-mount -o delete_on_close s.json "$mnt"
+    pid=$(daemon_pid)
+    as_root kill -TERM "$pid"
+    gone "$pid"
+    [ ! -e s.dat ]
+}
+
+@test "delete_on_close: another file that has its name stays, and so does a file that was renamed" {
+    scatter_spec
+    mpiio-mount -o "delete_on_close,log=$tmp/log" s.json "$mnt"
+    mv s.dat moved
+    echo other >s.dat
+    mpiio-umount "$mnt"
+    [ "$(cat s.dat)" = other ]
+    [ -s moved ]
+    grep -qF 's.dat is not removed: another file has its name now' log
+    mv moved s.dat
+    mpiio-mount -o "delete_on_close,log=$tmp/log" s.json "$mnt"
+    mv s.dat moved
+    mpiio-umount "$mnt"
+    [ -s moved ]
+    grep -qF 's.dat is not removed: it has another name now' log
+    # One that is gone already is none to speak of.
+    mv moved s.dat
+    : >log
+    mpiio-mount -o "delete_on_close,log=$tmp/log" s.json "$mnt"
+    rm s.dat
+    mpiio-umount "$mnt"
+    run ! grep -F removed log
+}
+
+@test "delete_on_close: what cannot be removed is refused" {
+    scatter_spec
+    dd if=s.dat of=m0 bs=2048 count=1 status=none
+    dd if=s.dat of=m1 bs=2048 skip=1 status=none
+    refuses "--members: an assembled file: members are not removed: -o delete_on_close is for one file" \
+        -o delete_on_close --members 'm{member:1}' --pieces 'scatter 2048 on 2' --view 'scatter 8 on 2' "$mnt"
+    # A folder that this user may not change.
+    mkdir closed open
+    cp s.dat closed/s.dat
+    chmod 666 closed/s.dat
+    user_folder open
+    run ! as_user mpiio-mount -o delete_on_close -f closed/s.dat s.json open
+    [ "$output" = "mpiio-mount: $tmp/closed/s.dat: cannot be removed at the end: Permission denied" ]
+    run ! is_mounted "$mnt"
+    [ -e closed/s.dat ]
+    truncate -s 1M disk.img
+    device=$(as_root losetup --show -f disk.img)
+    run ! mpiio-mount -o delete_on_close -f "$device" s.json "$mnt"
+    as_root losetup -d "$device"
+    [ "$output" = "mpiio-mount: $device: cannot be removed at the end: not a regular file" ]
+}
+
+@test "delete_on_close: of several nodes, the last one removes it" {
+    local first last
+    for first in 0 1; do
+        last=$((2 - 2 * first))
+        spec 512
+        start_nodes 3 -o delete_on_close
+        head -c 512 /dev/urandom >m2/rank1
+        mpiio-umount --node "m$first"
+        [ -e f.dat ]
+        cmp -n 512 f.dat <(head -c 512 /dev/zero)
+        mpiio-umount "m$last"
+        [ ! -e f.dat ]
+        nothing_left
+    done
+    # One after the other.
+    spec 512
+    start_nodes 2 -o delete_on_close
+    mpiio-umount --node m1
+    [ -e f.dat ]
+    mpiio-umount --node m0
+    await is_missing f.dat
+    nothing_left
+}
+
+@test "delete_on_close: it stays where a node was lost, and the log says so" {
+    spec 512
+    start_nodes 2 -o delete_on_close
+    as_root kill -KILL "$(daemon_pid m1)"
+    logged log 'node 1'
+    as_root umount -l m1
+    mpiio-umount --node m0
+    [ -e f.dat ]
+    grep -qF 'f.dat is not removed: the nodes have lost each other' log
+    nothing_left
+}
