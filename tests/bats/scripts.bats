@@ -306,6 +306,16 @@ script() {
     run ! is_mounted
 }
 
+@test "mpiio-mount: ends what mpiexec has started, also where that pays no heed to signals" {
+    scatter_spec
+    script engine 'exec sleep 300'
+    script proxy "trap : TERM; setsid ./engine"
+    script heedless "trap : TERM; setsid ./proxy & while :; do wait; done"
+    MPIIO_START_TIMEOUT=1 MPIIO_MPIEXEC=$tmp/heedless run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
+    [ "$stderr" = "mpiio-mount: no answer within 1 s" ]
+    nothing_left
+}
+
 @test "mpiio-mount: a program that the environment names and that is none is told of" {
     scatter_spec
     MPIIO_FUSED=$tmp/s.dat run -1 --separate-stderr mpiio-mount s.json "$mnt"
