@@ -294,6 +294,9 @@ sys.stdout.buffer.write(whole)')
     [ "$(find "/proc/$daemon/fd" | wc -l)" -lt 1024 ]
     mpiio-umount "$mnt"
     cmp whole.dat <(mpiio-view cat -r 0 --members 'T.{member:4}.data' --pieces 'scatter 8 on 10000 of byte')
+    rm T.*.data
+    stripes 1500 4 64
+    cmp whole.dat <(mpiio-view cat -r 0 --members 'T.{member:4}.data' --pieces 'scatter 4 on 1500 of byte')
 }
 
 @test "members: in shorthand, and through every command" {

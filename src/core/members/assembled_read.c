@@ -7,21 +7,45 @@
 
 #include "core/base/gather.h"
 #include "core/file/read_plan.h"
+#include "viewspec/integer.h"
 
 /*
  * Reading: block by block of the whole, and there member by member. What a member holds of a block
  * lies one after the other in its own file, as a rule: it is read at once, and then scattered to
  * its places. Long runs are read to their places.
+ *
+ * Fine runs share lines of the processor's cache with those of other members. They are scattered
+ * when all of them are read, a strip of the block after the other: a strip stays in the nearest
+ * cache, and its lines are not fetched once a member. Of 64 members in turns by 8 bytes that took a
+ * third of the processor's time.
  */
 
-#define LONG_RUN (16 << 10) /* bytes from which a run is read by itself */
+#define LONG_RUN   (16 << 10) /* bytes from which a run is read by itself */
+#define FINE_RUN   64         /* bytes below which it is fine */
+#define CACHE_LINE 64
+#define STRIP      (32 << 10)
+#define STRANDS    1024
+
+/* Bytes from which it counts where memory lies in the caches: what is this far apart, or twice, has
+   one place in the nearest one. */
+#define CACHE_WAY (4 << 10)
+
+/* Fine runs of a member that are read and not at their places yet. */
+struct strand {
+    const char *packed;
+    struct vs_batch batch; /* of those that are left */
+};
 
 /* A block that is read, or its part [start, end). */
 struct block {
     struct mpiio_assembled *self;
     char *buffer; /* for the byte at start */
     int64_t start, end;
-    char *packed; /* room for as many bytes; made when first needed */
+    int64_t most;           /* bytes of a block that is read in this call */
+    char *packed;           /* room for as many, and for gaps; made when first needed */
+    struct strand *strands; /* with packed: of STRANDS */
+    size_t count;           /* of those that wait */
+    char *behind;           /* behind their bytes */
     struct mpiio_counters *done;
 };
 
@@ -57,25 +81,92 @@ static int read_runs(const struct block *block, const struct mpiio_member *membe
     return error;
 }
 
+/* All are put to their places: none waits any more. */
+static void scatter_strands(struct block *block)
+{
+    int64_t limit = block->start;
+
+    while (block->count > 0 && limit < block->end) {
+        limit += STRIP;
+        for (size_t i = 0; i < block->count; i++) {
+            struct strand *strand = &block->strands[i];
+            struct vs_batch *batch = &strand->batch;
+            int64_t runs = vs_ceil_div(limit - batch->displacement, batch->stride);
+
+            runs = runs < 0 ? 0 : runs < batch->count ? runs : batch->count;
+            mpiio_scatter(block->buffer + (batch->displacement - block->start), strand->packed,
+                          (size_t)batch->length, (size_t)runs, (ptrdiff_t)batch->stride);
+            strand->packed += runs * batch->length;
+            batch->displacement += runs * batch->stride;
+            batch->count -= runs;
+        }
+    }
+    block->count = 0;
+    block->behind = block->packed;
+}
+
+/* Members that overlap are put one over the other, and do not wait. */
+static bool is_fine(const struct block *block, const struct vs_batch *batch)
+{
+    return batch->length < FINE_RUN && batch->count > 1 && batch->stride <= STRIP / 4 &&
+           block->self->overlap == VS_OVERLAP_ERROR;
+}
+
+/* Has room for what a member's part is read to, behind what waits. */
+static bool make_room(struct block *block)
+{
+    if (block->packed == NULL) {
+        size_t parts = (size_t)block->most / CACHE_WAY + 1; /* that have gaps */
+
+        block->packed = malloc((size_t)block->most + parts * 2 * CACHE_LINE);
+        block->strands = malloc(STRANDS * sizeof(*block->strands));
+        block->behind = block->packed;
+    }
+    if (block->count == STRANDS)
+        scatter_strands(block);
+    return block->packed != NULL && block->strands != NULL;
+}
+
+/* Where a part is read to: a call copies faster to the same place within a line of the cache. */
+static char *place_packed(const struct block *block, const struct mpiio_member *member,
+                          const struct vs_assembly_part *part)
+{
+    uint64_t from = (uint64_t)vs_map_displacement(vs_view_map(member->local), part->position);
+
+    if (part->length < CACHE_WAY)
+        return block->behind;
+    return block->behind + (from - (uintptr_t)block->behind) % CACHE_LINE;
+}
+
 static int read_scattered(struct block *block, const struct mpiio_member *member,
                           const struct vs_assembly_part *part)
 {
     struct vs_cursor cursor;
     struct vs_batch batch;
+    bool waits = false;
+    char *packed;
     int error;
 
-    if (block->packed == NULL)
-        block->packed = malloc((size_t)(block->end - block->start));
-    if (block->packed == NULL)
+    if (!make_room(block))
         return -ENOMEM;
-    error = read_packed(block, member, part->position, part->length, block->packed);
+    packed = place_packed(block, member, part);
+    error = read_packed(block, member, part->position, part->length, packed);
     if (error != 0)
         return error;
     vs_cursor_start(&cursor, vs_view_map(member->view), part->position, part->length);
-    while (vs_cursor_batch(&cursor, &batch))
-        mpiio_scatter(block->buffer + (batch.displacement - block->start),
-                      block->packed + (batch.position - part->position), (size_t)batch.length,
-                      (size_t)batch.count, (ptrdiff_t)batch.stride);
+    while (vs_cursor_batch(&cursor, &batch)) {
+        const char *runs = packed + (batch.position - part->position);
+
+        if (is_fine(block, &batch) && block->count < STRANDS) {
+            block->strands[block->count++] = (struct strand){.packed = runs, .batch = batch};
+            waits = true;
+        } else {
+            mpiio_scatter(block->buffer + (batch.displacement - block->start), runs,
+                          (size_t)batch.length, (size_t)batch.count, (ptrdiff_t)batch.stride);
+        }
+    }
+    if (waits)
+        block->behind = packed + part->length + (part->length < CACHE_WAY ? 0 : CACHE_LINE);
     return 0;
 }
 
@@ -115,6 +206,7 @@ static int read_parts(struct block *block, const struct vs_assembly_part *parts,
         memset(block->buffer, 0, (size_t)(block->end - block->start));
     for (size_t i = 0; i < count && error == 0; i++)
         error = read_part(block, &parts[backwards ? count - 1 - i : i]);
+    scatter_strands(block);
     return error;
 }
 
@@ -142,13 +234,14 @@ int64_t mpiio_assembled_read(void *self, void *buffer, size_t length, int64_t di
     if (displacement >= size)
         return 0;
     end = (int64_t)length < size - displacement ? displacement + (int64_t)length : size;
+    block.most = vs_min(end - displacement, VS_ASSEMBLY_BLOCK);
     for (int64_t at = displacement; at < end && error == 0; at = block.end) {
         block.buffer = (char *)buffer + (at - displacement);
         block.start = at;
         block.end = mpiio_assembled_block_end(at, end);
         error = read_block(&block);
-        free(block.packed);
-        block.packed = NULL;
     }
+    free(block.packed);
+    free(block.strands);
     return error != 0 ? error : end - displacement;
 }
