@@ -195,16 +195,12 @@ static int refuse_for_members(const struct fs_session *session)
     const struct fs_options *options = session->options;
     const char *what = NULL;
 
-    if (fs_cluster_is_on(&session->cluster))
-        what = "several nodes cannot mount it: its writes go to its members by one node alone";
-    else if (options->create)
+    if (options->create)
         what = "members are not made: -o create is for one file";
     else if (options->delete_on_close)
         what = "members are not removed: -o delete_on_close is for one file";
     else if (options->allow_other)
         what = "allow_other needs one file, whose rights count";
-    else if (options->atomic || vs_spec_atomic(session->spec))
-        what = "atomic mode needs the locks of one file";
     if (what != NULL)
         mpiio_complain(options->name, "%s: an assembled file: %s", options->spec, what);
     return what != NULL ? 2 : 0;

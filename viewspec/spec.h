@@ -134,8 +134,8 @@ bool vs_spec_header(const struct vs_spec *spec, size_t index, struct vs_header *
 /*
  * The spec as it was resolved, as JSON text that can be read again: overrides applied, "let"
  * evaluated where it does not depend on the rank, "file" as vs_spec_file (none where that is NULL,
- * or without with_file), libraries of data representations with absolute paths. A new string, the
- * caller's to free(); NULL without memory.
+ * or without with_file, nor names of members), libraries of data representations with absolute
+ * paths. A new string, the caller's to free(); NULL without memory.
  */
 char *vs_spec_resolved(const struct vs_spec *spec, bool with_file);
 

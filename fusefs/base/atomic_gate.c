@@ -69,13 +69,13 @@ void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
 
 /* What a change of the mode needs. */
 
-int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, bool writable)
+int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, int64_t base, bool writable)
 {
     int error = 0;
 
     pthread_mutex_lock(&atomic->lock);
     if (!atomic->has_locks)
-        error = mpiio_exclusion_init(&atomic->accesses, fd, writable);
+        error = mpiio_exclusion_init(&atomic->accesses, fd, base, writable);
     if (error == 0)
         atomic->has_locks = true;
     pthread_mutex_unlock(&atomic->lock);

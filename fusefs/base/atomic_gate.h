@@ -50,8 +50,11 @@ int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t
                     int64_t length, bool writes, struct mpiio_access **access);
 void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access);
 
-/* Once: sets up the locks of the file fd. 0 or a negative errno: -EOPNOTSUPP without locks. */
-int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, bool writable);
+/*
+ * Once: sets up the locks of the file fd, which begin at base (file_lock.h). 0 or a negative errno:
+ * -EOPNOTSUPP without locks.
+ */
+int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, int64_t base, bool writable);
 
 /*
  * Has no slice opened until the change, of that number, is settled, which opens the door again;

@@ -2,7 +2,10 @@
 #include "atomic_change.h"
 
 #include <errno.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
+#include "core/store_members.h"
 #include "fusefs/kernel/sync.h"
 
 /* For all nodes to agree, in ms. */
@@ -16,10 +19,29 @@ static void set_mode(struct fs_session *session, bool on)
     fs_flusher_changed(&session->flusher);
 }
 
+/* NFS has clients look at a file anew where they lock it: that is one member, and not the others.
+ */
+static bool is_incoherent(const struct fs_session *session, int fd)
+{
+    struct statfs filesystem;
+
+    return session->cluster.nodes > 1 && mpiio_store_has_members(session->store) &&
+           fstatfs(fd, &filesystem) == 0 && filesystem.f_type == NFS_SUPER_MAGIC;
+}
+
+static int get_locks(struct fs_session *session)
+{
+    int64_t base;
+    int fd = mpiio_store_lock_place(session->store, &base);
+
+    if (is_incoherent(session, fd))
+        return -EOPNOTSUPP;
+    return fs_atomic_get_locks(&session->atomic, fd, base, session->read_only == 0);
+}
+
 int fs_atomic_start(struct fs_session *session)
 {
-    int error = fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
-                                    session->read_only == 0);
+    int error = get_locks(session);
 
     if (error == 0)
         set_mode(session, true);
@@ -29,9 +51,7 @@ int fs_atomic_start(struct fs_session *session)
 static int prepare(struct fs_session *session, uint64_t change, bool value)
 {
     bool dirty = !mpiio_cache_is_empty(session->cache);
-    int error = value ? fs_atomic_get_locks(&session->atomic, mpiio_store_fd(session->store),
-                                            session->read_only == 0)
-                      : 0;
+    int error = value ? get_locks(session) : 0;
 
     if (error == 0 && dirty)
         error = -EBUSY;

@@ -13,6 +13,7 @@
 
 #include "core/base/complain.h"
 #include "core/cache/cache.h"
+#include "core/store_members.h"
 #include "fence.h"
 #include "durable.h"
 #include "fusefs/session.h"
@@ -188,8 +189,9 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message_flush flush = {.epoch = epoch, .sync = sync};
     int frozen_error = freeze(session, may_wait, &flush);
-    /* Without write-back the engine has no file. */
-    int synced = session->cache == NULL && sync ? fs_sync_file(session, false) : 0;
+    /* Without write-back the engine has no file; it syncs those members that it has written. */
+    bool here = session->cache == NULL || mpiio_store_has_members(session->store);
+    int synced = here && sync ? fs_sync_file(session, false) : 0;
     int outcome = 0;
     int error = exchange(session, &flush, cluster->blocks, cluster->errors, &outcome);
 

@@ -5,17 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cluster/handshake_proof.h"
 #include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/rlimit.h"
+#include "core/store_members.h"
 #include "fusefs/base/json.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
 #include "watch.h"
 #include "fence.h"
 #include "pool.h"
+#include "viewspec/resolved.h"
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
@@ -96,6 +100,9 @@ void fs_nodes_on_alone(void *data)
     struct fs_session *session = data;
 
     fs_fence_await(session);
+    /* What engines have stored of members, and not synced, is this node's to be synced. */
+    if (mpiio_store_has_members(session->store))
+        mpiio_store_wrote(session->store, 0, INT64_MAX);
     fs_flusher_go_alone(&session->flusher);
     raise_flag(&session->cluster, &session->cluster.alone);
 }
@@ -206,6 +213,30 @@ static uint64_t hash_spec(const struct vs_spec *spec)
     return hash;
 }
 
+/* Hands the members' spec over, in a memfd. 0 or a negative errno. */
+static int add_members(const struct fs_session *session, struct mpiio_message_hello *hello)
+{
+    char *text;
+    ssize_t put = -1;
+
+    hello->assembled = mpiio_store_has_members(session->store);
+    hello->missing_zero = session->options->missing == FS_MISSING_ZERO;
+    hello->held = mpiio_store_members_digest(session->store);
+    hello->members = -1;
+    if (!hello->assembled)
+        return 0;
+    text = vs_members_spec(session->spec);
+    if (text == NULL)
+        return -ENOMEM;
+    hello->members = memfd_create("mpiio-members", MFD_CLOEXEC);
+    if (hello->members >= 0)
+        put = write(hello->members, text, strlen(text));
+    if (put < 0 || (size_t)put != strlen(text))
+        put = put < 0 ? -errno : -ENOSPC;
+    free(text);
+    return put < 0 ? (int)put : 0;
+}
+
 static int say_hello(struct fs_session *session, const char *address)
 {
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
@@ -214,7 +245,8 @@ static int say_hello(struct fs_session *session, const char *address)
                                             .address = address,
                                             .fanout = (uint32_t)session->options->fanout,
                                             .pool = fs_pool_addresses(&session->pool),
-                                            .spec = hash_spec(session->spec)}};
+                                            .spec = hash_spec(session->spec),
+                                            .members = -1}};
     const struct mpiio_slots *slots = &session->cluster.none;
     int error = 0;
 
@@ -223,11 +255,16 @@ static int say_hello(struct fs_session *session, const char *address)
         slots = mpiio_cache_slots(session->cache);
     else
         error = mpiio_slots_create(&session->cluster.none, 1);
-    if (error != 0)
-        return error;
-    session->cluster.progress = mpiio_slots_progress(slots);
-    hello.hello.memory = slots->fd;
-    return mpiio_channel_send(session->cluster.channel, &hello);
+    if (error == 0)
+        error = add_members(session, &hello.hello);
+    if (error == 0) {
+        session->cluster.progress = mpiio_slots_progress(slots);
+        hello.hello.memory = slots->fd;
+        error = mpiio_channel_send(session->cluster.channel, &hello);
+    }
+    if (hello.hello.members >= 0)
+        close(hello.hello.members);
+    return error;
 }
 
 /* For all that can be dirty at once: no epoch needs to ask for memory. */

@@ -87,6 +87,9 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
     mpiio_wire_expect(wire, hello->fanout > 0 && hello->fanout <= INT32_MAX);
     mpiio_wire_text(wire, &hello->pool, MPIIO_TEXT_MAX);
     mpiio_wire_u64(wire, &hello->spec);
+    mpiio_wire_flag(wire, &hello->assembled);
+    mpiio_wire_flag(wire, &hello->missing_zero);
+    mpiio_wire_u64(wire, &hello->held);
     code_hints(wire, &hello->hints);
 }
 
@@ -176,13 +179,17 @@ static const struct list block_list = {MPIIO_MESSAGE_BLOCKS, sizeof(struct mpiio
                                        code_block};
 static const struct list error_list = {MPIIO_MESSAGE_ERRORS, sizeof(int32_t), code_error};
 
-/* Sends the message written in wire, and descriptor with it where that is >= 0. */
-static int transmit(struct mpiio_channel *channel, const struct mpiio_wire *wire, int descriptor)
+/* Descriptors that come with a message, at most. */
+#define DESCRIPTORS 2
+
+/* Sends the message written in wire, and count descriptors with it. */
+static int transmit(struct mpiio_channel *channel, const struct mpiio_wire *wire,
+                    const int *descriptors, size_t count)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {.align = {.cmsg_len = CMSG_LEN(sizeof(int)),
+        char bytes[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
+    } control = {.align = {.cmsg_len = CMSG_LEN(count * sizeof(int)),
                            .cmsg_level = SOL_SOCKET,
                            .cmsg_type = SCM_RIGHTS}};
     struct iovec part = {.iov_base = wire->to, .iov_len = wire->at};
@@ -191,10 +198,10 @@ static int transmit(struct mpiio_channel *channel, const struct mpiio_wire *wire
 
     if (wire->failed)
         return -E2BIG;
-    if (descriptor >= 0) {
-        memcpy(CMSG_DATA(&control.align), &descriptor, sizeof(descriptor));
+    if (count > 0) {
+        memcpy(CMSG_DATA(&control.align), descriptors, count * sizeof(int));
         header.msg_control = &control;
-        header.msg_controllen = sizeof(control.bytes);
+        header.msg_controllen = CMSG_SPACE(count * sizeof(int));
     }
     do {
         sent = sendmsg(channel->fd, &header, MSG_NOSIGNAL);
@@ -208,10 +215,16 @@ int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message
 {
     struct mpiio_wire wire = {.to = channel->sent, .size = sizeof(channel->sent)};
     struct mpiio_message copy = *message;
+    int descriptors[DESCRIPTORS] = {-1, -1};
+    size_t count = 0;
 
+    if (message->type == MPIIO_MESSAGE_HELLO) {
+        descriptors[count++] = message->hello.memory;
+        if (message->hello.assembled)
+            descriptors[count++] = message->hello.members;
+    }
     code_message(&wire, &copy);
-    return transmit(channel, &wire,
-                    message->type == MPIIO_MESSAGE_HELLO ? message->hello.memory : -1);
+    return transmit(channel, &wire, descriptors, count);
 }
 
 /* Sends the message, and count entries behind it. */
@@ -234,7 +247,7 @@ static int send_list(struct mpiio_channel *channel, const struct mpiio_message *
             list->code(&wire, &entry);
             entries = (const char *)entries + list->size;
         }
-        error = transmit(channel, &wire, -1);
+        error = transmit(channel, &wire, NULL, 0);
     }
     return error;
 }
@@ -255,11 +268,13 @@ int mpiio_channel_send_result(struct mpiio_channel *channel,
     return send_list(channel, &message, &error_list, errors, result->count);
 }
 
-/* The first descriptor that came with a message, or -1. Others are closed. */
-static int take_descriptor(struct msghdr *header)
+/* The first descriptors that came with a message, and -1 for the rest. Others are closed. */
+static void take_descriptors(struct msghdr *header, int descriptors[DESCRIPTORS])
 {
-    int first = -1;
+    size_t taken = 0;
 
+    for (size_t i = 0; i < DESCRIPTORS; i++)
+        descriptors[i] = -1;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
         size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
@@ -269,21 +284,28 @@ static int take_descriptor(struct msghdr *header)
             int descriptor;
 
             memcpy(&descriptor, CMSG_DATA(part) + i * sizeof(int), sizeof(descriptor));
-            if (first < 0)
-                first = descriptor;
+            if (taken < DESCRIPTORS)
+                descriptors[taken++] = descriptor;
             else
                 close(descriptor);
         }
     }
-    return first;
 }
 
-/* Receives one message of any type. The descriptor that came with it, or -1, is the caller's. */
-static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire, int *descriptor)
+static void close_all(const int descriptors[DESCRIPTORS])
+{
+    for (size_t i = 0; i < DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+}
+
+/* Receives one message of any type. The descriptors that came with it, or -1, are the caller's. */
+static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire,
+                   int descriptors[DESCRIPTORS])
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
     } control;
     struct iovec part = {.iov_base = channel->received, .iov_len = sizeof(channel->received)};
     struct msghdr header = {.msg_iov = &part,
@@ -297,9 +319,11 @@ static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire, int *
     } while (length < 0 && errno == EINTR);
     if (length < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
-    *descriptor = take_descriptor(&header);
-    if (length == 0)
+    take_descriptors(&header, descriptors);
+    if (length == 0) {
+        close_all(descriptors);
         return -EPIPE;
+    }
     *wire = (struct mpiio_wire){
         .from = channel->received, .size = (size_t)length, .failed = length > MPIIO_MESSAGE_MAX};
     return 0;
@@ -308,21 +332,25 @@ static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire, int *
 int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message)
 {
     struct mpiio_wire wire;
-    int descriptor = -1;
-    int error = receive(channel, &wire, &descriptor);
+    int descriptors[DESCRIPTORS];
+    int error = receive(channel, &wire, descriptors);
+    bool hello, assembled;
 
     if (error != 0)
         return error;
     code_message(&wire, message);
-    /* HELLO brings the memory, and nothing else brings a descriptor. */
-    if (!mpiio_wire_complete(&wire) ||
-        (message->type == MPIIO_MESSAGE_HELLO) != (descriptor >= 0)) {
-        if (descriptor >= 0)
-            close(descriptor);
+    hello = message->type == MPIIO_MESSAGE_HELLO;
+    assembled = hello && message->hello.assembled;
+    /* HELLO brings the memory and the members, and nothing else brings a descriptor. */
+    if (!mpiio_wire_complete(&wire) || hello != (descriptors[0] >= 0) ||
+        assembled != (descriptors[1] >= 0)) {
+        close_all(descriptors);
         return -EPROTO;
     }
-    if (descriptor >= 0)
-        message->hello.memory = descriptor;
+    if (hello) {
+        message->hello.memory = descriptors[0];
+        message->hello.members = descriptors[1];
+    }
     return 0;
 }
 
@@ -331,16 +359,15 @@ static int receive_list(struct mpiio_channel *channel, const struct list *list, 
 {
     while (count > 0) {
         struct mpiio_wire wire;
-        int descriptor = -1;
-        int error = receive(channel, &wire, &descriptor);
+        int descriptors[DESCRIPTORS];
+        int error = receive(channel, &wire, descriptors);
         uint8_t type;
 
-        if (descriptor >= 0)
-            close(descriptor);
         if (error != 0)
             return error;
+        close_all(descriptors);
         mpiio_wire_u8(&wire, &type);
-        mpiio_wire_expect(&wire, type == list->type && descriptor < 0 && wire.at < wire.size);
+        mpiio_wire_expect(&wire, type == list->type && descriptors[0] < 0 && wire.at < wire.size);
         for (; count > 0 && !wire.failed && wire.at < wire.size; count--) {
             list->code(&wire, entries);
             entries = (char *)entries + list->size;

@@ -9,7 +9,7 @@
 /*
  * What a node's daemon (mpiio-fused) and its engine (mpiio-engine) tell each other, over a pair of
  * connected SOCK_SEQPACKET sockets. The data itself does not travel: it lies in a memfd of the
- * daemon's, which its hello hands over.
+ * daemon's, which its hello hands over, as does the spec of members, where the file has some.
  *
  *   engine                    daemon
  *   NODE          ->                       which node it is, of how many
@@ -28,7 +28,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 4
+#define MPIIO_MESSAGE_VERSION 5
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
@@ -85,7 +85,11 @@ struct mpiio_message_hello {
     const char *pool;    /* where others find this node's part of the pool; "": it has none */
     uint64_t spec;       /* a hash of what its views are */
     struct mpiio_hints hints;
-    int memory; /* a memfd with the slots of slots.h; received: the caller's to close */
+    int memory;        /* a memfd with the slots of slots.h; received: the caller's to close */
+    bool assembled;    /* the file is made of members; path is for messages alone */
+    bool missing_zero; /* bytes that they lack are zeros */
+    uint64_t held;     /* mpiio_assembled_digest of them, as the daemon has them; else 0 */
+    int members;       /* assembled: a memfd with their spec (members.h); as memory */
 };
 
 struct mpiio_message_peers {

@@ -13,7 +13,9 @@
 
 static int init_locks(struct mpiio_store *store)
 {
-    int error = mpiio_file_locks_init(&store->locks, store->file->fd, store->file->writable);
+    int64_t base;
+    int fd = mpiio_file_lock_place(store->file, &base);
+    int error = mpiio_file_locks_init(&store->locks, fd, base, store->file->writable);
 
     if (error != 0)
         return error;

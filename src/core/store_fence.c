@@ -35,14 +35,14 @@ void mpiio_store_fence_leave(int fd)
     set(fd, F_UNLCK);
 }
 
-static int try(struct mpiio_store *store)
+static int try(struct mpiio_file_locks *locks)
 {
     struct mpiio_lock lock;
-    int error = mpiio_file_lock_try(&store->locks, MPIIO_STORE_FENCE_BYTE,
-                                    MPIIO_STORE_FENCE_BYTE + 1, true, &lock);
+    int error =
+        mpiio_file_lock_try(locks, MPIIO_STORE_FENCE_BYTE, MPIIO_STORE_FENCE_BYTE + 1, true, &lock);
 
     if (error == 0)
-        mpiio_file_lock_release(&store->locks, &lock);
+        mpiio_file_lock_release(locks, &lock);
     return error == -EOPNOTSUPP ? 0 : error;
 }
 
@@ -51,16 +51,22 @@ int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)
 {
     const struct timespec pause = {.tv_nsec = PAUSE * 1000000};
     int64_t end = mpiio_lease_clock() + timeout;
+    struct mpiio_file_locks locks;
+    int64_t base;
     int error;
 
     if (!store->file->writable)
         return 0;
-    error = try(store);
+    error = mpiio_file_locks_init(&locks, mpiio_file_lock_place(store->file, &base), 0, true);
+    if (error != 0)
+        return error;
+    error = try(&locks);
     if (error == -EAGAIN)
         wait(argument);
     while (error == -EAGAIN && mpiio_lease_clock() < end) {
         nanosleep(&pause, NULL);
-        error = try(store);
+        error = try(&locks);
     }
+    mpiio_file_locks_destroy(&locks);
     return error == -EAGAIN ? -ETIMEDOUT : error;
 }

@@ -24,6 +24,11 @@ bool mpiio_store_has_members(const struct mpiio_store *store)
     return mpiio_file_is_fixed(store->file);
 }
 
+uint64_t mpiio_store_members_digest(const struct mpiio_store *store)
+{
+    return mpiio_store_has_members(store) ? mpiio_assembled_digest(store->file) : 0;
+}
+
 int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
                             struct mpiio_member_place *place)
 {
@@ -38,6 +43,11 @@ int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length
 
     mpiio_file_count(store->file, &done);
     return got;
+}
+
+int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base)
+{
+    return mpiio_file_lock_place(store->file, base);
 }
 
 int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st)

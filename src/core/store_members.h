@@ -21,6 +21,9 @@ int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_ze
 /* Whether the store is assembled from members. */
 bool mpiio_store_has_members(const struct mpiio_store *store);
 
+/* Where the store is of one file: 0; else mpiio_assembled_digest (members/assembled.h) of it. */
+uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
+
 /*
  * Where the byte at displacement, 0 <= displacement < the file's size, lies in the members of such
  * a store. 0 or a negative errno. Thread-safe.
@@ -34,6 +37,12 @@ int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
  */
 int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
                           int64_t displacement);
+
+/*
+ * Where the store's bytes are locked: a descriptor, borrowed, and in *base what is added to their
+ * displacements (file/file_lock.h).
+ */
+int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 
 /* fstatvfs(2) of the file, or of the first member. */
 struct statvfs;

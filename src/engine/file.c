@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "errors.h"
+#include "members.h"
 #include "same.h"
+#include "core/members/assembled.h"
 #include "core/store_fence.h"
 
 /* How runs are stored, in the order in which a choice of one node overrules others'. */
@@ -21,7 +23,7 @@ enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };
 static enum way choose(const struct mpiio_message_hello *hello)
 {
     if (hello->store == MPIIO_STORE_AUTO)
-        return engine_same_is_local(hello->path) ? WAY_BOTH : WAY_MPI;
+        return engine_identity_is_local(hello->path) ? WAY_BOTH : WAY_MPI;
     return hello->store == MPIIO_STORE_POSIX ? WAY_POSIX : WAY_MPI;
 }
 
@@ -69,19 +71,46 @@ static int open_mpi(struct engine_file *file, MPI_Comm comm,
     return error;
 }
 
-/* Collective: false where not all nodes have one file; text says so where this one is another. */
-static bool is_same(struct engine_collective *group, const char *path, char *text, size_t size)
+/* Collective: says behind text, where there is one, what node 0 is. */
+static void name_first(struct engine_collective *group, char *text, size_t size)
 {
     char first[MPI_MAX_PROCESSOR_NAME] = "";
-    int64_t differs = engine_same_file(group, path) == ENGINE_OTHER;
+    size_t end = strlen(text);
     int length;
 
     MPI_Get_processor_name(first, &length);
     engine_collective_share(group, first, sizeof(first), 0);
+    if (end > 0)
+        snprintf(text + end, size - end, " (%s)", first);
+}
+
+/* Collective: false where not all nodes have one file; text says so where this one is another. */
+static bool is_same(struct engine_collective *group, const char *path, char *text, size_t size)
+{
+    int64_t differs = engine_same_file(group, path) == ENGINE_OTHER;
+
     if (differs)
-        snprintf(text, size, "%s: not the same file here as on node 0 (%s)", path, first);
+        snprintf(text, size, "%s: not the same file here as on node 0", path);
+    name_first(group, text, size);
     engine_collective_max(group, &differs, 1);
     return differs == 0;
+}
+
+/* Collective. */
+static int open_members(struct engine_file *file, struct engine_collective *group,
+                        const struct mpiio_message_hello *hello, char *text, size_t size)
+{
+    int error = engine_members_open(hello, &file->members, &file->posix, text, size);
+
+    if (engine_collective_error(group, error) != 0) {
+        engine_file_close(file);
+        return -1;
+    }
+    if (engine_members_same(group, vs_spec_members(file->members), file->posix, text, size))
+        return 0;
+    name_first(group, text, size);
+    engine_file_close(file);
+    return -1;
 }
 
 int engine_file_open(struct engine_file *file, struct engine_collective *group,
@@ -100,6 +129,8 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
             snprintf(text, size, "the file is read-only here, and not on other nodes");
         return most[2] != 0 ? -1 : 0;
     }
+    if (hello->assembled)
+        return open_members(file, group, hello, text, size);
     if (!is_same(group, hello->path, text, size))
         return -1;
     if (most[0] != WAY_MPI)
@@ -117,12 +148,24 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
     return error != 0 ? -1 : 0;
 }
 
+/* What the fence is at: the file, or the member that stands for all. NULL: no memory. */
+static char *find_fence(const struct engine_file *file, const char *path)
+{
+    if (file->members == NULL)
+        return strdup(path);
+    return vs_members_file(vs_spec_members(file->members), mpiio_assembled_first(file->posix));
+}
+
 void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
                        const struct mpiio_channel *daemon)
 {
+    char *place;
+
     if (*path == '\0')
         return;
-    engine_fence_open(&file->fence, path, lease, daemon);
+    place = find_fence(file, path);
+    engine_fence_open(&file->fence, place != NULL ? place : "", lease, daemon);
+    free(place);
     if (file->posix != NULL)
         mpiio_file_check_changes(file->posix, engine_fence_check, &file->fence);
 }
@@ -134,6 +177,8 @@ void engine_file_close(struct engine_file *file)
         MPI_File_close(&file->mpi);
     mpiio_file_close(file->posix);
     file->posix = NULL;
+    vs_spec_free(file->members);
+    file->members = NULL;
 }
 
 void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts)

@@ -4,100 +4,20 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Filesystems of one machine that linux/magic.h does not have. */
-#define ZFS_MAGIC      0x2fc12fc1
-#define BCACHEFS_MAGIC 0xca451a4e
-#define XFS_MAGIC      0x58465342
+#include "identity.h"
 
 /* Looks for a mark before it is taken to be missing, and ms between them. */
 #define LOOKS 20
 #define PAUSE 100
-
-/* What a node knows of its file. It travels as it is. */
-struct identity {
-    bool found, local, device, has_birth;
-    char boot[40]; /* of the running kernel */
-    uint64_t inode, dev, rdev;
-    int64_t birth[2];
-};
-
-bool engine_same_is_local(const char *path)
-{
-    static const uint32_t local[] = {EXT4_SUPER_MAGIC,      XFS_MAGIC,   BTRFS_SUPER_MAGIC,
-                                     F2FS_SUPER_MAGIC,      TMPFS_MAGIC, RAMFS_MAGIC,
-                                     OVERLAYFS_SUPER_MAGIC, ZFS_MAGIC,   BCACHEFS_MAGIC};
-    struct statfs fs;
-
-    if (statfs(path, &fs) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
-        if ((uint32_t)fs.f_type == local[i])
-            return true;
-    return false;
-}
-
-static void read_boot(char *boot, size_t size)
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    if (file == NULL)
-        return;
-    if (fgets(boot, (int)size, file) == NULL)
-        *boot = '\0';
-    fclose(file);
-}
-
-static struct identity identify(const char *path)
-{
-    struct identity identity;
-    struct statx st;
-
-    memset(&identity, 0, sizeof(identity));
-    if (statx(AT_FDCWD, path, AT_STATX_FORCE_SYNC, STATX_BASIC_STATS | STATX_BTIME, &st) != 0)
-        return identity;
-    identity.found = true;
-    identity.local = engine_same_is_local(path);
-    identity.device = S_ISBLK(st.stx_mode);
-    read_boot(identity.boot, sizeof(identity.boot));
-    identity.inode = st.stx_ino;
-    identity.dev = makedev(st.stx_dev_major, st.stx_dev_minor);
-    identity.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor);
-    identity.has_birth = (st.stx_mask & STATX_BTIME) != 0;
-    identity.birth[0] = st.stx_btime.tv_sec;
-    identity.birth[1] = st.stx_btime.tv_nsec;
-    return identity;
-}
-
-static enum engine_same compare(const struct identity *a, const struct identity *b)
-{
-    bool one_kernel = a->boot[0] != '\0' && strcmp(a->boot, b->boot) == 0;
-
-    if (!a->found || !b->found)
-        return ENGINE_SAME;
-    /* No other machine's cache follows what this one writes to a device. */
-    if (a->device || b->device)
-        return one_kernel && a->device && b->device && a->rdev == b->rdev ? ENGINE_SAME
-                                                                          : ENGINE_OTHER;
-    if (a->inode != b->inode)
-        return ENGINE_OTHER;
-    if (a->local && b->local)
-        return one_kernel && a->dev == b->dev ? ENGINE_SAME : ENGINE_OTHER;
-    if (a->has_birth && b->has_birth && (a->birth[0] != b->birth[0] || a->birth[1] != b->birth[1]))
-        return ENGINE_OTHER;
-    return ENGINE_UNKNOWN;
-}
 
 /* Collective: whether some node does not know, and none has another file. */
 static bool any_unknown(struct engine_collective *group, enum engine_same same)
@@ -251,11 +171,12 @@ static enum engine_same try_mark(struct engine_collective *group, const char *pa
 
 enum engine_same engine_same_file(struct engine_collective *group, const char *path)
 {
-    struct identity mine = identify(path), first = mine;
+    struct engine_identifier identifier = {0};
+    struct engine_identity mine = engine_identify(&identifier, path), first = mine;
     enum engine_same same;
 
     engine_collective_share(group, &first, sizeof(first), 0);
-    same = group->node == 0 ? ENGINE_SAME : compare(&first, &mine);
+    same = group->node == 0 ? ENGINE_SAME : engine_identity_compare(&first, &mine);
     if (any_unknown(group, same))
         same = try_lock(group, path, same);
     if (any_unknown(group, same))

@@ -2,16 +2,8 @@
 #ifndef ENGINE_SAME_H
 #define ENGINE_SAME_H
 
-#include <stdbool.h>
-
 #include "collective.h"
-
-/* How a node's file compares with that of node 0. */
-enum engine_same {
-    ENGINE_SAME,    /* proved to be one; or one of the two has none, which opening it tells */
-    ENGINE_OTHER,   /* proved to be two */
-    ENGINE_UNKNOWN, /* nothing speaks against one file, and nothing proves it */
-};
+#include "identity.h"
 
 /*
  * Collective: whether the paths of all nodes name one file. A path that is another file on each
@@ -26,8 +18,5 @@ enum engine_same {
  * and the filesystem's number are not looked at: clients cache the ones, and make up the others.
  */
 enum engine_same engine_same_file(struct engine_collective *group, const char *path);
-
-/* Whether the file is on a filesystem of this machine alone. Local. */
-bool engine_same_is_local(const char *path);
 
 #endif

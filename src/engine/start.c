@@ -53,6 +53,14 @@ static int agree(struct engine *engine, struct failure *failure)
     return failure->status;
 }
 
+/* What came with it. */
+static void close_hello(struct mpiio_message_hello *hello)
+{
+    close(hello->memory);
+    if (hello->assembled)
+        close(hello->members);
+}
+
 /* Waits for a message of the type that is due. */
 static void await(struct engine *engine, enum mpiio_message_type type,
                   struct mpiio_message *message, struct failure *failure)
@@ -68,7 +76,7 @@ static void await(struct engine *engine, enum mpiio_message_type type,
         fail(failure, message->failed.status, "%s", message->failed.text);
     } else if (message->type != type) {
         if (message->type == MPIIO_MESSAGE_HELLO)
-            close(message->hello.memory);
+            close_hello(&message->hello);
         fail(failure, 1, "%s does not speak as this version does", engine->daemon.program);
     }
 }
@@ -94,7 +102,6 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
     if (error != 0)
         fail(failure, 1, "cannot map the memory of %s: %s", engine->daemon.program,
              strerror(-error));
-    close(hello->hello.memory);
     if (engine->options->report)
         engine_report("met", engine->node);
 }
@@ -103,13 +110,15 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
 static void compare_specs(struct engine *engine, const struct mpiio_message *hello,
                           struct failure *failure)
 {
-    uint64_t first[2] = {hello->hello.spec, hello->hello.fanout};
+    uint64_t first[3] = {hello->hello.spec, hello->hello.fanout, hello->hello.held};
 
     engine_collective_share(&engine->group, first, sizeof(first), 0);
     if (first[0] != hello->hello.spec)
         fail(failure, 2, "the spec is not the same here as on node 0");
     else if (first[1] != hello->hello.fanout)
         fail(failure, 2, "fanout is not the same here as on node 0");
+    else if (first[2] != hello->hello.held)
+        fail(failure, 1, "members have not as much data here as on node 0");
 }
 
 /* Collective: homes follow the stripes that node 0 knows of. */
@@ -201,6 +210,7 @@ static int start(struct engine *engine, struct failure *failure)
         failure->status = 1;
     if (agree(engine, failure) != 0)
         return failure->status;
+    close_hello(&hello.hello);
     follow_stripes(engine, &hello);
     engine_file_fence(&engine->file, hello.hello.path, mpiio_slots_lease(&engine->slots),
                       engine->daemon.channel);

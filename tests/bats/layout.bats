@@ -92,7 +92,7 @@ src/core/members: src/core/base src/core/file src/core/counters.h src/core/membe
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec
 src/cluster: src/core/base viewspec/line.h
 src/pool: src/core/base src/core/cache src/core/file src/cluster viewspec
-src/engine: src/core/base src/core/file src/core/cache src/core/store_fence.h src/cluster viewspec
+src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec
 src/view/draw: src/view src/core viewspec
 src/view/top:

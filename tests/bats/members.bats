@@ -269,10 +269,8 @@ sys.stdout.buffer.write(whole)')
     [ "$(error_of 'open(m + "/whole", "r+b")')" = EROFS ]
     mpiio-umount "$mnt"
     stripes
-    code=2 refused "s.json: an assembled file: atomic mode needs the locks of one file" -o atomic
     code=2 refused "s.json: an assembled file: members are not made: -o create is for one file" -o create
     code=2 refused "s.json: an assembled file: allow_other needs one file*" -o allow_other
-    code=2 refused "*s.json: an assembled file: several nodes cannot mount it*" -o store=mpiio
 }
 
 @test "members: a member that loses bytes under the mount gives EIO there" {

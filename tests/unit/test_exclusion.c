@@ -19,7 +19,7 @@ static int start(void **state)
 {
     (void)state;
     file = make_file();
-    return mpiio_exclusion_init(&accesses, file, true);
+    return mpiio_exclusion_init(&accesses, file, 0, true);
 }
 
 static int end(void **state)

@@ -253,7 +253,7 @@ static void accesses_wait_for_whom_the_model_says(void **state)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     other = open(path, O_RDWR);
     assert_true(other >= 0);
-    assert_int_equal(mpiio_exclusion_init(&accesses, file, true), 0);
+    assert_int_equal(mpiio_exclusion_init(&accesses, file, 0, true), 0);
     for (int i = 0; i < PATTERNS; i++)
         views[i] = make_view("%s", patterns[i].keys);
     for (int step = 0; step < STEPS || used > 0; step++) {

@@ -20,13 +20,13 @@ struct mpiio_shared_lock {
     unsigned shares; /* so far */
 };
 
-int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, bool writable)
+int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, int64_t base, bool writable)
 {
     struct mpiio_lock lock;
     int error;
 
     *accesses = (struct mpiio_exclusion){0};
-    error = mpiio_file_locks_init(&accesses->locks, fd, writable);
+    error = mpiio_file_locks_init(&accesses->locks, fd, base, writable);
     if (error != 0)
         return error;
     error = mpiio_file_lock_try(&accesses->locks, 0, 1, false, &lock);

@@ -43,10 +43,10 @@ struct mpiio_access {
 };
 
 /*
- * Over the file fd, which is borrowed and outlives it. -EOPNOTSUPP where the filesystem has no
- * locks; another negative errno; 0. Local.
+ * Over the file fd, which is borrowed and outlives it; base as in file_lock.h. -EOPNOTSUPP where
+ * the filesystem has no locks; another negative errno; 0. Local.
  */
-int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, bool writable);
+int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, int64_t base, bool writable);
 
 /* No access may be under way. */
 void mpiio_exclusion_destroy(struct mpiio_exclusion *accesses);

@@ -127,6 +127,12 @@ void mpiio_file_close(struct mpiio_file *file)
     }
 }
 
+int mpiio_file_lock_place(const struct mpiio_file *file, int64_t *base)
+{
+    *base = file->kind != NULL ? MPIIO_FILE_LOCK_BASE : 0;
+    return file->kind != NULL ? file->kind->lock_fd(file->self) : file->fd;
+}
+
 int mpiio_file_stat(struct mpiio_file *file, struct stat *st)
 {
     off_t end;
@@ -312,7 +318,9 @@ int mpiio_file_grow(struct mpiio_file *file, int64_t end)
 
 void mpiio_file_wrote(struct mpiio_file *file, int64_t start, int64_t end)
 {
-    if (file->kind == NULL)
+    if (file->kind != NULL)
+        file->kind->wrote(file->self, start, end);
+    else
         mpiio_write_behind_wrote(&file->write_behind, start, end, end - start);
 }
 
@@ -381,6 +389,8 @@ void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *c
 void mpiio_file_check_changes(struct mpiio_file *file, void (*check)(void *argument),
                               void *argument)
 {
+    if (file->kind != NULL)
+        file->kind->check_changes(file->self, check, argument);
     file->check = check;
     file->check_argument = argument;
 }

@@ -27,7 +27,9 @@ struct mpiio_file_kind {
     void (*close)(void *self);
     int (*stat)(void *self, struct stat *st);
     int64_t (*size)(void *self);
+    int (*lock_fd)(void *self); /* a descriptor of its own that stands for all of it in locks */
     int64_t (*seek)(void *self, int64_t displacement, int whence);
+    void (*wrote)(void *self, int64_t start, int64_t end);
     int (*sync)(void *self, bool data_only);
     int (*set_times)(void *self, const struct timespec times[2]);
     int (*statfs)(void *self, struct statvfs *st);
@@ -42,6 +44,7 @@ struct mpiio_file_kind {
        fewer before a byte that is nowhere, with error set to -ENXIO, or after another error. */
     size_t (*admit)(void *self, const struct vs_map *map, int64_t position, size_t length,
                     int *error);
+    void (*check_changes)(void *self, void (*check)(void *argument), void *argument);
 };
 
 /*
@@ -96,6 +99,13 @@ static inline bool mpiio_file_is_fixed(const struct mpiio_file *file)
 {
     return file->kind != NULL;
 }
+
+/*
+ * Where its bytes are locked (file_lock.h): a descriptor, borrowed, or -1, and in *base what is
+ * added to their displacements. Those of a kind are locked behind all data of one of its files.
+ */
+#define MPIIO_FILE_LOCK_BASE ((int64_t)1 << 61)
+int mpiio_file_lock_place(const struct mpiio_file *file, int64_t *base);
 
 /* fstat(2). st_size is the device's size for a block device. */
 int mpiio_file_stat(struct mpiio_file *file, struct stat *st);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, bool writable)
+int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable)
 {
-    *locks = (struct mpiio_file_locks){.fd = fd, .writable = writable};
+    *locks = (struct mpiio_file_locks){.fd = fd, .base = base, .writable = writable};
     return -pthread_mutex_init(&locks->lock, NULL);
 }
 
@@ -68,6 +68,15 @@ static int set(int fd, int command, int64_t start, int64_t end, int kind)
     return result < 0 ? -errno : 0;
 }
 
+/* Moves a range behind base, into as much as there is from 0 to base. */
+static void move(int64_t base, int64_t *start, int64_t *end)
+{
+    if (base == 0)
+        return;
+    *start = base + (*start < base ? *start : base - 1);
+    *end = base + (*end < base ? *end : base);
+}
+
 static bool has_no_locks(int error)
 {
     return error == -ENOLCK || error == -EOPNOTSUPP || error == -ENOSYS;
@@ -81,12 +90,14 @@ static int acquire(struct mpiio_file_locks *locks, int command, int64_t start, i
 
     if (fd < 0)
         return fd;
+    move(locks->base, &start, &end);
     error = set(fd, command, start, end, exclusive ? F_WRLCK : F_RDLCK);
     if (error != 0) {
         give_description(locks, fd);
         return has_no_locks(error) ? -EOPNOTSUPP : error;
     }
     lock->description = fd;
+    lock->base = locks->base;
     return 0;
 }
 
@@ -112,6 +123,7 @@ int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, 
 {
     int kind = exclusive ? F_WRLCK : F_RDLCK;
 
+    move(lock->base, &start, &end);
     return in_the_way(set(lock->description, F_OFD_SETLK, start, end, kind));
 }
 

@@ -16,6 +16,7 @@
 
 struct mpiio_file_locks {
     int fd;                            /* of the file; borrowed; -1: nothing can be locked */
+    int64_t base;                      /* added to what is locked */
     bool writable;                     /* locks may be exclusive */
     pthread_mutex_t lock;              /* never held during a system call */
     int kept;                          /* guarded by lock */
@@ -25,13 +26,15 @@ struct mpiio_file_locks {
 /* A lock that is held. */
 struct mpiio_lock {
     int description;
+    int64_t base; /* of its locks */
 };
 
 /*
  * Starts without locks over fd, which is borrowed and open for reading, and for writing too where
- * writable says so. 0 or a negative errno. Local.
+ * writable says so. base is 0; or 2^61, and then what is locked lies between that and 2^62: all
+ * from 2^61 on counts as one byte. 0 or a negative errno. Local.
  */
-int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, bool writable);
+int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable);
 
 /* No lock may be held, and no other thread may use locks any more. Local. */
 void mpiio_file_locks_destroy(struct mpiio_file_locks *locks);

@@ -80,6 +80,33 @@ static int64_t seek(void *argument, int64_t displacement, int whence)
     return whence == SEEK_DATA && found == self->st.st_size ? -ENXIO : found;
 }
 
+static int get_lock_fd(void *argument)
+{
+    struct mpiio_assembled *self = argument;
+
+    return self->lock_fd;
+}
+
+/* By others, or by nobody knows whom: each may have been. */
+static void wrote(void *argument, int64_t start, int64_t end)
+{
+    struct mpiio_assembled *self = argument;
+
+    (void)start;
+    (void)end;
+    for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
+        if (is_present(self, i))
+            atomic_fetch_or(&self->written[i / 64], (uint64_t)1 << i % 64);
+}
+
+static void check_changes(void *argument, void (*check)(void *argument), void *check_argument)
+{
+    struct mpiio_assembled *self = argument;
+
+    self->table.check = check;
+    self->table.check_argument = check_argument;
+}
+
 static int sync_member(struct mpiio_assembled *self, size_t number, bool data_only)
 {
     struct mpiio_member *member;
@@ -135,17 +162,22 @@ static int set_times(void *argument, const struct timespec times[2])
     return error;
 }
 
+static int64_t first_present(const struct mpiio_assembled *self)
+{
+    int64_t first = 0;
+
+    while (first + 1 < vs_members_count(self->table.members) && !is_present(self, first))
+        first++;
+    return first;
+}
+
 static int get_statfs(void *argument, struct statvfs *st)
 {
     struct mpiio_assembled *self = argument;
     const struct vs_members *members = self->table.members;
-    int64_t first = 0;
+    char *path = vs_members_file(members, first_present(self));
     int error = 0;
-    char *path;
 
-    while (first + 1 < vs_members_count(members) && !is_present(self, first))
-        first++;
-    path = vs_members_file(members, first);
     if (path == NULL)
         error = -ENOMEM;
     else if (statvfs(path, st) < 0)
@@ -158,6 +190,8 @@ static void close_all(void *argument)
 {
     struct mpiio_assembled *self = argument;
 
+    if (self->lock_fd >= 0)
+        close(self->lock_fd);
     mpiio_member_table_destroy(&self->table);
     vs_assembly_free(self->places);
     free(self->written);
@@ -168,7 +202,9 @@ static const struct mpiio_file_kind kind = {
     .close = close_all,
     .stat = get_stat,
     .size = get_size,
+    .lock_fd = get_lock_fd,
     .seek = seek,
+    .wrote = wrote,
     .sync = sync_written,
     .set_times = set_times,
     .statfs = get_statfs,
@@ -176,6 +212,7 @@ static const struct mpiio_file_kind kind = {
     .write_runs = mpiio_assembled_write_runs,
     .write_ranges = mpiio_assembled_write_ranges,
     .admit = mpiio_assembled_admit,
+    .check_changes = check_changes,
 };
 
 /* Looking at the members. */
@@ -314,6 +351,21 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     return fail_fit(self, &fault, why);
 }
 
+/* As the file of one member is open anyway, there is a descriptor for it. */
+static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
+{
+    int64_t first = first_present(self);
+    char *path = vs_members_file(self->table.members, first);
+    int error = path != NULL ? 0 : -ENOMEM;
+
+    if (error == 0) {
+        self->lock_fd = open(path, (self->table.writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+        error = self->lock_fd < 0 ? -errno : 0;
+    }
+    free(path);
+    return error == 0 ? 0 : fail(self, first, error, strerror(-error), why);
+}
+
 static int init(struct mpiio_assembled *self, const struct vs_members *members, bool writable,
                 struct vs_error *why)
 {
@@ -330,7 +382,9 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
     error = add_members(self, why);
     if (error == 0 && self->st.st_mode == 0)
         error = vs_members_fail(members, -ENOENT, why, "none of the members is there");
-    return error == 0 ? check_fit(self, why) : error;
+    if (error == 0)
+        error = check_fit(self, why);
+    return error == 0 ? open_lock(self, why) : error;
 }
 
 int mpiio_assemble(const struct vs_members *members, bool writable, bool missing_zero,
@@ -345,6 +399,7 @@ int mpiio_assemble(const struct vs_members *members, bool writable, bool missing
     self = calloc(1, sizeof(*self));
     if (self == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
+    self->lock_fd = -1;
     self->overlap = vs_members_overlap(members);
     self->missing_zero = missing_zero;
     error = init(self, members, writable, why);
@@ -354,6 +409,30 @@ int mpiio_assemble(const struct vs_members *members, bool writable, bool missing
     }
     error = mpiio_file_of_kind(&kind, self, writable, file);
     return error == 0 ? 0 : vs_members_fail(members, error, why, "%s", strerror(-error));
+}
+
+uint64_t mpiio_assembled_digest(const struct mpiio_file *file)
+{
+    const struct mpiio_assembled *self = file->self;
+    uint64_t digest = 0xcbf29ce484222325; /* FNV-1a, of 8 bytes at a time */
+
+    for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
+        digest ^= (uint64_t)vs_assembly_bytes(self->places, (size_t)i);
+        digest = (digest ^ digest >> 32) * 0x100000001b3;
+    }
+    return digest;
+}
+
+int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member)
+{
+    const struct mpiio_assembled *self = file->self;
+
+    return vs_assembly_bytes(self->places, (size_t)member);
+}
+
+int64_t mpiio_assembled_first(const struct mpiio_file *file)
+{
+    return first_present(file->self);
 }
 
 /* Where a byte is. */

@@ -28,6 +28,18 @@ int mpiio_assemble(const struct vs_members *members, bool writable, bool missing
                    struct mpiio_file **file, struct vs_error *why);
 
 /*
+ * What tells apart two assemblies of one spec: how many bytes each member holds. Local,
+ * thread-safe.
+ */
+uint64_t mpiio_assembled_digest(const struct mpiio_file *file);
+
+/* How many bytes a member holds; of one with none the file is not looked at. Likewise. */
+int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
+
+/* The member whose file stands for all in locks: the first that holds something. Likewise. */
+int64_t mpiio_assembled_first(const struct mpiio_file *file);
+
+/*
  * Finds the byte at displacement, 0 <= displacement < the length of the whole. file is one of
  * mpiio_assemble. 0 or a negative errno. Thread-safe.
  */

@@ -18,6 +18,7 @@ struct mpiio_assembled {
     struct stat st;                /* of the first member that is there; times: the newest */
     int64_t watched;               /* so many members are asked for their times */
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
+    int lock_fd;                   /* of the first member that is there; -1: none is */
 };
 
 /* Where the block that holds displacement ends, or end, whichever comes first. */

@@ -137,6 +137,7 @@ static int make(struct mpiio_member_table *table, size_t number, struct mpiio_me
         return error;
     }
     member->file->write_behind.off = true; /* a thread for each would be too many */
+    mpiio_file_check_changes(member->file, table->check, table->check_argument);
     member->number = number;
     member->users = 1;
     *made = member;

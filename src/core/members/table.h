@@ -35,6 +35,8 @@ struct mpiio_member {
 struct mpiio_member_table {
     const struct vs_members *members; /* borrowed */
     bool writable;
+    void (*check)(void *argument); /* as mpiio_file_check_changes has it, of each; NULL: none */
+    void *check_argument;
     size_t most; /* that are open without users */
     pthread_mutex_t lock;
     struct mpiio_member *buckets[MPIIO_MEMBER_BUCKETS]; /* lock: lock */

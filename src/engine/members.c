@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "members.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/members/assembled.h"
+#include "same.h"
+
+/* Filesystems that a member is looked for on. */
+#define PLACES 16
+
+/* Members whose digests are sent at once. */
+#define PORTION 65536
+
+/* Opening. */
+
+/* What a memfd holds, in new memory; NULL: it cannot be read. */
+static char *read_text(int fd, size_t *length)
+{
+    struct stat st;
+    char *text = NULL;
+
+    if (fstat(fd, &st) == 0 && st.st_size <= VS_SPEC_MAX_BYTES)
+        text = malloc((size_t)st.st_size + 1);
+    if (text == NULL)
+        return NULL;
+    *length = (size_t)st.st_size;
+    if (pread(fd, text, *length, 0) == st.st_size)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int parse(int fd, struct vs_spec **spec, struct vs_error *why)
+{
+    size_t length;
+    char *text = read_text(fd, &length);
+    int error = -ENOMEM;
+
+    if (text != NULL)
+        error = vs_spec_parse(text, length, "members", "/", NULL, spec, why);
+    free(text);
+    return error;
+}
+
+static void say_why(const struct vs_error *why, int error, char *text, size_t size)
+{
+    snprintf(text, size, "%s", *why->reason != '\0' ? why->reason : strerror(-error));
+}
+
+int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec **spec,
+                        struct mpiio_file **file, char *text, size_t size)
+{
+    struct vs_error why = {0};
+    int error;
+
+    *spec = NULL;
+    *file = NULL;
+    error = parse(hello->members, spec, &why);
+    if (error == 0)
+        error = mpiio_assemble(vs_spec_members(*spec), true, hello->missing_zero, file, &why);
+    if (error != 0) {
+        say_why(&why, error, text, size);
+    } else if (mpiio_assembled_digest(*file) == hello->held) {
+        return 0;
+    } else {
+        snprintf(text, size, "%s: members have become longer or shorter", hello->path);
+        mpiio_file_close(*file);
+    }
+    vs_spec_free(*spec);
+    *spec = NULL;
+    *file = NULL;
+    return -1;
+}
+
+/* Which they are. */
+
+/* What a node knows of a member. */
+struct digest {
+    uint64_t file;  /* all that must be equal; 0: no file is needed */
+    uint64_t birth; /* as file, with the time of its birth */
+    int64_t held;
+};
+
+/* What a node knows of all of them. It travels as it is. */
+struct summary {
+    uint64_t file, birth;
+    bool has_birth;         /* each that may have one */
+    bool failed;            /* there is no memory */
+    int places;             /* filesystems of more than one machine, PLACES at most */
+    int64_t member[PLACES]; /* a member of each */
+};
+
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+    digest = (digest ^ value) * 0x9e3779b97f4a7c15;
+    return digest ^ digest >> 29;
+}
+
+static uint64_t mix_text(uint64_t digest, const char *text)
+{
+    while (*text != '\0')
+        digest = mix(digest, (unsigned char)*text++);
+    return digest;
+}
+
+static struct digest digest_of(const struct engine_identity *identity, int64_t held)
+{
+    uint64_t file = mix(mix(1, identity->inode), (uint64_t)held);
+
+    /* Of a filesystem of one machine, or a file that is not found, all else must be the same. */
+    if (identity->local || !identity->found)
+        file = mix_text(mix(mix(file, identity->dev), identity->found), identity->boot);
+    return (struct digest){
+        .file = file,
+        .birth = mix(mix(file, (uint64_t)identity->birth[0]), (uint64_t)identity->birth[1]),
+        .held = held};
+}
+
+/* Notes a member of a filesystem that may be one of several machines. */
+static void note_place(struct summary *summary, uint64_t devices[PLACES], uint64_t device,
+                       int64_t member)
+{
+    for (int i = 0; i < summary->places; i++)
+        if (devices[i] == device)
+            return;
+    if (summary->places < PLACES) {
+        devices[summary->places] = device;
+        summary->member[summary->places++] = member;
+    }
+}
+
+/* Looks at each member that holds something. */
+static void look(const struct vs_members *members, const struct mpiio_file *file,
+                 struct digest *digests, struct summary *summary)
+{
+    struct engine_identifier identifier = {0};
+    uint64_t devices[PLACES];
+
+    *summary = (struct summary){.has_birth = true, .failed = digests == NULL};
+    for (int64_t i = 0; i < vs_members_count(members) && !summary->failed; i++) {
+        int64_t held = mpiio_assembled_held(file, i);
+        char *path = held > 0 ? vs_members_file(members, i) : NULL;
+        struct engine_identity identity;
+
+        summary->failed = held > 0 && path == NULL;
+        if (path == NULL)
+            continue;
+        identity = engine_identify(&identifier, path);
+        free(path);
+        digests[i] = digest_of(&identity, held);
+        summary->file = mix(summary->file, digests[i].file);
+        summary->birth = mix(summary->birth, digests[i].birth);
+        if (identity.local || !identity.found)
+            continue;
+        summary->has_birth = summary->has_birth && identity.has_birth;
+        note_place(summary, devices, identity.dev, i);
+    }
+}
+
+static bool is_other(const struct digest *a, const struct digest *b, bool births)
+{
+    return a->file != b->file || (births && a->birth != b->birth);
+}
+
+static void say_other(const struct vs_members *members, int64_t member, const char *what,
+                      char *text, size_t size)
+{
+    char *path = vs_members_file(members, member);
+
+    snprintf(text, size, "member %" PRId64 ", %s: %s", member, path != NULL ? path : "?", what);
+    free(path);
+}
+
+/* Collective: where this node differs, text has the first member that does. */
+static void find_other(struct engine_collective *group, const struct vs_members *members,
+                       const struct digest *mine, bool births, char *text, size_t size)
+{
+    int64_t count = vs_members_count(members), most = count < PORTION ? count : PORTION;
+    struct digest *first = calloc((size_t)most, sizeof(*first));
+
+    /* Whoever has no memory cannot take part, nor tell anybody. */
+    if (first == NULL)
+        abort();
+    for (int64_t start = 0; start < count; start += most) {
+        size_t part = (size_t)(count - start < most ? count - start : most);
+
+        if (group->node == 0)
+            memcpy(first, mine + start, part * sizeof(*first));
+        engine_collective_share(group, first, part * sizeof(*first), 0);
+        for (size_t i = 0; i < part && *text == '\0'; i++)
+            if (is_other(&first[i], &mine[start + (int64_t)i], births))
+                say_other(members, start + (int64_t)i,
+                          first[i].held != mine[start + (int64_t)i].held
+                              ? "not as much data here as on node 0"
+                              : "not the same file here as on node 0",
+                          text, size);
+    }
+    free(first);
+}
+
+/* Collective: whether those of this node are others than node 0's, which text says then. */
+static bool differs(struct engine_collective *group, const struct vs_members *members,
+                    const struct digest *digests, const struct summary *mine,
+                    const struct summary *first, char *text, size_t size)
+{
+    int64_t most[2] = {mine->failed, !mine->has_birth};
+    bool births;
+
+    if (mine->failed)
+        snprintf(text, size, "%s", strerror(ENOMEM));
+    engine_collective_max(group, most, 2);
+    if (most[0] != 0)
+        return true;
+    births = most[1] == 0;
+    most[0] = mine->file != first->file || (births && mine->birth != first->birth);
+    engine_collective_max(group, most, 1);
+    if (most[0] != 0)
+        find_other(group, members, digests, births, text, size);
+    return most[0] != 0;
+}
+
+/* Collective: a member of each filesystem proves all that are there. */
+static bool is_proved(struct engine_collective *group, const struct vs_members *members,
+                      const struct summary *first, char *text, size_t size)
+{
+    int64_t other = 0;
+
+    for (int i = 0; i < first->places && other == 0; i++) {
+        char *path = vs_members_file(members, first->member[i]);
+
+        if (engine_same_file(group, path != NULL ? path : "") == ENGINE_OTHER) {
+            say_other(members, first->member[i], "not the same file here as on node 0", text, size);
+            other = 1;
+        }
+        free(path);
+        engine_collective_max(group, &other, 1);
+    }
+    return other == 0;
+}
+
+bool engine_members_same(struct engine_collective *group, const struct vs_members *members,
+                         const struct mpiio_file *file, char *text, size_t size)
+{
+    struct digest *digests = calloc((size_t)vs_members_count(members), sizeof(*digests));
+    struct summary mine, first;
+    bool same;
+
+    look(members, file, digests, &mine);
+    first = mine;
+    engine_collective_share(group, &first, sizeof(first), 0);
+    same = !differs(group, members, digests, &mine, &first, text, size) &&
+           is_proved(group, members, &first, text, size);
+    free(digests);
+    return same;
+}

@@ -1,0 +1,215 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Assembled files on several nodes: homes write the members' pieces, and prove that they have one file.
+# With MPIIO_TILINGS there are so many random tilings, from MPIIO_SEED on.
+
+load helper
+load nodes
+load cluster
+
+# tiles [BYTES]: members T.0000.data ... T.0003.data, each of so many bytes of whole.dat in one piece; s.json.
+tiles() {
+    make_file whole.dat $((4 * ${1:-1048576}))
+    split -d -a 4 -b "${1:-1048576}" --additional-suffix .data whole.dat T.
+    cat >s.json <<END
+{ "viewspec": 1,
+  "members": { "count": 4, "file": "$tmp/T.{member:4}.data", "view": { "filetype": {
+      "type": "darray", "gsizes": ["4 * ${1:-1048576}"], "psizes": [4], "distribs": ["block"], "dargs": [null],
+      "order": "C" } } },
+  "ranks": 4, "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+}
+
+@test "assembled: random tilings, written and read by two to four nodes at once" {
+    local seed=${MPIIO_SEED:-$RANDOM} number nodes mode
+    for ((number = seed; number < seed + ${MPIIO_TILINGS:-4}; number++)); do
+        rm -f piece*
+        "$top/tests/members/tiling.py" make "$number"
+        nodes=$((2 + number % 3))
+        mode=$((number % 2))
+        start_nodes $nodes -o "flush_interval=$((mode * 5)),store=$([ $mode = 0 ] && echo posix || echo auto)"
+        "$top/tests/members/tiling.py" run "$number" 3 $(seq -f m%g 0 $((nodes - 1)))
+        stop_nodes
+        "$top/tests/members/tiling.py" check
+        rm -r m[0-9]*
+    done
+}
+
+@test "assembled: each home stores its blocks of the whole, exactly, and syncs what it has written" {
+    tiles 2097152
+    start_nodes 2 -o flush_interval=0
+    cmp m1/whole whole.dat
+    # Both nodes write all of their ranks' 8-byte blocks, over four members of two blocks of 4 MiB.
+    py_both
+    [ "$(stat_sum .cluster.stored_bytes)" -eq 8388608 ]
+    [ "$(stat_sum .cluster.fill_read_bytes)" -eq 0 ]
+    [ "$(jq .cluster.stored_bytes m0/.mpiio/stats.json)" -eq 4194304 ]
+    # A call a MiB, not one an 8-byte block.
+    [ "$(stat_sum .cluster.store_calls)" -eq 8 ]
+    [ "$(stat_sum .store_writes)" -eq 0 ]
+    # No ROMIO: hints are the spec's affair.
+    [ "$(jq -c '.cluster.hints' m0/.mpiio/stats.json)" = "{}" ]
+    stop_nodes
+    cmp <(cat T.*) model.dat
+}
+
+# The ranks of m0 and m1 write all that they have; the model of it is model.dat.
+py_both() {
+    python <<'END'
+import numpy
+whole = numpy.fromfile("whole.dat", "<u8") * 3 + 1
+files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
+for rank, fd in enumerate(files):
+    data = whole[rank::4].tobytes()
+    for at in range(0, len(data), 300000):
+        os.pwrite(fd, data[at:at + 300000], at)
+os.fsync(files[3])
+whole.tofile("model.dat")
+for rank in range(4):
+    assert (numpy.fromfile(f"m{1 - rank % 2}/rank{rank}", "<u8") == whole[rank::4]).all()
+END
+}
+
+@test "assembled: members that are other files on a host, or missing or shorter there, are named" {
+    make_hosts 2
+    tiles 65536
+    mkdir other
+    cat >there <<'END'
+#!/bin/bash
+[ "$(hostname)" != node1 ] || eval "$trick"
+exec mpiio-fused "$@"
+END
+    chmod +x there
+    export MPIIO_FUSED=$tmp/there trick
+    refused_hosts() {
+        run -1 --separate-stderr mount_hosts s.json "${@:2}"
+        echo "$stderr"
+        [[ $stderr = "mpiio-mount: "$1 ]]
+        nothing_left
+        run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    }
+    cp T.0002.data other/same
+    trick="mount --bind '$tmp/other/same' '$tmp/T.0002.data'"
+    refused_hosts "node1: member 2, $tmp/T.0002.data: not the same file here as on node 0 (node0)"
+    cat T.0001.data T.0000.data >other/long
+    trick="mount --bind '$tmp/other/long' '$tmp/T.0003.data'"
+    refused_hosts "node1: *s.json:*: /members: member 0, $tmp/T.0000.data: too short: *"
+    head -c 65000 T.0003.data >other/short
+    trick="mount --bind '$tmp/other/short' '$tmp/T.0003.data'"
+    refused_hosts "node1: *s.json:*: /members: member 3, $tmp/T.0003.data: too short: *"
+    refused_hosts "node1: members have not as much data here as on node 0" -o missing=zero
+    refused_hosts "node1: members have not as much data here as on node 0" -o ro,missing=zero
+    trick="mkdir -p '$tmp/empty' && mount -t tmpfs none '$tmp/empty' && cp '$tmp'/T.0000.data '$tmp'/empty &&
+        cp s.json empty && mount --bind '$tmp/empty' '$tmp'"
+    refused_hosts "node1: *s.json:*: /members: member 1, $tmp/T.0001.data: No such file or directory"
+    trick=""
+    sed 's/"block"\]/"cyclic"]/' s.json >other/s.json
+    trick="mount --bind '$tmp/other/s.json' '$tmp/s.json'"
+    code=2 run -2 --separate-stderr mount_hosts s.json
+    [ "$stderr" = "mpiio-mount: node1: the spec is not the same here as on node 0" ]
+    nothing_left
+    # The members of all are the same files: read-only ones are read by all.
+    trick=""
+    mount_hosts s.json -o ro
+    cmp at/0/whole whole.dat
+    cmp at/1/whole whole.dat
+    mpiio-umount at/0
+    nothing_left
+}
+
+@test "assembled: an engine or a node that dies leaves all that is acknowledged, to be stored and synced" {
+    local round
+    for round in engine node; do
+        tiles 2097152
+        start_nodes 3 -o flush_interval=0,peer_timeout=2
+        kill_and_sync $round
+        stop_nodes || true
+        umount_all
+        nothing_left
+        cmp <(cat T.*) model.dat
+        rm -r m[0-9]* log
+    done
+}
+
+# kill_and_sync WHAT: while three nodes have much to store, an engine or a daemon dies. What the others
+# have written, they sync.
+kill_and_sync() {
+    python "$1" <<'END'
+import numpy
+import random
+whole = numpy.fromfile("whole.dat", "<u8")
+lives = [0, 1] if sys.argv[1] == "node" else [0, 1, 2]
+mine = os.environ["MPIIO_TEST"].encode()
+def processes(name):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if name in os.readlink(f"/proc/{pid}/exe") and \
+                    b"MPIIO_TEST=" + mine in open(f"/proc/{pid}/environ", "rb").read():
+                yield int(pid), open(f"/proc/{pid}/cmdline").read()
+        except OSError:
+            pass
+if sys.argv[1] == "node":
+    victim = next(pid for pid, line in processes("mpiio-fused") if "/m2" in line)
+else:
+    victim = next(pid for pid, line in processes("mpiio-engine"))
+files = {rank: os.open(f"m{rank}/rank{rank}", os.O_RDWR) for rank in lives}
+model = whole.copy()
+for rank, fd in files.items():
+    model[rank::4] = model[rank::4] * 5 + rank
+    os.pwrite(fd, model[rank::4].tobytes(), 0)
+thread = threading.Thread(target=lambda: os.fsync(files[0]))
+thread.start()
+time.sleep(random.random() / 10)
+os.kill(victim, signal.SIGKILL)
+thread.join()
+for fd in files.values():
+    os.fsync(fd)
+    os.close(fd)
+assert (numpy.fromfile("m0/whole", "<u8")[0::4] == model[0::4]).all()
+model.tofile("model.dat")
+END
+}
+
+@test "assembled: atomic mode: no call sees a part of another, on any node, and programs' locks are theirs" {
+    tiles 65536
+    start_nodes 2 -o atomic
+    [ "$(attribute m1 atomicity)" -eq 1 ]
+    # A lock of another program's on the first member, whose bytes others write: it is not in the way.
+    python <<'END'
+import fcntl
+import struct
+own = os.open("T.0000.data", os.O_RDWR)
+fcntl.lockf(own, fcntl.LOCK_EX, 65536, 0)
+
+# The record lies in three members.
+START, LENGTH = 60000, 140000
+stop = time.monotonic() + 2
+def writer(node, value):
+    fd = os.open(f"m{node}/whole", os.O_RDWR)
+    count = 0
+    while time.monotonic() < stop or count < 20:
+        value = value % 250 + 2
+        assert os.pwrite(fd, bytes([value]) * LENGTH, START) == LENGTH
+        count += 1
+    return count
+def reader(node):
+    fd = os.open(f"m{node}/whole", os.O_RDONLY)
+    count = 0
+    os.pread(fd, LENGTH, START)
+    while time.monotonic() < stop or count < 20:
+        got = os.pread(fd, LENGTH, START)
+        assert len(got) == LENGTH and got == got[:1] * LENGTH, (node, set(got))
+        count += 1
+    return count
+os.pwrite(os.open("m0/whole", os.O_RDWR), b"x" * LENGTH, START)
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    jobs = [pool.submit(writer, 0, 3), pool.submit(writer, 1, 2), pool.submit(reader, 0), pool.submit(reader, 1)]
+    assert all(job.result() >= 20 for job in jobs)
+END
+    [ "$(stat_sum .lock_waits)" -gt 0 ]
+    stop_nodes
+    # On one node, too; and it is in the members at once.
+    mount_spec s.json -o atomic
+    printf 12345678 | dd of="$mnt/rank1" conv=notrunc status=none
+    [ "$(dd if=T.0000.data bs=8 skip=1 count=1 status=none)" = 12345678 ]
+}

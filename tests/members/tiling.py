@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Random tilings: members that are assembled, and a model of the whole beside them, by numpy.
+
+tiling.py make SEED          piece0, piece1, ... and s.json, in the working folder
+tiling.py run SEED ROUNDS MOUNT...
+                             each mount, a thread, writes its ranks' slices, again and again, and
+                             after each round all have what the model has
+tiling.py check              the members hold what the model has, and nothing else of them changed
+"""
+
+import json
+import os
+import random
+import sys
+import threading
+
+import numpy
+
+
+def deal(length, parts, kind):
+    """Which of parts has each of length places, as darray's distributions have it."""
+    if kind == "block":
+        return numpy.arange(length) // -(-length // parts)
+    return numpy.arange(length) % parts
+
+
+def darray(shape, grid, kinds, order):
+    return {
+        "type": "darray",
+        "gsizes": list(shape),
+        "psizes": list(grid),
+        "distribs": kinds,
+        "dargs": [None, None],
+        "order": order,
+    }
+
+
+def places(shape, grid, kinds, order):
+    """Per rank: the numbers of its elements in the file, in the slice's order."""
+    numbers = numpy.arange(shape[0] * shape[1]).reshape(shape, order=order)
+    rows = deal(shape[0], grid[0], kinds[0])
+    columns = deal(shape[1], grid[1], kinds[1])
+    return [
+        numpy.sort(numbers[numpy.ix_(rows == row, columns == column)].ravel())
+        for row in range(grid[0])
+        for column in range(grid[1])
+    ]
+
+
+def bytes_of(elements, size):
+    return (elements[:, None] * size + numpy.arange(size)).ravel()
+
+
+def make(seed):
+    random.seed(seed)
+    shape = random.randint(40, 900), random.randint(40, 900)
+    kinds = [[random.choice(["block", "cyclic"]) for _ in range(2)] for _ in range(2)]
+    grids = [(random.randint(1, 4), random.randint(1, 3)), (random.randint(2, 4), random.randint(1, 3))]
+    orders = [random.choice("CF") for _ in range(2)]
+    size = random.choice([1, 2, 4, 8])
+    head, data, ghost = random.choice([0, 3, 512]), random.choice([1, 64, 700]) * size, random.choice([0, 5])
+    whole = numpy.random.default_rng(seed).integers(0, 256, shape[0] * shape[1] * size, dtype=numpy.uint8)
+    etype = {"type": "contiguous", "count": size, "oldtype": "byte"}
+    names = {"C": "C", "F": "Fortran"}
+    spec = {
+        "viewspec": 1,
+        "members": {
+            "count": grids[0][0] * grids[0][1],
+            "file": "piece{member}",
+            "view": {"etype": etype, "filetype": darray(shape, grids[0], kinds[0], names[orders[0]])},
+            "local": {
+                "disp": head,
+                "filetype": {
+                    "type": "resized",
+                    "lb": 0,
+                    "extent": data + ghost,
+                    "oldtype": {"type": "contiguous", "count": data, "oldtype": "byte"},
+                },
+            },
+        },
+        "ranks": grids[1][0] * grids[1][1],
+        "view": {"etype": etype, "filetype": darray(shape, grids[1], kinds[1], names[orders[1]])},
+    }
+    for oldtype in spec["members"]["view"], spec["view"]:
+        oldtype["filetype"]["oldtype"] = etype
+    spec["members"]["local"]["filetype"]["oldtype"]["oldtype"] = "byte"
+    json.dump(spec, open("s.json", "w"))
+    state = {"whole": whole, "layout": [head, data, ghost]}
+    for i, part in enumerate(places(shape, grids[0], kinds[0], orders[0])):
+        state[f"member{i}"] = bytes_of(part, size)
+    for i, part in enumerate(places(shape, grids[1], kinds[1], orders[1])):
+        state[f"rank{i}"] = bytes_of(part, size)
+    numpy.savez("model.npz", **state)
+    for i in range(spec["members"]["count"]):
+        write_piece(i, whole[state[f"member{i}"]].tobytes(), head, data, ghost)
+    print(f"{seed}: {shape} x {size} by {grids} {kinds} {orders}, {head} + {data} + {ghost}")
+
+
+def piece(content, head, data, ghost):
+    parts = [content[at : at + data] for at in range(0, len(content), data)]
+    return b"H" * head + b"".join(part + b"g" * (ghost if len(part) == data else 0) for part in parts)
+
+
+def write_piece(i, content, *layout):
+    with open(f"piece{i}", "wb") as out:
+        out.write(piece(content, *layout))
+
+
+def load():
+    with numpy.load("model.npz") as state:
+        return dict(state)
+
+
+def write_some(state, mount, ranks, seed, failures):
+    """Writes random pieces of the ranks' slices; the last file is synced, as all others by it."""
+    chance = random.Random(seed)
+    try:
+        for _ in range(chance.randint(1, 12)):
+            rank = chance.choice(ranks)
+            part = state[f"rank{rank}"]
+            fd = os.open(f"{mount}/rank{rank}", os.O_RDWR)
+            start = chance.randrange(len(part))
+            length = min(len(part) - start, chance.choice([1, 100, 5000, 200000]))
+            data = chance.randbytes(length)
+            assert os.pwrite(fd, data, start) == length
+            state["whole"][part[start : start + length]] = numpy.frombuffer(data, numpy.uint8)
+            if chance.random() < 0.3:
+                os.fsync(fd)
+            os.close(fd)
+        fd = os.open(f"{mount}/rank{ranks[0]}", os.O_RDWR)
+        os.fsync(fd)
+        os.close(fd)
+    except BaseException as error:
+        failures.append((mount, error))
+
+
+def run(seed, rounds, mounts):
+    state = load()
+    ranks = sum(name.startswith("rank") for name in state)
+    random.seed(seed)
+    for number in range(rounds):
+        failures = []
+        threads = [
+            threading.Thread(
+                target=write_some,
+                args=(state, mount, list(range(node, ranks, len(mounts))), f"{seed} {number} {node}", failures),
+            )
+            for node, mount in enumerate(mounts)
+            if node < ranks
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures, failures
+        for mount in mounts:
+            rank = random.randrange(ranks)
+            got = numpy.fromfile(f"{mount}/rank{rank}", numpy.uint8)
+            assert (got == state["whole"][state[f"rank{rank}"]]).all(), (number, mount, rank)
+            got = numpy.fromfile(f"{mount}/whole", numpy.uint8)
+            wrong = numpy.flatnonzero(got != state["whole"])
+            assert len(wrong) == 0, (number, mount, len(wrong), wrong[:10])
+    numpy.savez("model.npz", **state)
+
+
+def check():
+    state = load()
+    layout = [int(number) for number in state["layout"]]
+    for i in range(sum(name.startswith("member") for name in state)):
+        expected = piece(state["whole"][state[f"member{i}"]].tobytes(), *layout)
+        found = open(f"piece{i}", "rb").read()
+        assert found == expected, (i, len(found), len(expected))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(int(sys.argv[2]))
+    elif sys.argv[1] == "run":
+        run(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
+    else:
+        check()
