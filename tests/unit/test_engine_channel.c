@@ -119,6 +119,30 @@ static void hello_hands_the_memory_over(void **state)
     close(got.hello.memory);
 }
 
+static void hello_hands_over_what_members_there_are(void **state)
+{
+    int memory = memfd_create("slots", MFD_CLOEXEC), members = memfd_create("spec", MFD_CLOEXEC);
+    struct mpiio_message sent = hello(memory);
+    struct mpiio_message got;
+    char text[8] = {0};
+
+    sent.hello.assembled = true;
+    sent.hello.missing_zero = true;
+    sent.hello.held = 0x123456789abcdef0;
+    sent.hello.members = members;
+    assert_int_equal(pwrite(members, "members", 7, 0), 7);
+    got = carry(*state, &sent);
+    assert_true(got.hello.assembled && got.hello.missing_zero);
+    assert_true(got.hello.held == sent.hello.held);
+    assert_int_equal(pread(got.hello.members, text, sizeof(text), 0), 7);
+    assert_string_equal(text, "members");
+    assert_int_equal(pread(got.hello.memory, text, sizeof(text), 0), 0);
+    close(got.hello.memory);
+    close(got.hello.members);
+    close(memory);
+    close(members);
+}
+
 struct lists {
     struct pair *pair;
     uint32_t count;
@@ -372,6 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(small_messages_arrive_as_sent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hello_hands_the_memory_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hello_hands_over_what_members_there_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lists_of_any_length_arrive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_too_long_is_not_sent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_end_of_the_other_is_seen, set_up, tear_down),
