@@ -24,12 +24,13 @@ END
     chmod +x engine
     MPIIO_ENGINE=$tmp/engine mount_hosts x.json -o "$2,flush_interval=0,log=$tmp/log"
     engine=$(of_host node1 mpiio-engine)
-    echo "$1" >freeze/node1
+    mapfile -t others < <(of_host node1 | grep -vxF "$engine")
+    # At once: a daemon that sees its engine frozen ends that soon.
+    echo "$1 ${others[*]}" >freeze/node1.new
+    mv freeze/node1.new freeze/node1
     dd if=old of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none 3>&- &
     writer=$!
     await test -e freeze/node1.frozen
-    mapfile -t others < <(of_host node1 | grep -vxF "$engine")
-    kill -STOP "${others[@]}"
     await are_stopped "${others[@]}"
 }
 

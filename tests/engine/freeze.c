@@ -2,8 +2,8 @@
 /*
  * Preloaded into an engine: freezes it right before a write call, once, when there is a file
  * $FREEZE/HOST. If that says "stop", the process is stopped; if "hold", the call waits until there
- * is $FREEZE/HOST.go, as on a machine that is paused. $FREEZE/HOST.frozen and $FREEZE/HOST.done are
- * made right before that and behind the call.
+ * is $FREEZE/HOST.go, as on a machine that is paused. The processes whose numbers follow are stopped
+ * before. $FREEZE/HOST.frozen and $FREEZE/HOST.done are made right before that and behind the call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,11 +30,20 @@ static void make(const char *suffix)
     close(open(file(suffix), O_WRONLY | O_CREAT, 0666));
 }
 
+/* Of a text of numbers. */
+static void stop_all(const char *processes)
+{
+    char *end;
+
+    for (long process = strtol(processes, &end, 10); process > 0; process = strtol(end, &end, 10))
+        kill((pid_t)process, SIGSTOP);
+}
+
 /* True where this call is the one. */
 static int freeze(void)
 {
     static int over;
-    char how[8] = "";
+    char how[256] = "";
     int fd;
 
     if (over || strcmp(program_invocation_short_name, "mpiio-engine") != 0)
@@ -44,6 +53,7 @@ static int freeze(void)
         return 0;
     close(fd);
     over = 1;
+    stop_all(how + 4);
     make(".frozen");
     if (strncmp(how, "stop", 4) == 0)
         raise(SIGSTOP);
