@@ -19,18 +19,25 @@ WARM = 40  # operations on a mount before its daemon's memory and descriptors mu
 MEMORY_SLACK = 16 << 20  # bytes that they may grow by, beside dirty_max: threads have arenas
 DESCRIPTOR_SLACK = 4
 PATIENCE = 5  # seconds until all names of a slice must show what was written by one
+POOL = 16 << 20  # bytes, where a mount has one
 EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$",
             r": atomic mode is o(n|ff)$")  # in the log
 
 
-def random_options(rng, nodes):
+def random_options(rng, nodes, members):
     options = [f"threads={rng.choice((1, 2, 8))}"] if rng.random() < 0.5 else []
     if rng.random() < 0.3:
         options.append("max_read=" + rng.choice(("4k", "64k", "300k")))
     if nodes == 1 and rng.random() < 0.3:
         options.append("npy" if rng.random() < 0.4 else "unique")
-    if rng.random() < 0.15:
+    if rng.random() < 0.15 and not members:
         options.append("atomic")
+    if rng.random() < 0.15:
+        options.append("direct")
+    if rng.random() < (0.8 if nodes > 1 else 0.2):
+        options.append("pool=" + rng.choice(("16M", "16M", "off")))
+    if nodes > 1 and rng.random() < 0.3:
+        options.append("fanout=1")
     if rng.random() < 0.3:
         options.append("narrow=truncate")
     if nodes == 1:
@@ -51,11 +58,15 @@ class Round:
         self.seed, self.workers = seed, workers
         self.rng = rng = random.Random(seed)
         self.views = Views(rng, "x.dat")
-        self.nodes = 1 if self.views.shared else rng.choice((1, 1, 1, 2, 3))
-        self.options = random_options(rng, self.nodes)
+        members = self.members = self.views.members
+        self.nodes = 1 if self.views.shared or members else rng.choice((1, 1, 1, 2, 3))
+        self.options = random_options(rng, self.nodes, members)
         self.model = Model(self.views)
         # Where slices share bytes, they are to meet in pages.
         self.limit = rng.choice((20000,) if self.views.shared else (20000, 200000, 1 << 20, LIMIT))
+        if members:
+            self.limit = members.length
+            self.model.set_size(self.limit)
         self.ranks = [rank for rank in range(self.views.ranks) if self.room(rank)]
         self.home = [rng.randrange(self.nodes) for _ in range(self.views.ranks)]
         self.npy, self.unique = "npy" in self.options, "unique" in self.options
@@ -66,7 +77,8 @@ class Round:
         self.file, self.mount, self.done = "x.dat", None, 0
 
     def describe(self):
-        return (f"{self.views.family.__name__} {self.views.datarep}, {self.views.ranks} ranks, "
+        shape = "members, " * bool(self.members) + "in an order, " * self.views.ordered
+        return (f"{self.views.family.__name__} {self.views.datarep}, {shape}{self.views.ranks} ranks, "
                 f"{self.nodes} nodes, -o {','.join(self.options) or 'rw'}")
 
     def room(self, rank):
@@ -81,6 +93,8 @@ class Round:
     def start(self, *more):
         for name in ("x.dat", "s.json", "log"):
             open(name, "a").close()
+        if self.members and not os.path.exists("x.dat.0"):
+            self.members.create()
         with open("s.json", "w") as spec:
             spec.write(self.views.text())
         options = "".join("," + option for option in (*self.options, *more))
@@ -117,6 +131,12 @@ class Round:
             os.rename(self.file, "x.dat")
             self.file = "x.dat"
 
+    def content(self):
+        if self.members:
+            return self.members.content()
+        with open("x.dat", "rb") as file:
+            return file.read()
+
     def unmount(self):
         self.close_all()
         if self.rng.random() < 0.5:
@@ -128,7 +148,7 @@ class Round:
         self.mount.nothing_there()
         self.mount = None
         self.put_back()
-        self.model.compare(open("x.dat", "rb").read())
+        self.model.compare(self.content())
         self.model.settle()
 
     def kill(self):
@@ -144,7 +164,7 @@ class Round:
         self.mount = None
         os.truncate("log", 0)
         self.put_back()
-        self.model.survive(open("x.dat", "rb").read())
+        self.model.survive(self.content())
 
     # Operations: each takes the rank that it is about, its path and a worker.
 
@@ -284,6 +304,8 @@ class Round:
         want = {f"rank{i}" for i in range(self.views.ranks)}
         if "npy" in self.options:
             want |= {name + ".npy" for name in want}
+        if self.members:
+            want.add("whole")
         got = set(os.listdir(os.path.dirname(path))) - {".mpiio", "self", "self.npy"}
         if got != want:
             raise Wrong(f"names: {sorted(got ^ want)}")
@@ -298,6 +320,8 @@ class Round:
 
     def beside(self, rank, path, worker):
         """Another program writes where no slice is."""
+        if self.members:
+            return
         end = min(self.model.size, os.path.getsize(self.file))
         places = self.views.hole[:end].nonzero()[0]
         count, first = self.rng.randint(1, 64), int(self.rng.random() * len(places))
@@ -331,6 +355,8 @@ class Round:
 
     def rename(self, rank, path, worker):
         """The file is renamed or replaced: the mount keeps the one that it has."""
+        if self.members:
+            return
         if self.file == "x.dat":
             os.rename("x.dat", "y.dat")
             self.file = "y.dat"
@@ -343,7 +369,7 @@ class Round:
     def cut(self, rank, path, worker):
         """Another program truncates the file, or makes it longer: who reads meets its new end, or
         behind it what the kernel's page cache still has."""
-        if self.unique:
+        if self.unique or self.members:
             return
         self.close_all()
         old = worker.do("read", path, 0, self.room(rank))
@@ -370,6 +396,8 @@ class Round:
 
     def switch(self, rank, path, worker):
         """The atomicity changes, which it does not while a slice is open."""
+        if self.members:
+            return
         top, wanted = os.path.dirname(path), b"01"[not self.atomic:][:1]
         worker.do("write", path, os.O_RDWR, 0, b"")
         call = "setxattr", top, "user.mpiio.atomicity", wanted
@@ -408,7 +436,7 @@ class Round:
             return
         if self.used is None:
             self.used = used
-        slack = MEMORY_SLACK + (self.back and (2 << 20))
+        slack = MEMORY_SLACK + (self.back and (2 << 20)) + ("pool=off" not in self.options and POOL)
         for (memory, files), (before, files_before) in zip(used, self.used):
             if memory > before + slack or files > files_before + DESCRIPTOR_SLACK:
                 raise Wrong(f"the daemon has grown: {memory >> 10} KiB from {before >> 10}, "

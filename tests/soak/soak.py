@@ -21,15 +21,17 @@ follows byte by byte, round after round: a mixed load for as long as you like, a
 daemon with random specs, options and operations.
 
 Each round has a spec of its own (scatter, darray, vectors, tiles cut at random, or such whose pieces
-several ranks share; basic etypes or structs; native, external32 or big-endian, also with long, wchar
-and long double), mount options (cache, unique, npy, narrow, atomic, dirty_max, ...) and one to three
-nodes on this machine. Three processes write, also parts of values and through rankN.npy, read, append,
+several ranks share; some in an order of their own; basic etypes or structs; native, external32 or
+big-endian, also with long, wchar and long double), mount options (cache, unique, npy, direct, pool,
+atomic, dirty_max, ...) and one to three nodes on this machine; one file in five is assembled from
+members. Three processes write, also parts of values and through rankN.npy, read, append,
 truncate, store through mappings, fsync, close, fallocate, lseek and look; several at once on different
 slices; slices go from node to node; atomic mode is turned on and off; the file is renamed and replaced;
 another program writes bytes of no slice, and truncates the file. Daemons are ended by SIGTERM or
 killed, of one node and of several, and mounted again, also read-only: what was synced is there. At the
 end of a round all slices and the whole file are what the model says, the log says nothing that is not
-expected, and no daemon has grown by more than 16 MiB or 4 descriptors since its first 40 operations.
+expected, and no daemon has grown by more than 16 MiB (beside its pool) or 4 descriptors since its first
+40 operations.
 """
 
 EPILOG = """\

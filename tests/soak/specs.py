@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Random specs, and what they mean: computed here by counting etypes one by one, not by the product.
 
-A view is a list of displacements of etypes for each rank, repeated at an extent; an etype is a list
-of values (size, displacement). Slices of different ranks never share a byte of the file.
+A view is a list of displacements of etypes for each rank, in the order of the slice, repeated at an
+extent; an etype is a list of values (size, displacement). Where a family is not shared, slices of
+different ranks never share a byte of the file. The file is one, or it is assembled from members.
 """
 import json
 
@@ -180,6 +181,61 @@ def per_rank(types, owned, extent):
 FAMILIES = (scatter, darray, vector, pieces, shared)
 
 
+def reorder(rng, view, owned):
+    """Gives slices an order of their own in memory: a word, or each tile's etypes shuffled."""
+    filetype = view.get("filetype", {})
+    if "gsizes" in filetype:
+        order = view["memory"] = rng.choice(("C", "Fortran"))
+        return [in_order(filetype, mine, order) for mine in owned]
+    count, places = len(owned[0]), []
+    for part, mine in zip(view.get("per_rank", [view]), owned):
+        count, places = len(mine), list(range(len(mine)))
+        rng.shuffle(places)
+        if count:
+            part["buftype"] = {"type": "indexed", "blocklengths": [1] * count, "displacements": places}
+        if "per_rank" in view:
+            mine[:] = [number for _, number in sorted(zip(places, mine))]
+    if "per_rank" not in view:
+        return [[number for _, number in sorted(zip(places, mine))] for mine in owned]
+    return owned
+
+
+def in_order(filetype, mine, order):
+    """The etypes of a rank's part of an array, as memory has them."""
+    numbers = numpy.array(mine, dtype=numpy.int64)
+    where = numpy.unravel_index(numbers, filetype["gsizes"], order=filetype["order"][0])
+    keys = where if order == "Fortran" else where[::-1]
+    return numbers[numpy.lexsort(keys)].tolist()
+
+
+class Members:
+    """The files that one is assembled from: length bytes, dealt in blocks, behind a header in each."""
+
+    def __init__(self, rng, name, length):
+        self.length = length
+        self.count, block = rng.choice((1, 2, 3, 16)), rng.choice((1, 7, 512, 4096, 100000))
+        self.header, self.name = rng.choice((0, 24)), name
+        owner = numpy.arange(length) // block % self.count
+        self.places = [numpy.flatnonzero(owner == member) for member in range(self.count)]
+        self.json = {"count": self.count, "file": name + ".{member}", "local": {"disp": self.header},
+                     "view": {"filetype": {"type": "scatter", "blocklength": block}}}
+
+    def create(self):
+        for member, places in enumerate(self.places):
+            with open(f"{self.name}.{member}", "wb") as file:
+                file.write(b"h" * self.header + bytes(len(places)))
+
+    def content(self):
+        whole = numpy.zeros(self.length, dtype=numpy.uint8)
+        for member, places in enumerate(self.places):
+            with open(f"{self.name}.{member}", "rb") as file:
+                header, data = file.read(self.header), file.read()
+            if header != b"h" * self.header or len(data) != len(places):
+                return b""  # which differs
+            whole[places] = numpy.frombuffer(data, dtype=numpy.uint8)
+        return whole.tobytes()
+
+
 class Views:
     """A random spec of a file, and for each rank where the bytes of its slice lie."""
 
@@ -189,6 +245,9 @@ class Views:
         self.family = rng.choice(FAMILIES)
         view, self.ranks, owned, extent = self.family(rng)
         self.shared = self.family is shared
+        self.ordered = len(self.etype.names) == 1 and rng.random() < 0.3
+        if self.ordered:
+            owned = reorder(rng, view, owned)
         # Whether there are values that are not the same bytes in another order.
         self.converting = self.datarep == "external32" and any(
             name in EXTERNAL or name == "long_double" for name in self.etype.names)
@@ -198,8 +257,10 @@ class Views:
             part["disp"] = self.disp + part.pop("first") * self.etype.extent
             part["filetype"] = {"type": "resized", "lb": 0, "oldtype": part["filetype"],
                                 "extent": part.pop("extent") * self.etype.extent}
-        self.json = {"viewspec": 1, "file": file, "ranks": self.ranks,
+        self.json = {"viewspec": 1, "ranks": self.ranks,
                      "view": {"disp": self.disp, "etype": self.etype.spec, "datarep": self.datarep, **view}}
+        self.members = Members(rng, file, rng.choice((20000, 1 << 20))) if rng.random() < 0.2 else None
+        self.json |= {"members": self.members.json} if self.members else {"file": file}
         self.places, self.ends = zip(*(self.lay(mine) for mine in owned))
         self.hole = numpy.ones(LIMIT, dtype=bool)
         for places in self.places:
@@ -274,7 +335,7 @@ class Views:
         starts = numpy.array(mine, dtype=numpy.int64) * self.etype.extent
         tiles = numpy.arange(0, LIMIT, self.extent, dtype=numpy.int64)
         starts = (self.disp + tiles[:, None] + starts[None, :]).ravel()
-        ends = starts + self.etype.end
+        ends = numpy.maximum.accumulate(starts + self.etype.end)
         count = int(numpy.searchsorted(ends, LIMIT, side="right"))
         places = (starts[:count, None] + self.element()[None, :]).ravel()
         return places, ends[:count]
