@@ -2,8 +2,9 @@
 /*
  * Preloaded into an engine: freezes it right before a write call, once, when there is a file
  * $FREEZE/HOST. If that says "stop", the process is stopped; if "hold", the call waits until there
- * is $FREEZE/HOST.go, as on a machine that is paused. The processes whose numbers follow are stopped
- * before. $FREEZE/HOST.frozen and $FREEZE/HOST.done are made right before that and behind the call.
+ * is $FREEZE/HOST.go, as on a machine that is paused. The processes whose numbers follow are
+ * stopped before. $FREEZE/HOST.frozen and $FREEZE/HOST.done are made right before that and behind
+ * the call.
  */
 #include <errno.h>
 #include <fcntl.h>
