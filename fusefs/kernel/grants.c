@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/slice_access.h"
+#include "core/store_members.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/durable.h"
 #include "overlaps.h"
@@ -62,10 +63,14 @@ static bool may_hold(const struct fs_slice *slice)
     return handle != NULL;
 }
 
-/* The rights that can be out on a slice now. Lock held. */
+/*
+ * The rights that can be out on a slice now. Members are synced that the daemon wrote: those that
+ * others write, it does not see. Lock held.
+ */
 static uint32_t possible(struct fs_session *session, const struct fs_slice *slice)
 {
-    uint32_t rights = may_hold(slice) ? 0 : MPIIO_GRANT_BOTH;
+    uint32_t most = session->tree.whole ? MPIIO_GRANT_READ : MPIIO_GRANT_BOTH;
+    uint32_t rights = may_hold(slice) ? 0 : most;
 
     for (const struct fs_slice *other = session->slices.open; other != NULL;
          other = other->next_open)
@@ -227,8 +232,6 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
         return "the mount is direct, or the kernel has the file";
     if (fs_atomic_is_on(&session->atomic))
         return "atomic mode";
-    if (session->tree.whole)
-        return "the file is assembled from members";
     if (slice->header != 0)
         return "a NumPy header";
     if (!mpiio_slice_is_bytewise(slice->slice))
@@ -249,7 +252,7 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
         (handle->reads ? MPIIO_GRANT_READ : 0) | (handle->writes ? MPIIO_GRANT_WRITE : 0);
 
     if ((rights & wanted) == 0)
-        return "it is open in another way";
+        return session->tree.whole ? "members are only read" : "it is open in another way";
     if (!set_word(&session->grants, slice, rights))
         return "too many slices are granted";
     if (handle->rights == 0)
@@ -262,12 +265,33 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     return NULL;
 }
 
+/* Tells which file it is. */
+static int name_file(struct fs_session *session, struct mpiio_grant *grant)
+{
+    struct stat st;
+    int error;
+
+    if (session->tree.whole) {
+        grant->device = grant->token;
+        grant->inode = mpiio_store_identity(session->store);
+        grant->missing_zero = session->options->missing == FS_MISSING_ZERO;
+        return 0;
+    }
+    error = mpiio_store_stat(session->store, &st);
+    if (error != 0)
+        return error;
+    grant->device = st.st_dev;
+    grant->inode = st.st_ino;
+    return snprintf(grant->file, sizeof(grant->file), "%s", session->file) <
+                   (int)sizeof(grant->file)
+               ? 0
+               : -ENAMETOOLONG;
+}
+
 int fs_grants_ask(struct fs_session *session, struct fs_handle *handle, struct mpiio_grant *grant)
 {
     const char *why = find_obstacle(session, handle->slice);
     struct fs_node node = fs_tree_node(&session->tree, handle->slice->inode);
-    struct stat st;
-    int error;
 
     *grant = (struct mpiio_grant){.narrow = session->options->narrow};
     if (why == NULL) {
@@ -279,9 +303,6 @@ int fs_grants_ask(struct fs_session *session, struct fs_handle *handle, struct m
         snprintf(grant->why, sizeof(grant->why), "%s", why);
         return 0;
     }
-    error = mpiio_store_stat(session->store, &st);
-    if (error != 0)
-        return error;
     if ((grant->rights & MPIIO_GRANT_WRITE) != 0)
         fs_sync_written(session, handle); /* it may be, and the daemon does not see it */
     atomic_fetch_add(&session->grants.given, 1);
@@ -290,9 +311,5 @@ int fs_grants_ask(struct fs_session *session, struct fs_handle *handle, struct m
     grant->memory = session->grants.memory;
     grant->view = node.view;
     grant->rank = node.rank;
-    grant->device = st.st_dev;
-    grant->inode = st.st_ino;
-    if (snprintf(grant->file, sizeof(grant->file), "%s", session->file) >= (int)sizeof(grant->file))
-        return -ENAMETOOLONG;
-    return 0;
+    return name_file(session, grant);
 }

@@ -29,6 +29,16 @@ uint64_t mpiio_store_members_digest(const struct mpiio_store *store)
     return mpiio_store_has_members(store) ? mpiio_assembled_digest(store->file) : 0;
 }
 
+uint64_t mpiio_store_identity(const struct mpiio_store *store)
+{
+    return mpiio_assembled_identity(store->file);
+}
+
+int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain)
+{
+    return mpiio_assembled_hold(store->file, grain);
+}
+
 int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
                             struct mpiio_member_place *place)
 {

@@ -22,6 +22,7 @@ struct run_open {
     struct mpiio_slice *slice;
     struct run_mount *mount;
     struct run_file *file;
+    int64_t least;        /* bytes that a read is to have; shorter ones are the mount's */
     uint32_t word, value; /* grant.h of core/base */
     _Atomic uint32_t rights;
 };

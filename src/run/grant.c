@@ -15,7 +15,10 @@
 
 #include "core/base/grant.h"
 #include "core/slice.h"
+#include "core/store_members.h"
+#include "viewspec/member_views.h"
 #include "descriptors.h"
+#include "own.h"
 #include "stats.h"
 
 #define STRANGERS 8 /* filesystems that are remembered to be none of ours */
@@ -36,6 +39,7 @@ struct run_file {
     bool writable;
     unsigned users;
     struct mpiio_store *store;
+    int64_t grain; /* of its members */
 };
 
 static struct run_mount *mounts; /* lock: lock */
@@ -122,21 +126,41 @@ static struct run_mount *get_mount(const struct mpiio_grant *grant)
     return mount;
 }
 
-static struct run_file *open_file(const struct mpiio_grant *grant, bool writable)
+/* Opens the one file that the spec names. */
+static bool open_single(const struct mpiio_grant *grant, struct run_file *file)
+{
+    struct stat st;
+
+    if (mpiio_store_open(grant->file, file->writable ? O_RDWR : O_RDONLY, &file->store) != 0)
+        return false;
+    return mpiio_store_fd(file->store) >= 0 && mpiio_store_stat(file->store, &st) == 0 &&
+           st.st_dev == file->device && st.st_ino == file->inode;
+}
+
+/* Opens all members, now: they are to be those that the daemon has. */
+static bool open_members(const struct mpiio_grant *grant, const struct vs_spec *spec,
+                         struct run_file *file)
+{
+    struct vs_error error = {0};
+
+    return vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
+           mpiio_store_open_spec(spec, O_RDONLY, grant->missing_zero != 0, &file->store, &error) ==
+               0 &&
+           mpiio_store_identity(file->store) == file->inode &&
+           mpiio_store_hold_members(file->store, &file->grain) == 0;
+}
+
+static struct run_file *open_file(const struct mpiio_grant *grant, const struct vs_spec *spec,
+                                  bool writable)
 {
     struct run_file *file = calloc(1, sizeof(*file));
-    struct stat st;
 
     if (file == NULL)
         return NULL;
     *file = (struct run_file){
         .device = grant->device, .inode = grant->inode, .writable = writable, .users = 1};
-    if (mpiio_store_open(grant->file, writable ? O_RDWR : O_RDONLY, &file->store) != 0) {
-        free(file);
-        return NULL;
-    }
-    if (mpiio_store_fd(file->store) < 0 || mpiio_store_stat(file->store, &st) != 0 ||
-        st.st_dev != file->device || st.st_ino != file->inode) {
+    if (!(vs_spec_members(spec) != NULL ? open_members(grant, spec, file)
+                                        : open_single(grant, file))) {
         mpiio_store_close(file->store);
         free(file);
         return NULL;
@@ -147,7 +171,8 @@ static struct run_file *open_file(const struct mpiio_grant *grant, bool writable
 }
 
 /* The shared file, open with the process's own rights; NULL where they do not do. Lock held. */
-static struct run_file *get_file(const struct mpiio_grant *grant, bool writable)
+static struct run_file *get_file(const struct mpiio_grant *grant, const struct vs_spec *spec,
+                                 bool writable)
 {
     for (struct run_file *file = files; file != NULL; file = file->next) {
         if (file->device == grant->device && file->inode == grant->inode &&
@@ -156,7 +181,7 @@ static struct run_file *get_file(const struct mpiio_grant *grant, bool writable)
             return file;
         }
     }
-    return open_file(grant, writable);
+    return open_file(grant, spec, writable);
 }
 
 /* Lock held. */
@@ -187,28 +212,38 @@ static void drop(struct run_open *open)
     open->slice = NULL;
 }
 
+/* The view of the slice, a new reference; NULL: it does not compile. */
+static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs_spec *spec)
+{
+    struct vs_error error = {0};
+    struct vs_view *view;
+
+    if (vs_spec_members(spec) != NULL && grant->view == vs_spec_view_count(spec))
+        return vs_members_whole(vs_spec_members(spec));
+    return vs_spec_view(spec, grant->view, grant->rank, &view, &error) == 0 ? view : NULL;
+}
+
 /* Lock held. NULL: it is set up; else why it is not. */
 static const char *set_up(const struct mpiio_grant *grant, struct run_open *open)
 {
-    struct vs_error error = {0};
     struct vs_view *view;
 
     open->mount = get_mount(grant);
     if (open->mount == NULL)
         return "the daemon cannot be looked at";
-    open->file = get_file(grant, (grant->rights & MPIIO_GRANT_WRITE) != 0);
+    open->file = get_file(grant, open->mount->spec, (grant->rights & MPIIO_GRANT_WRITE) != 0);
     if (open->file == NULL)
         return "the shared file cannot be opened";
-    if (grant->word >= MPIIO_GRANT_WORDS ||
-        vs_spec_view(open->mount->spec, grant->view, grant->rank, &view, &error) != 0 ||
-        mpiio_slice_new(open->file->store, view, (enum mpiio_narrow)grant->narrow, &open->slice) !=
-            0) {
+    view = grant->word < MPIIO_GRANT_WORDS ? get_view(grant, open->mount->spec) : NULL;
+    if (view == NULL || mpiio_slice_new(open->file->store, view, (enum mpiio_narrow)grant->narrow,
+                                        &open->slice) != 0) {
         put_file(open->file);
         return "the view does not compile";
     }
     open->word = grant->word;
     open->value = grant->value;
     open->rights = grant->rights;
+    open->least = open->file->grain;
     return NULL;
 }
 

@@ -12,27 +12,47 @@
 #include "next.h"
 
 #define TABLE 65536 /* descriptors that are looked at */
-#define OWN   64    /* own ones, at the end of those that the process may have */
+#define FEW   64    /* own ones, at the end of those that the process may have */
+#define MANY  256   /* where these are so many */
 #define FIRST 256   /* the least number of one */
 
 static _Atomic unsigned char own[TABLE];
 
+/* How many descriptors the process may have that are looked at. */
+static int allowed(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    return limit.rlim_cur < TABLE ? (int)limit.rlim_cur : TABLE;
+}
+
+static int most(int count)
+{
+    if (count <= FIRST + FEW)
+        return 0;
+    return count / 4 < FEW ? FEW : count / 4 < MANY ? count / 4 : MANY;
+}
+
+int run_own_most(void)
+{
+    return most(allowed());
+}
+
 int run_raise(int fd)
 {
-    struct rlimit limit = {0};
     int error = errno;
-    int high = -1;
+    int count = allowed(), high = -1;
 
     if (fd < 0)
         return -1;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > TABLE)
-        limit.rlim_cur = TABLE;
-    if (limit.rlim_cur > FIRST + OWN)
-        high = RUN_NEXT(fcntl)(fd, F_DUPFD_CLOEXEC, (int)limit.rlim_cur - OWN);
+    if (most(count) > 0)
+        high = RUN_NEXT(fcntl)(fd, F_DUPFD_CLOEXEC, count - most(count));
     RUN_NEXT(close)(fd);
     if (high >= 0)
         atomic_store(&own[high], 1);
-    errno = error;
+    errno = high >= 0 ? error : EMFILE;
     return high;
 }
 

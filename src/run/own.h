@@ -6,9 +6,12 @@
 
 /* The library's own descriptors, among the program's. All functions are async-signal-safe. */
 
+/* How many there may be: a quarter of the process's descriptors at most. */
+int run_own_most(void);
+
 /*
  * Gives fd, an own descriptor, a number that programs do not expect to be theirs, or closes it and
- * returns -1. -1 is allowed.
+ * returns -1 with EMFILE. -1 is allowed, and keeps errno.
  */
 int run_raise(int fd);
 

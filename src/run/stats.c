@@ -81,11 +81,11 @@ void run_stats_print(void)
         snprintf(text, sizeof(text),
                  "mpiio-run: %s[%d]: slices=%llu granted=%llu reads=%llu read_bytes=%llu "
                  "writes=%llu write_bytes=%llu fell_back=%llu (taken_back=%llu "
-                 "not_given=%llu failed=%llu flags=%llu limited=%llu)",
+                 "not_given=%llu failed=%llu flags=%llu limited=%llu short=%llu)",
                  program_invocation_short_name, (int)getpid(), count(RUN_OPENS), count(RUN_GRANTED),
                  count(RUN_READS), count(RUN_READ_BYTES), count(RUN_WRITES), count(RUN_WRITE_BYTES),
                  count(RUN_FELL_BACK), count(RUN_TAKEN_BACK), count(RUN_NOT_GIVEN),
-                 count(RUN_FAILED), count(RUN_FLAGS), count(RUN_LIMITED));
+                 count(RUN_FAILED), count(RUN_FLAGS), count(RUN_LIMITED), count(RUN_SHORT));
     for (size_t i = 0; i < MAX_REASONS && *reasons[i].text; i++)
         length += snprintf(text + length, sizeof(text) - (size_t)length, "; not granted: %s: %u",
                            reasons[i].text, reasons[i].count);

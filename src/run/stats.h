@@ -21,6 +21,7 @@ enum run_count {
     RUN_FAILED,    /* the mount tells why */
     RUN_FLAGS,
     RUN_LIMITED, /* a write under a limit of files' size */
+    RUN_SHORT,   /* a read of many members, of too little of each */
     RUN_COUNTS
 };
 

@@ -118,7 +118,7 @@ static bool is_limited(void)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-static bool is_allowed(const struct run_open *open, bool writing)
+static bool is_allowed(const struct run_open *open, size_t length, bool writing)
 {
     uint32_t right = writing ? MPIIO_GRANT_WRITE : MPIIO_GRANT_READ;
 
@@ -128,6 +128,8 @@ static bool is_allowed(const struct run_open *open, bool writing)
         run_stats_fell_back(RUN_TAKEN_BACK);
     else if (writing && is_limited())
         run_stats_fell_back(RUN_LIMITED);
+    else if (!writing && (int64_t)length < open->least)
+        run_stats_fell_back(RUN_SHORT);
     else
         return true;
     return false;
@@ -146,7 +148,7 @@ bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset, boo
     length = length_of(parts, count);
     if (length == 0 || (offset < 0 && offset != RUN_HERE))
         run_stats_fell_back(RUN_FLAGS);
-    else if (!is_allowed(open, writing))
+    else if (!is_allowed(open, length, writing))
         served = false;
     else if (offset == RUN_HERE)
         served = move_here(open, fd, parts, count, length, writing, result);

@@ -267,6 +267,83 @@ END
     done
 }
 
+# members RUN: 8 members m0, m1, ... of 8 KiB whose runs lie in turns in whole.dat; m.json assembles them.
+members() {
+    make_file whole.dat 65536
+    local i
+    for ((i = 0; i < 8; i++)); do
+        mpiio-view cat -r $i --view "scatter $1 on 8 of byte" whole.dat >m$i
+    done
+    cat >m.json <<TEXT
+{ "viewspec": 1,
+  "members": { "count": 8, "file": "m{member:1}",
+               "view": { "filetype": { "type": "scatter", "blocklength": $1 } } },
+  "ranks": 3, "view": { "filetype": { "type": "scatter", "blocklength": 100 } } }
+TEXT
+}
+
+@test "run: members are read by the program, and written by the mount" {
+    members 2048
+    mount_spec m.json
+    mpiio-view cat m.json -r 1 >want
+    under cmp "$mnt/whole" whole.dat
+    served 1
+    under cat "$mnt/rank1" | cmp - want
+    served 1
+    under dd if="$mnt/rank1" bs=10 skip=300 status=none | cmp - <(tail -c +3001 want)
+    served 1
+    [ "$(stat_of slice_reads)" -eq 0 ]
+    under dd if=want of="$mnt/rank1" status=none
+    [ "$(counted granted)" -eq 0 ]
+    grep -q 'not granted: members are only read: 1' counts
+    rm counts
+    # What is written, through the mount or to the members, is seen.
+    under python - "$mnt/whole" <<'TEXT'
+import os, sys
+reader, whole = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[1], os.O_RDWR)
+assert os.pwrite(whole, b"x" * 5000, 1000) == 5000
+os.fsync(whole)
+assert os.pread(reader, 6000, 500)[500:5500] == os.pread(whole, 5000, 1000) == b"x" * 5000
+TEXT
+    [ "$(counted not_given)" -eq 1 ]
+    rm counts
+    under python - "$mnt/whole" <<'TEXT'
+import os, sys
+whole = os.open(sys.argv[1], os.O_RDONLY)
+for byte in (b"y", b"z"):
+    with open("m0", "r+b") as member:
+        member.write(byte)
+    assert os.pread(whole, 2, 0)[:1] == byte
+TEXT
+    served 1
+    # Another file in a member's place, and one that has got shorter.
+    cp m3 new && mv new m3
+    under cmp -n 100 "$mnt/whole" <(head -c 100 "$mnt/whole")
+    [ "$(counted granted)" -eq 0 ]
+    grep -q 'not granted: the shared file cannot be opened' counts
+    # Its descriptors are a part of those that the program may have.
+    rm counts
+    mpiio-umount "$mnt"
+    mount_spec m.json
+    (ulimit -n 330 && under cmp "$mnt/whole" <(cat "$mnt/whole"))
+    served 1
+    (ulimit -n 300 && under cmp "$mnt/whole" <(cat "$mnt/whole"))
+    [ "$(counted granted)" -eq 0 ]
+}
+
+@test "run: short reads of members in fine turns are the mount's" {
+    members 8
+    truncate -s 4096 m7
+    mount_spec m.json -o ro,missing=zero
+    cp "$mnt/whole" want
+    [ "$(stat -c %s want)" -eq 65528 ]
+    under dd if="$mnt/whole" bs=16k status=none | cmp - want
+    served 1
+    under dd if="$mnt/whole" bs=4k status=none | cmp - want
+    [ "$(counted short)" -eq 17 ]
+    [ "$(counted fell_back)" -eq 17 ]
+}
+
 @test "run: the command's status, options and messages" {
     run -3 mpiio-run -- sh -c 'exit 3'
     run -127 mpiio-run ./nothing

@@ -51,9 +51,10 @@ struct mpiio_grant {
     uint32_t word, value;    /* which word, and what it says as long as the grant holds */
     uint32_t rights;         /* those that were given: none with why */
     uint32_t narrow;
-    uint64_t view;
+    uint64_t view; /* the number of views: all bytes of a file that is assembled */
     int64_t rank;
-    uint64_t device, inode; /* of the shared file */
+    uint64_t device, inode; /* of the shared file; or the token, and who its members are */
+    uint32_t missing_zero;  /* what members lack is zeros */
     char why[MPIIO_GRANT_WHY_MAX];
     char file[MPIIO_GRANT_PATH_MAX];
 };

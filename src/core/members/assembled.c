@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "viewspec/member_views.h"
 #include "assembled.h"
 
 #include <errno.h>
@@ -11,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "viewspec/integer.h"
+#include "viewspec/member_views.h"
 #include "assembled_read.h"
 #include "assembled_write.h"
 
@@ -19,6 +20,9 @@
  * seems to have been changed just now, so that nobody relies on what was read before.
  */
 #define WATCHED 256
+
+/* Bytes of a member that take as long to read, in the page cache, as the call for them. */
+#define WORTH_CALL (2 << 10)
 
 static bool is_later(struct timespec a, struct timespec b)
 {
@@ -259,6 +263,24 @@ static int64_t bytes_held(const struct vs_view *view, const struct vs_view *loca
     return bytes - bytes % etype;
 }
 
+/* FNV-1a, of 8 bytes at a time. */
+#define DIGEST_START 0xcbf29ce484222325
+
+static uint64_t add_to_digest(uint64_t digest, uint64_t value)
+{
+    digest ^= value;
+    return (digest ^ digest >> 32) * 0x100000001b3;
+}
+
+static uint64_t add_identity(uint64_t identity, const struct stat *st, int64_t member,
+                             int64_t bytes)
+{
+    identity = add_to_digest(identity, (uint64_t)member);
+    identity = add_to_digest(identity, (uint64_t)bytes);
+    identity = add_to_digest(identity, st->st_dev);
+    return add_to_digest(identity, st->st_ino);
+}
+
 static void take_stat(struct mpiio_assembled *self, const struct stat *st)
 {
     if (self->st.st_mode == 0)
@@ -274,6 +296,7 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
     bool needed = vs_map_facts(vs_view_map(view))->tile_size > 0;
     struct stat st;
     int present = needed ? look(self, member, &st, why) : 0, error;
+    int64_t bytes = 0;
 
     if (present < 0)
         return present;
@@ -283,7 +306,11 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
         return fail(self, member, -EINVAL, "a buftype with gaps: members have none", why);
     if (!vs_map_facts(vs_view_map(local))->disjoint)
         return fail(self, member, -EINVAL, "\"local\" selects bytes twice", why);
-    error = vs_assembly_add(self->places, view, present ? bytes_held(view, local, st.st_size) : 0);
+    if (present)
+        bytes = bytes_held(view, local, st.st_size);
+    if (bytes > 0)
+        self->identity = add_identity(self->identity, &st, member, bytes);
+    error = vs_assembly_add(self->places, view, bytes);
     if (error == -EINVAL)
         return fail(self, member, error,
                     "\"view\" selects bytes twice, or not in the order of the whole", why);
@@ -402,6 +429,7 @@ int mpiio_assemble(const struct vs_members *members, bool writable, bool missing
     self->lock_fd = -1;
     self->overlap = vs_members_overlap(members);
     self->missing_zero = missing_zero;
+    self->identity = DIGEST_START;
     error = init(self, members, writable, why);
     if (error != 0) {
         close_all(self);
@@ -414,12 +442,10 @@ int mpiio_assemble(const struct vs_members *members, bool writable, bool missing
 uint64_t mpiio_assembled_digest(const struct mpiio_file *file)
 {
     const struct mpiio_assembled *self = file->self;
-    uint64_t digest = 0xcbf29ce484222325; /* FNV-1a, of 8 bytes at a time */
+    uint64_t digest = DIGEST_START;
 
-    for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
-        digest ^= (uint64_t)vs_assembly_bytes(self->places, (size_t)i);
-        digest = (digest ^ digest >> 32) * 0x100000001b3;
-    }
+    for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
+        digest = add_to_digest(digest, (uint64_t)vs_assembly_bytes(self->places, (size_t)i));
     return digest;
 }
 
@@ -433,6 +459,51 @@ int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member)
 int64_t mpiio_assembled_first(const struct mpiio_file *file)
 {
     return first_present(file->self);
+}
+
+/* Who they are. */
+
+uint64_t mpiio_assembled_identity(const struct mpiio_file *file)
+{
+    const struct mpiio_assembled *self = file->self;
+
+    return self->identity;
+}
+
+/* The least read of the whole that asks the member for a part that is worth a call. */
+static int64_t grain_of(const struct mpiio_member *member, int64_t bytes)
+{
+    const struct vs_map *map = vs_view_map(member->view);
+    const struct vs_map_facts *facts = vs_map_facts(map);
+
+    if (mpiio_assembled_is_run(map, 0, bytes < WORTH_CALL ? bytes : WORTH_CALL) ||
+        facts->tile_size / facts->tile_runs >= WORTH_CALL)
+        return 0;
+    return vs_mul_capped(facts->tile_extent / facts->tile_size, WORTH_CALL);
+}
+
+int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
+{
+    struct mpiio_assembled *self = file->self;
+    uint64_t identity = DIGEST_START;
+
+    *grain = 0;
+    for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
+        struct mpiio_member *member;
+        struct stat st;
+        int error;
+
+        if (!is_present(self, i))
+            continue;
+        error = mpiio_member_acquire(&self->table, (size_t)i, &member);
+        if (error == 0)
+            error = mpiio_file_stat(member->file, &st);
+        if (error != 0)
+            return error;
+        identity = add_identity(identity, &st, i, vs_assembly_bytes(self->places, (size_t)i));
+        *grain = vs_max(*grain, grain_of(member, vs_assembly_bytes(self->places, (size_t)i)));
+    }
+    return identity == self->identity ? 0 : -ESTALE;
 }
 
 /* Where a byte is. */

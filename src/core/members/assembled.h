@@ -40,6 +40,20 @@ int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 int64_t mpiio_assembled_first(const struct mpiio_file *file);
 
 /*
+ * A number that files assembled from the same members have, with as many bytes of each, and others
+ * have not, as far as can be. Local, thread-safe.
+ */
+uint64_t mpiio_assembled_identity(const struct mpiio_file *file);
+
+/*
+ * Opens all members, for as long as the file is there: a descriptor each. 0; -ESTALE where one is
+ * not the file that it was when they were assembled; or what open(2) says. Not to be called twice.
+ * From then on grain has the least read, in bytes of the whole, that asks each member for as much
+ * as a call is worth: 0 where runs are that long.
+ */
+int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
+
+/*
  * Finds the byte at displacement, 0 <= displacement < the length of the whole. file is one of
  * mpiio_assemble. 0 or a negative errno. Thread-safe.
  */

@@ -16,6 +16,7 @@ struct mpiio_assembled {
     enum vs_overlap overlap;
     bool missing_zero;
     struct stat st;                /* of the first member that is there; times: the newest */
+    uint64_t identity;             /* of all that are */
     int64_t watched;               /* so many members are asked for their times */
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
     int lock_fd;                   /* of the first member that is there; -1: none is */

@@ -48,7 +48,7 @@ struct mpiio_member_table {
 int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
                             bool writable);
 
-/* Closes all; none may be in use. */
+/* Closes all, those that were acquired, too. */
 void mpiio_member_table_destroy(struct mpiio_member_table *table);
 
 /*
