@@ -16,6 +16,7 @@
 #include "fence.h"
 #include "leave.h"
 #include "start.h"
+#include "stay.h"
 
 /* Bytes that MPI's largest file may have: memory that the nodes of one host share. */
 #define SHARED_MIN (16 << 20)
@@ -97,6 +98,8 @@ static int serve_epochs(struct engine *engine)
         puts("ready");
         fflush(stdout);
     }
+    if (engine->options->stay)
+        engine_stay_on(engine->daemon.pid);
     serve(engine);
     engine_leave_soon(0);
     engine_stop(engine);
@@ -155,6 +158,8 @@ int main(int argc, char **argv)
             printf("mpiio-engine %s (%s)\n", MPIIO_VERSION, engine_environment_mpi());
         return 0;
     }
+    if (options.stay)
+        engine_stay();
     engine_environment_prepare();
     if (options.report)
         engine_report("started", engine_environment_rank());

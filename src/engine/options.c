@@ -7,7 +7,7 @@
 
 #include "core/base/complain.h"
 
-enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_VERSION };
+enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_STAY, OPTION_VERSION };
 
 static const char help_text[] =
     "Usage: mpiexec ... mpiio-engine [OPTION]... -- DAEMON-ARGUMENT... SPEC MOUNTPOINT\n"
@@ -18,6 +18,8 @@ static const char help_text[] =
     "                     the PATH); %n in its last argument is the node's number\n"
     "      --name=NAME    what messages begin with\n"
     "      --report       print how far each node is: \"started N\", \"met N\", \"mounted N\"\n"
+    "      --stay         stay until the daemon has ended, whatever becomes of the engine: for\n"
+    "                     Slurm, which kills what a process of a step leaves behind\n"
     "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
     "\n"
@@ -46,6 +48,9 @@ static void option(struct engine_options *options, int key, char **argv)
     case OPTION_REPORT:
         options->report = true;
         break;
+    case OPTION_STAY:
+        options->stay = true;
+        break;
     case 'h':
         options->help = true;
         break;
@@ -70,6 +75,7 @@ void engine_options_parse(struct engine_options *options, int argc, char **argv)
         {"daemon", required_argument, NULL, OPTION_DAEMON},
         {"name", required_argument, NULL, OPTION_NAME},
         {"report", no_argument, NULL, OPTION_REPORT},
+        {"stay", no_argument, NULL, OPTION_STAY},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, OPTION_VERSION},
         {NULL, 0, NULL, 0},

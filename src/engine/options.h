@@ -11,6 +11,7 @@ struct engine_options {
         *daemon;      /* the program to start; NULL: mpiio-fused beside this one, or on the PATH */
     char **arguments; /* for it: those behind "--", ended by NULL */
     bool report;      /* tell how far the start has come */
+    bool stay;        /* until the daemon has ended: stay.h */
     bool help;
     bool version;
     char wrong[256]; /* what is wrong with the command line; "": nothing */

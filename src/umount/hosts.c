@@ -107,6 +107,7 @@ static bool prepare(struct run *run)
     run->mpiexec = strdup(given);
     if (length < 0 || run->mpiexec == NULL)
         return false;
+    setenv("SLURM_OVERLAP", "1", 0); /* Slurm's srun, by mpiexec, is not to wait for other steps */
     run->self[length] = '\0';
     for (char *word = strtok_r(run->mpiexec, " \t\n", &save);
          word != NULL && count < WORDS_MAX - 12; word = strtok_r(NULL, " \t\n", &save))

@@ -381,6 +381,59 @@ END
     [ -z "$(ls temporary)" ]
 }
 
+@test "mpiio-mount: in a Slurm job srun starts the engines of its hosts; a daemon in a step is warned of" {
+    local warning="mpiio-mount: warning: Slurm kills the daemon at the end of step 12.3: mount in the batch script, or keep a step for the daemon (--foreground)"
+    scatter_spec
+    mkdir bin
+    cat >bin/srun <<'END'
+#!/bin/bash
+[ "$1" != --mpi=list ] || exec echo "MPI plugin types are... none ${plugins-pmi2 pmix}"
+echo "$*" >&2
+exit 1
+END
+    cp bin/srun bin/mpiexec.hydra
+    chmod +x bin/*
+    unset MPIIO_MPIEXEC SLURM_STEP_ID
+    export PATH=$tmp/bin:$PATH SLURM_JOB_ID=12 SLURM_JOB_NODELIST='n[08-10]'
+    asked() {
+        sed -n 's/^mpiio-mount: \(.*\) [^ ]*mpiio-engine .*/\1/p' <<<"$stderr"
+    }
+    run -1 --separate-stderr mpiio-mount s.json mnt
+    [[ $(asked) == "--mpi=pmi2 --nodelist=n08,n09,n10 --nodes=3 "*" --overlap "*" -n 3" ]]
+    [[ $stderr == *"mpiio-engine --report --stay "* ]]
+    run -1 --separate-stderr mpiio-mount --hosts=n10,n08 s.json mnt
+    [[ $(asked) == *" --nodelist=n08,n10 "*" -n 2" ]]
+    # Not with other hosts, one twice, another MPI, or where the user says what else.
+    run -1 --separate-stderr mpiio-mount --hosts=n10,n11 s.json mnt
+    [ "$(asked)" = "-hosts n10,n11 -ppn 1 -n 2" ]
+    run -1 --separate-stderr mpiio-mount --hosts=n10,n10 s.json mnt%n
+    [ "$(asked)" = "-hosts n10,n10 -ppn 1 -n 2" ]
+    plugins=pmi2x run -1 --separate-stderr mpiio-mount s.json mnt
+    [ "$(asked)" = "-hosts n08,n09,n10 -ppn 1 -n 3" ]
+    MPIIO_MPIEXEC=mpiexec.hydra run -1 --separate-stderr mpiio-mount s.json mnt
+    [ "$(asked)" = "-hosts n08,n09,n10 -ppn 1 -n 3" ]
+
+    export SLURM_STEP_ID=3
+    run -0 --separate-stderr mpiio-mount s.json mnt
+    [ "$stderr" = "$warning" ]
+    mpiio-umount mnt
+    run -1 --separate-stderr mpiio-mount -o ro,store=mpiio s.json mnt
+    [ "${stderr_lines[0]}" = "$warning" ]
+    # No warning of one in the foreground, nor of engines that srun starts in a step of their own.
+    mpiio-mount -F s.json mnt 2>err 3>&- &
+    await is_mounted mnt
+    mpiio-umount mnt
+    [ ! -s err ]
+    run -1 --separate-stderr mpiio-mount --hosts=n08 s.json mnt
+    [[ $stderr != *warning* ]]
+    # A batch script, and the shell of salloc as a step.
+    for SLURM_STEP_ID in '' 4294967291 4294967290; do
+        run -0 --separate-stderr mpiio-mount --hosts= s.json mnt
+        [ -z "$stderr" ]
+        mpiio-umount mnt
+    done
+}
+
 @test "mpiio-mount --hosts: lists of hosts, Slurm's allocation, and wrong usage" {
     local list
     scatter_spec

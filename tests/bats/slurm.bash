@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2016,SC2154 # what other shells expand; the variables are helper.bash's
+# Slurm of a topic's own, on this machine: a controller and two nodes, each with the mounts of its own
+# (a mount namespace), at ports that were free, with munge's key and socket of its own. All of it is in
+# $slurm, a folder, and carries that as the mark of its processes; nothing of it has a name outside. Needs root.
+
+# start_slurm: in setup_file.
+start_slurm() {
+    local _
+    begin_test
+    export slurm=$tmp first="a${tmp##*.}" second="b${tmp##*.}" SLURM_CONF=$tmp/slurm.conf
+    mkdir -p "$slurm/cgroup/freezer" "$slurm/jobs"
+    mount -t cgroup -o freezer mpiio-test "$slurm/cgroup/freezer"
+    start_munge
+    write_programs
+    # Somebody else may take a port before it is bound.
+    for _ in 1 2 3; do
+        write_conf
+        start_daemons
+        if within=20 await nodes_are_idle; then
+            return
+        fi
+        stop_daemons
+    done
+    cat "$slurm"/*.log >&2
+    return 1
+}
+
+start_munge() {
+    dd if=/dev/urandom of="$slurm/munge.key" bs=1k count=1 status=none
+    chmod 600 "$slurm/munge.key"
+    munged --foreground --force --key-file="$slurm/munge.key" --socket="$slurm/munge.socket" \
+        --pid-file="$slurm/munge.pid" --seed-file="$slurm/munge.seed" \
+        --log-file="$slurm/munge.log" >/dev/null 2>&1 3>&- &
+    await test -S "$slurm/munge.socket"
+}
+
+# The examples as they are; slurmd gives them an environment of its own. What they log is in ./log.
+write_programs() {
+    local name
+    mkdir "$slurm/bin"
+    printf '#!/bin/sh\nexec sed "s/^/$2: /" >>%s\n' "$slurm/log" >"$slurm/bin/logger"
+    for name in prolog epilog; do
+        cat >"$slurm/bin/$name" <<END
+#!/bin/sh
+export PATH=$slurm/bin:$MPIIO_BIN:$MPIIO_SBIN:/usr/bin:/bin MPIIO_JOBS=$slurm/jobs
+echo \$SLURMD_NODENAME >>$slurm/$name-\$SLURM_JOB_ID
+exec $top/scripts/examples/slurm-$name
+END
+    done
+    chmod +x "$slurm"/bin/*
+    export MPIIO_JOBS=$slurm/jobs
+}
+
+write_conf() {
+    local ports
+    mapfile -t ports < <(/usr/bin/python3 -c '
+import socket
+for s in [socket.create_server(("", 0)) for i in range(3)]: print(s.getsockname()[1])')
+    cat >"$slurm/slurm.conf" <<END
+ClusterName=test
+SlurmctldHost=$(hostname)(127.0.0.1)
+SlurmctldPort=${ports[0]}
+AuthType=auth/munge
+AuthInfo=socket=$slurm/munge.socket
+CredType=cred/munge
+SlurmUser=root
+StateSaveLocation=$slurm/state
+SlurmdSpoolDir=$slurm/spool-%n
+SlurmctldPidFile=$slurm/slurmctld.pid
+SlurmdPidFile=$slurm/slurmd-%n.pid
+SlurmctldLogFile=$slurm/slurmctld.log
+SlurmdLogFile=$slurm/slurmd-%n.log
+SlurmctldParameters=idle_on_node_suspend
+ProctrackType=proctrack/cgroup
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
+Prolog=$slurm/bin/prolog
+Epilog=$slurm/bin/epilog
+PrologFlags=Alloc
+MailProg=/bin/true
+ReturnToService=2
+KillWait=5
+InactiveLimit=0
+NodeName=$first NodeAddr=127.0.0.1 Port=${ports[1]} CPUs=64 State=UNKNOWN
+NodeName=$second NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=64 State=UNKNOWN
+PartitionName=p Nodes=ALL Default=YES MaxTime=60 State=UP
+END
+    cat >"$slurm/cgroup.conf" <<END
+CgroupPlugin=cgroup/v1
+CgroupMountpoint=$slurm/cgroup
+CgroupAutomount=no
+END
+}
+
+# Each node has a folder of its own for jobs, as /run is. Mounts of others would outlive their end in the nodes' namespaces.
+start_daemons() {
+    local node own_mounts='awk "/ - fuse/ || \$5 ~ \"^/(var/)?tmp/\" { print \$5 }" /proc/self/mountinfo |
+        { grep -vF "$slurm/" || true; } | tac | xargs -r -d "\n" -n 1 umount -l'
+    slurmctld -D -f "$SLURM_CONF" >/dev/null 2>&1 3>&- &
+    for node in "$first" "$second"; do
+        mkdir -p "$slurm/jobs-$node"
+        unshare -m --propagation private bash -c \
+            "$own_mounts && mount --bind '$slurm/jobs-$node' '$slurm/jobs'"' && exec "$@"' bash \
+            slurmd -D -N "$node" -f "$SLURM_CONF" >/dev/null 2>&1 3>&- &
+    done
+}
+
+# Each that has begun.
+stop_daemons() {
+    local name
+    for name in slurmctld slurmd; do
+        marked "$name" | xargs -r kill
+    done
+    wait_for_end slurmctld slurmd
+    rm -rf "$slurm/state"
+}
+
+# wait_for_end PROGRAM...
+wait_for_end() {
+    local name
+    for name in "$@"; do
+        await no_more "$name"
+    done
+}
+
+no_more() {
+    [ -z "$(marked "$1")" ]
+}
+
+nodes_are_idle() {
+    [ "$(timeout 5 sinfo -h -o %D -t idle 2>/dev/null)" = 2 ]
+}
+
+# stop_slurm: in teardown_file.
+stop_slurm() {
+    tmp=$slurm
+    export MPIIO_TEST=$tmp
+    stop_daemons
+    await groups_are_empty
+    groups | xargs -r -d '\n' rmdir
+    end_test
+}
+
+# The control groups of jobs, each behind those in it.
+groups() {
+    find "$slurm/cgroup/freezer" -mindepth 1 -depth -type d \
+        \( -path "*/slurm_$first*" -o -path "*/slurm_$second*" \)
+}
+
+# Ends what is in them: slurmstepd writes over its environment, and so over the test's mark.
+groups_are_empty() {
+    local left
+    mapfile -t left < <(groups | sed 's,$,/cgroup.procs,' | xargs -r -d '\n' cat)
+    [ ${#left[@]} -eq 0 ] || {
+        kill -KILL "${left[@]}" 2>/dev/null
+        return 1
+    }
+}
+
+# on NODE COMMAND...: runs it among the mounts of a node.
+on() {
+    nsenter -t "$(<"$slurm/slurmd-$1.pid")" -m --wd="$PWD" "${@:2}" 3>&-
+}
+
+# submit [OPTION]... SCRIPT...: a batch job: $job. It says what it has to say in ./out.
+submit() {
+    job=$(sbatch --parsable --output="$PWD/out" "$@" 3>&-)
+}
+
+state_is() {
+    [ "$(squeue -h --states=all -j "$job" -o %T)" = "$1" ]
+}
+
+# over [STATE]: waits until the job has ended, in that state, and nodes are done with it.
+over() {
+    within=60 await has_epilogs
+    within=60 await state_is "${1:-COMPLETED}" || {
+        scontrol show job "$job" >&2
+        return 1
+    }
+}
+
+has_epilogs() {
+    cmp -s "$slurm/prolog-$job" "$slurm/epilog-$job" ||
+        [ "$(sort "$slurm/prolog-$job" 2>/dev/null)" = "$(sort "$slurm/epilog-$job" 2>/dev/null)" ] &&
+        [ -s "$slurm/epilog-$job" ]
+}
+
+# clean: nothing of the test is mounted on a node, nor of the job; no process is left, nor the job's folder.
+clean() {
+    local node
+    nothing_left 30
+    for node in "$first" "$second"; do
+        run ! on "$node" grep -E " ($tmp|$slurm/jobs/$job)[ /]" /proc/self/mounts
+        [ ! -e "$slurm/jobs-$node/$job" ]
+    done
+}

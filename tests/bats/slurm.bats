@@ -1,0 +1,237 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016 # what other shells expand
+# Mounts in the jobs of a Slurm of this topic's own, with the examples of scripts/examples as they are: what
+# was written is stored however a job ends, and nothing stays mounted.
+
+load helper
+load slurm
+
+setup_file() {
+    start_slurm
+    start_limited
+}
+
+teardown_file() {
+    stop_slurm
+}
+
+# A job that comes to its time limit, which Slurm looks at twice a minute: the last test looks at it.
+start_limited() {
+    mkdir limited
+    cd limited || return
+    scatter_spec
+    held_writer
+    submit "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
+    echo "$job" >job
+    logged out written
+    scontrol update JobId="$job" EndTime=now
+}
+
+# held_writer: writer, a program that writes "held RANK" to its slice, and keeps that open until it is
+# told to end.
+held_writer() {
+    cat >writer <<'END'
+#!/bin/bash
+trap 'exit 0' TERM
+exec 7<>"$1"
+printf 'held %s' "$SLURM_PROCID" >&7
+echo written
+sleep 1000 &
+wait
+END
+    chmod +x writer
+}
+
+# held RANK: what it has written is in the file.
+held() {
+    [ "$(dd if=s.dat bs=512 skip="$1" count=1 status=none | head -c 6)" = "held $1" ]
+}
+
+@test "slurm: the batch example on two nodes: a slice a task, and steps beside the mount" {
+    scatter_spec
+    cat >program <<'END'
+#!/bin/bash
+# The mount has a step of its own, which is to leave room for this one.
+printf 'node %s' "$SLURM_NODEID" >"$2"
+readlink "$2" >>"$1.$SLURM_PROCID"
+END
+    chmod +x program
+    submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/program" "$PWD/of"
+    over
+    cat out
+    [ ! -s out ]
+    [ "$(cat of.*)" = "$(printf 'rank%s\n' 0 1 2 3)" ]
+    [ "$(for i in 0 1 2 3; do dd if=s.dat bs=512 skip="$i" count=1 status=none | head -c 6; done)" = \
+        "node 0node 0node 1node 1" ]
+    [ "$(wc -l <"$slurm/epilog-$job")" -eq 2 ]
+    clean
+    run ! grep "job $job" "$slurm/log"
+}
+
+@test "slurm: a user's job on one node; what the program ends with, the job does" {
+    mkdir u
+    chmod 777 u
+    cd u
+    scatter_spec
+    chmod 666 s.dat
+    printf '#!/bin/bash\necho mine >"$1"; exit 7\n' >program
+    chmod 755 program
+    as_user true
+    job=$(as_user sbatch --parsable --output=out "$top/scripts/examples/slurm-batch" s.json "$PWD/program")
+    over FAILED
+    [[ $(scontrol show job "$job") == *"UserId=nobody"*"ExitCode=7:0"* ]]
+    [ "$(dd if=s.dat bs=512 skip=0 count=1 status=none | head -c 4)" = mine ]
+    clean
+}
+
+@test "slurm: scancel: what was written on either node is stored and unmounted" {
+    scatter_spec
+    held_writer
+    submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
+    await written 4
+    scancel "$job"
+    over CANCELLED
+    for i in 0 1 2 3; do held "$i"; done
+    clean
+    run ! grep "job $job" "$slurm/log"
+}
+
+# written COUNT: so many have said so.
+written() {
+    [ "$(grep -csx written out)" = "$1" ]
+}
+
+@test "slurm: an engine that is killed takes no daemon with it" {
+    scatter_spec
+    held_writer
+    submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
+    await written 4
+    kill -KILL "$(engine_of_node 1)"
+    within=60 await all_degraded
+    scancel "$job"
+    over CANCELLED
+    for i in 0 1 2 3; do held "$i"; done
+    clean
+    run ! grep "job $job" "$slurm/log"
+}
+
+# That of the MPI program: its parent, which waits for it, has the same name.
+engine_of_node() {
+    local engines process parent
+    mapfile -t engines < <(marked mpiio-engine)
+    for process in "${engines[@]}"; do
+        parent=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$process/status")
+        if [[ " ${engines[*]} " == *" $parent "* ]] && grep -qzx "PMI_RANK=$1" "/proc/$process/environ"; then
+            echo "$process"
+        fi
+    done
+}
+
+all_degraded() {
+    local node
+    for node in "$first" "$second"; do
+        [ "$(on "$node" getfattr --absolute-names --only-values -n user.mpiio.state "$slurm/jobs/$job")" = degraded ]
+    done
+}
+
+@test "slurm: scancel: a batch script's own mount goes on until the script has unmounted it" {
+    scatter_spec
+    cat >script <<'END'
+#!/bin/bash
+trap 'sleep 1; echo late >m/rank2; mpiio-umount m; exit' TERM
+mkdir m
+mpiio-mount -o cache=back,flush_interval=0 s.json m
+exec 7<>m/rank1
+printf 'held 1' >&7
+echo written
+sleep 1000 &
+exec 7>&-
+wait
+END
+    submit script
+    await written 1
+    scancel "$job"
+    over CANCELLED
+    held 1
+    [ "$(dd if=s.dat bs=512 skip=2 count=1 status=none | head -c 4)" = late ]
+    clean
+}
+
+@test "slurm: a batch script that does not unmount: what was closed is stored, the epilog clears up" {
+    local nodes
+    scatter_spec
+    for nodes in 1 2; do
+        submit --nodes="$nodes" --wrap='mkdir p; mpiio-mount s.json p
+            printf "held %d" $SLURM_JOB_NUM_NODES >p/rank$SLURM_JOB_NUM_NODES'
+        over
+        cat out
+        held "$nodes"
+        clean
+        # Of several nodes, each may have been told to end before it is killed.
+        [ "$nodes" -eq 2 ] ||
+            grep "job $job: mpiio-umount: $tmp/p: its daemon had ended: what it had not stored is lost" "$slurm/log"
+        rmdir p
+    done
+}
+
+@test "slurm: a program that does not end within KillWait" {
+    scatter_spec
+    cat >script <<'END'
+#!/bin/bash
+trap '' TERM
+mnt=$MPIIO_JOBS/$SLURM_JOB_ID
+mpiio-mount s.json "$mnt"
+exec 7<>"$mnt/rank3"
+printf 'held 3' >&7
+echo written
+sleep 1000
+END
+    submit script
+    await written 1
+    scancel "$job"
+    over CANCELLED
+    held 3
+    clean
+    grep "job $job: mpiio-umount: $slurm/jobs/$job: its daemon had ended" "$slurm/log"
+}
+
+@test "slurm: a daemon in a step is warned of, and killed with it; one in a step of its own stores" {
+    scatter_spec
+    mkdir m
+    cat >script <<'END'
+#!/bin/bash
+srun bash -c 'mpiio-mount s.json m 2>told && printf "held 0" >m/rank0'
+for ((i = 0; i < 600; i++)); do
+    ls m >/dev/null 2>&1 || break
+    sleep 0.1
+done
+ls m
+mpiio-umount m
+srun --overlap mpiio-mount --foreground -o cache=back,flush_interval=0 s.json m &
+until mountpoint -q m; do sleep 0.1; done
+exec 7<>m/rank1
+printf 'held 1' >&7
+echo written
+wait
+END
+    submit script
+    await written 1
+    cat out
+    [[ $(<out) == "ls: cannot access 'm': Transport endpoint is not connected"* ]]
+    [ "$(<told)" = "mpiio-mount: warning: Slurm kills the daemon at the end of step $job.0: mount in the batch script, or keep a step for the daemon (--foreground)" ]
+    held 0
+    scancel "$job"
+    over CANCELLED
+    held 1
+    clean
+}
+
+@test "slurm: a job that comes to its time limit" {
+    cd "$slurm/limited"
+    job=$(<job)
+    over TIMEOUT
+    cat out
+    held 0
+    tmp=$slurm/limited clean
+}
