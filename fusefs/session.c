@@ -404,6 +404,15 @@ static int choose_mode(struct fs_session *session)
     return 0;
 }
 
+static int set_up_pointers(struct fs_session *session)
+{
+    int error = fs_pointers_init(session);
+
+    if (error != 0)
+        mpiio_complain(session->options->name, "shared file pointers: %s", strerror(-error));
+    return error != 0;
+}
+
 int fs_session_open(struct fs_session *session, const struct fs_options *options)
 {
     int status;
@@ -437,6 +446,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = choose_mode(session);
     if (status == 0)
+        status = set_up_pointers(session);
+    if (status == 0)
         fs_passthrough_init(session);
     if (status == 0)
         status = check_mountpoint(session);
@@ -450,6 +461,7 @@ void fs_session_close(struct fs_session *session)
     /* Events of the other nodes come until here. */
     fs_cluster_free(&session->cluster);
     fs_pool_free(&session->pool);
+    fs_pointers_free(&session->pointers);
     fs_flusher_free(&session->flusher);
     fs_jobs_free(&session->jobs);
     fs_fifo_free(&session->notifier.fifo);

@@ -28,6 +28,7 @@
 #include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/prefetch.h"
 #include "fusefs/kernel/rights.h"
+#include "fusefs/storing/pointers.h"
 #include "fusefs/storing/pool.h"
 #include "fusefs/kernel/slice_cache.h"
 #include "fusefs/names/slices.h"
@@ -82,6 +83,7 @@ struct fs_session {
     struct fs_cluster cluster;
     struct fs_flusher flusher;
     struct fs_pool pool;
+    struct fs_pointers pointers;
     struct fs_jobs jobs;
     struct fs_atomic atomic;
     struct fs_workers workers;

@@ -71,6 +71,8 @@ static const struct mount_option {
     {"create", FLAG, FIELD(create), 0, 0, 0, NULL, NULL, "make the file if it is missing"},
     {"delete_on_close", FLAG, FIELD(delete_on_close), 0, 0, 0, NULL, NULL,
      "remove the file when it is unmounted, of several nodes from the last"},
+    {"append", FLAG, FIELD(append), 0, 0, 0, NULL, NULL,
+     "the pointer of \"shared\" begins at the file's end"},
     {"missing", CHOICE, FIELD(missing), 0, 0, 0, "error|zero", "error or zero",
      "members of the file that are missing or too short: fail, or zeros instead"},
     {"unique", FLAG, FIELD(unique), 0, 0, 0, NULL, NULL,

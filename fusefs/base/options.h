@@ -58,6 +58,7 @@ struct fs_options {
     enum fs_missing missing;               /* what members lack */
     bool local;                            /* show this node's block of ranks only */
     bool atomic;                           /* atomic mode, from the start */
+    bool append;                           /* shared pointers begin at the end */
     bool unique;                           /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
     enum fs_wish passthrough;              /* of identity views */

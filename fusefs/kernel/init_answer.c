@@ -7,6 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "open_answer.h"
+
 /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36: linux/fuse.h has it from 6.6 on. */
 #define ALLOW_MMAP_FLAG2 (UINT32_C(1) << 4)
 /* FUSE_OVER_IO_URING, bit 41: from 6.14 on. */
@@ -82,7 +84,7 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
     struct fs_rings *rings = &session->workers.rings;
     ssize_t put;
 
-    fs_passthrough_complete(parts, count);
+    fs_open_answer_complete(parts, count);
     if (fs_rings_answer(rings, parts, count))
         return (ssize_t)((const struct fuse_out_header *)parts[0].iov_base)->len;
     /* The first answer is the one to INIT: nothing else comes before the kernel has it. */

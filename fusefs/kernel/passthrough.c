@@ -14,7 +14,6 @@
 
 /* Of the kernel's protocol, what a linux/fuse.h before 6.9 does not have. */
 #define PASSTHROUGH_FLAG2 (UINT32_C(1) << 5) /* FUSE_PASSTHROUGH, bit 37 */
-#define OPEN_PASSTHROUGH  (UINT32_C(1) << 7) /* FOPEN_PASSTHROUGH */
 #define STACK_DEPTH       1                  /* the file lies on no filesystem that is stacked */
 
 struct backing_map {
@@ -24,9 +23,6 @@ struct backing_map {
 };
 #define BACKING_OPEN  _IOW(229, 1, struct backing_map)
 #define BACKING_CLOSE _IOW(229, 2, uint32_t)
-
-/* The file that the answer to an OPEN is to name; 0: none. */
-static _Thread_local int next_id;
 
 static bool may_pass(void)
 {
@@ -184,22 +180,4 @@ int fs_passthrough_end_whole(struct fs_session *session, struct fs_slice *slice)
     if (error != 0 || st.st_size % etype == 0)
         return error;
     return mpiio_slice_resize(slice->slice, st.st_size + etype - st.st_size % etype);
-}
-
-void fs_passthrough_next(int id)
-{
-    next_id = id;
-}
-
-void fs_passthrough_complete(const struct iovec *parts, int count)
-{
-    struct fuse_open_out answer;
-
-    if (next_id == 0 || count < 2 || parts[1].iov_len != sizeof(answer))
-        return;
-    memcpy(&answer, parts[1].iov_base, sizeof(answer));
-    answer.open_flags |= OPEN_PASSTHROUGH;
-    answer.padding = (uint32_t)next_id;
-    memcpy(parts[1].iov_base, &answer, sizeof(answer));
-    next_id = 0;
 }

@@ -67,10 +67,4 @@ void fs_passthrough_leave(struct fs_session *session, bool passed);
    a negative errno. */
 int fs_passthrough_end_whole(struct fs_session *session, struct fs_slice *slice);
 
-/* Makes this thread's next answer, to an OPEN, one by which the kernel uses that file itself. */
-void fs_passthrough_next(int id);
-
-/* An answer of this thread's on its way: that one is completed. */
-void fs_passthrough_complete(const struct iovec *parts, int count);
-
 #endif

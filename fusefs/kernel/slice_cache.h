@@ -43,7 +43,7 @@ void fs_slice_cache_stop(struct fs_slice_cache *cache);
 
 /*
  * A slice is opened. Copy is set to what fs_slice_cache_close needs, or NULL, and id to the copy's
- * by which the kernel reads it (fs_passthrough_next), or 0: it asks the daemon. 0, or a negative
+ * by which the kernel reads it (fs_open_answer_next), or 0: it asks the daemon. 0, or a negative
  * errno where a copy that others have open cannot be made anew.
  */
 int fs_slice_cache_open(struct fs_slice_cache *cache, struct fs_slice *slice, struct fs_copy **copy,

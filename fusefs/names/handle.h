@@ -15,6 +15,8 @@
 struct fs_copy;
 struct fs_prefetch;
 
+#define FS_SHARED_CUT (-1)
+
 /* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
 struct fs_handle {
     struct fs_slice *slice; /* a reference, or NULL */
@@ -39,6 +41,7 @@ struct fs_handle {
     int backing;            /* the number of a file that the kernel uses itself; 0: none */
     bool passed;            /* that is the shared file */
     bool entered;           /* it counts in passthrough.h */
+    bool shared;            /* it is behind a shared file pointer */
     struct fs_copy *copy;   /* of the slice, or what is known of it for one; NULL: none is made */
     unsigned rights;        /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;         /* what the grant's word said then; lock: the slices' */
@@ -46,6 +49,9 @@ struct fs_handle {
     pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
     bool flushed;           /* one who has it open has closed it. Lock: the slices' */
     struct fs_handle *next; /* of the slice's open ones; lock: the slices' */
+
+    /* Of a shared one: where its last write ended, or FS_SHARED_CUT: it was as large as can be. */
+    _Atomic int64_t last_write;
 
     struct fs_prefetch *prefetch; /* NULL: nothing is read ahead */
 

@@ -13,6 +13,7 @@
 #define SINGLE_BITS 33
 
 static const char npy_suffix[] = ".npy";
+static const char shared_name[] = "shared";
 
 struct fixed_entry {
     const char *name;
@@ -77,6 +78,8 @@ uint64_t fs_tree_inode(struct fs_node node)
     case FS_SELF:
         return INODE_FOLDERS + 4 * (uint64_t)node.view + 1 + node.npy;
     case FS_SLICE:
+        if (node.shared)
+            return INODE_FOLDERS + 4 * (uint64_t)node.view + 3;
         return ((uint64_t)node.view + 1) << RANK_BITS | (node.npy ? NPY_BIT : 0) |
                (uint64_t)node.rank;
     default:
@@ -87,6 +90,26 @@ uint64_t fs_tree_inode(struct fs_node node)
 uint64_t fs_tree_renumber(uint64_t inode, uint64_t round)
 {
     return inode | round << SINGLE_BITS;
+}
+
+static bool has_shared(const struct fs_tree *tree, size_t view)
+{
+    return tree->shared != NULL && view < tree->views && tree->shared[view];
+}
+
+/* A number of what views have beside their slices of ranks. */
+static struct fs_node view_node(const struct fs_tree *tree, uint64_t inode)
+{
+    static const enum fs_kind kinds[] = {FS_FOLDER, FS_SELF, FS_SELF, FS_SLICE};
+    unsigned which = inode % 4;
+    struct fs_node node = {.kind = kinds[which],
+                           .view = (size_t)(inode - INODE_FOLDERS) / 4,
+                           .npy = which == 2,
+                           .shared = which == 3};
+    bool known = node.view < tree->views && node.npy <= tree->npy &&
+                 (!node.shared || has_shared(tree, node.view));
+
+    return known ? node : (struct fs_node){.kind = FS_NONE};
 }
 
 struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
@@ -106,12 +129,8 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
         return node.view < tree->views && is_shown(tree, node.rank) && node.npy <= tree->npy ? node
                                                                                              : none;
     }
-    if (inode >= INODE_FOLDERS) {
-        node.kind = inode % 4 == 0 ? FS_FOLDER : FS_SELF;
-        node.npy = inode % 4 == 2;
-        node.view = (size_t)(inode - INODE_FOLDERS) / 4;
-        return node.view < tree->views && inode % 4 <= 1 + (uint64_t)tree->npy ? node : none;
-    }
+    if (inode >= INODE_FOLDERS)
+        return view_node(tree, inode);
     if (inode >= FS_ROOT && inode <= (uint64_t)FS_FILE - tree->whole)
         node.kind = (enum fs_kind)inode;
     return node;
@@ -182,6 +201,9 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
     }
     if (folder.kind == FS_ROOT && tree->whole && strcmp(name, "whole") == 0)
         return whole_of(tree);
+    if (holds_ranks(tree, folder) && has_shared(tree, folder.view) &&
+        strcmp(name, shared_name) == 0)
+        return (struct fs_node){.kind = FS_SLICE, .view = folder.view, .shared = true};
     if (holds_ranks(tree, folder))
         return find_rank(tree, folder, name);
     if (folder.kind == FS_ROOT && (view = vs_spec_find_view(tree->spec, name)) >= 0) {
@@ -193,8 +215,8 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
 
 void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name)
 {
-    if (fs_tree_is_whole(tree, slice)) {
-        strcpy(name, "whole");
+    if (slice.shared || fs_tree_is_whole(tree, slice)) {
+        strcpy(name, slice.shared ? shared_name : "whole");
         return;
     }
     snprintf(name, FS_NAME_SIZE, "rank%0*lld%s", tree->width, (long long)slice.rank,

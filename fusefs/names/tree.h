@@ -14,9 +14,10 @@
  * every function is thread-safe.
  *
  * An inode number says all that there is to know: small ones are the fixed nodes; a slice's is
- * (view + 1) * 2^32 + rank, and 2^31 more with its NumPy header; the folder, the "self" and the
- * "self.npy" of view v are 16 + 4v, 17 + 4v and 18 + 4v. "whole", all bytes of an assembled file,
- * is the slice of rank 0 of one more view than the spec has.
+ * (view + 1) * 2^32 + rank, and 2^31 more with its NumPy header; the folder, the "self", the
+ * "self.npy" and the "shared" of view v are 16 + 4v, 17 + 4v, 18 + 4v and 19 + 4v. "whole", all
+ * bytes of an assembled file, is the slice of rank 0 of one more view than the spec has. "shared",
+ * what all ranks of a view see, behind a shared file pointer, is a slice, too.
  */
 enum fs_kind {
     FS_NONE,
@@ -35,6 +36,7 @@ struct fs_node {
     size_t view;  /* of a folder, self or slice */
     int64_t rank; /* of a slice */
     bool npy;     /* of a self or slice: behind a NumPy header */
+    bool shared;  /* of a slice: it is "shared", and no rank's */
 };
 
 struct fs_tree {
@@ -42,10 +44,11 @@ struct fs_tree {
     int64_t ranks;
     int64_t first, end; /* the ranks that are shown: [first, end) */
     size_t views;
-    bool folders; /* the spec names its views: each has a folder */
-    bool npy;     /* each slice is there with a NumPy header, too */
-    bool whole;   /* the file is assembled from members */
-    int width;    /* digits of the largest rank */
+    bool folders;       /* the spec names its views: each has a folder */
+    bool npy;           /* each slice is there with a NumPy header, too */
+    bool whole;         /* the file is assembled from members */
+    int width;          /* digits of the largest rank */
+    const bool *shared; /* by view: it has a "shared"; borrowed. NULL: none has */
 };
 
 /* NAME_MAX and a zero: a spec with a longer view name is not mounted. */
@@ -75,7 +78,8 @@ bool fs_tree_is_folder(struct fs_node node);
 
 /*
  * The node called name in folder; kind FS_NONE where there is none. Ranks are found by their
- * padded and by their plain number.
+ * padded and by their plain number. "shared" is found, and not listed: what reads all of a folder
+ * would take what others are to get.
  */
 struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, const char *name);
 

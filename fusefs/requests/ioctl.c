@@ -34,7 +34,7 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
     (void)argument, (void)in, (void)in_size;
     fs_count(session, FS_OTHER);
     if (command != MPIIO_GRANT_ASK || (flags & FUSE_IOCTL_DIR) != 0 ||
-        out_size < sizeof(struct mpiio_grant) || handle->slice == NULL)
+        out_size < sizeof(struct mpiio_grant) || handle->slice == NULL || handle->shared)
         fuse_reply_err(request, ENOTTY);
     else if (!fs_grants_await_drop(session, handle) ||
              fs_notifier_ask(&session->notifier, handle, inode, request) != 0)

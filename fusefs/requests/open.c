@@ -9,6 +9,7 @@
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/open_answer.h"
 #include "fusefs/kernel/readahead.h"
 #include "fusefs/kernel/slice_of.h"
 #include "fusefs/kernel/sync.h"
@@ -58,6 +59,12 @@ static int choose_source(struct fs_session *session, struct fs_handle *handle,
     bool atomic = fs_atomic_is_on(&session->atomic);
     int error = 0;
 
+    if (handle->shared) {
+        info->direct_io = handle->direct = true;
+        info->nonseekable = true;
+        fs_grants_joined(session, handle);
+        return 0;
+    }
     session->mode->open(session, handle, info);
     info->direct_io |= atomic;
     handle->entered = !atomic && fs_passthrough_is_on(session);
@@ -87,10 +94,12 @@ static int choose_source(struct fs_session *session, struct fs_handle *handle,
 static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                       struct fs_handle *handle, struct fuse_file_info *info)
 {
+    struct fs_node node = fs_tree_node(&session->tree, inode);
     int error;
 
+    handle->shared = node.shared;
     fs_atomic_enter(&session->atomic);
-    error = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
+    error = fs_slice_of(session, node, &handle->slice);
     if (error != 0)
         fs_atomic_leave(&session->atomic); /* else that comes with the handle's end */
     handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
@@ -166,7 +175,7 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
 void fs_open_reply(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info)
 {
-    fs_passthrough_next(fs_handle_of(info)->backing);
+    fs_open_answer_next(fs_handle_of(info)->backing, fs_handle_of(info)->shared);
     if (fuse_reply_open(request, info) == -ENOENT)
         close_handle(session, fs_handle_of(info));
 }

@@ -11,6 +11,7 @@
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
 #include "fusefs/names/handle.h"
+#include "shared.h"
 
 /* This thread's buffer for reads; NULL without memory. */
 static void *read_buffer(struct fs_session *session)
@@ -148,8 +149,10 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     ssize_t got = (ssize_t)size;
 
     fs_count(session, FS_READ);
-    if (ahead == NULL)
-        got = do_read(session, fs_handle_of(info), buffer, size, offset, &cut);
+    if (fs_handle_of(info)->shared)
+        got = fs_shared_take_read(session, info, size, &offset);
+    if (ahead == NULL && got > 0)
+        got = do_read(session, fs_handle_of(info), buffer, (size_t)got, offset, &cut);
     if (got < 0)
         fuse_reply_err(request, (int)-got);
     else

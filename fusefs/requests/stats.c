@@ -176,6 +176,21 @@ static void print_pool(struct fs_session *session, FILE *out)
             (long long)stats.size);
 }
 
+/* What was taken from shared file pointers. */
+static void print_pointers(struct fs_session *session, FILE *out)
+{
+    struct mpiio_pointers_stats stats;
+    const struct line lines[] = {
+        {"shared_takes", &stats.takes},
+        {"shared_etypes", &stats.etypes},
+    };
+
+    if (session->pointers.pointers == NULL)
+        return;
+    mpiio_pointers_get_stats(session->pointers.pointers, &stats);
+    print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
+}
+
 /* What is read before it is asked for, and what is kept to be read again. */
 static void print_ahead(struct fs_session *session, FILE *out)
 {
@@ -222,6 +237,7 @@ char *fs_stats_text(struct fs_session *session)
     print_cache(session, out);
     print_cluster(session, out);
     print_pool(session, out);
+    print_pointers(session, out);
     print_counters(session, out);
     fputs("}\n", out);
     if (fclose(out) != 0) {

@@ -14,6 +14,7 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
 #include "fusefs/storing/durable.h"
+#include "shared.h"
 
 /* The kernel takes the slice to reach end now. */
 static void note_end(struct fs_slice *slice, int64_t end)
@@ -94,11 +95,17 @@ static int sync_direct(struct fs_session *session, fuse_req_t request, fuse_ino_
     return error != 0 ? error : 1;
 }
 
+/* An append; but to a shared file pointer, which says where its writes go. */
+static bool lands_at_end(const struct fuse_file_info *info)
+{
+    return (info->flags & O_APPEND) && !fs_handle_of(info)->shared;
+}
+
 static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char *buffer,
                         size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
-    bool appends = (info->flags & O_APPEND) && !session->mode->holds_writes;
+    bool appends = lands_at_end(info) && !session->mode->holds_writes;
     struct mpiio_access memory, *access = &memory;
     ssize_t put;
     int error;
@@ -125,7 +132,7 @@ static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const cha
                          size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
-    bool appends = (info->flags & O_APPEND) && !info->writepage;
+    bool appends = lands_at_end(info) && !info->writepage;
     size_t head = appends ? 0 : fs_npy_part(slice, *offset, size);
     off_t place = *offset + (off_t)head - slice->header;
     ssize_t put = 0;
@@ -154,6 +161,12 @@ static int do_write(struct fs_session *session, fuse_req_t request, fuse_ino_t i
 
     if (handle->slice == NULL)
         return -EBADF;
+    if (handle->shared) {
+        *put = fs_shared_take_write(session, info, size, offset);
+        if (*put < 0)
+            return (int)*put;
+        size = (size_t)*put;
+    }
     fs_grants_page(session, handle);
     fs_sync_written(session, handle);
     begun = fs_losses_begin_write(&session->losses);
@@ -193,7 +206,7 @@ void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
     fs_count(fs_session_of(request), FS_OTHER);
     if (slice == NULL)
         error = -EBADF;
-    else if (mode != 0)
+    else if (mode != 0 || fs_handle_of(info)->shared)
         error = -EOPNOTSUPP;
     else
         head = fs_npy_part(slice, offset, (size_t)length);

@@ -13,14 +13,20 @@
 #include "fusefs/jobs/unmount.h"
 #include "fusefs/kernel/slice_of.h"
 #include "fusefs/storing/nodes.h"
+#include "shared.h"
 
-#define PREFIX     "user.mpiio."
-#define ATOMICITY  PREFIX "atomicity"
-#define NUMBER_MAX 24
+#define PREFIX          "user.mpiio."
+#define ATOMICITY       PREFIX "atomicity"
+#define SHARED_POSITION PREFIX "shared_position"
+#define SEEK            "shared_seek."
+#define NUMBER_MAX      24
 
 static const char slice_names[] =
     PREFIX "about\0" PREFIX "view\0" PREFIX "rank\0" PREFIX "disp\0" PREFIX "etype\0" PREFIX
            "filetype\0" PREFIX "datarep\0" PREFIX "extent\0" PREFIX "tile_size";
+static const char shared_names[] =
+    PREFIX "about\0" PREFIX "view\0" PREFIX "disp\0" PREFIX "etype\0" PREFIX "filetype\0" PREFIX
+           "datarep\0" PREFIX "extent\0" PREFIX "tile_size\0" SHARED_POSITION;
 static const char root_names[] = PREFIX "nodes\0" PREFIX "state\0" ATOMICITY "\0" PREFIX "epoch";
 
 /* A value: text, which number or made holds where it is not borrowed. */
@@ -87,6 +93,8 @@ static char *about(struct fs_session *session, struct fs_node node, const struct
         return NULL;
     if (fs_tree_is_whole(&session->tree, node))
         fputs("all bytes of the members: ", out);
+    else if (node.shared)
+        fputs("what all ranks see, at the shared file pointer: ", out);
     else
         fprintf(out, "rank %lld of %lld: ", (long long)node.rank, (long long)session->tree.ranks);
     if (vs_map_facts(vs_view_map(view))->tile_size == 0)
@@ -113,7 +121,7 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
         set_made(value, about(session, node, view));
     else if (strcmp(name, "view") == 0)
         value->text = view_name ? view_name : "";
-    else if (strcmp(name, "rank") == 0)
+    else if (strcmp(name, "rank") == 0 && !node.shared)
         set_number(value, node.rank);
     else if (strcmp(name, "disp") == 0)
         set_number(value, map->displacement);
@@ -217,13 +225,73 @@ static void reply_list(fuse_req_t request, struct fs_node node, size_t size)
     free(list);
 }
 
+/* The pointer's position; or, by a name that is not listed, which sets it where the mount is
+   read-only, nothing. -ENODATA: it is another name. */
+static int pointer_value(struct fs_session *session, struct fs_node node, const char *name,
+                         size_t size, struct value *value)
+{
+    int64_t position;
+    int error;
+
+    *value = (struct value){.text = NULL};
+    if (strncmp(name, SEEK, strlen(SEEK)) == 0) {
+        value->text = size > 0 ? "" : "0"; /* who asks how long it is comes again */
+        name += strlen(SEEK);
+        return size > 0 ? fs_shared_seek(session, node, name, strlen(name)) : 0;
+    }
+    if (strcmp(name, SHARED_POSITION + strlen(PREFIX)) != 0)
+        return -ENODATA;
+    error = mpiio_pointers_get(session->pointers.pointers, node.view, &position);
+    if (error == 0)
+        set_number(value, position);
+    return error;
+}
+
+static void slice_reply(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                        const char *name, size_t size)
+{
+    struct fs_slice *slice;
+    struct value value;
+    int error = node.shared ? pointer_value(session, node, name, size, &value) : -ENODATA;
+
+    if (error == 0) {
+        reply_text(request, value.text, size);
+        return;
+    }
+    if (error == -ENODATA)
+        error = fs_slice_of(session, node, &slice);
+    if (error != 0) {
+        fuse_reply_err(request, -error);
+        return;
+    }
+    view_value(session, node, mpiio_slice_view(slice->slice), name, &value);
+    reply_text(request, value.text, size);
+    free(value.made);
+    fs_slices_put(&session->slices, slice);
+}
+
+/* Of what is no slice only the root has any. */
+static void other_reply(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                        const char *name, size_t size)
+{
+    struct value value = {.text = NULL};
+    int error = -ENODATA;
+
+    if (node.kind == FS_ROOT) {
+        error = do_named(session, request, name, size);
+        root_value(session, name, &value);
+    }
+    if (error == -ENODATA)
+        reply_text(request, value.text, size);
+    else if (error != 0)
+        fuse_reply_err(request, -error);
+    free(value.made);
+}
+
 void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size)
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
-    struct fs_slice *slice;
-    struct value value;
-    int error;
 
     fs_count(session, FS_XATTR);
     /* Every ls and cp asks for names of security. and system., so those come first. */
@@ -237,29 +305,10 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
         return;
     }
     name += strlen(PREFIX);
-    if (node.kind != FS_SLICE) {
-        value = (struct value){.text = NULL};
-        error = -ENODATA;
-        if (node.kind == FS_ROOT) {
-            error = do_named(session, request, name, size);
-            root_value(session, name, &value);
-        }
-        if (error == -ENODATA)
-            reply_text(request, value.text, size);
-        else if (error != 0)
-            fuse_reply_err(request, -error);
-        free(value.made);
-        return;
-    }
-    error = fs_slice_of(session, node, &slice);
-    if (error != 0) {
-        fuse_reply_err(request, -error);
-        return;
-    }
-    view_value(session, node, mpiio_slice_view(slice->slice), name, &value);
-    reply_text(request, value.text, size);
-    free(value.made);
-    fs_slices_put(&session->slices, slice);
+    if (node.kind == FS_SLICE)
+        slice_reply(session, request, node, name, size);
+    else
+        other_reply(session, request, node, name, size);
 }
 
 void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size)
@@ -268,7 +317,9 @@ void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size)
     struct fs_node node = fs_tree_node(&session->tree, inode);
 
     fs_count(session, FS_XATTR);
-    if (node.kind == FS_SLICE)
+    if (node.kind == FS_SLICE && node.shared)
+        reply_value(request, shared_names, sizeof(shared_names), size);
+    else if (node.kind == FS_SLICE)
         reply_value(request, slice_names, sizeof(slice_names), size);
     else if (node.kind == FS_ROOT)
         reply_value(request, root_names, sizeof(root_names), size);
@@ -299,13 +350,16 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
                  size_t size, int flags)
 {
     struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
     int error = -EPERM;
 
     (void)flags;
     fs_count(session, FS_XATTR);
     if (inode == FUSE_ROOT_ID)
         error = do_setxattr(session, request, name, value, size);
-    if (error != 0)
+    else if (node.shared && strcmp(name, SHARED_POSITION) == 0)
+        error = fs_shared_seek(session, node, value, size);
+    if (error != 0 || inode != FUSE_ROOT_ID)
         fuse_reply_err(request, -error);
 }
 

@@ -52,6 +52,11 @@ foreign() {
     [ -z "$(foreign src/pool '(^|/)(src/(capture|engine|run|umount|view)|fusefs)/')" ]
 }
 
+@test "layers: src/pointers includes core and cluster, no MPI, no FUSE" {
+    [ -n "$(includes src/pointers)" ]
+    [ -z "$(foreign src/pointers '(^|/)(src/(capture|engine|run|umount|view)|fusefs)/')" ]
+}
+
 @test "layers: src/from includes core and viewspec, no MPI, no FUSE" {
     [ -n "$(includes src/from)" ]
     [ -z "$(foreign src/from '(^|/)(src/(capture|cluster|view|engine)|fusefs)/')" ]
@@ -92,6 +97,7 @@ src/core/members: src/core/base src/core/file src/core/counters.h src/core/membe
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec
 src/cluster: src/core/base viewspec/line.h
 src/pool: src/core/base src/core/cache src/core/file src/cluster viewspec
+src/pointers: src/core/base src/cluster
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec
 src/view/draw: src/view src/core viewspec
@@ -102,7 +108,7 @@ src/run: src/core src/core/base viewspec
 src/umount: viewspec/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster viewspec
 fusefs/names: src/core viewspec
-fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/reader.h src/cluster src/pool viewspec
+fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/reader.h src/cluster src/pointers src/pool viewspec
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/cache viewspec
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
 fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster viewspec
@@ -155,7 +161,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "README.md capture cluster core engine from pool run umount view" ]
+    [ "$folders" = "README.md capture cluster core engine from pointers pool run umount view" ]
 }
 
 @test "layout: each layer lists its C sources in its meson.build" {

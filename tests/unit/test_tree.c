@@ -31,7 +31,8 @@ static struct vs_spec *make_spec(int64_t ranks, const char *views)
 static bool same(struct fs_node a, struct fs_node b)
 {
     return a.kind == b.kind && (a.kind < FS_FOLDER || a.view == b.view) &&
-           (a.kind != FS_SLICE || a.rank == b.rank) && (a.kind < FS_SELF || a.npy == b.npy);
+           (a.kind != FS_SLICE || (a.rank == b.rank && a.shared == b.shared)) &&
+           (a.kind < FS_SELF || a.npy == b.npy);
 }
 
 /* Goes over all that folder lists, and below it. Returns how many names there are. */
@@ -202,12 +203,40 @@ static void numbers_of_nothing(void **state)
     vs_spec_free(spec);
 }
 
+/* "shared" is found where its view has one, by name and by number, and listed nowhere. */
+static void shared_names(void **state)
+{
+    static const bool odd[] = {false, true};
+    struct vs_spec *spec = make_spec(3, TWO_VIEWS);
+    struct fs_node folder = {.kind = FS_FOLDER}, found;
+    struct fs_tree tree;
+    char name[FS_NAME_SIZE];
+
+    (void)state;
+    fs_tree_init(&tree, spec, true);
+    tree.shared = odd;
+    assert_int_equal(fs_tree_find(&tree, folder, "shared").kind, FS_NONE);
+    assert_int_equal(fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "shared").kind,
+                     FS_NONE);
+    folder.view = 1;
+    found = fs_tree_find(&tree, folder, "shared");
+    assert_true(found.kind == FS_SLICE && found.shared && found.view == 1);
+    assert_true(same(fs_tree_node(&tree, fs_tree_inode(found)), found));
+    found.view = 0;
+    assert_int_equal(fs_tree_node(&tree, fs_tree_inode(found)).kind, FS_NONE);
+    fs_tree_rank_name(&tree, found, name);
+    assert_string_equal(name, "shared");
+    assert_int_equal(check_folder(&tree, folder), 6 + 2);
+    vs_spec_free(spec);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_trees),    cmocka_unit_test(blocks_of_nodes),
         cmocka_unit_test(names_of_ranks), cmocka_unit_test(many_ranks),
         cmocka_unit_test(new_numbers),    cmocka_unit_test(numbers_of_nothing),
+        cmocka_unit_test(shared_names),
     };
 
     return cmocka_run_group_tests_name("tree", tests, NULL, NULL);

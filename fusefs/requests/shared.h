@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_SHARED_H
+#define FS_SHARED_H
+
+#include "fusefs/session.h"
+#include "fusefs/names/handle.h"
+
+/*
+ * Reads and writes of "shared": each is of as many whole etypes as it has room for, at the shared
+ * file pointer, which is moved behind them. The kernel sends a call of more than FS_READ_MAX
+ * (max_read) or FS_WRITE_MAX bytes in parts; the first one is all that such a call does, as others
+ * may take what follows it. All functions are thread-safe.
+ */
+
+/*
+ * Where a READ that came for size bytes at *offset is to read: *offset becomes a slice offset. How
+ * many bytes, 0 at the end; or a negative errno.
+ */
+ssize_t fs_shared_take_read(struct fs_session *session, const struct fuse_file_info *info,
+                            size_t size, off_t *offset);
+
+/* The same for a WRITE of size bytes, of which as many as that says are to be written: not 0. */
+ssize_t fs_shared_take_write(struct fs_session *session, const struct fuse_file_info *info,
+                             size_t size, off_t *offset);
+
+/*
+ * MPI_File_seek_shared with MPI_SEEK_SET: text, of length characters, is a decimal number of
+ * etypes. 0 or a negative errno; -EINVAL: it is none.
+ */
+int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *text,
+                   size_t length);
+
+#endif

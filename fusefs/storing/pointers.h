@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_POINTERS_H
+#define FS_POINTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pointers/pointers.h"
+
+struct fs_session;
+
+/*
+ * The mount's shared file pointers (pointers/pointers.h): one a view that has a "shared", by the
+ * view's number. Nobody has one where the kernel holds writes back, as it alone knows a slice's end
+ * then, nor where a slice has gaps.
+ */
+struct fs_pointers {
+    struct mpiio_pointers *pointers; /* NULL: there is no "shared" */
+    bool *shared;                    /* by view: it has one */
+};
+
+/*
+ * Sets them up, and the names of the tree: views are checked, and the mode is chosen. 0 or a
+ * negative errno. fs_pointers_free is due in either case.
+ */
+int fs_pointers_init(struct fs_session *session);
+void fs_pointers_free(struct fs_pointers *pointers);
+
+#endif

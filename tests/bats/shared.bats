@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shared: the shared file pointer of what all ranks see.
+
+load helper
+
+# records COUNT [RANKS]: f.dat has so many numbered records of 8 bytes; s.json shows all to each rank.
+records() {
+    seq -f %07.0f 0 $(($1 - 1)) >f.dat
+    record_spec "${2:-4}"
+}
+
+record_spec() {
+    cat >s.json <<END
+{"viewspec": 1, "file": "f.dat", "ranks": $1,
+ "view": {"etype": {"type": "contiguous", "count": 8, "oldtype": "byte"}}}
+END
+}
+
+position() {
+    getfattr --only-values -n user.mpiio.shared_position "${1:-mnt/shared}"
+}
+
+@test "shared: is there where all ranks see the same, and is not listed" {
+    records 10 1
+    mount_spec s.json
+    [ -f mnt/shared ]
+    [ "$(ls mnt)" = rank0 ]
+    as_root umount mnt
+    records 10
+    mount_spec s.json
+    [ -f mnt/shared ]
+    as_root umount mnt
+    dealt f.dat 4 8 >other.json
+    mount_spec other.json
+    [ ! -e mnt/shared ]
+}
+
+@test "shared: what is the same is found by what the maps are" {
+    records 40
+    sed -i 's/"view": {/&"disp": "(rank * 8) % 8", /' s.json
+    mount_spec s.json
+    [ -f mnt/shared ]
+    as_root umount mnt
+    # One that differs for the last rank alone.
+    sed -i 's/% 8"/% 24"/' s.json
+    mount_spec s.json
+    [ ! -e mnt/shared ]
+}
+
+@test "shared: each view has a pointer of its own, where its ranks see the same" {
+    records 20
+    cat >s.json <<'END'
+{"viewspec": 1, "file": "f.dat", "ranks": 2, "views": {
+ "all": {"etype": "double"}, "own": {"disp": "8 * rank", "etype": "double"}, "late": {"disp": 80, "etype": "double"}}}
+END
+    mount_spec s.json
+    [ "$(head -c 16 mnt/all/shared)" = $'0000000\n0000001' ]
+    [ "$(head -c 8 mnt/late/shared)" = 0000010 ]
+    [ "$(position mnt/all/shared) $(position mnt/late/shared)" = "2 1" ]
+    [ ! -e mnt/own/shared ] && [ ! -e mnt/shared ]
+}
+
+@test "shared: reads and writes whole etypes at the pointer, and cannot be sought" {
+    records 1000
+    mount_spec s.json
+    /usr/bin/python3 - <<'END'
+import errno, mmap, os
+
+def fails(code, call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        assert error.errno == code, error
+    else:
+        raise AssertionError(call)
+
+def position():
+    return int(os.getxattr("mnt/shared", "user.mpiio.shared_position"))
+
+file = os.open("mnt/shared", os.O_RDWR)
+other = os.open("mnt/shared", os.O_RDWR | os.O_APPEND | os.O_TRUNC)
+assert os.read(file, 23) == b"0000000\n0000001\n"
+assert os.read(other, 8) == b"0000002\n"
+assert position() == 3
+fails(errno.EINVAL, os.read, file, 7)
+fails(errno.EINVAL, os.write, file, b"1234567")
+fails(errno.EINVAL, os.write, file, b"123456789")
+fails(errno.ESPIPE, os.lseek, file, 0, os.SEEK_SET)
+fails(errno.ESPIPE, os.pread, file, 8, 0)
+fails(errno.ESPIPE, os.pwrite, file, b"12345678", 0)
+assert position() == 3
+assert os.write(other, b"aaaaaaa\nbbbbbbb\n") == 16
+assert os.write(file, b"ccccccc\n") == 8
+assert position() == 6
+assert open("mnt/rank1", "rb").read(64)[16:] == b"0000002\naaaaaaa\nbbbbbbb\nccccccc\n0000006\n0000007\n"
+for wrong in b"", b"-1", b"1x", b"99999999999999999999":
+    fails(errno.EINVAL, os.setxattr, "mnt/shared", "user.mpiio.shared_position", wrong)
+os.setxattr("mnt/shared", "user.mpiio.shared_position", b"998")
+assert os.read(file, 800) == b"0000998\n0000999\n"
+assert os.read(file, 800) == b"" and position() == 1000
+os.write(file, b"ddddddd\n")
+assert os.path.getsize("mnt/rank3") == 8008 and position() == 1001
+with mmap.mmap(file, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ):
+    pass
+assert position() == 1001
+END
+    jq -e '.shared_takes == 6 and .shared_etypes == 9' mnt/.mpiio/stats.json
+}
+
+@test "shared: a call of more than a request has its first part, and says so" {
+    records 0
+    mount_spec s.json
+    /usr/bin/python3 - <<'END'
+import os
+
+def position():
+    return int(os.getxattr("mnt/shared", "user.mpiio.shared_position"))
+
+record = os.urandom(1 << 20)
+for flags in 0, os.O_APPEND:
+    file = os.open("mnt/shared", os.O_RDWR | flags)
+    before = position()
+    for size in 8, 65536, (1 << 20) - 4096:
+        assert os.write(file, record[:size]) == size
+    for many in 2, 5:
+        put = os.write(file, record * many)
+        assert (1 << 20) - 8192 < put <= 1 << 20 and put % 8 == 0, put
+        assert 8 * (position() - before) == size + 65536 + 8 + put
+        before += put // 8
+os.setxattr("mnt/shared", "user.mpiio.shared_position", b"0")
+file = os.open("mnt/shared", os.O_RDONLY)
+end = 0
+while (got := os.read(file, 3 << 20)):
+    assert len(got) <= 1 << 20
+    end += len(got)
+    assert 8 * position() == end
+assert end == os.path.getsize("f.dat")
+# splice(2) counts by itself.
+before = position()
+there = os.open("mnt/shared", os.O_WRONLY)
+inlet, outlet = os.pipe()
+for text in b"aaaaaaa\n", b"bbbbbbb\n":
+    os.write(outlet, text)
+    assert os.splice(inlet, there, 8) == 8
+assert position() == before + 2
+END
+}
+
+@test "shared: begins at the end with append; on a read-only mount it is set by a name" {
+    records 10
+    mount_spec s.json -o append
+    [ "$(position)" = 10 ]
+    echo aaaaaaa >>mnt/shared
+    echo bbbbbbb >mnt/shared
+    [ "$(tail -c 16 f.dat)" = $'aaaaaaa\nbbbbbbb' ]
+    as_root umount mnt
+    mount_spec s.json -o append,ro
+    [ "$(position)" = 12 ]
+    getfattr -n user.mpiio.shared_seek.11 mnt/shared
+    [ "$(cat mnt/shared)" = bbbbbbb ]
+    run ! getfattr -n user.mpiio.shared_seek.x mnt/shared
+    [ "$(position)" = 12 ]
+}
+
+@test "shared: writes behind the last tile take nothing" {
+    records 0 1
+    sed -i 's/"view": {/&"tiles": 3, /' s.json
+    mount_spec s.json
+    printf '%s' aaaaaaa. bbbbbbb. >mnt/shared
+    /usr/bin/python3 -c 'import os; assert os.write(os.open("mnt/shared", os.O_WRONLY), b"ccccccc.ddddddd.") == 8'
+    run ! sh -c 'echo eeeeeee >mnt/shared'
+    [ "$(position)" = 3 ]
+    [ "$(cat f.dat)" = aaaaaaa.bbbbbbb.ccccccc. ]
+}
+
+@test "shared: eight processes take each record once" {
+    records 20000
+    mount_spec s.json
+    local i
+    for i in 0 1 2 3 4 5 6 7; do
+        /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 8 >"got$i" &
+    done
+    wait
+    sort got? | cmp - f.dat
+}
+
+@test "shared: eight processes write records of different lengths, whole, in one order" {
+    printf '' >f.dat
+    echo '{"viewspec": 1, "file": "f.dat", "view": {"etype": "byte"}}' >s.json
+    mount_spec s.json -o append
+    local i
+    for i in 0 1 2 3 4 5 6 7; do
+        /usr/bin/python3 "$top/tests/pointers/put.py" mnt/shared "$i" 1250 &
+    done
+    wait
+    /usr/bin/python3 "$top/tests/pointers/put.py" --check f.dat 8 1250
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether all ranks see the same, against views of which it is known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "viewspec/alike.h"
+
+#define VECTOR(count, length, stride)                                                              \
+    "{\"type\": \"vector\", \"count\": " count ", \"blocklength\": " length                        \
+    ", \"stride\": " stride ", \"oldtype\": \"int\"}"
+
+static bool alike(int ranks, const char *view, int64_t steps)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    char text[1024];
+    bool result;
+
+    snprintf(text, sizeof(text), "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": %s}",
+             ranks, view);
+    if (vs_spec_parse(text, strlen(text), "test", "/", NULL, &spec, &error) != 0)
+        fail_msg("%s: %s", text, error.reason);
+    result = vs_spec_view_alike(spec, 0, steps);
+    vs_spec_free(spec);
+    return result;
+}
+
+static void what_is_the_same(void **state)
+{
+    static const char *const views[] = {
+        "{\"etype\": \"double\"}",
+        "{\"disp\": \"0 * rank\", \"etype\": \"double\"}",
+        "{\"etype\": \"int\", \"filetype\": " VECTOR("4", "2", "\"3 + rank * 0\"") "}",
+        /* One block, said in as many ways as there are ranks. */
+        "{\"etype\": \"int\", \"filetype\": " VECTOR("\"1 + rank % 2 * 11\"",
+                                                     "\"12 - rank % 2 * 11\"", "1") "}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+        assert_true(alike(4, views[i], VS_ALIKE_STEPS));
+        assert_true(alike(1, views[i], 0));
+    }
+}
+
+static void what_is_not(void **state)
+{
+    static const char *const views[] = {
+        "{\"disp\": \"8 * rank\", \"etype\": \"double\"}",
+        "{\"disp\": \"8 * (rank / 3)\", \"etype\": \"double\"}",
+        "{\"disp\": \"8 * (rank % 3 % 2)\", \"etype\": \"double\"}",
+        "{\"etype\": \"int\", \"filetype\": " VECTOR("4", "2", "\"3 + rank\"") "}",
+        "{\"etype\": \"int\", \"filetype\": {\"type\": \"indexed\", \"blocklengths\": [1, 1, 1], "
+        "\"displacements\": [0, \"2 + rank % 2\", 8], \"oldtype\": \"int\"}}",
+        "{\"etype\": {\"type\": \"contiguous\", \"count\": \"1 + rank\", \"oldtype\": \"int\"}}",
+        "{\"tiles\": \"1 + rank\", \"etype\": \"int\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
+        assert_false(alike(4, views[i], VS_ALIKE_STEPS));
+}
+
+/* What takes too long to tell counts as different, soon. */
+static void what_takes_long(void **state)
+{
+    const char *many =
+        "{\"etype\": \"int\", \"filetype\": " VECTOR("1000000000", "1", "\"2 + 0 * rank\"") "}";
+
+    (void)state;
+    assert_false(alike(2, many, VS_ALIKE_STEPS));
+    assert_false(alike(1000, "{\"disp\": \"0 * rank\", \"etype\": \"double\"}", 100));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_the_same),
+        cmocka_unit_test(what_is_not),
+        cmocka_unit_test(what_takes_long),
+    };
+
+    return cmocka_run_group_tests_name("alike", tests, NULL, NULL);
+}
