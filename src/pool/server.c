@@ -283,12 +283,23 @@ static bool is_known(struct mpiio_pool_server *server, const struct mpiio_pool_c
     return known;
 }
 
+/* Under the lock, by which whoever is told of the connection next comes after this thread. */
+static bool watch_again(struct mpiio_pool_server *server, struct mpiio_pool_caller *caller)
+{
+    int error;
+
+    pthread_mutex_lock(&server->lock);
+    error = watch(server, caller->fd, caller, EPOLL_CTL_MOD);
+    pthread_mutex_unlock(&server->lock);
+    return error == 0;
+}
+
 static void hear(struct desk *desk, struct mpiio_pool_caller *caller)
 {
     struct mpiio_pool_server *server = desk->server;
     bool goes_on = is_known(server, caller) ? serve(desk, caller->fd) : admit(server, caller);
 
-    if (!goes_on || watch(server, caller->fd, caller, EPOLL_CTL_MOD) != 0)
+    if (!goes_on || !watch_again(server, caller))
         forget(server, caller);
 }
 
