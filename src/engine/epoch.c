@@ -20,9 +20,9 @@ struct own {
     struct engine_shape shape;
 };
 
-/* An epoch in its course. Arrays of ints have an entry for each node. */
+/* An epoch in its course. Of other nodes only those are listed that something is exchanged with. */
 struct epoch {
-    struct engine *engine;
+    const struct engine_means *means;
     struct mpiio_epoch_counters *counters;
     struct own *owns; /* by home, and then by block */
     size_t own_count;
@@ -34,17 +34,16 @@ struct epoch {
     char *piece;     /* one of this node's for itself */
     int32_t *wanted; /* what the homes ask of this node */
     int32_t *outcomes;
-    int *ints;
-    int *own_counts, *own_starts;       /* of owns, by home */
-    int *notice_counts, *notice_starts; /* of received, by node */
-    int *ask_counts, *ask_starts;       /* of what this home asks for in a round */
-    int *want_counts, *want_starts;     /* of what this node is asked for */
-    int *in_words, *in_starts;
-    int *out_words, *out_starts;
+    struct engine_part *homes; /* of owns */
+    int home_count;
+    struct engine_part *sources; /* of received */
+    struct engine_part *asks;    /* what this home asks each source for in a round */
+    struct engine_part *in_words;
+    int source_count;
+    struct engine_part *wants; /* what homes, want_count of them, ask this node for in a round */
+    struct engine_part *out_words;
+    int want_count;
 };
-
-/* Arrays of ints in an epoch. */
-#define INT_ARRAYS 12
 
 static int compare_owns(const void *left, const void *right)
 {
@@ -55,15 +54,29 @@ static int compare_owns(const void *left, const void *right)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
+/* Lists the homes of the owns, which are sorted. */
+static void list_homes(struct epoch *epoch)
+{
+    for (size_t i = 0; i < epoch->own_count; i++) {
+        int home = epoch->owns[i].home;
+
+        if (epoch->home_count == 0 || epoch->homes[epoch->home_count - 1].node != home)
+            epoch->homes[epoch->home_count++].node = home;
+        epoch->homes[epoch->home_count - 1].count++;
+    }
+    engine_parts_begin(epoch->homes, epoch->home_count);
+}
+
 /* Looks at the blocks that are handed in; those that cannot be have their errors at once. */
 static int collect(struct epoch *epoch, const struct mpiio_message_flush *run,
                    const struct mpiio_flush_block *blocks, int32_t *errors)
 {
-    const struct mpiio_slots *slots = &epoch->engine->slots;
+    const struct mpiio_slots *slots = epoch->means->slots;
 
     epoch->owns = calloc((size_t)run->count + 1, sizeof(*epoch->owns));
     epoch->sent = calloc((size_t)run->count + 1, sizeof(*epoch->sent));
-    if (epoch->owns == NULL || epoch->sent == NULL)
+    epoch->homes = calloc((size_t)run->count + 1, sizeof(*epoch->homes));
+    if (epoch->owns == NULL || epoch->sent == NULL || epoch->homes == NULL)
         return -ENOMEM;
     for (uint32_t i = 0; i < run->count; i++) {
         struct own *own = &epoch->owns[epoch->own_count];
@@ -73,7 +86,7 @@ static int collect(struct epoch *epoch, const struct mpiio_message_flush *run,
             continue;
         }
         own->block = blocks[i].block;
-        own->home = engine_stripes_home(&epoch->engine->stripes, own->block);
+        own->home = engine_stripes_home(epoch->means->stripes, own->block);
         own->index = i;
         own->may_wait = blocks[i].may_wait;
         own->slot = mpiio_slots_get(slots, (int)blocks[i].slot);
@@ -83,23 +96,8 @@ static int collect(struct epoch *epoch, const struct mpiio_message_flush *run,
             epoch->own_count++;
     }
     qsort(epoch->owns, epoch->own_count, sizeof(*epoch->owns), compare_owns);
+    list_homes(epoch);
     return 0;
-}
-
-/* A node without memory for even these cannot take part, nor tell anybody. */
-static int make_arrays(struct epoch *epoch)
-{
-    size_t nodes = (size_t)epoch->engine->nodes;
-    int **arrays[INT_ARRAYS] = {
-        &epoch->own_counts, &epoch->own_starts, &epoch->notice_counts, &epoch->notice_starts,
-        &epoch->ask_counts, &epoch->ask_starts, &epoch->want_counts,   &epoch->want_starts,
-        &epoch->in_words,   &epoch->in_starts,  &epoch->out_words,     &epoch->out_starts,
-    };
-
-    epoch->ints = calloc(nodes * INT_ARRAYS, sizeof(*epoch->ints));
-    for (size_t i = 0; i < INT_ARRAYS && epoch->ints != NULL; i++)
-        *arrays[i] = epoch->ints + i * nodes;
-    return epoch->ints != NULL ? 0 : -ENOMEM;
 }
 
 static void free_epoch(struct epoch *epoch)
@@ -113,50 +111,61 @@ static void free_epoch(struct epoch *epoch)
     free(epoch->piece);
     free(epoch->wanted);
     free(epoch->outcomes);
-    free(epoch->ints);
+    free(epoch->homes);
+    free(epoch->sources);
+    free(epoch->asks);
+    free(epoch->in_words);
+    free(epoch->wants);
+    free(epoch->out_words);
 }
 
-/* Where the parts of a buffer begin that are so long; returns their sum. */
-static int64_t starts_of(const int *counts, int *starts, int nodes)
+/* Room for as many parts as there are, of the same nodes; or NULL. */
+static struct engine_part *same_nodes(const struct engine_part *part, int count)
 {
-    int64_t total = 0;
+    struct engine_part *copy = calloc((size_t)count + 1, sizeof(*copy));
 
-    for (int i = 0; i < nodes; i++) {
-        starts[i] = (int)total;
-        total += counts[i];
-    }
-    return total;
+    for (int i = 0; i < count && copy != NULL; i++)
+        copy[i].node = part[i].node;
+    return copy;
 }
 
 /* Collective: tells the homes how many pieces they will get from whom. */
 static int count_notices(struct epoch *epoch)
 {
-    int nodes = epoch->engine->nodes;
     int64_t total;
 
-    for (size_t i = 0; i < epoch->own_count; i++)
-        epoch->own_counts[epoch->owns[i].home]++;
-    engine_collective_transpose(&epoch->engine->group, epoch->own_counts, epoch->notice_counts);
-    starts_of(epoch->own_counts, epoch->own_starts, nodes);
-    total = 0;
-    for (int i = 0; i < nodes; i++)
-        total += epoch->notice_counts[i];
+    epoch->source_count = engine_collective_transpose(epoch->means->group, epoch->homes,
+                                                      epoch->home_count, &epoch->sources);
+    total = engine_parts_begin(epoch->sources, epoch->source_count);
     /* MPI counts by ints. */
     if (total > INT_MAX)
         return -EOVERFLOW;
-    starts_of(epoch->notice_counts, epoch->notice_starts, nodes);
     epoch->received_count = (size_t)total;
     epoch->received = calloc((size_t)total + 1, sizeof(*epoch->received));
     epoch->outcomes = calloc((size_t)total + epoch->own_count + 1, sizeof(*epoch->outcomes));
-    return epoch->received != NULL && epoch->outcomes != NULL ? 0 : -ENOMEM;
+    epoch->asks = same_nodes(epoch->sources, epoch->source_count);
+    epoch->in_words = same_nodes(epoch->sources, epoch->source_count);
+    epoch->out_words = calloc((size_t)epoch->home_count + 1, sizeof(*epoch->out_words));
+    return epoch->received != NULL && epoch->outcomes != NULL && epoch->asks != NULL &&
+                   epoch->in_words != NULL && epoch->out_words != NULL
+               ? 0
+               : -ENOMEM;
 }
 
-/* Whether what this node announces, or is announced to this home, at index is between itself. */
-static bool is_inside(const struct epoch *epoch, const int *starts, const int *counts, size_t index)
+/* What is announced to this home by others, as far as it is not more than most; in bytes. */
+static size_t count_incoming(const struct epoch *epoch, size_t most)
 {
-    int node = epoch->engine->node;
+    size_t bytes = 0;
 
-    return index >= (size_t)starts[node] && index < (size_t)(starts[node] + counts[node]);
+    for (int i = 0; i < epoch->source_count; i++) {
+        const struct engine_part *source = &epoch->sources[i];
+
+        if (source->node == epoch->means->group->node)
+            continue;
+        for (int j = 0; j < source->count && bytes < most; j++)
+            bytes += (size_t)epoch->received[source->start + j].bytes;
+    }
+    return bytes < most ? bytes : most;
 }
 
 static char *new_buffer(size_t bytes)
@@ -170,25 +179,21 @@ static char *new_buffer(size_t bytes)
  */
 static int make_buffers(struct epoch *epoch)
 {
-    size_t nodes = (size_t)epoch->engine->nodes, round = engine_round_bytes(epoch->engine->nodes);
-    size_t out = 0, in = 0, largest = 0;
+    size_t homes = (size_t)epoch->home_count,
+           round = engine_round_bytes(epoch->means->group->nodes);
+    size_t out = 0, largest = 0;
 
     for (size_t i = 0; i < epoch->own_count; i++) {
         size_t bytes = (size_t)epoch->sent[i].bytes;
 
-        if (!is_inside(epoch, epoch->own_starts, epoch->own_counts, i))
+        if (epoch->owns[i].home != epoch->means->group->node)
             out += bytes;
         largest = bytes > largest ? bytes : largest;
     }
-    if (out > round + nodes * largest)
-        out = round + nodes * largest;
-    for (size_t i = 0; i < epoch->received_count && in < round; i++)
-        if (!is_inside(epoch, epoch->notice_starts, epoch->notice_counts, i))
-            in += (size_t)epoch->received[i].bytes;
-    if (in > round)
-        in = round;
+    if (out > round + homes * largest)
+        out = round + homes * largest;
     epoch->out = new_buffer(out + ENGINE_PIECE_SLACK);
-    epoch->in = new_buffer(in + 1);
+    epoch->in = new_buffer(count_incoming(epoch, round) + 1);
     epoch->piece = new_buffer(largest + ENGINE_PIECE_SLACK);
     epoch->wanted = calloc(epoch->own_count + 1, sizeof(*epoch->wanted));
     return epoch->out != NULL && epoch->in != NULL && epoch->piece != NULL && epoch->wanted != NULL
@@ -208,25 +213,33 @@ static struct engine_notice notice_of(const struct own *own)
 /* Collective: announces the pieces to their homes. Returns an error of this node's. */
 static int announce(struct epoch *epoch)
 {
-    struct engine *engine = epoch->engine;
+    const struct engine_means *means = epoch->means;
+    const struct engine_parts notices = {epoch->received, epoch->sources, epoch->source_count};
     int error;
 
     for (size_t i = 0; i < epoch->own_count; i++)
         epoch->sent[i] = notice_of(&epoch->owns[i]);
-    engine_collective_exchange(
-        &engine->group, &(struct engine_parts){epoch->sent, epoch->own_counts, epoch->own_starts},
-        &(struct engine_parts){epoch->received, epoch->notice_counts, epoch->notice_starts},
-        sizeof(*epoch->sent));
-    error = engine_home_new(engine->node, &engine->stripes, epoch->received, epoch->notice_counts,
-                            &epoch->home);
+    engine_collective_exchange(means->group,
+                               &(struct engine_parts){epoch->sent, epoch->homes, epoch->home_count},
+                               &notices, sizeof(*epoch->sent));
+    error = engine_home_new(means->group->node, means->stripes, &notices, &epoch->home);
     return error != 0 ? error : make_buffers(epoch);
+}
+
+/* What this node has for a home, with which it is known to have something, from the list at. */
+static const struct engine_part *find_home(const struct engine_part *at, int home)
+{
+    while (at->node != home)
+        at++;
+    return at;
 }
 
 /* A piece of this node's for itself. */
 static const char *own_piece(void *argument, int32_t place)
 {
     struct epoch *epoch = argument;
-    const struct own *own = &epoch->owns[epoch->own_starts[epoch->engine->node] + place];
+    int node = epoch->means->group->node;
+    const struct own *own = &epoch->owns[find_home(epoch->homes, node)->start + place];
 
     engine_piece_make(&own->shape, &own->slot, epoch->piece);
     return epoch->piece;
@@ -237,51 +250,60 @@ static void pack(struct epoch *epoch)
 {
     char *to = epoch->out;
     const int32_t *wanted = epoch->wanted;
+    const struct engine_part *home = epoch->homes;
 
-    for (int home = 0; home < epoch->engine->nodes; home++) {
-        const struct own *owns = epoch->owns + epoch->own_starts[home];
+    for (int i = 0; i < epoch->want_count; i++) {
+        const struct engine_part *want = &epoch->wants[i];
+        struct engine_part *words = &epoch->out_words[i];
         char *start = to;
 
-        for (int i = 0; i < epoch->want_counts[home]; i++) {
-            const struct own *own = &owns[*wanted++];
+        home = find_home(home, want->node);
+        for (int j = 0; j < want->count; j++) {
+            const struct own *own = &epoch->owns[home->start + *wanted++];
 
-            if (home == epoch->engine->node)
+            if (want->node == epoch->means->group->node)
                 continue;
             engine_piece_make(&own->shape, &own->slot, to);
             to += engine_piece_size(&own->shape);
         }
-        epoch->out_starts[home] = (int)((size_t)(start - epoch->out) / ENGINE_PIECE_UNIT);
-        epoch->out_words[home] = (int)((size_t)(to - start) / ENGINE_PIECE_UNIT);
+        *words = (struct engine_part){want->node, (int)((size_t)(to - start) / ENGINE_PIECE_UNIT),
+                                      (int)((size_t)(start - epoch->out) / ENGINE_PIECE_UNIT)};
     }
+}
+
+/* Collective: the homes ask for pieces, and get them. */
+static void fetch(struct epoch *epoch)
+{
+    struct engine_collective *group = epoch->means->group;
+    const int32_t *asks;
+
+    engine_home_ask(epoch->home, epoch->asks, epoch->in_words, &asks);
+    free(epoch->wants);
+    epoch->want_count =
+        engine_collective_transpose(group, epoch->asks, epoch->source_count, &epoch->wants);
+    engine_parts_begin(epoch->wants, epoch->want_count);
+    engine_collective_exchange(
+        group, &(struct engine_parts){(void *)asks, epoch->asks, epoch->source_count},
+        &(struct engine_parts){epoch->wanted, epoch->wants, epoch->want_count}, sizeof(*asks));
+    pack(epoch);
+    engine_collective_exchange(
+        group, &(struct engine_parts){epoch->out, epoch->out_words, epoch->want_count},
+        &(struct engine_parts){epoch->in, epoch->in_words, epoch->source_count}, ENGINE_PIECE_UNIT);
 }
 
 /* Collective: one round. Returns true as long as there is one more. */
 static bool exchange(struct epoch *epoch)
 {
-    struct engine *engine = epoch->engine;
-    int nodes = engine->nodes;
-    const int32_t *asks;
+    const struct engine_means *means = epoch->means;
 
-    engine_home_ask(epoch->home, epoch->ask_counts, epoch->in_words, &asks);
-    engine_collective_transpose(&engine->group, epoch->ask_counts, epoch->want_counts);
-    starts_of(epoch->ask_counts, epoch->ask_starts, nodes);
-    starts_of(epoch->want_counts, epoch->want_starts, nodes);
-    starts_of(epoch->in_words, epoch->in_starts, nodes);
-    engine_collective_exchange(
-        &engine->group, &(struct engine_parts){(void *)asks, epoch->ask_counts, epoch->ask_starts},
-        &(struct engine_parts){epoch->wanted, epoch->want_counts, epoch->want_starts},
-        sizeof(*asks));
-    pack(epoch);
-    engine_collective_exchange(
-        &engine->group, &(struct engine_parts){epoch->out, epoch->out_words, epoch->out_starts},
-        &(struct engine_parts){epoch->in, epoch->in_words, epoch->in_starts}, ENGINE_PIECE_UNIT);
-    for (int i = 0; i < nodes; i++) {
-        epoch->counters->sent_bytes += (uint64_t)epoch->out_words[i] * ENGINE_PIECE_UNIT;
-        epoch->counters->received_bytes += (uint64_t)epoch->in_words[i] * ENGINE_PIECE_UNIT;
-    }
+    fetch(epoch);
+    for (int i = 0; i < epoch->want_count; i++)
+        epoch->counters->sent_bytes += (uint64_t)epoch->out_words[i].count * ENGINE_PIECE_UNIT;
+    for (int i = 0; i < epoch->source_count; i++)
+        epoch->counters->received_bytes += (uint64_t)epoch->in_words[i].count * ENGINE_PIECE_UNIT;
     epoch->counters->rounds++;
     engine_home_take(epoch->home, epoch->in, own_piece, epoch);
-    return engine_home_store(epoch->home, &engine->file, &engine->group, epoch->counters);
+    return engine_home_store(epoch->home, means->file, means->group, epoch->counters);
 }
 
 /* Collective: the homes tell what became of the pieces. */
@@ -291,9 +313,8 @@ static void return_outcomes(struct epoch *epoch, int32_t *errors)
 
     engine_home_errors(epoch->home, received);
     engine_collective_exchange(
-        &epoch->engine->group,
-        &(struct engine_parts){received, epoch->notice_counts, epoch->notice_starts},
-        &(struct engine_parts){own, epoch->own_counts, epoch->own_starts}, sizeof(*own));
+        epoch->means->group, &(struct engine_parts){received, epoch->sources, epoch->source_count},
+        &(struct engine_parts){own, epoch->homes, epoch->home_count}, sizeof(*own));
     for (size_t i = 0; i < epoch->own_count; i++) {
         errors[epoch->owns[i].index] = own[i];
         epoch->counters->left_blocks += own[i] == -EAGAIN;
@@ -301,11 +322,12 @@ static void return_outcomes(struct epoch *epoch, int32_t *errors)
 }
 
 /* Collective: whether all nodes run the same epoch, and one of them wants the data synced. */
-static int compare_epochs(struct engine *engine, const struct mpiio_message_flush *run, bool *sync)
+static int compare_epochs(struct engine_collective *group, const struct mpiio_message_flush *run,
+                          bool *sync)
 {
     int64_t most[3] = {run->sync, (int64_t)run->epoch, -(int64_t)run->epoch};
 
-    engine_collective_max(&engine->group, most, 3);
+    engine_collective_max(group, most, 3);
     *sync = most[0] != 0;
     return most[1] == -most[2] ? 0 : -EPROTO;
 }
@@ -313,29 +335,29 @@ static int compare_epochs(struct engine *engine, const struct mpiio_message_flus
 /* Collective. Returns the error of all blocks of all nodes. */
 static int run_epoch(struct epoch *epoch, const struct mpiio_message_flush *run, int32_t *errors)
 {
-    struct engine *engine = epoch->engine;
+    struct engine_collective *group = epoch->means->group;
     bool sync = false;
-    int error = compare_epochs(engine, run, &sync);
+    int error = compare_epochs(group, run, &sync);
 
     if (error != 0)
         return error;
-    error = engine_collective_error(&engine->group, count_notices(epoch));
+    error = engine_collective_error(group, count_notices(epoch));
     if (error != 0)
         return error;
-    error = engine_collective_error(&engine->group, announce(epoch));
+    error = engine_collective_error(group, announce(epoch));
     if (error != 0)
         return error;
     while (exchange(epoch))
         continue;
     return_outcomes(epoch, errors);
-    return sync ? engine_collective_error(&engine->group, engine_file_sync(&engine->file)) : 0;
+    return sync ? engine_collective_error(group, engine_file_sync(epoch->means->file)) : 0;
 }
 
-void engine_epoch(struct engine *engine, const struct mpiio_message_flush *run,
+void engine_epoch(const struct engine_means *means, const struct mpiio_message_flush *run,
                   const struct mpiio_flush_block *blocks, int32_t *errors,
                   struct mpiio_message_result *result)
 {
-    struct epoch epoch = {.engine = engine, .counters = &result->counters};
+    struct epoch epoch = {.means = means, .counters = &result->counters};
     int error;
 
     *result = (struct mpiio_message_result){.epoch = run->epoch, .count = run->count};
@@ -343,8 +365,6 @@ void engine_epoch(struct engine *engine, const struct mpiio_message_flush *run,
     error = collect(&epoch, run, blocks, errors);
     if (error != 0)
         epoch.own_count = 0;
-    if (make_arrays(&epoch) != 0)
-        abort();
     result->error = run_epoch(&epoch, run, errors);
     for (uint32_t i = 0; i < run->count; i++)
         if (error != 0 || result->error != 0)

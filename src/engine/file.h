@@ -11,10 +11,10 @@
 #include "collective.h"
 #include "fence.h"
 #include "cluster/engine_channel.h"
-#include "core/file/write_plan.h"
 #include "core/file/file.h"
 
-/* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. */
+/* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. What is
+ * written to it goes by file_write.h. */
 struct engine_file {
     MPI_File mpi;             /* for long runs; MPI_FILE_NULL: they go to posix */
     struct mpiio_file *posix; /* for short runs; NULL: they go to mpi */
@@ -53,29 +53,5 @@ void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints
  */
 void engine_file_striping(const struct engine_file *file, const struct mpiio_hints *given,
                           int64_t *unit, int64_t *factor);
-
-/* Whether long runs are to be written by engine_file_write_all; the same on all nodes. */
-bool engine_file_is_collective(const struct engine_file *file);
-
-/*
- * Writes length bytes (< 2^31) at displacement, together with the other nodes, each its own; length
- * 0 joins. Collective. 0 or a negative errno, this node's own.
- */
-int engine_file_write_all(struct engine_file *file, const void *memory, size_t length,
-                          int64_t displacement, struct mpiio_epoch_counters *counters);
-
-/*
- * Writes ranges of an image of the file: see mpiio_write_ranges, also for what is returned. Local:
- * the nodes need not call it together.
- */
-int64_t engine_file_write(struct engine_file *file, const char *image, int64_t displacement,
-                          const struct mpiio_range *ranges, size_t count, int *error,
-                          struct mpiio_epoch_counters *counters);
-
-/*
- * MPI_File_sync, or fsync(2): what all nodes have written is on the storage device. Collective.
- * 0 or a negative errno, this node's own.
- */
-int engine_file_sync(struct engine_file *file);
 
 #endif

@@ -18,8 +18,8 @@
 /* A piece that is announced. */
 struct piece {
     int64_t block;
-    int32_t node;
-    int32_t place; /* among what its node announced */
+    int32_t source; /* the number of its node's part of the notices */
+    int32_t place;  /* among what its node announced */
     int32_t bytes;
     int32_t may_wait; /* as announced */
     size_t notice;    /* its number among the notices of all nodes */
@@ -48,6 +48,8 @@ struct long_run {
 struct engine_home {
     int node;
     int nodes;
+    int source_count; /* parts of the notices */
+    int own;          /* this node's; -1: it has none */
     size_t piece_count;
     struct piece *pieces; /* by block, and then by node */
     size_t group_count;
@@ -60,10 +62,10 @@ struct engine_home {
     size_t *chosen;
     int32_t *asks;
     size_t ask_count;
-    size_t *from_node; /* bytes asked of each node in this round */
+    size_t *of_source; /* bytes asked of each in this round */
     struct long_run *long_runs;
     size_t long_count, long_room;
-    struct mpiio_range ranges[RANGES];
+    struct mpiio_range *ranges; /* RANGES of them */
 };
 
 static void skip_done(struct engine_home *home)
@@ -78,7 +80,7 @@ static int compare_pieces(const void *left, const void *right)
 
     if (a->block != b->block)
         return a->block < b->block ? -1 : 1;
-    return a->node < b->node ? -1 : a->node > b->node;
+    return a->source < b->source ? -1 : a->source > b->source;
 }
 
 /* Whether the pieces [first, end), all that there are of a block, are left for another flush. */
@@ -131,20 +133,21 @@ static void make_groups(struct engine_home *home)
 }
 
 static int take_notices(struct engine_home *home, const struct engine_stripes *stripes,
-                        const struct engine_notice *notices, const int *counts)
+                        const struct engine_parts *notices)
 {
+    const struct engine_notice *notice = notices->bytes;
     size_t total = 0;
 
-    for (int32_t node = 0; node < home->nodes; node++) {
-        for (int32_t i = 0; i < counts[node]; i++, total++) {
-            const struct engine_notice *notice = &notices[total];
-
+    for (int32_t source = 0; source < notices->count; source++) {
+        if (notices->part[source].node == home->node)
+            home->own = source;
+        for (int32_t i = 0; i < notices->part[source].count; i++, notice++, total++) {
             if (notice->block < 0 || engine_stripes_home(stripes, notice->block) != home->node ||
                 notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST ||
                 notice->bytes % ENGINE_PIECE_UNIT != 0)
                 return -EPROTO;
             home->pieces[total] =
-                (struct piece){notice->block, node, i, notice->bytes, notice->may_wait, total};
+                (struct piece){notice->block, source, i, notice->bytes, notice->may_wait, total};
         }
     }
     qsort(home->pieces, total, sizeof(*home->pieces), compare_pieces);
@@ -153,19 +156,20 @@ static int take_notices(struct engine_home *home, const struct engine_stripes *s
 }
 
 int engine_home_new(int node, const struct engine_stripes *stripes,
-                    const struct engine_notice *notices, const int *counts,
-                    struct engine_home **home)
+                    const struct engine_parts *notices, struct engine_home **home)
 {
     struct engine_home *new = calloc(1, sizeof(*new));
     size_t total = 0;
-    int nodes = stripes->nodes, error = -ENOMEM;
+    int error = -ENOMEM;
 
-    for (int i = 0; i < nodes; i++)
-        total += (size_t)counts[i];
+    for (int i = 0; i < notices->count; i++)
+        total += (size_t)notices->part[i].count;
     if (new == NULL)
         return -ENOMEM;
     new->node = node;
-    new->nodes = nodes;
+    new->nodes = stripes->nodes;
+    new->source_count = notices->count;
+    new->own = -1;
     new->piece_count = total;
     /* One more, as nothing may be returned for none. */
     new->pieces = calloc(total + 1, sizeof(*new->pieces));
@@ -173,10 +177,11 @@ int engine_home_new(int node, const struct engine_stripes *stripes,
     new->asked = calloc(total + 1, sizeof(*new->asked));
     new->chosen = calloc(total + 1, sizeof(*new->chosen));
     new->asks = calloc(total + 1, sizeof(*new->asks));
-    new->from_node = calloc((size_t)nodes + 1, sizeof(*new->from_node));
+    new->of_source = calloc((size_t)notices->count + 1, sizeof(*new->of_source));
+    new->ranges = malloc((total > 0 ? RANGES : 1) * sizeof(*new->ranges));
     if (new->pieces != NULL &&new->groups != NULL &&new->asked != NULL &&new->chosen !=
-        NULL &&new->asks != NULL &&new->from_node != NULL)
-        error = take_notices(new, stripes, notices, counts);
+        NULL &&new->asks != NULL &&new->of_source != NULL &&new->ranges != NULL)
+        error = take_notices(new, stripes, notices);
     if (error != 0) {
         engine_home_free(new);
         return error;
@@ -198,7 +203,8 @@ void engine_home_free(struct engine_home *home)
     free(home->asked);
     free(home->chosen);
     free(home->asks);
-    free(home->from_node);
+    free(home->of_source);
+    free(home->ranges);
     free(home->long_runs);
     free(home);
 }
@@ -248,7 +254,7 @@ static void ask_group(struct engine_home *home, struct group *group, size_t *tot
         for (; group->next[i] < group->end[i]; group->next[i]++) {
             const struct piece *piece = &home->pieces[group->next[i]];
             size_t bytes = (size_t)piece->bytes;
-            size_t *of_node = &home->from_node[piece->node];
+            size_t *of_node = &home->of_source[piece->source];
 
             if ((*total > 0 && *total + bytes > round) ||
                 (*of_node > 0 && *of_node + bytes > share))
@@ -262,27 +268,30 @@ static void ask_group(struct engine_home *home, struct group *group, size_t *tot
     }
 }
 
-void engine_home_ask(struct engine_home *home, int *counts, int *words, const int32_t **asks)
+void engine_home_ask(struct engine_home *home, struct engine_part *counts,
+                     struct engine_part *words, const int32_t **asks)
 {
-    size_t round = engine_round_bytes(home->nodes), total = 0, place = 0;
+    size_t round = engine_round_bytes(home->nodes), total = 0;
 
     home->ask_count = 0;
-    memset(home->from_node, 0, (size_t)home->nodes * sizeof(*home->from_node));
-    memset(counts, 0, (size_t)home->nodes * sizeof(*counts));
+    memset(home->of_source, 0, (size_t)home->source_count * sizeof(*home->of_source));
+    for (int i = 0; i < home->source_count; i++)
+        counts[i].count = 0;
     for (size_t i = home->first; i < home->group_count && total < round; i++)
         ask_group(home, &home->groups[i], &total);
     /* By node; those of one node stay in their order. */
     for (size_t i = 0; i < home->ask_count; i++)
-        counts[home->pieces[home->chosen[i]].node]++;
-    for (int i = 0; i < home->nodes; i++) {
-        words[i] = i == home->node ? 0 : (int)(home->from_node[i] / ENGINE_PIECE_UNIT);
-        home->from_node[i] = place;
-        place += (size_t)counts[i];
-    }
+        counts[home->pieces[home->chosen[i]].source].count++;
+    for (int i = 0; i < home->source_count; i++)
+        words[i].count = i == home->own ? 0 : (int)(home->of_source[i] / ENGINE_PIECE_UNIT);
+    engine_parts_begin(words, home->source_count);
+    engine_parts_begin(counts, home->source_count);
+    for (int i = 0; i < home->source_count; i++)
+        home->of_source[i] = (size_t)counts[i].start;
     for (size_t i = 0; i < home->ask_count; i++) {
         const struct piece *piece = &home->pieces[home->chosen[i]];
+        size_t place = home->of_source[piece->source]++;
 
-        place = home->from_node[piece->node]++;
         home->asked[place] = home->chosen[i];
         home->asks[place] = piece->place;
     }
@@ -324,7 +333,7 @@ void engine_home_take(struct engine_home *home, const char *pieces,
     for (size_t i = 0; i < home->ask_count; i++) {
         const struct piece *piece = &home->pieces[home->asked[i]];
 
-        if (piece->node == home->node) {
+        if (piece->source == home->own) {
             take_piece(home, piece, own(argument, piece->place));
             continue;
         }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "collective.h"
-#include "file.h"
+#include "file_write.h"
 #include "stripes.h"
 #include "cluster/engine_channel.h"
 
@@ -44,26 +44,28 @@ struct engine_notice {
 struct engine_home;
 
 /*
- * Makes the home, at node, of pieces that the nodes have announced: counts[i] of them by node i,
- * ascending by block, one node's behind another's in notices, which is borrowed. Blocks of which
- * all pieces may wait, and that these do not fill, are left: nobody is asked for them, and their
- * error is -EAGAIN. 0, -ENOMEM, or -EPROTO where notices are not for this home (node). Local.
+ * Makes the home, at node, of pieces that other nodes and this one have announced: notices.bytes is
+ * of struct engine_notice, one node's behind another's, each node's ascending by block. It is
+ * borrowed. Blocks of which all pieces may wait, and that these do not fill, are left: nobody is
+ * asked for them, and their error is -EAGAIN. 0, -ENOMEM, or -EPROTO where notices are not for this
+ * home (node). Local.
  */
 int engine_home_new(int node, const struct engine_stripes *stripes,
-                    const struct engine_notice *notices, const int *counts,
-                    struct engine_home **home);
+                    const struct engine_parts *notices, struct engine_home **home);
 
 /* Frees. NULL is allowed. */
 void engine_home_free(struct engine_home *home);
 
 /*
- * Chooses the pieces to ask for in the next round: counts[i] of node i, by their place among
- * what it announced, one node's behind another's in asks, which is the home's. words[i] is how long
- * they are together, in units of ENGINE_PIECE_UNIT; 0 for this node itself, whose pieces do not
- * travel. Fewer than engine_round_bytes in all, or one piece; at least one as long as any is
- * missing, and of each node at most its share, so that no node sends much more than that. Local.
+ * Chooses the pieces to ask for in the next round. There is one of counts and of words for each
+ * part of the notices: asks of the nodes, by their place among what each announced, which lie
+ * one node's behind another's in asks, which is the home's; and how long the pieces are together,
+ * in units of ENGINE_PIECE_UNIT; 0 for this node itself, whose pieces do not travel. Fewer than
+ * engine_round_bytes in all, or one piece; at least one as long as any is missing, and of each node
+ * at most its share, so that no node sends much more than that. Local.
  */
-void engine_home_ask(struct engine_home *home, int *counts, int *words, const int32_t **asks);
+void engine_home_ask(struct engine_home *home, struct engine_part *counts,
+                     struct engine_part *words, const int32_t **asks);
 
 /*
  * Merges the pieces that were asked for last: those of other nodes lie in the order of asks in

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <mpi.h>
+
 #include "core/base/complain.h"
 #include "core/base/rlimit.h"
 #include "environment.h"
@@ -57,13 +59,17 @@ static void run(struct engine *engine, const struct mpiio_message_flush *message
 {
     struct mpiio_flush_block *blocks = calloc((size_t)message->count + 1, sizeof(*blocks));
     int32_t *errors = calloc((size_t)message->count + 1, sizeof(*errors));
+    const struct engine_means means = {.group = &engine->group,
+                                       .file = &engine->file,
+                                       .stripes = &engine->stripes,
+                                       .slots = &engine->slots};
     struct mpiio_message_result result;
 
     if (blocks == NULL || errors == NULL || message->count > (uint32_t)engine->slots.count ||
         mpiio_channel_receive_blocks(engine->daemon.channel, blocks, message->count) != 0)
         give_up();
     begin_epoch();
-    engine_epoch(engine, message, blocks, errors, &result);
+    engine_epoch(&means, message, blocks, errors, &result);
     atomic_store(&in_epoch, false);
     if (mpiio_channel_send_result(engine->daemon.channel, &result, errors) != 0)
         give_up();
@@ -111,7 +117,7 @@ static int run_node(struct engine *engine)
 {
     const struct engine_options *options = engine->options;
 
-    engine_collective_init(&engine->group, engine->comm);
+    engine->group.messages = engine_messages_new(&engine->group.node, &engine->group.nodes);
     engine->node = engine->group.node;
     engine->nodes = engine->group.nodes;
     if (engine->nodes == 1 && engine_environment_size() > 1) {
@@ -147,7 +153,7 @@ int main(int argc, char **argv)
 {
     struct sigaction ended = {.sa_handler = daemon_ended, .sa_flags = SA_NOCLDSTOP | SA_RESTART};
     struct engine_options options;
-    struct engine engine = {.options = &options, .comm = MPI_COMM_WORLD};
+    struct engine engine = {.options = &options};
     int granted, status;
 
     engine_options_parse(&options, argc, argv);

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <mpi.h>
+
 /* Where a node mounts: in one namespace of mounts of one running kernel, a path is one place. */
 struct place {
     char kernel[40];
@@ -48,8 +50,9 @@ bool engine_places_are_apart(const struct engine *engine, char *text, size_t siz
         return true;
     all = calloc((size_t)engine->nodes, sizeof(*all));
     if (all == NULL)
-        MPI_Abort(engine->comm, 1);
-    MPI_Allgather(&own, (int)sizeof(own), MPI_BYTE, all, (int)sizeof(own), MPI_BYTE, engine->comm);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allgather(&own, (int)sizeof(own), MPI_BYTE, all, (int)sizeof(own), MPI_BYTE,
+                  MPI_COMM_WORLD);
     for (int node = engine->node - 1; node >= 0; node--)
         if (memcmp(&all[node], &own, sizeof(own)) == 0)
             before = node;

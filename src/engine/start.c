@@ -133,27 +133,27 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
 
 /*
  * Gets what the daemon of the node above says, and hands down what this node's does. Collective.
- * Aborts where there is no memory for an int a node, as such a node cannot tell anybody.
+ * Aborts where there is no memory, as such a node cannot tell anybody.
  */
 static void exchange_addresses(struct engine *engine, const struct mpiio_message *hello,
                                char address[MPIIO_TEXT_MAX])
 {
     int fanout = (int)hello->hello.fanout;
     int below = mpiio_tree_below(engine->node, engine->nodes, fanout);
-    int *ints = calloc((size_t)engine->nodes * 3, sizeof(*ints));
-    int *starts = ints, *out = starts + engine->nodes, *in = out + engine->nodes;
+    struct engine_part *out = calloc((size_t)below + 1, sizeof(*out)), in = {.count = 1};
     char own[MPIIO_TEXT_MAX] = "";
 
-    if (ints == NULL)
+    if (out == NULL)
         abort();
     snprintf(own, sizeof(own), "%s", hello->hello.address);
-    for (int i = 1; i <= below; i++)
-        out[fanout * engine->node + i] = 1;
+    for (int i = 0; i < below; i++)
+        out[i] = (struct engine_part){.node = fanout * engine->node + 1 + i, .count = 1};
     if (engine->node != 0)
-        in[mpiio_tree_above(engine->node, fanout)] = 1;
-    engine_collective_exchange(&engine->group, &(struct engine_parts){own, out, starts},
-                               &(struct engine_parts){address, in, starts}, MPIIO_TEXT_MAX);
-    free(ints);
+        in.node = mpiio_tree_above(engine->node, fanout);
+    engine_collective_exchange(&engine->group, &(struct engine_parts){own, out, below},
+                               &(struct engine_parts){address, &in, engine->node != 0},
+                               MPIIO_TEXT_MAX);
+    free(out);
 }
 
 /* Tells every daemon where the one above it is, and its neighbours, so that they find each other.
@@ -240,7 +240,7 @@ int engine_start(struct engine *engine)
             fflush(stdout);
         }
     } else {
-        engine_collective_show(&engine->group, mpiio_slots_progress(&engine->slots));
+        engine_messages_show(engine->group.messages, mpiio_slots_progress(&engine->slots));
     }
     engine_daemon_let_go(&engine->daemon);
     return status;
@@ -251,7 +251,7 @@ void engine_stop(struct engine *engine)
     /* MPI has the first to close the file use a processor until the last comes. */
     engine_collective_join(&engine->group);
     engine_file_close(&engine->file);
-    engine_collective_show(&engine->group, NULL);
+    engine_messages_show(engine->group.messages, NULL);
     mpiio_slots_unmap(&engine->slots);
     mpiio_channel_free(engine->daemon.channel);
     engine->daemon.channel = NULL;

@@ -2,8 +2,6 @@
 #ifndef ENGINE_START_H
 #define ENGINE_START_H
 
-#include <mpi.h>
-
 #include "core/cache/slots.h"
 #include "collective.h"
 #include "daemon.h"
@@ -14,7 +12,6 @@
 /* The engine of one node. */
 struct engine {
     const struct engine_options *options;
-    MPI_Comm comm;
     int node;
     int nodes;
     struct engine_daemon daemon;

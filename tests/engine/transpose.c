@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <mpi.h>
+
 #include "engine/collective.h"
 
 static int sent;
@@ -26,33 +28,46 @@ static int value(int from, int to, unsigned int seed, unsigned int sparse)
     return (hash >> 8) % sparse == 0 ? (int)(hash >> 16) + 1 : 0;
 }
 
+/* One turn of it: how many numbers are wrong. */
+static int turn(struct engine_collective *group, unsigned int seed, struct engine_part *out)
+{
+    unsigned int sparse = seed % 4 * 3 + 1;
+    int steps = 0, wrong = 0, count, at = 0;
+    struct engine_part *in;
+
+    for (int reach = 1; reach < group->nodes; reach *= 2)
+        steps++;
+    for (int i = 0; i < group->nodes; i++)
+        out[i] = (struct engine_part){.node = i, .count = value(group->node, i, seed, sparse)};
+    sent = 0;
+    count = engine_collective_transpose(group, out, group->nodes, &in);
+    /* One each step, and another where it is long. */
+    wrong += sent < steps || sent > 2 * steps;
+    for (int i = 0; i < group->nodes; i++) {
+        int expected = value(i, group->node, seed, sparse);
+
+        if (expected == 0)
+            continue;
+        wrong += at == count || in[at].node != i || in[at].count != expected;
+        at += at < count;
+    }
+    wrong += at != count;
+    free(in);
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
     static struct engine_collective group;
-    int *out, *in, wrong = 0, steps = 0;
+    struct engine_part *out;
+    int wrong = 0;
 
     MPI_Init(&argc, &argv);
-    engine_collective_init(&group, MPI_COMM_WORLD);
+    group.messages = engine_messages_new(&group.node, &group.nodes);
     out = calloc((size_t)group.nodes, sizeof(*out));
-    in = calloc((size_t)group.nodes, sizeof(*in));
-    for (int reach = 1; reach < group.nodes; reach *= 2)
-        steps++;
-    for (unsigned int seed = 0; seed < 40; seed++) {
-        unsigned int sparse = seed % 4 * 3 + 1;
-
-        for (int i = 0; i < group.nodes; i++) {
-            out[i] = value(group.node, i, seed, sparse);
-            in[i] = -1;
-        }
-        sent = 0;
-        engine_collective_transpose(&group, out, in);
-        /* One each step, and another where it is long. */
-        wrong += sent < steps || sent > 2 * steps;
-        for (int i = 0; i < group.nodes; i++)
-            wrong += in[i] != value(i, group.node, seed, sparse);
-    }
+    for (unsigned int seed = 0; seed < 40; seed++)
+        wrong += turn(&group, seed, out);
     free(out);
-    free(in);
     MPI_Reduce(group.node == 0 ? MPI_IN_PLACE : &wrong, &wrong, 1, MPI_INT, MPI_SUM, 0,
                MPI_COMM_WORLD);
     if (group.node == 0)

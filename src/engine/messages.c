@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "messages.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+#include "bells.h"
+
+/* A message at most, in bytes: what has come of more is seen by the messages that are complete. */
+#define MESSAGE ((size_t)256 << 10)
+
+/*
+ * Who waits looks again at once, which costs nobody anything where processors are free, but lets
+ * others run where they are not; and then sleeps, ever longer. In ns since something has come.
+ */
+#define YIELD_FOR  200000
+#define SLEEP_MOST 1000000
+/*
+ * On a machine with more engines than processors who waits sleeps at once, if a bell rings for all
+ * that is to come. That is so of messages that are not longer: others come in parts, for which the
+ * receiver does something, too.
+ */
+#define SHORT ((size_t)4 << 10)
+/* The daemon is told whom is waited for: most waiting is over sooner. */
+#define TELL_AFTER 50000000
+
+/* Nothing comes: since when, and whether the daemon knows. */
+struct idle {
+    int64_t since; /* 0: something has just come */
+    bool told;
+};
+
+struct engine_messages {
+    MPI_Comm comm; /* of these messages alone */
+    int node, nodes;
+    struct mpiio_progress_page unseen; /* for as long as no daemon looks */
+    struct mpiio_progress_page *page;  /* borrowed, or that */
+    struct engine_bells bells;
+    MPI_Request *requests;
+    int *peers; /* of each: the node, or that node negated less one where it is sent to */
+    int *done;  /* and statuses: of MPI_Testsome */
+    MPI_Status *statuses;
+    int count, room;
+    bool unannounced; /* some of these messages come without a ring */
+    int broken;       /* the message that could not be sent or received; -1: none */
+};
+
+/* The mark is for a name that no other engines have. */
+static void hang_bells(struct engine_messages *self)
+{
+    uint64_t mark;
+
+    if (getrandom(&mark, sizeof(mark), 0) != (ssize_t)sizeof(mark))
+        mark = (uint64_t)getpid();
+    MPI_Bcast(&mark, (int)sizeof(mark), MPI_BYTE, 0, self->comm);
+    engine_bells_init(&self->bells, self->node, self->nodes, mark);
+    MPI_Barrier(self->comm);
+    engine_bells_meet(&self->bells, mark);
+}
+
+struct engine_messages *engine_messages_new(int *node, int *nodes)
+{
+    struct engine_messages *self = calloc(1, sizeof(*self));
+
+    if (self == NULL)
+        abort();
+    self->broken = -1;
+    engine_messages_show(self, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &self->comm);
+    MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(self->comm, &self->node);
+    MPI_Comm_size(self->comm, &self->nodes);
+    /* Else each sleep is 50 us longer. */
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    hang_bells(self);
+    *node = self->node;
+    *nodes = self->nodes;
+    return self;
+}
+
+void engine_messages_show(struct engine_messages *self, struct mpiio_progress_page *page)
+{
+    self->page = page != NULL ? page : &self->unseen;
+}
+
+void engine_messages_step(struct engine_messages *self)
+{
+    mpiio_progress_step(self->page);
+}
+
+/* The next request, of a message to or from peer. */
+static MPI_Request *add(struct engine_messages *self, int peer)
+{
+    if (self->count == self->room) {
+        self->room = self->room * 2 + 16;
+        self->requests = reallocarray(self->requests, (size_t)self->room, sizeof(*self->requests));
+        self->peers = reallocarray(self->peers, (size_t)self->room, sizeof(*self->peers));
+        self->done = reallocarray(self->done, (size_t)self->room, sizeof(*self->done));
+        self->statuses = reallocarray(self->statuses, (size_t)self->room, sizeof(*self->statuses));
+        if (self->requests == NULL || self->peers == NULL || self->done == NULL ||
+            self->statuses == NULL)
+            abort();
+    }
+    self->peers[self->count] = peer;
+    self->requests[self->count] = MPI_REQUEST_NULL;
+    return &self->requests[self->count++];
+}
+
+static void list(uint32_t *nodes, uint32_t *count, int node)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (nodes[i] == (uint32_t)node)
+            return;
+    if (*count < MPIIO_PROGRESS_NODES)
+        nodes[(*count)++] = (uint32_t)node;
+}
+
+/* Tells the daemon who is waited for. */
+static void tell(const struct engine_messages *self)
+{
+    struct mpiio_progress what = {.waiting = true};
+
+    for (int i = 0; i < self->count; i++) {
+        if (self->requests[i] == MPI_REQUEST_NULL && i != self->broken)
+            continue;
+        if (self->peers[i] >= 0)
+            list(what.from, &what.from_count, self->peers[i]);
+        else
+            list(what.to, &what.to_count, -1 - self->peers[i]);
+    }
+    mpiio_progress_wait(self->page, &what);
+}
+
+static void sleep_for(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+/*
+ * The message at index has failed: its node is not reached. The daemons find out, and end this
+ * process.
+ */
+static _Noreturn void wait_for_end(struct engine_messages *self, int index)
+{
+    self->broken = index;
+    tell(self);
+    for (;;)
+        sleep_for(SLEEP_MOST);
+}
+
+void engine_messages_receive(struct engine_messages *self, void *bytes, size_t length, int from)
+{
+    for (size_t at = 0, part; at < length; at += part) {
+        MPI_Request *request = add(self, from);
+
+        part = length - at < MESSAGE ? length - at : MESSAGE;
+        self->unannounced |= part > SHORT || !engine_bells_reach(&self->bells, from);
+        if (MPI_Irecv((char *)bytes + at, (int)part, MPI_BYTE, from, 0, self->comm, request) !=
+            MPI_SUCCESS)
+            wait_for_end(self, self->count - 1);
+    }
+}
+
+void engine_messages_send(struct engine_messages *self, const void *bytes, size_t length, int to)
+{
+    for (size_t at = 0, part; at < length; at += part) {
+        MPI_Request *request = add(self, -1 - to);
+
+        part = length - at < MESSAGE ? length - at : MESSAGE;
+        self->unannounced |= part > SHORT;
+        if (MPI_Isend((const char *)bytes + at, (int)part, MPI_BYTE, to, 0, self->comm, request) !=
+            MPI_SUCCESS)
+            wait_for_end(self, self->count - 1);
+    }
+    if (length > 0)
+        engine_bells_ring(&self->bells, to);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Nothing has come; nor had anybody rung before that was looked for but what seen counts. */
+static void wait_more(const struct engine_messages *self, uint32_t seen, struct idle *idle)
+{
+    bool sleeps_at_once = self->bells.crowded && !self->unannounced;
+    int64_t now = now_ns(), ns;
+
+    if (idle->since == 0)
+        idle->since = now;
+    ns = now - idle->since;
+    if (ns < YIELD_FOR && !sleeps_at_once) {
+        sched_yield();
+        return;
+    }
+    if (ns >= TELL_AFTER && !idle->told) {
+        tell(self);
+        idle->told = true;
+    }
+    ns = !sleeps_at_once ? ns / 4 : ns > YIELD_FOR ? ns : YIELD_FOR;
+    engine_bells_sleep(&self->bells, seen, ns < SLEEP_MOST ? ns : SLEEP_MOST);
+}
+
+/* Messages of several parts that have come: who sent them may have waited for that. */
+static void ring_back(const struct engine_messages *self, int done)
+{
+    for (int i = 0; i < done; i++)
+        if (self->peers[self->done[i]] >= 0)
+            engine_bells_ring(&self->bells, self->peers[self->done[i]]);
+}
+
+/* Which of those that MPI_Testsome tells of has failed; -1: it is not known. */
+static int failed_of(const struct engine_messages *self, int done)
+{
+    for (int i = 0; i < done; i++)
+        if (self->statuses[i].MPI_ERROR != MPI_SUCCESS)
+            return self->done[i];
+    return -1;
+}
+
+void engine_messages_wait(struct engine_messages *self)
+{
+    struct idle idle = {0};
+    int left = self->count, done = 0;
+
+    while (left > 0) {
+        uint32_t seen = engine_bells_look(&self->bells);
+        int error = MPI_Testsome(self->count, self->requests, &done, self->done, self->statuses);
+
+        if (error != MPI_SUCCESS)
+            wait_for_end(self, failed_of(self, done));
+        if (done > 0) {
+            left -= done;
+            idle = (struct idle){0};
+            mpiio_progress_note(self->page);
+            if (self->unannounced)
+                ring_back(self, done);
+        } else {
+            wait_more(self, seen, &idle);
+        }
+    }
+    self->count = 0;
+    self->unannounced = false;
+}
