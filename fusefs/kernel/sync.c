@@ -16,6 +16,7 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     uint64_t changes = atomic_load(&session->flusher.changes);
     int error;
 
+    fs_pool_look_again(&session->pool);
     clock_gettime(CLOCK_REALTIME, &before);
     error = mpiio_store_stat(session->store, &st);
     if (error == 0)

@@ -7,15 +7,19 @@
 #include <time.h>
 
 #include "core/base/rlimit.h"
+#include "core/store_members.h"
 #include "core/store_reader.h"
 #include "fusefs/base/free_memory.h"
 #include "fusefs/names/version.h"
 #include "fusefs/session.h"
+#include "viewspec/members.h"
 
 /* Blocks without which a pool is none, and part of the free memory that it gets at most if nobody
    says how much. */
 #define BLOCKS_MIN 4
 #define PART       4
+/* Members that an assembled file has at most. */
+#define MEMBERS_MAX 16384
 /* Descriptors for its connections, to and from each other node, and for all else (nodes.c). */
 #define CONNECTIONS 8
 #define OTHERS      127
@@ -52,15 +56,21 @@ static bool read_runs(struct mpiio_reader *reader, const struct vs_map *map, int
 }
 
 /* Another node sees the same of a file that is not being changed, here or there. */
-static bool look(void *data, struct mpiio_pool_version *version)
+static bool look(void *data, const struct mpiio_pool_version *seen,
+                 struct mpiio_pool_version *version)
 {
     struct fs_session *session = data;
     struct fs_version now;
     struct timespec before;
     struct stat st;
 
+    *version = (struct mpiio_pool_version){0};
     if (fs_atomic_is_on(&session->atomic) || !fs_flusher_rests(&session->flusher, &version->epoch))
         return false;
+    if (mpiio_store_has_members(session->store)) {
+        version->size = mpiio_store_members_size(session->store);
+        return fs_members_version_look(&session->pool.members, session->store, seen, version);
+    }
     clock_gettime(CLOCK_REALTIME, &before);
     if (mpiio_store_stat(session->store, &st) != 0)
         return false;
@@ -91,13 +101,14 @@ static int64_t choose_size(const struct fs_session *session)
     return size >= BLOCKS_MIN * MPIIO_POOL_BLOCK ? size : 0;
 }
 
-/* The times of a device do not tell of changes; those of members are not the file's. */
-static bool is_regular(const struct fs_session *session)
+/* The times of a device do not tell of changes; those of very many members are not looked at. */
+static bool is_fit(const struct fs_session *session)
 {
+    const struct vs_members *members = vs_spec_members(session->spec);
     struct stat st;
 
-    return mpiio_store_fd(session->store) >= 0 && mpiio_store_stat(session->store, &st) == 0 &&
-           S_ISREG(st.st_mode);
+    return (members == NULL || vs_members_count(members) <= MEMBERS_MAX) &&
+           mpiio_store_stat(session->store, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 static int make(struct fs_session *session, int64_t size)
@@ -128,17 +139,21 @@ int fs_pool_init(struct fs_session *session)
 
     self->reader.read = read_runs;
     self->session = session;
-    if (size == 0 || !is_regular(session))
+    if (size == 0 || !is_fit(session))
         return 0;
-    error = make(session, size);
+    error = fs_members_version_init(&self->members);
     if (error != 0)
         return error;
+    error = make(session, size);
+    if (error != 0) {
+        fs_members_version_destroy(&self->members);
+        return error;
+    }
     if (session->cluster.nodes > 1)
         error = mpiio_pool_listen(self->pool, &self->addresses);
     if (error != 0) {
         /* No network that others could come by: the control connections will tell. */
-        mpiio_pool_free(self->pool);
-        self->pool = NULL;
+        fs_pool_free(self);
         return 0;
     }
     mpiio_store_set_reader(session->store, &self->reader);
@@ -147,9 +162,13 @@ int fs_pool_init(struct fs_session *session)
 
 void fs_pool_free(struct fs_pool *pool)
 {
-    mpiio_pool_free(pool->pool);
+    if (pool->pool != NULL) {
+        mpiio_pool_free(pool->pool);
+        fs_members_version_destroy(&pool->members);
+    }
     pool->pool = NULL;
     free(pool->addresses);
+    pool->addresses = NULL;
 }
 
 const char *fs_pool_addresses(const struct fs_pool *pool)
@@ -173,6 +192,12 @@ int fs_pool_meet(struct fs_session *session, const char *places, size_t size)
 int fs_pool_start(struct fs_pool *pool)
 {
     return pool->pool != NULL ? mpiio_pool_start(pool->pool) : 0;
+}
+
+void fs_pool_look_again(struct fs_pool *pool)
+{
+    if (pool->pool != NULL)
+        atomic_store(&pool->members.again, true);
 }
 
 void fs_pool_alone(struct fs_pool *pool)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/file/reader.h"
+#include "members_version.h"
 #include "pool/pool.h"
 
 struct fs_session;
@@ -16,10 +17,11 @@ struct fs_session;
  * and read from there into their pools.
  */
 struct fs_pool {
-    struct mpiio_reader reader; /* the first member */
-    struct fs_session *session; /* borrowed */
-    struct mpiio_pool *pool;    /* NULL: the mount has none */
-    char *addresses;            /* where the other nodes find it; NULL: nowhere */
+    struct mpiio_reader reader;        /* the first member */
+    struct fs_session *session;        /* borrowed */
+    struct mpiio_pool *pool;           /* NULL: the mount has none */
+    struct fs_members_version members; /* of an assembled file; set up with the pool */
+    char *addresses;                   /* where the other nodes find it; NULL: nowhere */
 };
 
 /*
@@ -37,6 +39,9 @@ int fs_pool_meet(struct fs_session *session, const char *places, size_t size);
 
 /* Starts its threads, after any fork. 0 or a negative errno. */
 int fs_pool_start(struct fs_pool *pool);
+
+/* What others have changed is to be seen from now on, by reads that begin now. Thread-safe. */
+void fs_pool_look_again(struct fs_pool *pool);
 
 /* The nodes are not together any more: all is read by this one. Does not wait; thread-safe. */
 void fs_pool_alone(struct fs_pool *pool);

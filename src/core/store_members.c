@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "core/members/assembled.h"
+#include "core/members/assembled_find.h"
 #include "store_private.h"
 
 int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_zero,
@@ -37,6 +38,16 @@ uint64_t mpiio_store_identity(const struct mpiio_store *store)
 int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain)
 {
     return mpiio_assembled_hold(store->file, grain);
+}
+
+int64_t mpiio_store_members_size(const struct mpiio_store *store)
+{
+    return mpiio_file_size(store->file);
+}
+
+uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2])
+{
+    return mpiio_assembled_state(store->file, times);
 }
 
 int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,

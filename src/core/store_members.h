@@ -28,6 +28,12 @@ uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
 uint64_t mpiio_store_identity(const struct mpiio_store *store);
 int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain);
 
+/* The length of such a store's file, which never changes. */
+int64_t mpiio_store_members_size(const struct mpiio_store *store);
+
+/* As mpiio_assembled_state, of such a store. */
+uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2]);
+
 /*
  * Where the byte at displacement, 0 <= displacement < the file's size, lies in the members of such
  * a store. 0 or a negative errno. Thread-safe.

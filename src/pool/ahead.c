@@ -67,7 +67,7 @@ static void *work(void *data)
     bool fresh;
 
     while (next(ahead, &number)) {
-        if (!memory->file.look(memory->file.data, &version) ||
+        if (!memory->file.look(memory->file.data, NULL, &version) ||
             number >= (version.size + MPIIO_POOL_BLOCK - 1) / MPIIO_POOL_BLOCK ||
             mpiio_pool_memory_has(memory, number, &version))
             continue;

@@ -26,10 +26,12 @@ struct mpiio_pool_version {
 /* The file, for its owner to look at and to read. Thread-safe. */
 struct mpiio_pool_file {
     /*
-     * The version now. False where the file is not to be kept, as it is being changed: then the
+     * The version now; seen is that of another node, NULL: of none, which may show that this one
+     * has to look again. False where the file is not to be kept, as it is being changed: then the
      * same version could be seen again after another change.
      */
-    bool (*look)(void *data, struct mpiio_pool_version *version);
+    bool (*look)(void *data, const struct mpiio_pool_version *seen,
+                 struct mpiio_pool_version *version);
     /* pread(2) of all length bytes: how many there are, or a negative errno. */
     int64_t (*read)(void *data, void *buffer, size_t length, int64_t displacement);
     void *data;

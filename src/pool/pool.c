@@ -371,7 +371,7 @@ bool mpiio_pool_read(struct mpiio_pool *pool, const struct vs_map *map, int64_t 
     if (round != NULL) {
         round->pool = pool;
         round->failed = false;
-        served = file->look(file->data, &round->version) &&
+        served = file->look(file->data, NULL, &round->version) &&
                  read_all(round, map, position, length, buffer);
     }
     free(round);

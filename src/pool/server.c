@@ -211,7 +211,7 @@ static int64_t fetch(struct desk *desk, const struct mpiio_pool_request *request
     bool fresh;
 
     /* What this node sees must be what the other one does. */
-    if (!memory->file.look(memory->file.data, &version) ||
+    if (!memory->file.look(memory->file.data, &request->version, &version) ||
         !mpiio_pool_version_same(&version, &request->version))
         return -1;
     block = mpiio_pool_memory_get(memory, request->block, &version, &fresh);

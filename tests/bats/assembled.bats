@@ -6,6 +6,7 @@
 load helper
 load nodes
 load cluster
+load pool
 
 # tiles [BYTES]: members T.0000.data ... T.0003.data, each of so many bytes of whole.dat in one piece; s.json.
 tiles() {
@@ -212,4 +213,103 @@ END
     mount_spec s.json -o atomic
     printf 12345678 | dd of="$mnt/rank1" conv=notrunc status=none
     [ "$(dd if=T.0000.data bs=8 skip=1 count=1 status=none)" = 12345678 ]
+}
+
+# cyclic COUNT BYTES [RANKS]: so many members in f, whose blocks of 4096 bytes lie in turns in f/whole.dat.
+cyclic() {
+    mkdir -p f
+    make_file f/whole.dat "$2"
+    python "$1" <<'END'
+import numpy
+import sys
+count = int(sys.argv[1])
+whole = numpy.fromfile("f/whole.dat", numpy.uint8).reshape(-1, 4096)
+for member in range(count):
+    whole[member::count].tofile(f"f/T.{member}")
+END
+    cat >s.json <<END
+{ "viewspec": 1, "members": { "count": $1, "file": "$tmp/f/T.{member}",
+    "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } },
+  "ranks": ${3:-4}, "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+END
+}
+
+@test "assembled: with a pool, what nodes read together of members is read from storage once" {
+    local nodes read size=$((24 * 1048576)) count
+    make_hosts 3
+    slow_stores f
+    for nodes in 2 3; do
+        count=$((5 * nodes - 9))
+        cyclic $count $size 6
+        export hosts
+        hosts=$(seq -s , -f node%g 0 $((nodes - 1)))
+        rm -f read/*
+        mount_hosts s.json -o ro,pool=64M
+        read_both $nodes
+        read=$(stores_read)
+        echo "$nodes nodes, $count members: $read bytes of $size were read"
+        [ "$(pool_sum storage_bytes)" -eq $size ]
+        [ "$(pool_sum passed)" -eq 0 ]
+        [ "$read" -ge $size ]
+        [ "$read" -le $((size + 4 * 1048576)) ]
+        read_both $nodes
+        [ "$(stores_read)" -eq "$read" ]
+        mpiio-umount at/0
+        nothing_left
+    done
+}
+
+@test "assembled: with a pool, what is closed on one host, or written by another program, is read by all" {
+    make_hosts 2
+    cyclic 1 $((9 * 1048576)) 2
+    mount_hosts s.json -o pool=32M
+    "$top/tests/pool/close_to_open.py" f/T.0 "${MPIIO_SEED:-$RANDOM}" 30 at/*
+    [ "$(pool_sum served)" -gt 0 ]
+    [ "$(pool_sum received_bytes)" -gt 0 ]
+    mpiio-umount at/1
+    nothing_left
+    # Each of several members, on one node.
+    cyclic 7 $((9 * 1048576)) 2
+    mount_spec s.json -o pool=16M
+    python <<'END'
+import random
+import numpy
+whole = numpy.fromfile("f/whole.dat", numpy.uint8).reshape(-1, 4096)
+for round in range(30):
+    member = random.randrange(7)
+    part = whole[member::7]
+    row, byte = random.randrange(len(part)), random.randrange(4096)
+    part[row, byte] ^= 0x55
+    with open(f"f/T.{member}", "r+b") as out:
+        out.seek(4096 * row + byte)
+        out.write(part[row, byte].tobytes())
+    if round % 3 == 0:
+        time.sleep(0.05)
+    words = whole.ravel().view("<u8")
+    for rank in range(2):
+        assert (numpy.fromfile(f"mnt/rank{rank}", "<u8") == words[rank::2]).all(), round
+END
+    [ "$(stat_of pool.served)" -gt 0 ]
+}
+
+# read_both NODES: all nodes read all slices, of 6, past the kernel's pages.
+read_both() {
+    python "$1" <<'END'
+import mmap
+import numpy
+import sys
+words = numpy.fromfile("f/whole.dat", "<u8")
+nodes = int(sys.argv[1])
+def read(node):
+    buffer = mmap.mmap(-1, 1 << 20)
+    for rank in range(node, 6, nodes):
+        fd = os.open(f"at/{node}/rank{rank}", os.O_RDONLY | os.O_DIRECT)
+        data = b""
+        while (got := os.readv(fd, [buffer])) > 0:
+            data += buffer[:got]
+        os.close(fd)
+        assert data == words[rank::6].tobytes(), (node, rank)
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    list(pool.map(read, range(nodes)))
+END
 }

@@ -38,11 +38,13 @@ static inline uint64_t fake_word(int64_t index, uint64_t version)
     return ((uint64_t)index * 0x9E3779B97F4A7C15) << 16 | (version & 0xffff);
 }
 
-static inline bool fake_look(void *data, struct mpiio_pool_version *version)
+static inline bool fake_look(void *data, const struct mpiio_pool_version *seen,
+                             struct mpiio_pool_version *version)
 {
     struct fake *fake = data;
     bool stays;
 
+    (void)seen;
     pthread_rwlock_rdlock(&fake->lock);
     *version = (struct mpiio_pool_version){
         .size = fake->size, .times = {(int64_t)fake->version}, .epoch = fake->epoch};

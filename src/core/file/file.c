@@ -227,6 +227,10 @@ void mpiio_file_be_exact(struct mpiio_file *file)
 {
     char path[64];
 
+    if (file->kind != NULL) {
+        file->kind->be_exact(file->self);
+        return;
+    }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
     file->exact = open(path, O_RDONLY | O_CLOEXEC);
     if (file->exact >= 0)

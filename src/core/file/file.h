@@ -44,6 +44,7 @@ struct mpiio_file_kind {
        fewer before a byte that is nowhere, with error set to -ENXIO, or after another error. */
     size_t (*admit)(void *self, const struct vs_map *map, int64_t position, size_t length,
                     int *error);
+    void (*be_exact)(void *self); /* whatever is read: nothing is read ahead of it */
     void (*check_changes)(void *self, void (*check)(void *argument), void *argument);
 };
 

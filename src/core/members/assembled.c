@@ -103,6 +103,14 @@ static void wrote(void *argument, int64_t start, int64_t end)
             atomic_fetch_or(&self->written[i / 64], (uint64_t)1 << i % 64);
 }
 
+/* Before any member is open. */
+static void be_exact(void *argument)
+{
+    struct mpiio_assembled *self = argument;
+
+    self->table.exact = true;
+}
+
 static void check_changes(void *argument, void (*check)(void *argument), void *check_argument)
 {
     struct mpiio_assembled *self = argument;
@@ -216,6 +224,7 @@ static const struct mpiio_file_kind kind = {
     .write_runs = mpiio_assembled_write_runs,
     .write_ranges = mpiio_assembled_write_ranges,
     .admit = mpiio_assembled_admit,
+    .be_exact = be_exact,
     .check_changes = check_changes,
 };
 
@@ -449,6 +458,35 @@ uint64_t mpiio_assembled_digest(const struct mpiio_file *file)
     return digest;
 }
 
+static uint64_t add_time(uint64_t digest, struct timespec time)
+{
+    return add_to_digest(add_to_digest(digest, (uint64_t)time.tv_sec), (uint64_t)time.tv_nsec);
+}
+
+uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2])
+{
+    const struct mpiio_assembled *self = file->self;
+    struct stat newest = {0};
+    uint64_t digest = DIGEST_START;
+
+    for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
+        char *path = is_present(self, i) ? vs_members_file(self->table.members, i) : NULL;
+        struct stat st;
+
+        if (path != NULL && stat(path, &st) == 0) {
+            take_times(&newest, &st);
+            digest = add_time(digest, st.st_mtim);
+            digest = add_time(digest, st.st_ctim);
+            digest = add_to_digest(digest, (uint64_t)st.st_size);
+        }
+        digest = add_to_digest(digest, path != NULL);
+        free(path);
+    }
+    times[0] = newest.st_mtim;
+    times[1] = newest.st_ctim;
+    return digest;
+}
+
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member)
 {
     const struct mpiio_assembled *self = file->self;
@@ -504,82 +542,4 @@ int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
         *grain = vs_max(*grain, grain_of(member, vs_assembly_bytes(self->places, (size_t)i)));
     }
     return identity == self->identity ? 0 : -ESTALE;
-}
-
-/* Where a byte is. */
-
-static void find_in_member(const struct mpiio_member *member, int64_t displacement,
-                           struct mpiio_member_place *place)
-{
-    const struct vs_map *view = vs_view_map(member->view), *local = vs_view_map(member->local);
-    int64_t position = vs_map_lower_bound(view, displacement);
-    int64_t low = 1, high = place->length; /* low bytes lie side by side in both */
-
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-
-        if (mpiio_assembled_is_run(view, position, middle) &&
-            mpiio_assembled_is_run(local, position, middle))
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    place->member = (int64_t)member->number;
-    place->displacement = vs_map_displacement(local, position);
-    place->length = low;
-}
-
-/* The bytes before the next one of a member that goes before this one. */
-static int cut_overlap(struct mpiio_assembled *self, int64_t displacement,
-                       struct mpiio_member_place *place)
-{
-    struct vs_assembly_part *parts;
-    size_t count;
-    int error =
-        vs_assembly_parts(self->places, displacement, displacement + place->length, &parts, &count);
-
-    for (size_t i = 0; i < count && error == 0; i++) {
-        int64_t member = (int64_t)parts[i].member;
-        int64_t begin = vs_assembly_place(self->places, parts[i].member, parts[i].position);
-
-        if (self->overlap == VS_OVERLAP_FIRST ? member < place->member : member > place->member)
-            place->length =
-                begin - displacement < place->length ? begin - displacement : place->length;
-    }
-    free(parts);
-    return error;
-}
-
-static int find_in_part(struct mpiio_assembled *self, const struct vs_assembly_part *part,
-                        int64_t displacement, struct mpiio_member_place *place)
-{
-    struct mpiio_member *member;
-    int error = mpiio_member_acquire(&self->table, part->member, &member);
-
-    if (error != 0)
-        return error;
-    place->length = vs_assembly_bytes(self->places, part->member) - part->position;
-    find_in_member(member, displacement, place);
-    mpiio_member_release(&self->table, member);
-    return self->overlap == VS_OVERLAP_ERROR ? 0 : cut_overlap(self, displacement, place);
-}
-
-int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
-                         struct mpiio_member_place *place)
-{
-    struct mpiio_assembled *self = file->self;
-    struct vs_assembly_part *parts;
-    size_t count;
-    int error = vs_assembly_parts(self->places, displacement, displacement + 1, &parts, &count);
-
-    if (error != 0)
-        return error;
-    *place = (struct mpiio_member_place){.member = -1};
-    if (count == 0)
-        place->length = vs_assembly_seek(self->places, displacement, false) - displacement;
-    else
-        error = find_in_part(self, &parts[self->overlap == VS_OVERLAP_LAST ? count - 1 : 0],
-                             displacement, place);
-    free(parts);
-    return error;
 }

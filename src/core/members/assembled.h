@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "core/file/file.h"
-#include "core/member_place.h"
 #include "viewspec/members.h"
 
 /*
@@ -54,10 +53,10 @@ uint64_t mpiio_assembled_identity(const struct mpiio_file *file);
 int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
 
 /*
- * Finds the byte at displacement, 0 <= displacement < the length of the whole. file is one of
- * mpiio_assemble. 0 or a negative errno. Thread-safe.
+ * What tells apart two states of the members, as far as their lengths and times do: a digest of
+ * those of all, and in times the newest modification and the newest change of one. Looks at each
+ * member that holds something. Local, thread-safe.
  */
-int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
-                         struct mpiio_member_place *place);
+uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2]);
 
 #endif

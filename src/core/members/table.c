@@ -137,6 +137,8 @@ static int make(struct mpiio_member_table *table, size_t number, struct mpiio_me
         return error;
     }
     member->file->write_behind.off = true; /* a thread for each would be too many */
+    if (table->exact)
+        posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);
     mpiio_file_check_changes(member->file, table->check, table->check_argument);
     member->number = number;
     member->users = 1;

@@ -35,6 +35,7 @@ struct mpiio_member {
 struct mpiio_member_table {
     const struct vs_members *members; /* borrowed */
     bool writable;
+    bool exact;                    /* the kernel reads nothing ahead of them */
     void (*check)(void *argument); /* as mpiio_file_check_changes has it, of each; NULL: none */
     void *check_argument;
     size_t most; /* that are open without users */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_MEMBERS_VERSION_H
+#define FS_MEMBERS_VERSION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/store.h"
+#include "pool/memory.h"
+
+/*
+ * The version of a file that is assembled from members, for the pool (pool/memory.h). To ask all of
+ * them upon every read would take longer than reading: what was found stays for a second, unless
+ * a slice is opened or synced, a flush is over, or another node has found something else.
+ */
+struct fs_members_version {
+    pthread_mutex_t lock;
+    atomic_bool again; /* it is to be looked at before it is used again */
+    /* The rest is guarded by the lock, which is held while members are looked at. */
+    bool settled;
+    uint64_t digest, epoch;
+    int64_t looked; /* when, by mpiio_clock; 0: never */
+};
+
+/* 0 or a negative errno. */
+int fs_members_version_init(struct fs_members_version *self);
+void fs_members_version_destroy(struct fs_members_version *self);
+
+/* As struct mpiio_pool_file has it; the epoch is in version already. Thread-safe. */
+bool fs_members_version_look(struct fs_members_version *self, struct mpiio_store *store,
+                             const struct mpiio_pool_version *seen,
+                             struct mpiio_pool_version *version);
+
+#endif
