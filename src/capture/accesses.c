@@ -12,6 +12,7 @@
 #include "fingerprint.h"
 #include "names.h"
 #include "shape.h"
+#include "tiles.h"
 #include "view.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,6 +103,7 @@ void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t
     if (file == NULL || capture_calls()->Type_size_x(type, &size) || count <= 0 || size <= 0)
         return;
     pthread_mutex_lock(&lock);
+    capture_tiles_reached(file, offset, count, size, accesses->unit);
     if (accesses->counted) {
         meet_type(accesses, type);
         if (offset < 0 || __builtin_mul_overflow(offset, accesses->unit, &start) ||
@@ -111,6 +113,17 @@ void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t
         else
             capture_extents_add(&accesses->extents[writing], start, length);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+void capture_accesses_lose(MPI_File handle)
+{
+    struct capture_file *file = capture_calls() ? capture_find(handle) : NULL;
+
+    if (file == NULL)
+        return;
+    pthread_mutex_lock(&lock);
+    capture_tiles_reached(file, -1, 1, 1, 1);
     pthread_mutex_unlock(&lock);
 }
 

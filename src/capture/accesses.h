@@ -22,6 +22,9 @@ int64_t capture_accesses_position(MPI_File handle);
 void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t count,
                           MPI_Datatype type);
 
+/* Something was read or written at the shared file pointer: nobody knows where. Local. */
+void capture_accesses_lose(MPI_File handle);
+
 /*
  * Collective over the file's communicator, for a file that was taken. Where accesses tell what the
  * views that were set do not, they are put in those views' place: what was written, or read where

@@ -188,7 +188,8 @@ char *capture_because(const char *why)
 }
 
 /* Puts text, which is stolen, behind those known. */
-static void append_known(struct capture_file *file, uint64_t draft, char *text)
+static void append_known(struct capture_file *file, uint64_t draft, char *text,
+                         struct capture_tile tile)
 {
     struct capture_known *known =
         text ? realloc(file->known, (file->known_count + 1) * sizeof(*known)) : NULL;
@@ -199,18 +200,20 @@ static void append_known(struct capture_file *file, uint64_t draft, char *text)
         return;
     }
     file->known = known;
-    known[file->known_count++] = (struct capture_known){draft, hash_text(text), text};
+    known[file->known_count++] =
+        (struct capture_known){.draft = draft, .hash = hash_text(text), .text = text, .tile = tile};
 }
 
 static const char too_large[] = "the views of this file are too large together";
 
 /* The text of a view that is set for the first time: it, or why there is none. */
-static char *view_text(struct capture_file *file, const struct capture_view_args *args)
+static char *view_text(struct capture_file *file, const struct capture_view_args *args,
+                       struct capture_tile *tile)
 {
     char why[CAPTURE_WHY_SIZE], *draft = capture_view_text(args, why), *text = draft;
 
     if (draft && strcmp(draft, CAPTURE_DEFAULT_VIEW) != 0) {
-        text = capture_view_check(args, draft, why);
+        text = capture_view_check(args, draft, tile, why);
         free(draft);
     }
     if (text && strlen(text) > CAPTURE_MAX_TEXT - file->known_bytes) {
@@ -247,6 +250,7 @@ static const char *look_at(struct capture_file *file, const struct capture_view_
 /* The number of the view among those known, which it joins. */
 static size_t know_view(struct capture_file *file, const struct capture_view_args *args, int code)
 {
+    struct capture_tile tile = {.etypes = -1};
     uint64_t draft = 0;
     const char *why = look_at(file, args, code, &draft);
     size_t found;
@@ -256,8 +260,11 @@ static size_t know_view(struct capture_file *file, const struct capture_view_arg
     found = find_known(file, draft);
     if (found == file->known_count && found == KNOWN_ROOM)
         return found - 1;
-    if (found == file->known_count)
-        append_known(file, draft, why ? capture_because(why) : view_text(file, args));
+    if (found == file->known_count) {
+        char *text = why ? capture_because(why) : view_text(file, args, &tile);
+
+        append_known(file, draft, text, tile);
+    }
     return found;
 }
 
@@ -297,7 +304,7 @@ void capture_use_text(struct capture_file *file, char *text)
 {
     file->accessed = true;
     file->step_count = 0;
-    append_known(file, 0, text);
+    append_known(file, 0, text, (struct capture_tile){.etypes = -1});
     append_step(file, file->known_count - 1);
 }
 

@@ -15,6 +15,7 @@
 #include <mpi.h>
 
 #include "extents.h"
+#include "view.h"
 
 /* How many different views of one file are captured. */
 #define CAPTURE_MAX_VIEWS 1000
@@ -26,11 +27,14 @@
  */
 #define CAPTURE_MAX_TEXT (32 << 20)
 
-/* One of the different views that this rank has set. */
+/* One of the different views that this rank has set. A view's tile is that of view.h. */
 struct capture_known {
     uint64_t draft; /* fingerprint of the view as it was set */
     uint64_t hash;  /* of text */
     char *text;     /* JSON as capture_view_text writes it, or "!" and why there is none; owned */
+    struct capture_tile tile;
+    int64_t reach; /* etypes up to the last one accessed by it; -1: not known; under accesses.c's
+                      lock until the file is closed */
 };
 
 struct capture_file {

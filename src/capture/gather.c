@@ -14,6 +14,7 @@
 #include "steps.h"
 #include "subarrays.h"
 #include "texts.h"
+#include "tiles.h"
 
 /* One rank's text as JSON; where it has none, why is said, once a view. */
 static json_t *parse(const struct capture_file *file, const char *text, size_t rank)
@@ -73,7 +74,7 @@ static json_t *gather_step(const struct capture_file *file, const struct capture
     return view;
 }
 
-/* Collective. On rank 0 the views of all steps. */
+/* Collective. On rank 0 the views of all steps, with what is known of their tiles. */
 static json_t *gather_steps(const struct capture_file *file, const struct capture_step *steps,
                             long count)
 {
@@ -83,7 +84,8 @@ static json_t *gather_steps(const struct capture_file *file, const struct captur
     for (long i = 0; i < count; i++) {
         json_t *view = gather_step(file, &steps[i], &room);
         if (view)
-            json_array_append_new(views, view);
+            json_array_append_new(views, capture_tiles_note(view, steps[i].tiles, steps[i].behind));
+        json_decref(view);
     }
     return views;
 }
@@ -100,6 +102,7 @@ void capture_gather(struct capture_file *file)
         free(steps);
         return;
     }
+    capture_tiles_count(file, steps, count);
     views = gather_steps(file, steps, count);
     if (file->rank == 0)
         capture_pending_add(file, views, count > 0);

@@ -40,6 +40,11 @@ void capture_hook_accessed(void *file, bool writing, int64_t offset, int64_t cou
     capture_accesses_add((MPI_File)file, writing, offset, count, (MPI_Datatype)type);
 }
 
+void capture_hook_accessed_shared(void *file)
+{
+    capture_accesses_lose((MPI_File)file);
+}
+
 void capture_hook_finalize(void)
 {
     struct capture_file *file;

@@ -29,6 +29,9 @@ int64_t capture_hook_position(void *file);
 /* An access of count elements of that type in memory began at an offset of the view, in etypes. */
 void capture_hook_accessed(void *file, bool writing, int64_t offset, int64_t count, intptr_t type);
 
+/* An access at the shared file pointer began. */
+void capture_hook_accessed_shared(void *file);
+
 /* Before MPI_Finalize; collective as it is. */
 void capture_hook_finalize(void);
 

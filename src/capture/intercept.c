@@ -110,6 +110,19 @@ static int access_next(next_call *next, struct access access)
     return code;
 }
 
+/* At the shared file pointer, of which nobody knows where it is. */
+static int access_shared(next_call *next, void *file, word buffer, word count, word type, word last)
+{
+    int code;
+
+    inside++;
+    code = next(file, buffer, count, type, last);
+    if (inside == 1 && !code)
+        capture_hook_accessed_shared(file);
+    inside--;
+    return code;
+}
+
 static int finalize(finalize_call *next)
 {
     int code;
@@ -189,7 +202,21 @@ CATCH(Finalize, finalize_call, (void), finalize(found))
     CATCH_NEXT(File_i##direction##suffix, writing, large)                                          \
     CATCH_NEXT(File_i##direction##_all##suffix, writing, large)
 
+#define CATCH_SHARED(name)                                                                         \
+    CATCH(name, next_call, (void *file, word buffer, word count, word type, word last),            \
+          access_shared(found, file, buffer, count, type, last))
+
+#define CATCH_ALL_SHARED(direction, suffix)                                                        \
+    CATCH_SHARED(File_##direction##_shared##suffix)                                                \
+    CATCH_SHARED(File_i##direction##_shared##suffix)                                               \
+    CATCH_SHARED(File_##direction##_ordered##suffix)                                               \
+    CATCH_SHARED(File_##direction##_ordered_begin##suffix)
+
 CATCH_ACCESSES(read, false, , false)
 CATCH_ACCESSES(read, false, _c, true)
 CATCH_ACCESSES(write, true, , false)
 CATCH_ACCESSES(write, true, _c, true)
+CATCH_ALL_SHARED(read, )
+CATCH_ALL_SHARED(read, _c)
+CATCH_ALL_SHARED(write, )
+CATCH_ALL_SHARED(write, _c)

@@ -11,6 +11,7 @@
 #include "merge.h"
 #include "output.h"
 #include "subarrays.h"
+#include "tiles.h"
 
 /* From so many views of a file on its spec is not written whenever there is one more. */
 #define MANY 16
@@ -18,8 +19,9 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Under lock. {"RANKS PATH": {"path", "ranks", "views", "accessed", "written"}}; accessed: views
- * that nobody has set; written: how many views stand in the spec.
+ * Under lock. {"RANKS PATH": {"path", "ranks", "size", "views", "accessed", "written", "spec"}};
+ * views and accessed are notes (tiles.h), accessed of views that nobody has set; written: how many
+ * views stand in the spec, and spec: which.
  */
 static json_t *seen;
 
@@ -40,19 +42,25 @@ static json_t *find_seen(const char *path, int ranks)
     return entry;
 }
 
-/* Puts those views into the list that it does not have yet. False where it has too many then. */
+/*
+ * Puts the notes of views into the list that it does not have yet. False where it has too many
+ * then.
+ */
 static bool join(json_t *list, json_t *views)
 {
-    json_t *view, *old;
+    json_t *view, *old = NULL;
     size_t i, j;
 
     json_array_foreach(views, i, view)
     {
-        json_array_foreach(list, j, old) if (json_equal(view, old)) break;
+        json_array_foreach(list, j, old) if (json_equal(json_object_get(view, "view"),
+                                                        json_object_get(old, "view"))) break;
         if (j == json_array_size(list) && j == CAPTURE_MAX_VIEWS)
             return false;
         if (j == json_array_size(list))
             json_array_append(list, view);
+        else
+            capture_tiles_join(old, view);
     }
     return true;
 }
@@ -62,15 +70,21 @@ static size_t written(const json_t *entry)
     return (size_t)json_integer_value(json_object_get(entry, "written"));
 }
 
+static int64_t size_of(const json_t *entry)
+{
+    return json_integer_value(json_object_get(entry, "size"));
+}
+
 /* Writes the spec, if that is news. */
 static void write_entry(json_t *entry)
 {
-    json_t *views = json_object_get(entry, "views");
+    json_t *views = capture_tiles_settle(json_object_get(entry, "views"), size_of(entry));
 
-    if (json_array_size(views) > written(entry))
+    if (json_array_size(views) && !json_equal(views, json_object_get(entry, "spec")))
         capture_write_spec(json_string_value(json_object_get(entry, "path")),
                            (int)json_integer_value(json_object_get(entry, "ranks")), views);
     json_object_set_new(entry, "written", json_integer((json_int_t)json_array_size(views)));
+    json_object_set_new(entry, "spec", views);
 }
 
 static bool is_program_of_one(void)
@@ -98,6 +112,8 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
     pthread_mutex_lock(&lock);
     entry = find_seen(file->path, file->ranks);
     list = json_object_get(entry, "views");
+    if (entry)
+        json_object_set_new(entry, "size", json_integer(file->size));
     if (entry && file->accessed) {
         add_views(entry, "accessed", views);
         if (!json_array_size(views))
@@ -121,6 +137,7 @@ char *capture_pending_text(void)
 
     pthread_mutex_lock(&lock);
     json_object_foreach(seen, key, entry) if (written(entry)) write_entry(entry);
+    json_object_foreach(seen, key, entry) json_object_del(entry, "spec");
     text = seen ? json_dumps(seen, JSON_COMPACT) : strdup("{}");
     json_decref(seen);
     seen = NULL;
@@ -133,6 +150,7 @@ struct file_sum {
     const char *path;
     json_t *ranks; /* arrays of views, one for each process that has some by itself */
     bool set;      /* someone has set a view: what cannot be captured was said */
+    int64_t size;  /* of the file, bytes */
 };
 
 static void add_up(struct file_sum *sum, const json_t *entry)
@@ -140,6 +158,7 @@ static void add_up(struct file_sum *sum, const json_t *entry)
     json_t *views = json_object_get(entry, "views");
 
     sum->set = sum->set || json_object_get(entry, "set");
+    sum->size = size_of(entry) > sum->size ? size_of(entry) : sum->size;
     if (!written(entry) && json_array_size(views))
         json_array_append(sum->ranks, views);
 }
@@ -148,15 +167,18 @@ static void add_up(struct file_sum *sum, const json_t *entry)
  */
 static bool add_accessed(struct file_sum *sum, const json_t *entry)
 {
-    json_t *views = json_object_get(entry, "accessed");
+    json_t *notes = json_object_get(entry, "accessed"), *views;
     int ranks = (int)json_integer_value(json_object_get(entry, "ranks"));
 
-    if (!json_array_size(views))
+    if (!json_array_size(notes))
         return json_object_get(entry, "irregular") != NULL;
-    if (ranks == 1)
-        json_array_append(sum->ranks, views);
-    else
-        capture_write_spec(sum->path, ranks, views);
+    if (ranks == 1) {
+        json_array_append(sum->ranks, notes);
+        return true;
+    }
+    views = capture_tiles_settle(notes, sum->size);
+    capture_write_spec(sum->path, ranks, views);
+    json_decref(views);
     return true;
 }
 
@@ -180,7 +202,23 @@ static json_t *by_path(const char *texts, int ranks)
     return files;
 }
 
-/* The views that single processes have set, the first of each as one view, and so on. */
+/* The note of the view that single processes' views, one of each, are together; new. */
+static json_t *merge_column(const json_t *ranks, size_t view, json_t **column)
+{
+    json_t *note = json_copy(json_array_get(json_array_get(ranks, 0), view)), *list;
+    size_t i;
+
+    json_array_foreach(ranks, i, list)
+    {
+        capture_tiles_agree(note, json_array_get(list, view));
+        column[i] = json_object_get(json_array_get(list, view), "view");
+    }
+    capture_subarrays(column, json_array_size(ranks));
+    json_object_set_new(note, "view", capture_merge(column, json_array_size(ranks)));
+    return note;
+}
+
+/* The views that single processes have set, the first of each as one view, and so on: notes. */
 static json_t *merge_processes(const json_t *ranks)
 {
     json_t *merged = json_array(), **column = calloc(json_array_size(ranks), sizeof(*column));
@@ -189,18 +227,16 @@ static json_t *merge_processes(const json_t *ranks)
 
     json_array_foreach(ranks, i, views) depth =
         json_array_size(views) < depth ? json_array_size(views) : depth;
-    for (size_t view = 0; column && view < depth; view++) {
-        json_array_foreach(ranks, i, views) column[i] = json_array_get(views, view);
-        capture_subarrays(column, json_array_size(ranks));
-        json_array_append_new(merged, capture_merge(column, json_array_size(ranks)));
-    }
+    for (size_t view = 0; column && view < depth; view++)
+        json_array_append_new(merged, merge_column(ranks, view, column));
     free(column);
     return merged;
 }
 
 static void write_merged(const struct file_sum *sum, int processes)
 {
-    json_t *views = merge_processes(sum->ranks), *list;
+    json_t *notes = merge_processes(sum->ranks), *list;
+    json_t *views = capture_tiles_settle(notes, sum->size);
     size_t ranks = json_array_size(sum->ranks), i;
 
     json_array_foreach(sum->ranks, i, list) if (json_array_size(list) != json_array_size(views))
@@ -216,6 +252,7 @@ static void write_merged(const struct file_sum *sum, int processes)
                     sum->path, ranks, processes);
     capture_write_spec(sum->path, (int)ranks, views);
     json_decref(views);
+    json_decref(notes);
 }
 
 static void write_bytes(const struct file_sum *sum)

@@ -102,7 +102,8 @@ static long pick(const struct capture_file *file, const struct hashes *hashes,
         bool common = hashes->low[i] == hashes->high[i];
         const char *text = file->known[file->steps[i]].text;
         if (!common || strcmp(text, CAPTURE_DEFAULT_VIEW) != 0)
-            steps[count++] = (struct capture_step){i, hashes->sum[i], common};
+            steps[count++] =
+                (struct capture_step){.index = i, .hash = hashes->sum[i], .common = common};
     }
     if (count)
         qsort(steps, count, sizeof(*steps), by_hash);

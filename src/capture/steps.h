@@ -11,9 +11,11 @@
 #include "files.h"
 
 struct capture_step {
-    size_t index;  /* of the call */
-    uint64_t hash; /* of what all ranks have set */
-    bool common;   /* all ranks have set the same */
+    size_t index;   /* of the call */
+    uint64_t hash;  /* of what all ranks have set */
+    bool common;    /* all ranks have set the same */
+    int64_t tiles;  /* that were accessed, whole ones; 0: not known (tiles.h) */
+    int64_t behind; /* displacement of the first byte behind them that some rank's view has */
 };
 
 /*

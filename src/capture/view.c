@@ -44,13 +44,18 @@ static json_t *make_view(const struct capture_view_args *args, const char *datar
 }
 
 /* That the compiled tile is the filetype; what a representation scales cannot be compared. */
-static bool is_filetype(const struct capture_view_args *args, const struct vs_view *view, char *why)
+static bool is_filetype(const struct capture_view_args *args, const struct vs_view *view,
+                        struct capture_tile *tile, char *why)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
-    MPI_Count size = 0;
+    MPI_Count size = 0, etype = 0;
     MPI_Aint lb = 0, extent = 0;
 
     capture_calls()->Type_size_x(args->filetype, &size);
+    capture_calls()->Type_size_x(args->etype, &etype);
+    *tile = (struct capture_tile){.etypes = etype > 0 ? size / etype : 0,
+                                  .first = facts->first,
+                                  .extent = facts->tile_extent};
     capture_calls()->Type_get_extent(args->filetype, &lb, &extent);
     if (vs_view_facts(view)->datarep == VS_EXTERNAL32 ||
         (facts->tile_size == size && facts->tile_extent == extent))
@@ -64,7 +69,8 @@ static bool is_filetype(const struct capture_view_args *args, const struct vs_vi
 }
 
 /* Compiles the view as its rank would have it: true where it is what MPI has. */
-static bool is_sound(const struct capture_view_args *args, const json_t *json, char *why)
+static bool is_sound(const struct capture_view_args *args, const json_t *json,
+                     struct capture_tile *tile, char *why)
 {
     json_t *spec_json = json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "/", "ranks",
                                   args->ranks, "view", json);
@@ -80,7 +86,7 @@ static bool is_sound(const struct capture_view_args *args, const json_t *json, c
              vs_spec_view(spec, 0, args->rank, &view, &error))
         snprintf(why, CAPTURE_WHY_SIZE, "%s", error.reason);
     else
-        sound = is_filetype(args, view, why);
+        sound = is_filetype(args, view, tile, why);
     vs_view_unref(view);
     vs_spec_free(spec);
     free(text);
@@ -149,7 +155,8 @@ char *capture_view_text(const struct capture_view_args *args, char *why)
     return NULL;
 }
 
-char *capture_view_check(const struct capture_view_args *args, const char *text, char *why)
+char *capture_view_check(const struct capture_view_args *args, const char *text,
+                         struct capture_tile *tile, char *why)
 {
     json_t *view = json_loads(text, 0, NULL);
     const char *datarep = find_datarep(args->datarep);
@@ -158,7 +165,7 @@ char *capture_view_check(const struct capture_view_args *args, const char *text,
     char other[CAPTURE_WHY_SIZE];
 
     why[0] = other[0] = '\0';
-    for (int choice = AS_IT_IS; view && !is_sound(args, view, choice ? other : why);) {
+    for (int choice = AS_IT_IS; view && !is_sound(args, view, tile, choice ? other : why);) {
         json_decref(view);
         view = NULL;
         while (view == NULL && choice < choices)

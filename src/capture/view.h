@@ -15,6 +15,12 @@ struct capture_view_args {
     const char *datarep;
 };
 
+/* A tile of a view: etypes in it (-1: it was not compiled), displacement of its first one's lowest
+ * byte, extent in bytes. */
+struct capture_tile {
+    int64_t etypes, first, extent;
+};
+
 /*
  * The view as compact JSON text, new, the caller's to free(): keys disp, etype, filetype (left out
  * where it is the etype) and datarep (left out where it is native). NULL where there is none, and
@@ -24,12 +30,14 @@ char *capture_view_text(const struct capture_view_args *args, char *why);
 
 /*
  * The text to be used of a view that capture_view_text returned: it was compiled, and its tile has
- * the size and the extent that MPI gives the filetype. New; NULL and why as above. Local.
+ * the size and the extent that MPI gives the filetype. New, and tile is that; NULL and why as
+ * above. Local.
  *
  * Where the filetype is not built from the etype, as MPI demands but does not check, the text has
  * another etype, by which the same bytes are selected: the filetype's own basic type, or byte.
  */
-char *capture_view_check(const struct capture_view_args *args, const char *text, char *why);
+char *capture_view_check(const struct capture_view_args *args, const char *text,
+                         struct capture_tile *tile, char *why);
 
 /* The text of the view that a file has when it is opened. */
 #define CAPTURE_DEFAULT_VIEW "{\"disp\":0,\"etype\":\"byte\"}"

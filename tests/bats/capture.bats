@@ -85,6 +85,19 @@ kind() {
     slices_are_pieces 4 data.view.json view3
 }
 
+@test "capture: a view ends with the tiles that are accessed where the file goes on behind them" {
+    local view rank
+    run -3 captured 4 kinds variables data
+    [ "$(jq -c '[.views[].tiles]' data.view.json)" = '[5,1,null,2,null,null]' ]
+    mount_spec data.view.json -o ro
+    for view in 1 2 4 6; do
+        for rank in 0 1 2 3; do
+            cmp "rank$rank.view$view" "$mnt/view$view/rank$rank"
+        done
+    done
+    umount "$mnt"
+}
+
 @test "capture: Fortran programs, by either binding" {
     local program
     for program in fortran fortran_f08; do

@@ -139,6 +139,37 @@ static void changing(const char *path)
     check(MPI_Type_free(&third), "MPI_Type_free");
 }
 
+/* Whole variables one behind the other, one of which is written in part, one by the shared pointer,
+   and the last ones of both openings. */
+static void variables(const char *path)
+{
+    MPI_Datatype type = dealt_ints();
+    MPI_Aint extent = extent_of(type);
+    MPI_File file = open_filled(path, 0);
+    int number = rank;
+
+    set_view(file, HEADER + rank * 8, MPI_INT, type);
+    write_tiles(file, type, 5, 1);
+    set_view(file, HEADER + rank * 8 + 5 * extent, MPI_INT, type);
+    write_tiles(file, type, 1, 2);
+    set_view(file, HEADER + rank * 8 + 6 * extent, MPI_INT, type);
+    check(MPI_File_write_at(file, 0, &number, 1, MPI_INT, MPI_STATUS_IGNORE), "MPI_File_write_at");
+    set_view(file, HEADER + rank * 8 + 7 * extent, MPI_INT, type);
+    write_tiles(file, type, 2, 4);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+          "MPI_File_open");
+    set_view(file, HEADER + 9 * extent, MPI_INT, MPI_INT);
+    check(MPI_File_write_at(file, 0, &number, rank == 0, MPI_INT, MPI_STATUS_IGNORE),
+          "MPI_File_write_at");
+    check(MPI_File_write_ordered(file, &number, 1, MPI_INT, MPI_STATUS_IGNORE),
+          "MPI_File_write_ordered");
+    set_view(file, HEADER + rank * 8 + 10 * extent, MPI_INT, type);
+    write_tiles(file, type, 3, 6);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
 /* A filetype of ints over an etype of bytes, which the standard does not allow and MPICH does. */
 static void other_etype(const char *path)
 {
@@ -306,7 +337,7 @@ static const struct {
     {"alone", alone},         {"other-etype", other_etype},
     {"mixed", mixed},         {"halves", halves},
     {"unclosed", unclosed},   {"refused", refused},
-    {"temporary", temporary},
+    {"temporary", temporary}, {"variables", variables},
 };
 
 int main(int argc, char **argv)
