@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <float.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "byte_order.h"
 #include "view.h"
 #include "npy.h"
 
@@ -52,11 +54,18 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
     va_end(arguments);
 }
 
+/* Whether a number of 16 bytes is C's long double, the only one that NumPy has. */
+static bool is_long_double(const struct vs_basic *basic)
+{
+    return LDBL_MANT_DIG == 64 ? basic->extended : LDBL_MANT_DIG == 113;
+}
+
 static void put_basic(struct text *text, const struct vs_basic *basic)
 {
-    bool quad = basic->kind == VS_FLOAT && basic->size / basic->parts == 16 && !basic->extended;
+    bool quad =
+        basic->kind == VS_FLOAT && basic->size / basic->parts == 16 && !is_long_double(basic);
     bool half_complex = basic->kind == VS_FLOAT && basic->parts == 2 && basic->size == 4;
-    const char *order = basic->size == 1 ? "|" : "<";
+    const char *order = basic->size == 1 ? "|" : VS_NATIVE_ORDER == VS_BIG_ENDIAN ? ">" : "<";
     char kind = 'V';
 
     if (basic->kind == VS_CHAR)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "byte_order.h"
 #include "view.h"
 #include "representation.h"
 #include "keys.h"
@@ -218,11 +219,13 @@ bool vs_representation_keeps(const struct vs_representation *representation,
 {
     switch (representation->datarep) {
     case VS_NATIVE:
-    case VS_LITTLE_ENDIAN:
         return true;
+    case VS_LITTLE_ENDIAN:
     case VS_BIG_ENDIAN:
+        return basic->size == 1 || representation->datarep == VS_NATIVE_ORDER;
     case VS_EXTERNAL32:
-        return basic->size == 1;
+        return basic->size == 1 || (VS_NATIVE_ORDER == VS_BIG_ENDIAN &&
+                                    basic->external == basic->size && !basic->extended);
     case VS_USER:
         return basic->kind == VS_BYTES;
     }

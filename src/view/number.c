@@ -5,6 +5,7 @@
 
 #include "shortest.h"
 #include "digits.h"
+#include "viewspec/byte_order.h"
 
 __extension__ typedef __int128 int128;
 
@@ -26,11 +27,18 @@ static char *write_unsigned_128(char *text, view_uint128 value)
     return text + 19;
 }
 
+/* Fills the least significant bytes of a number, which has `room` of them, with a native value's.
+ */
+static void load_low(void *number, size_t room, const void *value, size_t size)
+{
+    memcpy((char *)number + (VS_NATIVE_ORDER == VS_BIG_ENDIAN ? room - size : 0), value, size);
+}
+
 static uint64_t load_unsigned(const void *value, size_t size)
 {
-    uint64_t number = 0; /* least significant byte first, as the native one is */
+    uint64_t number = 0;
 
-    memcpy(&number, value, size);
+    load_low(&number, sizeof(number), value, size);
     return number;
 }
 
@@ -129,7 +137,7 @@ static char *write_real(char *text, enum view_format format, const void *value, 
     view_uint128 bits = 0, one = 1;
     struct view_decimal decimal;
 
-    memcpy(&bits, value, size);
+    load_low(&bits, sizeof(bits), value, size);
     view_uint128 hidden = one << layout.significand, fraction = bits & (hidden - 1);
     view_uint128 significand = bits & ((one << stored) - 1);
     int exponent = (int)(bits >> stored) & largest;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
+#include "viewspec/byte_order.h"
 #include "viewspec/element.h"
 #include "viewspec/integer.h"
 
@@ -60,8 +61,18 @@ static uint64_t load(const unsigned char *bytes, int64_t size, bool big)
 /* The byte order of a representation; false where it is the user's own. */
 static bool byte_order(const struct vs_view_facts *facts, bool *big)
 {
-    *big = facts->datarep == VS_EXTERNAL32 || facts->datarep == VS_BIG_ENDIAN;
+    enum vs_datarep order = facts->datarep == VS_NATIVE ? VS_NATIVE_ORDER : facts->datarep;
+
+    *big = order == VS_EXTERNAL32 || order == VS_BIG_ENDIAN;
     return facts->datarep != VS_USER;
+}
+
+/* The representation of the other order, as people say it: "native" where that is the machine's. */
+static const char *other_order(bool big)
+{
+    if (big != (VS_NATIVE_ORDER == VS_BIG_ENDIAN))
+        return "native";
+    return big ? "little-endian" : "big-endian";
 }
 
 /* Numbers of 4 or 8 bytes: those that tell by their size. */
@@ -151,7 +162,7 @@ static bool looks_swapped(struct look *look, const struct vs_spec *spec, size_t 
                  " values %d %% are of usual size, with their bytes reversed %d %% "
                  "(is \"datarep\" \"%s\"?)",
                  look->view, tally.count, (int)(tally.as_is * 100 / tally.count),
-                 (int)(tally.swapped * 100 / tally.count), big ? "native" : "big-endian");
+                 (int)(tally.swapped * 100 / tally.count), other_order(big));
     return true;
 }
 

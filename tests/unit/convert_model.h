@@ -7,6 +7,7 @@
  * converted one after the other by code that shares nothing with the library's.
  */
 
+#include "native.h"
 #include "random_views.h"
 
 /* What the model knows of a basic type. */
@@ -17,6 +18,8 @@ struct basic {
     enum kind kind;
     int native, external, parts;
 };
+
+#define LONG_DOUBLE (LDBL_MANT_DIG == 64 ? EXTENDED : FLOATING)
 
 static const struct basic basics[] = {
     {"byte", UNSIGNED, 1, 1, 1},
@@ -30,9 +33,9 @@ static const struct basic basics[] = {
     {"int64_t", INTEGER, 8, 8, 1},
     {"float", FLOATING, 4, 4, 1},
     {"double", FLOATING, 8, 8, 1},
-    {"long_double", EXTENDED, 16, 16, 1},
+    {"long_double", LONG_DOUBLE, 16, 16, 1},
     {"c_double_complex", FLOATING, 16, 16, 2},
-    {"c_long_double_complex", EXTENDED, 32, 32, 2},
+    {"c_long_double_complex", LONG_DOUBLE, 32, 32, 2},
     {"logical", UNSIGNED, 4, 4, 1},
 };
 
@@ -44,10 +47,10 @@ static const char *const datarep_names[] = {"external32", "big-endian", "little-
 
 /* Conversion of one value: a complex number has two. */
 
-static inline void reverse(unsigned char *to, const unsigned char *from, int size)
+/* The byte with this number, the least significant one first, of a value of size bytes. */
+static inline int byte_at(int number, int size, bool big)
 {
-    for (int i = 0; i < size; i++)
-        to[i] = from[size - 1 - i];
+    return big ? size - 1 - number : number;
 }
 
 __extension__ typedef unsigned __int128 uint128;
@@ -85,13 +88,14 @@ static inline void value_to_file(unsigned char *to, const unsigned char *native,
                                  const struct basic *basic, enum datarep datarep)
 {
     int size = basic->native / basic->parts;
+    int stored = datarep == EXTERNAL32 ? basic->external / basic->parts : size;
 
-    if (datarep == LITTLE)
-        memcpy(to, native, (size_t)size);
-    else if (datarep == EXTERNAL32 && basic->kind == EXTENDED)
+    if (datarep == EXTERNAL32 && basic->kind == EXTENDED) {
         extended_to_quad(to, native);
-    else
-        reverse(to, native, datarep == BIG ? size : basic->external / basic->parts);
+        return;
+    }
+    for (int i = 0; i < stored; i++)
+        to[byte_at(i, stored, datarep != LITTLE)] = native[byte_at(i, size, NATIVE_IS_BIG)];
 }
 
 static inline void value_to_native(unsigned char *to, const unsigned char *file,
@@ -100,14 +104,13 @@ static inline void value_to_native(unsigned char *to, const unsigned char *file,
     int size = basic->native / basic->parts;
     int stored = datarep == EXTERNAL32 ? basic->external / basic->parts : size;
 
-    if (datarep == LITTLE) {
-        memcpy(to, file, (size_t)size);
-    } else if (datarep == EXTERNAL32 && basic->kind == EXTENDED) {
+    if (datarep == EXTERNAL32 && basic->kind == EXTENDED) {
         quad_to_extended(to, file);
-    } else {
-        memset(to, basic->kind == INTEGER && file[0] >= 128 ? 0xff : 0, (size_t)size);
-        reverse(to, file, stored);
+        return;
     }
+    memset(to, basic->kind == INTEGER && file[0] >= 128 ? 0xff : 0, (size_t)size);
+    for (int i = 0; i < stored; i++)
+        to[byte_at(i, size, NATIVE_IS_BIG)] = file[byte_at(i, stored, datarep != LITTLE)];
 }
 
 /* A value that the file has room for. */

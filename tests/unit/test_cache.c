@@ -4,6 +4,7 @@
  * not for ever.
  */
 #include "cache_model.h"
+#include "faults.h"
 #include "core/cache/cache_flush.h"
 
 #include <errno.h>
@@ -302,6 +303,7 @@ static void test_no_memory(void **state)
     struct mpiio_cache_stats stats;
 
     (void)state;
+    needs_faults();
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
     write_slice(0, 0, 1000);

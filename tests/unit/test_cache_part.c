@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "core/cache/cache.h"
+#include "native.h"
 #include "random_views.h"
 #include "core/cache/cache_flush.h"
 
@@ -65,6 +66,19 @@ static void put(const struct node *node, const void *from, size_t length, int64_
     assert_int_equal(mpiio_slice_write(node->slice, from, length, offset), length);
 }
 
+/* Of a long the bytes from number first on, the least significant one first. */
+static void put_part(const struct node *node, int64_t number, int first, const char *bytes)
+{
+    unsigned char part[8];
+    size_t length = 0;
+
+    for (; length < 8 && (length == 0 || bytes[length] != 0); length++)
+        part[length] = (unsigned char)bytes[length];
+    if (NATIVE_IS_BIG)
+        reverse_each(part, length, length);
+    put(node, part, length, number * 8 + (NATIVE_IS_BIG ? 8 - first - (int)length : first));
+}
+
 static void expect_long(const struct node *node, int64_t number, int64_t value)
 {
     int64_t found = -1;
@@ -105,7 +119,7 @@ static void test_parts_go_to_the_file(void **state)
 
     (void)state;
     start_nodes(0, 64 << 20);
-    put(&one, "\x11\x22", 2, 8);
+    put_part(&one, 1, 0, "\x11\x22");
     assert_int_equal(file_size(), 8);
     expect_in_file(0, 1, 0x2211);
     assert_true(mpiio_cache_is_empty(one.cache));
@@ -116,7 +130,12 @@ static void test_parts_go_to_the_file(void **state)
     mpiio_cache_get_stats(one.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 4);
     /* The two that are cut are in the file, and the one between them is not. */
-    put(&one, "\0\0\0\0\0\x44\0\0\0\0\0\0\0\x55", 14, 27);
+    if (NATIVE_IS_BIG) {
+        put(&one, "\0\0\0\0\0\0\0\0\0\0\0\0\x44", 13, 27);
+        put_part(&one, 5, 0, "\x55");
+    } else {
+        put(&one, "\0\0\0\0\0\x44\0\0\0\0\0\0\0\x55", 14, 27);
+    }
     expect_long(&one, 4, 0x44);
     expect_in_file(0, 4, 0);
     expect_in_file(0, 5, 0x55);
@@ -138,8 +157,12 @@ static void test_parts_of_two_nodes(void **state)
         unsigned char low[2] = {(unsigned char)i, (unsigned char)(i >> 8)};
         unsigned char high[2] = {(unsigned char)(i * 7), (unsigned char)(i % 128)};
 
-        put(&one, low, 2, i * 8);
-        put(&other, high, 2, i * 8 + 2);
+        if (NATIVE_IS_BIG) {
+            reverse_each(low, 2, 2);
+            reverse_each(high, 2, 2);
+        }
+        put(&one, low, 2, i * 8 + (NATIVE_IS_BIG ? 6 : 0));
+        put(&other, high, 2, i * 8 + (NATIVE_IS_BIG ? 4 : 2));
     }
     store_node(&one);
     store_node(&other);
@@ -157,13 +180,13 @@ static void test_part_of_a_dirty_value(void **state)
     (void)state;
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 0);
-    put(&one, "\x77", 1, 1);
+    put_part(&one, 0, 1, "\x77");
     assert_int_equal(file_size(), 0);
     expect_long(&one, 0, 0x01027704);
     store_node(&one);
     expect_in_file(0, 0, 0x01027704);
-    put(&other, "\x55", 1, 2);
-    put(&one, "\x66", 1, 0);
+    put_part(&other, 0, 2, "\x55");
+    put_part(&one, 0, 0, "\x66");
     expect_in_file(0, 0, 0x01557766);
     end_nodes();
 }
@@ -262,7 +285,7 @@ static void test_part_of_a_frozen_value(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         const int64_t whole = 0x01020304, disp = disps[i / 2];
-        struct writer writer = {.from = "\x77", .length = 1, .offset = 1};
+        struct writer writer = {.from = "\x77", .length = 1, .offset = BYTE(1)};
         int error = i % 2 ? -EIO : 0;
 
         start_nodes(disp, 64 << 20);
@@ -277,7 +300,7 @@ static void test_part_of_a_frozen_value(void **state)
         if (error != 0)
             store_node(&one);
         expect_in_file(disp, 0, 0x01027704);
-        put(&other, "\x55", 1, 2);
+        put_part(&other, 0, 2, "\x55");
         store_node(&one);
         expect_in_file(disp, 0, 0x01557704);
         end_nodes();
@@ -287,14 +310,14 @@ static void test_part_of_a_frozen_value(void **state)
 static void test_nobody_waits_after_stop(void **state)
 {
     const int64_t whole = 1;
-    struct writer writer = {.from = "\x77", .length = 1, .offset = 1};
+    struct writer writer = {.from = "\x77", .length = 1, .offset = BYTE(1)};
     int64_t offset, length;
 
     (void)state;
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 0);
     /* Half of a negative number; the other half is being stored. */
-    put(&one, "\xff\xff\xff\xff", 4, 12);
+    put_part(&one, 1, 4, "\xff\xff\xff\xff");
     assert_int_equal(mpiio_slice_write(one.bytes, "\xff\xff\xff\xf9", 4, 4), 4);
     freeze_node(&one);
     start_waiter(&writer);
@@ -327,8 +350,8 @@ static void test_no_locks_while_waiting_for_room(void **state)
     start_nodes(1, 1 << 20);
     start_waiter(&writer);
     expect_no_locks();
-    put(&one, "\x77", 1, 8 * COUNT);
-    put(&other, "\x55", 1, 8 * COUNT + 1);
+    put_part(&one, COUNT, 0, "\x77");
+    put_part(&other, COUNT, 1, "\x55");
     expect_in_file(1, COUNT, 0x5577);
     while (!writer.done)
         store_node(&one);
@@ -353,9 +376,9 @@ static void test_part_written_through(void **state)
         if (is_frozen)
             freeze_node(&one);
         mpiio_cache_write_through(one.cache);
-        put(&one, "\x77", 1, 1);
+        put_part(&one, 0, 1, "\x77");
         expect_in_file(MPIIO_BLOCK_SIZE - 2, 0, 0x01027704);
-        put(&other, "\x55", 1, 2);
+        put_part(&other, 0, 2, "\x55");
         store_node(&one);
         expect_in_file(MPIIO_BLOCK_SIZE - 2, 0, 0x01557704);
         end_nodes();
@@ -371,8 +394,8 @@ static void test_errors_are_told(void **state)
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 800);
     limit_file(400);
-    assert_int_equal(mpiio_slice_write(one.slice, "\1", 1, 816), -EFBIG);
-    assert_int_equal(mpiio_slice_write(one.slice, "\x77", 1, 801), 1);
+    assert_int_equal(mpiio_slice_write(one.slice, "\1", 1, 816 + BYTE(0)), -EFBIG);
+    assert_int_equal(mpiio_slice_write(one.slice, "\x77", 1, 800 + BYTE(1)), 1);
     limit_file(RLIM_INFINITY);
     assert_int_equal(mpiio_slice_size(one.slice), 808);
     expect_long(&one, 100, 0x01027704);
@@ -389,8 +412,8 @@ static void test_torn_value_is_stored_at_once(void **state)
 
     (void)state;
     start_nodes(0, 64 << 20);
-    put(&one, "\xff\xff\xff\xff", 4, 4);
-    put(&one, "\x05", 1, 0);
+    put_part(&one, 0, 4, "\xff\xff\xff\xff");
+    put_part(&one, 0, 0, "\x05");
     assert_int_equal(mpiio_slice_settle(one.slice, false, &offset, &length), -ERANGE);
     assert_true(mpiio_slice_is_torn(one.slice));
     put(&other, &first, 8, 0);
@@ -411,12 +434,15 @@ static void test_torn_value_is_stored_at_once(void **state)
 #define ROUNDS 12
 #define STEPS  1500
 
+#define LOWER  NATIVE_IS_BIG
+#define HIGHER (!NATIVE_IS_BIG)
+
 struct worker {
     pthread_t writer, flusher;
     struct node *node;
     int number; /* 0: it writes the lower two bytes of each value, 1: the next two */
     unsigned int seed;
-    unsigned char wanted[VALUES][2];
+    unsigned char wanted[VALUES][2]; /* as they stand in memory */
     atomic_bool wrong;
 };
 
@@ -430,7 +456,7 @@ static void *write_parts(void *argument)
     for (int i = 0; i < STEPS && !worker->wrong; i++) {
         int value = rand_r(&worker->seed) % VALUES, first = rand_r(&worker->seed) % 2;
         int length = 1 + rand_r(&worker->seed) % (2 - first);
-        int64_t offset = value * 8 + worker->number * 2;
+        int64_t offset = value * 8 + (NATIVE_IS_BIG ? 6 - worker->number * 2 : worker->number * 2);
         unsigned char found[2];
 
         for (int j = first; j < first + length; j++)
@@ -461,7 +487,7 @@ static void write_wholes(struct worker *worker, bool stored)
         if (below(2))
             continue;
         for (int j = 0; j < 4; j++) {
-            unsigned char *byte = &workers[j / 2].wanted[i][j % 2];
+            unsigned char *byte = &workers[j / 2].wanted[i][j % 2 == 0 ? LOWER : HIGHER];
 
             *byte = (unsigned char)below(128);
             value |= (int64_t)*byte << 8 * j;
@@ -507,8 +533,9 @@ static void test_two_nodes_at_once(void **state)
         store_node(&other);
         for (int i = 0; i < VALUES; i++)
             expect_in_file(disp, i,
-                           workers[0].wanted[i][0] | workers[0].wanted[i][1] << 8 |
-                               workers[1].wanted[i][0] << 16 | workers[1].wanted[i][1] << 24);
+                           workers[0].wanted[i][LOWER] | workers[0].wanted[i][HIGHER] << 8 |
+                               workers[1].wanted[i][LOWER] << 16 |
+                               workers[1].wanted[i][HIGHER] << 24);
     }
     end_nodes();
 }

@@ -396,10 +396,10 @@ static void from_a_spec(void **state)
     assert_int_equal(mpiio_conversion_find(facts->basic, facts, MPIIO_NARROW_REFUSE, &conversion),
                      0);
     *(int *)symbol("failing_code") = 0;
-    assert_int_equal(mpiio_to_file(&conversion, file, "\1\2\3\4", 1), 0);
+    assert_int_equal(mpiio_to_file(&conversion, file, &(uint32_t){0x04030201}, 1), 0);
     assert_memory_equal(file, "PR\4\3\2\1", 6);
     assert_int_equal(mpiio_to_native(&conversion, native, file, 1), 0);
-    assert_memory_equal(native, "\1\2\3\4", 4);
+    assert_memory_equal(native, &(uint32_t){0x04030201}, 4);
     *(int *)symbol("failing_code") = 5;
     assert_int_equal(mpiio_to_native(&conversion, native, file, 1), -EIO);
     assert_int_equal(reports.count, 1);

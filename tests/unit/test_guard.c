@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "core/base/guard.h"
+#include "faults.h"
 
 #define SIZE ((size_t)64 << 10)
 
@@ -129,6 +130,7 @@ static void test_other_faults_are_handed_on(void **state)
     struct touch work = {.place = absent};
 
     (void)state;
+    needs_faults();
     restore_guard();
     if (sigsetjmp(escape, 1) == 0)
         touch(&work);
@@ -157,6 +159,7 @@ static void test_a_missing_page_ends_the_work(void **state)
     sigset_t mask;
 
     (void)state;
+    needs_faults();
     restore_guard();
     for (int i = 0; i < 1000; i++) {
         struct touch work = {.place = absent};
@@ -189,6 +192,7 @@ static void test_threads_fault_at_once(void **state)
     int numbers[4];
 
     (void)state;
+    needs_faults();
     restore_guard();
     for (int i = 0; i < 4; i++) {
         numbers[i] = i;

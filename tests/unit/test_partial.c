@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include "native.h"
 #include "slice_fixture.h"
 
 struct fixture {
@@ -92,19 +93,20 @@ static void narrow_truncate_keeps_the_lower_bytes(void **state)
 static void a_torn_element_waits_for_its_rest(void **state)
 {
     const int64_t before = 5, after = -7, half = INT64_C(0x00000000fffffff9);
+    const int low = NATIVE_IS_BIG ? 4 : 0, high = 4 - low;
     struct fixture fixture;
     int64_t offset = -1, length = -1;
 
     (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     put(&fixture, &before, 8, 0);
-    put(&fixture, &after, 4, 0);
+    put(&fixture, (const char *)&after + low, 4, low);
     expect_slice(&fixture, &half, 8);
     expect_file(&fixture, "\0\0\0\5", 4);
     assert_int_equal(mpiio_slice_settle(fixture.slice, false, &offset, &length), -ERANGE);
     assert_int_equal(offset, 0);
     assert_int_equal(length, 8);
-    put(&fixture, (const char *)&after + 4, 4, 4);
+    put(&fixture, (const char *)&after + high, 4, high);
     expect_slice(&fixture, &after, 8);
     expect_file(&fixture, "\xff\xff\xff\xf9", 4);
     assert_int_equal(mpiio_slice_settle(fixture.slice, false, &offset, &length), 0);
@@ -120,8 +122,8 @@ static void a_torn_element_may_be_given_up(void **state)
     (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     put(&fixture, before, 16, 0);
-    put(&fixture, "\1", 1, 5);
-    put(&fixture, "\1", 1, 13);
+    put(&fixture, "\1", 1, BYTE(5));
+    put(&fixture, "\1", 1, 8 + BYTE(5));
     assert_int_equal(mpiio_slice_settle(fixture.slice, true, &offset, &length), -ERANGE);
     assert_int_equal(offset, 0);
     assert_int_equal(mpiio_slice_settle(fixture.slice, true, &offset, &length), -ERANGE);
@@ -129,7 +131,7 @@ static void a_torn_element_may_be_given_up(void **state)
     assert_int_equal(mpiio_slice_settle(fixture.slice, true, &offset, &length), 0);
     expect_slice(&fixture, before, 16);
     /* Whoever writes the whole element takes its parts away. */
-    put(&fixture, "\1", 1, 5);
+    put(&fixture, "\1", 1, BYTE(5));
     put(&fixture, before, 16, 0);
     assert_int_equal(mpiio_slice_settle(fixture.slice, true, &offset, &length), 0);
     expect_slice(&fixture, before, 16);
@@ -146,7 +148,7 @@ static void so_many_elements_may_be_torn(void **state)
     (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     for (int i = 0; i < 5000; i++) {
-        ssize_t done = mpiio_slice_write(fixture.slice, "\1", 1, (i * 7919 % 5000) * 8 + 5);
+        ssize_t done = mpiio_slice_write(fixture.slice, "\1", 1, (i * 7919 % 5000) * 8 + BYTE(5));
 
         assert_true(done == 1 || done == -ERANGE);
         kept += done == 1;
@@ -209,7 +211,8 @@ static void expect_settled(struct mpiio_slice *slice, bool last)
     assert_int_equal(mpiio_slice_settle(slice, last, &offset, &length), 0);
 }
 
-/* A number without its integer bit is NaN to the file. */
+/* A number without its integer bit is NaN to the file: x87 has such. */
+#if LDBL_MANT_DIG == 64
 static const unsigned char unnormal[10] = {1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0x3f};
 
 static void what_was_stored_is_not_stored_again(void **state)
@@ -258,6 +261,8 @@ static void what_was_stored_can_be_completed(void **state)
     expect_file(&fixture, "\x3f\xff\x80\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
     close_fixture(&fixture);
 }
+
+#endif
 
 #define NUMBERS 3
 
@@ -422,7 +427,7 @@ static void *write_elements(void *argument)
             bool kept;
 
             if (writer->number < PARTS)
-                kept = write_and_look(writer->slice, &byte, 1, 16 * i + writer->number);
+                kept = write_and_look(writer->slice, &byte, 1, 16 * i + BYTE(writer->number));
             else
                 kept = write_and_look(writer->slice, &whole, 8, 16 * i + 8);
             writer->failed = writer->failed || !kept;
@@ -493,8 +498,10 @@ int main(void)
         cmocka_unit_test(a_torn_element_may_be_given_up),
         cmocka_unit_test(so_many_elements_may_be_torn),
         cmocka_unit_test(extended_numbers_come_byte_by_byte),
+#if LDBL_MANT_DIG == 64
         cmocka_unit_test(what_was_stored_is_not_stored_again),
         cmocka_unit_test(what_was_stored_can_be_completed),
+#endif
         cmocka_unit_test(settling_twice_changes_nothing),
         cmocka_unit_test(the_file_grows_to_what_is_shown),
         cmocka_unit_test(sizes_are_those_of_the_slice),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "random_views.h"
+#include "faults.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -305,6 +306,7 @@ static void test_truncated_while_read(void **state)
                                make_vector(0, 64, 64),    make_vector(3, 3, 4)};
 
     (void)state;
+    needs_faults();
     restore_guard();
     for (unsigned int i = 0; i < 30; i++) {
         int fd = make_file();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_fixture.h"
+#include "faults.h"
 
 #include <errno.h>
 #include <sys/mount.h>
@@ -186,6 +187,7 @@ static void check_disk(void)
 {
     static const int runs[] = {8, 512, 3000, 32 << 10};
 
+    needs_faults();
     restore_guard();
     for (int i = 0; i < 4; i++) {
         check_growing(runs[i]);
@@ -217,6 +219,7 @@ static void test_reserved_space(void **state)
 
     (void)state;
     make_tmpfs();
+    needs_faults();
     restore_guard();
     slice = make_slice(disk.store, make_vector(0, 8, 16));
     assert_int_equal(mpiio_slice_reserve(slice, 0, sizeof(bytes)), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_fixture.h"
+#include "faults.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -301,6 +302,7 @@ static void test_truncated_while_written(void **state)
     static const int runs[] = {4, 300, 20000};
 
     (void)state;
+    needs_faults();
     restore_guard();
     for (int i = 0; i < 3; i++) {
         int fd = make_file();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "mask.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -299,13 +300,13 @@ size_t mpiio_mask_unpack(const uint64_t *mask, size_t from, size_t to, const voi
     return (size_t)(move_all(mask, from, to, ends, false) - (const char *)packed);
 }
 
-/* Eight bits as eight bytes, 0xff where the bit is set. */
+/* Eight bits as eight bytes of memory, 0xff where the bit is set: the lowest bit is the first. */
 static ALWAYS_INLINE uint64_t bytes_of(uint64_t bits)
 {
     /* One bit a byte, at its own place in it; then from any place to the whole byte. */
     uint64_t spread = bits * 0x0101010101010101 & 0x8040201008040201;
 
-    return ((spread + 0x7f7f7f7f7f7f7f7f) >> 7 & 0x0101010101010101) * 0xff;
+    return htole64(((spread + 0x7f7f7f7f7f7f7f7f) >> 7 & 0x0101010101010101) * 0xff);
 }
 
 static ALWAYS_INLINE void blend_word(char *data, const char *lower, uint64_t bits)

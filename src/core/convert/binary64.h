@@ -3,8 +3,8 @@
 #define MPIIO_BINARY64_H
 
 /*
- * Private to src/core/convert/: IEEE binary64, little-endian, which is C's long double on some
- * machines, and big-endian binary128, which is external32's. By integer arithmetic, as x87.h.
+ * Private to src/core/convert/: IEEE binary64, in the machine's order, which is C's long double on
+ * some machines, and big-endian binary128, which is external32's. By integer arithmetic, as x87.h.
  */
 
 #include "swap.h"

@@ -6,10 +6,9 @@
 
 #include "binary64.h"
 #include "core/datarep.h"
+#include "viewspec/byte_order.h"
 #include "x87.h"
 #include "swap.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native is little-endian");
 
 bool mpiio_narrow_parse(const char *text, enum mpiio_narrow *narrow)
 {
@@ -24,6 +23,14 @@ static void find_swap(struct mpiio_conversion *conversion, size_t unit)
     conversion->unit = unit;
     conversion->values = conversion->native / unit;
     conversion->read = conversion->write = mpiio_swap_kernel(unit);
+}
+
+/* The native formats in one byte order: as they are, or reversed, the parts of complex numbers
+ * apart. */
+static void find_order(struct mpiio_conversion *conversion, const struct vs_basic *basic,
+                       enum vs_datarep order)
+{
+    find_swap(conversion, order == VS_NATIVE_ORDER ? 1 : (size_t)basic->size / basic->parts);
 }
 
 /* Table 13.2: integers of other sizes, x87, and else the native formats in big-endian order. */
@@ -41,7 +48,7 @@ static void find_external32(struct mpiio_conversion *conversion, const struct vs
         conversion->read = mpiio_binary128_to_binary64;
         conversion->write = mpiio_binary64_to_binary128;
     } else if (basic->external == basic->size) {
-        find_swap(conversion, (size_t)basic->size / basic->parts);
+        find_order(conversion, basic, VS_BIG_ENDIAN);
     } else if (basic->external * 2 == basic->size) {
         conversion->read = mpiio_widen_kernel(basic->size, is_signed);
         conversion->write = mpiio_narrow_kernel(basic->size, is_signed);
@@ -76,11 +83,11 @@ int mpiio_conversion_find(const struct vs_basic *basic, const struct vs_view_fac
     };
     switch (facts->datarep) {
     case VS_NATIVE:
-    case VS_LITTLE_ENDIAN:
         find_swap(conversion, 1);
         break;
+    case VS_LITTLE_ENDIAN:
     case VS_BIG_ENDIAN:
-        find_swap(conversion, (size_t)basic->size / basic->parts);
+        find_order(conversion, basic, facts->datarep);
         break;
     case VS_EXTERNAL32:
         find_external32(conversion, basic);

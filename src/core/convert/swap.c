@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "swap.h"
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -72,7 +73,7 @@ static ALWAYS_INLINE bool widen_signed(void *to, const void *from, size_t count)
 
     INDEPENDENT
     for (size_t i = 0; i < count; i++)
-        out[i] = (uint64_t)(int64_t)(int32_t)__builtin_bswap32(in[i]);
+        out[i] = (uint64_t)(int64_t)(int32_t)be32toh(in[i]);
     return true;
 }
 
@@ -83,7 +84,7 @@ static ALWAYS_INLINE bool widen_unsigned(void *to, const void *from, size_t coun
 
     INDEPENDENT
     for (size_t i = 0; i < count; i++)
-        out[i] = __builtin_bswap32(in[i]);
+        out[i] = be32toh(in[i]);
     return true;
 }
 
@@ -94,7 +95,7 @@ static ALWAYS_INLINE bool widen_two(void *to, const void *from, size_t count)
 
     INDEPENDENT
     for (size_t i = 0; i < count; i++)
-        out[i] = __builtin_bswap16(in[i]);
+        out[i] = be16toh(in[i]);
     return true;
 }
 
@@ -110,7 +111,7 @@ static ALWAYS_INLINE bool narrow_eight(void *to, const void *from, size_t count,
         uint64_t value = in[i];
 
         bits |= value + bias;
-        out[i] = __builtin_bswap32((uint32_t)value);
+        out[i] = htobe32((uint32_t)value);
     }
     return bits >> 32 == 0;
 }
@@ -136,7 +137,7 @@ static ALWAYS_INLINE bool narrow_four(void *to, const void *from, size_t count)
         uint32_t value = in[i];
 
         bits |= value;
-        out[i] = __builtin_bswap16((uint16_t)value);
+        out[i] = htobe16((uint16_t)value);
     }
     return bits >> 16 == 0;
 }

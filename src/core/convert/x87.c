@@ -14,7 +14,7 @@
 #define LOW_BITS 49
 
 struct extended {
-    uint64_t mantissa;
+    uint64_t mantissa;      /* both little-endian, as x86 has them */
     uint64_t sign_exponent; /* in the low 16 bits; padding above them */
 };
 
@@ -24,9 +24,9 @@ struct binary128 {
 
 static struct binary128 widen(struct extended value)
 {
-    uint64_t exponent = value.sign_exponent & EXPONENT_MAX;
-    uint64_t sign = value.sign_exponent & SIGN_BIT;
-    uint64_t mantissa = value.mantissa;
+    uint64_t exponent = le64toh(value.sign_exponent) & EXPONENT_MAX;
+    uint64_t sign = le64toh(value.sign_exponent) & SIGN_BIT;
+    uint64_t mantissa = le64toh(value.mantissa);
 
     if (exponent == 0) {
         /* A denormal with a leading bit is the normal number of the least exponent. */
@@ -78,8 +78,8 @@ static struct extended narrow(struct binary128 value)
         round_even(&mantissa, &exponent, low);
     }
     return (struct extended){
-        .mantissa = mantissa,
-        .sign_exponent = sign | exponent,
+        .mantissa = htole64(mantissa),
+        .sign_exponent = htole64(sign | exponent),
     };
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAULTS_H
+#define FAULTS_H
+
+/* For tests of missing pages, after cmocka.h: emulators may tell a wrong address of them. */
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static sigjmp_buf faults_back;
+static volatile uintptr_t faults_address;
+
+static inline void faults_note(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    faults_address = (uintptr_t)info->si_addr;
+    siglongjmp(faults_back, 1);
+}
+
+/* Skips the test where a handler of SIGBUS does not learn which page is missing. */
+static inline void needs_faults(void)
+{
+    FILE *empty = tmpfile();
+    struct sigaction action = {.sa_flags = SA_SIGINFO}, before;
+    volatile const char *page;
+
+    assert_non_null(empty);
+    page = mmap(NULL, 1, PROT_READ, MAP_SHARED, fileno(empty), 0);
+    assert_true(page != MAP_FAILED);
+    action.sa_sigaction = faults_note;
+    assert_int_equal(sigaction(SIGBUS, &action, &before), 0);
+    if (sigsetjmp(faults_back, 1) == 0)
+        (void)*page;
+    assert_int_equal(sigaction(SIGBUS, &before, NULL), 0);
+    munmap((void *)(uintptr_t)page, 1);
+    fclose(empty);
+    if (faults_address / 4096 == (uintptr_t)page / 4096)
+        return;
+    print_message("# wrong addresses of faults: an emulator's\n");
+    skip();
+}
+
+#endif
