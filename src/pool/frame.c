@@ -1,83 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "frame.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "cluster/wire.h"
-#include "pool.h"
-
-/* Spells "mpiopool" in a dump, and tells a pool from what else may listen at a port. */
-#define MAGIC ((uint64_t)0x6d70696f706f0000)
-/* In the place of a number of nodes, of which there are fewer. */
-#define POOLED 0x80000000U
-
-static void code_greeting(struct mpiio_wire *wire, struct mpiio_pool_greeting *greeting)
-{
-    mpiio_wire_u64(wire, &greeting->protocol);
-    mpiio_wire_bytes(wire, greeting->nonce, sizeof(greeting->nonce));
-}
-
-size_t mpiio_pool_greeting_encode(const struct mpiio_pool_greeting *greeting, uint8_t *bytes)
-{
-    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POOL_GREETING_BYTES};
-    struct mpiio_pool_greeting copy = *greeting;
-
-    copy.protocol = MAGIC | MPIIO_POOL_PROTOCOL;
-    code_greeting(&wire, &copy);
-    return wire.at;
-}
-
-bool mpiio_pool_greeting_decode(const uint8_t *bytes, struct mpiio_pool_greeting *greeting)
-{
-    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POOL_GREETING_BYTES};
-
-    code_greeting(&wire, greeting);
-    return mpiio_wire_complete(&wire) && greeting->protocol == (MAGIC | MPIIO_POOL_PROTOCOL);
-}
-
-static void code_join(struct mpiio_wire *wire, struct mpiio_pool_join *join)
-{
-    mpiio_wire_u32(wire, &join->node);
-    mpiio_wire_u32(wire, &join->nodes);
-    mpiio_wire_bytes(wire, join->nonce, sizeof(join->nonce));
-    mpiio_wire_u64(wire, &join->proof);
-    mpiio_wire_expect(wire, join->node < join->nodes && join->nodes <= MPIIO_POOL_NODES);
-}
-
-size_t mpiio_pool_join_encode(const struct mpiio_pool_join *join, uint8_t *bytes)
-{
-    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POOL_JOIN_BYTES};
-    struct mpiio_pool_join copy = *join;
-
-    code_join(&wire, &copy);
-    return wire.at;
-}
-
-bool mpiio_pool_join_decode(const uint8_t *bytes, struct mpiio_pool_join *join)
-{
-    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POOL_JOIN_BYTES};
-
-    code_join(&wire, join);
-    return mpiio_wire_complete(&wire);
-}
-
-size_t mpiio_pool_welcome_encode(uint64_t proof, uint8_t *bytes)
-{
-    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POOL_WELCOME_BYTES};
-
-    mpiio_wire_u64(&wire, &proof);
-    return wire.at;
-}
-
-uint64_t mpiio_pool_welcome_decode(const uint8_t *bytes)
-{
-    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POOL_WELCOME_BYTES};
-    uint64_t proof;
-
-    mpiio_wire_u64(&wire, &proof);
-    return proof;
-}
 
 static void code_answer(struct mpiio_wire *wire, struct mpiio_pool_answer *answer)
 {
@@ -171,32 +95,4 @@ bool mpiio_pool_request_decode(const uint8_t *bytes, size_t size,
         return mpiio_wire_complete(&wire);
     return mpiio_pool_reach(request->part, request->count) >= 0 &&
            mpiio_pool_bytes(request->part, request->count) <= (uint64_t)MPIIO_POOL_BLOCK;
-}
-
-void mpiio_pool_token_write(const uint8_t token[MPIIO_TOKEN_BYTES],
-                            char text[MPIIO_POOL_TOKEN_TEXT])
-{
-    for (size_t i = 0; i < MPIIO_TOKEN_BYTES; i++)
-        sprintf(text + 2 * i, "%02x", token[i]);
-}
-
-bool mpiio_pool_token_read(const char *text, uint8_t token[MPIIO_TOKEN_BYTES])
-{
-    if (strlen(text) < MPIIO_POOL_TOKEN_TEXT - 1)
-        return false;
-    for (size_t i = 0; i < MPIIO_TOKEN_BYTES; i++)
-        if (sscanf(text + 2 * i, "%2hhx", &token[i]) != 1)
-            return false;
-    return true;
-}
-
-uint64_t mpiio_pool_proof(const uint8_t token[MPIIO_TOKEN_BYTES],
-                          const uint8_t asked[MPIIO_NONCE_BYTES],
-                          const struct mpiio_pool_join *join, uint32_t by)
-{
-    struct mpiio_claim claim = {.by = by, .node = join->node, .nodes = join->nodes | POOLED};
-
-    memcpy(claim.asked, asked, sizeof(claim.asked));
-    memcpy(claim.answered, join->nonce, sizeof(claim.answered));
-    return mpiio_handshake_proof(token, &claim);
 }

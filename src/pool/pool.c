@@ -7,16 +7,20 @@
 #include <string.h>
 
 #include "ahead.h"
+#include "answers.h"
 #include "frame.h"
-#include "homes.h"
+#include "lines/lines.h"
+#include "lines/server.h"
+#include "lines/talk.h"
 #include "plan.h"
-#include "server.h"
 #include "streams.h"
-#include "talk.h"
 
 /* Blocks that each home reads ahead of a stream, and all together. */
 #define DEPTH     2
 #define DEPTH_ALL 32
+/* ms until there is a connection to a home; threads that answer as one. */
+#define CONNECT 3000
+#define THREADS 4
 /* Bytes of requests that a home may have to answer at once: less than connections hold back. */
 #define UNANSWERED ((size_t)32 << 10)
 
@@ -24,8 +28,9 @@ struct mpiio_pool {
     struct mpiio_pool_options options;
     struct mpiio_pool_memory memory;
     struct mpiio_pool_ahead ahead;
-    struct mpiio_pool_server server;
-    struct mpiio_pool_homes homes;
+    struct mpiio_pool_answers answers;
+    struct mpiio_server server;
+    struct mpiio_lines homes;
     struct mpiio_pool_streams streams;
     atomic_bool alone;
     _Atomic uint64_t received_bytes, served, passed;
@@ -44,11 +49,39 @@ struct round {
 
 /* What was asked of a home, over a line, and not answered yet. */
 struct exchange {
-    struct mpiio_pool_line *line;
+    struct mpiio_line *line;
     int asked;    /* the portion to ask for next; -1: none */
     int answered; /* the portion to be answered next */
     size_t unanswered;
 };
+
+/* The nodes talk to each other. 0 or a negative errno. */
+static int init_talk(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
+{
+    const struct mpiio_server_calls calls = {.threads = THREADS,
+                                             .desk = mpiio_pool_answers_desk(),
+                                             .serve = mpiio_pool_answers_serve,
+                                             .data = &pool->answers};
+    const struct mpiio_lines_options asks = {.node = options->node,
+                                             .nodes = options->nodes,
+                                             .timeout = options->timeout,
+                                             .connect = CONNECT,
+                                             .rest = options->timeout};
+    int error;
+
+    pool->answers = (struct mpiio_pool_answers){
+        .memory = &pool->memory, .ahead = &pool->ahead, .timeout = options->timeout};
+    error = mpiio_server_init(&pool->server, &calls);
+    if (error != 0)
+        return error;
+    pool->server.node = options->node;
+    pool->server.nodes = options->nodes;
+    pool->server.timeout = options->timeout;
+    error = mpiio_lines_init(&pool->homes, &asks);
+    if (error != 0)
+        mpiio_server_destroy(&pool->server);
+    return error;
+}
 
 static int init(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
 {
@@ -59,18 +92,14 @@ static int init(struct mpiio_pool *pool, const struct mpiio_pool_options *option
     error = mpiio_pool_ahead_init(&pool->ahead, &pool->memory);
     if (error != 0)
         goto memory;
-    error = mpiio_pool_server_init(&pool->server, &pool->memory, &pool->ahead);
+    error = init_talk(pool, options);
     if (error != 0)
         goto ahead;
-    error = mpiio_pool_homes_init(&pool->homes, options->node, options->nodes, options->timeout);
-    if (error != 0)
-        goto server;
     error = mpiio_pool_streams_init(&pool->streams);
     if (error == 0)
         return 0;
-    mpiio_pool_homes_destroy(&pool->homes);
-server:
-    mpiio_pool_server_destroy(&pool->server);
+    mpiio_lines_destroy(&pool->homes);
+    mpiio_server_destroy(&pool->server);
 ahead:
     mpiio_pool_ahead_destroy(&pool->ahead);
 memory:
@@ -92,9 +121,6 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
         *pool = NULL;
         return error;
     }
-    (*pool)->server.node = options->node;
-    (*pool)->server.nodes = options->nodes;
-    (*pool)->server.timeout = options->timeout;
     return 0;
 }
 
@@ -103,8 +129,8 @@ void mpiio_pool_free(struct mpiio_pool *pool)
     if (pool == NULL)
         return;
     mpiio_pool_streams_destroy(&pool->streams);
-    mpiio_pool_homes_destroy(&pool->homes);
-    mpiio_pool_server_destroy(&pool->server);
+    mpiio_lines_destroy(&pool->homes);
+    mpiio_server_destroy(&pool->server);
     mpiio_pool_ahead_destroy(&pool->ahead);
     mpiio_pool_memory_destroy(&pool->memory);
     free(pool);
@@ -112,26 +138,26 @@ void mpiio_pool_free(struct mpiio_pool *pool)
 
 int mpiio_pool_listen(struct mpiio_pool *pool, char **place)
 {
-    return mpiio_pool_server_listen(&pool->server, place);
+    return mpiio_server_listen(&pool->server, place);
 }
 
 int mpiio_pool_meet(struct mpiio_pool *pool, const char *places, size_t size)
 {
-    return mpiio_pool_homes_meet(&pool->homes, places, size);
+    return mpiio_lines_meet(&pool->homes, places, size);
 }
 
 int mpiio_pool_start(struct mpiio_pool *pool)
 {
     int error = mpiio_pool_ahead_start(&pool->ahead);
 
-    return error != 0 ? error : mpiio_pool_server_start(&pool->server);
+    return error != 0 ? error : mpiio_server_start(&pool->server);
 }
 
 void mpiio_pool_alone(struct mpiio_pool *pool)
 {
     atomic_store(&pool->alone, true);
-    mpiio_pool_homes_end(&pool->homes);
-    mpiio_pool_server_end(&pool->server);
+    mpiio_lines_end(&pool->homes);
+    mpiio_server_end(&pool->server);
 }
 
 /* A round. */
@@ -188,8 +214,8 @@ static int ask(struct round *round, struct exchange *exchange)
 
         if (exchange->unanswered > 0 && exchange->unanswered + size > UNANSWERED)
             break;
-        error = mpiio_pool_talk_send(exchange->line->fd, round->bytes, size,
-                                     round->pool->options.timeout);
+        error =
+            mpiio_talk_send(exchange->line->fd, round->bytes, size, round->pool->options.timeout);
         exchange->unanswered += size;
         exchange->asked = round->follows[exchange->asked];
     }
@@ -203,7 +229,7 @@ static int take(struct round *round, struct exchange *exchange)
     int fd = exchange->line->fd, timeout = round->pool->options.timeout;
     uint8_t bytes[MPIIO_POOL_ANSWER_BYTES];
     struct mpiio_pool_answer answer;
-    int error = mpiio_pool_talk_receive(fd, bytes, sizeof(bytes), timeout);
+    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
 
     if (error == 0 && (!mpiio_pool_answer_decode(bytes, &answer) ||
                        (answer.there && answer.bytes != portion->bytes)))
@@ -211,7 +237,7 @@ static int take(struct round *round, struct exchange *exchange)
     if (error != 0)
         return error;
     if (answer.there)
-        error = mpiio_pool_talk_receive(fd, portion->memory, portion->bytes, timeout);
+        error = mpiio_talk_receive(fd, portion->memory, portion->bytes, timeout);
     else
         round->failed = true;
     if (answer.there && error == 0)
@@ -225,7 +251,7 @@ static int take(struct round *round, struct exchange *exchange)
 
 static void end(struct round *round, int home, struct exchange *exchange, int error)
 {
-    mpiio_pool_homes_put(&round->pool->homes, home, exchange->line, error == 0);
+    mpiio_lines_put(&round->pool->homes, home, exchange->line, error == 0);
     round->failed = round->failed || error != 0;
     exchange->line = NULL;
 }
@@ -234,7 +260,7 @@ static void begin(struct round *round, int home, struct exchange *exchange)
 {
     int error;
 
-    exchange->line = mpiio_pool_homes_get(&round->pool->homes, home);
+    exchange->line = mpiio_lines_get(&round->pool->homes, home);
     round->failed = round->failed || exchange->line == NULL;
     if (exchange->line == NULL)
         return;
@@ -292,19 +318,18 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
     struct mpiio_pool_request request = {
         .ahead = true, .count = (uint32_t)count, .blocks = (int64_t *)blocks};
     uint8_t bytes[MPIIO_POOL_REQUEST_HEAD + sizeof(int64_t) * MPIIO_POOL_AHEAD_MAX];
-    struct mpiio_pool_line *line;
+    struct mpiio_line *line;
 
     if (home == pool->options.node) {
         mpiio_pool_ahead_want(&pool->ahead, blocks, count);
         return;
     }
-    line = mpiio_pool_homes_get(&pool->homes, home);
+    line = mpiio_lines_get(&pool->homes, home);
     if (line == NULL)
         return;
-    mpiio_pool_homes_put(&pool->homes, home, line,
-                         mpiio_pool_talk_send(line->fd, bytes,
-                                              mpiio_pool_request_encode(&request, bytes),
-                                              pool->options.timeout) == 0);
+    mpiio_lines_put(&pool->homes, home, line,
+                    mpiio_talk_send(line->fd, bytes, mpiio_pool_request_encode(&request, bytes),
+                                    pool->options.timeout) == 0);
 }
 
 /* Tells homes what will be wanted behind a request that is one of a sequence. */
@@ -385,7 +410,7 @@ void mpiio_pool_get_stats(struct mpiio_pool *pool, struct mpiio_pool_stats *stat
 
     *stats = (struct mpiio_pool_stats){.size = memory->most * MPIIO_POOL_BLOCK,
                                        .ahead = mpiio_pool_ahead_blocks(&pool->ahead),
-                                       .sent_bytes = atomic_load(&pool->server.sent_bytes),
+                                       .sent_bytes = atomic_load(&pool->answers.sent_bytes),
                                        .received_bytes = atomic_load(&pool->received_bytes),
                                        .served = atomic_load(&pool->served),
                                        .passed = atomic_load(&pool->passed)};

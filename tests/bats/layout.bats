@@ -96,8 +96,9 @@ src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/cor
 src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec
 src/cluster: src/core/base viewspec/line.h
-src/pool: src/core/base src/core/cache src/core/file src/cluster viewspec
-src/pointers: src/core/base src/cluster
+src/lines: src/core/base src/cluster
+src/pool: src/core/base src/core/cache src/core/file src/cluster src/lines viewspec
+src/pointers: src/core/base src/cluster src/lines
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec
 src/view/draw: src/view src/core viewspec
@@ -161,7 +162,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "README.md capture cluster core engine from pointers pool run umount view" ]
+    [ "$folders" = "README.md capture cluster core engine from lines pointers pool run umount view" ]
 }
 
 @test "layout: each layer lists its C sources in its meson.build" {

@@ -6,9 +6,10 @@
 #include <sys/socket.h>
 
 #include "cluster/address.h"
+#include "lines/frame.h"
+#include "lines/server.h"
+#include "lines/talk.h"
 #include "pool/frame.h"
-#include "pool/server.h"
-#include "pool/talk.h"
 
 /*
  * Who speaks to a home without being a node of its pool, or speaks wrongly, and homes that do: none
@@ -18,11 +19,11 @@
 #define MIB       ((int64_t)1 << 20)
 #define PATIENCE  20000
 #define SIZE      (16 * MIB)
-#define STRANGERS (2 * MPIIO_POOL_STRANGERS)
+#define STRANGERS (2 * MPIIO_SERVER_STRANGERS)
 
 static int dial(const char *place)
 {
-    const char *addresses = place + MPIIO_POOL_TOKEN_TEXT - 1;
+    const char *addresses = place + MPIIO_LINE_TOKEN_TEXT - 1;
     int fd = mpiio_address_dial(&addresses, PATIENCE);
 
     assert_true(fd >= 0);
@@ -33,7 +34,7 @@ static int dial(const char *place)
 static void expect_end(int fd)
 {
     char byte;
-    int error = mpiio_pool_talk_receive(fd, &byte, 1, PATIENCE);
+    int error = mpiio_talk_receive(fd, &byte, 1, PATIENCE);
 
     assert_true(error == -ENOTCONN);
     close(fd);
@@ -42,26 +43,26 @@ static void expect_end(int fd)
 /* Joins as node 1 of 2, by the token or not: the home's proof comes, or the end. */
 static int join(const char *place, bool welcome)
 {
-    struct mpiio_pool_join claim = {.node = 1, .nodes = 2, .nonce = "once"};
-    struct mpiio_pool_greeting greeting;
-    uint8_t bytes[MPIIO_POOL_JOIN_BYTES];
+    struct mpiio_line_join claim = {.node = 1, .nodes = 2, .nonce = "once"};
+    struct mpiio_line_greeting greeting;
+    uint8_t bytes[MPIIO_LINE_JOIN_BYTES];
     uint8_t token[MPIIO_TOKEN_BYTES];
     int fd = dial(place);
 
-    assert_int_equal(mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_GREETING_BYTES, PATIENCE), 0);
-    assert_true(mpiio_pool_greeting_decode(bytes, &greeting));
-    assert_true(mpiio_pool_token_read(place, token));
+    assert_int_equal(mpiio_talk_receive(fd, bytes, MPIIO_LINE_GREETING_BYTES, PATIENCE), 0);
+    assert_true(mpiio_line_greeting_decode(bytes, &greeting));
+    assert_true(mpiio_line_token_read(place, token));
     token[5] ^= !welcome;
-    claim.proof = mpiio_pool_proof(token, greeting.nonce, &claim, 1);
-    assert_int_equal(
-        mpiio_pool_talk_send(fd, bytes, mpiio_pool_join_encode(&claim, bytes), PATIENCE), 0);
+    claim.proof = mpiio_line_proof(token, greeting.nonce, &claim, 1);
+    assert_int_equal(mpiio_talk_send(fd, bytes, mpiio_line_join_encode(&claim, bytes), PATIENCE),
+                     0);
     if (!welcome) {
         expect_end(fd);
         return -1;
     }
-    assert_int_equal(mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_WELCOME_BYTES, PATIENCE), 0);
-    assert_true(mpiio_pool_welcome_decode(bytes) ==
-                mpiio_pool_proof(token, greeting.nonce, &claim, 0));
+    assert_int_equal(mpiio_talk_receive(fd, bytes, MPIIO_LINE_WELCOME_BYTES, PATIENCE), 0);
+    assert_true(mpiio_line_welcome_decode(bytes) ==
+                mpiio_line_proof(token, greeting.nonce, &claim, 0));
     return fd;
 }
 
@@ -88,13 +89,13 @@ static void expect_answer(int fd, const struct fake *fake, struct mpiio_pool_par
     size_t size = make_request(fake, part, bytes);
     struct mpiio_pool_answer answer;
 
-    assert_int_equal(mpiio_pool_talk_send(fd, bytes, size, PATIENCE), 0);
-    assert_int_equal(mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_ANSWER_BYTES, PATIENCE), 0);
+    assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
+    assert_int_equal(mpiio_talk_receive(fd, bytes, MPIIO_POOL_ANSWER_BYTES, PATIENCE), 0);
     assert_true(mpiio_pool_answer_decode(bytes, &answer));
     assert_int_equal(answer.there, there);
     assert_int_equal(answer.bytes, there ? part.length * part.count : 0);
     if (there)
-        assert_int_equal(mpiio_pool_talk_receive(fd, bytes, answer.bytes, PATIENCE), 0);
+        assert_int_equal(mpiio_talk_receive(fd, bytes, answer.bytes, PATIENCE), 0);
 }
 
 /* Many that say nothing, or a part of what they should; one of the pool's is heard all the same. */
@@ -109,7 +110,7 @@ static void strangers_are_not_waited_for(void **state)
     for (int i = 0; i < STRANGERS; i++) {
         mute[i] = dial(nodes->places[0]);
         if (i % 3 == 1)
-            assert_int_equal(mpiio_pool_talk_send(mute[i], "mpio", 4, PATIENCE), 0);
+            assert_int_equal(mpiio_talk_send(mute[i], "mpio", 4, PATIENCE), 0);
     }
     fd = join(nodes->places[0], true);
     expect_answer(fd, fake, (struct mpiio_pool_part){64, 8, 10, 64}, true);
@@ -136,7 +137,7 @@ static void what_is_no_request_ends_the_connection(void **state)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         fd = join(nodes->places[0], true);
         size = make_request(fake, wrong[i], bytes);
-        assert_int_equal(mpiio_pool_talk_send(fd, bytes, size, PATIENCE), 0);
+        assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
         expect_end(fd);
     }
     /* Sizes that none has, and a request that is another size than it says. */
@@ -147,7 +148,7 @@ static void what_is_no_request_ends_the_connection(void **state)
             memset(bytes, i == 0 ? 0 : 0xff, 4);
         else
             bytes[size - 17]++;
-        assert_int_equal(mpiio_pool_talk_send(fd, bytes, size, PATIENCE), 0);
+        assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
         expect_end(fd);
     }
     fd = join(nodes->places[0], true);
@@ -193,28 +194,28 @@ struct liar {
 
 static void lie_on(struct liar *liar, int fd)
 {
-    struct mpiio_pool_greeting greeting = {.nonce = "twice"};
+    struct mpiio_line_greeting greeting = {.nonce = "twice"};
     struct mpiio_pool_answer answer = {.there = true, .bytes = liar->lie == 6 ? 7 : 65536};
     uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
-    struct mpiio_pool_join claim;
+    struct mpiio_line_join claim;
     uint64_t proof;
 
     if (liar->lie == 1)
         memset(bytes, 'x', sizeof(bytes));
     else
-        mpiio_pool_greeting_encode(&greeting, bytes);
-    mpiio_pool_talk_send(fd, bytes, MPIIO_POOL_GREETING_BYTES, PATIENCE);
-    if (mpiio_pool_talk_receive(fd, bytes, MPIIO_POOL_JOIN_BYTES, PATIENCE) != 0 ||
-        !mpiio_pool_join_decode(bytes, &claim) || liar->lie == 2)
+        mpiio_line_greeting_encode(&greeting, bytes);
+    mpiio_talk_send(fd, bytes, MPIIO_LINE_GREETING_BYTES, PATIENCE);
+    if (mpiio_talk_receive(fd, bytes, MPIIO_LINE_JOIN_BYTES, PATIENCE) != 0 ||
+        !mpiio_line_join_decode(bytes, &claim) || liar->lie == 2)
         return;
-    proof = mpiio_pool_proof(fake_token, greeting.nonce, &claim, liar->lie == 3 ? 0 : 1);
-    mpiio_pool_talk_send(fd, bytes, mpiio_pool_welcome_encode(proof, bytes), PATIENCE);
-    if (mpiio_pool_talk_receive(fd, bytes, 4, PATIENCE) != 0 || liar->lie == 4)
+    proof = mpiio_line_proof(fake_token, greeting.nonce, &claim, liar->lie == 3 ? 0 : 1);
+    mpiio_talk_send(fd, bytes, mpiio_line_welcome_encode(proof, bytes), PATIENCE);
+    if (mpiio_talk_receive(fd, bytes, 4, PATIENCE) != 0 || liar->lie == 4)
         return;
     mpiio_pool_answer_encode(&answer, bytes);
     if (liar->lie == 5)
         bytes[0] = 9;
-    mpiio_pool_talk_send(fd, bytes, MPIIO_POOL_ANSWER_BYTES + (liar->lie == 7 ? 100 : 0), PATIENCE);
+    mpiio_talk_send(fd, bytes, MPIIO_POOL_ANSWER_BYTES + (liar->lie == 7 ? 100 : 0), PATIENCE);
 }
 
 static void *lie(void *data)
@@ -252,12 +253,12 @@ static void a_home_that_lies_is_not_believed(void **state)
     for (int i = 0; i < LIES; i++) {
         struct nodes nodes = {.fake = fake, .count = 2};
         struct liar liar = {.lie = i};
-        char token[MPIIO_POOL_TOKEN_TEXT];
+        char token[MPIIO_LINE_TOKEN_TEXT];
         char *addresses;
         pthread_t thread;
 
         assert_int_equal(mpiio_address_listen(&liar.fd, &addresses), 0);
-        mpiio_pool_token_write(fake_token, token);
+        mpiio_line_token_write(fake_token, token);
         assert_true(asprintf(&nodes.places[1], "%s %s", token, addresses) > 0);
         free(addresses);
         assert_int_equal(pthread_create(&thread, NULL, lie, &liar), 0);

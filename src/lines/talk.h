@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_POOL_TALK_H
-#define MPIIO_POOL_TALK_H
+#ifndef MPIIO_TALK_H
+#define MPIIO_TALK_H
 
 #include <stddef.h>
 
@@ -9,10 +9,10 @@
  * each step forward. 0; -ENOTCONN where it has closed; -ETIMEDOUT; or another negative errno. A
  * socket that another thread has shut down fails at once. Thread-safe for different sockets.
  */
-int mpiio_pool_talk_send(int fd, const void *bytes, size_t size, int timeout);
-int mpiio_pool_talk_receive(int fd, void *bytes, size_t size, int timeout);
+int mpiio_talk_send(int fd, const void *bytes, size_t size, int timeout);
+int mpiio_talk_receive(int fd, void *bytes, size_t size, int timeout);
 
 /* Has what is sent go on its way at once. */
-void mpiio_pool_talk_prepare(int fd);
+void mpiio_talk_prepare(int fd);
 
 #endif

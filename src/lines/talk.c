@@ -20,7 +20,7 @@ static int go_on(int fd, short events, int timeout)
     return errno == EPIPE || errno == ECONNRESET ? -ENOTCONN : -errno;
 }
 
-int mpiio_pool_talk_send(int fd, const void *bytes, size_t size, int timeout)
+int mpiio_talk_send(int fd, const void *bytes, size_t size, int timeout)
 {
     const char *at = bytes;
     int error = 0;
@@ -38,7 +38,7 @@ int mpiio_pool_talk_send(int fd, const void *bytes, size_t size, int timeout)
     return error;
 }
 
-int mpiio_pool_talk_receive(int fd, void *bytes, size_t size, int timeout)
+int mpiio_talk_receive(int fd, void *bytes, size_t size, int timeout)
 {
     char *at = bytes;
     int error = 0;
@@ -58,7 +58,7 @@ int mpiio_pool_talk_receive(int fd, void *bytes, size_t size, int timeout)
     return error;
 }
 
-void mpiio_pool_talk_prepare(int fd)
+void mpiio_talk_prepare(int fd)
 {
     const int on = 1;
 
