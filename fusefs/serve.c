@@ -21,6 +21,7 @@
 #include "fusefs/kernel/init_answer.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/operations.h"
+#include "fusefs/requests/ordered.h"
 #include "fusefs/requests/read.h"
 #include "fusefs/storing/nodes.h"
 #include "signals.h"
@@ -148,6 +149,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         error = fs_prefetch_start(&session->prefetchers, session);
     fs_slice_cache_start(&session->slice_cache, session, fs_read_file);
     fs_workers_init(workers, session->fuse, session->options->threads);
+    fs_workers_on_stop(workers, fs_ordered_stop, session);
     if (error == 0)
         error = fs_signals_start(stop, session);
     if (error == 0) {
@@ -170,6 +172,7 @@ static void settle(struct fs_session *session)
     struct fs_flusher *flusher = &session->flusher;
     int error = 0;
 
+    fs_ordered_finish(session);
     fs_jobs_stop(&session->jobs);
     if (!flusher->started)
         return;

@@ -21,6 +21,7 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/ioctl.h"
 #include "fusefs/requests/open.h"
+#include "fusefs/requests/ordered.h"
 #include "viewspec/member_views.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
@@ -408,6 +409,8 @@ static int set_up_pointers(struct fs_session *session)
 {
     int error = fs_pointers_init(session);
 
+    if (error == 0)
+        error = fs_ordered_init(session);
     if (error != 0)
         mpiio_complain(session->options->name, "shared file pointers: %s", strerror(-error));
     return error != 0;
@@ -461,6 +464,7 @@ void fs_session_close(struct fs_session *session)
     /* Events of the other nodes come until here. */
     fs_cluster_free(&session->cluster);
     fs_pool_free(&session->pool);
+    mpiio_ordered_free(session->ordered);
     fs_pointers_free(&session->pointers);
     fs_flusher_free(&session->flusher);
     fs_jobs_free(&session->jobs);

@@ -13,6 +13,7 @@
 #include "core/cache/cache.h"
 #include "core/store.h"
 #include "core/store_cache.h"
+#include "pointers/ordered.h"
 #include "viewspec/spec.h"
 #include "fusefs/base/atomic_gate.h"
 #include "fusefs/storing/engine_client.h"
@@ -84,6 +85,9 @@ struct fs_session {
     struct fs_flusher flusher;
     struct fs_pool pool;
     struct fs_pointers pointers;
+    struct mpiio_ordered *ordered; /* NULL: nobody has an "ordered" */
+    atomic_uint ordered_open;      /* handles of it */
+    atomic_uint ordered_uses;      /* numbers of what was looked up there */
     struct fs_jobs jobs;
     struct fs_atomic atomic;
     struct fs_workers workers;

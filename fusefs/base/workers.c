@@ -227,6 +227,12 @@ void fs_workers_init(struct fs_workers *workers, struct fuse_session *fuse, unsi
     sigaction(WAKE_SIGNAL, &wake, NULL);
 }
 
+void fs_workers_on_stop(struct fs_workers *workers, void (*function)(void *data), void *data)
+{
+    workers->on_stop = function;
+    workers->stop_data = data;
+}
+
 void fs_workers_end(struct fs_workers *workers)
 {
     pthread_mutex_lock(&workers->lock);
@@ -252,6 +258,10 @@ int fs_workers_run(struct fs_workers *workers)
     error = start_worker(workers, NULL);
     while (error == 0 && !workers->stop)
         wait_for_change(workers);
+    pthread_mutex_unlock(&workers->lock);
+    if (workers->on_stop != NULL)
+        workers->on_stop(workers->stop_data);
+    pthread_mutex_lock(&workers->lock);
     fs_rings_stop(&workers->rings);
     while (workers->running > 0) {
         wake_idle(workers);

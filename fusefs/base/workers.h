@@ -25,19 +25,25 @@ struct fs_workers {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct fs_worker *all; /* those that were started; lock: lock */
-    unsigned count;        /* how many of them take from /dev/fuse; lock: lock */
-    unsigned idle;         /* how many of those wait for a request; lock: lock */
-    unsigned paused;       /* how many wait for others than the kernel; lock: lock */
-    unsigned running;      /* how many have not come to their end; lock: lock */
-    atomic_bool stop;      /* no more requests are to be taken; set with the lock */
-    int error;             /* a negative errno that a worker met; lock: lock */
+    struct fs_worker *all;       /* those that were started; lock: lock */
+    unsigned count;              /* how many of them take from /dev/fuse; lock: lock */
+    unsigned idle;               /* how many of those wait for a request; lock: lock */
+    unsigned paused;             /* how many wait for others than the kernel; lock: lock */
+    unsigned running;            /* how many have not come to their end; lock: lock */
+    atomic_bool stop;            /* no more requests are to be taken; set with the lock */
+    int error;                   /* a negative errno that a worker met; lock: lock */
+    void (*on_stop)(void *data); /* NULL: none */
+    void *stop_data;
 };
 
 /* Sets up at most so many threads for a session that is mounted; fs_workers_free gives back what
    that takes. */
 void fs_workers_init(struct fs_workers *workers, struct fuse_session *fuse, unsigned most);
 void fs_workers_free(struct fs_workers *workers);
+
+/* Before fs_workers_run: from then on, function is called when no more requests are to be taken, so
+   that who waits in one comes to an end. */
+void fs_workers_on_stop(struct fs_workers *workers, void (*function)(void *data), void *data);
 
 /*
  * Serves until fs_workers_end or an unmount, with as many threads as are needed at once, up to the

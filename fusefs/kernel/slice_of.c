@@ -12,7 +12,12 @@ int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice
 {
     struct vs_error why = {0};
     char text[1536];
-    int error = fs_slices_get(&session->slices, node, slice, &why);
+    int error;
+
+    /* What the ranks have in "ordered" is the one slice that all of them see. */
+    if (node.ordered)
+        node = fs_tree_shared(node.view);
+    error = fs_slices_get(&session->slices, node, slice, &why);
 
     if (why.code == 0 || error == -ENOMEM)
         return error;

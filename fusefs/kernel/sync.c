@@ -133,9 +133,13 @@ int fs_sync_all(struct fs_session *session)
 
 int64_t fs_unsaved(struct fs_session *session)
 {
+    struct mpiio_ordered_stats ordered = {0};
     struct mpiio_cache_stats stats;
     int error;
 
     mpiio_cache_get_stats(session->cache, &stats);
-    return stats.dirty_bytes + (int64_t)fs_losses_bytes(&session->losses, &error);
+    if (session->ordered != NULL)
+        mpiio_ordered_get_stats(session->ordered, &ordered);
+    return stats.dirty_bytes + (int64_t)fs_losses_bytes(&session->losses, &error) +
+           ordered.waiting + ordered.lost;
 }

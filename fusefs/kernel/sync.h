@@ -32,8 +32,9 @@ int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error
 int fs_sync_all(struct fs_session *session);
 
 /*
- * How many bytes the daemon holds that are not stored: of write-back, and what is kept or lost of
- * what the kernel held back (losses.h). Thread-safe.
+ * How many bytes the daemon holds that are not stored: of write-back, what is kept or lost of
+ * what the kernel held back (losses.h), and what waits for its turn in "ordered" or was lost then.
+ * Thread-safe.
  */
 int64_t fs_unsaved(struct fs_session *session);
 

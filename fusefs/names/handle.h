@@ -13,6 +13,7 @@
 #include "version.h"
 
 struct fs_copy;
+struct mpiio_share;
 struct fs_prefetch;
 
 #define FS_SHARED_CUT (-1)
@@ -33,15 +34,16 @@ struct fs_handle {
         unsynced; /* something was written through it since its last good fsync, or may be */
     atomic_uint failed_syncs; /* of the mount's, those that were told here or were before that */
 
-    bool reads;             /* opened for reading */
-    bool writes;            /* opened for writing */
-    bool joins_writers;     /* and others had it so, whose writes the kernel may hold back */
-    bool direct;            /* past the slice's pages */
-    bool holds;             /* the kernel may hold what was written, or stored through a mapping */
-    int backing;            /* the number of a file that the kernel uses itself; 0: none */
-    bool passed;            /* that is the shared file */
-    bool entered;           /* it counts in passthrough.h */
-    bool shared;            /* it is behind a shared file pointer */
+    bool reads;         /* opened for reading */
+    bool writes;        /* opened for writing */
+    bool joins_writers; /* and others had it so, whose writes the kernel may hold back */
+    bool direct;        /* past the slice's pages */
+    bool holds;         /* the kernel may hold what was written, or stored through a mapping */
+    int backing;        /* the number of a file that the kernel uses itself; 0: none */
+    bool passed;        /* that is the shared file */
+    bool entered;       /* it counts in passthrough.h */
+    bool shared;        /* it is behind a shared file pointer */
+    struct mpiio_share *share; /* of "ordered"; NULL: it is not of that */
     struct fs_copy *copy;   /* of the slice, or what is known of it for one; NULL: none is made */
     unsigned rights;        /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;         /* what the grant's word said then; lock: the slices' */

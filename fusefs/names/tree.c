@@ -9,11 +9,22 @@
 #define INODE_FOLDERS 16
 #define RANK_BITS     32
 #define NPY_BIT       ((uint64_t)1 << 31)
+/* What is in "ordered" has this bit. Below it are the view, which of these it is, the use, and the
+   rank. */
+#define ORDERED_BIT  ((uint64_t)1 << 63)
+#define ORDERED_VIEW 51
+#define ORDERED_KIND 49
+#define ORDERED_USE  31
+#define ORDERED_USES (1u << (ORDERED_KIND - ORDERED_USE))
 /* The slices of the first view have numbers of so many bits; above them is room for rounds. */
 #define SINGLE_BITS 33
 
 static const char npy_suffix[] = ".npy";
 static const char shared_name[] = "shared";
+static const char ordered_name[] = "ordered";
+
+/* Which of them a number with ORDERED_BIT is of. */
+static const enum fs_kind ordered_kinds[] = {FS_SLICE, FS_SELF, FS_ORDERED, FS_NONE};
 
 struct fixed_entry {
     const char *name;
@@ -70,8 +81,20 @@ static bool is_shown(const struct fs_tree *tree, int64_t rank)
     return rank >= tree->first && rank < tree->end;
 }
 
+static uint64_t ordered_inode(struct fs_node node)
+{
+    uint64_t which = node.kind == FS_SLICE ? 0 : node.kind == FS_SELF ? 1 : 2;
+    uint64_t inode = ORDERED_BIT | (uint64_t)node.view << ORDERED_VIEW | which << ORDERED_KIND;
+
+    if (node.kind == FS_SLICE)
+        inode |= (uint64_t)(node.use % ORDERED_USES) << ORDERED_USE | (uint64_t)node.rank;
+    return inode;
+}
+
 uint64_t fs_tree_inode(struct fs_node node)
 {
+    if (node.ordered || node.kind == FS_ORDERED)
+        return ordered_inode(node);
     switch (node.kind) {
     case FS_FOLDER:
         return INODE_FOLDERS + 4 * (uint64_t)node.view;
@@ -92,7 +115,7 @@ uint64_t fs_tree_renumber(uint64_t inode, uint64_t round)
     return inode | round << SINGLE_BITS;
 }
 
-static bool has_shared(const struct fs_tree *tree, size_t view)
+bool fs_tree_has_shared(const struct fs_tree *tree, size_t view)
 {
     return tree->shared != NULL && view < tree->views && tree->shared[view];
 }
@@ -107,15 +130,39 @@ static struct fs_node view_node(const struct fs_tree *tree, uint64_t inode)
                            .npy = which == 2,
                            .shared = which == 3};
     bool known = node.view < tree->views && node.npy <= tree->npy &&
-                 (!node.shared || has_shared(tree, node.view));
+                 (!node.shared || fs_tree_has_shared(tree, node.view));
 
     return known ? node : (struct fs_node){.kind = FS_NONE};
+}
+
+static struct fs_node ordered_node(const struct fs_tree *tree, uint64_t inode)
+{
+    enum fs_kind kind = ordered_kinds[inode >> ORDERED_KIND & 3];
+    struct fs_node node = {.kind = kind,
+                           .view = inode >> ORDERED_VIEW & (((uint64_t)1 << 12) - 1),
+                           .ordered = kind != FS_ORDERED};
+
+    if (kind == FS_SLICE) {
+        node.rank = (int64_t)(inode & (((uint64_t)1 << ORDERED_USE) - 1));
+        node.use = (unsigned)(inode >> ORDERED_USE) % ORDERED_USES;
+    }
+    return fs_tree_has_shared(tree, node.view) && kind != FS_NONE && is_shown(tree, node.rank)
+               ? node
+               : (struct fs_node){.kind = FS_NONE};
+}
+
+struct fs_node fs_tree_shared(size_t view)
+{
+    return (struct fs_node){.kind = FS_SLICE, .view = view, .shared = true};
 }
 
 struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
 {
     struct fs_node none = {.kind = FS_NONE};
     struct fs_node node = none;
+
+    if ((inode & ORDERED_BIT) != 0 && tree->shared != NULL)
+        return ordered_node(tree, inode);
 
     if (tree->views == 1 && !tree->whole)
         inode &= ((uint64_t)1 << SINGLE_BITS) - 1;
@@ -138,12 +185,20 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
 
 bool fs_tree_is_folder(struct fs_node node)
 {
-    return node.kind == FS_ROOT || node.kind == FS_CONTROL || node.kind == FS_FOLDER;
+    return node.kind == FS_ROOT || node.kind == FS_CONTROL || node.kind == FS_FOLDER ||
+           node.kind == FS_ORDERED;
 }
 
 static bool holds_ranks(const struct fs_tree *tree, struct fs_node folder)
 {
-    return folder.kind == FS_FOLDER || (folder.kind == FS_ROOT && !tree->folders);
+    return folder.kind == FS_FOLDER || folder.kind == FS_ORDERED ||
+           (folder.kind == FS_ROOT && !tree->folders);
+}
+
+/* Whether its slices are there with a NumPy header, too. */
+static bool has_npy(const struct fs_tree *tree, struct fs_node folder)
+{
+    return tree->npy && folder.kind != FS_ORDERED;
 }
 
 /* The rank that digits name, or -1. Leading zeros are right only in a number of full width. */
@@ -166,13 +221,15 @@ static int64_t parse_rank(const struct fs_tree *tree, const char *digits)
 
 static struct fs_node find_rank(const struct fs_tree *tree, struct fs_node folder, const char *name)
 {
-    struct fs_node node = {.kind = FS_NONE, .view = folder.view};
+    struct fs_node node = {
+        .kind = FS_NONE, .view = folder.view, .ordered = folder.kind == FS_ORDERED};
     size_t length = strlen(name), suffix = strlen(npy_suffix);
     char plain[FS_NAME_SIZE];
 
     if (length >= sizeof(plain))
         return node;
-    node.npy = tree->npy && length > suffix && strcmp(name + length - suffix, npy_suffix) == 0;
+    node.npy =
+        has_npy(tree, folder) && length > suffix && strcmp(name + length - suffix, npy_suffix) == 0;
     snprintf(plain, sizeof(plain), "%.*s", (int)(length - (node.npy ? suffix : 0)), name);
     if (strcmp(plain, "self") == 0) {
         node.kind = FS_SELF;
@@ -181,6 +238,21 @@ static struct fs_node find_rank(const struct fs_tree *tree, struct fs_node folde
         if (node.rank >= 0)
             node.kind = FS_SLICE;
     }
+    return node;
+}
+
+/* What a view has at its shared file pointer. */
+static struct fs_node find_pointed(const struct fs_tree *tree, struct fs_node folder,
+                                   const char *name)
+{
+    struct fs_node node = {.kind = FS_NONE, .view = folder.view};
+
+    if (folder.kind == FS_ORDERED || !fs_tree_has_shared(tree, folder.view))
+        return node;
+    if (strcmp(name, shared_name) == 0)
+        return fs_tree_shared(folder.view);
+    if (strcmp(name, ordered_name) == 0)
+        node.kind = FS_ORDERED;
     return node;
 }
 
@@ -201,11 +273,10 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
     }
     if (folder.kind == FS_ROOT && tree->whole && strcmp(name, "whole") == 0)
         return whole_of(tree);
-    if (holds_ranks(tree, folder) && has_shared(tree, folder.view) &&
-        strcmp(name, shared_name) == 0)
-        return (struct fs_node){.kind = FS_SLICE, .view = folder.view, .shared = true};
-    if (holds_ranks(tree, folder))
-        return find_rank(tree, folder, name);
+    if (holds_ranks(tree, folder)) {
+        node = find_pointed(tree, folder, name);
+        return node.kind != FS_NONE ? node : find_rank(tree, folder, name);
+    }
     if (folder.kind == FS_ROOT && (view = vs_spec_find_view(tree->spec, name)) >= 0) {
         node.kind = FS_FOLDER;
         node.view = (size_t)view;
@@ -229,8 +300,11 @@ static bool listed_entry(const struct fs_tree *tree, struct fs_node folder, int6
 {
     node->view = folder.view;
     if (holds_ranks(tree, folder)) {
-        node->rank = tree->first + index / (1 + tree->npy);
-        node->npy = index % (1 + tree->npy) != 0;
+        bool npy = has_npy(tree, folder);
+
+        node->ordered = folder.kind == FS_ORDERED;
+        node->rank = tree->first + index / (1 + npy);
+        node->npy = index % (1 + npy) != 0;
         if (node->rank > tree->end)
             return false;
         if (node->rank == tree->end) {

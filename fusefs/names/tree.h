@@ -17,7 +17,9 @@
  * (view + 1) * 2^32 + rank, and 2^31 more with its NumPy header; the folder, the "self", the
  * "self.npy" and the "shared" of view v are 16 + 4v, 17 + 4v, 18 + 4v and 19 + 4v. "whole", all
  * bytes of an assembled file, is the slice of rank 0 of one more view than the spec has. "shared",
- * what all ranks of a view see, behind a shared file pointer, is a slice, too.
+ * what all ranks of a view see, behind a shared file pointer, is a slice, too. Numbers from 2^63 on
+ * are those of "ordered" and of what is in it: each use of a rank there has one of its own, as the
+ * kernel has but one writer of a number at a time, and a later round is not to keep an earlier one.
  */
 enum fs_kind {
     FS_NONE,
@@ -29,6 +31,7 @@ enum fs_kind {
     FS_FOLDER,  /* a view's folder */
     FS_SELF,    /* self, beside the ranks of a view */
     FS_SLICE,
+    FS_ORDERED, /* "ordered", beside the ranks of a view that has a "shared" */
 };
 
 struct fs_node {
@@ -37,6 +40,8 @@ struct fs_node {
     int64_t rank; /* of a slice */
     bool npy;     /* of a self or slice: behind a NumPy header */
     bool shared;  /* of a slice: it is "shared", and no rank's */
+    bool ordered; /* of a self or slice: it is in "ordered" */
+    unsigned use; /* of such a slice: tells apart those who have looked it up */
 };
 
 struct fs_tree {
@@ -73,13 +78,19 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode);
 /* Whether the node is the slice "whole". */
 bool fs_tree_is_whole(const struct fs_tree *tree, struct fs_node node);
 
+/* Whether a view has a "shared", and with it an "ordered". */
+bool fs_tree_has_shared(const struct fs_tree *tree, size_t view);
+
+/* The slice "shared" of a view. */
+struct fs_node fs_tree_shared(size_t view);
+
 /* True for the nodes that fs_tree_entry can list. */
 bool fs_tree_is_folder(struct fs_node node);
 
 /*
  * The node called name in folder; kind FS_NONE where there is none. Ranks are found by their
- * padded and by their plain number. "shared" is found, and not listed: what reads all of a folder
- * would take what others are to get.
+ * padded and by their plain number. "shared" and "ordered" are found, and not listed: what reads
+ * all of a folder would take what others are to get.
  */
 struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, const char *name);
 

@@ -6,6 +6,7 @@
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
+#include "ordered.h"
 
 static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
                         const struct fs_flushed *flushed)
@@ -34,7 +35,9 @@ void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_fi
     int error = 0;
 
     fs_count(session, FS_FSYNC);
-    if (is_slice)
+    if (waiter.handle->share != NULL)
+        error = fs_ordered_await(session, request, waiter.handle);
+    if (is_slice && error == 0)
         error = fs_flush_first(session, &waiter);
     if (!is_slice || error != 0)
         fuse_reply_err(request, -error);

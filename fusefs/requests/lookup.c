@@ -14,6 +14,7 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
 #include "fusefs/names/self.h"
+#include "ordered.h"
 #include "stats.h"
 #include "readdir.h"
 
@@ -218,6 +219,10 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
     *entry = (struct fuse_entry_param){.entry_timeout = NAMES_TIMEOUT};
     if (node.kind == FS_NONE) /* inode 0: the kernel keeps in mind that there is none */
         return 0;
+    if (node.ordered)
+        node.use = atomic_fetch_add(&session->ordered_uses, 1);
+    else if (node.kind == FS_SLICE)
+        fs_ordered_await_releases(session, node.view);
     if (node.kind == FS_SELF && fs_self_rank(&session->tree, thread) < 0)
         return -ENOENT;
     entry->ino = fs_tree_inode(node);
@@ -229,6 +234,8 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
         entry->entry_timeout = 0;
     if (node.kind == FS_SLICE)
         error = look_up_slice(session, thread, node, entry);
+    if (node.ordered)
+        entry->ino = fs_tree_inode(node);
     return error != 0 ? error : attributes(session, node, &entry->attr);
 }
 

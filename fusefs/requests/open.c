@@ -15,6 +15,7 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
 #include "fusefs/storing/durable.h"
+#include "ordered.h"
 #include "stats.h"
 #include "read.h"
 #include "readdir.h"
@@ -97,7 +98,7 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     struct fs_node node = fs_tree_node(&session->tree, inode);
     int error;
 
-    handle->shared = node.shared;
+    handle->shared = node.shared || node.ordered;
     fs_atomic_enter(&session->atomic);
     error = fs_slice_of(session, node, &handle->slice);
     if (error != 0)
@@ -110,8 +111,12 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         error = fs_version_now(session, &handle->version);
     handle->joins_writers = error == 0 && session->mode->holds_writes && handle->writes &&
                             fs_slices_is_written(&session->slices, handle->slice);
+    if (error == 0 && node.ordered)
+        inode = handle->slice->inode;
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
+    if (error == 0 && node.ordered)
+        error = fs_ordered_open(session, node, handle);
     if (error != 0)
         return error;
     error = choose_source(session, handle, info);
@@ -139,6 +144,7 @@ static void close_handle(struct fs_session *session, struct fs_handle *handle)
     fs_slice_cache_close(&session->slice_cache, handle->copy, handle->backing);
     if (handle->entered)
         fs_passthrough_leave(session, handle->passed);
+    fs_ordered_close(session, handle);
     if (handle->slice != NULL) {
         fs_grants_leave(session, handle);
         if (fs_handle_leave(&session->slices, handle))
@@ -227,6 +233,8 @@ static int do_flush(struct fs_session *session, struct fs_handle *handle, int to
         error = torn;
     if (error == 0)
         error = fs_losses_error(&session->losses, handle->slice->data);
+    if (error == 0 && handle->share != NULL)
+        error = mpiio_share_error(handle->share);
     return error != 0 ? error : fs_flush_error(session, handle);
 }
 

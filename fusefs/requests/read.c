@@ -11,6 +11,7 @@
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
 #include "fusefs/names/handle.h"
+#include "ordered.h"
 #include "shared.h"
 
 /* This thread's buffer for reads; NULL without memory. */
@@ -149,7 +150,9 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     ssize_t got = (ssize_t)size;
 
     fs_count(session, FS_READ);
-    if (fs_handle_of(info)->shared)
+    if (fs_handle_of(info)->share != NULL)
+        got = fs_ordered_await(session, request, fs_handle_of(info));
+    if (fs_handle_of(info)->shared && got >= 0)
         got = fs_shared_take_read(session, info, size, &offset);
     if (ahead == NULL && got > 0)
         got = do_read(session, fs_handle_of(info), buffer, (size_t)got, offset, &cut);

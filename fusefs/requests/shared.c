@@ -111,6 +111,20 @@ ssize_t fs_shared_take_write(struct fs_session *session, const struct fuse_file_
     return place(position, got, etype, offset);
 }
 
+int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, size_t size,
+                   off_t *offset)
+{
+    int64_t etype = etype_of(slice), count = (int64_t)size / etype, position, got;
+    ssize_t placed;
+
+    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, slice), count,
+                              limit_of(slice, etype), &position);
+    if (got < count)
+        return got < 0 ? (int)got : -EFBIG;
+    placed = place(position, got, etype, offset);
+    return placed < 0 ? (int)placed : 0;
+}
+
 int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *text, size_t length)
 {
     int64_t position = 0;

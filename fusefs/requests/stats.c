@@ -191,6 +191,24 @@ static void print_pointers(struct fs_session *session, FILE *out)
     print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
 }
 
+/* What ranks read and write in their order. */
+static void print_ordered(struct fs_session *session, FILE *out)
+{
+    struct mpiio_ordered_stats stats;
+    uint64_t waiting;
+    const struct line lines[] = {
+        {"ordered_shares", &stats.shares},
+        {"ordered_waits", &stats.waits},
+        {"ordered_waiting_bytes", &waiting},
+    };
+
+    if (session->ordered == NULL)
+        return;
+    mpiio_ordered_get_stats(session->ordered, &stats);
+    waiting = (uint64_t)stats.waiting;
+    print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
+}
+
 /* What is read before it is asked for, and what is kept to be read again. */
 static void print_ahead(struct fs_session *session, FILE *out)
 {
@@ -238,6 +256,7 @@ char *fs_stats_text(struct fs_session *session)
     print_cluster(session, out);
     print_pool(session, out);
     print_pointers(session, out);
+    print_ordered(session, out);
     print_counters(session, out);
     fputs("}\n", out);
     if (fclose(out) != 0) {

@@ -14,26 +14,9 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/names/handle.h"
 #include "fusefs/storing/durable.h"
+#include "ordered.h"
+#include "put.h"
 #include "shared.h"
-
-/* The kernel takes the slice to reach end now. */
-static void note_end(struct fs_slice *slice, int64_t end)
-{
-    int64_t known = atomic_load(&slice->known_size);
-
-    while (known < end && !atomic_compare_exchange_weak(&slice->known_size, &known, end))
-        continue;
-}
-
-/* Bytes of the slice are stored. */
-static void note_stored(struct fs_session *session, struct fs_slice *slice, int64_t offset,
-                        int64_t length)
-{
-    note_end(slice, slice->header + offset + length);
-    fs_prefetch_outdate(&session->prefetchers);
-    fs_flusher_wrote(&session->flusher);
-    fs_losses_remove(&session->losses, slice->data, offset, offset + length);
-}
 
 /*
  * An append lands at the end by the file's size, wherever the kernel believes that to be: offset
@@ -53,9 +36,19 @@ static ssize_t append(struct fs_session *session, fuse_ino_t inode, const struct
     if (end != *offset && !handle->direct &&
         fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
         fs_count(session, FS_DROPPED);
-    note_stored(session, slice, end, put);
+    fs_put_note(session, slice, end, put);
     *offset = end;
     return put;
+}
+
+/* Answers a write. What is in order has its own place, and others saw it when it came there. */
+static void tell_put(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                     const struct fs_handle *handle, off_t offset, size_t put, bool direct)
+{
+    if (handle->share != NULL)
+        fuse_reply_write(request, put);
+    else
+        session->mode->wrote(session, request, inode, handle, offset, put, direct);
 }
 
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
@@ -67,8 +60,8 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
     if (error != 0)
         fuse_reply_err(waiter->request, -error);
     else
-        session->mode->wrote(session, waiter->request, waiter->inode, waiter->handle,
-                             waiter->offset, waiter->size, true);
+        tell_put(session, waiter->request, waiter->inode, waiter->handle, waiter->offset,
+                 waiter->size, true);
     free(waiter);
 }
 
@@ -105,24 +98,18 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
                         size_t size, off_t *offset, const struct fuse_file_info *info)
 {
     struct fs_slice *slice = fs_handle_of(info)->slice;
-    bool appends = lands_at_end(info) && !session->mode->holds_writes;
     struct mpiio_access memory, *access = &memory;
     ssize_t put;
     int error;
 
     if (info->writepage)
         return fs_store_page(session, slice, buffer, size, *offset);
-    error = fs_atomic_begin(&session->atomic, slice->slice, appends ? -1 : *offset, (int64_t)size,
-                            true, &access);
+    if (!lands_at_end(info) || session->mode->holds_writes)
+        return fs_put(session, slice, buffer, size, *offset);
+    error = fs_atomic_begin(&session->atomic, slice->slice, -1, (int64_t)size, true, &access);
     if (error != 0)
         return error;
-    if (appends) {
-        put = append(session, inode, fs_handle_of(info), buffer, size, offset, access);
-    } else {
-        put = mpiio_slice_write_in(slice->slice, buffer, size, *offset, access);
-        if (put > 0)
-            note_stored(session, slice, *offset, put);
-    }
+    put = append(session, inode, fs_handle_of(info), buffer, size, offset, access);
     fs_atomic_end(&session->atomic, access);
     return put;
 }
@@ -152,6 +139,25 @@ static ssize_t put_bytes(struct fs_session *session, fuse_ino_t inode, const cha
 }
 
 /* Returns 1 where the request is answered later; else put is what it is answered with. */
+static int write_ordered(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                         const char *buffer, size_t size, const struct fuse_file_info *info,
+                         ssize_t *put)
+{
+    struct fs_handle *handle = fs_handle_of(info);
+    int error = 0;
+
+    if (info->writepage)
+        return -ENODEV;
+    fs_sync_written(session, handle);
+    *put = fs_ordered_write(session, request, handle, buffer, size);
+    if (*put < 0)
+        return (int)*put;
+    if (info->flags & (O_SYNC | O_DSYNC))
+        error = fs_ordered_await(session, request, handle);
+    return error != 0 ? error : sync_direct(session, request, inode, handle, info->flags, 0, size);
+}
+
+/* The same of any handle of a slice. */
 static int do_write(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                     const char *buffer, size_t size, off_t *offset,
                     const struct fuse_file_info *info, ssize_t *put)
@@ -161,6 +167,8 @@ static int do_write(struct fs_session *session, fuse_req_t request, fuse_ino_t i
 
     if (handle->slice == NULL)
         return -EBADF;
+    if (handle->share != NULL)
+        return write_ordered(session, request, inode, buffer, size, info, put);
     if (handle->shared) {
         *put = fs_shared_take_write(session, info, size, offset);
         if (*put < 0)
@@ -191,8 +199,8 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
     if (answer < 0)
         fuse_reply_err(request, -answer);
     else if (answer == 0)
-        session->mode->wrote(session, request, inode, fs_handle_of(info), offset, (size_t)put,
-                             fs_handle_of(info)->direct && !info->writepage);
+        tell_put(session, request, inode, fs_handle_of(info), offset, (size_t)put,
+                 fs_handle_of(info)->direct && !info->writepage);
 }
 
 void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
@@ -214,6 +222,6 @@ void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
         error = mpiio_slice_reserve(slice->slice, offset + (off_t)head - slice->header,
                                     length - (off_t)head);
     if (error == 0)
-        note_end(slice, offset + length);
+        fs_put_note_end(slice, offset + length);
     fuse_reply_err(request, -error);
 }

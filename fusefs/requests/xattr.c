@@ -281,6 +281,8 @@ static void other_reply(struct fs_session *session, fuse_req_t request, struct f
         error = do_named(session, request, name, size);
         root_value(session, name, &value);
     }
+    if (node.kind == FS_ORDERED && strcmp(name, "turn") == 0)
+        set_number(&value, mpiio_ordered_turn(session->ordered, node.view));
     if (error == -ENODATA)
         reply_text(request, value.text, size);
     else if (error != 0)

@@ -230,13 +230,49 @@ static void shared_names(void **state)
     vs_spec_free(spec);
 }
 
+/* What is in "ordered" is found by name and by number, and each use of a rank has a number of its
+   own. */
+static void ordered_folders(void **state)
+{
+    static const bool shared[] = {false, true};
+    struct vs_spec *spec = make_spec(12, TWO_VIEWS);
+    struct fs_tree tree;
+    struct fs_node folder, node, found;
+
+    (void)state;
+    fs_tree_init(&tree, spec, true);
+    folder = fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "odd");
+    assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
+    tree.shared = shared;
+    node = fs_tree_find(&tree, folder, "ordered");
+    assert_int_equal(node.kind, FS_ORDERED);
+    assert_int_equal(check_folder(&tree, node), 13);
+    assert_int_equal(fs_tree_find(&tree, node, "ordered").kind, FS_NONE);
+    assert_int_equal(fs_tree_find(&tree, node, "rank3.npy").kind, FS_NONE);
+    found = fs_tree_find(&tree, node, "rank11");
+    assert_true(found.kind == FS_SLICE && found.ordered && !found.shared && found.rank == 11);
+    for (found.use = 1; found.use < 1000000; found.use *= 3) {
+        struct fs_node same = fs_tree_node(&tree, fs_tree_inode(found));
+
+        assert_true(same.kind == FS_SLICE && same.ordered && same.rank == 11 && same.view == 1);
+        assert_true(fs_tree_inode(same) == fs_tree_inode(found));
+        found.use++;
+        assert_true(fs_tree_inode(same) != fs_tree_inode(found));
+    }
+    folder = fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "even");
+    assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
+    node.view = 0;
+    assert_int_equal(fs_tree_node(&tree, fs_tree_inode(node)).kind, FS_NONE);
+    vs_spec_free(spec);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_trees),    cmocka_unit_test(blocks_of_nodes),
         cmocka_unit_test(names_of_ranks), cmocka_unit_test(many_ranks),
         cmocka_unit_test(new_numbers),    cmocka_unit_test(numbers_of_nothing),
-        cmocka_unit_test(shared_names),
+        cmocka_unit_test(shared_names),   cmocka_unit_test(ordered_folders),
     };
 
     return cmocka_run_group_tests_name("tree", tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_ORDERED_H
+#define FS_ORDERED_H
+
+#include "fusefs/session.h"
+#include "fusefs/names/handle.h"
+
+/*
+ * "ordered": what ranks read and write at the shared file pointer in the order of ranks
+ * (pointers/ordered.h), from open to release. A handle of it has a share.
+ */
+
+/* Sets it up where the mount has shared file pointers. 0 or a negative errno. */
+int fs_ordered_init(struct fs_session *session);
+
+/* Nobody waits any more: the workers are to end. Thread-safe. */
+void fs_ordered_stop(void *session);
+
+/* Nothing is mounted any more: places what still waits, and says in the log what is lost. */
+void fs_ordered_finish(struct fs_session *session);
+
+/* Gives the handle of node, whose slice is set, its share. 0 or a negative errno. Thread-safe. */
+int fs_ordered_open(struct fs_session *session, struct fs_node node, struct fs_handle *handle);
+
+/* Its part of the handle's end. What waits for nothing else then is placed. Thread-safe. */
+void fs_ordered_close(struct fs_session *session, struct fs_handle *handle);
+
+/*
+ * The kernel does not wait for a release: waits a moment for those of a view that may be under way,
+ * so that who looks at a slice now sees what was placed by them. Thread-safe.
+ */
+void fs_ordered_await_releases(struct fs_session *session, size_t view);
+
+/*
+ * Writes to the end of the handle's share. Returns size or a negative errno: -EINTR where the
+ * caller was interrupted while it waited. Thread-safe.
+ */
+ssize_t fs_ordered_write(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
+                         const char *buffer, size_t size);
+
+/*
+ * Waits until it is the turn of the handle's share, and all that was written to it is placed. 0 or
+ * a negative errno, as above. Thread-safe.
+ */
+int fs_ordered_await(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
+
+#endif

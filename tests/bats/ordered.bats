@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# "ordered": what ranks read and write in the order of ranks, whoever comes first.
+
+# shellcheck disable=SC2154 # helper.bash sets mnt and tmp
+load helper
+
+# common RANKS [ETYPE]: s.json, a view that all ranks have of f.dat, which is empty.
+common() {
+    cat >s.json <<END
+{ "viewspec": 1, "file": "f.dat", "ranks": $1,
+  "view": { "etype": "${2:-byte}", "filetype": { "type": "broadcast" } } }
+END
+    : >f.dat
+}
+
+# waiting: the bytes that wait for their turn.
+waiting() {
+    stat_of ordered_waiting_bytes
+}
+
+# ranks_done COUNT: true once so many shares have had their turn.
+ranks_done() {
+    [ "$(stat_of ordered_shares)" -eq "$1" ]
+}
+
+# waits COUNT: true once so many have had to wait.
+waits() {
+    [ "$(stat_of ordered_waits)" -ge "$1" ]
+}
+
+@test "ordered: the output of ranks is in their order, round after round" {
+    local rank
+    common 16
+    mount_spec s.json
+    for _ in 1 2 3; do
+        # shellcheck disable=SC2016 # the ranks' shells expand it
+        mpi_run 16 sh -c 'seq -f "rank $PMI_RANK: line %g" 300 >'"$mnt/ordered/self"
+    done
+    # Who opens a slice sees what was closed before.
+    [ "$(tail -n 1 "$mnt/rank03")" = 'rank 15: line 300' ]
+    for _ in 1 2 3; do
+        for rank in {0..15}; do
+            seq -f "rank $rank: line %g" 300
+        done
+    done | cmp - f.dat
+    cmp f.dat "$mnt/rank07"
+    [ "$(waiting)" -eq 0 ]
+}
+
+@test "ordered: names are found and not listed; the last rank's share waits for the first" {
+    common 3
+    mount_spec s.json
+    [ "$(ls "$mnt")" = $'rank0\nrank1\nrank2' ]
+    [ "$(ls "$mnt/ordered")" = $'rank0\nrank1\nrank2' ]
+    [ "$(error_of 'os.open(m + "/ordered/rank3", 0)')" = ENOENT ]
+    [ "$(error_of 'os.lseek(os.open(m + "/ordered/rank0", 0), 3, 0)')" = ESPIPE ]
+    # That has been a round of rank 0, with nothing in it.
+    echo third >"$mnt/ordered/rank2"
+    [ "$(waiting)" -eq 6 ]
+    [ "$(attribute "$mnt/ordered" turn)" -eq 1 ]
+    [ ! -s f.dat ]
+    echo second >>"$mnt/ordered/rank1"
+    await ranks_done 3
+    [ "$(cat f.dat)" = $'second\nthird' ]
+    # What waits is placed when it is unmounted, without those who never came.
+    echo late >"$mnt/ordered/rank1"
+    echo later >"$mnt/ordered/rank1"
+    echo latest >"$mnt/ordered/rank0"
+    await ranks_done 5
+    mpiio-umount "$mnt"
+    [ "$(cat f.dat)" = $'second\nthird\nlatest\nlate\nlater' ]
+    # Where ranks see different bytes, there is none.
+    scatter_spec
+    mount_spec s.json
+    [ ! -e "$mnt/ordered" ]
+}
+
+@test "ordered: 200 rounds with random arrival, memory for less than a share, against a model" {
+    common 5 int
+    mount_spec s.json -o dirty_max=1M
+    python <<'END'
+import random
+rounds, ranks = 200, 5
+def share(rank, round):
+    r = random.Random(rank * 1000 + round)
+    length = r.choice([0, 1, 3, 4, 5000, 70000]) if round % 50 else 1500000
+    return slice_of(rank, length, round)
+def work(rank):
+    r = random.Random(rank)
+    for round in range(rounds):
+        if r.random() < 0.2:
+            time.sleep(r.random() / 50)
+        data = share(rank, round)
+        with open(f"mnt/ordered/rank{rank}", "wb", buffering=0) as out:
+            while data:
+                n = out.write(data[:r.randrange(1, 300000)])
+                data = data[n:]
+            if r.random() < 0.02:
+                os.fsync(out)
+in_processes(work, range(ranks))
+await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_shares"] == rounds * ranks)
+want = b"".join(share(rank, round) + bytes(-len(share(rank, round)) % 4)
+                for round in range(rounds) for rank in range(ranks))
+assert open("f.dat", "rb").read() == want
+stats = json.load(open("mnt/.mpiio/stats.json"))
+assert stats["ordered_waiting_bytes"] == 0 and stats["ordered_waits"] > 0
+END
+}
+
+@test "ordered: a share of one who is killed is what he had written" {
+    common 3
+    mount_spec s.json
+    python <<'END'
+def start(rank):
+    pid = os.fork()
+    if pid == 0:
+        fd = os.open(f"mnt/ordered/rank{rank}", os.O_WRONLY)
+        os.write(fd, b"half of rank %d\n" % rank)
+        os.write(1, b".")
+        signal.pause()
+    return pid
+pids = [start(2), start(0)]
+await_true(lambda: open("f.dat").read() == "half of rank 0\n")
+await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waiting_bytes"] == 15)
+for pid in pids:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+with open("mnt/ordered/rank1", "w") as out:
+    out.write("rank 1\n")
+await_true(lambda: open("f.dat").read() == "half of rank 0\nrank 1\nhalf of rank 2\n")
+END
+}
+
+@test "ordered: a writer without room waits, and can be killed; fsync waits until all is stored" {
+    local writer syncer status
+    common 3
+    mount_spec s.json -o dirty_max=1M
+    head -c 3000000 /dev/urandom >big
+    dd if=big of="$mnt/ordered/rank1" bs=600k status=none &
+    writer=$!
+    await waits 1
+    [ "$(waiting)" -le 1048576 ]
+    # A signal ends it, and what it had written before is its share.
+    kill -TERM "$writer"
+    status=0
+    wait "$writer" || status=$?
+    [ "$status" -eq 143 ]
+    python <<'END' &
+fd = os.open("mnt/ordered/rank2", os.O_WRONLY)
+os.write(fd, b"two")
+os.fsync(fd)
+assert open("f.dat", "rb").read()[-3:] == b"two"
+END
+    syncer=$!
+    await waits 2
+    echo zero >"$mnt/ordered/rank0"
+    wait "$syncer"
+    cmp f.dat <(echo zero; head -c 614400 big; printf two)
+}
+
+@test "ordered: unmounting by force and SIGTERM wait for nobody who waits" {
+    local writer pid way
+    common 2
+    mount_spec s.json -o dirty_max=1M
+    for way in TERM force lazy; do
+        : >f.dat
+        { dd if=/dev/zero of="$mnt/ordered/rank1" bs=600k count=4 status=none 2>/dev/null || true; } &
+        writer=$!
+        await waits 1
+        pid=$(daemon_pid)
+        case $way in
+        TERM) as_root kill -TERM "$pid" ;;
+        force) mpiio-umount -f "$mnt" ;;
+        lazy)
+            as_root umount -l "$mnt"
+            as_root kill -TERM "$pid"
+            ;;
+        esac
+        gone "$pid"
+        wait "$writer"
+        # What had come is there.
+        [ "$(stat -c %s f.dat)" -ge 614400 ]
+        run is_mounted
+        [ "$status" -ne 0 ] || as_root umount -l "$mnt"
+        mount_spec s.json -o dirty_max=1M
+    done
+}
+
+@test "ordered: ranks read one after the other what each of them wants" {
+    common 3 int
+    seq -f %3.0f 0 299 >f.dat
+    mount_spec s.json
+    python <<'END'
+data = open("f.dat", "rb").read()
+got = [None] * 3
+def read(rank, length):
+    fd = os.open(f"mnt/ordered/rank{rank}", os.O_RDONLY)
+    got[rank] = os.read(fd, length)
+    os.close(fd)
+threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
+for thread in threads:
+    thread.start()
+await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waits"] == 2)
+assert got == [None] * 3
+fd = os.open("mnt/ordered/rank0", os.O_RDONLY)
+assert fails(os.read, fd, 3) == "EINVAL"
+assert os.read(fd, 16) + os.read(fd, 5) == data[:20]
+os.close(fd)
+for thread in threads:
+    thread.join()
+assert got[1] == data[20:28] and got[2] == data[28:], got
+# In the next round there is nothing left; what is written comes behind it.
+for rank in range(3):
+    read(rank, 100)
+    assert got[rank] == b""
+with open("mnt/ordered/rank0", "wb") as out:
+    out.write(b"more")
+await_true(lambda: open("f.dat", "rb").read() == data + b"more")
+END
+}
+
+@test "ordered: what cannot be stored is told by fsync and close, else by the log and at the end" {
+    small_disk 4
+    common 2
+    mv f.dat disk
+    mpiio-mount -o "log=$tmp/log" -f disk/f.dat s.json "$mnt"
+    fill_disk
+    python <<'END'
+one = os.open("mnt/ordered/rank1", os.O_WRONLY)
+os.write(one, bytes(1 << 20))
+zero = os.open("mnt/ordered/rank0", os.O_WRONLY)
+assert fails(os.write, zero, bytes(1 << 20)) == "ENOSPC"
+os.close(zero)
+assert fails(os.fsync, one) == "ENOSPC"
+assert fails(os.close, one) == "ENOSPC"
+END
+    as_root umount "$mnt"
+    logged log '1048576 bytes that could not be stored are lost'
+}
+
+@test "ordered: with write-back, views with folders and in atomic mode" {
+    cat >v.json <<'END'
+{ "viewspec": 1, "file": "v.dat", "ranks": 2,
+  "views": { "a": { "filetype": { "type": "broadcast" } },
+             "b": { "disp": 100, "etype": "double",
+                    "filetype": { "type": "vector", "count": 2, "blocklength": 1, "stride": 3 } } } }
+END
+    local how
+    for how in cache=back atomic; do
+        : >v.dat
+        mount_spec v.json -o "$how"
+        printf 'b1b1b1b1' >"$mnt/b/ordered/rank1"
+        printf 'a1' >"$mnt/a/ordered/rank1"
+        printf 'a0' >"$mnt/a/ordered/rank0"
+        printf 'b0b0b0b0B0B0B0B0' >"$mnt/b/ordered/rank0"
+        await ranks_done 4
+        [ "$(head -c 4 "$mnt/a/rank1")" = a0a1 ]
+        [ "$(cat "$mnt/b/rank0")" = b0b0b0b0B0B0B0B0b1b1b1b1 ]
+        mpiio-umount "$mnt"
+        [ "$(head -c 4 v.dat)" = a0a1 ]
+        [ "$(tail -c +125 v.dat | head -c 8)" = B0B0B0B0 ]
+    done
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ordered shares against what must come of them: the shares of a round by rank, round after round,
+ * whoever comes first. Threads that wait are counted, not timed.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pointers/ordered.h"
+
+#define ROOM      (1 << 22)
+#define RANKS_MAX 9
+#define SHARE_MAX 3000
+
+/* What was placed: the file behind the pointer. One call a view at a time. */
+static char placed[2][ROOM];
+static size_t lengths[2];
+static int failure;
+static size_t etype_sizes[2];
+
+static int place(void *data, size_t view, const void *buffer, size_t length)
+{
+    assert_ptr_equal(data, placed);
+    assert_int_equal(length % etype_sizes[view], 0);
+    assert_true(lengths[view] + length <= ROOM);
+    if (failure != 0)
+        return failure;
+    memcpy(placed[view] + lengths[view], buffer, length);
+    lengths[view] += length;
+    return 0;
+}
+
+static struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t memory)
+{
+    const int64_t etypes[] = {etype, 1};
+    struct mpiio_ordered_options options = {.views = 2,
+                                            .ranks = ranks,
+                                            .etype = etypes,
+                                            .memory = memory,
+                                            .place = place,
+                                            .data = placed};
+    struct mpiio_ordered *ordered;
+
+    etype_sizes[0] = (size_t)etype;
+    etype_sizes[1] = 1;
+    lengths[0] = lengths[1] = 0;
+    failure = 0;
+    assert_int_equal(mpiio_ordered_new(&options, &ordered), 0);
+    return ordered;
+}
+
+static struct mpiio_share *open_share(struct mpiio_ordered *ordered, size_t view, int64_t rank)
+{
+    struct mpiio_share *share;
+
+    assert_int_equal(mpiio_ordered_open(ordered, view, rank, &share), 0);
+    return share;
+}
+
+static void put(struct mpiio_share *share, const char *text)
+{
+    struct mpiio_ordered_waiter waiter = {0};
+
+    assert_int_equal(mpiio_share_write(share, text, strlen(text), &waiter), strlen(text));
+}
+
+static void write_all(struct mpiio_ordered *ordered, size_t view, int64_t rank, const char *text)
+{
+    struct mpiio_share *share = open_share(ordered, view, rank);
+
+    put(share, text);
+    mpiio_share_close(share);
+}
+
+static void assert_placed(size_t view, const char *text)
+{
+    assert_int_equal(lengths[view], strlen(text));
+    assert_memory_equal(placed[view], text, strlen(text));
+}
+
+static struct mpiio_ordered_stats stats_of(struct mpiio_ordered *ordered)
+{
+    struct mpiio_ordered_stats stats;
+
+    mpiio_ordered_get_stats(ordered, &stats);
+    return stats;
+}
+
+static void rank_by_rank(void **state)
+{
+    struct mpiio_ordered *ordered = make(3, 1, 100);
+    struct mpiio_share *first;
+
+    (void)state;
+    write_all(ordered, 0, 2, "two ");
+    write_all(ordered, 1, 0, "other ");
+    write_all(ordered, 0, 1, "one ");
+    assert_placed(0, "");
+    assert_int_equal(stats_of(ordered).waiting, 8);
+    assert_int_equal(mpiio_ordered_turn(ordered, 0), 0);
+    assert_int_equal(mpiio_ordered_turn(ordered, 1), 1);
+    first = open_share(ordered, 0, 0);
+    put(first, "zero");
+    put(first, " ");
+    assert_placed(0, "zero ");
+    mpiio_share_close(first);
+    assert_placed(0, "zero one two ");
+    assert_placed(1, "other ");
+    assert_int_equal(stats_of(ordered).shares, 4);
+    assert_int_equal(stats_of(ordered).waiting, 0);
+    mpiio_ordered_finish(ordered);
+    mpiio_ordered_free(ordered);
+}
+
+/* A rank that opens again is in the next round, also while it has the one before open. */
+static void later_rounds(void **state)
+{
+    struct mpiio_ordered *ordered = make(2, 1, 100);
+    struct mpiio_share *early, *late;
+
+    (void)state;
+    early = open_share(ordered, 0, 1);
+    late = open_share(ordered, 0, 1);
+    put(late, "d");
+    mpiio_share_close(late);
+    write_all(ordered, 0, 1, "f");
+    write_all(ordered, 0, 0, "a");
+    write_all(ordered, 0, 0, "c");
+    put(early, "b");
+    assert_placed(0, "ab");
+    mpiio_share_close(early);
+    assert_placed(0, "abcd");
+    write_all(ordered, 0, 0, "e");
+    assert_placed(0, "abcdef");
+    mpiio_ordered_finish(ordered);
+    mpiio_ordered_free(ordered);
+}
+
+/* Who never comes is left out in the end, and only then. */
+static void missing_ranks(void **state)
+{
+    struct mpiio_ordered *ordered = make(5, 1, 100);
+
+    (void)state;
+    write_all(ordered, 0, 3, "3");
+    write_all(ordered, 0, 1, "1");
+    write_all(ordered, 0, 3, "8");
+    write_all(ordered, 0, 0, "0");
+    assert_placed(0, "01");
+    mpiio_ordered_finish(ordered);
+    assert_placed(0, "0138");
+    assert_int_equal(stats_of(ordered).lost, 0);
+    mpiio_ordered_free(ordered);
+}
+
+/* Shares consist of whole etypes, however they were written. */
+static void parts_of_etypes(void **state)
+{
+    struct mpiio_ordered *ordered = make(2, 4, 100);
+    struct mpiio_share *share = open_share(ordered, 0, 0);
+
+    (void)state;
+    put(share, "ab");
+    put(share, "c");
+    assert_placed(0, "");
+    put(share, "defghijklm");
+    assert_placed(0, "abcdefghijkl");
+    mpiio_share_close(share);
+    assert_int_equal(lengths[0], 16);
+    assert_memory_equal(placed[0] + 12, "m\0\0\0", 4);
+    share = open_share(ordered, 0, 0);
+    put(share, "wxyz");
+    mpiio_share_close(share);
+    write_all(ordered, 0, 1, "12345");
+    assert_int_equal(lengths[0], 28);
+    assert_memory_equal(placed[0] + 16, "12345\0\0\0wxyz", 12);
+    mpiio_ordered_finish(ordered);
+    mpiio_ordered_free(ordered);
+}
+
+/* What cannot be placed is told to who writes, or who waits; else it is counted. */
+static void failures(void **state)
+{
+    struct mpiio_ordered *ordered = make(2, 1, 100);
+    struct mpiio_ordered_waiter waiter = {0};
+    struct mpiio_share *one = open_share(ordered, 0, 1), *zero = open_share(ordered, 0, 0);
+
+    (void)state;
+    put(one, "held");
+    failure = -ENOSPC;
+    assert_int_equal(mpiio_share_write(zero, "x", 1, &waiter), -ENOSPC);
+    assert_int_equal(stats_of(ordered).lost, 0);
+    mpiio_share_close(zero);
+    failure = 0;
+    assert_int_equal(mpiio_share_await(one, &waiter), -ENOSPC);
+    assert_int_equal(mpiio_share_write(one, "y", 1, &waiter), -ENOSPC);
+    assert_int_equal(stats_of(ordered).lost, 4);
+    assert_int_equal(stats_of(ordered).waiting, 0);
+    mpiio_share_close(one);
+    write_all(ordered, 0, 0, "on");
+    assert_placed(0, "on");
+    mpiio_ordered_finish(ordered);
+    mpiio_ordered_free(ordered);
+}
+
+struct blocked {
+    struct mpiio_share *share;
+    struct mpiio_ordered_waiter waiter;
+    const char *text; /* NULL: waits for its turn */
+    long result;
+    pthread_t thread;
+};
+
+static void *block(void *data)
+{
+    struct blocked *self = data;
+
+    self->result = self->text != NULL ? mpiio_share_write(self->share, self->text,
+                                                          strlen(self->text), &self->waiter)
+                                      : mpiio_share_await(self->share, &self->waiter);
+    return NULL;
+}
+
+/* Returns when it waits, which is the count-th one who does. */
+static void start(struct mpiio_ordered *ordered, struct blocked *blocked, uint64_t count)
+{
+    assert_int_equal(pthread_create(&blocked->thread, NULL, block, blocked), 0);
+    while (stats_of(ordered).waits < count)
+        sched_yield();
+}
+
+static long end(struct blocked *blocked)
+{
+    pthread_join(blocked->thread, NULL);
+    return blocked->result;
+}
+
+static void waiters(void **state)
+{
+    struct mpiio_ordered *ordered = make(3, 1, 4);
+    struct blocked write = {.share = open_share(ordered, 0, 1), .text = "12345"};
+    struct blocked turn = {.share = write.share};
+    struct blocked other = {.share = open_share(ordered, 0, 2), .text = "67890"};
+    struct mpiio_share *zero = open_share(ordered, 0, 0);
+
+    (void)state;
+    put(other.share, "2222");
+    start(ordered, &write, 1);
+    mpiio_ordered_interrupt(ordered, &write.waiter);
+    assert_int_equal(end(&write), -EINTR);
+    /* Nothing of it is there; it is written again, at its turn. */
+    write.waiter.ended = false;
+    start(ordered, &write, 2);
+    start(ordered, &turn, 3);
+    start(ordered, &other, 4);
+    put(zero, "0");
+    mpiio_share_close(zero);
+    assert_int_equal(end(&write), 5);
+    assert_int_equal(end(&turn), 0);
+    assert_placed(0, "012345");
+    mpiio_share_close(write.share);
+    assert_int_equal(end(&other), 5);
+    assert_placed(0, "012345222267890");
+    mpiio_share_close(other.share);
+
+    /* Nobody waits when all is to end, but what has waited is placed. */
+    write.share = open_share(ordered, 0, 1);
+    put(write.share, "1");
+    start(ordered, &write, 5);
+    mpiio_ordered_stop(ordered);
+    assert_int_equal(end(&write), -ENOTCONN);
+    mpiio_share_close(write.share);
+    mpiio_ordered_finish(ordered);
+    assert_placed(0, "0123452222678901");
+    mpiio_ordered_free(ordered);
+}
+
+/* The byte at a place of a rank's share. */
+static char byte_of(int rank, int round, size_t place)
+{
+    return (char)((unsigned)rank * 31 + (unsigned)round * 7 + place * 13 + place / 256);
+}
+
+static size_t length_of(int rank, int round)
+{
+    unsigned number = (unsigned)(rank * 7919 + round * 104729);
+
+    number = number * 1103515245u + 12345u;
+    return number % 5 == 0 ? 0 : (number >> 8) % SHARE_MAX;
+}
+
+struct rank {
+    struct mpiio_ordered *ordered;
+    int rank, rounds;
+    unsigned seed;
+    pthread_t thread;
+};
+
+static void *write_rounds(void *data)
+{
+    struct rank *self = data;
+    struct mpiio_ordered_waiter waiter = {0};
+    char bytes[SHARE_MAX];
+
+    for (int round = 0; round < self->rounds; round++) {
+        size_t length = length_of(self->rank, round), done = 0;
+        struct mpiio_share *share;
+
+        for (int i = rand_r(&self->seed) % 50; i > 0; i--)
+            sched_yield();
+        if (mpiio_ordered_open(self->ordered, 0, self->rank, &share) != 0)
+            abort();
+        for (size_t i = 0; i < length; i++)
+            bytes[i] = byte_of(self->rank, round, i);
+        while (done < length) {
+            size_t part = 1 + (size_t)rand_r(&self->seed) % (length - done);
+
+            if (mpiio_share_write(share, bytes + done, part, &waiter) != (ssize_t)part)
+                abort();
+            done += part;
+        }
+        mpiio_share_close(share);
+    }
+    return NULL;
+}
+
+static void run_rounds(int ranks, int rounds, int64_t etype, int64_t memory)
+{
+    struct mpiio_ordered *ordered = make(ranks, etype, memory);
+    struct rank all[RANKS_MAX];
+    size_t at = 0;
+
+    for (int i = 0; i < ranks; i++) {
+        all[i] =
+            (struct rank){.ordered = ordered, .rank = i, .rounds = rounds, .seed = (unsigned)i};
+        assert_int_equal(pthread_create(&all[i].thread, NULL, write_rounds, &all[i]), 0);
+    }
+    for (int i = 0; i < ranks; i++)
+        pthread_join(all[i].thread, NULL);
+    for (int round = 0; round < rounds; round++) {
+        for (int rank = 0; rank < ranks; rank++) {
+            size_t length = length_of(rank, round);
+
+            for (size_t i = 0; i < length; i++, at++)
+                assert_int_equal(placed[0][at], byte_of(rank, round, i));
+            for (; at % (size_t)etype != 0; at++)
+                assert_int_equal(placed[0][at], 0);
+        }
+    }
+    assert_int_equal(lengths[0], at);
+    assert_int_equal(stats_of(ordered).waiting, 0);
+    assert_int_equal(stats_of(ordered).shares, ranks * rounds);
+    mpiio_ordered_finish(ordered);
+    mpiio_ordered_free(ordered);
+}
+
+/* Threads come as they like. With little memory most of them wait. */
+static void random_rounds(void **state)
+{
+    (void)state;
+    run_rounds(RANKS_MAX, 200, 1, 1 << 20);
+    run_rounds(RANKS_MAX, 200, 1, 1000);
+    run_rounds(4, 200, 8, 1);
+    run_rounds(1, 50, 24, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rank_by_rank),  cmocka_unit_test(later_rounds),
+        cmocka_unit_test(missing_ranks), cmocka_unit_test(parts_of_etypes),
+        cmocka_unit_test(failures),      cmocka_unit_test(waiters),
+        cmocka_unit_test(random_rounds),
+    };
+
+    return cmocka_run_group_tests_name("ordered", tests, NULL, NULL);
+}
