@@ -115,9 +115,14 @@ uint64_t fs_tree_renumber(uint64_t inode, uint64_t round)
     return inode | round << SINGLE_BITS;
 }
 
-bool fs_tree_has_shared(const struct fs_tree *tree, size_t view)
+static bool has_shared(const struct fs_tree *tree, size_t view)
 {
     return tree->shared != NULL && view < tree->views && tree->shared[view];
+}
+
+bool fs_tree_has_ordered(const struct fs_tree *tree, size_t view)
+{
+    return tree->ordered && has_shared(tree, view);
 }
 
 /* A number of what views have beside their slices of ranks. */
@@ -130,7 +135,7 @@ static struct fs_node view_node(const struct fs_tree *tree, uint64_t inode)
                            .npy = which == 2,
                            .shared = which == 3};
     bool known = node.view < tree->views && node.npy <= tree->npy &&
-                 (!node.shared || fs_tree_has_shared(tree, node.view));
+                 (!node.shared || has_shared(tree, node.view));
 
     return known ? node : (struct fs_node){.kind = FS_NONE};
 }
@@ -146,7 +151,7 @@ static struct fs_node ordered_node(const struct fs_tree *tree, uint64_t inode)
         node.rank = (int64_t)(inode & (((uint64_t)1 << ORDERED_USE) - 1));
         node.use = (unsigned)(inode >> ORDERED_USE) % ORDERED_USES;
     }
-    return fs_tree_has_shared(tree, node.view) && kind != FS_NONE && is_shown(tree, node.rank)
+    return fs_tree_has_ordered(tree, node.view) && kind != FS_NONE && is_shown(tree, node.rank)
                ? node
                : (struct fs_node){.kind = FS_NONE};
 }
@@ -161,7 +166,7 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
     struct fs_node none = {.kind = FS_NONE};
     struct fs_node node = none;
 
-    if ((inode & ORDERED_BIT) != 0 && tree->shared != NULL)
+    if ((inode & ORDERED_BIT) != 0 && tree->ordered)
         return ordered_node(tree, inode);
 
     if (tree->views == 1 && !tree->whole)
@@ -247,11 +252,11 @@ static struct fs_node find_pointed(const struct fs_tree *tree, struct fs_node fo
 {
     struct fs_node node = {.kind = FS_NONE, .view = folder.view};
 
-    if (folder.kind == FS_ORDERED || !fs_tree_has_shared(tree, folder.view))
+    if (folder.kind == FS_ORDERED || !has_shared(tree, folder.view))
         return node;
     if (strcmp(name, shared_name) == 0)
         return fs_tree_shared(folder.view);
-    if (strcmp(name, ordered_name) == 0)
+    if (fs_tree_has_ordered(tree, folder.view) && strcmp(name, ordered_name) == 0)
         node.kind = FS_ORDERED;
     return node;
 }

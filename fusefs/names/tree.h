@@ -54,6 +54,7 @@ struct fs_tree {
     bool whole;         /* the file is assembled from members */
     int width;          /* digits of the largest rank */
     const bool *shared; /* by view: it has a "shared"; borrowed. NULL: none has */
+    bool ordered;       /* each of those has an "ordered", too */
 };
 
 /* NAME_MAX and a zero: a spec with a longer view name is not mounted. */
@@ -78,8 +79,8 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode);
 /* Whether the node is the slice "whole". */
 bool fs_tree_is_whole(const struct fs_tree *tree, struct fs_node node);
 
-/* Whether a view has a "shared", and with it an "ordered". */
-bool fs_tree_has_shared(const struct fs_tree *tree, size_t view);
+/* Whether a view has an "ordered". */
+bool fs_tree_has_ordered(const struct fs_tree *tree, size_t view);
 
 /* The slice "shared" of a view. */
 struct fs_node fs_tree_shared(size_t view);

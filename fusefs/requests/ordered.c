@@ -62,7 +62,8 @@ int fs_ordered_init(struct fs_session *session)
     int64_t *etype;
     int error;
 
-    if (session->tree.shared == NULL)
+    /* Rounds are of this node alone. */
+    if (session->tree.shared == NULL || session->cluster.nodes > 1)
         return 0;
     etype = calloc(options.views, sizeof(*etype));
     if (etype == NULL)
@@ -72,6 +73,7 @@ int fs_ordered_init(struct fs_session *session)
             session->tree.shared[view] ? vs_view_facts(session->common[view])->etype_size : 1;
     options.etype = etype;
     error = mpiio_ordered_new(&options, &session->ordered);
+    session->tree.ordered = error == 0;
     free(etype);
     return error;
 }
@@ -111,7 +113,7 @@ void fs_ordered_await_releases(struct fs_session *session, size_t view)
 {
     struct fs_slice *slice;
 
-    if (atomic_load(&session->ordered_open) == 0 || !fs_tree_has_shared(&session->tree, view) ||
+    if (atomic_load(&session->ordered_open) == 0 || !fs_tree_has_ordered(&session->tree, view) ||
         fs_slice_of(session, fs_tree_shared(view), &slice) != 0)
         return;
     fs_handle_await_release(&session->slices, slice);

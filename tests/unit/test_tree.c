@@ -244,6 +244,8 @@ static void ordered_folders(void **state)
     folder = fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "odd");
     assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
     tree.shared = shared;
+    assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
+    tree.ordered = true;
     node = fs_tree_find(&tree, folder, "ordered");
     assert_int_equal(node.kind, FS_ORDERED);
     assert_int_equal(check_folder(&tree, node), 13);
