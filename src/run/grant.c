@@ -64,7 +64,11 @@ static bool may_be_slice(int fd, uint32_t *device)
     return true;
 }
 
-/* The page of the daemon that gave the grant, which is to be the process of that number here. */
+/*
+ * The page of the daemon that gave the grant, which is to be the process of that number here, and
+ * this user's: it says which file is opened with our rights, and another user's would have root
+ * open any.
+ */
 static const struct mpiio_grant_page *map_page(const struct mpiio_grant *grant)
 {
     static const char memory[] = "/memfd:" MPIIO_GRANT_MEMORY;
@@ -81,7 +85,7 @@ static const struct mpiio_grant_page *map_page(const struct mpiio_grant *grant)
     if (fd < 0)
         return NULL;
     page = MAP_FAILED;
-    if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(*page))
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_size >= (off_t)sizeof(*page))
         page = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (page == MAP_FAILED)

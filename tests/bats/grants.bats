@@ -306,6 +306,33 @@ END
     cmp s.dat before
 }
 
+@test "grants: root takes none from another user's daemon, which tells what file to open" {
+    scatter_spec
+    user_folder u
+    cp s.dat s.json u
+    chmod 666 u/s.dat
+    mkdir u/mnt
+    chown nobody: u/mnt
+    as_user true
+    echo user_allow_other >fuse.conf
+    cat >others <<'END'
+set -e
+mount --bind fuse.conf /etc/fuse.conf
+cd u
+user="setpriv --reuid nobody --regid nogroup --clear-groups"
+$user mpiio-mount -o allow_other s.json mnt
+for who in "" "$user"; do
+    $who mpiio-run -s dd if=/dev/zero of=mnt/rank0 bs=8 count=1 conv=notrunc status=none
+done
+$user mpiio-umount mnt
+END
+    as_root unshare -m --propagation private bash others 2>counts 3>&-
+    cat counts
+    [ "$(grep -c 'granted=0' counts)" -eq 1 ]
+    [ "$(grep -c 'granted=1' counts)" -eq 1 ]
+    [[ $(head -n 2 counts) == *granted=0*"not granted: the daemon cannot be looked at: 1"* ]]
+}
+
 # The grants that were refused for their number.
 refused() {
     sed -n 's/.*too many slices are granted: \([0-9]*\).*/\1/p' counts | awk '{ n += $1 } END { print n + 0 }'
