@@ -381,6 +381,33 @@ script() {
     run -2 bin/mount.fuse.mpiio s.json
 }
 
+@test "mount.fuse.mpiio: as root it has no use for the environment; a user's own counts" {
+    local name
+    scatter_spec
+    place_helper
+    mkdir evil u
+    chmod 777 u
+    cat >evil/program <<END
+#!/bin/sh
+echo chosen >>$tmp/u/chosen
+exit 1
+END
+    chmod 755 evil/program
+    for name in getopt readlink dirname env mpiio-mount mpiio-fused fusermount3 sed bash; do
+        cp evil/program "evil/$name"
+    done
+    echo "touch $tmp/u/read" >evil/script
+    as_root env "BASH_FUNC_getopt%%=() { touch $tmp/u/imported; }" "PATH=$tmp/evil:$PATH" MPIIO_FUSED="$tmp/evil/program" MPIIO_ENGINE="$tmp/evil/program" \
+        MPIIO_MPIEXEC="$tmp/evil/program" BASH_ENV="$tmp/evil/script" ENV="$tmp/evil/script" \
+        "$MPIIO_SBIN/mount.fuse.mpiio" s.json "$mnt" -o rw 3>&-
+    [ -z "$(ls u)" ]
+    [ "$(tr '\0' '\n' <"/proc/$(daemon_pid)/environ" | sed 's/=.*//' | grep -vx 'PWD\|SHLVL\|_' | sort)" = PATH ]
+    mpiio-umount "$mnt"
+    chmod 711 "$tmp"
+    run -1 as_user env MPIIO_FUSED="$tmp/evil/program" "$MPIIO_SBIN/mount.fuse.mpiio" s.json "$mnt" -o rw
+    [ "$(<u/chosen)" = chosen ]
+}
+
 @test "mount.fuse.mpiio: a failing mount says why and has a status" {
     place_helper
     run as_root mount -t fuse.mpiio "$tmp/none.json" "$mnt"
