@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The manual and the READMEs as a site: meson compile docs.
+
+load helper
+
+# The pages that man/meson.build has, as the site's script wants them.
+pages() {
+    sed -nE "s/^ *(man_pages \+= )?'([a-z-]+\.[0-9])',?$/\2/p" "$top/man/meson.build"
+}
+
+# make_site ROOT FOLDER
+make_site() {
+    # shellcheck disable=SC2046 # names
+    run --separate-stderr /usr/bin/python3 "$top/man/site.py" "$1" "$2" $(pages)
+}
+
+# copy_texts: what the site is made of, in the folder sources.
+copy_texts() {
+    mkdir -p sources/src sources/tests/bench
+    cp -r "$top"/{README.md,CHANGELOG.md,LICENSE,man} sources
+    cp "$top/src/README.md" sources/src
+    cp "$top/tests/bench/ratios.svg" sources/tests/bench
+}
+
+@test "docs: a page of each manual page and README, with the pictures; each links to all" {
+    local page
+    [ "$(pages | wc -l)" -eq "$(find "$top/man" -name '*.scd' | wc -l)" ]
+    make_site "$top" site
+    [ "$status" -eq 0 ] && [ -z "$output$stderr" ]
+    for page in $(pages) readme code changes index; do
+        grep -q '<h1>' "site/$page.html"
+        grep -q "href=\"$page.html\"" site/mpiio-view.1.html
+        run -1 grep -nE '(src|<link [^>]*href)="(https?:)?//' "site/$page.html"
+    done
+    cmp site/ratios.svg "$top/tests/bench/ratios.svg"
+    grep -q 'src="ratios.svg"' site/readme.html
+    # What is told of in one page leads to the other one, and headings can be linked to.
+    grep -q '<a href="viewspec.5.html"><b>viewspec</b>(5)</a>' site/mpiio-mount.1.html
+    grep -q '<a href="mpiio-run.1.html">mpiio-run(1)</a>' site/readme.html
+    grep -q 'href="#DATA_REPRESENTATIONS"' site/viewspec.5.html
+    grep -q '<a href="code.html">' site/readme.html
+}
+
+@test "docs: a link that leads nowhere is a failure, and is told" {
+    copy_texts
+    make_site sources site
+    [ "$status" -eq 0 ]
+    echo '[gone](src/gone.md) [part](#no-such-part) [here](#building) [there](https://example.org/)' >>sources/README.md
+    echo '![gone](gone.svg)' >>sources/src/README.md
+    make_site sources site
+    [ "$status" -eq 1 ]
+    diff - <(sort <<<"$stderr") <<LINES
+site: README.md: no src/gone.md
+site: code.html: no gone.svg
+site: readme.html: no #no-such-part
+site: readme.html: no src/gone.md
+site: src/README.md: no src/gone.svg
+LINES
+}
+
+@test "docs: meson compile docs makes it" {
+    ninja -C "$MPIIO_BUILD" -t targets all | grep -q '^docs: '
+    ninja -C "$MPIIO_BUILD" docs
+    [ -s "$MPIIO_BUILD/docs/index.html" ]
+}
