@@ -7,9 +7,10 @@
 #include "mitgcm.h"
 #include "netcdf.h"
 #include "npy.h"
+#include "subfiling.h"
 
-static const struct from_format *const formats[] = {&from_netcdf, &from_hdf5, &from_npy,
-                                                    &from_mitgcm};
+static const struct from_format *const formats[] = {&from_netcdf, &from_subfiling, &from_hdf5,
+                                                    &from_npy, &from_mitgcm};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {
@@ -31,5 +32,5 @@ char *from_format_find(const char *name)
 
 const char *from_format_names(void)
 {
-    return "netCDF classic, HDF5, .npy, MITgcm's .meta";
+    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta";
 }

@@ -98,6 +98,7 @@ void from_clear(struct from_file *file)
         free(variable->reason);
         free(variable->chunks.at);
         free(variable->chunks.starts);
+        free(variable->part.path);
         json_decref(variable->etype);
     }
     for (size_t i = 0; i < file->part_count; i++)

@@ -67,6 +67,14 @@ struct from_bytes {
     const char *path;
 };
 
+/* A file's bytes, wherever they are: read is as pread(2), all of them but where the file ends, and
+   returns a negative errno. */
+struct from_source {
+    int64_t (*read)(void *self, void *buffer, size_t length, int64_t at);
+    void *self;
+    int64_t size;
+};
+
 /*
  * A format. parse adds what it finds to file: 0, -EAGAIN where it needs more of the file's
  * beginning, or a negative errno with error filled. list, where there is one, is called instead,

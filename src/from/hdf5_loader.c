@@ -42,9 +42,11 @@ static void *open_module(void)
     return NULL;
 }
 
-static int list(const char *path, struct from_file *file, struct vs_error *error)
+int from_hdf5_list(const char *path, const struct from_source *source, struct from_file *file,
+                   struct vs_error *error)
 {
-    int (*module_list)(const char *, struct from_file *, struct vs_error *);
+    int (*module_list)(const char *, const struct from_source *, struct from_file *,
+                       struct vs_error *);
     void *module = open_module();
     const char *why = module ? NULL : dlerror();
 
@@ -53,8 +55,13 @@ static int list(const char *path, struct from_file *file, struct vs_error *error
                          why ? why : "this program was built without libhdf5");
     *(void **)&module_list = dlsym(module, FROM_HDF5_LIST);
     /* It stays: libhdf5 ends with the program. */
-    return module_list ? module_list(path, file, error)
+    return module_list ? module_list(path, source, file, error)
                        : from_fail(error, -ENOTSUP, path, "%s", dlerror());
+}
+
+static int list(const char *path, struct from_file *file, struct vs_error *error)
+{
+    return from_hdf5_list(path, NULL, file, error);
 }
 
 const struct from_format from_hdf5 = {

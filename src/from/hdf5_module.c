@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hdf5_element.h"
+#include "hdf5_source.h"
 
 /* A view lists its chunks one by one, and libhdf5 looks for each among all. */
 #define CHUNKS_MAX 16384
@@ -19,8 +20,8 @@ struct visit {
     struct vs_error *error;
     const char *path;
     hid_t root;
-    int fd;       /* the file once more, for what libhdf5 does not tell */
-    int64_t base; /* where addresses count from: behind a user's own block */
+    const struct from_source *source; /* for what libhdf5 does not tell */
+    int64_t base;                     /* where addresses count from: behind a user's own block */
 };
 
 static int no_memory(struct visit *visit)
@@ -234,7 +235,7 @@ static int64_t header_size(const struct visit *visit, int64_t at)
     unsigned char head[32] = {0};
     int64_t length = 0;
 
-    if (pread(visit->fd, head, sizeof(head), at) < 16)
+    if (visit->source->read(visit->source->self, head, sizeof(head), at) < 16)
         return 0;
     if (head[0] == 1)
         return 16 + (head[8] | head[9] << 8 | head[10] << 16 | (int64_t)head[11] << 24);
@@ -326,23 +327,42 @@ static int list(struct visit *visit)
                : 0;
 }
 
-int mpiio_hdf5_list(const char *path, struct from_file *file, struct vs_error *error)
+static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t at)
 {
-    struct visit visit = {.file = file, .error = error, .path = path};
+    return pread(*(int *)self, buffer, length, at);
+}
+
+static void visit_all(struct visit *visit)
+{
+    if (visit->root < 0) {
+        from_fail(visit->error, -EINVAL, visit->path,
+                  "damaged HDF5 file, or one that is being written");
+        return;
+    }
+    list(visit);
+    H5Fclose(visit->root);
+}
+
+int mpiio_hdf5_list(const char *path, const struct from_source *source, struct from_file *file,
+                    struct vs_error *error)
+{
+    struct visit visit = {.file = file, .error = error, .path = path, .source = source};
+    int fd;
+    struct from_source plain = {.read = read_descriptor, .self = &fd};
 
     setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    visit.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (source) {
+        visit.root = from_hdf5_open(path, source);
+        visit_all(&visit);
+        return error->code;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return from_fail(error, -errno, path, "%s", strerror(errno));
+    visit.source = &plain;
     visit.root = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (visit.fd < 0)
-        from_fail(error, -errno, path, "%s", strerror(errno));
-    else if (visit.root < 0)
-        from_fail(error, -EINVAL, path, "damaged HDF5 file, or one that is being written");
-    else
-        list(&visit);
-    if (visit.root >= 0)
-        H5Fclose(visit.root);
-    if (visit.fd >= 0)
-        close(visit.fd);
+    visit_all(&visit);
+    close(fd);
     return error->code;
 }

@@ -6,11 +6,13 @@
 
 /*
  * The module mpiio-hdf5.so: what of reading HDF5 needs libhdf5, which nothing else is linked with.
- * Has one function: as list of struct from_format.
+ * Has one function: as from_hdf5_list (hdf5_loader.h).
  */
 #define FROM_HDF5_LIST "mpiio_hdf5_list"
 
-__attribute__((visibility("default"))) int mpiio_hdf5_list(const char *path, struct from_file *file,
+__attribute__((visibility("default"))) int mpiio_hdf5_list(const char *path,
+                                                           const struct from_source *source,
+                                                           struct from_file *file,
                                                            struct vs_error *error);
 
 #endif

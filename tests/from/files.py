@@ -4,6 +4,8 @@ their variables must be, by what these libraries read again.
 
     files.py netcdf SEED COUNT      so many netCDF files in the working folder, compared
     files.py hdf5 SEED COUNT        so many HDF5 files
+    files.py subfiles SEED COUNT    so many HDF5 files, dealt to subfiles
+    files.py stripes FILE STRIPE COUNT              deals a file to so many subfiles
     files.py npy SEED COUNT         so many .npy files
     files.py mitgcm SEED COUNT      so many arrays in MITgcm's tiles
     files.py tiles NAME T...        an array of 2 x 4 x 6 floats in tiles: "x0:x1,y0:y1", from 0
@@ -208,7 +210,30 @@ HDF5_TYPES = ["<i1", "<u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", ">u
               "S1", "S5", "?"]
 
 
-def hdf5(dice, path):
+def stripes(path, stripe, count, folder=None):
+    """Deals a file to subfiles, as HDF5's subfiling driver does; what is left of it is the superblock."""
+    stripe, count, inode = int(stripe), int(count), os.stat(path).st_ino
+    with open(path, "rb") as file:
+        data = file.read()
+    names = [f"{path}.subfile_{inode}_{i + 1:0{len(str(count))}}_of_{count}" for i in range(count)]
+    for i, name in enumerate(names):
+        with open(name, "wb") as file:
+            for at in range(i * stripe, len(data), count * stripe):
+                file.write(data[at:at + stripe])
+    with open(f"{path}.subfile_{inode}.config", "w") as file:
+        file.write(f"stripe_size={stripe}\naggregator_count={count}\nsubfile_count={count}\n"
+                   f"hdf5_file={os.getcwd()}/{path}\nsubfile_dir={folder or os.getcwd()}\n" +
+                   "".join(name + "\n" for name in names))
+    os.truncate(path, min(len(data), 96))
+    return file.name
+
+
+def subfiles(dice, path):
+    hdf5(dice, path, lambda: stripes(path, dice.choice([1, 7, 512, 1000, 1 << 20]),
+                                     dice.randint(1, 12), dice.choice([None, "/nowhere"])))
+
+
+def hdf5(dice, path, deal=None):
     with h5py.File(path, "w", libver=dice.choice(["earliest", "latest"]),
                    userblock_size=dice.choice([0, 0, 512])) as data:
         for i in range(dice.randint(1, 5)):
@@ -232,6 +257,13 @@ def hdf5(dice, path):
         chunked = []
         data.visititems(lambda name, item: chunked.append(name)
                         if isinstance(item, h5py.Dataset) and item.chunks else None)
+    if deal:
+        config = deal()
+        if path.endswith("3.dat"):  # a copy has another inode
+            os.rename(path, path + ".old")
+            with open(path, "wb") as stub, open(path + ".old", "rb") as old:
+                stub.write(old.read())
+        path = dice.choice([path, config])
     found = listing(path)
     assert set(found) == set(arrays), (path, found)
     for name, array in arrays.items():
@@ -369,12 +401,12 @@ def mount(path, place, words):
 
 
 def main(what, *arguments):
-    if what in ("mount", "tiles"):
-        {"mount": mount, "tiles": tiles}[what](*arguments)
+    if what in ("mount", "tiles", "stripes"):
+        {"mount": mount, "tiles": tiles, "stripes": stripes}[what](*arguments)
     else:
         dice = random.Random(int(arguments[0]))
         for i in range(int(arguments[1])):
-            {"netcdf": netcdf, "hdf5": hdf5, "npy": npy,
+            {"netcdf": netcdf, "hdf5": hdf5, "subfiles": subfiles, "npy": npy,
              "mitgcm": mitgcm}[what](dice, f"{what}{i}.dat")
     print(compared)
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* A driver of libhdf5 that reads from a struct from_source, and writes nothing. */
+#include "hdf5_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct file {
+    H5FD_t public; /* the first member: libhdf5's own */
+    const struct from_source *source;
+    haddr_t end; /* of what libhdf5 has allocated */
+};
+
+static H5FD_t *open_file(const char *name, unsigned flags, hid_t properties, haddr_t most)
+{
+    const struct from_source *const *source = H5Pget_driver_info(properties);
+    struct file *file = flags & H5F_ACC_RDWR ? NULL : calloc(1, sizeof(*file));
+
+    (void)name;
+    (void)most;
+    if (file && source)
+        file->source = *source;
+    return (H5FD_t *)file;
+}
+
+static herr_t close_file(H5FD_t *public)
+{
+    free(public);
+    return 0;
+}
+
+static haddr_t get_allocated(const H5FD_t *public, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct file *)public)->end;
+}
+
+static herr_t set_allocated(H5FD_t *public, H5FD_mem_t type, haddr_t end)
+{
+    (void)type;
+    ((struct file *)public)->end = end;
+    return 0;
+}
+
+static haddr_t get_end(const H5FD_t *public, H5FD_mem_t type)
+{
+    (void)type;
+    return (haddr_t)((const struct file *)public)->source->size;
+}
+
+/* Behind the end are zeros, as with libhdf5's own drivers. */
+static herr_t read_file(H5FD_t *public, H5FD_mem_t type, hid_t properties, haddr_t at,
+                        size_t length, void *buffer)
+{
+    const struct from_source *source = ((const struct file *)public)->source;
+    int64_t got = at <= INT64_MAX ? source->read(source->self, buffer, length, (int64_t)at) : -1;
+
+    (void)type;
+    (void)properties;
+    if (got < 0)
+        return -1;
+    memset((char *)buffer + got, 0, length - (size_t)got);
+    return 0;
+}
+
+static herr_t write_file(H5FD_t *public, H5FD_mem_t type, hid_t properties, haddr_t at,
+                         size_t length, const void *buffer)
+{
+    (void)public;
+    (void)type;
+    (void)properties;
+    (void)at;
+    (void)length;
+    (void)buffer;
+    return -1;
+}
+
+static const H5FD_class_t driver = {
+#ifdef H5FD_CLASS_VERSION
+    .version = H5FD_CLASS_VERSION,
+    .value = H5FD_RESERVED + 1,
+#endif
+    .name = "mpiio",
+    .maxaddr = INT64_MAX,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .fapl_size = sizeof(const struct from_source *),
+    .open = open_file,
+    .close = close_file,
+    .get_eoa = get_allocated,
+    .set_eoa = set_allocated,
+    .get_eof = get_end,
+    .read = read_file,
+    .write = write_file,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+hid_t from_hdf5_open(const char *name, const struct from_source *source)
+{
+    hid_t number = H5FDregister(&driver), properties = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+
+    if (number >= 0 && properties >= 0 && H5Pset_driver(properties, number, &source) >= 0)
+        file = H5Fopen(name, H5F_ACC_RDONLY, properties);
+    if (properties >= 0)
+        H5Pclose(properties);
+    if (number >= 0)
+        H5FDunregister(number);
+    return file;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "subfiling.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hdf5_loader.h"
+#include "viewspec/integer.h"
+#include "viewspec/members.h"
+
+#define SUFFIX ".config"
+
+/* The whole, as its config says. */
+struct stripes {
+    char *config; /* path of it */
+    int64_t bytes;
+    char *folder; /* that it names; NULL: none */
+    int64_t stripe, count;
+    char **paths; /* of the subfiles */
+    size_t found, room;
+    int64_t size; /* of the whole */
+    int fd;       /* of the subfile that was read last, or -1 */
+    int64_t open; /* which that is */
+};
+
+/* Finding the config. */
+
+static bool is_config(const struct from_bytes *head)
+{
+    size_t length = strlen(head->path), suffix = strlen(SUFFIX);
+
+    return length > suffix && !strcmp(head->path + length - suffix, SUFFIX) &&
+           memmem(head->bytes, head->length, "stripe_size=", 12);
+}
+
+/* The config of FILE.h5, which has its inode's number, or is the only one: a new string, or NULL.
+ */
+static char *find_config(const char *path)
+{
+    char *own = NULL, *pattern = NULL, *found = NULL;
+    struct stat st;
+    glob_t names = {0};
+
+    if (stat(path, &st) || asprintf(&own, "%s.subfile_%ju" SUFFIX, path, (uintmax_t)st.st_ino) < 0)
+        return NULL;
+    if (!access(own, F_OK))
+        return own;
+    free(own);
+    /* The number is another one where the file was copied. */
+    if (strpbrk(path, "*?[\\") || asprintf(&pattern, "%s.subfile_[0-9]*" SUFFIX, path) < 0)
+        return NULL;
+    if (!glob(pattern, GLOB_NOSORT, NULL, &names) && names.gl_pathc == 1)
+        found = strdup(names.gl_pathv[0]);
+    globfree(&names);
+    free(pattern);
+    return found;
+}
+
+static bool is_it(const struct from_bytes *head)
+{
+    char *config = from_hdf5.is_it(head) ? find_config(head->path) : NULL;
+    bool has_config = config != NULL;
+
+    free(config);
+    return has_config || is_config(head);
+}
+
+/* Reading it. */
+
+static int64_t parse_number(const char *text)
+{
+    char *end;
+
+    errno = 0;
+    int64_t number = strtoll(text, &end, 10);
+    return errno || end == text || *end || number <= 0 ? -1 : number;
+}
+
+/* The path of a subfile: where the config says, or beside it, should they have been moved. */
+static char *find_subfile(const struct stripes *stripes, const char *name)
+{
+    const char *slash = strrchr(stripes->config, '/');
+    char *path = NULL;
+
+    if (*name == '/')
+        return strdup(name);
+    if (stripes->folder && asprintf(&path, "%s/%s", stripes->folder, name) < 0)
+        return NULL;
+    if (path && !access(path, F_OK))
+        return path;
+    free(path);
+    if (asprintf(&path, "%.*s%s", slash ? (int)(slash - stripes->config) + 1 : 0, stripes->config,
+                 name) < 0)
+        return NULL;
+    return path;
+}
+
+static int add_path(struct stripes *stripes, const char *name)
+{
+    if (stripes->found == stripes->room) {
+        size_t room = stripes->room ? 2 * stripes->room : 16;
+        char **more = reallocarray(stripes->paths, room, sizeof(*more));
+        if (more == NULL)
+            return -ENOMEM;
+        stripes->paths = more;
+        stripes->room = room;
+    }
+    stripes->paths[stripes->found] = find_subfile(stripes, name);
+    return stripes->paths[stripes->found++] ? 0 : -ENOMEM;
+}
+
+/* What a key sets; NULL: the line is no key's. */
+static int64_t *number_of(struct stripes *stripes, const char *line, size_t *length)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+    } keys[] = {{"stripe_size=", offsetof(struct stripes, stripe)},
+                {"aggregator_count=", offsetof(struct stripes, count)},
+                {"subfile_count=", offsetof(struct stripes, count)}};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        *length = strlen(keys[i].key);
+        if (!strncmp(line, keys[i].key, *length))
+            return (int64_t *)((char *)stripes + keys[i].offset);
+    }
+    return NULL;
+}
+
+static int read_line(struct stripes *stripes, const char *line)
+{
+    static const char folder[] = "subfile_dir=", file[] = "hdf5_file=";
+    size_t length;
+    int64_t *number = number_of(stripes, line, &length);
+
+    if (number)
+        return (*number = parse_number(line + length)) < 0 ? -EINVAL : 0;
+    if (!strncmp(line, folder, strlen(folder))) {
+        free(stripes->folder);
+        stripes->folder = strdup(line + strlen(folder));
+        return stripes->folder ? 0 : -ENOMEM;
+    }
+    if (!*line || !strncmp(line, file, strlen(file)))
+        return 0;
+    return stripes->found < VS_MEMBERS_MAX ? add_path(stripes, line) : -EINVAL;
+}
+
+static int read_config(struct stripes *stripes, struct vs_error *error)
+{
+    FILE *file = fopen(stripes->config, "re");
+    char *line = NULL;
+    size_t room = 0;
+    int code = 0, number = 0;
+
+    if (file == NULL)
+        return from_fail(error, -errno, stripes->config, "%s", strerror(errno));
+    while (!code && getline(&line, &room, file) > 0) {
+        line[strcspn(line, "\r\n")] = '\0';
+        code = read_line(stripes, line);
+        number++;
+    }
+    stripes->bytes = ftello(file);
+    free(line);
+    fclose(file);
+    if (code == -EINVAL)
+        return from_fail(error, code, stripes->config, "damaged config of HDF5 subfiles at line %d",
+                         number);
+    if (code)
+        return from_fail(error, code, stripes->config, "%s", strerror(-code));
+    if (stripes->stripe < 0 || stripes->count != (int64_t)stripes->found ||
+        vs_mul_capped(stripes->count, stripes->stripe) == INT64_MAX)
+        return from_fail(error, -EINVAL, stripes->config,
+                         "damaged config of HDF5 subfiles: it says %" PRId64 " and names %zu",
+                         vs_max(stripes->count, 0), stripes->found);
+    return 0;
+}
+
+/* The whole. */
+
+/* Where a byte of the whole lies: in which subfile, where there, and how many follow in it. */
+static int64_t find_byte(const struct stripes *stripes, int64_t at, int64_t *local, int64_t *length)
+{
+    int64_t number = at / stripes->stripe;
+
+    *local = number / stripes->count * stripes->stripe + at % stripes->stripe;
+    *length = stripes->stripe - at % stripes->stripe;
+    return number % stripes->count;
+}
+
+static bool open_subfile(struct stripes *stripes, int64_t number)
+{
+    if (stripes->fd >= 0 && stripes->open == number)
+        return true;
+    if (stripes->fd >= 0)
+        close(stripes->fd);
+    stripes->fd = open(stripes->paths[number], O_RDONLY | O_CLOEXEC);
+    stripes->open = number;
+    return stripes->fd >= 0;
+}
+
+/* As read of struct from_source. */
+static int64_t read_stripes(void *self, void *buffer, size_t length, int64_t at)
+{
+    struct stripes *stripes = self;
+    size_t done = 0;
+
+    while (done < length && at < stripes->size) {
+        int64_t local, room;
+        int64_t number = find_byte(stripes, at, &local, &room);
+        ssize_t got = -1;
+
+        room = vs_min(room, (int64_t)(length - done));
+        if (open_subfile(stripes, number))
+            got = pread(stripes->fd, (char *)buffer + done, (size_t)room, local);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+        at += got;
+    }
+    return (int64_t)done;
+}
+
+/* Behind the last byte of all subfiles. */
+static int measure(struct stripes *stripes, struct vs_error *error)
+{
+    for (int64_t i = 0; i < stripes->count; i++) {
+        struct stat st;
+        int64_t end;
+
+        if (stat(stripes->paths[i], &st))
+            return from_fail(error, -errno, stripes->paths[i], "%s", strerror(errno));
+        if (!st.st_size)
+            continue;
+        end = vs_mul_capped((st.st_size - 1) / stripes->stripe, stripes->count * stripes->stripe);
+        end = vs_add_capped(end, i * stripes->stripe + (st.st_size - 1) % stripes->stripe + 1);
+        if (end == INT64_MAX)
+            return from_fail(error, -EFBIG, stripes->paths[i], "larger than 2^63-1 bytes");
+        stripes->size = vs_max(stripes->size, end);
+    }
+    return 0;
+}
+
+static int make_members(const struct stripes *stripes, struct from_file *file)
+{
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < stripes->found; i++)
+        json_array_append_new(names, json_string(stripes->paths[i]));
+    file->members =
+        json_pack("{s:o, s:{s:o, s:{s:s, s:i, s:I, s:{s:s, s:I}}}}", "files", names, "view", "disp",
+                  json_sprintf("rank * %" PRId64, stripes->stripe), "filetype", "type", "resized",
+                  "lb", 0, "extent", (json_int_t)(stripes->count * stripes->stripe), "oldtype",
+                  "type", "contiguous", "count", (json_int_t)stripes->stripe);
+    return file->members && json_array_size(names) == stripes->found ? 0 : -ENOMEM;
+}
+
+/* Parts of the header. */
+
+/* Puts a part of the whole into the subfile that it lies in; what is in others becomes new parts.
+ */
+static int place_part(const struct stripes *stripes, struct from_file *file, struct from_part *part)
+{
+    int64_t bytes = part->bytes, at = part->at, local, room;
+    int64_t number = find_byte(stripes, at, &local, &room);
+
+    if (!bytes)
+        return 0;
+    part->path = strdup(stripes->paths[number]);
+    part->at = local;
+    part->bytes = vs_min(bytes, room);
+    if (part->path == NULL)
+        return -ENOMEM;
+    while (bytes > room) {
+        bytes -= room;
+        at += room;
+        number = find_byte(stripes, at, &local, &room);
+        if (from_add_part_of(file, stripes->paths[number], local, vs_min(bytes, room)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int place_parts(const struct stripes *stripes, struct from_file *file)
+{
+    struct from_part super = file->part_count ? file->parts[0] : (struct from_part){0};
+    int code = 0;
+
+    /* The superblock is the only one of the file's. */
+    file->part_count = 0;
+    code = from_add_part_of(file, stripes->config, 0, stripes->bytes);
+    if (!code)
+        code = place_part(stripes, file, &super);
+    if (!code && super.path)
+        code = from_add_part_of(file, super.path, super.at, super.bytes);
+    free(super.path);
+    for (size_t i = 0; i < file->count && !code; i++)
+        code = place_part(stripes, file, &file->variables[i].part);
+    return code;
+}
+
+static int list_stripes(struct stripes *stripes, const char *path, struct from_file *file,
+                        struct vs_error *error)
+{
+    struct from_source source = {.read = read_stripes, .self = stripes};
+    int code = read_config(stripes, error);
+
+    if (!code)
+        code = measure(stripes, error);
+    source.size = stripes->size;
+    if (!code)
+        code = from_hdf5_list(path, &source, file, error);
+    if (!code && (make_members(stripes, file) || place_parts(stripes, file)))
+        code = from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    return code;
+}
+
+static int list(const char *path, struct from_file *file, struct vs_error *error)
+{
+    size_t length = strlen(path), suffix = strlen(SUFFIX);
+    struct stripes stripes = {.stripe = -1, .count = -1, .fd = -1};
+    int code = -ENOMEM;
+
+    stripes.config = length > suffix && !strcmp(path + length - suffix, SUFFIX) ? strdup(path)
+                                                                                : find_config(path);
+    if (stripes.config)
+        code = list_stripes(&stripes, path, file, error);
+    else
+        from_fail(error, code, path, "%s", strerror(ENOMEM));
+    if (stripes.fd >= 0)
+        close(stripes.fd);
+    for (size_t i = 0; i < stripes.found; i++)
+        free(stripes.paths[i]);
+    free(stripes.paths);
+    free(stripes.folder);
+    free(stripes.config);
+    return code;
+}
+
+const struct from_format from_subfiling = {
+    .name = "HDF5 subfiles",
+    .is_it = is_it,
+    .list = list,
+};
