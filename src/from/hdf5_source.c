@@ -96,13 +96,14 @@ static const H5FD_class_t driver = {
 
 hid_t from_hdf5_open(const char *name, const struct from_source *source)
 {
-    hid_t number = H5FDregister(&driver), properties = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    static hid_t number = -1; /* stays: libhdf5 may look at the driver when its file is closed */
+    hid_t properties = H5Pcreate(H5P_FILE_ACCESS), file = -1;
 
+    if (number < 0)
+        number = H5FDregister(&driver);
     if (number >= 0 && properties >= 0 && H5Pset_driver(properties, number, &source) >= 0)
         file = H5Fopen(name, H5F_ACC_RDONLY, properties);
     if (properties >= 0)
         H5Pclose(properties);
-    if (number >= 0)
-        H5FDunregister(number);
     return file;
 }

@@ -224,7 +224,7 @@ def stripes(path, stripe, count, folder=None):
         file.write(f"stripe_size={stripe}\naggregator_count={count}\nsubfile_count={count}\n"
                    f"hdf5_file={os.getcwd()}/{path}\nsubfile_dir={folder or os.getcwd()}\n" +
                    "".join(name + "\n" for name in names))
-    os.truncate(path, min(len(data), 96))
+    os.truncate(path, min(len(data), 1024))
     return file.name
 
 
