@@ -101,6 +101,16 @@ static void leave(struct fs_worker *worker, int got)
     pthread_mutex_unlock(&workers->lock);
 }
 
+/* A worker may have been started by a thread that takes no signals. */
+static void let_wake(void)
+{
+    sigset_t wake;
+
+    sigemptyset(&wake);
+    sigaddset(&wake, WAKE_SIGNAL);
+    pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
+}
+
 static void *work(void *data)
 {
     struct fs_worker *worker = data;
@@ -108,6 +118,7 @@ static void *work(void *data)
     struct fuse_buf buffer = {.mem = NULL};
     int got = -EINTR;
 
+    let_wake();
     while ((got > 0 || got == -EINTR) && !atomic_load(&workers->stop)) {
         got = receive(worker, &buffer);
         if (got <= 0)

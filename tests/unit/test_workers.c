@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that take requests end when they are told to, whoever started them. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fusefs/base/workers.h"
+
+#include <linux/fuse.h>
+
+#define PATIENCE 60 /* seconds */
+
+/* A session whose kernel is the other end of a pair of sockets. */
+struct fixture {
+    struct fuse_session *fuse;
+    struct fs_workers workers;
+    pthread_t runner;
+    int kernel, daemon;
+    sem_t taken, let_go; /* a request is, and its worker may go on */
+};
+
+static void on_init(void *userdata, struct fuse_conn_info *connection)
+{
+    struct fixture *fixture = userdata;
+
+    (void)connection;
+    sem_post(&fixture->taken);
+    sem_wait(&fixture->let_go);
+}
+
+static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
+{
+    (void)userdata;
+    return read(fd, buffer, length);
+}
+
+static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userdata)
+{
+    (void)userdata;
+    return writev(fd, parts, count);
+}
+
+static void *run(void *data)
+{
+    struct fixture *fixture = data;
+
+    return (void *)(intptr_t)fs_workers_run(&fixture->workers);
+}
+
+static int setup(void **state)
+{
+    const struct fuse_lowlevel_ops operations = {.init = on_init};
+    const struct fuse_custom_io io = {.read = read_request, .writev = write_answer};
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    char name[] = "workers", *words[] = {name, NULL};
+    struct fuse_args args = FUSE_ARGS_INIT(1, words);
+    int ends[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    fixture->kernel = ends[0];
+    fixture->daemon = ends[1];
+    fixture->fuse = fuse_session_new(&args, &operations, sizeof(operations), fixture);
+    assert_non_null(fixture->fuse);
+    assert_int_equal(fuse_session_custom_io(fixture->fuse, &io, fixture->daemon), 0);
+    sem_init(&fixture->taken, 0, 0);
+    sem_init(&fixture->let_go, 0, 0);
+    fs_workers_init(&fixture->workers, fixture->fuse, 1);
+    assert_int_equal(pthread_create(&fixture->runner, NULL, run, fixture), 0);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fs_workers_free(&fixture->workers);
+    fuse_session_destroy(fixture->fuse);
+    close(fixture->kernel);
+    sem_destroy(&fixture->taken);
+    sem_destroy(&fixture->let_go);
+    free(fixture);
+    return 0;
+}
+
+/* A worker has a request, until let_go. */
+static void occupy(struct fixture *fixture)
+{
+    struct {
+        struct fuse_in_header header;
+        struct fuse_init_in init;
+    } request = {
+        .header = {.len = sizeof(request), .opcode = FUSE_INIT, .unique = 1},
+        .init = {.major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION},
+    };
+
+    assert_int_equal(send(fixture->kernel, &request, sizeof(request), 0), sizeof(request));
+    sem_wait(&fixture->taken);
+}
+
+static void must_end(struct fixture *fixture)
+{
+    struct timespec until;
+    void *error;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE;
+    fs_workers_end(&fixture->workers);
+    assert_int_equal(pthread_timedjoin_np(fixture->runner, &error, &until), 0);
+    assert_ptr_equal(error, NULL);
+}
+
+static void those_that_wait_end(void **state)
+{
+    must_end(*state);
+}
+
+static void those_that_work_end_behind_their_request(void **state)
+{
+    struct fixture *fixture = *state;
+
+    occupy(fixture);
+    fs_workers_end(&fixture->workers);
+    assert_int_equal(pthread_tryjoin_np(fixture->runner, NULL), EBUSY);
+    sem_post(&fixture->let_go);
+    must_end(fixture);
+}
+
+/* What threads of the pool do: a wait of theirs has another worker started. */
+static void those_end_that_a_thread_without_signals_has_started(void **state)
+{
+    struct fixture *fixture = *state;
+    sigset_t all, before;
+
+    occupy(fixture);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    fs_workers_pause(&fixture->workers);
+    fs_workers_resume(&fixture->workers);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sem_post(&fixture->let_go);
+    must_end(fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(those_that_wait_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_that_work_end_behind_their_request, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_end_that_a_thread_without_signals_has_started, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
