@@ -115,6 +115,8 @@ static const struct mount_option {
      "seconds, from 1 to 86400", "how long another node may be silent (10)"},
     {"fanout", NUMBER, FIELD(fanout), 1, MPIIO_PEERS_NODES, 1, "N", "a number from 1 to 1048576",
      "how many nodes a node has right below it (16)"},
+    {"interface", TEXT, FIELD(interface), 1, 0, 0, "INTERFACE",
+     "an interface, an address or a network", "by which nodes reach each other (any)"},
 #undef FIELD
 };
 
@@ -475,6 +477,7 @@ void fs_options_free(struct fs_options *options)
     free(options->shorthand);
     free(options->members);
     free(options->pieces);
+    free(options->interface);
     free(options->log);
     free(options->fuse);
 }

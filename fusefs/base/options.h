@@ -78,6 +78,7 @@ struct fs_options {
     int64_t fanout;         /* nodes that are connected right below a node */
     int64_t threads;        /* worker threads at most, >= 1 */
     int64_t max_read;       /* bytes in a READ request at most */
+    char *interface;        /* that nodes reach each other by; owned; NULL: any */
     char *log;              /* log=FILE, owned; NULL: none */
     char *fuse;             /* what libfuse is to get, separated by commas; owned; NULL: nothing */
 };

@@ -41,6 +41,22 @@ int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
     return error != 0 ? fs_engine_cannot_talk(session, error) : 0;
 }
 
+/* 0, or 1 after a line on stderr. */
+static int find_interface(struct fs_session *session)
+{
+    const char *interface = session->options->interface;
+    int error = mpiio_local_address_find(interface, &session->cluster.local);
+
+    if (error == -EADDRNOTAVAIL)
+        mpiio_complain(session->options->name, "interface=%s: there is no such address here",
+                       interface);
+    else if (error != 0)
+        mpiio_complain(session->options->name, "interface=%s: %s", interface,
+                       error == -EINVAL ? "neither an interface nor an address nor a network"
+                                        : strerror(-error));
+    return error != 0 ? 1 : 0;
+}
+
 int fs_cluster_init(struct fs_session *session, int fd)
 {
     struct fs_cluster *cluster = &session->cluster;
@@ -64,7 +80,7 @@ int fs_cluster_init(struct fs_session *session, int fd)
     /* The process with that number is the engine as long as it is this one's parent. */
     if (cluster->engine < 0 || getppid() != message.node.pid)
         return fs_engine_cannot_talk(session, cluster->engine < 0 ? -errno : -ESRCH);
-    return 0;
+    return find_interface(session);
 }
 
 void fs_cluster_free(struct fs_cluster *cluster)

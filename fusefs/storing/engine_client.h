@@ -20,11 +20,12 @@ struct fs_session;
  */
 struct fs_cluster {
     int node, nodes;
-    struct mpiio_channel *channel; /* to the engine; NULL: there is none */
-    int engine;                    /* its process, a pidfd; -1: none */
-    pid_t engine_pid;              /* its number */
-    struct mpiio_peers *peers;     /* NULL: not met yet */
-    struct mpiio_slots none;       /* what is shared with the engine where nothing is dirty ever */
+    struct mpiio_local_address local; /* where it listens for others, and connects from */
+    struct mpiio_channel *channel;    /* to the engine; NULL: there is none */
+    int engine;                       /* its process, a pidfd; -1: none */
+    pid_t engine_pid;                 /* its number */
+    struct mpiio_peers *peers;        /* NULL: not met yet */
+    struct mpiio_slots none; /* what is shared with the engine where nothing is dirty ever */
     const struct mpiio_progress_page *progress; /* in what is shared; the engine's */
     struct mpiio_flush_block *blocks; /* what is handed in, and what became of it; the flusher's */
     int32_t *errors;

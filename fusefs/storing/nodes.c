@@ -123,6 +123,7 @@ static void fill_options(struct fs_session *session, const struct mpiio_peers_ev
                                             .nodes = session->cluster.nodes,
                                             .fanout = (int)session->options->fanout,
                                             .peer_timeout = (int)session->options->peer_timeout,
+                                            .local = session->cluster.local,
                                             .events = *events,
                                             .data = session};
 }

@@ -120,6 +120,7 @@ static int make(struct fs_session *session, int64_t size)
                                          .size = size,
                                          .node = cluster->node - first,
                                          .nodes = rest < MPIIO_POOL_NODES ? rest : MPIIO_POOL_NODES,
+                                         .local = cluster->local,
                                          .timeout = (int)session->options->peer_timeout,
                                          .wait = fs_workers_waits,
                                          .data = &session->workers};

@@ -99,7 +99,47 @@ static int print_addresses(bool both, int port, char **addresses)
     return 0;
 }
 
-int mpiio_address_listen(int *fd, char **addresses)
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+    /* It is at the same place in both families. */
+    return ntohs(((const struct sockaddr_in *)address)->sin_port);
+}
+
+static int print_address(const struct sockaddr_storage *address, char **text)
+{
+    char host[INET6_ADDRSTRLEN];
+    bool six = address->ss_family == AF_INET6;
+    const void *bytes = six ? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
+                            : &((const struct sockaddr_in *)address)->sin_addr;
+
+    inet_ntop(address->ss_family, bytes, host, sizeof(host));
+    if (asprintf(text, six ? "[%s]:%d" : "%s:%d", host, port_of(address)) >= 0)
+        return 0;
+    *text = NULL;
+    return -ENOMEM;
+}
+
+static int listen_at(const struct mpiio_local_address *local, int *fd, char **addresses)
+{
+    struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
+    socklen_t size = sizeof(bound);
+    int error;
+
+    memcpy(&bound, local->address, local->size);
+    *fd = try_listen(bound.ss_family, (struct sockaddr *)&bound, local->size);
+    if (*fd < 0)
+        return *fd;
+    error = getsockname(*fd, (struct sockaddr *)&bound, &size) != 0 ? -errno : 0;
+    if (error == 0)
+        error = print_address(&bound, addresses);
+    if (error != 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return error;
+}
+
+static int listen_at_all(int *fd, char **addresses)
 {
     struct sockaddr_in6 any6 = {.sin6_family = AF_INET6};
     struct sockaddr_in any4 = {.sin_family = AF_INET};
@@ -107,7 +147,6 @@ int mpiio_address_listen(int *fd, char **addresses)
     bool both = true;
     int error;
 
-    *addresses = NULL;
     *fd = try_listen(AF_INET6, (struct sockaddr *)&any6, sizeof(any6));
     if (*fd < 0) { /* a kernel without IPv6 */
         both = false;
@@ -124,6 +163,12 @@ int mpiio_address_listen(int *fd, char **addresses)
         *fd = -1;
     }
     return error;
+}
+
+int mpiio_address_listen(const struct mpiio_local_address *local, int *fd, char **addresses)
+{
+    *addresses = NULL;
+    return local->size != 0 ? listen_at(local, fd, addresses) : listen_at_all(fd, addresses);
 }
 
 /* Reads "IP:PORT" or "[IP6]:PORT", changing text. Returns the size of the address, 0: none. */
@@ -181,7 +226,20 @@ static int finish_connecting(int fd, int timeout)
     return error != 0 ? error : -refused;
 }
 
-int mpiio_address_dial(const char **addresses, int timeout)
+/* The address that a connection comes from; its port is chosen when it connects. */
+static int bind_to(const struct mpiio_local_address *local, int fd)
+{
+    const int late = 1;
+
+    if (local->size == 0)
+        return 0;
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &late, sizeof(late));
+    return bind(fd, (const struct sockaddr *)(const void *)local->address, local->size) == 0
+               ? 0
+               : -errno;
+}
+
+int mpiio_address_dial(const struct mpiio_local_address *local, const char **addresses, int timeout)
 {
     char text[INET6_ADDRSTRLEN + 16];
     struct sockaddr_storage address;
@@ -201,7 +259,9 @@ int mpiio_address_dial(const char **addresses, int timeout)
     fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    error = connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : -errno;
+    error = bind_to(local, fd);
+    if (error == 0)
+        error = connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : -errno;
     if (error == -EINPROGRESS)
         error = finish_connecting(fd, timeout);
     if (error == 0)

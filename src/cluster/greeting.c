@@ -267,7 +267,7 @@ int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t t
     bool gone = true; /* nobody listens at the addresses that were tried since the first */
 
     while (mpiio_clock() < end) {
-        int fd = mpiio_address_dial(&at, (int)least(end - mpiio_clock(), DIAL_TIME));
+        int fd = mpiio_address_dial(&peers->local, &at, (int)least(end - mpiio_clock(), DIAL_TIME));
 
         if (fd == -EINVAL || (fd == -ENOENT && at == addresses))
             return -EINVAL;

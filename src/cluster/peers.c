@@ -41,7 +41,7 @@ static int listen_for_others(struct mpiio_peers *peers, char **addresses,
     int error = mpiio_random(peers->token, sizeof(peers->token));
 
     if (error == 0)
-        error = mpiio_address_listen(&peers->greetings.fd, addresses);
+        error = mpiio_address_listen(&peers->local, &peers->greetings.fd, addresses);
     if (error == 0)
         error = mpiio_roster_watch(peers, peers->greetings.fd, peers);
     memcpy(token, peers->token, sizeof(peers->token));

@@ -7,6 +7,7 @@
 
 #include "core/base/progress.h"
 #include "handshake_proof.h"
+#include "local_address.h"
 
 /*
  * The daemons of the nodes of one mount, which agree on when to flush, on changes, on the end, and
@@ -104,6 +105,7 @@ struct mpiio_peers_options {
     int fanout;       /* nodes right below a node, the same on all; 0: MPIIO_TREE_FANOUT */
     int peer_timeout; /* ms; 0: MPIIO_PEERS_TIMEOUT; that of node 0 counts for all */
     const char *host; /* this node's name for others; NULL: that of the machine */
+    struct mpiio_local_address local; /* where it listens, and connects from */
     struct mpiio_peers_events events; /* none may be NULL */
     void *data;
 };
@@ -135,10 +137,10 @@ struct mpiio_peer_status {
 
 /*
  * Makes a node. One that others are to join begins to listen for them: *addresses (malloc'd,
- * "IP:PORT [IP6]:PORT ...", all of the machine but loopback, unless there is no other) and the
- * token, which is secret, are to be handed to those right below it (tree.h); *addresses is NULL
- * where there are none. A connection that does not prove that it knows the token has no effect.
- * Those that come before the node has joined itself wait until it has.
+ * "IP:PORT [IP6]:PORT ...": the local one, or all of the machine but loopback, unless there is no
+ * other) and the token, which is secret, are to be handed to those right below it (tree.h);
+ * *addresses is NULL where there are none. A connection that does not prove that it knows the token
+ * has no effect. Those that come before the node has joined itself wait until it has.
  */
 int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **peers,
                      char **addresses, uint8_t token[MPIIO_TOKEN_BYTES]);

@@ -242,6 +242,7 @@ int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_
         return -ENOMEM;
     peers->node = options->node;
     peers->nodes = options->nodes;
+    peers->local = options->local;
     peers->fanout = options->fanout != 0 ? options->fanout : MPIIO_TREE_FANOUT;
     mpiio_roster_set_timeout(peers, options->peer_timeout != 0 ? options->peer_timeout
                                                                : MPIIO_PEERS_TIMEOUT);

@@ -121,6 +121,7 @@ struct mpiio_peers {
     int64_t timeout, interval,
         settle; /* ms: of silence, between heartbeats, for others to notice */
     char host[MPIIO_HOST_MAX + 1];
+    struct mpiio_local_address local;
     uint8_t token[MPIIO_TOKEN_BYTES], token_above[MPIIO_TOKEN_BYTES]; /* for those below; for it */
     struct mpiio_peers_events events;
     void *data;

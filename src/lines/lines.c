@@ -120,7 +120,7 @@ static int dial(const struct mpiio_lines *lines, int other)
     int fd = -ENOENT;
 
     while (mpiio_clock() < end) {
-        fd = mpiio_address_dial(&at, (int)(end - mpiio_clock()) / 2 + 1);
+        fd = mpiio_address_dial(&lines->options.local, &at, (int)(end - mpiio_clock()) / 2 + 1);
         if (fd == -ENOENT || fd == -EINVAL)
             return refused ? -ECONNREFUSED : fd;
         refused = refused && fd == -ECONNREFUSED;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cluster/handshake_proof.h"
+#include "cluster/local_address.h"
 
 /* Nodes of a group, at most. */
 #define MPIIO_LINES_NODES 128
@@ -32,10 +33,11 @@ struct mpiio_lines_node {
 };
 
 struct mpiio_lines_options {
-    int node, nodes; /* this node's number in its group, and how many are in it */
-    int timeout;     /* ms for which one waits for a line while others use all */
-    int connect;     /* ms until there is a connection */
-    int rest;        /* ms for which a node that did not answer is left alone */
+    struct mpiio_local_address local; /* that connections come from */
+    int node, nodes;                  /* this node's number in its group, and how many are in it */
+    int timeout;                      /* ms for which one waits for a line while others use all */
+    int connect;                      /* ms until there is a connection */
+    int rest;                         /* ms for which a node that did not answer is left alone */
 };
 
 /*

@@ -59,11 +59,12 @@ static int make_place(struct mpiio_server *server, char *addresses, char **place
     return error;
 }
 
-int mpiio_server_listen(struct mpiio_server *server, char **place)
+int mpiio_server_listen(struct mpiio_server *server, const struct mpiio_local_address *local,
+                        char **place)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &server->wake};
     char *addresses;
-    int error = mpiio_address_listen(&server->listens, &addresses);
+    int error = mpiio_address_listen(local, &server->listens, &addresses);
 
     if (error != 0)
         return error;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cluster/handshake_proof.h"
+#include "cluster/local_address.h"
 
 /* Threads that answer, at most; connections that may not have proved themselves yet. */
 #define MPIIO_SERVER_THREADS   4
@@ -47,9 +48,10 @@ struct mpiio_server {
 /* Copies calls. 0 or a negative errno. */
 int mpiio_server_init(struct mpiio_server *server, const struct mpiio_server_calls *calls);
 
-/* Listens: *place, malloc'd, is what those who ask must know: the token and the addresses. Its
-   threads answer from start on. */
-int mpiio_server_listen(struct mpiio_server *server, char **place);
+/* Listens at a local address: *place, malloc'd, is what those who ask must know: the token and the
+   addresses. Its threads answer from start on. */
+int mpiio_server_listen(struct mpiio_server *server, const struct mpiio_local_address *local,
+                        char **place);
 int mpiio_server_start(struct mpiio_server *server);
 
 /* Ends all connections; there will be no others. Does not wait. Thread-safe. */

@@ -62,7 +62,8 @@ static int init_talk(struct mpiio_pool *pool, const struct mpiio_pool_options *o
                                              .desk = mpiio_pool_answers_desk(),
                                              .serve = mpiio_pool_answers_serve,
                                              .data = &pool->answers};
-    const struct mpiio_lines_options asks = {.node = options->node,
+    const struct mpiio_lines_options asks = {.local = options->local,
+                                             .node = options->node,
                                              .nodes = options->nodes,
                                              .timeout = options->timeout,
                                              .connect = CONNECT,
@@ -138,7 +139,7 @@ void mpiio_pool_free(struct mpiio_pool *pool)
 
 int mpiio_pool_listen(struct mpiio_pool *pool, char **place)
 {
-    return mpiio_server_listen(&pool->server, place);
+    return mpiio_server_listen(&pool->server, &pool->options.local, place);
 }
 
 int mpiio_pool_meet(struct mpiio_pool *pool, const char *places, size_t size)

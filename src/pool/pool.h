@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cluster/engine_channel.h"
+#include "cluster/local_address.h"
 #include "memory.h"
 #include "viewspec/map.h"
 
@@ -34,7 +35,8 @@ struct mpiio_pool_options {
     struct mpiio_pool_file file;
     int64_t size;    /* of the memory to use, in bytes; two blocks at least */
     int node, nodes; /* this node's number in its group, from 0, and how many are in it */
-    int timeout;     /* ms for which another node may not answer, or take what it is sent */
+    struct mpiio_local_address local; /* where it listens, and connects from */
+    int timeout; /* ms for which another node may not answer, or take what it is sent */
     /* Called with true by who begins to wait for other nodes, and with false behind; may be NULL.
      */
     void (*wait)(void *data, bool waits);

@@ -381,6 +381,69 @@ END
     [ -z "$(ls temporary)" ]
 }
 
+# second_network COUNT: hosts have 10.78.0.NUMBER, too, at eth1.
+second_network() {
+    local i
+    at switch ip link add second type bridge
+    at switch ip link set second up
+    for ((i = 0; i < $1; i++)); do
+        at switch ip link add "other$i" type veth peer name eth1 netns "$tmp/net/node$i"
+        at switch ip link set "other$i" master second up
+        at "node$i" ip address add "10.78.0.$((i + 1))/24" dev eth1
+        at "node$i" ip link set eth1 up
+    done
+}
+
+# sockets HOST OPTION: the addresses of the daemon there, without their ports.
+sockets() {
+    at "$1" ss -Htnp "${@:2}" | awk '/"mpiio-fused"/ { print $4, $5 }' | sed 's/:[0-9*]*\( \|$\)/\1/g' | sort -u
+}
+
+nobody_listens() {
+    [ -z "$(sockets node0 -l)$(sockets node1 -l)" ]
+}
+
+@test "cluster: daemons listen at one interface, and connect by it, where one is named" {
+    local interface
+    make_hosts 2
+    second_network 2
+    # The kernel would come by the first network to an address of the second one.
+    at node1 ip route add 10.78.0.1/32 dev eth0
+    make_file f.dat 67108864
+    dealt "$tmp/f.dat" 2 4096 >s.json
+    for interface in eth1 10.78.0.0/24; do
+        mount_hosts s.json -o "interface=$interface,pool=64M"
+        # The pool connects when it is read by.
+        cat at/0/rank0 >/dev/null
+        cat at/1/rank1 >/dev/null
+        [ "$(stat_of pool.received_bytes at/1)" -gt 0 ]
+        [ "$(sockets node0 -l)" = "10.78.0.1 0.0.0.0" ]
+        [ "$(sockets node1 -l)" = "10.78.0.2 0.0.0.0" ]
+        [ "$(sockets node0)" = "10.78.0.1 10.78.0.2" ]
+        [ "$(sockets node1)" = "10.78.0.2 10.78.0.1" ]
+        at node0 mpiio-umount at/0
+        nothing_left
+    done
+    mount_hosts s.json
+    [ "$(sockets node0 -l)" = "* *" ]
+    at node0 mpiio-umount at/0
+    nothing_left
+    # Without a pool nobody listens once all have met.
+    mount_hosts s.json -o pool=off
+    await nobody_listens
+    [ -n "$(sockets node0)" ]
+    at node0 mpiio-umount at/0
+    nothing_left
+    for interface in eth2 10.79.0.0/16; do
+        run -1 --separate-stderr mount_hosts s.json -o "interface=$interface"
+        [[ $stderr == "mpiio-mount: node"[01]": interface=$interface: there is no such address here" ]]
+    done
+    run -1 --separate-stderr mount_hosts s.json -o interface=10.78.0.0/33
+    [[ $stderr == *": interface=10.78.0.0/33: neither an interface nor an address nor a network" ]]
+    run ! is_mounted at/0
+    nothing_left
+}
+
 @test "mpiio-mount: in a Slurm job srun starts the engines of its hosts; a daemon in a step is warned of" {
     local warning="mpiio-mount: warning: Slurm kills the daemon at the end of step 12.3: mount in the batch script, or keep a step for the daemon (--foreground)"
     scatter_spec

@@ -89,6 +89,7 @@ static void every_option(void **state)
                                  "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
                                  "-opassthrough=off,io_uring=off,direct,slice_cache=2G",
                                  "-opool=off,pool=3G,delete_on_close",
+                                 "-ointerface=ib0,interface=10.0.0.0/8",
                                  "f.dat",
                                  "mnt",
                                  NULL};
@@ -102,6 +103,7 @@ static void every_option(void **state)
     assert_int_equal(options.threads, 3);
     assert_int_equal(options.max_read, 65536);
     assert_string_equal(options.log, "b");
+    assert_string_equal(options.interface, "10.0.0.0/8");
     assert_int_equal(options.cache, FS_CACHE_BACK);
     assert_int_equal(options.passthrough, FS_WISH_OFF);
     assert_int_equal(options.io_uring, FS_WISH_OFF);
@@ -139,6 +141,7 @@ static void wrong_options(void **state)
         {"slice_cache=1", "slice_cache= needs a size of 1M or more: 1"},
         {"flush_interval=86401", "flush_interval= needs seconds, from 0 to 86400: 86401"},
         {"flush_interval=-1", "flush_interval= needs seconds, from 0 to 86400: -1"},
+        {"interface=", "interface= needs an interface, an address or a network: "},
         {"peer_timeout=0", "peer_timeout= needs seconds, from 1 to 86400: 0"},
         {"cache=bac", "cache= needs auto, through or back: bac"},
         {"cache=backs", "cache= needs auto, through or back: backs"},

@@ -15,6 +15,8 @@
 #include "cluster/address.h"
 #include "cluster/connection.h"
 
+static const struct mpiio_local_address any; /* of this machine */
+
 static uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
 /* Of Aumasson and Bernstein's table: key 00 01 .. 0f, text 00 01 .. of 0, 1, 7, 8, 15 and 63. */
@@ -135,9 +137,9 @@ static void connect_pair(struct mpiio_connection *left, struct mpiio_connection 
     const char *at;
     int listening, dialled, accepted;
 
-    assert_int_equal(mpiio_address_listen(&listening, &addresses), 0);
+    assert_int_equal(mpiio_address_listen(&any, &listening, &addresses), 0);
     at = addresses;
-    dialled = mpiio_address_dial(&at, 10000);
+    dialled = mpiio_address_dial(&any, &at, 10000);
     assert_true(dialled >= 0);
     assert_int_equal(mpiio_address_wait(listening, POLLIN, 10000), 0);
     accepted = accept(listening, NULL, NULL);
@@ -189,10 +191,67 @@ static void test_wrong_addresses_are_refused(void **state)
     const char *at = "  ";
 
     (void)state;
-    assert_int_equal(mpiio_address_dial(&at, 10), -ENOENT);
+    assert_int_equal(mpiio_address_dial(&any, &at, 10), -ENOENT);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         at = wrong[i];
-        assert_int_equal(mpiio_address_dial(&at, 10), -EINVAL);
+        assert_int_equal(mpiio_address_dial(&any, &at, 10), -EINVAL);
+    }
+}
+
+static int find(const char *where)
+{
+    struct mpiio_local_address local;
+
+    return mpiio_local_address_find(where, &local);
+}
+
+static void test_local_addresses(void **state)
+{
+    static const char *const wrong[] = {
+        "",           "/8",          "127.0.0.1/33",
+        "127.0.0.1/", "127.0.0.1/x", "::1/129",
+        "lo/8",       "1.2.3.4/-1",  "an-interface-with-a-long-name"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_int_equal(find(wrong[i]), -EINVAL);
+    assert_int_equal(find("no-such-one"), -EADDRNOTAVAIL);
+    assert_int_equal(find("127.0.0.2"), -EADDRNOTAVAIL);
+    assert_int_equal(find("240.0.0.0/4"), -EADDRNOTAVAIL); /* reserved: nobody has one */
+    assert_int_equal(find("100::/64"), -EADDRNOTAVAIL);
+}
+
+/* Whoever listens at one address, and connects from it, is at no other. */
+static void test_one_local_address(void **state)
+{
+    static const char *const names[] = {"lo", "127.0.0.1", "127.0.0.0/8", "126.0.0.0/7",
+                                        "127.0.0.1/32"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        struct mpiio_local_address local;
+        struct sockaddr_in address = {.sin_family = AF_UNSPEC};
+        socklen_t size = sizeof(address);
+        char *addresses;
+        const char *at;
+        int listening, dialled, accepted;
+
+        assert_int_equal(mpiio_local_address_find(names[i], &local), 0);
+        assert_int_equal(mpiio_address_listen(&local, &listening, &addresses), 0);
+        assert_int_equal(strncmp(addresses, "127.0.0.1:", 10), 0);
+        assert_null(strchr(addresses, ' '));
+        at = addresses;
+        dialled = mpiio_address_dial(&local, &at, 10000);
+        assert_true(dialled >= 0);
+        assert_int_equal(mpiio_address_wait(listening, POLLIN, 10000), 0);
+        accepted = accept(listening, (struct sockaddr *)&address, &size);
+        assert_true(accepted >= 0);
+        assert_int_equal(address.sin_family, AF_INET);
+        assert_int_equal(ntohl(address.sin_addr.s_addr), INADDR_LOOPBACK);
+        close(accepted);
+        close(dialled);
+        close(listening);
+        free(addresses);
     }
 }
 
@@ -206,6 +265,8 @@ int main(void)
         cmocka_unit_test(test_what_is_no_frame_is_refused),
         cmocka_unit_test(test_links_do_not_block),
         cmocka_unit_test(test_wrong_addresses_are_refused),
+        cmocka_unit_test(test_local_addresses),
+        cmocka_unit_test(test_one_local_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
