@@ -254,9 +254,9 @@ END
     /usr/bin/python3 - "$mnt" "$(daemon_pid)" <<'END'
 import ctypes, errno, fcntl, mmap, os, random, struct, sys
 mnt, daemon = sys.argv[1:]
-SIZE = struct.calcsize("=QiiIIIIQqQQ64s4096s")
+SIZE = struct.calcsize("=QiiIIIIQqQQI64s4096s4x")
 ASK = 2 << 30 | SIZE << 16 | ord("m") << 8 | 0x61
-FIELDS = "=QiiIIIIQqQQ64s4096s"
+FIELDS = "=QiiIIIIQqQQI64s4096s4x"
 def ask(path, flags, request=ASK, size=SIZE):
     fd = os.open(path, flags)
     try:
