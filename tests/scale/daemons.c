@@ -6,16 +6,20 @@
 #include <string.h>
 
 #include "core/base/lease.h"
+#include "engines.h"
+#include "shared_file.h"
+#include "writers.h"
 
 struct run run;
 
-const char *const fault_names[FAULTS] = {"none", "kill", "engine", "pause",   "crash",
-                                         "stop", "cut",  "cut-up", "cut-down"};
+const char *const fault_names[FAULTS] = {"none",  "kill", "engine", "pause",  "sever",
+                                         "crash", "stop", "cut",    "cut-up", "cut-down"};
 
 unsigned int daemons_random(unsigned int bound)
 {
-    return (unsigned int)(((uint64_t)rand_r(&run.seed) << 16 ^ (uint64_t)rand_r(&run.seed)) %
-                          bound);
+    uint64_t number = (uint64_t)rand_r(&run.seed) << 16 ^ (uint64_t)rand_r(&run.seed);
+
+    return bound == 0 ? 0 : (unsigned int)(number % bound);
 }
 
 void daemons_wrong(int node, const char *what)
@@ -46,6 +50,11 @@ static bool may_store(const struct daemon *daemon)
            daemon->lease > now_ms();
 }
 
+bool daemons_may_store(int node)
+{
+    return run.daemon[node].lease > now_ms();
+}
+
 static void on_log(void *data, const char *line)
 {
     if (getenv("SCALE_LOG") != NULL)
@@ -54,24 +63,47 @@ static void on_log(void *data, const char *line)
 
 static void end_part(int node, uint64_t epoch)
 {
-    if (run.daemon[node].degraded)
+    struct daemon *daemon = &run.daemon[node];
+
+    /* What the engine had told before it was killed counts, until the node stores it again. */
+    if (run.homes && !daemon->alone)
+        writers_resolve(node);
+    if (daemon->degraded)
         return;
     run.epoch[epoch % EPOCHS].done++;
     mpiio_peers_epoch_done(world.node[node].peers, epoch,
                            epoch % 5 == 3 && node % 7 == 3 ? -28 : 0);
 }
 
+void daemons_through(int node, uint64_t epoch)
+{
+    world_call(node, world.now, end_part, epoch);
+}
+
+/* Programs write, what they have written is frozen, and the engine begins at that time. */
+static void flush(int node, uint64_t epoch, bool sync, double time)
+{
+    if (run.stored != epoch)
+        shared_file_begin_epoch(epoch);
+    run.stored = epoch;
+    writers_flush(node, epoch, sync, time);
+}
+
 static void on_epoch(void *data, uint64_t number, bool sync)
 {
     struct daemon *daemon = daemon_of(data);
     struct epoch *epoch = &run.epoch[number % EPOCHS];
+    double time;
 
     if (number != daemon->begun + 1 || daemon->finished != daemon->begun || daemon->degraded)
         daemons_wrong(number_of(daemon), "an epoch begins that should not");
     daemon->begun = number;
     epoch->sync = sync;
-    world_call(number_of(daemon), world.now + run.engine * (0.5 + daemons_random(1024) / 1024.0),
-               end_part, number);
+    time = world.now + run.engine * (0.5 + daemons_random(1024) / 1024.0);
+    if (run.homes)
+        flush(number_of(daemon), number, sync, time);
+    else
+        world_call(number_of(daemon), time, end_part, number);
 }
 
 static void on_finished(void *data, uint64_t number, bool sync, int status)
@@ -96,8 +128,10 @@ static void on_finished(void *data, uint64_t number, bool sync, int status)
 
 static void on_progress(void *data, struct mpiio_progress *progress)
 {
-    (void)data;
-    *progress = (struct mpiio_progress){.waiting = true, .count = (uint64_t)now_ms()};
+    if (run.homes)
+        mpiio_progress_read(engines_progress(number_of(data)), progress);
+    else
+        *progress = (struct mpiio_progress){.waiting = true, .count = (uint64_t)now_ms()};
 }
 
 static void on_lease(void *data, int64_t until)
@@ -160,7 +194,13 @@ static void expect_no_lease(void)
             daemons_wrong(i, "its engine may store when others act, or are about to");
 }
 
-/* It may take a while for an engine to be gone. */
+static void kill_engine(int node, const uint8_t *unused)
+{
+    (void)unused;
+    engines_kill(node);
+}
+
+/* It may take a while for an engine to be gone; nothing is said until then. */
 static void on_degraded(void *data, int node, const char *host, const char *why)
 {
     struct daemon *daemon = daemon_of(data);
@@ -172,8 +212,14 @@ static void on_degraded(void *data, int node, const char *host, const char *why)
     /* Nobody says that somebody is dead but one that has not heard him. */
     if (run.fault >= SILENT)
         expect_no_lease();
-    if (daemons_random(4) != 0)
-        world.node[number_of(daemon)].busy = world.now + 1000 + daemons_random(20000);
+    if (run.checks && daemons_random(4) != 0) {
+        double time = world.now + 1000 + daemons_random(20000);
+
+        world.node[number_of(daemon)].busy = time;
+        world_engine(number_of(daemon), time - daemons_random(1000), kill_engine, NULL);
+    } else {
+        engines_kill(number_of(daemon));
+    }
 }
 
 static void on_alone(void *data)
@@ -184,6 +230,9 @@ static void on_alone(void *data)
         daemons_wrong(number_of(daemon), "it goes on alone, and should not");
     daemon->alone = true;
     expect_no_lease();
+    run.alone++;
+    if (run.homes)
+        writers_go_alone(number_of(daemon));
 }
 
 static struct mpiio_peers_options options(int node)
@@ -231,6 +280,7 @@ static void happen(int node)
         if (!world.node[node].dead && !world.node[node].gone)
             run.left++;
         world_kill(node, run.fault == CRASH);
+        engines_kill(node);
         break;
     case STOP:
         world_stop(node, 2 * PATIENCE);
@@ -243,7 +293,11 @@ static void happen(int node)
     case CUT_DOWN:
         world_cut(node, run.fault != CUT_DOWN, run.fault != CUT_UP);
         break;
+    case SEVER: /* two that send to each other in each epoch */
+        engines_sever(node, (node + (1 << daemons_random(3)) % run.nodes) % run.nodes);
+        break;
     case ENGINE:
+        engines_kill(node);
         mpiio_peers_engine_lost(world.node[node].peers, "killed");
         break;
     default:
@@ -299,8 +353,11 @@ void daemons_begin(void)
     memset(run.epoch, 0, sizeof(run.epoch));
     run.left = 0;
     run.happened = run.failed = false;
+    run.alone = 0;
     run.no_lease = 0;
+    run.stored = 0;
     world_create(run.nodes, run.fanout, options);
+    engines_create();
     world.on_left = on_left;
     world.on_message = on_message;
     for (int i = 0; i < run.nodes; i++)
@@ -311,6 +368,7 @@ void daemons_end(void)
 {
     world.on_left = NULL;
     world.on_message = NULL;
+    engines_free();
     world_free();
     free(run.daemon);
 }

@@ -8,8 +8,8 @@
 #include "world.h"
 
 /*
- * Daemons that do nothing but note what they are told, whose engines do nothing but take their
- * time; what happens to them; and what is wrong in what they are told.
+ * Daemons that note what they are told, and whose engines store what is written (writers.h), or do
+ * nothing but take their time; what happens to them; and what is wrong in what they are told.
  */
 
 #define TIMEOUT 2000 /* ms, peer_timeout */
@@ -18,10 +18,11 @@
 #define EPOCHS   4096
 
 /*
- * What happens: a node's daemon is killed, or its engine, or it is paused for a while; or such that
- * others only notice as they hear nothing: from SILENT on.
+ * What happens: a node's daemon is killed, or its engine, it is paused for a while, or what two
+ * engines send to each other is lost; or such that others only notice as they hear nothing: from
+ * SILENT on.
  */
-enum fault { NONE, KILL, ENGINE, PAUSE, CRASH, STOP, CUT, CUT_UP, CUT_DOWN, FAULTS };
+enum fault { NONE, KILL, ENGINE, PAUSE, SEVER, CRASH, STOP, CUT, CUT_UP, CUT_DOWN, FAULTS };
 #define SILENT CRASH
 
 /* What becomes of an epoch. */
@@ -54,7 +55,12 @@ struct run {
     struct epoch epoch[EPOCHS];
     int64_t no_lease; /* when nobody might have a lease any more, in ms; 0: all may */
     int left;         /* nodes that have left, or will never */
-    double engine;    /* us that an engine takes */
+    double engine;    /* us until an engine begins, or without homes, that it takes */
+    bool homes;       /* engines store */
+    bool checks;      /* what is stored is looked at: else only what it costs */
+    bool collective;  /* long runs are stored together */
+    int alone;        /* nodes that act alone */
+    uint64_t stored;  /* the last epoch that a node has begun */
 };
 
 extern struct run run;
@@ -72,7 +78,13 @@ bool daemons_are_together(void);
 /* Says that something is wrong with a node. */
 void daemons_wrong(int node, const char *what);
 
-/* A number below bound, by run.seed. */
+/* For its engine: it has a lease. */
+bool daemons_may_store(int node);
+
+/* Its engine is through with an epoch. */
+void daemons_through(int node, uint64_t epoch);
+
+/* A number below bound, by run.seed; 0 where that is 0. */
 unsigned int daemons_random(unsigned int bound);
 
 /* For world_call: asks for a flush, or for a change by a call of that number; leaves. */

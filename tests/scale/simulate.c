@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs what the daemons of many nodes say to each other (src/cluster) over a virtual clock and
- * network, with engines that do nothing but take their time. With faults, at a message that chance
- * chooses, it sees to what must hold whatever happens: nobody waits for ever; those that survive
- * agree on what became of each epoch; and nobody stores alone as long as another's engine may. It
- * prints what an epoch costs.
+ * Runs what the daemons of many nodes say to each other (src/cluster), and the epochs and homes of
+ * their engines (src/engine), over a virtual clock and network, to a file in memory. With faults,
+ * at a message or a store that chance chooses, it sees to what must hold whatever happens: nobody
+ * waits for ever; those that survive agree on what became of each epoch; each byte is stored once,
+ * and what a node was told is stored is there (shared_file.h); and nobody stores alone as long as
+ * another's engine may. It prints what an epoch costs.
  */
 #include <getopt.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cluster/tree.h"
 #include "daemons.h"
+#include "engines.h"
+#include "shared_file.h"
+#include "writers.h"
 
 /* Until all have left, or nobody should still be at it. */
 static void run_out(double limit)
@@ -21,12 +26,15 @@ static void run_out(double limit)
         continue;
 }
 
+/* Of many nodes, fewer: there are more messages in each. */
+#define EPOCHS_ASKED (run.nodes < 100 ? 30 : 6)
+
 /* Work that nodes chosen at random ask for, and then they leave one by one. */
 static void plan_work(double until)
 {
     unsigned int nodes = (unsigned int)run.nodes;
 
-    for (int i = 0; i < 400; i++)
+    for (int i = 0; i < EPOCHS_ASKED; i++)
         world_call((int)daemons_random(nodes), 100000 + daemons_random((unsigned int)until),
                    daemons_ask, i % 2 == 0);
     for (int i = 0; i < 6; i++)
@@ -49,6 +57,10 @@ static void check_together(void)
         if (daemon->finished < daemon->after || daemon->finished_sync < daemon->after_sync)
             daemons_wrong(i, "it has not got what it asked for");
     }
+    if (first->finished > 0)
+        shared_file_begin_epoch(first->finished + 1); /* the last one is over */
+    for (int i = 0; i < run.nodes; i++)
+        writers_check(i);
     if (first->finished == 0 || first->settled == 0 || first->committed == first->settled)
         daemons_wrong(0, "it has done nothing");
 }
@@ -58,6 +70,8 @@ static void check_alone(void)
     for (int i = 0; i < run.nodes; i++)
         if (!world.node[i].dead && !run.daemon[i].alone)
             daemons_wrong(i, "it waits for ever");
+    for (int i = 0; i < run.nodes; i++)
+        writers_check(i);
 }
 
 /* One run with a fault, or none. False: something was wrong, and seed says how to see it again. */
@@ -65,19 +79,28 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
 {
     bool stays = fault == NONE || fault == PAUSE;
     double work = 2e6;
+    int blocks;
 
     run.nodes = nodes;
     run.fanout = fanout;
     run.fault = fault;
-    run.seed = seed;
+    run.seed = seed + (unsigned int)fault * 7919;
     run.engine = 50 << daemons_random(8);
+    run.homes = run.checks = true;
+    run.collective = daemons_random(2) == 0;
+    blocks = 8 << daemons_random(3);
     run.faults = fault == NONE ? 0 : 1;
     if (fault >= SILENT)
         run.faults += (int)daemons_random(3);
-    /* Each node sends some 40 messages a second; at work, more. */
-    run.at = (uint64_t)nodes * 4 + daemons_random((unsigned int)nodes * 40);
+    /* Each node sends some 40 messages in an epoch, and more the more nodes there are. */
+    run.at = (uint64_t)nodes * 4 + daemons_random((unsigned int)nodes * 400);
     daemons_begin();
+    shared_file_create(blocks);
+    writers_create(blocks);
     plan_work(work);
+    /* Engines that do not reach each other are noticed when they are to. */
+    for (int i = 0; i < 8 && fault == SEVER; i++)
+        world_call((int)daemons_random((unsigned int)nodes), work + i * 1e6, daemons_ask, 0);
     if (stays)
         for (int i = 0; i < nodes; i++)
             world_call(i, work + 1e6 + daemons_random(100000), daemons_goodbye, 0);
@@ -92,6 +115,8 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
         printf("failed: --nodes %d --fanout %d --fault %s --seed %u\n", nodes, fanout,
                fault_names[fault], seed);
     daemons_end();
+    writers_free();
+    shared_file_free();
     return !run.failed;
 }
 
@@ -101,12 +126,34 @@ struct costs {
     double most_messages, most_bytes, mean_messages, mean_bytes;
     double idle_messages, idle_bytes; /* of node 0, a second */
     double most_memory, time;
+    double death_messages, death_time;    /* of the busiest node, and until all act alone */
+    double engine_messages, engine_bytes; /* of the engine that has most */
+    double engine_mean_messages, engine_mean_bytes, engine_memory;
 };
 
 static void reset_traffic(void)
 {
     for (int i = 0; i < run.nodes; i++)
-        world.node[i].work = world.node[i].beats = (struct world_traffic){0};
+        world.node[i].work = world.node[i].beats = world.node[i].engine = (struct world_traffic){0};
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void sum_up_engines(struct costs *costs, int epochs)
+{
+    for (int i = 0; i < run.nodes; i++) {
+        double messages = (double)world.node[i].engine.messages / epochs;
+        double bytes = (double)world.node[i].engine.bytes / epochs;
+
+        costs->engine_mean_messages += messages / run.nodes;
+        costs->engine_mean_bytes += bytes / run.nodes;
+        costs->engine_messages = most(costs->engine_messages, messages);
+        costs->engine_bytes = most(costs->engine_bytes, bytes);
+        costs->engine_memory = most(costs->engine_memory, (double)engines_memory(i));
+    }
 }
 
 static void sum_up(struct costs *costs, int epochs)
@@ -122,10 +169,11 @@ static void sum_up(struct costs *costs, int epochs)
 
         costs->mean_messages += messages / run.nodes;
         costs->mean_bytes += bytes / run.nodes;
-        costs->most_messages = messages > costs->most_messages ? messages : costs->most_messages;
-        costs->most_bytes = bytes > costs->most_bytes ? bytes : costs->most_bytes;
-        costs->most_memory = memory > costs->most_memory ? memory : costs->most_memory;
+        costs->most_messages = most(costs->most_messages, messages);
+        costs->most_bytes = most(costs->most_bytes, bytes);
+        costs->most_memory = most(costs->most_memory, memory);
     }
+    sum_up_engines(costs, epochs);
 }
 
 static bool has_finished(uint64_t epoch)
@@ -133,44 +181,115 @@ static bool has_finished(uint64_t epoch)
     return run.epoch[epoch].finished == run.nodes;
 }
 
-/* Epochs in which engines take no time, asked for by the last node, one after the other. */
-static bool measure(struct costs *costs, int epochs)
+/* What a second without an epoch costs. */
+static void measure_idle(struct costs *costs)
 {
-    uint64_t epoch = 0;
-    double begun;
+    double begun = world.now;
 
-    run.fault = NONE;
-    run.faults = 0;
-    run.engine = 0;
-    *costs = (struct costs){0};
-    daemons_begin();
-    while (!daemons_are_together() && world_step(60e6))
-        for (int i = 0; i < run.nodes; i++)
-            world_step(60e6);
-    if (!daemons_are_together())
-        daemons_wrong(0, "not all have come together");
     reset_traffic();
-    begun = world.now;
     while (world.now < begun + 5e6 && world_step(begun + 5e6))
         continue;
     costs->idle_messages = (double)world.node[0].beats.messages / 5;
     costs->idle_bytes = (double)world.node[0].beats.bytes / 5;
     reset_traffic();
-    for (int i = 0; i < epochs; i++) {
-        begun = world.now;
-        world_call(run.nodes - 1, world.now, daemons_ask, 1);
-        epoch++;
-        while (!has_finished(epoch) && world.now < begun + 60e6 && world_step(begun + 60e6))
-            continue;
-        costs->time += (world.now - begun) / epochs;
-        if (!has_finished(epoch))
-            daemons_wrong(0, "an epoch does not end");
-    }
+}
+
+/* One epoch: us that it takes. */
+static double measure_epoch(uint64_t epoch)
+{
+    double begun = world.now;
+
+    world_call(run.nodes - 1, world.now, daemons_ask, 1);
+    while (!has_finished(epoch) && world.now < begun + 60e6 && world_step(begun + 60e6))
+        continue;
+    if (!has_finished(epoch))
+        daemons_wrong(0, "an epoch does not end");
+    return world.now - begun;
+}
+
+/* A node is killed in the middle of an epoch: until all others act alone. */
+static void measure_death(struct costs *costs)
+{
+    double begun = world.now;
+    int node = run.nodes / 2;
+    uint64_t epoch = run.daemon[node].begun + 1;
+
+    world_call(run.nodes - 1, world.now, daemons_ask, 1);
+    while (run.daemon[node].begun != epoch && world_step(begun + 60e6))
+        continue;
+    reset_traffic();
+    run.fault = KILL;
+    world_kill(node, false);
+    engines_kill(node);
+    begun = world.now;
+    while (run.alone < run.nodes - 1 && world_step(begun + 60e6))
+        continue;
+    if (run.alone < run.nodes - 1)
+        daemons_wrong(node, "others wait for it for ever");
+    costs->death_time = world.now - begun;
+    for (int i = 0; i < run.nodes; i++)
+        costs->death_messages = most(costs->death_messages, (double)world.node[i].work.messages);
+}
+
+/*
+ * Epochs asked for by the last node, one after the other, in which engines take no time; or, with
+ * homes, store what each node has written to some blocks, which takes no time either.
+ */
+static bool measure(struct costs *costs, int epochs)
+{
+    run.fault = NONE;
+    run.faults = 0;
+    run.engine = 0;
+    run.checks = false;
+    run.collective = true; /* blocks of one home follow each other */
+    *costs = (struct costs){0};
+    daemons_begin();
+    shared_file_create(0);
+    writers_create(WRITERS_BLOCKS * (run.nodes < WRITERS_SERVERS ? run.nodes : WRITERS_SERVERS));
+    while (!daemons_are_together() && world_step(60e6))
+        for (int i = 0; i < run.nodes; i++)
+            world_step(60e6);
+    if (!daemons_are_together())
+        daemons_wrong(0, "not all have come together");
+    measure_idle(costs);
+    for (int i = 0; i < epochs; i++)
+        costs->time += measure_epoch((uint64_t)i + 1) / epochs;
     sum_up(costs, epochs);
+    if (!run.homes)
+        measure_death(costs);
     daemons_end();
+    writers_free();
+    shared_file_free();
     return !run.failed;
 }
 
+/* What homes add to it. */
+static bool print_homes(int nodes, int fanout, int epochs, bool json)
+{
+    struct costs costs;
+    bool good;
+
+    run.nodes = nodes;
+    run.fanout = fanout;
+    run.homes = true;
+    good = measure(&costs, epochs);
+    if (!json)
+        printf(
+            "# an epoch, %d blocks dirty on each node: messages and bytes, sent and received, of "
+            "the\n# busiest engine and the mean; memory of one at most, bytes; time but for "
+            "storing, us\n#  nodes     most n       most B   mean n     mean B     memory      "
+            "time\n",
+            WRITERS_BLOCKS);
+    printf(json ? "{\"nodes\": %d, \"most_messages\": %.1f, \"most_bytes\": %.0f, "
+                  "\"mean_messages\": %.1f, \"mean_bytes\": %.0f, \"memory\": %.0f, "
+                  "\"time_us\": %.0f}\n"
+                : "%8d %10.1f %12.0f %8.1f %10.0f %10.0f %9.0f\n",
+           nodes, costs.engine_messages, costs.engine_bytes, costs.engine_mean_messages,
+           costs.engine_mean_bytes, costs.engine_memory, costs.time);
+    return good;
+}
+
+/* What daemons say to each other. */
 static bool print_costs(int nodes, int fanout, int epochs, bool json)
 {
     struct costs costs;
@@ -181,26 +300,32 @@ static bool print_costs(int nodes, int fanout, int epochs, bool json)
     run.fanout = fanout;
     for (int node = nodes - 1; node > 0; node = mpiio_tree_above(node, fanout))
         depth++;
+    run.homes = false;
     good = measure(&costs, epochs);
     printf(json ? "{\"nodes\": %d, \"fanout\": %d, \"depth\": %d, \"node0_messages\": %.1f, "
                   "\"node0_bytes\": %.0f, \"most_messages\": %.1f, \"most_bytes\": %.0f, "
                   "\"mean_messages\": %.2f, \"mean_bytes\": %.0f, \"idle_messages\": %.1f, "
-                  "\"idle_bytes\": %.0f, \"memory\": %.0f, \"time_us\": %.0f}\n"
-                : "%8d %8d %5d %10.1f %10.0f %10.1f %10.0f %8.2f %8.0f %9.1f %9.0f %10.0f %9.0f\n",
+                  "\"idle_bytes\": %.0f, \"memory\": %.0f, \"time_us\": %.0f, "
+                  "\"death_messages\": %.0f, \"death_us\": %.0f}\n"
+                : "%8d %8d %5d %10.1f %10.0f %10.1f %10.0f %8.2f %8.0f %9.1f %9.0f %10.0f %9.0f "
+                  "%9.0f %10.0f\n",
            nodes, fanout, depth, costs.messages, costs.bytes, costs.most_messages, costs.most_bytes,
            costs.mean_messages, costs.mean_bytes, costs.idle_messages, costs.idle_bytes,
-           costs.most_memory, costs.time);
+           costs.most_memory, costs.time, costs.death_messages, costs.death_time);
     return good;
 }
 
 static void print_head(void)
 {
-    printf("# an epoch: messages and bytes, sent and received, of node 0, the most of any node, "
-           "the mean;\n# heartbeats of node 0 a second; memory of a node at most, bytes; time "
-           "but for storing, us (%.0f us a\n# message and side, %.0f us latency, %.1f GB/s)\n",
-           world.costs.processor, world.costs.latency, world.costs.bandwidth / 1000);
+    printf(
+        "# an epoch: messages and bytes, sent and received, of node 0, the most of any node, "
+        "the mean;\n# heartbeats of node 0 a second; memory of a node at most, bytes; time "
+        "but for storing, us (%.0f us a\n# message and side, %.0f us latency, %.1f GB/s); when a "
+        "node is killed in one: the most messages of any\n# node, and us until all others act "
+        "alone\n",
+        world.costs.processor, world.costs.latency, world.costs.bandwidth / 1000);
     printf("#  nodes   fanout depth    node0 n    node0 B     most n     most B   mean n   mean B "
-           "   idle n    idle B     memory      time\n");
+           "   idle n    idle B     memory      time   death n death time\n");
 }
 
 /* Many runs, with each fault. Messages cost next to nothing: what is looked for is their order. */
@@ -232,16 +357,24 @@ static enum fault fault_named(const char *name)
 int main(int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"nodes", required_argument, NULL, 'n'}, {"fanout", required_argument, NULL, 'f'},
-        {"fault", required_argument, NULL, 'x'}, {"seed", required_argument, NULL, 's'},
-        {"runs", required_argument, NULL, 'r'},  {"epochs", required_argument, NULL, 'e'},
-        {"json", no_argument, NULL, 'j'},        {0},
+        {"nodes", required_argument, NULL, 'n'},
+        {"fanout", required_argument, NULL, 'f'},
+        {"fault", required_argument, NULL, 'x'},
+        {"seed", required_argument, NULL, 's'},
+        {"runs", required_argument, NULL, 'r'},
+        {"epochs", required_argument, NULL, 'e'},
+        {"json", no_argument, NULL, 'j'},
+        {"homes", no_argument, NULL, 'h'},
+        {0},
     };
     int nodes = 1024, fanout = MPIIO_TREE_FANOUT, runs = 0, epochs = 5, option;
     enum fault fault = FAULTS;
     unsigned int seed = 1;
-    bool json = false;
+    bool json = false, homes = false;
 
+    /* Memory of homes is used again: else most of the time goes into new one. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     world.costs = (struct world_costs){.processor = 7, .latency = 20, .bandwidth = 1000};
     while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         switch (option) {
@@ -264,6 +397,9 @@ int main(int argc, char **argv)
         case 'e':
             epochs = atoi(optarg);
             break;
+        case 'h':
+            homes = true;
+            break;
         case 'j':
             json = true;
             break;
@@ -273,6 +409,8 @@ int main(int argc, char **argv)
     }
     if (runs != 0)
         return check_all(nodes, fanout, fault, seed, runs) ? 0 : 1;
+    if (homes)
+        return print_homes(nodes, fanout, epochs, json) ? 0 : 1;
     if (!json)
         print_head();
     return print_costs(nodes, fanout, epochs, json) ? 0 : 1;

@@ -277,6 +277,12 @@ void world_call(int node, double time, void (*call)(int node, uint64_t argument)
         .kind = WORLD_CALL, .time = time, .node = node, .call = call, .argument = argument});
 }
 
+void world_engine(int node, double time, void (*run)(int node, const uint8_t *bytes), void *bytes)
+{
+    schedule((struct world_event){
+        .kind = WORLD_ENGINE, .time = time, .node = node, .run = run, .bytes = bytes});
+}
+
 void world_kill(int number, bool quietly)
 {
     struct world_node *node = &world.node[number];
@@ -325,6 +331,12 @@ static void happen(const struct world_event *event)
 {
     struct world_node *node = &world.node[event->node];
 
+    if (event->kind == WORLD_ENGINE && !node->dead) {
+        world.current = event->node;
+        event->run(event->node, event->bytes);
+        world.current = -1;
+        return;
+    }
     if (node->dead || node->gone ||
         (event->kind == WORLD_TIMER && (event->time < node->timer || event->time > node->timer)))
         return;
@@ -349,13 +361,13 @@ static bool is_later(struct world_event *event)
     double time = event->time < node->wakes ? node->wakes : event->time;
     bool later;
 
-    if (node->dead || node->gone)
+    if (node->dead || (node->gone && event->kind != WORLD_ENGINE))
         return false;
     if (event->kind == WORLD_TIMER) {
         if (event->time < node->timer || event->time > node->timer)
             return false;
         node->timer = time;
-    } else if (event->kind != WORLD_CALL && !event->queued) {
+    } else if ((event->kind == WORLD_BYTES || event->kind == WORLD_END) && !event->queued) {
         event->queued = true;
         time = time < node->busy ? node->busy : time;
         node->busy = time + (event->kind == WORLD_BYTES ? world.costs.processor : 0);

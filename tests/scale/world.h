@@ -23,7 +23,7 @@ struct world_costs {
     double bandwidth; /* bytes/us */
 };
 
-/* What was sent and received: of heartbeats, and of all else. */
+/* What was sent and received. */
 struct world_traffic {
     uint64_t messages, bytes;
 };
@@ -36,7 +36,8 @@ struct world_node {
     bool dead;    /* nothing happens on it any more */
     bool gone;    /* it has left: mpiio_turn_end was called */
     double wakes; /* a node that is stopped goes on then */
-    struct world_traffic beats, work;
+    struct world_traffic beats, work; /* of daemons: heartbeats, and all else */
+    struct world_traffic engine;      /* of its engine */
 };
 
 /* One end of a connection. */
@@ -51,13 +52,14 @@ struct world_end {
 struct world_event {
     double time;
     uint64_t order;
-    enum { WORLD_TIMER, WORLD_BYTES, WORLD_END, WORLD_CALL } kind;
+    enum { WORLD_TIMER, WORLD_BYTES, WORLD_END, WORLD_CALL, WORLD_ENGINE } kind;
     int node, end;
     bool queued;    /* its time is when the node's processor comes to it */
     uint8_t *bytes; /* owned */
     size_t size;
     void (*call)(int node, uint64_t argument);
     uint64_t argument;
+    void (*run)(int node, const uint8_t *bytes);
 };
 
 struct world {
@@ -87,6 +89,12 @@ void world_begin(int node, double time);
 /* Calls something on a node at a time; then its turn comes. Not where it is dead or gone. */
 void world_call(int node, double time, void (*call)(int node, uint64_t argument),
                 uint64_t argument);
+
+/*
+ * Has something happen to a node's engine, of which its daemon knows nothing, at a time, with
+ * bytes, which are taken over. Not where the node is dead.
+ */
+void world_engine(int node, double time, void (*run)(int node, const uint8_t *bytes), void *bytes);
 
 /* The node's processes end: quietly, so that nobody is told, or the kernel closes connections. */
 void world_kill(int node, bool quietly);

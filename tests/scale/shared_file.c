@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "daemons.h"
+#include "engine/file_write.h"
+#include "engines.h"
+
+#define BLOCK      ((size_t)MPIIO_BLOCK_SIZE)
+#define MASK_BYTES (BLOCK / 8)
+#define SHARED     (BLOCK / 8 * 7)
+
+/* A lease that has run out is looked at so often, in us (src/engine/fence.c). */
+#define PAUSE 10000.0
+
+static struct {
+    int blocks;
+    char *stored;              /* the file */
+    char *told;                /* as nodes were told, in their own parts */
+    char *expected;            /* of the present epoch, where frozen */
+    uint32_t *writer;          /* likewise: the last of the nodes that have the byte */
+    uint64_t *frozen, *marked; /* bytes: frozen for the present epoch, and stored in it */
+    bool *touched;             /* blocks: something is frozen */
+    int *outcome;              /* of blocks, as the first node was told; 1: none was yet */
+    int64_t failing;
+    uint64_t total;
+} file;
+
+static void *get(size_t size)
+{
+    void *memory = mmap(NULL, size + 1, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        abort();
+    return memory;
+}
+
+void shared_file_create(int blocks)
+{
+    size_t count = (size_t)blocks;
+
+    file.blocks = blocks;
+    file.total = 0;
+    file.failing = -1;
+    file.stored = get(count * BLOCK);
+    file.told = get(count * BLOCK);
+    file.expected = get(count * BLOCK);
+    file.writer = get(count * BLOCK * sizeof(*file.writer));
+    file.frozen = get(count * MASK_BYTES);
+    file.marked = get(count * MASK_BYTES);
+    file.touched = calloc(count + 1, sizeof(*file.touched));
+    file.outcome = calloc(count + 1, sizeof(*file.outcome));
+    if (file.touched == NULL || file.outcome == NULL)
+        abort();
+}
+
+void shared_file_free(void)
+{
+    size_t count = (size_t)file.blocks;
+
+    munmap(file.stored, count * BLOCK + 1);
+    munmap(file.told, count * BLOCK + 1);
+    munmap(file.expected, count * BLOCK + 1);
+    munmap(file.writer, count * BLOCK * sizeof(*file.writer) + 1);
+    munmap(file.frozen, count * MASK_BYTES + 1);
+    munmap(file.marked, count * MASK_BYTES + 1);
+    free(file.touched);
+    free(file.outcome);
+}
+
+size_t shared_file_own_size(void)
+{
+    return SHARED / (size_t)run.nodes;
+}
+
+size_t shared_file_own_start(int node)
+{
+    return (size_t)node * shared_file_own_size();
+}
+
+uint64_t shared_file_stored(void)
+{
+    return file.total;
+}
+
+static bool is_set(const uint64_t *mask, size_t at)
+{
+    return (mask[at / 64] >> at % 64 & 1) != 0;
+}
+
+static void set(uint64_t *mask, size_t at)
+{
+    mask[at / 64] |= (uint64_t)1 << at % 64;
+}
+
+/* At an epoch's end: all was stored that is not left, and could be. */
+static void end_block(size_t block)
+{
+    uint64_t *frozen = file.frozen + block * MASK_BYTES / 8;
+    uint64_t *marked = file.marked + block * MASK_BYTES / 8;
+    int outcome = file.outcome[block];
+
+    if (outcome == 0 && memcmp(frozen, marked, MASK_BYTES) != 0)
+        daemons_wrong(-1, "not all that was frozen was stored");
+    if (outcome == 1)
+        daemons_wrong(-1, "nobody was told what became of a block");
+    if (outcome == -ENOSPC && file.failing != (int64_t)block)
+        daemons_wrong(-1, "a block failed for another");
+    memset(frozen, 0, MASK_BYTES);
+    memset(marked, 0, MASK_BYTES);
+    file.touched[block] = false;
+}
+
+void shared_file_begin_epoch(uint64_t epoch)
+{
+    if (file.blocks == 0)
+        return;
+    for (size_t i = 0; i < (size_t)file.blocks; i++) {
+        if (file.touched[i])
+            end_block(i);
+        file.outcome[i] = 1;
+    }
+    file.failing = epoch % 7 == 5 ? (int64_t)daemons_random((unsigned int)file.blocks) : -1;
+}
+
+void shared_file_freeze(int node, int64_t block, const struct mpiio_slot *slot)
+{
+    size_t start = (size_t)block * BLOCK;
+    struct mpiio_mask_run bytes = {0};
+
+    if (file.blocks == 0 || mpiio_slot_bytes(slot) == 0)
+        return;
+    file.touched[block] = true;
+    while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
+        for (size_t i = bytes.start; i < bytes.end; i++) {
+            size_t at = start + i;
+
+            if (is_set(file.frozen, at) && file.writer[at] > (uint32_t)node)
+                continue;
+            set(file.frozen, at);
+            file.writer[at] = (uint32_t)node;
+            file.expected[at] = slot->data[i];
+        }
+    }
+}
+
+/* The part of a run that is the node's own, or all of it. */
+static void tell(int node, size_t start, const struct mpiio_slot *slot)
+{
+    size_t own = shared_file_own_start(node), end = own + shared_file_own_size();
+    struct mpiio_mask_run bytes = {0};
+
+    while (mpiio_slot_next_run(slot, bytes.end, &bytes))
+        for (size_t i = bytes.start; i < bytes.end; i++)
+            if (i >= own && i < end)
+                file.told[start + i] = slot->data[i];
+}
+
+/* Once somebody acts alone, what is everybody's may have been written over. */
+static bool is_as_told(int node, size_t start, size_t at, bool stored)
+{
+    size_t own = shared_file_own_start(node);
+
+    if (!stored)
+        return !is_set(file.marked, start + at);
+    if (run.alone != 0 && (at < own || at >= own + shared_file_own_size()))
+        return true;
+    return is_set(file.marked, start + at) && file.stored[start + at] == file.expected[start + at];
+}
+
+void shared_file_resolve(int node, int64_t block, const struct mpiio_slot *slot, int error)
+{
+    size_t start = (size_t)block * BLOCK;
+    struct mpiio_mask_run bytes = {0};
+
+    if (file.blocks == 0 || mpiio_slot_bytes(slot) == 0)
+        return;
+    if (error != 0 && error != -EAGAIN && (error != -ENOSPC || block != file.failing))
+        daemons_wrong(node, "a block failed that could be stored");
+    if (file.outcome[block] != 1 && file.outcome[block] != error)
+        daemons_wrong(node, "it is told another end of a block than others");
+    file.outcome[block] = error;
+    while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
+        for (size_t i = bytes.start; i < bytes.end; i++) {
+            if (!is_as_told(node, start, i, error == 0)) {
+                daemons_wrong(node, error == 0 ? "it is told that what is not there is stored"
+                                               : "what was not to be stored is there");
+                return;
+            }
+        }
+    }
+    if (error == 0)
+        tell(node, start, slot);
+}
+
+void shared_file_store_alone(int node, int64_t block, const struct mpiio_slot *slot)
+{
+    size_t start = (size_t)block * BLOCK;
+    struct mpiio_mask_run bytes = {0};
+
+    while (mpiio_slot_next_run(slot, bytes.end, &bytes))
+        memcpy(file.stored + start + bytes.start, slot->data + bytes.start,
+               bytes.end - bytes.start);
+    tell(node, start, slot);
+}
+
+void shared_file_check(int node, int64_t block, const struct mpiio_slot *slot)
+{
+    size_t own = shared_file_own_start(node), size = shared_file_own_size();
+    size_t start = (size_t)block * BLOCK;
+
+    if (memcmp(file.stored + start + own, file.told + start + own, size) == 0)
+        return;
+    for (size_t i = own; i < own + size; i++) {
+        if (file.stored[start + i] == file.told[start + i])
+            continue;
+        if (slot == NULL || !mpiio_slot_has(slot, i, i + 1) ||
+            file.stored[start + i] != slot->data[i]) {
+            daemons_wrong(node, "what it was told is stored is not there");
+            return;
+        }
+    }
+}
+
+/* What engines call. */
+
+/* As a home's fence does: it waits for its lease, and goes on unless it is killed. */
+static void await_lease(int node)
+{
+    while (!daemons_may_store(node))
+        engines_pass(PAUSE);
+    if (run.alone != 0)
+        daemons_wrong(node, "its engine stores when others act");
+}
+
+static void store(int node, const char *bytes, size_t at, size_t length)
+{
+    file.total += length;
+    if (file.blocks == 0)
+        return;
+    if (at + length > (size_t)file.blocks * BLOCK) {
+        daemons_wrong(node, "it stores behind the file's end");
+        return;
+    }
+    for (size_t i = at; i < at + length; i++) {
+        if (is_set(file.marked, i) || !is_set(file.frozen, i)) {
+            daemons_wrong(node, is_set(file.marked, i) ? "it stores a byte twice"
+                                                       : "it stores what nobody has frozen");
+            return;
+        }
+        set(file.marked, i);
+    }
+    memcpy(file.stored + at, bytes, length);
+}
+
+/* Where what cannot be stored begins in a range of the file; its end where all can be. */
+static int64_t failing_from(int64_t start, int64_t end)
+{
+    int64_t first = file.failing * MPIIO_BLOCK_SIZE;
+
+    if (file.failing < 0 || end <= first || start >= first + MPIIO_BLOCK_SIZE)
+        return end;
+    return start > first ? start : first;
+}
+
+bool engine_file_is_collective(const struct engine_file *unused)
+{
+    (void)unused;
+    return run.collective;
+}
+
+/* Stores it, as time passes; it may die before and after. Of many short runs that is so of some. */
+static void store_slowly(int node, const char *bytes, int64_t start, int64_t end)
+{
+    unsigned int chance = run.fault != NONE ? daemons_random(16) : 1;
+
+    if (chance == 0)
+        engines_happen();
+    if (chance == 0 && daemons_random(2) == 0)
+        engines_pass(daemons_random(2000));
+    await_lease(node);
+    store(node, bytes, (size_t)start, (size_t)(end - start));
+    if (chance == 0)
+        engines_happen();
+}
+
+int engine_file_write_all(struct engine_file *unused, const void *memory, size_t length,
+                          int64_t displacement, struct mpiio_epoch_counters *counters)
+{
+    int node, error = 0;
+
+    (void)unused, (void)counters;
+    if (length == 0)
+        return 0;
+    node = engines_enter();
+    if (failing_from(displacement, displacement + (int64_t)length) < displacement + (int64_t)length)
+        error = -ENOSPC;
+    else
+        store_slowly(node, memory, displacement, displacement + (int64_t)length);
+    engines_leave();
+    return error;
+}
+
+/* Now and then only a part of a range is stored, and nobody says why. */
+int64_t engine_file_write(struct engine_file *unused, const char *image, int64_t displacement,
+                          const struct mpiio_range *ranges, size_t count, int *error,
+                          struct mpiio_epoch_counters *counters)
+{
+    int node = engines_enter();
+    int64_t at = 0;
+
+    (void)unused, (void)counters;
+    *error = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start = displacement + ranges[i].start, end = start + ranges[i].length;
+        int64_t part = failing_from(start, end);
+
+        if (part < end)
+            *error = -ENOSPC;
+        else if (run.fault != NONE && ranges[i].length > 1 && daemons_random(64) == 0)
+            part = start + ranges[i].length / 2;
+        if (part > start)
+            store_slowly(node, image + ranges[i].start, start, part);
+        at = part - displacement;
+        if (part < end)
+            break;
+    }
+    engines_leave();
+    return at;
+}
+
+int engine_file_sync(struct engine_file *unused)
+{
+    (void)unused;
+    return 0;
+}
