@@ -22,6 +22,7 @@
 #include "fusefs/requests/ioctl.h"
 #include "fusefs/requests/open.h"
 #include "fusefs/requests/ordered.h"
+#include "fusefs/requests/sequential.h"
 #include "viewspec/member_views.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
@@ -245,6 +246,8 @@ static int open_store(struct fs_session *session)
     struct vs_error why = {0};
     int error;
 
+    if (session->options->sequential)
+        return fs_sequential_prepare(session);
     if (vs_spec_members(session->spec) != NULL)
         return open_members(session);
     error = open_file(session, &why);
@@ -451,6 +454,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = set_up_pointers(session);
     if (status == 0)
+        status = fs_sequential_open(session);
+    if (status == 0)
         fs_passthrough_init(session);
     if (status == 0)
         status = check_mountpoint(session);
@@ -465,6 +470,7 @@ void fs_session_close(struct fs_session *session)
     fs_cluster_free(&session->cluster);
     fs_pool_free(&session->pool);
     mpiio_ordered_free(session->ordered);
+    mpiio_stream_free(session->stream);
     fs_pointers_free(&session->pointers);
     fs_flusher_free(&session->flusher);
     fs_jobs_free(&session->jobs);

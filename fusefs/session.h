@@ -14,6 +14,7 @@
 #include "core/store.h"
 #include "core/store_cache.h"
 #include "pointers/ordered.h"
+#include "pointers/stream.h"
 #include "viewspec/spec.h"
 #include "fusefs/base/atomic_gate.h"
 #include "fusefs/storing/engine_client.h"
@@ -86,6 +87,7 @@ struct fs_session {
     struct fs_pool pool;
     struct fs_pointers pointers;
     struct mpiio_ordered *ordered; /* NULL: nobody has an "ordered" */
+    struct mpiio_stream *stream;   /* the file, where it is sequential; NULL: it is not */
     atomic_uint ordered_open;      /* handles of it */
     atomic_uint ordered_uses;      /* numbers of what was looked up there */
     struct fs_jobs jobs;

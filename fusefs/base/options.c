@@ -73,6 +73,8 @@ static const struct mount_option {
      "remove the file when it is unmounted, of several nodes from the last"},
     {"append", FLAG, FIELD(append), 0, 0, 0, NULL, NULL,
      "the pointer of \"shared\" begins at the file's end"},
+    {"sequential", FLAG, FIELD(sequential), 0, 0, 0, NULL, NULL,
+     "the file is a FIFO or a character device: read with ro, else written"},
     {"missing", CHOICE, FIELD(missing), 0, 0, 0, "error|zero", "error or zero",
      "members of the file that are missing or too short: fail, or zeros instead"},
     {"unique", FLAG, FIELD(unique), 0, 0, 0, NULL, NULL,

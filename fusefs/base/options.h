@@ -55,6 +55,7 @@ struct fs_options {
     enum fs_access access;
     bool create;                           /* make the file if it is missing */
     bool delete_on_close;                  /* remove it when all nodes are unmounted */
+    bool sequential;                       /* it is a FIFO or a character device */
     enum fs_missing missing;               /* what members lack */
     bool local;                            /* show this node's block of ranks only */
     bool atomic;                           /* atomic mode, from the start */

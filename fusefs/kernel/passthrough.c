@@ -33,8 +33,7 @@ static bool may_pass(void)
            (sets[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN)) != 0;
 }
 
-/* All ranks have the view, and it is all of the file, as it is. */
-static bool is_identity(const struct vs_view *view)
+bool fs_passthrough_is_identity(const struct vs_view *view)
 {
     const struct vs_map_facts *facts;
 
@@ -56,7 +55,7 @@ void fs_passthrough_init(struct fs_session *session)
 
     pthread_mutex_init(&session->passthrough.lock, NULL);
     for (size_t view = 0; view < session->tree.views && fits; view++) {
-        fits = is_identity(session->common[view]);
+        fits = fs_passthrough_is_identity(session->common[view]);
         if (view == 0 && fits)
             session->passthrough.etype = vs_view_facts(session->common[0])->etype_size;
         else if (fits)

@@ -11,6 +11,7 @@
 
 struct fs_session;
 struct fs_slice;
+struct vs_view;
 
 /*
  * Files that the kernel reads and writes itself, from version 6.9 on, without a request to the
@@ -66,5 +67,8 @@ void fs_passthrough_leave(struct fs_session *session, bool passed);
 /* What was written to a slice may have ended within an etype, which the file is to have whole: 0 or
    a negative errno. */
 int fs_passthrough_end_whole(struct fs_session *session, struct fs_slice *slice);
+
+/* Whether a view, which is that of all ranks or NULL, is all of the file, as it is. */
+bool fs_passthrough_is_identity(const struct vs_view *view);
 
 #endif

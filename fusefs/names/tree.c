@@ -178,8 +178,10 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
         node.view = (size_t)(inode >> RANK_BITS) - 1;
         node.rank = (int64_t)(inode & (NPY_BIT - 1));
         node.npy = (inode & NPY_BIT) != 0;
-        return node.view < tree->views && is_shown(tree, node.rank) && node.npy <= tree->npy ? node
-                                                                                             : none;
+        return node.view < tree->views && is_shown(tree, node.rank) && node.npy <= tree->npy &&
+                       !tree->sequential
+                   ? node
+                   : none;
     }
     if (inode >= INODE_FOLDERS)
         return view_node(tree, inode);
@@ -198,6 +200,12 @@ static bool holds_ranks(const struct fs_tree *tree, struct fs_node folder)
 {
     return folder.kind == FS_FOLDER || folder.kind == FS_ORDERED ||
            (folder.kind == FS_ROOT && !tree->folders);
+}
+
+/* Whether they are there. */
+static bool lists_ranks(const struct fs_tree *tree, struct fs_node folder)
+{
+    return folder.kind == FS_ORDERED || !tree->sequential;
 }
 
 /* Whether its slices are there with a NumPy header, too. */
@@ -280,7 +288,8 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
         return whole_of(tree);
     if (holds_ranks(tree, folder)) {
         node = find_pointed(tree, folder, name);
-        return node.kind != FS_NONE ? node : find_rank(tree, folder, name);
+        return node.kind != FS_NONE || !lists_ranks(tree, folder) ? node
+                                                                  : find_rank(tree, folder, name);
     }
     if (folder.kind == FS_ROOT && (view = vs_spec_find_view(tree->spec, name)) >= 0) {
         node.kind = FS_FOLDER;
@@ -304,6 +313,8 @@ static bool listed_entry(const struct fs_tree *tree, struct fs_node folder, int6
                          char *name, struct fs_node *node)
 {
     node->view = folder.view;
+    if (holds_ranks(tree, folder) && !lists_ranks(tree, folder))
+        return false;
     if (holds_ranks(tree, folder)) {
         bool npy = has_npy(tree, folder);
 

@@ -55,6 +55,7 @@ struct fs_tree {
     int width;          /* digits of the largest rank */
     const bool *shared; /* by view: it has a "shared"; borrowed. NULL: none has */
     bool ordered;       /* each of those has an "ordered", too */
+    bool sequential;    /* and there is nothing else of a view */
 };
 
 /* NAME_MAX and a zero: a spec with a longer view name is not mounted. */

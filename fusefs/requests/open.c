@@ -42,6 +42,8 @@ static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
 /* Whether a slice may be opened with those flags. */
 static int check_access(struct fs_session *session, const struct fs_slice *slice, int flags)
 {
+    if (session->stream != NULL && session->read_only == 0 && (flags & O_ACCMODE) != O_WRONLY)
+        return -EACCES;
     if ((flags & O_ACCMODE) == O_RDONLY)
         return 0;
     if (session->read_only != 0)

@@ -7,12 +7,14 @@
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/slice_of.h"
 #include "put.h"
+#include "sequential.h"
 #include "shared.h"
 
 /* Who waits in a request, and may be told that its caller does not want to any more. */
 struct waiting {
+    struct mpiio_ordered_waiter waiter; /* the first member */
     struct mpiio_ordered *ordered;
-    struct mpiio_ordered_waiter waiter;
+    fuse_req_t request;
 };
 
 static int write_at(struct fs_session *session, struct fs_slice *slice, const char *buffer,
@@ -34,13 +36,18 @@ static int write_at(struct fs_session *session, struct fs_slice *slice, const ch
     return 0;
 }
 
-static int place(void *data, size_t view, const void *buffer, size_t length)
+static int place(void *data, size_t view, const void *buffer, size_t length,
+                 struct mpiio_ordered_waiter *waiter)
 {
     struct fs_session *session = data;
     struct fs_slice *slice;
     off_t offset;
-    int error = fs_slice_of(session, fs_tree_shared(view), &slice);
+    int error;
 
+    if (session->stream != NULL)
+        return fs_sequential_place(
+            session, waiter != NULL ? ((struct waiting *)waiter)->request : NULL, buffer, length);
+    error = fs_slice_of(session, fs_tree_shared(view), &slice);
     if (error != 0)
         return error;
     error = fs_shared_take(session, slice, length, &offset);
@@ -82,6 +89,7 @@ void fs_ordered_stop(void *session)
 {
     struct mpiio_ordered *ordered = ((struct fs_session *)session)->ordered;
 
+    fs_sequential_stop(session);
     if (ordered != NULL)
         mpiio_ordered_stop(ordered);
 }
@@ -131,7 +139,7 @@ static void on_interrupt(fuse_req_t request, void *data)
 ssize_t fs_ordered_write(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
                          const char *buffer, size_t size)
 {
-    struct waiting waiting = {.ordered = session->ordered};
+    struct waiting waiting = {.ordered = session->ordered, .request = request};
     ssize_t put;
 
     fuse_req_interrupt_func(request, on_interrupt, &waiting);
@@ -142,7 +150,7 @@ ssize_t fs_ordered_write(struct fs_session *session, fuse_req_t request, struct 
 
 int fs_ordered_await(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
 {
-    struct waiting waiting = {.ordered = session->ordered};
+    struct waiting waiting = {.ordered = session->ordered, .request = request};
     int error;
 
     fuse_req_interrupt_func(request, on_interrupt, &waiting);

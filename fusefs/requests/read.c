@@ -12,6 +12,7 @@
 #include "fusefs/kernel/npy.h"
 #include "fusefs/names/handle.h"
 #include "ordered.h"
+#include "sequential.h"
 #include "shared.h"
 
 /* This thread's buffer for reads; NULL without memory. */
@@ -152,9 +153,11 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     fs_count(session, FS_READ);
     if (fs_handle_of(info)->share != NULL)
         got = fs_ordered_await(session, request, fs_handle_of(info));
-    if (fs_handle_of(info)->shared && got >= 0)
+    if (session->stream != NULL && fs_handle_of(info)->shared && got >= 0)
+        got = fs_sequential_read(session, request, buffer, size);
+    else if (fs_handle_of(info)->shared && got >= 0)
         got = fs_shared_take_read(session, info, size, &offset);
-    if (ahead == NULL && got > 0)
+    if (ahead == NULL && got > 0 && (session->stream == NULL || !fs_handle_of(info)->shared))
         got = do_read(session, fs_handle_of(info), buffer, (size_t)got, offset, &cut);
     if (got < 0)
         fuse_reply_err(request, (int)-got);

@@ -16,6 +16,7 @@
 #include "fusefs/storing/durable.h"
 #include "ordered.h"
 #include "put.h"
+#include "sequential.h"
 #include "shared.h"
 
 /*
@@ -41,11 +42,12 @@ static ssize_t append(struct fs_session *session, fuse_ino_t inode, const struct
     return put;
 }
 
-/* Answers a write. What is in order has its own place, and others saw it when it came there. */
+/* Answers a write. What is in order has its own place, and others saw it when it came there;
+   what is sequential nobody sees. */
 static void tell_put(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                      const struct fs_handle *handle, off_t offset, size_t put, bool direct)
 {
-    if (handle->share != NULL)
+    if (handle->share != NULL || session->stream != NULL)
         fuse_reply_write(request, put);
     else
         session->mode->wrote(session, request, inode, handle, offset, put, direct);
@@ -169,6 +171,10 @@ static int do_write(struct fs_session *session, fuse_req_t request, fuse_ino_t i
         return -EBADF;
     if (handle->share != NULL)
         return write_ordered(session, request, inode, buffer, size, info, put);
+    if (session->stream != NULL) {
+        *put = fs_sequential_write(session, request, buffer, size);
+        return *put < 0 ? (int)*put : 0;
+    }
     if (handle->shared) {
         *put = fs_shared_take_write(session, info, size, offset);
         if (*put < 0)

@@ -234,6 +234,8 @@ static int pointer_value(struct fs_session *session, struct fs_node node, const 
     int error;
 
     *value = (struct value){.text = NULL};
+    if (session->stream != NULL)
+        return strncmp(name, "shared_", strlen("shared_")) == 0 ? -EOPNOTSUPP : -ENODATA;
     if (strncmp(name, SEEK, strlen(SEEK)) == 0) {
         value->text = size > 0 ? "" : "0"; /* who asks how long it is comes again */
         name += strlen(SEEK);
@@ -360,7 +362,7 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
     if (inode == FUSE_ROOT_ID)
         error = do_setxattr(session, request, name, value, size);
     else if (node.shared && strcmp(name, SHARED_POSITION) == 0)
-        error = fs_shared_seek(session, node, value, size);
+        error = session->stream != NULL ? -EOPNOTSUPP : fs_shared_seek(session, node, value, size);
     if (error != 0 || inode != FUSE_ROOT_ID)
         fuse_reply_err(request, -error);
 }

@@ -139,16 +139,18 @@ int mpiio_ordered_open(struct mpiio_ordered *ordered, size_t view, int64_t rank,
     return 0;
 }
 
-static int place(struct mpiio_share *share, const void *buffer, size_t length)
+static int place(struct mpiio_share *share, const void *buffer, size_t length,
+                 struct mpiio_ordered_waiter *waiter)
 {
     const struct mpiio_ordered_options *options = &share->ordered->options;
 
-    return length > 0 ? options->place(options->data, share->view, buffer, length) : 0;
+    return length > 0 ? options->place(options->data, share->view, buffer, length, waiter) : 0;
 }
 
 /* Completes the part of an etype that is left of what came before. How many bytes that took, or a
    negative errno. */
-static ssize_t complete(struct mpiio_share *share, const char *buffer, size_t length, size_t etype)
+static ssize_t complete(struct mpiio_share *share, const char *buffer, size_t length, size_t etype,
+                        struct mpiio_ordered_waiter *waiter)
 {
     size_t taken = etype - share->part_length;
     int error;
@@ -162,12 +164,13 @@ static ssize_t complete(struct mpiio_share *share, const char *buffer, size_t le
     if (share->part_length < etype)
         return (ssize_t)taken;
     share->part_length = 0;
-    error = place(share, share->part, etype);
+    error = place(share, share->part, etype, waiter);
     return error != 0 ? error : (ssize_t)taken;
 }
 
 /* Places whole etypes, and keeps what is left. The caller is the one who places. */
-static int place_bytes(struct mpiio_share *share, const char *buffer, size_t length)
+static int place_bytes(struct mpiio_share *share, const char *buffer, size_t length,
+                       struct mpiio_ordered_waiter *waiter)
 {
     size_t etype = (size_t)share->ordered->views[share->view].etype, left;
     ssize_t taken;
@@ -177,13 +180,13 @@ static int place_bytes(struct mpiio_share *share, const char *buffer, size_t len
         share->part = malloc(etype);
     if (etype > 1 && share->part == NULL)
         return -ENOMEM;
-    taken = complete(share, buffer, length, etype);
+    taken = complete(share, buffer, length, etype, waiter);
     if (taken < 0)
         return (int)taken;
     buffer += taken;
     length -= (size_t)taken;
     left = length % etype;
-    error = place(share, buffer, length - left);
+    error = place(share, buffer, length - left, waiter);
     if (error != 0 || left == 0)
         return error;
     memcpy(share->part, buffer + length - left, left);
@@ -201,7 +204,7 @@ static int place_end(struct mpiio_share *share)
         return 0;
     memset(share->part + length, 0, etype - length);
     share->part_length = 0;
-    return place(share, share->part, etype);
+    return place(share, share->part, etype, NULL);
 }
 
 /* Does what is to be done of a share at its turn, without the lock, which is held before and
@@ -215,7 +218,7 @@ static void place_waiting(struct mpiio_share *share, struct chunk *chunk)
     share->placing = true;
     pthread_mutex_unlock(&ordered->lock);
     if (error == 0)
-        error = chunk != NULL ? place_bytes(share, chunk->bytes, length) : place_end(share);
+        error = chunk != NULL ? place_bytes(share, chunk->bytes, length, NULL) : place_end(share);
     free(chunk);
     pthread_mutex_lock(&ordered->lock);
     share->placing = false;
@@ -322,14 +325,15 @@ static ssize_t keep(struct mpiio_share *share, const void *buffer, size_t length
 }
 
 /* It is the share's turn. Lock held, but not meanwhile. */
-static ssize_t write_through(struct mpiio_share *share, const void *buffer, size_t length)
+static ssize_t write_through(struct mpiio_share *share, const void *buffer, size_t length,
+                             struct mpiio_ordered_waiter *waiter)
 {
     struct mpiio_ordered *ordered = share->ordered;
     int error;
 
     share->placing = true;
     pthread_mutex_unlock(&ordered->lock);
-    error = place_bytes(share, buffer, length);
+    error = place_bytes(share, buffer, length, waiter);
     pthread_mutex_lock(&ordered->lock);
     share->placing = false;
     pthread_cond_broadcast(&ordered->changed);
@@ -349,7 +353,7 @@ ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t 
         if (share->error != 0) {
             put = share->error;
         } else if (is_due(share)) {
-            put = write_through(share, buffer, length);
+            put = write_through(share, buffer, length, waiter);
         } else if (!has_turn(share) &&
                    ordered->stats.waiting + (int64_t)length <= ordered->options.memory) {
             put = keep(share, buffer, length);

@@ -22,6 +22,11 @@ struct mpiio_ordered;
 /* What one rank reads and writes in one round. */
 struct mpiio_share;
 
+/* One who may have to wait: zeros before its first call. */
+struct mpiio_ordered_waiter {
+    bool ended; /* lock: inside */
+};
+
 struct mpiio_ordered_options {
     size_t views;         /* each has rounds of its own */
     int64_t ranks;        /* of each view */
@@ -29,17 +34,14 @@ struct mpiio_ordered_options {
     int64_t memory;       /* bytes that may wait, of all views */
     /*
      * Puts length bytes, which are whole etypes, behind what a view's pointer has passed. 0 or a
-     * negative errno. One call a view at a time; no lock is held.
+     * negative errno. One call a view at a time; no lock is held. waiter: whose call it is; NULL:
+     * the bytes have waited.
      */
-    int (*place)(void *data, size_t view, const void *buffer, size_t length);
+    int (*place)(void *data, size_t view, const void *buffer, size_t length,
+                 struct mpiio_ordered_waiter *waiter);
     /* Before somebody waits and after that, with the lock held. NULL: nobody is told. */
     void (*waits)(void *waits_data, bool waits);
     void *data, *waits_data;
-};
-
-/* One who may have to wait: zeros before its first call. */
-struct mpiio_ordered_waiter {
-    bool ended; /* lock: inside */
 };
 
 struct mpiio_ordered_stats {

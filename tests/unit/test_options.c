@@ -69,8 +69,9 @@ static void defaults(void **state)
     assert_int_equal(options.pool, FS_POOL_AUTO);
     assert_int_equal(options.flush_interval, 5000);
     assert_int_equal(options.peer_timeout, 10000);
-    assert_false(options.create || options.delete_on_close || options.unique || options.npy ||
-                 options.atomic || options.local || options.direct || options.allow_other);
+    assert_false(options.create || options.delete_on_close || options.sequential ||
+                 options.unique || options.npy || options.atomic || options.local ||
+                 options.direct || options.allow_other);
     assert_null(options.log);
     assert_null(options.fuse);
     assert_string_equal(options.spec, "s.json");
@@ -88,7 +89,7 @@ static void every_option(void **state)
                                  "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
                                  "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
                                  "-opassthrough=off,io_uring=off,direct,slice_cache=2G",
-                                 "-opool=off,pool=3G,delete_on_close",
+                                 "-opool=off,pool=3G,delete_on_close,sequential",
                                  "-ointerface=ib0,interface=10.0.0.0/8",
                                  "f.dat",
                                  "mnt",
@@ -97,8 +98,8 @@ static void every_option(void **state)
     (void)state;
     assert_int_equal(parse(&options, words, said, sizeof(said)), 0);
     assert_int_equal(options.access, FS_ACCESS_RW);
-    assert_true(options.create && options.delete_on_close && options.unique && options.npy &&
-                options.atomic && options.local && options.direct);
+    assert_true(options.create && options.delete_on_close && options.sequential && options.unique &&
+                options.npy && options.atomic && options.local && options.direct);
     assert_int_equal(options.narrow, MPIIO_NARROW_TRUNCATE);
     assert_int_equal(options.threads, 3);
     assert_int_equal(options.max_read, 65536);

@@ -27,8 +27,10 @@ static size_t lengths[2];
 static int failure;
 static size_t etype_sizes[2];
 
-static int place(void *data, size_t view, const void *buffer, size_t length)
+static int place(void *data, size_t view, const void *buffer, size_t length,
+                 struct mpiio_ordered_waiter *waiter)
 {
+    (void)waiter;
     assert_ptr_equal(data, placed);
     assert_int_equal(length % etype_sizes[view], 0);
     assert_true(lengths[view] + length <= ROOM);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "sequential.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/complain.h"
+#include "fusefs/kernel/passthrough.h"
+#include "viewspec/members.h"
+
+/* Who waits in a request, and may be told that its caller does not want to any more. */
+struct waiting {
+    struct mpiio_stream *stream;
+    struct mpiio_stream_waiter waiter;
+};
+
+static int refuse(const struct fs_session *session, const char *what)
+{
+    mpiio_complain(session->options->name, "%s: sequential: %s", session->options->spec, what);
+    return 2;
+}
+
+static int refuse_options(const struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    const char *what = NULL;
+
+    if (vs_spec_members(session->spec) != NULL)
+        what = "an assembled file has positions";
+    else if (fs_cluster_is_on(&session->cluster))
+        what = "the file is one node's";
+    else if (options->access == FS_ACCESS_RW)
+        what = "the file is read (with ro) or written, not both";
+    else if (options->create || options->delete_on_close)
+        what = "the file is not made, nor removed";
+    else if (options->append || options->atomic || vs_spec_atomic(session->spec) || options->npy)
+        what = "append, atomic and npy are for files that have positions";
+    else if (options->cache == FS_CACHE_BACK)
+        what = "what is written is not held back (cache=back)";
+    else if (options->allow_other)
+        what = "allow_other needs a file whose rights count";
+    return what != NULL ? refuse(session, what) : 0;
+}
+
+/* An empty file that has a descriptor, and no name. */
+static int open_empty(struct fs_session *session)
+{
+    char path[64];
+    int fd = memfd_create("sequential", MFD_CLOEXEC);
+    int error;
+
+    if (fd < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    error = mpiio_store_open(path, O_RDWR, &session->store);
+    close(fd);
+    return error;
+}
+
+int fs_sequential_prepare(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    const char *path = vs_spec_file(session->spec);
+    struct stat st;
+    int error = refuse_options(session);
+
+    if (error != 0)
+        return error;
+    session->file = realpath(path, NULL);
+    if (session->file == NULL || stat(session->file, &st) != 0)
+        error = -errno;
+    else if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+        error = -EINVAL;
+    else
+        error = open_empty(session);
+    if (error == 0) {
+        session->spec_path = options->shorthand == NULL ? realpath(options->spec, NULL) : NULL;
+        if (session->spec_path == NULL)
+            session->spec_path = strdup(session->file);
+        error = session->spec_path != NULL ? 0 : -ENOMEM;
+    }
+    session->read_only = options->access == FS_ACCESS_RO ? -EROFS : 0;
+    if (error != 0)
+        mpiio_complain(options->name, "%s: %s", path,
+                       error == -EINVAL ? "not a FIFO or a character device" : strerror(-error));
+    return error != 0;
+}
+
+int fs_sequential_open(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    int error;
+
+    if (!options->sequential)
+        return 0;
+    if (session->tree.views > 1)
+        return refuse(session, "only one view can be mounted");
+    if (session->tree.shared == NULL || !session->tree.shared[0] ||
+        !fs_passthrough_is_identity(session->common[0]))
+        return refuse(session, "the view has gaps, a displacement, an end or another "
+                               "representation, or is not that of all ranks");
+    error =
+        mpiio_stream_open(session->file, options->access != FS_ACCESS_RO,
+                          (size_t)vs_view_facts(session->common[0])->etype_size, &session->stream);
+    session->tree.sequential = true;
+    if (error != 0)
+        mpiio_complain(options->name, "%s: %s", session->file, strerror(-error));
+    return error != 0;
+}
+
+void fs_sequential_stop(struct fs_session *session)
+{
+    if (session->stream != NULL)
+        mpiio_stream_stop(session->stream);
+}
+
+static void on_interrupt(fuse_req_t request, void *data)
+{
+    struct waiting *waiting = data;
+
+    (void)request;
+    mpiio_stream_interrupt(waiting->stream, &waiting->waiter);
+}
+
+static void begin(struct fs_session *session, fuse_req_t request, struct waiting *waiting)
+{
+    *waiting = (struct waiting){.stream = session->stream};
+    if (request != NULL)
+        fuse_req_interrupt_func(request, on_interrupt, waiting);
+    fs_workers_pause(&session->workers);
+}
+
+static void end(struct fs_session *session, fuse_req_t request)
+{
+    fs_workers_resume(&session->workers);
+    if (request != NULL)
+        fuse_req_interrupt_func(request, NULL, NULL);
+}
+
+ssize_t fs_sequential_read(struct fs_session *session, fuse_req_t request, char *buffer,
+                           size_t size)
+{
+    struct waiting waiting;
+    ssize_t got;
+
+    if (buffer == NULL)
+        return -ENOMEM;
+    begin(session, request, &waiting);
+    got = mpiio_stream_read(session->stream, buffer, size, &waiting.waiter);
+    end(session, request);
+    return got;
+}
+
+ssize_t fs_sequential_write(struct fs_session *session, fuse_req_t request, const char *buffer,
+                            size_t size)
+{
+    size_t etype = (size_t)vs_view_facts(session->common[0])->etype_size;
+    struct waiting waiting;
+    ssize_t put;
+
+    /* A call that goes on has its first part only. */
+    if (size == FS_WRITE_MAX)
+        size -= size % etype;
+    if (size == 0 || size % etype != 0)
+        return -EINVAL;
+    begin(session, request, &waiting);
+    put = mpiio_stream_write(session->stream, buffer, size, &waiting.waiter);
+    end(session, request);
+    return put;
+}
+
+int fs_sequential_place(struct fs_session *session, fuse_req_t request, const char *buffer,
+                        size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t put =
+            fs_sequential_write(session, done == 0 ? request : NULL, buffer + done, size - done);
+
+        if (put <= 0)
+            return put < 0 ? (int)put : -EIO;
+        done += (size_t)put;
+    }
+    return 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct mpiio_stream {
+    int fd;
+    size_t etype;
+
+    pthread_mutex_t lock;
+    struct mpiio_stream_waiter *waiters; /* the first has its turn; lock: lock */
+    bool stopped;                        /* lock: lock */
+
+    /* The beginning of an etype that was read; of the first of those that wait, who reads. */
+    char *part;
+    size_t part_length;
+};
+
+int mpiio_stream_open(const char *path, bool writes, size_t etype, struct mpiio_stream **stream)
+{
+    struct mpiio_stream *self;
+    struct stat st;
+    int fd;
+
+    if (stat(path, &st) != 0)
+        return -errno;
+    if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+        return -EINVAL;
+    /* Of a FIFO, the other end may come later: Linux opens one for both without it. */
+    fd = open(path, O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                        (!writes                ? O_RDONLY
+                         : S_ISFIFO(st.st_mode) ? O_RDWR
+                                                : O_WRONLY));
+    if (fd < 0)
+        return -errno;
+    self = calloc(1, sizeof(*self));
+    if (self != NULL)
+        self->part = malloc(etype);
+    if (self == NULL || self->part == NULL) {
+        free(self);
+        close(fd);
+        return -ENOMEM;
+    }
+    self->fd = fd;
+    self->etype = etype;
+    pthread_mutex_init(&self->lock, NULL);
+    *stream = self;
+    return 0;
+}
+
+void mpiio_stream_free(struct mpiio_stream *stream)
+{
+    if (stream == NULL)
+        return;
+    close(stream->fd);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream->part);
+    free(stream);
+}
+
+static void ring(const struct mpiio_stream_waiter *waiter)
+{
+    eventfd_write(waiter->bell, 1);
+}
+
+/* Becomes the user, or waits to be, behind those who came before. 0 or a negative errno; leave is
+   due in either case. */
+static int enter(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
+{
+    struct mpiio_stream_waiter **last = &stream->waiters;
+    int error = 0;
+
+    waiter->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (waiter->bell < 0)
+        error = -errno;
+    pthread_mutex_lock(&stream->lock);
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = waiter;
+    waiter->next = NULL;
+    while (error == 0 && stream->waiters != waiter) {
+        struct pollfd bell = {.fd = waiter->bell, .events = POLLIN};
+        eventfd_t count;
+
+        if (waiter->ended || stream->stopped) {
+            error = waiter->ended ? -EINTR : -ENOTCONN;
+            break;
+        }
+        pthread_mutex_unlock(&stream->lock);
+        poll(&bell, 1, -1);
+        eventfd_read(waiter->bell, &count);
+        pthread_mutex_lock(&stream->lock);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return error;
+}
+
+static void leave(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
+{
+    struct mpiio_stream_waiter **link = &stream->waiters;
+
+    pthread_mutex_lock(&stream->lock);
+    while (*link != waiter)
+        link = &(*link)->next;
+    *link = waiter->next;
+    if (stream->waiters != NULL)
+        ring(stream->waiters);
+    pthread_mutex_unlock(&stream->lock);
+    if (waiter->bell >= 0)
+        close(waiter->bell);
+}
+
+/* Whether the user is not to wait: 0, or why. */
+static int is_over(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
+                   bool finishes)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&stream->lock);
+    if (stream->stopped)
+        error = -ENOTCONN;
+    else if (waiter->ended && !finishes)
+        error = -EINTR;
+    pthread_mutex_unlock(&stream->lock);
+    return error;
+}
+
+/* The user waits until the file may be read or written. finishes: it cannot be interrupted. */
+static int await(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
+                 short events, bool finishes)
+{
+    struct pollfd both[] = {{.fd = stream->fd, .events = events},
+                            {.fd = waiter->bell, .events = POLLIN}};
+    int error = is_over(stream, waiter, finishes);
+
+    while (error == 0 && both[0].revents == 0) {
+        eventfd_t count;
+
+        poll(both, 2, -1);
+        if (both[1].revents != 0)
+            eventfd_read(waiter->bell, &count);
+        error = is_over(stream, waiter, finishes);
+    }
+    return error;
+}
+
+/* How many bytes of the first whole etypes there are at buffer; what is behind them is kept. */
+static ssize_t cut(struct mpiio_stream *stream, const char *buffer, size_t got)
+{
+    size_t left = got % stream->etype;
+
+    memcpy(stream->part, buffer + got - left, left);
+    stream->part_length = left;
+    return (ssize_t)(got - left);
+}
+
+static ssize_t read_etypes(struct mpiio_stream *stream, char *buffer, size_t length,
+                           const struct mpiio_stream_waiter *waiter)
+{
+    ssize_t got = 0;
+
+    do {
+        size_t kept = stream->part_length;
+        int error = await(stream, waiter, POLLIN, false);
+
+        if (error != 0)
+            return error;
+        memcpy(buffer, stream->part, kept);
+        got = read(stream->fd, buffer + kept, length - kept);
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return -errno;
+        if (got == 0)
+            stream->part_length = 0;
+        else if (got > 0)
+            got = cut(stream, buffer, kept + (size_t)got);
+        else
+            got = -1;
+    } while (got < 0 || (got == 0 && stream->part_length > 0));
+    return got;
+}
+
+ssize_t mpiio_stream_read(struct mpiio_stream *stream, void *buffer, size_t length,
+                          struct mpiio_stream_waiter *waiter)
+{
+    ssize_t got;
+
+    length -= length % stream->etype;
+    if (length == 0)
+        return -EINVAL;
+    got = enter(stream, waiter);
+    if (got == 0)
+        got = read_etypes(stream, buffer, length, waiter);
+    leave(stream, waiter);
+    return got;
+}
+
+/* So many bytes are written at once: to a FIFO, all of them or none, as far as an etype fits. */
+static size_t next_write(const struct mpiio_stream *stream, size_t left)
+{
+    size_t most = PIPE_BUF - PIPE_BUF % stream->etype;
+
+    return most > 0 && left > most ? most : left;
+}
+
+static ssize_t write_etypes(struct mpiio_stream *stream, const char *buffer, size_t length,
+                            const struct mpiio_stream_waiter *waiter)
+{
+    size_t etype = stream->etype, done = 0;
+    int error = 0;
+
+    while (done < length && error == 0) {
+        ssize_t put;
+
+        error = await(stream, waiter, POLLOUT, done % etype != 0);
+        if (error != 0)
+            break;
+        put = write(stream->fd, buffer + done, next_write(stream, length - done));
+        if (put > 0)
+            done += (size_t)put;
+        else if (put < 0 && errno != EAGAIN && errno != EINTR)
+            error = -errno;
+    }
+    done -= done % etype;
+    return done > 0 ? (ssize_t)done : error;
+}
+
+ssize_t mpiio_stream_write(struct mpiio_stream *stream, const void *buffer, size_t length,
+                           struct mpiio_stream_waiter *waiter)
+{
+    ssize_t put = enter(stream, waiter);
+
+    if (put == 0)
+        put = write_etypes(stream, buffer, length, waiter);
+    leave(stream, waiter);
+    return put;
+}
+
+void mpiio_stream_interrupt(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
+{
+    pthread_mutex_lock(&stream->lock);
+    waiter->ended = true;
+    for (struct mpiio_stream_waiter *other = stream->waiters; other != NULL; other = other->next)
+        if (other == waiter)
+            ring(waiter);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void mpiio_stream_stop(struct mpiio_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->stopped = true;
+    for (struct mpiio_stream_waiter *waiter = stream->waiters; waiter != NULL;
+         waiter = waiter->next)
+        ring(waiter);
+    pthread_mutex_unlock(&stream->lock);
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# -o sequential: a FIFO or a character device behind the shared file pointer.
+
+# shellcheck disable=SC2154 # helper.bash sets mnt and tmp
+load helper
+
+# fifo_spec [ETYPE]: a FIFO f, and s.json, a view of it that 3 ranks have.
+fifo_spec() {
+    mkfifo f
+    cat >s.json <<END
+{ "viewspec": 1, "file": "f", "ranks": 3,
+  "view": { "etype": ${1:-\"byte\"}, "filetype": { "type": "broadcast" } } }
+END
+}
+
+# asked KIND COUNT: true once the kernel has sent so many requests.
+asked() {
+    [ "$(jq ".requests.$1" "$mnt/.mpiio/stats.json")" -ge "$2" ]
+}
+
+record='{ "type": "contiguous", "count": 16, "oldtype": "byte" }'
+
+# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments says so, in a line, and fails.
+refuses() {
+    local message=$1
+    shift
+    run ! mpiio-mount "$@" "$mnt"
+    echo "$output"
+    [ "$output" = "mpiio-mount: $message" ]
+}
+
+@test "sequential: processes take whole records from a FIFO, each once" {
+    fifo_spec "$record"
+    mount_spec s.json -o ro,sequential
+    [ "$(ls -A "$mnt")" = .mpiio ]
+    [ "$(ls "$mnt/ordered")" = $'rank0\nrank1\nrank2' ]
+    [ "$(readlink "$mnt/.mpiio/file")" = "$tmp/f" ]
+    python <<'END'
+records = 5000
+def work(number):
+    with open("mnt/shared", "rb", buffering=0) as source, open(f"out{number}", "wb") as out:
+        while data := source.read(1000):
+            assert len(data) % 16 == 0
+            out.write(data)
+def feed(nothing):
+    text = b"".join(b"record %08d\n" % i for i in range(records))
+    with open("f", "wb", buffering=0) as out:
+        for start in range(0, len(text), 777):
+            out.write(text[start:start + 777])
+jobs = [multiprocessing.Process(target=work, args=(i,)) for i in range(4)]
+for job in jobs:
+    job.start()
+feed(None)
+for job in jobs:
+    job.join()
+    assert job.exitcode == 0
+got = sorted(b"".join(open(f"out{i}", "rb").read() for i in range(4)).splitlines())
+assert got == [b"record %08d" % i for i in range(records)]
+END
+    [ "$(error_of 'os.open(m + "/shared", os.O_WRONLY)')" = EROFS ]
+    [ "$(error_of 'os.open(m + "/rank0", os.O_RDONLY)')" = ENOENT ]
+    [[ $(error_of 'os.getxattr(m + "/shared", "user.mpiio.shared_position")') == E*NOTSUP* ]]
+    [ "$(error_of 'os.lseek(os.open(m + "/shared", 0), 0, 1)')" = ESPIPE ]
+    mpiio-umount "$mnt"
+}
+
+@test "sequential: records that processes write come whole out of a FIFO, and ranks' output in order" {
+    local reader
+    fifo_spec "$record"
+    mount_spec s.json -o sequential
+    cat f >got &
+    reader=$!
+    python <<'END'
+def work(number):
+    with open("mnt/shared", "wb", buffering=0) as out:
+        for i in range(500):
+            out.write(b"%d: line %07d\n" % (number, i))
+        assert fails(out.write, b"short") == "EINVAL"
+in_processes(work, range(4))
+for rank in (2, 1, 0):
+    with open(f"mnt/ordered/rank{rank}", "wb") as out:
+        out.write(b"rank %d         \n" % rank)
+assert fails(os.open, "mnt/shared", os.O_RDONLY) == "EACCES"
+END
+    mpiio-umount "$mnt"
+    wait "$reader"
+    [ "$(wc -l <got)" -eq 2003 ]
+    [ "$(head -n 2000 got | sort -u | wc -l)" -eq 2000 ]
+    [ "$(head -n 2000 got | grep -cE '^[0-3]: line [0-9]{7}$')" -eq 2000 ]
+    [ "$(tail -n 3 got | cut -c 1-6)" = $'rank 0\nrank 1\nrank 2' ]
+}
+
+@test "sequential: who waits for the other end can be interrupted, and holds up no end" {
+    local reader writer pid status name count=2
+    fifo_spec
+    mount_spec s.json -o ro,sequential
+    cat "$mnt/shared" &
+    reader=$!
+    cat "$mnt/ordered/rank0" &
+    writer=$!
+    await asked read 2
+    kill "$reader"
+    status=0
+    wait "$reader" || status=$?
+    [ "$status" -eq 143 ]
+    pid=$(daemon_pid)
+    as_root kill -TERM "$pid"
+    gone "$pid"
+    wait "$writer" || true
+    # Writers without a reader, when there is no more room.
+    mount_spec s.json -o sequential
+    for name in shared ordered/rank0; do
+        dd if=/dev/zero of="$mnt/$name" bs=64k count=4 status=none &
+        writer=$!
+        await asked write "$count"
+        kill "$writer"
+        status=0
+        wait "$writer" || status=$?
+        [ "$status" -eq 143 ]
+        count=3
+    done
+    { dd if=/dev/zero of="$mnt/shared" bs=64k count=4 status=none 2>err || true; } &
+    writer=$!
+    await asked write 4
+    mpiio-umount -f "$mnt"
+    wait "$writer"
+}
+
+@test "sequential: character devices" {
+    echo '{ "viewspec": 1, "file": "/dev/zero", "view": { "etype": "double" } }' >z.json
+    mount_spec z.json -o ro,sequential
+    [ "$(dd if="$mnt/shared" bs=1001 count=1 status=none | tr -d '\0' | wc -c)" -eq 0 ]
+    [ "$(dd if="$mnt/shared" bs=1001 count=1 status=none | wc -c)" -eq 1000 ]
+    [ "$(dd if="$mnt/shared" bs=3M count=1 iflag=fullblock status=none | wc -c)" -eq 3145728 ]
+    mpiio-umount "$mnt"
+    mpiio-mount -f /dev/null -o sequential z.json "$mnt"
+    head -c 3000000 /dev/zero >"$mnt/shared"
+    head -c 3000000 /dev/zero >"$mnt/ordered/rank0"
+    mpiio-umount "$mnt"
+}
+
+@test "sequential: what does not go with it is refused" {
+    fifo_spec
+    : >plain
+    refuses "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json
+    refuses 's.json: sequential: the file is read (with ro) or written, not both' -o rw,sequential s.json
+    refuses 's.json: sequential: the file is not made, nor removed' -o sequential,delete_on_close s.json
+    refuses 's.json: sequential: append, atomic and npy are for files that have positions' -o sequential,atomic s.json
+    refuses 's.json: sequential: what is written is not held back (cache=back)' -o sequential,cache=back s.json
+    local gaps='the view has gaps, a displacement, an end or another representation, or is not that of all ranks'
+    refuses "--view: sequential: $gaps" -o sequential --view 'scatter 8 on 2' f
+    refuses "--view: sequential: $gaps" -o sequential --view 'broadcast of double at 8' f
+    refuses "--view: sequential: $gaps" -o sequential --view 'broadcast of double as external32' f
+    refuses "$tmp/f: not a regular file or a block device" s.json
+    run ! is_mounted
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* A FIFO behind a shared file pointer: etypes are whole, and each is one reader's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "pointers/stream.h"
+
+#define ETYPE   12
+#define READERS 4
+#define RECORDS 20000
+
+static char folder[] = "/tmp/test_stream.XXXXXX";
+static char path[64];
+
+static int make_fifo(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(path, sizeof(path), "%s/fifo", folder);
+    return mkfifo(path, 0600);
+}
+
+static int remove_fifo(void **state)
+{
+    (void)state;
+    return unlink(path) != 0 || rmdir(folder) != 0 ? -1 : 0;
+}
+
+static struct mpiio_stream *open_stream(bool writes)
+{
+    struct mpiio_stream *stream;
+
+    assert_int_equal(mpiio_stream_open(path, writes, ETYPE, &stream), 0);
+    return stream;
+}
+
+static void fill(char record[ETYPE], unsigned number)
+{
+    char text[ETYPE + 1];
+
+    snprintf(text, sizeof(text), "record %05u", number % 100000);
+    memcpy(record, text, ETYPE);
+}
+
+static void refusals(void **state)
+{
+    struct mpiio_stream *stream;
+
+    (void)state;
+    assert_int_equal(mpiio_stream_open(folder, false, 1, &stream), -EINVAL);
+    assert_int_equal(mpiio_stream_open("/proc/self/exe", false, 1, &stream), -EINVAL);
+    assert_int_equal(mpiio_stream_open("/nowhere", false, 1, &stream), -ENOENT);
+}
+
+/* Writes all records, in pieces of any size. */
+static void *write_pieces(void *data)
+{
+    static char all[RECORDS * ETYPE];
+    int fd = open(path, O_WRONLY);
+
+    (void)data;
+    for (unsigned i = 0; i < RECORDS; i++)
+        fill(all + i * ETYPE, i);
+    srandom(1);
+    for (size_t done = 0, step; done < sizeof(all); done += step) {
+        step = 1 + (size_t)random() % 5000;
+        step = step < sizeof(all) - done ? step : sizeof(all) - done;
+        if (write(fd, all + done, step) != (ssize_t)step)
+            abort();
+    }
+    /* What is no whole etype is nobody's. */
+    if (write(fd, "rest", 4) != 4)
+        abort();
+    close(fd);
+    return NULL;
+}
+
+static struct mpiio_stream *source;
+static unsigned char seen[RECORDS];
+
+static void *read_records(void *data)
+{
+    char buffer[ETYPE * 50 + 5], wanted[ETYPE];
+    ssize_t got;
+
+    (void)data;
+    for (;;) {
+        struct mpiio_stream_waiter waiter = {0};
+        unsigned number;
+
+        got = mpiio_stream_read(source, buffer, sizeof(buffer), &waiter);
+        if (got <= 0)
+            return (void *)(intptr_t)got;
+        for (ssize_t i = 0; i < got; i += ETYPE) {
+            if (sscanf(buffer + i, "record %5u", &number) != 1 || number >= RECORDS)
+                abort();
+            fill(wanted, number);
+            if (memcmp(wanted, buffer + i, ETYPE) != 0)
+                abort();
+            __atomic_fetch_add(&seen[number], 1, __ATOMIC_RELAXED);
+        }
+    }
+}
+
+static void records_are_whole(void **state)
+{
+    pthread_t readers[READERS], writer;
+    struct mpiio_stream_waiter waiter = {0};
+    char small[ETYPE];
+    void *result;
+
+    (void)state;
+    source = open_stream(false);
+    assert_int_equal(mpiio_stream_read(source, small, ETYPE - 1, &waiter), -EINVAL);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_records, NULL), 0);
+    assert_int_equal(pthread_create(&writer, NULL, write_pieces, NULL), 0);
+    pthread_join(writer, NULL);
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(readers[i], &result);
+        assert_null(result);
+    }
+    for (int i = 0; i < RECORDS; i++)
+        assert_int_equal(seen[i], 1);
+    mpiio_stream_free(source);
+}
+
+struct call {
+    struct mpiio_stream *stream;
+    struct mpiio_stream_waiter waiter;
+    bool writes;
+    ssize_t result;
+    pthread_t thread;
+};
+
+static void *run_call(void *data)
+{
+    static char bytes[ETYPE * 40000];
+    struct call *call = data;
+    char record[ETYPE];
+
+    call->result = call->writes
+                       ? mpiio_stream_write(call->stream, bytes, sizeof(bytes), &call->waiter)
+                       : mpiio_stream_read(call->stream, record, ETYPE, &call->waiter);
+    return NULL;
+}
+
+static void start(struct call *call, struct mpiio_stream *stream, bool writes)
+{
+    *call = (struct call){.stream = stream, .writes = writes};
+    assert_int_equal(pthread_create(&call->thread, NULL, run_call, call), 0);
+}
+
+static ssize_t end(struct call *call)
+{
+    pthread_join(call->thread, NULL);
+    return call->result;
+}
+
+/* Whether they wait already or will does not matter. */
+static void waiters_end(void **state)
+{
+    struct mpiio_stream *in = open_stream(false), *out = open_stream(true);
+    struct call first, second, third;
+    ssize_t put;
+
+    (void)state;
+    start(&first, in, false);
+    start(&second, in, false);
+    start(&third, in, false);
+    mpiio_stream_interrupt(in, &second.waiter);
+    assert_int_equal(end(&second), -EINTR);
+    mpiio_stream_stop(in);
+    assert_int_equal(end(&first), -ENOTCONN);
+    assert_int_equal(end(&third), -ENOTCONN);
+    /* A writer of more than there is room for has written whole etypes. */
+    start(&first, out, true);
+    mpiio_stream_interrupt(out, &first.waiter);
+    put = end(&first);
+    assert_true(put == -EINTR || put == 0 || (put > 0 && put % ETYPE == 0));
+    start(&second, out, true);
+    mpiio_stream_stop(out);
+    put = end(&second);
+    assert_true(put == -ENOTCONN || put % ETYPE == 0);
+    mpiio_stream_free(in);
+    mpiio_stream_free(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(records_are_whole),
+        cmocka_unit_test(waiters_end),
+    };
+
+    return cmocka_run_group_tests_name("stream", tests, make_fifo, remove_fifo);
+}
