@@ -8,6 +8,7 @@
 
 #include "cover.h"
 #include "item.h"
+#include "list.h"
 #include "map_private.h"
 
 /* Members are looked at one by one up to so many: nothing has to be known then. */
@@ -119,26 +120,12 @@ int64_t vs_assembly_place(const struct vs_assembly *assembly, size_t member, int
     return place(&assembly->members[member], position);
 }
 
-static bool make_room(struct vs_assembly *assembly)
-{
-    size_t room = assembly->room ? assembly->room * 2 : 16;
-    struct member *members;
-
-    if (assembly->count < assembly->room)
-        return true;
-    members = realloc(assembly->members, room * sizeof(*members));
-    if (members == NULL)
-        return false;
-    assembly->members = members;
-    assembly->room = room;
-    return true;
-}
-
 int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, int64_t bytes)
 {
     const struct vs_map *map = vs_view_map(view);
     const struct vs_map_facts *facts = vs_map_facts(map);
     const struct vs_shape *tile = NULL;
+    struct member *members;
     struct member member = {
         .first = facts->first,
         .etype = vs_view_facts(view)->etype_file_size,
@@ -158,8 +145,10 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
         if (!member.tiles)
             return -ENOMEM;
     }
-    if (!make_room(assembly))
+    members = vs_list_grow(assembly->members, assembly->count, &assembly->room, sizeof(*members));
+    if (members == NULL)
         return -ENOMEM;
+    assembly->members = members;
     if (bytes)
         member.end = place(&member, bytes - 1) + 1;
     assembly->bytes += bytes;

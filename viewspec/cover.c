@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "item.h"
+#include "list.h"
 #include "map_private.h"
 
 /*
@@ -53,7 +54,8 @@ struct piece {
 
 struct pieces {
     struct piece *list;
-    int64_t count, room;
+    int64_t count;
+    size_t room;
 };
 
 struct walk {
@@ -135,14 +137,11 @@ static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_
 
 static int add_piece(struct pieces *pieces, const struct piece *piece)
 {
-    if (pieces->count == pieces->room) {
-        int64_t room = pieces->room ? pieces->room * 2 : 64;
-        struct piece *list = realloc(pieces->list, (size_t)room * sizeof(*list));
-        if (list == NULL)
-            return -ENOMEM;
-        pieces->list = list;
-        pieces->room = room;
-    }
+    struct piece *list =
+        vs_list_grow(pieces->list, (size_t)pieces->count, &pieces->room, sizeof(*list));
+    if (list == NULL)
+        return -ENOMEM;
+    pieces->list = list;
     pieces->list[pieces->count++] = *piece;
     return 0;
 }
@@ -352,14 +351,11 @@ int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copie
 
     if (facts->tile_size == 0)
         return 0;
-    if (cover->rank_count == cover->rank_room) {
-        size_t room = cover->rank_room ? cover->rank_room * 2 : 16;
-        struct rank_tiles *ranks = realloc(cover->ranks, room * sizeof(*ranks));
-        if (ranks == NULL)
-            return -ENOMEM;
-        cover->ranks = ranks;
-        cover->rank_room = room;
-    }
+    struct rank_tiles *ranks =
+        vs_list_grow(cover->ranks, cover->rank_count, &cover->rank_room, sizeof(*ranks));
+    if (ranks == NULL)
+        return -ENOMEM;
+    cover->ranks = ranks;
     const struct vs_shape *tile = vs_shape_of_node(&cover->shapes, vs_map_tile(map));
     if (tile == NULL)
         return -ENOMEM;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "integer.h"
+#include "list.h"
 
 /* An element of a typemap: number start of node, whose displacements count from origin. */
 struct place {
@@ -34,14 +35,11 @@ int vs_pieces_add(struct vs_pieces *pieces, const struct vs_piece *piece)
 {
     if (pieces->count == VS_PIECES_MAX)
         return -E2BIG;
-    if (pieces->count == pieces->room) {
-        int64_t room = pieces->room ? pieces->room * 2 : 16;
-        struct vs_piece *list = realloc(pieces->list, (size_t)room * sizeof(*list));
-        if (list == NULL)
-            return -ENOMEM;
-        pieces->list = list;
-        pieces->room = room;
-    }
+    struct vs_piece *list =
+        vs_list_grow(pieces->list, (size_t)pieces->count, &pieces->room, sizeof(*list));
+    if (list == NULL)
+        return -ENOMEM;
+    pieces->list = list;
     pieces->list[pieces->count++] = *piece;
     return 0;
 }

@@ -32,7 +32,8 @@ struct vs_piece {
 
 struct vs_pieces {
     struct vs_piece *list; /* to be freed */
-    int64_t count, room;
+    int64_t count;
+    size_t room;
 };
 
 /* Adds one. 0, -ENOMEM, or -E2BIG where there are VS_PIECES_MAX. */

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "viewspec/list.h"
 #include "calls.h"
 #include "contents.h"
 #include "fingerprint.h"
@@ -158,16 +159,13 @@ struct capture_file *capture_find(MPI_File handle)
 
 static void append_step(struct capture_file *file, size_t known)
 {
-    if (file->step_count == file->step_room) {
-        size_t room = file->step_room ? 2 * file->step_room : 16;
-        uint32_t *steps = realloc(file->steps, room * sizeof(*steps));
-        if (steps == NULL) {
-            file->broken = true;
-            return;
-        }
-        file->steps = steps;
-        file->step_room = room;
+    uint32_t *steps = vs_list_grow(file->steps, file->step_count, &file->step_room, sizeof(*steps));
+
+    if (steps == NULL) {
+        file->broken = true;
+        return;
     }
+    file->steps = steps;
     file->steps[file->step_count++] = (uint32_t)known;
 }
 

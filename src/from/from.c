@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/list.h"
+
 int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
 {
     va_list args;
@@ -35,14 +37,11 @@ void from_refuse(struct from_variable *variable, const char *format, ...)
 
 struct from_variable *from_add(struct from_file *file, const char *name, size_t length)
 {
-    if (file->count == file->room) {
-        size_t room = file->room ? 2 * file->room : 16;
-        struct from_variable *more = reallocarray(file->variables, room, sizeof(*more));
-        if (more == NULL)
-            return NULL;
-        file->variables = more;
-        file->room = room;
-    }
+    struct from_variable *more =
+        vs_list_grow(file->variables, file->count, &file->room, sizeof(*more));
+    if (more == NULL)
+        return NULL;
+    file->variables = more;
     struct from_variable *variable = &file->variables[file->count];
     *variable = (struct from_variable){.name = strndup(name, length)};
     if (!variable->name)
@@ -53,14 +52,11 @@ struct from_variable *from_add(struct from_file *file, const char *name, size_t 
 
 int from_add_part(struct from_file *file, int64_t at, int64_t bytes)
 {
-    if (file->part_count == file->part_room) {
-        size_t room = file->part_room ? 2 * file->part_room : 4;
-        struct from_part *more = reallocarray(file->parts, room, sizeof(*more));
-        if (more == NULL)
-            return -ENOMEM;
-        file->parts = more;
-        file->part_room = room;
-    }
+    struct from_part *more =
+        vs_list_grow(file->parts, file->part_count, &file->part_room, sizeof(*more));
+    if (more == NULL)
+        return -ENOMEM;
+    file->parts = more;
     file->parts[file->part_count++] = (struct from_part){at, bytes, NULL};
     return 0;
 }

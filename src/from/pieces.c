@@ -11,6 +11,7 @@
 
 #include "element.h"
 #include "view.h"
+#include "viewspec/list.h"
 
 #define SUFFIX ".meta"
 /* A .meta file that is longer is none. */
@@ -185,14 +186,10 @@ static int read_piece(struct piece *piece, const struct from_meta *meta, const c
 /* One more piece, zeroed, or NULL without memory. */
 static struct piece *add_piece(struct pieces *pieces)
 {
-    if (pieces->count == pieces->room) {
-        size_t room = pieces->room ? 2 * pieces->room : 64;
-        struct piece *more = reallocarray(pieces->all, room, sizeof(*more));
-        if (more == NULL)
-            return NULL;
-        pieces->all = more;
-        pieces->room = room;
-    }
+    struct piece *more = vs_list_grow(pieces->all, pieces->count, &pieces->room, sizeof(*more));
+    if (more == NULL)
+        return NULL;
+    pieces->all = more;
     struct piece *piece = &pieces->all[pieces->count++];
     *piece = (struct piece){0};
     return piece;

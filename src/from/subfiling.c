@@ -13,6 +13,7 @@
 
 #include "hdf5_loader.h"
 #include "viewspec/integer.h"
+#include "viewspec/list.h"
 #include "viewspec/members.h"
 
 #define SUFFIX ".config"
@@ -104,14 +105,10 @@ static char *find_subfile(const struct stripes *stripes, const char *name)
 
 static int add_path(struct stripes *stripes, const char *name)
 {
-    if (stripes->found == stripes->room) {
-        size_t room = stripes->room ? 2 * stripes->room : 16;
-        char **more = reallocarray(stripes->paths, room, sizeof(*more));
-        if (more == NULL)
-            return -ENOMEM;
-        stripes->paths = more;
-        stripes->room = room;
-    }
+    char **more = vs_list_grow(stripes->paths, stripes->found, &stripes->room, sizeof(*more));
+    if (more == NULL)
+        return -ENOMEM;
+    stripes->paths = more;
     stripes->paths[stripes->found] = find_subfile(stripes, name);
     return stripes->paths[stripes->found++] ? 0 : -ENOMEM;
 }

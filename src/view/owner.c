@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
+#include "viewspec/list.h"
 #include "viewspec/members.h"
 #include "viewspec/owner.h"
 #include "progress.h"
@@ -39,21 +40,17 @@ struct search {
 static int keep(struct search *search, const struct vs_owner *owner)
 {
     struct found *found = &search->found;
+    struct vs_owner *list;
     int result = 0;
 
     pthread_mutex_lock(&search->lock);
-    if (found->count == found->room) {
-        size_t room = found->room ? found->room * 2 : 64;
-        struct vs_owner *list = realloc(found->list, room * sizeof(*list));
-        if (list) {
-            found->list = list;
-            found->room = room;
-        } else {
-            result = -ENOMEM;
-        }
-    }
-    if (!result)
+    list = vs_list_grow(found->list, found->count, &found->room, sizeof(*list));
+    if (list) {
+        found->list = list;
         found->list[found->count++] = *owner;
+    } else {
+        result = -ENOMEM;
+    }
     pthread_mutex_unlock(&search->lock);
     return result;
 }

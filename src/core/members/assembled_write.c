@@ -7,6 +7,7 @@
 
 #include "core/base/gather.h"
 #include "core/file/write_plan.h"
+#include "viewspec/list.h"
 
 /*
  * Writing. What is given is a part of an image of the whole: long runs as they lie in the caller's
@@ -246,19 +247,15 @@ static bool flush(struct collection *collection)
 
 static bool make_room(struct collection *collection)
 {
+    struct mpiio_range *ranges;
+
     if (collection->image == NULL)
         collection->image = malloc(VS_ASSEMBLY_BLOCK);
-    if (collection->image != NULL && collection->count == collection->room) {
-        size_t room = collection->room > 0 ? 2 * collection->room : 64;
-        struct mpiio_range *ranges =
-            realloc(collection->ranges, room * sizeof(*collection->ranges));
-
-        if (ranges != NULL) {
-            collection->ranges = ranges;
-            collection->room = room;
-        }
-    }
-    if (collection->image == NULL || collection->count == collection->room)
+    ranges = vs_list_grow(collection->ranges, collection->count, &collection->room,
+                          sizeof(*collection->ranges));
+    if (ranges != NULL)
+        collection->ranges = ranges;
+    if (collection->image == NULL || ranges == NULL)
         collection->error = -ENOMEM;
     return collection->error == 0;
 }
