@@ -8,8 +8,10 @@ load nodes
 load cluster
 load pool
 
-# tiles [BYTES]: members T.0000.data ... T.0003.data, each of so many bytes of whole.dat in one piece; s.json.
+# tiles [BYTES [VIEW]]: members T.0000.data ... T.0003.data, each of so many bytes of whole.dat in one
+# piece; s.json, with a view of four ranks.
 tiles() {
+    local view=${2:-'"filetype": { "type": "scatter", "blocklength": 8 }'}
     make_file whole.dat $((4 * ${1:-1048576}))
     split -d -a 4 -b "${1:-1048576}" --additional-suffix .data whole.dat T.
     cat >s.json <<END
@@ -17,7 +19,7 @@ tiles() {
   "members": { "count": 4, "file": "$tmp/T.{member:4}.data", "view": { "filetype": {
       "type": "darray", "gsizes": ["4 * ${1:-1048576}"], "psizes": [4], "distribs": ["block"], "dargs": [null],
       "order": "C" } } },
-  "ranks": 4, "view": { "filetype": { "type": "scatter", "blocklength": 8 } } }
+  "ranks": 4, "view": { $view } }
 END
 }
 
@@ -116,6 +118,86 @@ END
     cmp at/1/whole whole.dat
     mpiio-umount at/0
     nothing_left
+}
+
+@test "assembled: a member that is read-only makes the mount so, on all nodes or none" {
+    make_hosts 2
+    tiles 65536
+    cat >there <<'END'
+#!/bin/bash
+case $read_only in *$(hostname)*)
+    mount --bind "$tmp/T.0001.data" "$tmp/T.0001.data"
+    mount -o remount,bind,ro "$tmp/T.0001.data"
+    ;;
+esac
+exec mpiio-fused "$@"
+END
+    chmod +x there
+    export MPIIO_FUSED=$tmp/there read_only=node1
+    run -1 --separate-stderr mount_hosts s.json
+    [ "$stderr" = "mpiio-mount: node1: the file is read-only here, and not on other nodes" ]
+    nothing_left
+    run -1 --separate-stderr mount_hosts s.json -o rw
+    [[ $stderr = "mpiio-mount: node1: "*"s.json:2:3: /members: member 1, $tmp/T.0001.data: Read-only file system" ]]
+    nothing_left
+    read_only="node0 node1"
+    mount_hosts s.json
+    cmp at/1/whole whole.dat
+    [ "$(error_of 'open("at/1/rank0", "r+b")')" = EROFS ]
+    mpiio-umount at/0
+    nothing_left
+}
+
+@test "assembled: a full disk of one member is told to those who wrote to it, and to no others" {
+    ram_disk 8m
+    tiles 4194304 '"filetype": { "type": "darray", "gsizes": ["4 * 4194304"], "psizes": [4], "distribs": ["block"],
+        "dargs": [null], "order": "C" }'
+    mv T.0003.data disk/ && truncate -s 0 disk/T.0003.data && truncate -s 4M disk/T.0003.data
+    ln -s disk/T.0003.data T.0003.data
+    start_nodes 2 -o flush_interval=0
+    head -c 6M /dev/zero >disk/filler
+    python <<'END'
+parts = [slice_of(rank, 4 << 20, 7) for rank in range(4)]
+files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
+other = os.open("m0/rank3", os.O_RDWR)
+for rank in range(4):
+    os.pwrite(files[rank], parts[rank], 0)
+os.pwrite(other, b"x", 3 << 20)
+results = [fails(os.fsync, fd) for fd in files + [other]]
+assert results == [None, None, None, "ENOSPC", "ENOSPC"], results
+for rank in range(3):
+    assert open(f"T.000{rank}.data", "rb").read() == parts[rank], rank
+assert os.pread(files[3], 3 << 20, 0) == parts[3][:3 << 20], "what is not stored is kept"
+os.unlink("disk/filler")
+for fd in files + [other]:
+    os.fsync(fd)
+    os.close(fd)
+data = open("T.0003.data", "rb").read()
+assert data[:3 << 20] == parts[3][:3 << 20] and data[(3 << 20) + 1:] == parts[3][(3 << 20) + 1:]
+END
+    stop_nodes
+    run ! grep -q "not all is stored" log
+}
+
+@test "assembled: parts of values of two nodes, in one value, are both there" {
+    tiles 8192 '"etype": "double", "datarep": "big-endian",
+        "filetype": { "type": "scatter", "blocklength": 1, "oldtype": "double" }'
+    start_nodes 2 -o flush_interval=0
+    python <<'END'
+import struct
+halves = [os.open(f"m{node}/rank1", os.O_RDWR) for node in range(2)]
+for index in range(0, 1024, 7):
+    whole = struct.pack("<d", index + 0.5)
+    os.pwrite(halves[0], whole[:3], 8 * index)
+    os.pwrite(halves[1], whole[3:], 8 * index + 3)
+for fd in halves:
+    os.fsync(fd)
+data = b"".join(open(f"T.000{member}.data", "rb").read() for member in range(4))
+for index in range(0, 1024, 7):
+    at = 8 * (4 * index + 1)
+    assert data[at:at + 8] == struct.pack(">d", index + 0.5), index
+END
+    stop_nodes
 }
 
 @test "assembled: an engine or a node that dies leaves all that is acknowledged, to be stored and synced" {
