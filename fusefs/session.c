@@ -197,9 +197,7 @@ static int refuse_for_members(const struct fs_session *session)
     const struct fs_options *options = session->options;
     const char *what = NULL;
 
-    if (options->create)
-        what = "members are not made: -o create is for one file";
-    else if (options->delete_on_close)
+    if (options->delete_on_close)
         what = "members are not removed: -o delete_on_close is for one file";
     else if (options->allow_other)
         what = "allow_other needs one file, whose rights count";

@@ -11,12 +11,15 @@ int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_ze
                           struct mpiio_store **store, struct vs_error *why)
 {
     const struct vs_members *members = vs_spec_members(spec);
+    unsigned how = missing_zero ? MPIIO_ASSEMBLE_MISSING_ZERO : 0;
     struct mpiio_file *file;
     int error;
 
     if (members == NULL)
         return mpiio_store_open(vs_spec_file(spec), flags, store);
-    error = mpiio_assemble(members, (flags & O_ACCMODE) == O_RDWR, missing_zero, &file, why);
+    how |= (flags & O_ACCMODE) == O_RDWR ? MPIIO_ASSEMBLE_WRITABLE : 0;
+    how |= (flags & O_CREAT) ? MPIIO_ASSEMBLE_CREATE : 0;
+    error = mpiio_assemble(members, how, &file, why);
     return error != 0 ? error : mpiio_store_of_file(file, store);
 }
 

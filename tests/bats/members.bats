@@ -269,8 +269,68 @@ sys.stdout.buffer.write(whole)')
     [ "$(error_of 'open(m + "/whole", "r+b")')" = EROFS ]
     mpiio-umount "$mnt"
     stripes
-    code=2 refused "s.json: an assembled file: members are not made: -o create is for one file" -o create
+    # Where such members' whole ends, nobody says.
+    rm T.0005.data
+    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: cannot be made: where the whole ends is not said *" -o create
+    [ ! -e T.0005.data ]
+    stripes
     code=2 refused "s.json: an assembled file: allow_other needs one file*" -o allow_other
+}
+
+@test "members: create makes those that are missing, as long as they are to be" {
+    cat >s.json <<'TEXT'
+{ "viewspec": 1,
+  "members": { "count": 4, "file": "sub/piece{member}",
+    "view": { "etype": "double", "filetype": { "type": "darray", "gsizes": [10, 12], "psizes": [2, 2],
+              "distribs": ["block", "block"], "dargs": [null, null], "order": "C" } },
+    "local": { "disp": 24, "etype": "double", "filetype": { "type": "subarray", "sizes": [7, 8],
+              "subsizes": [5, 6], "starts": [1, 1], "order": "C" } } } }
+TEXT
+    refused "s.json:2:3: /members: member 0, $tmp/sub/piece0: cannot be made: No such file or directory" -o create
+    mkdir sub
+    (umask 027 && mount_spec s.json -o create)
+    # A header, and the local array with its ghost cells.
+    [ "$(stat -c '%a %s' sub/*)" = "$(printf '640 %d\n' 472 472 472 472)" ]
+    py 'import numpy
+numpy.arange(120.0).tofile(mnt + "/whole")'
+    mpiio-umount "$mnt"
+    py '
+import numpy
+whole = numpy.arange(120.0).reshape(10, 12)
+for member in range(4):
+    row, column = divmod(member, 2)
+    data = open(f"sub/piece{member}", "rb").read()
+    local = numpy.frombuffer(data[24:]).reshape(7, 8)
+    assert (local[1:6, 1:7] == whole[5 * row:5 * row + 5, 6 * column:6 * column + 6]).all()
+    assert not any(data[:24]) and not local[0].any() and not local[:, 0].any()'
+    # What is there stays, and is as long as it was; what is too short is still told.
+    rm sub/piece2
+    mount_spec s.json -o create
+    [ "$(ls sub)" = $'piece0\npiece1\npiece2\npiece3' ]
+    cmp <(head -c 480 "$mnt/whole") <(py 'import numpy, sys
+sys.stdout.buffer.write(numpy.arange(60.0).tobytes())')
+    py 'import numpy
+assert (numpy.fromfile(mnt + "/whole").reshape(10, 12)[5:, :6] == 0).all()'
+    mpiio-umount "$mnt"
+    truncate -s 100 sub/piece1
+    refused "s.json:2:3: /members: member 1, $tmp/sub/piece1: too short: *" -o create
+    # All nodes at once: one makes each, and all see it whole.
+    rm sub/*
+    mkdir m0 m1
+    mpirun_create
+    [ "$(stat -c '%s' sub/* | sort -u)" = 472 ]
+    [ "$(echo sub/*)" = "sub/piece0 sub/piece1 sub/piece2 sub/piece3" ]
+}
+
+# Two nodes make the members of s.json.
+mpirun_create() {
+    timeout -s KILL 60 "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine" --name nodes -- -o create s.json \
+        "$tmp/m%n" </dev/null >out 2>err 3>&- &
+    await grep -qs -e ready -e failed out
+    cat err
+    grep -q ready out
+    mpiio-umount m0
+    wait
 }
 
 @test "members: a member that loses bytes under the mount gives EIO there" {

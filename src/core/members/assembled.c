@@ -14,6 +14,7 @@
 #include "viewspec/member_views.h"
 #include "assembled_read.h"
 #include "assembled_write.h"
+#include "create.h"
 
 /*
  * So many members are asked for their times whenever the file's are wanted. Of more, the file
@@ -254,7 +255,7 @@ static int look(struct mpiio_assembled *self, int64_t member, struct stat *st, s
     if (stat(path, st) < 0 || (S_ISREG(st->st_mode) && faccessat(AT_FDCWD, path, mode, AT_EACCESS)))
         error = -errno;
     free(path);
-    if (error == -ENOENT && self->missing_zero)
+    if (error == -ENOENT && (self->missing_zero || self->creates))
         return 0;
     if (error < 0)
         return fail(self, member, error, strerror(-error), why);
@@ -402,6 +403,25 @@ static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
     return error == 0 ? 0 : fail(self, first, error, strerror(-error), why);
 }
 
+/* Makes those that are missing, and then looks at all again. */
+static int create_missing(struct mpiio_assembled *self, struct vs_error *why)
+{
+    int64_t made;
+
+    vs_assembly_finish(self->places);
+    made = mpiio_members_create(self->table.members, self->places, why);
+    self->creates = false;
+    if (made <= 0)
+        return (int)made;
+    vs_assembly_free(self->places);
+    self->st = (struct stat){0};
+    self->identity = DIGEST_START;
+    self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
+    if (self->places == NULL)
+        return vs_members_fail(self->table.members, -ENOMEM, why, "%s", strerror(ENOMEM));
+    return add_members(self, why);
+}
+
 static int init(struct mpiio_assembled *self, const struct vs_members *members, bool writable,
                 struct vs_error *why)
 {
@@ -416,6 +436,8 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
     if (self->places == NULL || self->written == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     error = add_members(self, why);
+    if (error == 0 && self->creates)
+        error = create_missing(self, why);
     if (error == 0 && self->st.st_mode == 0)
         error = vs_members_fail(members, -ENOENT, why, "none of the members is there");
     if (error == 0)
@@ -423,9 +445,10 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
     return error == 0 ? open_lock(self, why) : error;
 }
 
-int mpiio_assemble(const struct vs_members *members, bool writable, bool missing_zero,
-                   struct mpiio_file **file, struct vs_error *why)
+int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_file **file,
+                   struct vs_error *why)
 {
+    bool writable = (how & MPIIO_ASSEMBLE_WRITABLE) != 0;
     struct mpiio_assembled *self;
     int error;
 
@@ -437,7 +460,8 @@ int mpiio_assemble(const struct vs_members *members, bool writable, bool missing
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     self->lock_fd = -1;
     self->overlap = vs_members_overlap(members);
-    self->missing_zero = missing_zero;
+    self->missing_zero = (how & MPIIO_ASSEMBLE_MISSING_ZERO) != 0;
+    self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
     self->identity = DIGEST_START;
     error = init(self, members, writable, why);
     if (error != 0) {

@@ -17,14 +17,22 @@
  * become shorter since then gives -EIO where it lacks bytes.
  */
 
+/* How members are assembled. */
+enum mpiio_assemble {
+    MPIIO_ASSEMBLE_WRITABLE = 1,
+    MPIIO_ASSEMBLE_MISSING_ZERO =
+        2,                     /* bytes that they lack are holes, and lacking all is no error */
+    MPIIO_ASSEMBLE_CREATE = 4, /* those that are missing are made (create.h) */
+};
+
 /*
- * Assembles the members, borrowed, and sees that they are there, can be opened as writable says,
- * and fit together. With missing_zero the bytes that members lack are holes, and lacking all is no
- * error. 0, or a negative errno with why filled, whose text names the first member that is wrong:
- * -EROFS where it is to be writable and members may overlap. The new file is the caller's.
+ * Assembles the members, borrowed, and sees that they are there, can be opened as how, values of
+ * enum mpiio_assemble, says, and fit together. 0, or a negative errno with why filled, whose text
+ * names the first member that is wrong: -EROFS where it is to be writable and members may overlap.
+ * The new file is the caller's.
  */
-int mpiio_assemble(const struct vs_members *members, bool writable, bool missing_zero,
-                   struct mpiio_file **file, struct vs_error *why);
+int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_file **file,
+                   struct vs_error *why);
 
 /*
  * What tells apart two assemblies of one spec: how many bytes each member holds. Local,

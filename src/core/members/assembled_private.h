@@ -15,6 +15,7 @@ struct mpiio_assembled {
     struct vs_assembly *places;
     enum vs_overlap overlap;
     bool missing_zero;
+    bool creates;                  /* members that are missing are to be made */
     struct stat st;                /* of the first member that is there; times: the newest */
     uint64_t identity;             /* of all that are */
     int64_t watched;               /* so many members are asked for their times */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "create.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "viewspec/member_views.h"
+
+/* How long the file is that has the first `bytes` positions of local. */
+static int64_t length_of(const struct vs_view *local, int64_t bytes)
+{
+    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(local));
+    int64_t tiles, length;
+
+    if (bytes > facts->limit)
+        bytes = facts->limit;
+    if (bytes == 0)
+        return 0;
+    if (vs_view_facts(local)->array == NULL)
+        return vs_map_displacement(vs_view_map(local), bytes - 1) + 1;
+    /* With the ghost cells around the last of the data. */
+    tiles = (bytes - 1) / facts->tile_size + 1;
+    if (__builtin_mul_overflow(tiles, facts->tile_extent, &length) ||
+        __builtin_add_overflow(length, facts->displacement, &length))
+        return INT64_MAX;
+    return length;
+}
+
+/* Whether the view says where the whole ends. */
+static bool ends(const struct vs_view *view)
+{
+    return vs_map_facts(vs_view_map(view))->tiles < INT64_MAX || vs_view_facts(view)->array != NULL;
+}
+
+static int fill_file(int fd, int64_t length)
+{
+    int error = ftruncate(fd, length) < 0 ? -errno : 0;
+
+    return close(fd) < 0 && error == 0 ? -errno : error;
+}
+
+/* Gives a file that is made its name, which others may have given to another one. */
+static int publish(const char *from, const char *path)
+{
+    int error = 0;
+
+    if (link(from, path) == 0 || errno == EEXIST)
+        return 0;
+    /* A filesystem without links. */
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
+        error = -errno;
+    else if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_NOREPLACE) < 0 && errno != EEXIST)
+        error = -errno;
+    return error;
+}
+
+/* Under another name first: whoever sees the file sees all of it. */
+static int make_file(const char *path, int64_t length)
+{
+    uint64_t number = 0;
+    char *name;
+    int fd, error;
+
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return -EIO;
+    if (asprintf(&name, "%s.%016" PRIx64, path, number) < 0)
+        return -ENOMEM;
+    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    error = fd < 0 ? -errno : fill_file(fd, length);
+    if (error == 0)
+        error = publish(name, path);
+    if (fd >= 0)
+        unlink(name);
+    free(name);
+    return error;
+}
+
+static int fail(const struct vs_members *members, int64_t member, const char *path, int error,
+                struct vs_error *why)
+{
+    return vs_members_fail(
+        members, error, why, "member %" PRId64 ", %s: cannot be made: %s", member, path,
+        error == -EINVAL ? "where the whole ends is not said (by \"tiles\", a subarray or a "
+                           "darray)"
+                         : strerror(-error));
+}
+
+/* 1 where the member was missing, 0 where it is there or not needed. */
+static int create(const struct vs_members *members, int64_t member, int64_t size,
+                  const struct vs_view *view, const struct vs_view *local, struct vs_error *why)
+{
+    char *path = vs_members_file(members, member);
+    struct stat st;
+    int error = -ENOMEM;
+
+    if (path != NULL && (vs_map_facts(vs_view_map(view))->tile_size == 0 || stat(path, &st) == 0 ||
+                         errno != ENOENT)) {
+        free(path);
+        return 0;
+    }
+    if (path != NULL)
+        error =
+            ends(view) ? make_file(path, length_of(local, vs_view_positions(view, size))) : -EINVAL;
+    if (error != 0)
+        fail(members, member, path != NULL ? path : "?", error, why);
+    free(path);
+    return error != 0 ? error : 1;
+}
+
+int64_t mpiio_members_create(const struct vs_members *members, const struct vs_assembly *places,
+                             struct vs_error *why)
+{
+    int64_t made = 0;
+
+    for (int64_t i = 0; i < vs_members_count(members); i++) {
+        struct vs_view *view = NULL, *local = NULL;
+        int error;
+
+        if (vs_assembly_bytes(places, (size_t)i) > 0)
+            continue;
+        error = vs_members_view(members, i, &view, why);
+        if (error == 0)
+            error = vs_members_local(members, i, &local, why);
+        if (error == 0)
+            error = create(members, i, vs_assembly_size(places), view, local, why);
+        vs_view_unref(view);
+        vs_view_unref(local);
+        if (error < 0)
+            return error;
+        made += error;
+    }
+    return made;
+}
