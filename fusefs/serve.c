@@ -146,6 +146,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     if (error == 0)
         error = fs_pool_start(&session->pool);
     if (error == 0)
+        error = fs_pointers_start(&session->pointers);
+    if (error == 0)
         error = fs_prefetch_start(&session->prefetchers, session);
     fs_slice_cache_start(&session->slice_cache, session, fs_read_file);
     fs_workers_init(workers, session->fuse, session->options->threads);

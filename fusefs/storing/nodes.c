@@ -18,6 +18,7 @@
 #include "fusefs/storing/flusher.h"
 #include "watch.h"
 #include "fence.h"
+#include "places.h"
 #include "pool.h"
 #include "viewspec/resolved.h"
 
@@ -238,19 +239,21 @@ static int add_members(const struct fs_session *session, struct mpiio_message_he
     return put < 0 ? (int)put : 0;
 }
 
-static int say_hello(struct fs_session *session, const char *address)
+static int say_hello(struct fs_session *session, const char *address, const char *places)
 {
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
                                   .hello = {.path = session->cache != NULL ? session->file : "",
                                             .store = session->options->store,
                                             .address = address,
                                             .fanout = (uint32_t)session->options->fanout,
-                                            .pool = fs_pool_addresses(&session->pool),
+                                            .pool = places,
                                             .spec = hash_spec(session->spec),
                                             .members = -1}};
     const struct mpiio_slots *slots = &session->cluster.none;
     int error = 0;
 
+    if (places == NULL)
+        return -ENOMEM;
     fill_hints(session->spec, &hello.hello.hints);
     if (session->cache != NULL)
         slots = mpiio_cache_slots(session->cache);
@@ -286,7 +289,7 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
 {
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
-    char *address = NULL;
+    char *address = NULL, *places;
     int error = 0;
 
     if (make_lists(session) != 0 || make_room(session) != 0)
@@ -297,13 +300,15 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
                        strerror(-error));
         return 1;
     }
-    error = say_hello(session, address != NULL ? address : "");
+    places = fs_places_text(session);
+    error = say_hello(session, address != NULL ? address : "", places);
+    free(places);
     free(address);
     if (error != 0)
         return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
         return 1;
-    error = fs_pool_meet(session, message.peers.pools, message.peers.pools_size);
+    error = fs_places_meet(session, message.peers.pools, message.peers.pools_size);
     if (error == 0 && cluster->node != 0)
         error = join_peers(session, message.peers.address);
     if (error != 0) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "fusefs/session.h"
@@ -56,26 +57,73 @@ static bool choose(struct fs_session *session, int64_t *start, int *error)
     return any;
 }
 
+static void wait_for_others(void *data, bool waits)
+{
+    struct fs_session *session = data;
+
+    fs_workers_waits(&session->workers, waits);
+}
+
+static void log_line(void *data, const char *line)
+{
+    struct fs_session *session = data;
+
+    fs_log_error(&session->log, "%s", line);
+}
+
 int fs_pointers_init(struct fs_session *session)
 {
     struct fs_pointers *self = &session->pointers;
-    struct mpiio_pointers_options options = {.count = session->tree.views};
+    size_t views = session->tree.views;
+    struct mpiio_pointers_options options = {
+        .count = views < MPIIO_POINTERS_MAX ? views : MPIIO_POINTERS_MAX,
+        .node = session->cluster.node,
+        .nodes = session->cluster.nodes > 1 ? session->cluster.nodes : 1,
+        .timeout = (int)session->options->peer_timeout,
+        .local = session->cluster.local,
+        .wait = wait_for_others,
+        .log = log_line,
+        .data = session};
     int64_t *start;
     int error = 0;
 
-    if (session->mode->holds_writes || session->cluster.nodes > 1)
+    if (session->mode->holds_writes || session->cluster.nodes > MPIIO_POINTERS_NODES)
         return 0;
-    self->shared = calloc(options.count, sizeof(*self->shared));
-    start = calloc(options.count, sizeof(*start));
+    self->shared = calloc(views, sizeof(*self->shared));
+    start = calloc(views, sizeof(*start));
     options.start = start;
     if (self->shared == NULL || start == NULL)
         error = -ENOMEM;
     else if (choose(session, start, &error) && error == 0)
         error = mpiio_pointers_new(&options, &self->pointers);
     free(start);
-    if (error == 0)
+    if (error == 0 && self->pointers != NULL)
         session->tree.shared = self->shared;
+    /* No network that others could come by: the control connections will tell. */
+    if (error == 0 && self->pointers != NULL && options.nodes > 1 &&
+        mpiio_pointers_listen(self->pointers, &self->place) != 0)
+        self->place = NULL;
     return error;
+}
+
+int fs_pointers_meet(struct fs_session *session, const char *places, size_t size)
+{
+    struct fs_pointers *self = &session->pointers;
+    bool all = size > 0;
+
+    for (size_t at = 0; at < size; at += strlen(places + at) + 1)
+        all = all && places[at] != '\0';
+    if (all && self->pointers != NULL)
+        return mpiio_pointers_meet(self->pointers, places, size);
+    session->tree.shared = NULL;
+    return 0;
+}
+
+int fs_pointers_start(struct fs_pointers *pointers)
+{
+    return pointers->pointers != NULL && pointers->place != NULL
+               ? mpiio_pointers_start(pointers->pointers)
+               : 0;
 }
 
 void fs_pointers_free(struct fs_pointers *pointers)
@@ -83,4 +131,5 @@ void fs_pointers_free(struct fs_pointers *pointers)
     mpiio_pointers_free(pointers->pointers);
     pointers->pointers = NULL;
     free(pointers->shared);
+    free(pointers->place);
 }

@@ -17,6 +17,7 @@ struct fs_session;
 struct fs_pointers {
     struct mpiio_pointers *pointers; /* NULL: there is no "shared" */
     bool *shared;                    /* by view: it has one */
+    char *place;                     /* where the other nodes find them; NULL: nowhere */
 };
 
 /*
@@ -25,5 +26,11 @@ struct fs_pointers {
  */
 int fs_pointers_init(struct fs_session *session);
 void fs_pointers_free(struct fs_pointers *pointers);
+
+/* As mpiio_pointers_meet; where some node cannot be found, "shared" is not there. */
+int fs_pointers_meet(struct fs_session *session, const char *places, size_t size);
+
+/* Starts what answers other nodes, after any fork. 0 or a negative errno. */
+int fs_pointers_start(struct fs_pointers *pointers);
 
 #endif

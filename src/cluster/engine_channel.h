@@ -82,7 +82,8 @@ struct mpiio_message_hello {
     enum mpiio_store_mode store;
     const char *address; /* where those right below it find it (tree.h); "": there are none */
     uint32_t fanout;     /* how many there may be, > 0 */
-    const char *pool;    /* where others find this node's part of the pool; "": it has none */
+    const char *pool;    /* where others of its group find this node: its part of the pool, and its
+                            shared file pointers; "": nowhere */
     uint64_t spec;       /* a hash of what its views are */
     struct mpiio_hints hints;
     int memory;        /* a memfd with the slots of slots.h; received: the caller's to close */

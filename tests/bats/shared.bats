@@ -3,6 +3,7 @@
 # shared: the shared file pointer of what all ranks see.
 
 load helper
+load nodes
 
 # records COUNT [RANKS]: f.dat has so many numbered records of 8 bytes; s.json shows all to each rank.
 records() {
@@ -195,4 +196,90 @@ END
     done
     wait
     /usr/bin/python3 "$top/tests/pointers/put.py" --check f.dat 8 1250
+}
+
+# MPIIO_TEST_RECORDS=100000: so many are taken and written on four nodes.
+
+# take_on NODE...: a process on each takes what there is, into got0, got1, ...
+take_on() {
+    local node number=0
+    takers=()
+    for node; do
+        /usr/bin/python3 "$top/tests/pointers/take.py" "m$node/shared" 8 >"got$number" &
+        takers+=($!)
+        number=$((number + 1))
+    done
+}
+
+@test "shared: eight processes on four nodes take each record once" {
+    local many=${MPIIO_TEST_RECORDS:-8000}
+    records "$many"
+    start_nodes 4
+    take_on 0 1 2 3 0 1 2 3
+    wait "${takers[@]}"
+    sort got? | cmp - f.dat
+    [ "$(position m2/shared)" = "$many" ]
+    [ "$(stat_sum .shared_etypes)" = "$many" ]
+    stop_nodes
+}
+
+@test "shared: eight processes on four nodes write records of different lengths, whole" {
+    printf '' >f.dat
+    echo '{"viewspec": 1, "file": "f.dat", "view": {"etype": "byte"}}' >s.json
+    start_nodes 4
+    local i writers=() many=${MPIIO_TEST_RECORDS:-3200}
+    for i in 0 1 2 3 4 5 6 7; do
+        /usr/bin/python3 "$top/tests/pointers/put.py" "m$((i % 4))/shared" "$i" "$((many / 8))" &
+        writers+=($!)
+    done
+    wait "${writers[@]}"
+    /usr/bin/python3 "$top/tests/pointers/put.py" --check f.dat 8 "$((many / 8))"
+    stop_nodes
+}
+
+# daemon_at NODE: its process.
+daemon_at() {
+    jq .pid "m$1/.mpiio/stats.json"
+}
+
+# has_begun: much is taken, and much is not.
+has_begun() {
+    [ "$(cat got? | wc -l)" -gt 1500 ]
+}
+
+# survive DEAD NODE...: while a process on each takes what there is, the daemon of a node is killed
+# when some has been taken. Nothing is taken twice; what is not there had been taken on that node.
+survive() {
+    local dead=$1 killed
+    shift
+    records 6000
+    start_nodes 4 -o peer_timeout=4
+    killed=$(daemon_at "$dead")
+    take_on "$@"
+    await has_begun
+    kill -KILL "$killed"
+    wait "${takers[@]}" || true
+    sort got? >got
+    [ -z "$(uniq -d got)" ]
+    missing=$(comm -13 got f.dat | wc -l)
+}
+
+@test "shared: when the node that keeps the pointer is killed, the others take the rest once" {
+    survive 0 1 2 3 1 2 3
+    [ "$missing" = 0 ]
+    grep -q "shared file pointers are kept by node 1" log
+    [ "$(position m2/shared)" = 6000 ]
+}
+
+@test "shared: of what is taken on a node that is killed nothing is taken again" {
+    survive 0 0 1 2 3 0 1 2 3
+    # Each of its two had asked for one at most that it was not told of.
+    [ "$missing" -le 2 ]
+    [ "$(position m3/shared)" = 6000 ]
+}
+
+@test "shared: when another node is killed, no other misses a record" {
+    survive 2 0 1 2 3 0 1 2 3
+    [ "$missing" -le 2 ]
+    [ "$(position m0/shared)" = 6000 ]
 }

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "frame.h"
+
+#include "cluster/wire.h"
+
+/* Not negative. */
+static void code_number(struct mpiio_wire *wire, int64_t *number)
+{
+    mpiio_wire_u64(wire, (uint64_t *)number);
+    mpiio_wire_expect(wire, *number >= 0);
+}
+
+static void code_value(struct mpiio_wire *wire, struct mpiio_pointers_value *value)
+{
+    mpiio_wire_u64(wire, &value->generation);
+    code_number(wire, &value->position);
+}
+
+static void code_request(struct mpiio_wire *wire, struct mpiio_pointers_request *request)
+{
+    uint8_t type = (uint8_t)request->type;
+
+    mpiio_wire_u8(wire, &type);
+    mpiio_wire_expect(wire, type >= MPIIO_POINTERS_TAKE && type <= MPIIO_POINTERS_TELL);
+    request->type = (enum mpiio_pointers_type)type;
+    mpiio_wire_u64(wire, &request->term);
+    mpiio_wire_u32(wire, &request->node);
+    mpiio_wire_flag(wire, &request->gone);
+    mpiio_wire_u32(wire, &request->pointer);
+    code_number(wire, &request->count);
+    code_number(wire, &request->limit);
+    code_value(wire, &request->value);
+}
+
+static void code_answer(struct mpiio_wire *wire, struct mpiio_pointers_answer *answer)
+{
+    uint8_t verdict = (uint8_t)answer->verdict;
+
+    mpiio_wire_u8(wire, &verdict);
+    mpiio_wire_expect(wire, verdict >= MPIIO_POINTERS_GRANTED && verdict <= MPIIO_POINTERS_REFUSED);
+    answer->verdict = (enum mpiio_pointers_verdict)verdict;
+    mpiio_wire_u64(wire, &answer->term);
+    mpiio_wire_u32(wire, &answer->keeper);
+    code_number(wire, &answer->got);
+    code_value(wire, &answer->value);
+    mpiio_wire_expect(wire, answer->got <= INT64_MAX - answer->value.position);
+}
+
+void mpiio_pointers_request_encode(const struct mpiio_pointers_request *request, uint8_t *bytes)
+{
+    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_REQUEST_BYTES};
+    struct mpiio_pointers_request copy = *request;
+
+    code_request(&wire, &copy);
+}
+
+void mpiio_pointers_answer_encode(const struct mpiio_pointers_answer *answer, uint8_t *bytes)
+{
+    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_ANSWER_BYTES};
+    struct mpiio_pointers_answer copy = *answer;
+
+    code_answer(&wire, &copy);
+}
+
+void mpiio_pointers_value_encode(const struct mpiio_pointers_value *value, uint8_t *bytes)
+{
+    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_VALUE_BYTES};
+    struct mpiio_pointers_value copy = *value;
+
+    code_value(&wire, &copy);
+}
+
+bool mpiio_pointers_request_decode(const uint8_t *bytes, struct mpiio_pointers_request *request)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_REQUEST_BYTES};
+
+    code_request(&wire, request);
+    return mpiio_wire_complete(&wire);
+}
+
+bool mpiio_pointers_answer_decode(const uint8_t *bytes, struct mpiio_pointers_answer *answer)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_ANSWER_BYTES};
+
+    code_answer(&wire, answer);
+    return mpiio_wire_complete(&wire);
+}
+
+bool mpiio_pointers_value_decode(const uint8_t *bytes, struct mpiio_pointers_value *value)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_VALUE_BYTES};
+
+    code_value(&wire, value);
+    return mpiio_wire_complete(&wire);
+}
