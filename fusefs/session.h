@@ -86,10 +86,11 @@ struct fs_session {
     struct fs_flusher flusher;
     struct fs_pool pool;
     struct fs_pointers pointers;
-    struct mpiio_ordered *ordered; /* NULL: nobody has an "ordered" */
-    struct mpiio_stream *stream;   /* the file, where it is sequential; NULL: it is not */
-    atomic_uint ordered_open;      /* handles of it */
-    atomic_uint ordered_uses;      /* numbers of what was looked up there */
+    struct mpiio_ordered *ordered;   /* NULL: nobody has an "ordered" */
+    struct mpiio_stream *stream;     /* the file, where it is sequential; NULL: it is not */
+    atomic_uint ordered_open;        /* handles of it */
+    _Atomic int64_t ordered_flushed; /* when one was closed last, by mpiio_clock */
+    atomic_uint ordered_uses;        /* numbers of what was looked up there */
     struct fs_jobs jobs;
     struct fs_atomic atomic;
     struct fs_workers workers;

@@ -258,6 +258,7 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     (void)inode;
     fs_count(session, FS_OTHER);
     fs_handle_flushed(&session->slices, handle);
+    fs_ordered_flushed(session, handle);
     if (handle->slice != NULL && handle->writes && fs_flush_first(session, &waiter) == 0)
         return;
     if (handle->slice != NULL && !handle->writes)

@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/slice_of.h"
 #include "put.h"
 #include "sequential.h"
 #include "shared.h"
+
+/* So long after a close the release that may follow it is waited for, in ms. */
+#define RELEASE_MS 100
 
 /* Who waits in a request, and may be told that its caller does not want to any more. */
 struct waiting {
@@ -117,11 +121,19 @@ void fs_ordered_close(struct fs_session *session, struct fs_handle *handle)
     atomic_fetch_sub(&session->ordered_open, 1);
 }
 
+void fs_ordered_flushed(struct fs_session *session, const struct fs_handle *handle)
+{
+    if (handle->share != NULL)
+        atomic_store(&session->ordered_flushed, mpiio_clock());
+}
+
 void fs_ordered_await_releases(struct fs_session *session, size_t view)
 {
     struct fs_slice *slice;
 
-    if (atomic_load(&session->ordered_open) == 0 || !fs_tree_has_ordered(&session->tree, view) ||
+    if (atomic_load(&session->ordered_open) == 0 ||
+        mpiio_clock() - atomic_load(&session->ordered_flushed) > RELEASE_MS ||
+        !fs_tree_has_ordered(&session->tree, view) ||
         fs_slice_of(session, fs_tree_shared(view), &slice) != 0)
         return;
     fs_handle_await_release(&session->slices, slice);

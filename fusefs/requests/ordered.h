@@ -25,6 +25,9 @@ int fs_ordered_open(struct fs_session *session, struct fs_node node, struct fs_h
 /* Its part of the handle's end. What waits for nothing else then is placed. Thread-safe. */
 void fs_ordered_close(struct fs_session *session, struct fs_handle *handle);
 
+/* Notes that one who has the handle open has closed it. Thread-safe. */
+void fs_ordered_flushed(struct fs_session *session, const struct fs_handle *handle);
+
 /*
  * The kernel does not wait for a release: waits a moment for those of a view that may be under way,
  * so that who looks at a slice now sees what was placed by them. Thread-safe.

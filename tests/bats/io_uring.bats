@@ -102,6 +102,34 @@ END
 
 # An fsync waits until the kernel has dropped pages, and that until a read of them is answered, which
 # comes by the same queue.
+@test "io_uring: writers that wait for their turn hold up no others on their processor" {
+    dealt f.dat 40 8 >s.json
+    sed -i 's/"scatter", "blocklength": 8/"broadcast"/' s.json
+    : >f.dat
+    mount_rings s.json -o dirty_max=1M
+    python <<'END'
+size = 200000
+def work(rank):
+    with open(f"mnt/ordered/rank{rank:02}", "wb", buffering=0) as out:
+        for i in range(2):
+            assert out.write(b"%02d" % rank * (size // 2)) == size
+def waits():
+    return json.load(open("mnt/.mpiio/stats.json"))["ordered_waits"]
+fork = multiprocessing.get_context("fork")
+jobs = [fork.Process(target=work, args=(rank,)) for rank in range(1, 40)]
+for job in jobs:
+    job.start()
+await_true(lambda: waits() >= 36)
+assert open("mnt/rank00", "rb").read() == b""
+work(0)
+for job in jobs:
+    job.join()
+    assert job.exitcode == 0
+await_true(lambda: os.stat("f.dat").st_size == 40 * 2 * size)
+assert open("f.dat", "rb").read() == b"".join(b"%02d" % rank * size for rank in range(40))
+END
+}
+
 @test "io_uring: an fsync does not wait for a read that waits for it" {
     blocks_spec 16777216
     mount_rings b.json

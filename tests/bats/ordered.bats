@@ -24,6 +24,11 @@ ranks_done() {
     [ "$(stat_of ordered_shares)" -eq "$1" ]
 }
 
+# has_turn RANK: true once it is that rank's.
+has_turn() {
+    [ "$(attribute "$mnt/ordered" turn)" -eq "$1" ]
+}
+
 # waits COUNT: true once so many have had to wait.
 waits() {
     [ "$(stat_of ordered_waits)" -ge "$1" ]
@@ -37,7 +42,7 @@ waits() {
         # shellcheck disable=SC2016 # the ranks' shells expand it
         mpi_run 16 sh -c 'seq -f "rank $PMI_RANK: line %g" 300 >'"$mnt/ordered/self"
     done
-    # Who opens a slice sees what was closed before.
+    await ranks_done 48
     [ "$(tail -n 1 "$mnt/rank03")" = 'rank 15: line 300' ]
     for _ in 1 2 3; do
         for rank in {0..15}; do
@@ -58,7 +63,7 @@ waits() {
     # That has been a round of rank 0, with nothing in it.
     echo third >"$mnt/ordered/rank2"
     [ "$(waiting)" -eq 6 ]
-    [ "$(attribute "$mnt/ordered" turn)" -eq 1 ]
+    await has_turn 1
     [ ! -s f.dat ]
     echo second >>"$mnt/ordered/rank1"
     await ranks_done 3

@@ -19,6 +19,11 @@ asked() {
     [ "$(jq ".requests.$1" "$mnt/.mpiio/stats.json")" -ge "$2" ]
 }
 
+# has_open PID FILE: true once the process has it open.
+has_open() {
+    [[ $(readlink "/proc/$1/fd/"*) == *"/$2"* ]]
+}
+
 record='{ "type": "contiguous", "count": 16, "oldtype": "byte" }'
 
 # refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments says so, in a line, and fails.
@@ -71,6 +76,7 @@ END
     mount_spec s.json -o sequential
     cat f >got &
     reader=$!
+    await has_open "$reader" f
     python <<'END'
 def work(number):
     with open("mnt/shared", "wb", buffering=0) as out:
