@@ -199,8 +199,6 @@ static int refuse_for_members(const struct fs_session *session)
 
     if (options->delete_on_close)
         what = "members are not removed: -o delete_on_close is for one file";
-    else if (options->allow_other)
-        what = "allow_other needs one file, whose rights count";
     if (what != NULL)
         mpiio_complain(options->name, "%s: an assembled file: %s", options->spec, what);
     return what != NULL ? 2 : 0;

@@ -9,18 +9,26 @@
 
 #include "core/base/complain.h"
 #include "core/file/acl.h"
+#include "core/members/rights.h"
+#include "core/store_members.h"
 #include "fusefs/session.h"
+#include "viewspec/members.h"
 
 /* More than any filesystem gives (XATTR_SIZE_MAX). */
 #define LIST_MAX 65536
 
-/* 0 where the kernel can evaluate what the file has, -EACCES where only its server can. */
+/*
+ * 0 where the kernel can evaluate what the file has, -EACCES where only its server can. What lists
+ * of several members allow together, none says.
+ */
 static int check_list(const struct fs_session *session)
 {
     char list[4096];
-    ssize_t length =
-        mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_NFS4, list, sizeof(list));
+    ssize_t length;
 
+    if (mpiio_store_has_members(session->store))
+        return mpiio_store_find_list(session->store) < 0 ? 0 : -EACCES;
+    length = mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_NFS4, list, sizeof(list));
     if (length == -ENODATA)
         return 0;
     return length >= 0 && mpiio_acl_is_mode(list, (size_t)length) ? 0 : -EACCES;
@@ -46,13 +54,42 @@ static int read_spec_list(struct fs_session *session)
     return length < 0 ? 0 : mpiio_acl_limit(rights->spec_list, rights->spec_length, R_OK);
 }
 
+/* Rights of members are looked at whenever somebody is let in. */
+static int check_members(const struct fs_session *session)
+{
+    const struct vs_members *members = vs_spec_members(session->spec);
+    const char *name = session->options->name;
+    int64_t member;
+    char *path;
+
+    if (vs_members_count(members) > MPIIO_MEMBERS_JUDGED) {
+        mpiio_complain(name,
+                       "%s: allow_other: the rights of %d members at most can be told, not of %lld",
+                       session->file, MPIIO_MEMBERS_JUDGED, (long long)vs_members_count(members));
+        return 1;
+    }
+    member = mpiio_store_find_list(session->store);
+    if (member < 0)
+        return 0;
+    path = vs_members_file(members, member);
+    mpiio_complain(name,
+                   "member %lld, %s: allow_other: it has an access control list: of members "
+                   "only owner, group and mode count",
+                   (long long)member, path != NULL ? path : "?");
+    free(path);
+    return 1;
+}
+
 int fs_rights_init(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
+    bool members = mpiio_store_has_members(session->store);
     int error;
 
     session->rights.for_others = options->allow_other || options->default_permissions;
-    if (options->allow_other && check_list(session) != 0) {
+    if (options->allow_other && members && check_members(session) != 0)
+        return 1;
+    if (options->allow_other && !members && check_list(session) != 0) {
         mpiio_complain(options->name,
                        "%s: allow_other: the file has an access control list that only its own "
                        "filesystem can evaluate (%s)",
@@ -105,6 +142,8 @@ static ssize_t list_of_file(const struct fs_session *session, unsigned mode, voi
 
     if (error != 0)
         return error;
+    if (mpiio_store_has_members(session->store))
+        return -ENODATA;
     length = mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_POSIX, list, size);
     if (length > 0 && size > 0)
         error = mpiio_acl_limit(list, (size_t)length, mode);

@@ -5,6 +5,7 @@
 
 #include "core/members/assembled.h"
 #include "core/members/assembled_find.h"
+#include "core/members/rights.h"
 #include "store_private.h"
 
 int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_zero,
@@ -72,6 +73,11 @@ int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length
 int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base)
 {
     return mpiio_file_lock_place(store->file, base);
+}
+
+int64_t mpiio_store_find_list(const struct mpiio_store *store)
+{
+    return mpiio_members_find_list(store->file);
 }
 
 int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st)

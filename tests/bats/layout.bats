@@ -110,7 +110,7 @@ src/umount: viewspec/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster viewspec
 fusefs/names: src/core viewspec
 fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/reader.h src/cluster src/pointers src/pool viewspec
-fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/cache viewspec
+fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/rights.h src/core/cache viewspec
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
 fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster src/pointers viewspec
 fusefs: fusefs/base fusefs/names fusefs/storing fusefs/kernel fusefs/jobs fusefs/requests src/core src/core/base src/core/cache src/pointers viewspec

@@ -274,7 +274,6 @@ sys.stdout.buffer.write(whole)')
     refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: cannot be made: where the whole ends is not said *" -o create
     [ ! -e T.0005.data ]
     stripes
-    code=2 refused "s.json: an assembled file: allow_other needs one file*" -o allow_other
 }
 
 @test "members: create makes those that are missing, as long as they are to be" {

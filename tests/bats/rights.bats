@@ -159,3 +159,49 @@ users_mounts() {
     reads "$member" "$mnt/.mpiio/spec.json"
     run ! reads "$denied" "$mnt/.mpiio/spec.json"
 }
+
+@test "rights: of an assembled file others may do what all its members let them" {
+    local i all=(files/0 files/1 files/2)
+    mkdir -m 755 files
+    for i in "${all[@]}"; do head -c 4096 /dev/zero >"$i"; done
+    chmod 666 "${all[@]}"
+    cat >s.json <<'TEXT'
+{ "viewspec": 1, "members": { "count": 3, "file": "files/{member}",
+    "view": { "filetype": { "type": "scatter", "blocklength": 512 } } } }
+TEXT
+    mount_spec s.json -o allow_other
+    reads "$stranger" "$mnt/whole"
+    writes "$stranger" "$mnt/rank0"
+    # One of them is enough, and as it is now.
+    chmod 644 files/1
+    reads "$stranger" "$mnt/whole"
+    run ! writes "$stranger" "$mnt/whole"
+    chmod 640 files/2
+    run ! reads "$stranger" "$mnt/whole"
+    # A mode has one group: what somebody may do by the group of another one is not told.
+    as_root chgrp "$team" files/2
+    run ! reads "$stranger" "$mnt/whole"
+    as_root chgrp "$team" "${all[@]}"
+    reads "$member" "$mnt/whole"
+    run ! writes "$member" "$mnt/whole"
+    run ! reads "$stranger" "$mnt/whole"
+    # Another owner of one.
+    chmod 664 "${all[@]}"
+    as_root chown "$listed" files/0
+    reads "$stranger" "$mnt/whole"
+    writes "$member" "$mnt/whole"
+    chmod 600 files/1
+    run ! reads "$member" "$mnt/whole"
+    run ! reads "$listed" "$mnt/whole"
+    chmod 664 files/1
+    # Lists of several files make no one list.
+    setfacl -m "u:$denied:---" files/1
+    run ! reads "$denied" "$mnt/whole"
+    run ! reads "$stranger" "$mnt/whole"
+    mpiio-umount "$mnt"
+    run -1 --separate-stderr mount_spec s.json -o allow_other
+    [ "$stderr" = "mpiio-mount: member 1, $tmp/files/1: allow_other: it has an access control list: of members only owner, group and mode count" ]
+    for i in {0..300}; do echo x >"files/$i"; done
+    run -1 --separate-stderr mount_spec <(sed 's/"count": 3/"count": 301/; s/512/2/; s,files,'"$tmp"'/files,' s.json) -o allow_other
+    [ "$stderr" = "mpiio-mount: $tmp/files/{member}: allow_other: the rights of 256 members at most can be told, not of 301" ]
+}

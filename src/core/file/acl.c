@@ -96,3 +96,19 @@ bool mpiio_acl_is_mode(const void *list, size_t size)
             return false;
     return reader.left == 0;
 }
+
+static bool is_none(int error)
+{
+    return error == ENODATA || error == EOPNOTSUPP || error == ENOSYS;
+}
+
+bool mpiio_acl_is_beyond_mode(const char *path)
+{
+    char list[4096];
+    ssize_t length = getxattr(path, MPIIO_ACL_POSIX, NULL, 0);
+
+    if (length >= 0 || !is_none(errno))
+        return true;
+    length = getxattr(path, MPIIO_ACL_NFS4, list, sizeof(list));
+    return length < 0 ? !is_none(errno) : !mpiio_acl_is_mode(list, (size_t)length);
+}

@@ -21,6 +21,9 @@
  */
 ssize_t mpiio_acl_read(int fd, const char *name, void *list, size_t size);
 
+/* Whether the file at path has a list of either kind that its mode does not say, or may have. */
+bool mpiio_acl_is_beyond_mode(const char *path);
+
 /*
  * Takes away from all entries of a POSIX list what is not in mode's lowest three bits. 0, or
  * -EINVAL where the bytes are no such list, and then they are as they were.

@@ -15,12 +15,13 @@
 #include "assembled_read.h"
 #include "assembled_write.h"
 #include "create.h"
+#include "rights.h"
 
 /*
  * So many members are asked for their times whenever the file's are wanted. Of more, the file
  * seems to have been changed just now, so that nobody relies on what was read before.
  */
-#define WATCHED 256
+#define WATCHED MPIIO_MEMBERS_JUDGED
 
 /* Bytes of a member that take as long to read, in the page cache, as the call for them. */
 #define WORTH_CALL (2 << 10)
@@ -46,10 +47,23 @@ static bool is_present(const struct mpiio_assembled *self, int64_t member)
     return vs_assembly_bytes(self->places, (size_t)member) > 0;
 }
 
+/* The first one's as they are now, less what the others' do not allow. */
+static void take_rights(bool first, struct stat *st, const struct stat *member)
+{
+    if (!first) {
+        mpiio_members_restrict(st, member);
+        return;
+    }
+    st->st_uid = member->st_uid;
+    st->st_gid = member->st_gid;
+    st->st_mode = member->st_mode;
+}
+
 static int get_stat(void *argument, struct stat *st)
 {
     struct mpiio_assembled *self = argument;
     const struct vs_members *members = self->table.members;
+    bool first = true;
 
     *st = self->st;
     if (self->watched < vs_members_count(members)) {
@@ -60,8 +74,14 @@ static int get_stat(void *argument, struct stat *st)
         char *path = is_present(self, i) ? vs_members_file(members, i) : NULL;
         struct stat member;
 
-        if (path != NULL && stat(path, &member) == 0)
+        if (path != NULL && stat(path, &member) == 0) {
             take_times(st, &member);
+            take_rights(first, st, &member);
+            first = false;
+        } else if (is_present(self, i)) {
+            st->st_mode &= ~(mode_t)0777;
+            first = false;
+        }
         free(path);
     }
     return 0;
