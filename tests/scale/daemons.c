@@ -262,9 +262,21 @@ static void on_left(int node)
     run.left++;
 }
 
+/* Nodes that are not stopped. Where all were, none would miss another. */
+static int count_others(int node)
+{
+    int count = 0;
+
+    for (int i = 0; i < run.nodes; i++)
+        count += i != node && world.node[i].wakes <= world.now;
+    return count;
+}
+
 /* The fault, to the node that sends the message at which it happens, or another one. */
 static void happen(int node)
 {
+    int distance;
+
     run.happened = true;
     run.faults--;
     run.at = world.sent + daemons_random((unsigned int)run.nodes * 20);
@@ -283,7 +295,8 @@ static void happen(int node)
         engines_kill(node);
         break;
     case STOP:
-        world_stop(node, 2 * PATIENCE);
+        if (count_others(node) != 0)
+            world_stop(node, 2 * PATIENCE);
         break;
     case PAUSE: /* what is no reason to take anybody for dead */
         world_stop(node, world.now + TIMEOUT * 1000.0 / 8);
@@ -294,7 +307,8 @@ static void happen(int node)
         world_cut(node, run.fault != CUT_DOWN, run.fault != CUT_UP);
         break;
     case SEVER: /* two that send to each other in each epoch */
-        engines_sever(node, (node + (1 << daemons_random(3)) % run.nodes) % run.nodes);
+        distance = 1 << daemons_random(3);
+        engines_sever(node, (node + (distance < run.nodes ? distance : 1)) % run.nodes);
         break;
     case ENGINE:
         engines_kill(node);

@@ -61,7 +61,8 @@ static void check_together(void)
         shared_file_begin_epoch(first->finished + 1); /* the last one is over */
     for (int i = 0; i < run.nodes; i++)
         writers_check(i);
-    if (first->finished == 0 || first->settled == 0 || first->committed == first->settled)
+    if (first->finished == 0 || first->settled == 0 ||
+        (run.nodes > 5 && first->committed == first->settled))
         daemons_wrong(0, "it has done nothing");
 }
 
