@@ -58,11 +58,12 @@ static void answer_user(struct mpiio_keeping *keeping, const struct mpiio_pointe
         keeping->wanted = true;
     if (gives) {
         give(keeping, request, answer);
-    } else if (keeping->keeper != keeping->node && now < keeping->pledged) {
-        answer->verdict = MPIIO_POINTERS_REFUSED;
     } else {
-        answer->verdict = MPIIO_POINTERS_BUSY;
+        bool pledged = keeping->keeper != keeping->node && now < keeping->pledged;
+
+        /* Who asks here has lost the keeper: it may have ended. */
         keeping->wanted = true;
+        answer->verdict = pledged ? MPIIO_POINTERS_REFUSED : MPIIO_POINTERS_BUSY;
     }
 }
 
