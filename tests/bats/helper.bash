@@ -382,3 +382,16 @@ has_stopped() {
 logged() {
     await grep -qsF -- "$2" "$1"
 }
+
+# hardened FILE OPTIMIZATION: an ELF file whose tables are read-only once it is loaded, with guarded stacks, and
+# checked calls where it was optimized.
+hardened() {
+    readelf -hldW "$1" >elf
+    readelf -W --dyn-syms "$1" >symbols
+    grep -q 'Type: *DYN' elf
+    grep -q GNU_RELRO elf
+    grep -qE 'BIND_NOW|FLAGS_1.* NOW' elf
+    run ! grep -qE 'GNU_STACK.*E ' elf
+    grep -q __stack_chk_fail symbols
+    [[ $2 == [0gp]* ]] || grep -qE '__[a-z]+_chk' symbols
+}

@@ -62,6 +62,12 @@ declared() {
     diff ours exported
 }
 
+@test "library: debian/libmpiio0.symbols has what it exports, with the version that each is from" {
+    run -1 grep -vE '^(libmpiio\.so\.0 libmpiio0 #MINVER#| [a-z_0-9]+@Base [0-9.]+)$' "$top/debian/libmpiio0.symbols"
+    nm -D --defined-only "$library" | awk '{ print $3 }' | sort >exported
+    diff exported <(sed -n 's/^ \([a-z_0-9]*\)@.*/\1/p' "$top/debian/libmpiio0.symbols" | sort)
+}
+
 @test "library: the manual page has each function, and no other" {
     declared >ours
     man -l "$prefix/share/man/man3/libmpiio.3" | sed -n '/^FUNCTIONS/,/^EXAMPLE/p' |

@@ -9,6 +9,18 @@ in_root() {
     as_root dpkg --root="$tmp/root" --force-depends --force-not-root --log=/dev/null "$@"
 }
 
+# upgraded FOLDER: the packages in out, as a later version has them.
+upgraded() {
+    local package
+    mkdir "$1"
+    for package in out/*.deb; do
+        rm -rf unpacked
+        dpkg-deb -R "$package" unpacked
+        sed -i -E 's/^Version: .*/&+later/; s/\(= ([^)]*)\)/(= \1+later)/' unpacked/DEBIAN/control
+        dpkg-deb --root-owner-group -b unpacked "$1" >built
+    done
+}
+
 @test "package: four packages and the sources, which lintian takes, install and are removed" {
     CC='' DEB_BUILD_OPTIONS="nocheck parallel=2" "$top/scripts/package" out
     (cd out && printf '%s\n' *) | sed -E 's/_.*//; /dbgsym/d' | sort -u >built
@@ -18,6 +30,13 @@ libmpiio0
 mpiio-viewfs
 mpiio-viewfs-mpi
 LINES
+    # The sources are all that git has.
+    (cd out && dpkg-source --no-check -x ./*.dsc sources) >extracted
+    (cd out/sources && find . -type f -o -type l) | sed 's|^\./||' | sort >packed
+    diff /dev/null <(git -c safe.directory='*' -C "$top" ls-files | while read -r file; do
+        [ ! -e "$top/$file" ] || echo "$file"
+    done | grep -vx .gitignore | sort | comm -23 - packed)
+    rm -r out/sources
     mkdir -p root/var/lib/dpkg/{info,updates,triggers}
     touch root/var/lib/dpkg/status
     rm out/*dbgsym*
@@ -29,8 +48,23 @@ LINES
     [ -s sources ]
     diff /dev/null <(comm -23 sources packages)
     [ -n "$(find root/usr/lib -name libmpiio.so.0 -type l)" ]
-    # Again, as an upgrade does, and away with all.
-    in_root -i out/*.deb >installed
+    compgen -G "root/var/lib/dpkg/info/libmpiio0:*.symbols"
+    [ -s root/usr/share/doc/mpiio-viewfs/examples/views-field.mount ]
+    [ -s root/usr/share/bash-completion/completions/mpiio-mount ]
+    for page in "$top"/man/*.scd; do
+        page=$(basename "$page" .scd)
+        [ -s "root/usr/share/man/man${page##*.}/$page.gz" ]
+    done
+    while read -r page; do
+        hardened "$page" 2 || { echo "not hardened: $page" && false; }
+    done < <(find root/usr -type f -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print)
+    # A later version, and away with all: nothing is kept for a purge.
+    upgraded later
+    in_root -i later/*.deb >installed
+    [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 4 ]
+    in_root -r libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi >removed
+    [ -z "$(find root -path root/var -prune -o -type f -print -o -type l -print)" ]
+    run -1 grep -rl mpiio root/var/lib/dpkg/info
     in_root -P libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi >removed
-    [ -z "$(find root -path root/var -prune -o -type f -print)" ]
+    run -1 grep mpiio root/var/lib/dpkg/status
 }

@@ -422,6 +422,73 @@ END
     run -2 "$top/scripts/deps" frob
 }
 
+# unknown_options OPTION=VALUE...: those that meson would not take.
+unknown_options() {
+    meson introspect "$MPIIO_BUILD" --buildoptions >options.json
+    printf '%s\n' "$@" | sort -u | while IFS='=' read -r name value; do
+        jq -e --arg name "$name" --arg value "$value" \
+            '.[] | select(.name == $name) | .type != "combo" or (.choices | index($value))' options.json >/dev/null ||
+            echo "$name=$value: no option of meson's"
+    done
+}
+
+# libraries: what the build looks for by pkg-config.
+libraries() {
+    grep -rhoE --include=meson.build "(dependency\(|^.*'mpi(ch)?': )'[a-z0-9-]+'" "$top" |
+        grep -oE "'(jansson|fuse3|cmocka|mpich|hdf5)[a-z0-9-]*'" | tr -d "'" | sed 's/-.*//' | sort -u
+}
+
+@test "examples: the RPM spec is one, with options that meson has and what the build looks for" {
+    local spec=$top/scripts/examples/mpiio-viewfs.spec name
+    HOME=$tmp run -0 --separate-stderr rpmspec -P "$spec"
+    [ -z "$stderr" ]
+    printf '%s\n' "$output" >parsed
+    [ "$(grep -c '^%files' parsed)" -eq 4 ]
+    grep -q "^Version: *$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)$" parsed
+    mapfile -t given < <(grep -oE -- '-D[a-z_0-9]+=[a-z0-9]+' parsed | sed 's/^-D//')
+    [ "${#given[@]}" -ge 7 ]
+    unknown_options "${given[@]}" >bad
+    libraries >wanted
+    [ "$(wc -l <wanted)" -eq 5 ]
+    while read -r name; do
+        grep -qE "^BuildRequires: *(pkgconfig\($name\)|$name-devel)" parsed || echo "$name: not required"
+    done <wanted >>bad
+    # What is installed is in a package.
+    (cd "$MPIIO_STAGE" && find . -type f -name '*[a-z]*' ! -name LICENSE) | sed 's,.*/,,' | sort -u >installed
+    sed -n '/^%files/,$p' parsed | sed -n 's,^/.*/,,p' >listed
+    printf '%s\n' '*.h' views-field.mount 'slurm-*' >>listed # in folders that are listed
+    while read -r name; do
+        while read -r pattern; do
+            # shellcheck disable=SC2053 # a pattern
+            [[ $name != $pattern ]] || continue 2
+        done <listed
+        echo "$name: in no package"
+    done <installed >>bad
+    cat bad
+    [ ! -s bad ]
+}
+
+@test "examples: the Spack recipe is one, with options that meson has and what the build looks for" {
+    local name
+    run -0 --separate-stderr /usr/bin/python3 "$top/tests/layout/recipe.py" "$top/scripts/examples/spack/package.py"
+    [ -z "$stderr" ]
+    printf '%s\n' "$output" >told
+    mapfile -t given < <(grep -oE -- '-D[a-z_0-9]+=[a-z0-9]+' told | sed 's/^-D//')
+    [ "$(printf '%s\n' "${given[@]}" | cut -d= -f1 | sort -u | wc -l)" -eq 7 ]
+    unknown_options "${given[@]}" >bad
+    libraries | while read -r name; do
+        grep -qE "^depends (lib)?${name%3}(@|$)" told || echo "$name: not depended on"
+    done >>bad
+    cat bad
+    [ ! -s bad ]
+    # A directive, an argument or a type that Spack has not is told.
+    for name in 's/depends_on("mpi"/depend_on("mpi"/' 's/default=True/defaults=True/' 's/type="test"/type="tests"/' \
+        's/when="+hdf5"/when="+hdf"/'; do
+        sed "$name" "$top/scripts/examples/spack/package.py" >wrong.py
+        run ! /usr/bin/python3 "$top/tests/layout/recipe.py" wrong.py
+    done
+}
+
 @test "quickstart: from another folder, leaves nothing behind" {
     mkdir place
     TMPDIR=$tmp/place run -0 "$top/scripts/quickstart" 3>&-

@@ -22,14 +22,14 @@ __extension__ typedef __float128 quad;
 #define BYTE(i) (NATIVE_IS_BIG ? 7 - (i) : (i))
 
 /* Turns each value of size bytes around. */
-static inline void reverse_each(unsigned char *bytes, size_t length, size_t size)
+static inline void reverse_each(unsigned char *values, size_t length, size_t size)
 {
     for (size_t at = 0; at + size <= length; at += size) {
         for (size_t i = 0; i < size / 2; i++) {
-            unsigned char byte = bytes[at + i];
+            unsigned char byte = values[at + i];
 
-            bytes[at + i] = bytes[at + size - 1 - i];
-            bytes[at + size - 1 - i] = byte;
+            values[at + i] = values[at + size - 1 - i];
+            values[at + size - 1 - i] = byte;
         }
     }
 }

@@ -5,6 +5,7 @@
  */
 #include "cache_model.h"
 #include "faults.h"
+#include "native.h"
 #include "core/cache/cache_flush.h"
 
 #include <errno.h>
@@ -358,7 +359,7 @@ static void test_part_refused(void **state)
     add_slice(make_view("\"etype\": \"long\", \"datarep\": \"external32\""));
     for (int i = 0; i < 3; i++) {
         refuse(errors[i]);
-        assert_int_equal(mpiio_slice_write(model.slice[0], "\1", 1, 9),
+        assert_int_equal(mpiio_slice_write(model.slice[0], "\1", 1, 8 + BYTE(1)),
                          errors[i] == ENOSPC ? -ENOSPC : -EIO);
         assert_int_equal(refusals, 99);
     }
