@@ -8,8 +8,8 @@
 #include "core/store_members.h"
 #include "fusefs/names/version.h"
 
-/* For how long it is used, and how long at least until it is looked at again for another node's
-   sake, or as it had just been changed; in ms. */
+/* For how long it is used, unless this mount writes, and how long at least until it is looked at
+   again for another node's sake, or as it had just been changed; in ms. */
 #define STAYS   1000
 #define REPEATS 20
 
@@ -29,6 +29,7 @@ static void look(struct fs_members_version *self, struct mpiio_store *store)
     struct timespec before, times[2];
     struct stat st = {0};
 
+    self->writes = mpiio_store_members_writes(store);
     clock_gettime(CLOCK_REALTIME, &before);
     self->digest = mpiio_store_members_state(store, times);
     st.st_mtim = times[0];
@@ -37,15 +38,15 @@ static void look(struct fs_members_version *self, struct mpiio_store *store)
 }
 
 /* Lock held. */
-static bool is_due(struct fs_members_version *self, const struct mpiio_pool_version *seen,
-                   uint64_t epoch, int64_t now)
+static bool is_due(struct fs_members_version *self, const struct mpiio_store *store,
+                   const struct mpiio_pool_version *seen, uint64_t epoch, int64_t now)
 {
     bool again = atomic_exchange(&self->again, false);
     bool differs = seen != NULL && seen->times[0] != (int64_t)self->digest;
     int64_t age = now - self->looked;
 
-    return again || self->epoch != epoch || age >= STAYS ||
-           (age >= REPEATS && (differs || !self->settled));
+    return again || self->epoch != epoch || self->writes != mpiio_store_members_writes(store) ||
+           age >= STAYS || (age >= REPEATS && (differs || !self->settled));
 }
 
 bool fs_members_version_look(struct fs_members_version *self, struct mpiio_store *store,
@@ -56,7 +57,7 @@ bool fs_members_version_look(struct fs_members_version *self, struct mpiio_store
     bool settled;
 
     pthread_mutex_lock(&self->lock);
-    if (is_due(self, seen, version->epoch, now)) {
+    if (is_due(self, store, seen, version->epoch, now)) {
         look(self, store);
         self->epoch = version->epoch;
         self->looked = now;

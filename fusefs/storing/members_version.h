@@ -13,14 +13,15 @@
 /*
  * The version of a file that is assembled from members, for the pool (pool/memory.h). To ask all of
  * them upon every read would take longer than reading: what was found stays for a second, unless
- * a slice is opened or synced, a flush is over, or another node has found something else.
+ * this mount writes to one, a slice is opened or synced, a flush is over, or another node has found
+ * something else.
  */
 struct fs_members_version {
     pthread_mutex_t lock;
     atomic_bool again; /* it is to be looked at before it is used again */
     /* The rest is guarded by the lock, which is held while members are looked at. */
     bool settled;
-    uint64_t digest, epoch;
+    uint64_t digest, epoch, writes;
     int64_t looked; /* when, by mpiio_clock; 0: never */
 };
 

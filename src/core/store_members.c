@@ -49,6 +49,11 @@ int64_t mpiio_store_members_size(const struct mpiio_store *store)
     return mpiio_file_size(store->file);
 }
 
+uint64_t mpiio_store_members_writes(const struct mpiio_store *store)
+{
+    return mpiio_assembled_writes(store->file);
+}
+
 uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2])
 {
     return mpiio_assembled_state(store->file, times);

@@ -32,7 +32,8 @@ int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain);
 /* The length of such a store's file, which never changes. */
 int64_t mpiio_store_members_size(const struct mpiio_store *store);
 
-/* As mpiio_assembled_state, of such a store. */
+/* As mpiio_assembled_writes and mpiio_assembled_state, of such a store. */
+uint64_t mpiio_store_members_writes(const struct mpiio_store *store);
 uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2]);
 
 /*

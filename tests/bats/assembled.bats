@@ -395,3 +395,33 @@ with concurrent.futures.ThreadPoolExecutor() as pool:
     list(pool.map(read, range(nodes)))
 END
 }
+
+# Blocks of the pool are told by times that are not looked at each time.
+@test "assembled: with a pool, what a mount writes is read there at once" {
+    local how
+    tiles
+    for how in through back; do
+        mpiio-mount -o "pool=16M,cache=$how,flush_interval=0" s.json "$mnt"
+        /usr/bin/python3 - "$mnt" 3>&- <<'END'
+import mmap
+import os
+import sys
+import time
+buffer = mmap.mmap(-1, 4096)
+at = os.open(sys.argv[1] + "/rank1", os.O_RDWR | os.O_DIRECT)
+time.sleep(0.1)  # until the times of the members have settled
+for i in range(30):
+    os.readv(at, [buffer])
+    data = bytes((i,)) * 4096
+    os.pwrite(at, data, 0)
+    if i % 2:
+        os.fsync(at)
+    assert os.preadv(at, [buffer], 0) == 4096
+    assert buffer[:] == data, (i, buffer[:8])
+    time.sleep(0.03 * (i % 3))
+    assert os.preadv(at, [buffer], 0) == 4096 and buffer[:] == data, i
+END
+        mpiio-umount "$mnt"
+    done
+    nothing_left
+}

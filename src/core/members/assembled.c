@@ -507,6 +507,11 @@ static uint64_t add_time(uint64_t digest, struct timespec time)
     return add_to_digest(add_to_digest(digest, (uint64_t)time.tv_sec), (uint64_t)time.tv_nsec);
 }
 
+uint64_t mpiio_assembled_writes(const struct mpiio_file *file)
+{
+    return atomic_load(&((const struct mpiio_assembled *)file->self)->writes);
+}
+
 uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2])
 {
     const struct mpiio_assembled *self = file->self;

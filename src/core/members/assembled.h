@@ -60,6 +60,9 @@ uint64_t mpiio_assembled_identity(const struct mpiio_file *file);
  */
 int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
 
+/* How many writes to members are over, by this process. Thread-safe. */
+uint64_t mpiio_assembled_writes(const struct mpiio_file *file);
+
 /*
  * What tells apart two states of the members, as far as their lengths and times do: a digest of
  * those of all, and in times the newest modification and the newest change of one. Looks at each

@@ -174,6 +174,7 @@ static int write_part(const struct block *block, const struct vs_assembly_part *
         error = (int)count;
     free(found);
     mpiio_member_release(&block->self->table, member);
+    atomic_fetch_add(&block->self->writes, 1);
     return error;
 }
 
