@@ -67,21 +67,6 @@ static void ask(struct election *election, int other, int timeout)
     pthread_mutex_unlock(&asking->lock);
 }
 
-/* Asks those that have not said anything yet. True: there are none left. */
-static bool pass(struct election *election, int timeout)
-{
-    const struct mpiio_keeping *keeping = &election->asking->keeping;
-    bool all = true;
-
-    for (int i = 0; i < keeping->nodes && !election->lost; i++) {
-        if (election->with_us[i] || election->gone[i])
-            continue;
-        ask(election, i, timeout);
-        all = all && (election->with_us[i] || election->gone[i]);
-    }
-    return all;
-}
-
 /*
  * Who keeps the pointers anew must know what each that lives was given: all are waited for. Who
  * goes on with it knows that.
@@ -91,6 +76,21 @@ static bool is_over(const struct election *election, bool all)
     return all || election->lost ||
            (election->renews && mpiio_keeping_is_enough(election->with_us, election->gone,
                                                         election->asking->keeping.nodes));
+}
+
+/* Asks those that have not said anything yet. True: there are none left. */
+static bool pass(struct election *election, int timeout)
+{
+    const struct mpiio_keeping *keeping = &election->asking->keeping;
+    bool all = true;
+
+    for (int i = 0; i < keeping->nodes && !is_over(election, false); i++) {
+        if (election->with_us[i] || election->gone[i])
+            continue;
+        ask(election, i, timeout);
+        all = all && (election->with_us[i] || election->gone[i]);
+    }
+    return all;
 }
 
 static void ask_all(struct election *election, int timeout)

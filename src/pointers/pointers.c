@@ -36,6 +36,7 @@ struct mpiio_pointers {
     bool over;             /* lock: the lock */
     bool has_thread;       /* which stands for election */
     pthread_t thread;
+    _Atomic int64_t alone;              /* until then nobody is told: there is none */
     atomic_int deputy;                  /* who is told what this node takes */
     struct mpiio_pointers_value *known; /* what the others were told; of the thread */
     bool told;                          /* the log says that this node keeps them; of the thread */
@@ -298,7 +299,10 @@ struct search {
     int64_t until;
 };
 
-/* Tells one other node what is taken here. 0: it knows, or there is none; else a negative errno. */
+/*
+ * Tells one other node what is taken here. 0: it knows, or none answers and this node is enough
+ * by itself; else a negative errno.
+ */
 static int tell(struct mpiio_pointers *self, const struct search *search)
 {
     struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_TELL,
@@ -308,21 +312,29 @@ static int tell(struct mpiio_pointers *self, const struct search *search)
                                              .value = search->answer.value};
     int nodes = self->options.nodes, own = self->options.node, first = atomic_load(&self->deputy);
     struct mpiio_pointers_answer answer;
-    bool silent = false;
+    bool with_us[MPIIO_POINTERS_NODES] = {false}, gone[MPIIO_POINTERS_NODES] = {false};
 
+    if (mpiio_lease_clock() < atomic_load(&self->alone))
+        return 0;
+    with_us[own] = true;
     request.value.position += search->answer.got;
     for (int i = 0; i < nodes; i++) {
         int other = (first + i) % nodes;
 
-        if (other == own || mpiio_lines_refused(&self->asking.lines, other))
+        if (other == own)
             continue;
-        if (mpiio_asking_ask(&self->asking, other, &request, CONNECT, &answer) == 0) {
+        gone[other] = mpiio_lines_refused(&self->asking.lines, other);
+        if (!gone[other] &&
+            mpiio_asking_ask(&self->asking, other, &request, CONNECT, &answer) == 0) {
             atomic_store(&self->deputy, other);
             return answer.verdict == MPIIO_POINTERS_GRANTED ? 0 : -EAGAIN;
         }
-        silent = silent || !mpiio_lines_refused(&self->asking.lines, other);
+        gone[other] = mpiio_lines_refused(&self->asking.lines, other);
     }
-    return silent ? -EIO : 0;
+    if (!mpiio_keeping_is_enough(with_us, gone, nodes))
+        return -EIO;
+    atomic_store(&self->alone, mpiio_lease_clock() + self->asking.keeping.lease);
+    return 0;
 }
 
 /* This node keeps the pointers, or might. */

@@ -283,3 +283,16 @@ survive() {
     [ "$missing" -le 2 ]
     [ "$(position m0/shared)" = 6000 ]
 }
+
+@test "shared: of two nodes the first goes on when the other is silent" {
+    records 100
+    start_nodes 2 -o peer_timeout=2
+    [ "$(head -c 8 m1/shared)" = 0000000 ]
+    local other
+    other=$(daemon_at 1)
+    kill -STOP "$other"
+    [ "$(timeout 60 head -c 8 m0/shared)" = 0000001 ]
+    [ "$(timeout 60 head -c 8 m0/shared)" = 0000002 ]
+    kill -KILL "$other"
+    [ "$(timeout 60 head -c 8 m0/shared)" = 0000003 ]
+}
