@@ -151,7 +151,10 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     ssize_t got = (ssize_t)size;
 
     fs_count(session, FS_READ);
-    if (fs_handle_of(info)->share != NULL)
+    /* A page of a mapping, whose reader nobody owns, has no turn. */
+    if (fs_handle_of(info)->shared && info->lock_owner == 0)
+        got = -ENODEV;
+    else if (fs_handle_of(info)->share != NULL)
         got = fs_ordered_await(session, request, fs_handle_of(info));
     if (session->stream != NULL && fs_handle_of(info)->shared && got >= 0)
         got = fs_sequential_read(session, request, buffer, size);

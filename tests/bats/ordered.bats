@@ -4,6 +4,7 @@
 
 # shellcheck disable=SC2154 # helper.bash sets mnt and tmp
 load helper
+load nodes
 
 # common RANKS [ETYPE]: s.json, a view that all ranks have of f.dat, which is empty.
 common() {
@@ -266,4 +267,13 @@ END
         [ "$(head -c 4 v.dat)" = a0a1 ]
         [ "$(tail -c +125 v.dat | head -c 8)" = B0B0B0B0 ]
     done
+}
+
+@test "ordered: on several nodes there is none, as each would have an order of its own" {
+    common 2
+    start_nodes 2
+    [ -e m0/shared ]
+    [ ! -e m0/ordered ]
+    [ ! -e m1/ordered ]
+    stop_nodes
 }
