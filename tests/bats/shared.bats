@@ -296,3 +296,11 @@ survive() {
     kill -KILL "$other"
     [ "$(timeout 60 head -c 8 m0/shared)" = 0000003 ]
 }
+
+@test "shared: is not granted to programs under mpiio-run" {
+    records 10
+    mount_spec s.json
+    [ "$(mpiio-run head -c 8 mnt/shared)" = 0000000 ]
+    [ "$(mpiio-run head -c 8 mnt/shared)" = 0000001 ]
+    jq -e '.grants == 0 and .shared_takes == 2' mnt/.mpiio/stats.json
+}
