@@ -241,7 +241,7 @@ static int pointer_value(struct fs_session *session, struct fs_node node, const 
         name += strlen(SEEK);
         return size > 0 ? fs_shared_seek(session, node, name, strlen(name)) : 0;
     }
-    if (strcmp(name, SHARED_POSITION + strlen(PREFIX)) != 0)
+    if (strcmp(name, &SHARED_POSITION[strlen(PREFIX)]) != 0)
         return -ENODATA;
     error = mpiio_pointers_get(session->pointers.pointers, node.view, &position);
     if (error == 0)
