@@ -24,13 +24,13 @@ EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$"
             r": atomic mode is o(n|ff)$")  # in the log
 
 
-def random_options(rng, nodes, members):
+def random_options(rng, nodes):
     options = [f"threads={rng.choice((1, 2, 8))}"] if rng.random() < 0.5 else []
     if rng.random() < 0.3:
         options.append("max_read=" + rng.choice(("4k", "64k", "300k")))
     if nodes == 1 and rng.random() < 0.3:
         options.append("npy" if rng.random() < 0.4 else "unique")
-    if rng.random() < 0.15 and not members:
+    if rng.random() < 0.15:
         options.append("atomic")
     if rng.random() < 0.15:
         options.append("direct")
@@ -59,8 +59,8 @@ class Round:
         self.rng = rng = random.Random(seed)
         self.views = Views(rng, "x.dat")
         members = self.members = self.views.members
-        self.nodes = 1 if self.views.shared or members else rng.choice((1, 1, 1, 2, 3))
-        self.options = random_options(rng, self.nodes, members)
+        self.nodes = 1 if self.views.shared else rng.choice((1, 1, 1, 2, 3))
+        self.options = random_options(rng, self.nodes)
         self.model = Model(self.views)
         # Where slices share bytes, they are to meet in pages.
         self.limit = rng.choice((20000,) if self.views.shared else (20000, 200000, 1 << 20, LIMIT))
@@ -396,8 +396,6 @@ class Round:
 
     def switch(self, rank, path, worker):
         """The atomicity changes, which it does not while a slice is open."""
-        if self.members:
-            return
         top, wanted = os.path.dirname(path), b"01"[not self.atomic:][:1]
         worker.do("write", path, os.O_RDWR, 0, b"")
         call = "setxattr", top, "user.mpiio.atomicity", wanted
