@@ -56,8 +56,8 @@ static void what_is_not(void **state)
         "{\"disp\": \"8 * (rank / 3)\", \"etype\": \"double\"}",
         "{\"disp\": \"8 * (rank % 3 % 2)\", \"etype\": \"double\"}",
         "{\"etype\": \"int\", \"filetype\": " VECTOR("4", "2", "\"3 + rank\"") "}",
-        "{\"etype\": \"int\", \"filetype\": {\"type\": \"indexed\", \"blocklengths\": [1, 1, 1], "
-        "\"displacements\": [0, \"2 + rank % 2\", 8], \"oldtype\": \"int\"}}",
+        ("{\"etype\": \"int\", \"filetype\": {\"type\": \"indexed\", \"blocklengths\": [1, 1, 1], "
+         "\"displacements\": [0, \"2 + rank % 2\", 8], \"oldtype\": \"int\"}}"),
         "{\"etype\": {\"type\": \"contiguous\", \"count\": \"1 + rank\", \"oldtype\": \"int\"}}",
         "{\"tiles\": \"1 + rank\", \"etype\": \"int\"}",
     };

@@ -32,7 +32,7 @@ static struct vs_view *compile(const json_t *json)
     char *text = json_dumps(spec_json, 0);
     struct vs_error error = {0};
     struct vs_spec *spec;
-    struct vs_view *view;
+    struct vs_view *view = NULL;
 
     if (vs_spec_parse(text, strlen(text), "shape", "/", NULL, &spec, &error) ||
         vs_spec_view(spec, 0, 0, &view, &error))

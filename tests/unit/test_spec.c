@@ -331,8 +331,8 @@ static void large_orders(void **state)
     static const char *const views[] = {
         "darray 1000003,1000033 cyclic(7),cyclic(5) on 3,4 of double memory Fortran",
         "darray 103,1000033,57 cyclic(7),block,cyclic(5) on 3,2,2 of double order Fortran memory C",
-        "subarray 1000,2000,3000,4000 part 999,1999,2999,3999 from 1,1,1,1 of int memory Fortran "
-        "tiles 3",
+        ("subarray 1000,2000,3000,4000 part 999,1999,2999,3999 from 1,1,1,1 of int memory Fortran "
+         "tiles 3"),
     };
 
     (void)state;
