@@ -74,6 +74,7 @@ static int setup(void **state)
     fixture->daemon = ends[1];
     fixture->fuse = fuse_session_new(&args, &operations, sizeof(operations), fixture);
     assert_non_null(fixture->fuse);
+    fuse_opt_free_args(&args);
     assert_int_equal(fuse_session_custom_io(fixture->fuse, &io, fixture->daemon), 0);
     sem_init(&fixture->taken, 0, 0);
     sem_init(&fixture->let_go, 0, 0);
