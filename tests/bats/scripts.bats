@@ -454,7 +454,7 @@ libraries() {
         grep -qE "^BuildRequires: *(pkgconfig\($name\)|$name-devel)" parsed || echo "$name: not required"
     done <wanted >>bad
     # What is installed is in a package.
-    (cd "$MPIIO_STAGE" && find . -type f -name '*[a-z]*' ! -name LICENSE) | sed 's,.*/,,' | sort -u >installed
+    (cd "$MPIIO_STAGE" && find . -mindepth 2 -type f -name '*[a-z]*' ! -name LICENSE) | sed 's,.*/,,' | sort -u >installed
     sed -n '/^%files/,$p' parsed | sed -n 's,^/.*/,,p' >listed
     printf '%s\n' '*.h' views-field.mount 'slurm-*' >>listed # in folders that are listed
     while read -r name; do
