@@ -9,10 +9,10 @@ soak() {
 }
 
 @test "soak: random views, options and operations are what a model says" {
-    run -0 soak --seed 2026 --rounds 30
+    run -0 soak --seed 2026 --rounds 20
     echo "$output"
     [ "${lines[0]}" = "seed 2026" ]
-    [ "${lines[-1]}" = "30 rounds, nothing found" ]
+    [ "${lines[-1]}" = "20 rounds, nothing found" ]
     run -1 compgen -G "$tmp/mpiio-soak.*"
 }
 
