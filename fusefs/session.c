@@ -195,13 +195,14 @@ static int check_header(const struct fs_session *session)
 static int refuse_for_members(const struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    const char *what = NULL;
 
-    if (options->delete_on_close)
-        what = "members are not removed: -o delete_on_close is for one file";
-    if (what != NULL)
-        mpiio_complain(options->name, "%s: an assembled file: %s", options->spec, what);
-    return what != NULL ? 2 : 0;
+    if (!options->delete_on_close)
+        return 0;
+    mpiio_complain(
+        options->name,
+        "%s: an assembled file: members are not removed: -o delete_on_close is for one file",
+        options->spec);
+    return 2;
 }
 
 /* The names that an assembled file goes by are none that could be resolved. */

@@ -19,8 +19,7 @@ char *fs_places_text(const struct fs_session *session)
     return text;
 }
 
-/* The first or the second line of each, a zero byte behind it; *size: of all, 0 where all are
- * empty. */
+/* The first or second line of each, and a zero byte: *chosen bytes; 0: all are empty. */
 static char *choose(const char *places, size_t size, bool second, size_t *chosen)
 {
     char *list = malloc(size + 1);
