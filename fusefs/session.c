@@ -23,7 +23,7 @@
 #include "fusefs/requests/open.h"
 #include "fusefs/requests/ordered.h"
 #include "fusefs/requests/sequential.h"
-#include "viewspec/member_views.h"
+#include "viewspec/members/member_views.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
 #define CHECKED_RANKS 1024

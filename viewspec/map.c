@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "view.h"
+#include "viewspec/types/view.h"
 #include "map_private.h"
-#include "integer.h"
-#include "find.h"
+#include "viewspec/base/integer.h"
+#include "viewspec/map/find.h"
 
 /*
  * The root is one loop over all tiles, or those that fit below 2^63, so that seeking and walking

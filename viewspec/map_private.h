@@ -2,10 +2,10 @@
 #ifndef VS_MAP_PRIVATE_H
 #define VS_MAP_PRIVATE_H
 
-#include "arena.h"
-#include "map.h"
-#include "node.h"
-#include "order.h"
+#include "viewspec/base/arena.h"
+#include "viewspec/map.h"
+#include "viewspec/map/node.h"
+#include "viewspec/map/order.h"
 
 /* Private to viewspec/: what a map is made of. */
 

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build.h"
-#include "view.h"
-#include "shorthand_private.h"
-#include "header_private.h"
-#include "hints_private.h"
-#include "keys.h"
-#include "members_private.h"
-#include "path.h"
-#include "pretty.h"
+#include "viewspec/types/build.h"
+#include "viewspec/types/view.h"
+#include "viewspec/text/shorthand_private.h"
+#include "viewspec/text/header_private.h"
+#include "viewspec/text/hints_private.h"
+#include "viewspec/text/keys.h"
+#include "viewspec/members/members_private.h"
+#include "viewspec/base/path.h"
+#include "viewspec/text/pretty.h"
 #include "spec_private.h"
 
 #define MAX_RANKS INT32_MAX

@@ -2,9 +2,9 @@
 #ifndef VS_SPEC_PRIVATE_H
 #define VS_SPEC_PRIVATE_H
 
-#include "arena.h"
-#include "representation.h"
-#include "scope.h"
+#include "viewspec/base/arena.h"
+#include "viewspec/types/representation.h"
+#include "viewspec/text/scope.h"
 #include "spec.h"
 
 /* Private to viewspec/: what is inside a spec, for the sources that read, ask and print it. */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 /* The number that the batch system has given the job in which this runs; NULL: there is none. */
 static const char *job_number(void)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "viewspec/cover.h"
+#include "viewspec/map/cover.h"
 #include "fusefs/names/handle.h"
 
 /* Slices are compared with each other up to so many, and so many pieces: a fraction of a second. */

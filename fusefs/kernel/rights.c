@@ -12,7 +12,7 @@
 #include "core/members/rights.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 /* More than any filesystem gives (XATTR_SIZE_MAX). */
 #define LIST_MAX 65536

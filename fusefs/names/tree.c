@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 #define INODE_FOLDERS 16
 #define RANK_BITS     32

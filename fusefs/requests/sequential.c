@@ -13,7 +13,7 @@
 
 #include "core/base/complain.h"
 #include "fusefs/kernel/passthrough.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 /* Who waits in a request, and may be told that its caller does not want to any more. */
 struct waiting {

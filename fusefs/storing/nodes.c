@@ -20,7 +20,7 @@
 #include "fence.h"
 #include "places.h"
 #include "pool.h"
-#include "viewspec/resolved.h"
+#include "viewspec/members/resolved.h"
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000

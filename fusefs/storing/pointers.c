@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "fusefs/session.h"
-#include "viewspec/alike.h"
+#include "viewspec/map/alike.h"
 
 /* Whether all ranks have the view; then it is kept as such. */
 static bool is_common(struct fs_session *session, size_t view)

@@ -12,7 +12,7 @@
 #include "fusefs/base/free_memory.h"
 #include "fusefs/names/version.h"
 #include "fusefs/session.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 /* Blocks without which a pool is none, and part of the free memory that it gets at most if nobody
    says how much. */

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "viewspec/list.h"
+#include "viewspec/base/list.h"
 #include "calls.h"
 #include "contents.h"
 #include "fingerprint.h"

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 #include "viewspec/spec.h"
 
 #define MAX_NAMES 1000 /* specs of files of one name */

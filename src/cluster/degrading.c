@@ -6,7 +6,7 @@
 
 #include "branch.h"
 #include "member.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 static bool is_head(const struct mpiio_peers *peers)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "branch.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {

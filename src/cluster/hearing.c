@@ -11,7 +11,7 @@
 #include "member.h"
 #include "renewal.h"
 #include "unmounting.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 /* A frame from below that is due. */
 static int work(struct mpiio_peers *peers, struct mpiio_peer *peer,

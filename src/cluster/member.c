@@ -6,7 +6,7 @@
 
 #include "frame_rules.h"
 #include "renewal.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host, const char *why)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 #include "wire.h"
 
 /*

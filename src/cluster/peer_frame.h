@@ -78,7 +78,7 @@ struct mpiio_peer_frame {
     bool flag;
     uint64_t count; /* changes when an engine has come further */
     uint8_t nonce[MPIIO_NONCE_BYTES];
-    char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/line.h) */
+    char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/base/line.h) */
     const char *text;              /* borrowed, not terminated */
     uint32_t text_size;            /* at most MPIIO_PEER_TEXT_MAX */
 };

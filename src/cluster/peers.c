@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 #include "core/base/thread.h"
 #include "greeting.h"
 #include "peers_loop.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tree.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 /* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
 #define INTERVAL 1000

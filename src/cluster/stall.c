@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 #include "wire.h"
 
 /* Of those that are told in one line. */

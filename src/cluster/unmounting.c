@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "branch.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 static void set_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "viewspec/cover.h"
+#include "viewspec/map/cover.h"
 #include "convert_read.h"
 #include "slice_gaps.h"
 #include "slice_private.h"

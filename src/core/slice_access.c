@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "viewspec/integer.h"
+#include "viewspec/base/integer.h"
 #include "slice_private.h"
 
 void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id)

@@ -8,7 +8,7 @@
 #include "collective.h"
 #include "cluster/engine_channel.h"
 #include "core/file/file.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 /*
  * A file that is assembled from members (viewspec(5)), as an engine has it: MPI-IO knows no such

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "viewspec/integer.h"
+#include "viewspec/base/integer.h"
 
 /* Whether chunk a begins before chunk b in the array. */
 static bool before(const int64_t *a, const int64_t *b, int dimensions)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/list.h"
+#include "viewspec/base/list.h"
 
 int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
 {

@@ -11,7 +11,7 @@
 
 #include "element.h"
 #include "view.h"
-#include "viewspec/list.h"
+#include "viewspec/base/list.h"
 
 #define SUFFIX ".meta"
 /* A .meta file that is longer is none. */

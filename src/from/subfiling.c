@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "hdf5_loader.h"
-#include "viewspec/integer.h"
-#include "viewspec/list.h"
-#include "viewspec/members.h"
+#include "viewspec/base/integer.h"
+#include "viewspec/base/list.h"
+#include "viewspec/members/members.h"
 
 #define SUFFIX ".config"
 

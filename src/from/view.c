@@ -8,7 +8,7 @@
 #include "axis.h"
 #include "chunks.h"
 #include "element.h"
-#include "viewspec/integer.h"
+#include "viewspec/base/integer.h"
 
 /*
  * A variable without gaps is a darray, or a subarray where each rank has all of it. One with

@@ -16,7 +16,7 @@
 #include "core/base/grant.h"
 #include "core/slice.h"
 #include "core/store_members.h"
-#include "viewspec/member_views.h"
+#include "viewspec/members/member_views.h"
 #include "descriptors.h"
 #include "own.h"
 #include "stats.h"

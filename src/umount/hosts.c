@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 #include "child.h"
 #include "process.h"
 

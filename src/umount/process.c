@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 void umount_each_process(bool (*visit)(void *data, pid_t pid), void *data)
 {

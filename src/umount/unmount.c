@@ -10,7 +10,7 @@
 
 #include "child.h"
 #include "look.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 #include "text.h"
 #include "users.h"
 

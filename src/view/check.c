@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/members.h"
-#include "viewspec/line.h"
+#include "viewspec/members/members.h"
+#include "viewspec/base/line.h"
 #include "survey.h"
 #include "suspect.h"
 

@@ -13,7 +13,7 @@
 #include "core/base/complain.h"
 #include "core/header.h"
 #include "core/store_members.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 void view_version(void)
 {

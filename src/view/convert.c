@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 #include "core/load.h"
 #include "output.h"
 #include "sweep.h"

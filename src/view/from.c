@@ -9,7 +9,7 @@
 #include "common.h"
 #include "from/open.h"
 #include "from/spec.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 #define NAME_SIZE 512
 

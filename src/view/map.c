@@ -7,7 +7,7 @@
 
 #include "core/store_members.h"
 #include "viewspec/element.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 /*
  * How many bytes of the slice to show from the offset on: what --length says, else to the end of

@@ -5,7 +5,7 @@
 
 #include "shortest.h"
 #include "digits.h"
-#include "viewspec/byte_order.h"
+#include "viewspec/types/byte_order.h"
 
 __extension__ typedef __int128 int128;
 

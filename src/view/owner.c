@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
-#include "viewspec/list.h"
-#include "viewspec/members.h"
-#include "viewspec/owner.h"
+#include "viewspec/base/list.h"
+#include "viewspec/members/members.h"
+#include "viewspec/types/owner.h"
 #include "progress.h"
 
 /* Ranks are dealt to the threads in portions of so many. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "viewspec/integer.h"
+#include "viewspec/base/integer.h"
 #include "progress.h"
 
 /* Ranks that are looked at one by one; of more, so many that stand at equal distances. */

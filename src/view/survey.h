@@ -4,7 +4,7 @@
 
 /* Private to mpiio-view: what the ranks of a view get, summed up. One thread at a time. */
 
-#include "viewspec/cover.h"
+#include "viewspec/map/cover.h"
 #include "view.h"
 
 /* Groups of ranks that are told apart; of more, only the range of what they get. */

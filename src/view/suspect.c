@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
-#include "viewspec/byte_order.h"
+#include "viewspec/types/byte_order.h"
 #include "viewspec/element.h"
-#include "viewspec/integer.h"
+#include "viewspec/base/integer.h"
 
 /*
  * What is looked at: bounded, so that a file of any size on a slow disk takes a moment. Reads are

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
-#include "viewspec/cover.h"
+#include "viewspec/map/cover.h"
 #include "viewspec/element.h"
 #include "progress.h"
 

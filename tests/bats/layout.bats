@@ -64,7 +64,7 @@ foreign() {
 
 @test "layers: src/umount, which root runs on users' mounts, includes of the others what cleans lines alone" {
     [ -n "$(includes src/umount)" ]
-    run -1 grep -v '/viewspec/line\.[ch]$' \
+    run -1 grep -v '/viewspec/base/line\.[ch]$' \
         <(foreign src/umount '(^|/)(viewspec|src/(capture|core|engine|view)|fusefs)/')
 }
 
@@ -88,32 +88,37 @@ foreign() {
 # The rooms, and what each may use beside itself: other rooms, or single headers of them.
 rooms() {
     cat <<'END'
-viewspec:
-src/core/base: viewspec/line.h
+viewspec/base: viewspec
+viewspec/text: viewspec viewspec/base
+viewspec/map: viewspec viewspec/base
+viewspec/types: viewspec viewspec/base viewspec/text viewspec/map
+viewspec/members: viewspec viewspec/base viewspec/text
+viewspec: viewspec/base viewspec/text viewspec/map viewspec/types viewspec/members
+src/core/base: viewspec/base/line.h
 src/core/file: src/core/base src/core/counters.h viewspec
 src/core/cache: src/core/base src/core/file viewspec
-src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec
-src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec
-src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec
-src/cluster: src/core/base viewspec/line.h
+src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec viewspec/types/byte_order.h
+src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec viewspec/base viewspec/map viewspec/members
+src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec viewspec/base viewspec/map/cover.h
+src/cluster: src/core/base viewspec/base/line.h
 src/lines: src/core/base src/cluster
 src/pool: src/core/base src/core/cache src/core/file src/cluster src/lines viewspec
 src/pointers: src/core/base src/cluster src/lines
-src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec
-src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec
-src/view/draw: src/view src/core viewspec
+src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec viewspec/members
+src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
+src/view/draw: src/view src/core viewspec viewspec/base
 src/view/top:
-src/from: src/core/header.h viewspec
-src/capture: viewspec
-src/run: src/core src/core/base viewspec
-src/umount: viewspec/line.h
-fusefs/base: src/core src/core/base src/core/file src/cluster viewspec
-fusefs/names: src/core viewspec
-fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/reader.h src/cluster src/pointers src/pool viewspec
-fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/rights.h src/core/cache viewspec
+src/from: src/core/header.h viewspec viewspec/base viewspec/members
+src/capture: viewspec viewspec/base
+src/run: src/core src/core/base viewspec viewspec/members
+src/umount: viewspec/base/line.h
+fusefs/base: src/core src/core/base src/core/file src/cluster viewspec viewspec/base/line.h
+fusefs/names: src/core viewspec viewspec/members
+fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/reader.h src/cluster src/pointers src/pool viewspec viewspec/map/alike.h viewspec/members
+fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/rights.h src/core/cache viewspec viewspec/map/cover.h viewspec/members
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
-fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster src/pointers viewspec
-fusefs: fusefs/base fusefs/names fusefs/storing fusefs/kernel fusefs/jobs fusefs/requests src/core src/core/base src/core/cache src/pointers viewspec
+fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster src/pointers viewspec viewspec/members
+fusefs: fusefs/base fusefs/names fusefs/storing fusefs/kernel fusefs/jobs fusefs/requests src/core src/core/base src/core/cache src/pointers viewspec viewspec/members
 END
 }
 

@@ -11,7 +11,7 @@
 
 #include "cluster/peer_frame.h"
 #include "cluster/stall.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/cover.h"
+#include "viewspec/map/cover.h"
 #include "viewspec/element.h"
 #include "viewspec/npy.h"
-#include "viewspec/owner.h"
+#include "viewspec/types/owner.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

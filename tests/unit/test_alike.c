@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "viewspec/alike.h"
+#include "viewspec/map/alike.h"
 
 #define VECTOR(count, length, stride)                                                              \
     "{\"type\": \"vector\", \"count\": " count ", \"blocklength\": " length                        \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who holds what of a range, of many members over many blocks, against each member's own map. */
 #include "random_views.h"
-#include "viewspec/assembly.h"
+#include "viewspec/map/assembly.h"
 
 #define MEMBERS 400
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "viewspec/cover.h"
+#include "viewspec/map/cover.h"
 #include "viewspec/spec.h"
 
 #define MAX_PERIOD 200000

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "viewspec/error.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 /* What a text becomes; NULL: it stays as it is. */
 static const struct {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 void mpiio_complain_list(const char *name, const char *format, va_list arguments)
 {

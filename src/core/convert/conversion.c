@@ -6,7 +6,7 @@
 
 #include "binary64.h"
 #include "core/datarep.h"
-#include "viewspec/byte_order.h"
+#include "viewspec/types/byte_order.h"
 #include "x87.h"
 #include "swap.h"
 

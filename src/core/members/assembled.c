@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "viewspec/integer.h"
-#include "viewspec/member_views.h"
+#include "viewspec/base/integer.h"
+#include "viewspec/members/member_views.h"
 #include "assembled_read.h"
 #include "assembled_write.h"
 #include "create.h"

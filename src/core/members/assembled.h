@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/file/file.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 /*
  * Many files as one: a file whose bytes are those of members, each at its place in the whole and

@@ -7,7 +7,7 @@
 
 #include "assembled.h"
 #include "table.h"
-#include "viewspec/assembly.h"
+#include "viewspec/map/assembly.h"
 
 /* What is inside an assembled file, for the sources of this room. */
 struct mpiio_assembled {

@@ -7,7 +7,7 @@
 
 #include "core/base/gather.h"
 #include "core/file/read_plan.h"
-#include "viewspec/integer.h"
+#include "viewspec/base/integer.h"
 
 /*
  * Reading: block by block of the whole, and there member by member. What a member holds of a block

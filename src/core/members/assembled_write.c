@@ -7,7 +7,7 @@
 
 #include "core/base/gather.h"
 #include "core/file/write_plan.h"
-#include "viewspec/list.h"
+#include "viewspec/base/list.h"
 
 /*
  * Writing. What is given is a part of an image of the whole: long runs as they lie in the caller's

@@ -2,8 +2,8 @@
 #ifndef MPIIO_MEMBERS_CREATE_H
 #define MPIIO_MEMBERS_CREATE_H
 
-#include "viewspec/assembly.h"
-#include "viewspec/members.h"
+#include "viewspec/map/assembly.h"
+#include "viewspec/members/members.h"
 
 /*
  * Makes the members that are missing, of which places, which are finished, have no bytes. Each is a

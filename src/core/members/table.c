@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "viewspec/member_views.h"
+#include "viewspec/members/member_views.h"
 #include "core/base/rlimit.h"
 
 /* Descriptors that the rest of a process may need. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "core/file/file.h"
-#include "viewspec/members.h"
+#include "viewspec/members/members.h"
 
 /*
  * The members of an assembled file that are open. One is opened, and its views are compiled, when

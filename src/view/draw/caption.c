@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "layout.h"
-#include "viewspec/line.h"
+#include "viewspec/base/line.h"
 
 /*
  * Told apart by most colour-blind readers (after Okabe and Ito), and ordered so that the first

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/integer.h"
+#include "viewspec/base/integer.h"
 #include "view/progress.h"
 #include "view/survey.h"
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether ranks see the same. Most ranks that do not are told apart by where their tile begins; of
+ * the others runs are compared, of one tile.
+ */
+#include "alike.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewspec/map.h"
+
+static bool same_facts(const struct vs_map_facts *a, const struct vs_map_facts *b)
+{
+    return a->displacement == b->displacement && a->tile_size == b->tile_size &&
+           a->tile_extent == b->tile_extent && a->tiles == b->tiles && a->first == b->first &&
+           a->end == b->end && a->limit == b->limit;
+}
+
+/* The same runs of one tile, each as long as it can be. */
+static bool same_runs(const struct vs_map *a, const struct vs_map *b, int64_t *steps)
+{
+    int64_t size = vs_map_facts(a)->tile_size;
+    struct vs_runs walk_a, walk_b;
+    struct vs_run run_a, run_b;
+
+    vs_runs_start(&walk_a, a, 0, size);
+    vs_runs_start(&walk_b, b, 0, size);
+    for (; *steps > 0; --*steps) {
+        bool more = vs_runs_next(&walk_a, &run_a);
+
+        if (more != vs_runs_next(&walk_b, &run_b))
+            return false;
+        if (!more)
+            return true;
+        if (run_a.position != run_b.position || run_a.displacement != run_b.displacement ||
+            run_a.length != run_b.length)
+            return false;
+    }
+    return false;
+}
+
+/* Takes over both. */
+static bool same_text(char *a, char *b)
+{
+    bool same = a != NULL && b != NULL && strcmp(a, b) == 0;
+
+    free(a);
+    free(b);
+    return same;
+}
+
+static bool same_elements(const struct vs_view *a, const struct vs_view *b)
+{
+    const struct vs_view_facts *of_a = vs_view_facts(a), *of_b = vs_view_facts(b);
+
+    return of_a->datarep == of_b->datarep && of_a->etype_size == of_b->etype_size &&
+           of_a->etype_file_size == of_b->etype_file_size &&
+           of_a->etype_extent == of_b->etype_extent &&
+           strcmp(of_a->datarep_name, of_b->datarep_name) == 0 &&
+           same_text(vs_view_etype_text(a), vs_view_etype_text(b));
+}
+
+bool vs_view_alike(const struct vs_view *a, const struct vs_view *b, int64_t *steps)
+{
+    if (a == b)
+        return true;
+    /* An order of its own is compared by nobody yet. */
+    return !vs_view_has_order(a) && !vs_view_has_order(b) && same_elements(a, b) &&
+           same_facts(vs_map_facts(vs_view_map(a)), vs_map_facts(vs_view_map(b))) &&
+           same_runs(vs_view_map(a), vs_view_map(b), steps);
+}
+
+/* The same of one rank and the view of rank 0. */
+static bool rank_alike(const struct vs_spec *spec, size_t index, int64_t rank,
+                       const struct vs_view *first, int64_t *steps)
+{
+    struct vs_view *view;
+    struct vs_error why = {0};
+    bool alike;
+
+    if (vs_spec_view(spec, index, rank, &view, &why) != 0)
+        return false;
+    *steps -= vs_view_facts(view)->work;
+    alike = vs_view_alike(first, view, steps);
+    vs_view_unref(view);
+    return alike;
+}
+
+bool vs_spec_view_alike(const struct vs_spec *spec, size_t index, int64_t steps)
+{
+    int64_t ranks = vs_spec_ranks(spec);
+    struct vs_view *first;
+    struct vs_error why = {0};
+    bool alike = true;
+
+    if (ranks == 1 || vs_spec_view_is_common(spec, index))
+        return true;
+    if (vs_spec_view(spec, index, 0, &first, &why) != 0)
+        return false;
+    /* The last rank first: it is the one that differs most often where another does. */
+    for (int64_t rank = ranks - 1; rank > 0 && alike; rank--)
+        alike = steps > 0 && rank_alike(spec, index, rank, first, &steps);
+    vs_view_unref(first);
+    return alike;
+}

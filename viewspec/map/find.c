@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "viewspec/map.h"
+#include "viewspec/base/integer.h"
+#include "node.h"
+#include "find.h"
+
+/*
+ * Looks a displacement up. Where no bytes overlap there is one instance to look into at each loop;
+ * where spans interleave, each that reaches so far, or, if these are more than the runs of one
+ * instance, each run: which instance puts it there is then a division.
+ *
+ * Where they interleave on many levels all ways down may have to be tried, and no short cut is
+ * known (it is the problem of subset sums), so a search has so many steps and no more.
+ */
+
+/* So many children that are passed over count as a step. */
+#define QUICK_STEPS 64
+
+/* One search: what is left of its steps. */
+struct search {
+    int64_t steps;
+};
+
+/* False where the search has used up its steps. */
+static bool may_go_on(struct search *search)
+{
+    return search->steps > 0 && search->steps-- > 0;
+}
+
+static int64_t find(struct search *search, const struct vs_node *node, int64_t displacement);
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* count instances of a whole, each size bytes of data, stride apart; target counts from the first.
+ */
+struct instances {
+    int64_t count, stride, size, target;
+};
+
+/* The lowest position at which an instance of the run at displacement has the target. */
+static int64_t find_run(const struct instances *whole, int64_t displacement, int64_t length,
+                        int64_t position)
+{
+    int64_t distance = whole->target - displacement, index = 0;
+    if (distance < 0)
+        return -1;
+    if (distance >= length)
+        index = whole->stride > 0 ? (distance - length) / whole->stride + 1 : whole->count;
+    int64_t inside = distance - index * whole->stride;
+    if (index >= whole->count || inside < 0)
+        return -1;
+    return index * whole->size + position + inside;
+}
+
+static int64_t find_by_runs(struct search *search, const struct instances *whole,
+                            const struct vs_node *node, int64_t displacement, int64_t position);
+
+static int64_t find_by_block(struct search *search, const struct instances *whole,
+                             const struct vs_node *node, int64_t b, int64_t displacement,
+                             int64_t position)
+{
+    int64_t best = -1, count = node->before[b + 1] - node->before[b];
+
+    displacement += node->displacements[b];
+    position += node->before[b] * node->child->size;
+    for (int64_t i = 0; i < count && search->steps > 0; i++)
+        best =
+            lesser(best, find_by_runs(search, whole, node->child, displacement + i * node->stride,
+                                      position + i * node->child->size));
+    return best;
+}
+
+/* Tries every run of node, which stands at displacement and position inside the whole. */
+static int64_t find_by_runs(struct search *search, const struct instances *whole,
+                            const struct vs_node *node, int64_t displacement, int64_t position)
+{
+    int64_t best = -1;
+
+    displacement += node->base;
+    if (!may_go_on(search))
+        return -1;
+    if (node->kind == VS_RUN)
+        return find_run(whole, displacement, node->size, position);
+    for (int64_t i = 0; i < node->count && search->steps > 0; i++) {
+        int64_t found;
+        if (node->kind == VS_LOOP)
+            found = find_by_runs(search, whole, node->child, displacement + i * node->stride,
+                                 position + i * node->child->size);
+        else if (node->kind == VS_BLOCKS)
+            found = find_by_block(search, whole, node, i, displacement, position);
+        else
+            found = find_by_runs(search, whole, node->children[i], displacement,
+                                 position + node->before[i]);
+        best = lesser(best, found);
+    }
+    return best;
+}
+
+/* Looks into count instances of child, stride apart. */
+static int64_t find_in_instances(struct search *search, const struct vs_node *child, int64_t count,
+                                 int64_t stride, int64_t target)
+{
+    if (target < child->lo)
+        return -1;
+    int64_t first = 0, last = count - 1;
+    if (stride > 0) {
+        first = target < child->hi ? 0 : (target - child->hi) / stride + 1;
+        last = (target - child->lo) / stride;
+    } else {
+        last = 0; /* the others hold the same bytes */
+    }
+    last = last < count ? last : count - 1;
+    if (last - first >= child->runs) {
+        struct instances whole = {count, stride, child->size, target};
+        return find_by_runs(search, &whole, child, 0, 0);
+    }
+    for (int64_t i = first; i <= last && search->steps > 0; i++) {
+        int64_t position = find(search, child, target - i * stride);
+        if (position >= 0)
+            return i * child->size + position;
+    }
+    return -1;
+}
+
+static int64_t find_in_blocks(struct search *search, const struct vs_node *node, int64_t target)
+{
+    int64_t skipped = vs_node_lower_bound(node, target + node->base) / node->child->size;
+    if (skipped == node->before[node->count])
+        return -1;
+    for (int64_t b = vs_node_entry(node->before, node->count, skipped);
+         b < node->count && may_go_on(search); b++) {
+        int64_t here = target - node->displacements[b];
+        if (here < node->child->lo)
+            return -1;
+        int64_t position = find_in_instances(
+            search, node->child, node->before[b + 1] - node->before[b], node->stride, here);
+        if (position >= 0)
+            return node->before[b] * node->child->size + position;
+    }
+    return -1;
+}
+
+static int64_t find_in_sequence(struct search *search, const struct vs_node *node, int64_t target)
+{
+    int64_t position = vs_node_lower_bound(node, target + node->base);
+    int64_t first = vs_node_entry(node->before, node->count, position);
+
+    if (!node->disjoint)
+        search->steps -= vs_min(search->steps, first / QUICK_STEPS);
+    for (int64_t b = first; b < node->count && may_go_on(search); b++) {
+        int64_t found = find(search, node->children[b], target);
+        if (found >= 0)
+            return node->before[b] + found;
+        if (node->disjoint && node->children[b]->lo > target)
+            return -1;
+    }
+    return -1;
+}
+
+static int64_t find(struct search *search, const struct vs_node *node, int64_t displacement)
+{
+    if (displacement < node->lo || displacement >= node->hi || !may_go_on(search))
+        return -1;
+    int64_t target = displacement - node->base;
+    switch (node->kind) {
+    case VS_RUN:
+        return target;
+    case VS_LOOP:
+        return find_in_instances(search, node->child, node->count, node->stride, target);
+    case VS_BLOCKS:
+        return find_in_blocks(search, node, target);
+    case VS_SEQ:
+        return find_in_sequence(search, node, target);
+    }
+    return -1;
+}
+
+int64_t vs_node_find(const struct vs_node *node, int64_t displacement, int64_t *steps)
+{
+    struct search search = {.steps = *steps};
+    int64_t position = find(&search, node, displacement);
+
+    *steps = search.steps;
+    return search.steps > 0 ? position : VS_FIND_GAVE_UP;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+#include "viewspec/shorthand.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "viewspec/basic.h"
+#include "shorthand_private.h"
+#include "viewspec/base/words.h"
+#include "pretty.h"
+
+#define MAX_WORD 64
+
+/* The words that clauses begin with. */
+enum { OF, AT, AS, EVERY, ON, ORDER, TILES, MEMORY, CLAUSES };
+static const char *const clauses[] = {"of", "at", "as", "every", "on", "order", "tiles", "memory"};
+
+struct reader {
+    struct vs_words words;
+
+    json_t *form;   /* the filetype, without "every" */
+    json_t *places; /* JSON pointer below form -> byte offset in text */
+    const char *form_at;
+    json_t *disp, *etype, *datarep, *extent, *grid, *tiles, *memory; /* NULL: not said */
+    const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at, *tiles_at,
+        *memory_at;
+    int distributed; /* dimensions of a darray that are not "none" */
+};
+
+/* Gives value away to object, or to array where key is NULL. */
+static void put(struct reader *r, json_t *into, const char *key, json_t *value)
+{
+    if (key ? json_object_set_new(into, key, value) : json_array_append_new(into, value))
+        vs_fail_memory(r->words.error, &r->words.text);
+}
+
+static void put_place(struct reader *r, const char *at, const char *pointer)
+{
+    put(r, r->places, pointer, json_integer(at - r->words.text.bytes));
+}
+
+/* An integer of the JSON: a number, or a string where it is more than that. Its place is pointer
+   below the form; NULL: noted by the caller. */
+static json_t *integer(struct reader *r, const char *pointer)
+{
+    vs_words_peek(&r->words);
+    if (pointer)
+        put_place(r, r->words.at, pointer);
+    return vs_words_integer(&r->words);
+}
+
+/* Reads an integer into the form's member key. */
+static void member(struct reader *r, const char *key)
+{
+    char pointer[32];
+    snprintf(pointer, sizeof(pointer), "/%s", key);
+    put(r, r->form, key, integer(r, pointer));
+}
+
+/* Integers with x or commas between them. */
+static json_t *integers(struct reader *r, const char *key)
+{
+    json_t *list = json_array();
+    char pointer[64];
+    vs_words_peek(&r->words);
+    snprintf(pointer, sizeof(pointer), "/%s", key);
+    put_place(r, r->words.at, pointer);
+    do {
+        snprintf(pointer, sizeof(pointer), "/%s/%zu", key, json_array_size(list));
+        put(r, list, NULL, integer(r, pointer));
+    } while (vs_words_accept(&r->words, 'x') || vs_words_accept(&r->words, ','));
+    return list;
+}
+
+static void list_member(struct reader *r, const char *key)
+{
+    put(r, r->form, key, integers(r, key));
+}
+
+static void need_word(struct reader *r, const char *word)
+{
+    if (!vs_words_accept_word(&r->words, word))
+        vs_words_expected(&r->words, word);
+}
+
+/* Whether an integer may begin here: no word of a clause. */
+static bool at_integer(struct reader *r)
+{
+    char next = vs_words_peek(&r->words);
+    size_t length = vs_words_length(&r->words);
+    for (size_t i = 0; i < CLAUSES; i++)
+        if (length == strlen(clauses[i]) && strncmp(r->words.at, clauses[i], length) == 0)
+            return false;
+    return next != '\0';
+}
+
+static void read_contiguous(struct reader *r)
+{
+    if (at_integer(r))
+        member(r, "count");
+    else
+        put(r, r->form, "count", json_integer(1));
+}
+
+static void read_vector(struct reader *r)
+{
+    member(r, "count");
+    if (!vs_words_accept(&r->words, 'x'))
+        vs_words_expected(&r->words, "x and the blocks' length");
+    member(r, "blocklength");
+    need_word(r, "stride");
+    member(r, "stride");
+}
+
+static void read_subarray(struct reader *r)
+{
+    list_member(r, "sizes");
+    need_word(r, "part");
+    list_member(r, "subsizes");
+    need_word(r, "from");
+    list_member(r, "starts");
+}
+
+/* block, block(N), cyclic, cyclic(N) or none. */
+static bool read_distribution(struct reader *r, json_t *distribs, json_t *dargs)
+{
+    static const char *const names[] = {"block", "cyclic", "none"};
+    char pointer[32];
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        vs_words_peek(&r->words);
+        snprintf(pointer, sizeof(pointer), "/distribs/%zu", json_array_size(distribs));
+        const char *start = r->words.at;
+        if (!vs_words_accept_word(&r->words, names[i]))
+            continue;
+        put_place(r, start, pointer);
+        put(r, distribs, NULL, json_string(names[i]));
+        r->distributed += i < 2;
+        snprintf(pointer, sizeof(pointer), "/dargs/%zu", json_array_size(dargs));
+        if (i == 2 || !vs_words_accept(&r->words, '(')) {
+            put(r, dargs, NULL, json_null());
+            return true;
+        }
+        put(r, dargs, NULL, integer(r, pointer));
+        if (!vs_words_accept(&r->words, ')'))
+            vs_words_expected(&r->words, "')'");
+        return true;
+    }
+    return false;
+}
+
+static void read_darray(struct reader *r)
+{
+    json_t *distribs = json_array(), *dargs = json_array();
+    list_member(r, "gsizes");
+    put(r, r->form, "psizes", json_null()); /* its place; settle_grid knows them */
+    vs_words_peek(&r->words);
+    put_place(r, r->words.at, "/distribs");
+    put_place(r, r->words.at, "/dargs");
+    bool wanted = true;
+    while (read_distribution(r, distribs, dargs))
+        wanted = vs_words_accept(&r->words, ',');
+    if (wanted)
+        vs_words_expected(&r->words, "block, cyclic or none");
+    put(r, r->form, "distribs", distribs);
+    put(r, r->form, "dargs", dargs);
+}
+
+static void read_scatter(struct reader *r)
+{
+    if (at_integer(r))
+        member(r, "blocklength");
+}
+
+static void read_hpf_block(struct reader *r)
+{
+    member(r, "size");
+}
+
+static void read_hpf_cyclic(struct reader *r)
+{
+    member(r, "size");
+    if (vs_words_accept_word(&r->words, "by"))
+        member(r, "blocklength");
+}
+
+static void read_broadcast(struct reader *r)
+{
+    (void)r;
+}
+
+static void read_form(struct reader *r)
+{
+    static const struct {
+        const char *name;
+        void (*read)(struct reader *r);
+    } forms[] = {
+        {"contiguous", read_contiguous}, {"vector", read_vector},
+        {"subarray", read_subarray},     {"darray", read_darray},
+        {"broadcast", read_broadcast},   {"scatter", read_scatter},
+        {"hpf_block", read_hpf_block},   {"hpf_cyclic", read_hpf_cyclic},
+    };
+    vs_words_peek(&r->words);
+    r->form_at = r->words.at;
+    put_place(r, r->words.at, "");
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        if (vs_words_accept_word(&r->words, forms[i].name)) {
+            put(r, r->form, "type", json_string(forms[i].name));
+            forms[i].read(r);
+            return;
+        }
+    }
+    vs_words_expected(&r->words,
+                      "contiguous, vector, subarray, darray, scatter, hpf_block, hpf_cyclic or "
+                      "broadcast");
+}
+
+/* [COUNT] TYPE. A count begins with a digit or a parenthesis. */
+static void read_etype(struct reader *r)
+{
+    char name[MAX_WORD];
+    json_t *count = NULL;
+    if (isdigit((unsigned char)vs_words_peek(&r->words)) || *r->words.at == '(')
+        count = integer(r, NULL);
+    size_t length = vs_words_length(&r->words);
+    snprintf(name, sizeof(name), "%.*s", length < sizeof(name) ? (int)length : 0, r->words.at);
+    if (!vs_basic_find(name))
+        vs_words_expected(&r->words, "a basic type, such as double");
+    else
+        r->words.at += length;
+    r->etype = json_string(name);
+    if (count) {
+        json_t *type = json_object();
+        put(r, type, "type", json_string("contiguous"));
+        put(r, type, "count", count);
+        put(r, type, "oldtype", r->etype);
+        r->etype = type;
+    }
+}
+
+/* The name of a data representation, or NAME=LIBRARY: up to the next blank. */
+static void read_datarep(struct reader *r)
+{
+    vs_words_peek(&r->words);
+    size_t length = strcspn(r->words.at, " \t\n");
+    const char *equals = memchr(r->words.at, '=', length);
+    if (!length || (equals && (equals == r->words.at || equals + 1 == r->words.at + length)))
+        vs_words_expected(&r->words, "a data representation or NAME=LIBRARY");
+    if (equals) {
+        size_t name = (size_t)(equals - r->words.at);
+        r->datarep = json_object();
+        put(r, r->datarep, "name", json_stringn(r->words.at, name));
+        put(r, r->datarep, "library", json_stringn(equals + 1, length - name - 1));
+    } else {
+        r->datarep = json_stringn(r->words.at, length);
+    }
+    r->words.at += length;
+}
+
+/* "C" or "Fortran". */
+static json_t *order_word(struct reader *r)
+{
+    size_t length = vs_words_length(&r->words);
+    bool c = length == 1 && strncasecmp(r->words.at, "C", 1) == 0;
+    if (!c && (length != 7 || strncasecmp(r->words.at, "Fortran", 7) != 0))
+        vs_words_expected(&r->words, "C or Fortran");
+    r->words.at += length;
+    return json_string(c ? "C" : "Fortran");
+}
+
+static void read_clause(struct reader *r)
+{
+    /* where each was said; NULL: not yet */
+    const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at, &r->extent_at,
+                                   &r->grid_at,  &r->order_at, &r->tiles_at,   &r->memory_at};
+    size_t i = 0;
+    vs_words_peek(&r->words);
+    const char *start = r->words.at;
+    while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i]))
+        i++;
+    if (i == CLAUSES) {
+        vs_words_expected(&r->words, "of, at, as, every, on, order, tiles or memory");
+        return;
+    }
+    if (*places[i]) {
+        vs_words_fail(&r->words, start, "\"%s\" is said twice", clauses[i]);
+        return;
+    }
+    vs_words_peek(&r->words);
+    *places[i] = r->words.at;
+    if (i == ORDER)
+        put_place(r, r->order_at, "/order");
+    if (i == OF)
+        read_etype(r);
+    else if (i == AT)
+        r->disp = integer(r, NULL);
+    else if (i == AS)
+        read_datarep(r);
+    else if (i == EVERY)
+        r->extent = integer(r, NULL);
+    else if (i == ON)
+        r->grid = integers(r, "psizes");
+    else if (i == ORDER)
+        put(r, r->form, "order", order_word(r));
+    else if (i == MEMORY)
+        r->memory = order_word(r);
+    else
+        r->tiles = integer(r, NULL);
+}
+
+/* A darray's grid: what "on" says. A single number, or the ranks, go where there is one choice. */
+static void settle_grid(struct reader *r)
+{
+    json_t *gsizes = json_object_get(r->form, "gsizes");
+    json_t *distribs = json_object_get(r->form, "distribs"), *distribution, *psizes;
+    size_t dims = json_array_size(gsizes), index;
+    if (r->grid && (json_array_size(r->grid) > 1 || (dims > 1 && r->distributed > 1))) {
+        put(r, r->form, "psizes", json_incref(r->grid));
+        return;
+    }
+    if (r->distributed > 1)
+        vs_words_fail(&r->words, r->form_at,
+                      "%d dimensions are distributed: the grid of ranks is missing, such as on 2x2",
+                      r->distributed);
+    psizes = json_array();
+    json_array_foreach(distribs, index, distribution)
+    {
+        bool none = strcmp(json_string_value(distribution), "none") == 0;
+        put(r, psizes, NULL, none ? json_integer(1) : json_string("ranks"));
+    }
+    put(r, r->form, "psizes", psizes);
+}
+
+/* Whether the expression's value follows from the number of ranks. */
+static bool uses_ranks(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "ranks")); at += 5)
+        if ((at == text || !vs_words_is_name(at[-1])) && !vs_words_is_name(at[5]))
+            return true;
+    return false;
+}
+
+/* The number of ranks that the grid has; NULL where it follows -n. */
+static json_t *count_ranks(struct reader *r)
+{
+    char product[2048] = "";
+    size_t index, used = 0;
+    int64_t ranks = 1;
+    bool literal = true, overflow = false;
+    json_t *value;
+    json_array_foreach(r->grid, index, value)
+    {
+        const char *text = json_string_value(value);
+        if (text && uses_ranks(text))
+            return NULL;
+        literal = literal && text == NULL;
+        overflow |= __builtin_mul_overflow(ranks, json_integer_value(value), &ranks);
+        if (used < sizeof(product))
+            used += (size_t)(text ? snprintf(product + used, sizeof(product) - used, "%s(%s)",
+                                             index ? " * " : "", text)
+                                  : snprintf(product + used, sizeof(product) - used,
+                                             "%s%" JSON_INTEGER_FORMAT, index ? " * " : "",
+                                             json_integer_value(value)));
+    }
+    if (used >= sizeof(product) || (literal && overflow))
+        vs_words_fail(&r->words, r->grid_at, "the grid is too large");
+    return literal ? json_integer(ranks) : json_string(product);
+}
+
+static void put_let(struct reader *r, json_t *root)
+{
+    if (!r->words.define_count)
+        return;
+    json_t *let = json_object();
+    for (size_t i = 0; i < r->words.define_count; i++) {
+        const char *define = r->words.defines[i], *equals = strchr(define, '=');
+        if (equals == NULL || equals == define)
+            continue; /* told by those who read -D */
+        char *name = strndup(define, (size_t)(equals - define));
+        put(r, let, name ? name : "", name ? json_string(equals + 1) : NULL);
+        free(name);
+    }
+    put(r, root, "let", let);
+}
+
+/* Where the spec's values come from. */
+static json_t *all_places(struct reader *r)
+{
+    const struct {
+        const char *pointer, *at;
+    } own[] = {
+        {"", r->words.text.bytes},
+        {"/ranks", r->grid_at},
+        {"/view/disp", r->disp_at},
+        {"/view/etype", r->etype_at},
+        {"/view/datarep", r->datarep_at},
+        {"/view/filetype", r->form_at},
+        {"/view/tiles", r->tiles_at},
+        {"/view/memory", r->memory_at},
+        {"/view/filetype/extent", r->extent_at},
+    };
+    json_t *all = json_object(), *offset;
+    const char *pointer;
+    json_object_foreach(r->places, pointer, offset)
+    {
+        char whole[128];
+        snprintf(whole, sizeof(whole), "/view/filetype%s%s", r->extent ? "/oldtype" : "", pointer);
+        put(r, all, whole, json_incref(offset));
+    }
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+        if (own[i].at && !json_object_get(all, own[i].pointer))
+            put(r, all, own[i].pointer, json_integer(own[i].at - r->words.text.bytes));
+    return all;
+}
+
+static json_t *make_view(struct reader *r)
+{
+    json_t *view = json_object(), *filetype = json_incref(r->form);
+    if (r->disp)
+        put(r, view, "disp", json_incref(r->disp));
+    if (r->etype)
+        put(r, view, "etype", json_incref(r->etype));
+    if (r->datarep)
+        put(r, view, "datarep", json_incref(r->datarep));
+    if (r->extent) {
+        json_t *resized = json_object();
+        put(r, resized, "type", json_string("resized"));
+        put(r, resized, "lb", json_integer(0));
+        put(r, resized, "extent", json_incref(r->extent));
+        put(r, resized, "oldtype", filetype);
+        filetype = resized;
+    }
+    put(r, view, "filetype", filetype);
+    if (r->tiles)
+        put(r, view, "tiles", json_incref(r->tiles));
+    if (r->memory)
+        put(r, view, "memory", json_incref(r->memory));
+    return view;
+}
+
+static json_t *make_spec(struct reader *r)
+{
+    const char *type = json_string_value(json_object_get(r->form, "type"));
+    bool darray = type && strcmp(type, "darray") == 0;
+    bool ordered = darray || (type && strcmp(type, "subarray") == 0);
+    json_t *root = json_object(), *ranks = NULL;
+    if (r->order_at && !ordered)
+        vs_words_fail(&r->words, r->order_at, "only a subarray and a darray have an order");
+    if (ordered && !r->order_at)
+        put(r, r->form, "order", json_string("C"));
+    if (darray)
+        settle_grid(r);
+    else if (json_array_size(r->grid) > 1)
+        vs_words_fail(&r->words, r->grid_at,
+                      "only a darray has a grid: expected the number of ranks");
+    put(r, root, "viewspec", json_integer(1));
+    if (r->grid && (ranks = count_ranks(r)))
+        put(r, root, "ranks", ranks);
+    put_let(r, root);
+    put(r, root, "view", make_view(r));
+    return root;
+}
+
+static void read_all(struct reader *r)
+{
+    json_t *text = json_string(r->words.at);
+    if (r->words.text.length > VS_SHORTHAND_MAX_BYTES)
+        vs_words_fail(&r->words, r->words.at, "a shorthand is at most %d bytes",
+                      VS_SHORTHAND_MAX_BYTES);
+    else if (text == NULL)
+        vs_words_fail(&r->words, r->words.at, "not valid UTF-8");
+    json_decref(text);
+    if (!(r->form = json_object()) || !(r->places = json_object()))
+        vs_fail_memory(r->words.error, &r->words.text);
+    if (!r->words.error->code)
+        read_form(r);
+    while (vs_words_peek(&r->words))
+        read_clause(r);
+}
+
+json_t *vs_shorthand_translate(const char *text, const char *source, const char *const *defines,
+                               size_t define_count, json_t **places, struct vs_error *error)
+{
+    struct reader r = {.words = {.text = {.source = source, .bytes = text, .length = strlen(text)},
+                                 .at = text,
+                                 .defines = defines,
+                                 .define_count = define_count,
+                                 .error = error}};
+    json_t *root = NULL;
+    *places = NULL;
+    read_all(&r);
+    if (!error->code)
+        root = make_spec(&r);
+    if (!error->code)
+        *places = all_places(&r);
+    json_decref(r.form);
+    json_decref(r.places);
+    json_decref(r.disp);
+    json_decref(r.etype);
+    json_decref(r.datarep);
+    json_decref(r.extent);
+    json_decref(r.tiles);
+    json_decref(r.memory);
+    json_decref(r.grid);
+    if (!error->code)
+        return root;
+    json_decref(root);
+    json_decref(*places);
+    *places = NULL;
+    return NULL;
+}
+
+char *vs_shorthand_json(const char *text, const char *source, const char *const *defines,
+                        size_t define_count, struct vs_error *error)
+{
+    json_t *places;
+    json_t *root = vs_shorthand_translate(text, source, defines, define_count, &places, error);
+    char *json = root ? vs_pretty(root) : NULL;
+    if (root && json == NULL)
+        vs_fail_memory(error, &(struct vs_text){.source = source});
+    json_decref(root);
+    json_decref(places);
+    return json;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "buftype.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "viewspec/base/integer.h"
+#include "viewspec/text/keys.h"
+#include "viewspec/map/pair.h"
+
+/* Types are built again, over etypes of which only the origin counts: a byte each. */
+static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *etype)
+{
+    struct vs_type origin = vs_type_unit(arena, etype);
+    origin.node = vs_node_run(arena, 1);
+    return origin;
+}
+
+/* Notes what went wrong, if it did. */
+static int check(const struct vs_buftype_source *from, const struct vs_place *place)
+{
+    struct vs_error *error = from->source->scope->error;
+    return error->code ? error->code
+                       : vs_check_arena(from->arena, error, from->source->text, place);
+}
+
+#define fail(from, place, ...)                                                                     \
+    vs_fail((from)->source->scope->error, (from)->source->text, (place), false, __VA_ARGS__)
+
+static struct vs_builder builder_of(const struct vs_buftype_source *from, const char *whole,
+                                    const struct vs_representation *representation)
+{
+    return (struct vs_builder){
+        .arena = from->arena,
+        .scope = from->source->scope,
+        .text = from->source->text,
+        .types = from->source->types,
+        .representation = representation,
+        .whole = whole,
+    };
+}
+
+/* The etype as the process has it. */
+static int build_etype(const struct vs_buftype_source *from, struct vs_type *etype)
+{
+    struct vs_builder b = builder_of(from, "etype", vs_representation_native());
+    if (from->etype.value)
+        *etype = vs_build_type(&b, from->etype.value, from->etype.place);
+    else
+        *etype = vs_type_basic(from->arena, vs_basic_find("byte"), b.representation);
+    vs_builder_free(&b);
+    if (check(from, from->etype.place))
+        return from->source->scope->error->code;
+    if (!etype->node->disjoint)
+        return fail(from, from->etype.place, "the etype overlaps itself in memory");
+    etype->node = vs_node_unit(from->arena, etype->node);
+    return check(from, from->etype.place);
+}
+
+/* Where the etypes of a type are, that consists of those whose extent etype has. */
+static int build_origins(const struct vs_buftype_source *from, const char *whole,
+                         const struct vs_representation *representation,
+                         const struct vs_member *member, const struct vs_type *etype,
+                         struct vs_type *type)
+{
+    struct vs_builder b = builder_of(from, whole, representation);
+    struct vs_type unit = origins_of(from->arena, etype);
+    json_t *byte = json_string("byte");
+
+    b.etype = &unit;
+    b.etype_json = from->etype.value ? vs_build_definition(&b, from->etype.value) : byte;
+    *type = member->value ? vs_build_type(&b, member->value, member->place) : unit;
+    vs_builder_free(&b);
+    json_decref(byte);
+    if (byte == NULL)
+        from->arena->failure = -ENOMEM;
+    return check(from, member->place);
+}
+
+static int64_t size_of(const struct vs_node *node)
+{
+    return node ? node->size : 0;
+}
+
+/* Behind the last byte in memory. */
+static int64_t end_in_memory(const struct vs_both *both)
+{
+    return both->memory->hi - 1 + both->memory_etype->hi;
+}
+
+/* Makes all tiles one where they lie in each other's gaps in memory. */
+static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *tile,
+                       struct vs_both *both)
+{
+    int64_t span = end_in_memory(both) - both->memory->lo - both->memory_etype->lo;
+    struct vs_arena *arena = from->arena;
+
+    if (tile->tiles <= 1)
+        tile->order.extent = vs_max(tile->order.extent, end_in_memory(both));
+    if (tile->order.extent >= span || tile->tiles <= 1)
+        return 0;
+    if (tile->tiles == INT64_MAX)
+        return fail(from, from->buftype.place,
+                    "tiles lie %lld bytes apart in memory and reach over %lld: \"tiles\" must say "
+                    "how many there are",
+                    (long long)tile->order.extent, (long long)span);
+    both->file = vs_node_loop(arena, tile->tiles, tile->extent, both->file);
+    both->memory = vs_node_loop(arena, tile->tiles, tile->order.extent, both->memory);
+    tile->node = vs_node_loop(arena, tile->tiles, tile->extent, tile->node);
+    tile->extent = vs_mul(arena, tile->tiles, tile->extent);
+    tile->order.extent = end_in_memory(both);
+    tile->tiles = 1;
+    tile->memory = NULL;
+    return check(from, from->buftype.place);
+}
+
+static int find_order(const struct vs_buftype_source *from, const struct vs_place *place,
+                      const struct vs_both *both, struct vs_tile *tile)
+{
+    int64_t extent = tile->order.extent;
+    int result = vs_order_find(from->arena, both, &tile->order);
+
+    tile->order.extent = extent;
+    tile->ordered = true;
+    from->source->scope->work += tile->order.pieces;
+    if (result == -EINVAL)
+        return fail(from, place, "etypes overlap or interleave in memory");
+    if (result == -E2BIG)
+        return fail(from, place,
+                    "the order in memory is too irregular: it takes more than %lld "
+                    "pieces",
+                    (long long)VS_PIECES_MAX);
+    if (result == -ENOMEM)
+        return vs_fail_memory(from->source->scope->error, from->source->text);
+    return check(from, place);
+}
+
+/* The array that a buftype is, in memory without a gap but those of the array; else NULL. */
+static const struct vs_array *array_in_memory(struct vs_arena *arena, const struct vs_type *type,
+                                              int64_t etype_size)
+{
+    const struct vs_array *array = type->array;
+    struct vs_array *whole = array ? vs_arena_alloc(arena, sizeof(*whole)) : NULL;
+
+    if (whole == NULL || array->element != vs_mul(arena, array->etypes, etype_size))
+        return NULL;
+    *whole = *array;
+    whole->owned = array->sizes;
+    return whole;
+}
+
+static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *tile)
+{
+    struct vs_type etype, file, memory;
+    const struct vs_place *place = from->buftype.place;
+    int error;
+
+    if ((error = build_etype(from, &etype)) ||
+        (error = build_origins(from, "filetype", from->representation, &from->filetype,
+                               from->file_etype, &file)) ||
+        (error = build_origins(from, "buftype", vs_representation_native(), &from->buftype, &etype,
+                               &memory)))
+        return error;
+    if (!file.node)
+        return 0;
+    if (size_of(file.node) != size_of(memory.node))
+        return fail(from, place, "the buftype has %lld etypes, the filetype %lld",
+                    (long long)size_of(memory.node), (long long)size_of(file.node));
+    struct vs_both both = {file.node, memory.node, from->file_etype->node, etype.node};
+    both.file_etype = vs_node_unit(from->arena, both.file_etype);
+    tile->order.extent = vs_type_extent(from->arena, &memory);
+    tile->memory = array_in_memory(from->arena, &memory, etype.node->size);
+    if ((error = check(from, place)) || (error = unite_tiles(from, tile, &both)))
+        return error;
+    int64_t first = both.memory->lo + etype.node->lo;
+    if (first < 0)
+        return fail(from, place, "the slice has data at offset %lld: none may be negative",
+                    (long long)first);
+    return find_order(from, place, &both, tile);
+}
+
+/* The rank's part as an array of its own, in one order or the other. */
+static const struct vs_array *local_array(struct vs_arena *arena, const struct vs_array *part,
+                                          bool fortran)
+{
+    struct vs_array *local = vs_arena_alloc(arena, sizeof(*local));
+    if (local) {
+        *local = *part;
+        local->sizes = part->owned;
+        local->fortran = fortran;
+    }
+    return local;
+}
+
+/* Loops in the file's order over an array that is packed in the other one. */
+static const struct vs_node *transposed(const struct vs_buftype_source *from,
+                                        const struct vs_array *part, int64_t etype_size,
+                                        int64_t *extent)
+{
+    struct vs_arena *arena = from->arena;
+    int64_t n = part->dimensions, *strides = vs_arena_array(arena, n, sizeof(*strides));
+    const struct vs_node *node =
+        vs_node_loop(arena, part->etypes, etype_size, vs_node_run(arena, 1));
+
+    *extent = vs_mul(arena, part->etypes, etype_size);
+    for (int64_t d = 0; strides && d < n; d++) {
+        int64_t dimension = part->fortran ? n - 1 - d : d;
+        strides[dimension] = *extent;
+        *extent = vs_mul(arena, *extent, part->owned[dimension]);
+    }
+    for (int64_t d = 0; strides && d < n; d++) {
+        int64_t dimension = part->fortran ? d : n - 1 - d;
+        node = vs_node_loop(arena, part->owned[dimension], strides[dimension], node);
+    }
+    return node;
+}
+
+static int find_memory(const struct vs_buftype_source *from, struct vs_tile *tile)
+{
+    const struct vs_array *part = from->file_type->part;
+    const char *word = json_string_value(from->memory.value);
+    struct vs_arena *arena = from->arena;
+    int64_t etype_size = from->file_etype->elements.count * from->file_etype->elements.native;
+    struct vs_type file;
+
+    if (word == NULL || (strcmp(word, "C") != 0 && strcmp(word, "Fortran") != 0))
+        return fail(from, from->memory.place, "expected \"C\" or \"Fortran\", got %s%.100s%s",
+                    word ? "\"" : "", word ? word : vs_kind_name(from->memory.value),
+                    word ? "\"" : "");
+    if (part == NULL)
+        return fail(from, from->memory.place,
+                    "\"memory\" needs a filetype that is a subarray or a darray");
+    bool fortran = strcmp(word, "Fortran") == 0;
+    tile->memory = local_array(arena, part, fortran);
+    if (fortran == part->fortran || !from->file_type->node)
+        return check(from, from->memory.place);
+    if (build_origins(from, "filetype", from->representation, &from->filetype, from->file_etype,
+                      &file))
+        return from->source->scope->error->code;
+    struct vs_both both = {
+        .file = file.node,
+        .memory = transposed(from, part, etype_size, &tile->order.extent),
+        .file_etype = vs_node_unit(arena, from->file_etype->node),
+        .memory_etype = vs_node_run(arena, etype_size),
+    };
+    int error = check(from, from->memory.place);
+    return error ? error : find_order(from, from->memory.place, &both, tile);
+}
+
+int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile)
+{
+    if (from->buftype.value && from->memory.value)
+        return fail(from, from->memory.place, "\"memory\" stands beside a \"buftype\"");
+    if (from->memory.value)
+        return find_memory(from, tile);
+    return from->buftype.value ? find_buftype(from, tile) : 0;
+}

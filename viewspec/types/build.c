@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "build.h"
+#include "viewspec/element.h"
+#include "viewspec/text/keys.h"
+
+#define MAX_NESTING 64
+_Static_assert(MAX_NESTING <= VS_ELEMENT_DEPTH, "an element cursor reaches down all types");
+
+/* One TYPE object under construction. */
+struct site {
+    struct vs_builder *b;
+    json_t *json;
+    const struct vs_place *place;
+};
+
+static bool failed(const struct vs_builder *b)
+{
+    return b->scope->error->code || b->arena->failure;
+}
+
+static json_t *member(const struct site *site, const char *key)
+{
+    json_t *value = json_object_get(site->json, key);
+    if (value == NULL)
+        vs_build_fail(site->b, site->place, "\"%s\" is missing", key);
+    return value;
+}
+
+static int64_t integer_at(struct vs_builder *b, const struct vs_place *place, json_t *value,
+                          int64_t least)
+{
+    int64_t result = 0;
+    if (vs_scope_integer(b->scope, b->text, place, value, &result))
+        return 0;
+    if (result < least)
+        vs_build_fail(b, place, "%lld is less than %lld", (long long)result, (long long)least);
+    return result;
+}
+
+static int64_t integer(const struct site *site, const char *key, int64_t least)
+{
+    struct vs_place place = {.up = site->place, .key = key};
+    json_t *value = member(site, key);
+    return value ? integer_at(site->b, &place, value, least) : 0;
+}
+
+static int64_t integer_or(const struct site *site, const char *key, int64_t least,
+                          int64_t otherwise)
+{
+    return json_object_get(site->json, key) ? integer(site, key, least) : otherwise;
+}
+
+/* The array under key. *count < 0: any length is right and stored; else it must have that one. */
+static json_t *array(const struct site *site, const char *key, int64_t *count)
+{
+    struct vs_place place = {.up = site->place, .key = key};
+    json_t *value = member(site, key);
+    if (value == NULL)
+        return NULL;
+    if (!json_is_array(value)) {
+        vs_build_fail(site->b, &place, "expected an array, got %s", vs_kind_name(value));
+        return NULL;
+    }
+    int64_t size = (int64_t)json_array_size(value);
+    if (*count >= 0 && size != *count) {
+        vs_build_fail(site->b, &place, "expected %lld entries, got %lld", (long long)*count,
+                      (long long)size);
+        return NULL;
+    }
+    *count = size;
+    return value;
+}
+
+static int64_t *integers(const struct site *site, const char *key, int64_t *count, int64_t least)
+{
+    struct vs_place list = {.up = site->place, .key = key};
+    json_t *value = array(site, key, count);
+    int64_t *result = value ? vs_arena_array(site->b->arena, *count, sizeof(*result)) : NULL;
+    for (int64_t i = 0; result && i < *count && !failed(site->b); i++) {
+        struct vs_place place = {.up = &list, .index = (size_t)i};
+        result[i] = integer_at(site->b, &place, json_array_get(value, (size_t)i), least);
+    }
+    return failed(site->b) ? NULL : result;
+}
+
+/* Which of the words the string under key is, or -1. */
+static int word_at(struct vs_builder *b, const struct vs_place *place, const json_t *value,
+                   const char *const *words, const char *expected)
+{
+    const char *text = json_string_value(value);
+    for (int i = 0; text && words[i]; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    if (text)
+        vs_build_fail(b, place, "expected %s, got \"%.100s\"", expected, text);
+    else
+        vs_build_fail(b, place, "expected %s, got %s", expected, vs_kind_name(value));
+    return -1;
+}
+
+static bool fortran_order(const struct site *site)
+{
+    static const char *const orders[] = {"C", "Fortran", NULL};
+    struct vs_place place = {.up = site->place, .key = "order"};
+    json_t *value = member(site, "order");
+    return value && word_at(site->b, &place, value, orders, "\"C\" or \"Fortran\"") == 1;
+}
+
+static struct vs_type old_type(const struct site *site)
+{
+    struct vs_place place = {.up = site->place, .key = "oldtype"};
+    json_t *value = json_object_get(site->json, "oldtype");
+    if (value)
+        return vs_build_type(site->b, value, &place);
+    if (site->b->etype)
+        return *site->b->etype;
+    member(site, "oldtype");
+    return (struct vs_type){0};
+}
+
+static struct vs_type make_contiguous(const struct site *site)
+{
+    int64_t count = integer(site, "count", 0);
+    struct vs_type old = old_type(site);
+    return vs_type_vector(site->b->arena, 1, count, 0, &old);
+}
+
+static struct vs_type make_strided(const struct site *site, bool bytes)
+{
+    struct vs_arena *arena = site->b->arena;
+    int64_t count = integer(site, "count", 0), length = integer(site, "blocklength", 0);
+    int64_t stride = integer(site, "stride", INT64_MIN);
+    struct vs_type old = old_type(site);
+    if (!bytes)
+        stride = vs_mul(arena, stride, vs_type_extent(arena, &old));
+    return vs_type_vector(arena, count, length, stride, &old);
+}
+
+static struct vs_type make_vector(const struct site *site)
+{
+    return make_strided(site, false);
+}
+
+static struct vs_type make_hvector(const struct site *site)
+{
+    return make_strided(site, true);
+}
+
+static struct vs_type make_list(const struct site *site, bool bytes, bool same_length)
+{
+    struct vs_arena *arena = site->b->arena;
+    int64_t count = -1, length = 0, *lengths = NULL;
+    if (same_length)
+        length = integer(site, "blocklength", 0);
+    else
+        lengths = integers(site, "blocklengths", &count, 0);
+    int64_t *displacements = integers(site, "displacements", &count, INT64_MIN);
+    struct vs_type old = old_type(site);
+    if (failed(site->b))
+        return old;
+    int64_t unit = bytes ? 1 : vs_type_extent(arena, &old);
+    return vs_type_indexed(arena, count, lengths, length, displacements, unit, &old);
+}
+
+static struct vs_type make_indexed(const struct site *site)
+{
+    return make_list(site, false, false);
+}
+
+static struct vs_type make_hindexed(const struct site *site)
+{
+    return make_list(site, true, false);
+}
+
+static struct vs_type make_indexed_block(const struct site *site)
+{
+    return make_list(site, false, true);
+}
+
+static struct vs_type make_hindexed_block(const struct site *site)
+{
+    return make_list(site, true, true);
+}
+
+static struct vs_type make_struct(const struct site *site)
+{
+    struct vs_builder *b = site->b;
+    int64_t count = -1;
+    int64_t *lengths = integers(site, "blocklengths", &count, 0);
+    int64_t *displacements = integers(site, "displacements", &count, INT64_MIN);
+    json_t *list = array(site, "types", &count);
+    struct vs_type *types = list ? vs_arena_array(b->arena, count, sizeof(*types)) : NULL;
+    struct vs_place types_place = {.up = site->place, .key = "types"};
+    for (int64_t i = 0; types && i < count && !failed(b); i++) {
+        struct vs_place place = {.up = &types_place, .index = (size_t)i};
+        types[i] = vs_build_type(b, json_array_get(list, (size_t)i), &place);
+    }
+    if (types == NULL || failed(b))
+        return (struct vs_type){0};
+    return vs_type_struct(b->arena, count, lengths, displacements, types);
+}
+
+/* The lengths of an array's dimensions: at least one. */
+static int64_t *dimensions(const struct site *site, const char *key, int64_t *count)
+{
+    struct vs_place place = {.up = site->place, .key = key};
+    int64_t *sizes = integers(site, key, count, 1);
+    if (sizes && !*count)
+        vs_build_fail(site->b, &place, "expected at least one dimension");
+    return sizes;
+}
+
+/* parts are filled slowest first in C order: vs_type_array wants the fastest first. */
+static struct vs_part *part_at(struct vs_part *parts, int64_t dimensions, int64_t d, bool fortran)
+{
+    return &parts[fortran ? d : dimensions - 1 - d];
+}
+
+/* The type of a rank's parts of an array, which remembers the array. */
+static struct vs_type part_of_array(const struct site *site, int64_t n, const int64_t *sizes,
+                                    bool fortran, struct vs_part *parts, const struct vs_type *old)
+{
+    struct vs_arena *arena = site->b->arena;
+    const struct vs_type *etype = site->b->etype;
+    struct vs_type type = vs_type_array(arena, n, parts, old);
+    struct vs_array *whole = vs_arena_alloc(arena, sizeof(*whole));
+    int64_t *owned = vs_arena_array(arena, n, sizeof(*owned));
+    for (int64_t d = 0; owned && d < n; d++) {
+        const struct vs_part *part = part_at(parts, n, d, fortran);
+        owned[d] = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
+    }
+    int64_t etypes = etype && old->node ? old->node->size / etype->node->size : 0;
+    if (whole)
+        *whole = (struct vs_array){n, sizes, owned, fortran, vs_type_extent(arena, old), etypes};
+    type.array = type.part = whole;
+    return type;
+}
+
+static struct vs_type make_subarray(const struct site *site)
+{
+    struct vs_builder *b = site->b;
+    int64_t n = -1;
+    int64_t *sizes = dimensions(site, "sizes", &n);
+    int64_t *subsizes = integers(site, "subsizes", &n, 0);
+    int64_t *starts = integers(site, "starts", &n, 0);
+    bool fortran = fortran_order(site);
+    struct vs_type old = old_type(site);
+    struct vs_part *parts = vs_arena_array(b->arena, n, sizeof(*parts));
+    for (int64_t d = 0; d < n && !failed(b); d++) {
+        struct vs_place list = {.up = site->place, .key = "subsizes"};
+        struct vs_place place = {.up = &list, .index = (size_t)d};
+        if (subsizes[d] > sizes[d] || starts[d] > sizes[d] - subsizes[d])
+            vs_build_fail(b, &place, "%lld elements from %lld on exceed the size %lld",
+                          (long long)subsizes[d], (long long)starts[d], (long long)sizes[d]);
+        *part_at(parts, n, d, fortran) = (struct vs_part){
+            .size = sizes[d], .start = starts[d], .count = 1, .length = subsizes[d]};
+    }
+    return failed(b) ? old : part_of_array(site, n, sizes, fortran, parts, &old);
+}
+
+enum distribution { BLOCK, CYCLIC, NONE };
+
+/* One dimension of a darray: what the process at `place` of `places` gets. */
+static struct vs_part distribute(const struct site *site, size_t d, int64_t size, int64_t place,
+                                 int64_t places)
+{
+    static const char *const words[] = {"block", "cyclic", "none", NULL};
+    struct vs_builder *b = site->b;
+    struct vs_place distribs = {.up = site->place, .key = "distribs"};
+    struct vs_place here = {.up = &distribs, .index = d};
+    int kind = word_at(b, &here, json_array_get(json_object_get(site->json, "distribs"), d), words,
+                       "\"block\", \"cyclic\" or \"none\"");
+    struct vs_place dargs = {.up = site->place, .key = "dargs"};
+    struct vs_place darg_place = {.up = &dargs, .index = d};
+    json_t *darg = json_array_get(json_object_get(site->json, "dargs"), d);
+    int64_t length = kind == BLOCK ? (size - 1) / places + 1 : 1;
+    if (kind == NONE && places != 1)
+        vs_build_fail(b, &here, "\"none\" needs 1 process in this dimension, not %lld",
+                      (long long)places);
+    if (kind == NONE)
+        length = size;
+    else if (darg && !json_is_null(darg))
+        length = integer_at(b, &darg_place, darg, 1);
+    if (failed(b))
+        return (struct vs_part){0};
+    if (kind == BLOCK && length < size / places + (size % places != 0))
+        vs_build_fail(b, &darg_place, "%lld blocks of %lld do not cover %lld elements",
+                      (long long)places, (long long)length, (long long)size);
+    return vs_part_cyclic(b->arena, size, length < size ? length : size, place, places);
+}
+
+static void check_grid(const struct site *site, int64_t n, const int64_t *psizes)
+{
+    struct vs_place place = {.up = site->place, .key = "psizes"};
+    int64_t processes = 1, ranks = site->b->scope->ranks;
+    bool overflow = false;
+    for (int64_t d = 0; d < n; d++)
+        overflow |= __builtin_mul_overflow(processes, psizes[d], &processes);
+    if (overflow)
+        vs_build_fail(site->b, &place, "the product exceeds 2^63-1");
+    else if (processes != ranks)
+        vs_build_fail(site->b, &place, "the product is %lld, not the number of ranks, %lld",
+                      (long long)processes, (long long)ranks);
+}
+
+/* Rank 0's: of elements that are the same for all ranks, and have their data inside; else NULL. */
+static struct vs_dealing *dealing_of(const struct vs_builder *b, int64_t n,
+                                     const struct vs_type *old)
+{
+    int64_t extent =
+        failed(b) || b->scope->rank || b->scope->uses_rank ? 0 : vs_type_extent(b->arena, old);
+    bool inside = extent > 0 && old->node && old->node->lo >= 0 && old->node->hi <= extent;
+    return inside ? vs_dealing_new(b->arena, n, extent) : NULL;
+}
+
+static struct vs_type make_darray(const struct site *site)
+{
+    struct vs_builder *b = site->b;
+    int64_t n = -1;
+    int64_t *gsizes = dimensions(site, "gsizes", &n);
+    array(site, "distribs", &n);
+    if (json_object_get(site->json, "dargs"))
+        array(site, "dargs", &n);
+    int64_t *psizes = integers(site, "psizes", &n, 1);
+    bool fortran = fortran_order(site);
+    struct vs_part *parts = vs_arena_array(b->arena, n, sizeof(*parts));
+    struct vs_type old = old_type(site);
+    if (!failed(b))
+        check_grid(site, n, psizes);
+    /* The grid of processes is row-major whatever the order of the array (MPI 3.1, 4.1.4). */
+    struct vs_dealing *dealing = dealing_of(b, n, &old);
+    int64_t rank = b->scope->rank, weight = 1;
+    for (int64_t d = n - 1; d >= 0 && !failed(b); d--) {
+        struct vs_part *part = part_at(parts, n, d, fortran);
+        *part = distribute(site, (size_t)d, gsizes[d], rank % psizes[d], psizes[d]);
+        if (dealing)
+            dealing->deals[part - parts] =
+                (struct vs_deal){gsizes[d], part->length, psizes[d], weight};
+        rank /= psizes[d];
+        weight *= psizes[d];
+    }
+    if (failed(b))
+        return old;
+    b->scope->uses_rank |= b->scope->ranks > 1;
+    struct vs_type type = part_of_array(site, n, gsizes, fortran, parts, &old);
+    type.dealing = dealing;
+    return type;
+}
+
+static struct vs_type make_resized(const struct site *site)
+{
+    int64_t lb = integer(site, "lb", INT64_MIN), extent = integer(site, "extent", INT64_MIN);
+    struct vs_type old = old_type(site);
+    return vs_type_resized(site->b->arena, lb, extent, &old);
+}
+
+static struct vs_type make_dup(const struct site *site)
+{
+    return old_type(site);
+}
+
+/* Blocks dealt to the ranks in rank order, over size elements. */
+static struct vs_type deal(const struct site *site, int64_t size, int64_t length)
+{
+    struct vs_builder *b = site->b;
+    struct vs_type old = old_type(site);
+    struct vs_dealing *dealing = dealing_of(b, 1, &old);
+    if (failed(b))
+        return old;
+    b->scope->uses_rank |= b->scope->ranks > 1;
+    struct vs_part part = vs_part_cyclic(b->arena, size, length, b->scope->rank, b->scope->ranks);
+    struct vs_type type = vs_type_array(b->arena, 1, &part, &old);
+    if (dealing)
+        dealing->deals[0] = (struct vs_deal){size, length, b->scope->ranks, 1};
+    type.dealing = dealing;
+    return type;
+}
+
+static struct vs_type make_scatter(const struct site *site)
+{
+    int64_t length = integer_or(site, "blocklength", 1, 1);
+    return deal(site, vs_mul(site->b->arena, length, site->b->scope->ranks), length);
+}
+
+static struct vs_type make_hpf_block(const struct site *site)
+{
+    int64_t size = integer(site, "size", 1);
+    return deal(site, size, (size - 1) / site->b->scope->ranks + 1);
+}
+
+static struct vs_type make_hpf_cyclic(const struct site *site)
+{
+    int64_t size = integer(site, "size", 1);
+    return deal(site, size, integer_or(site, "blocklength", 1, 1));
+}
+
+static const struct constructor {
+    const char *name;
+    struct vs_type (*make)(const struct site *site);
+    const char *keys[8];
+} constructors[] = {
+    {"contiguous", make_contiguous, {"type", "count", "oldtype"}},
+    {"vector", make_vector, {"type", "count", "blocklength", "stride", "oldtype"}},
+    {"hvector", make_hvector, {"type", "count", "blocklength", "stride", "oldtype"}},
+    {"indexed", make_indexed, {"type", "blocklengths", "displacements", "oldtype"}},
+    {"hindexed", make_hindexed, {"type", "blocklengths", "displacements", "oldtype"}},
+    {"indexed_block", make_indexed_block, {"type", "blocklength", "displacements", "oldtype"}},
+    {"hindexed_block", make_hindexed_block, {"type", "blocklength", "displacements", "oldtype"}},
+    {"struct", make_struct, {"type", "blocklengths", "displacements", "types"}},
+    {"subarray", make_subarray, {"type", "sizes", "subsizes", "starts", "order", "oldtype"}},
+    {"darray", make_darray, {"type", "gsizes", "distribs", "dargs", "psizes", "order", "oldtype"}},
+    {"resized", make_resized, {"type", "lb", "extent", "oldtype"}},
+    {"dup", make_dup, {"type", "oldtype"}},
+    {"broadcast", make_dup, {"type", "oldtype"}},
+    {"scatter", make_scatter, {"type", "blocklength", "oldtype"}},
+    {"hpf_block", make_hpf_block, {"type", "size", "oldtype"}},
+    {"hpf_cyclic", make_hpf_cyclic, {"type", "size", "blocklength", "oldtype"}},
+    {0},
+};
+
+static struct vs_type build_object(struct vs_builder *b, json_t *json, const struct vs_place *place)
+{
+    struct site site = {b, json, place};
+    struct vs_place type_place = {.up = place, .key = "type"};
+    json_t *name = member(&site, "type");
+    if (name == NULL)
+        return (struct vs_type){0};
+    if (!json_is_string(name)) {
+        vs_build_fail(b, &type_place, "expected a constructor's name, got %s", vs_kind_name(name));
+        return (struct vs_type){0};
+    }
+    const struct constructor *constructor = constructors;
+    while (constructor->name && strcmp(constructor->name, json_string_value(name)) != 0)
+        constructor++;
+    if (!constructor->name) {
+        vs_build_fail(b, &type_place, "unknown constructor \"%.100s\"", json_string_value(name));
+        return (struct vs_type){0};
+    }
+    if (vs_check_keys(b->scope->error, b->text, place, json, constructor->keys))
+        return (struct vs_type){0};
+    struct vs_type type = constructor->make(&site);
+    if (!failed(b) && type.node && !type.node->monotonic && !b->blame)
+        b->blame = vs_place_keep(b->arena, place);
+    if (!b->scope->error->code)
+        vs_check_arena(b->arena, b->scope->error, b->text, place);
+    return type;
+}
+
+/* A named type: as an etype is, or as part of a filetype. */
+struct vs_named {
+    bool done; /* false: under way */
+    struct vs_type type;
+};
+
+void vs_builder_free(struct vs_builder *b)
+{
+    vs_memo_free(&b->named[0]);
+    vs_memo_free(&b->named[1]);
+}
+
+static struct vs_type build_named(struct vs_builder *b, const char *name, json_t *definition,
+                                  const struct vs_place *place)
+{
+    struct vs_memo *memo = &b->named[b->etype != NULL];
+    const struct vs_named *known = vs_memo_find(memo, name);
+    if (known) {
+        if (!known->done)
+            vs_build_fail(b, place, "type \"%.100s\" contains itself", name);
+        return known->type;
+    }
+    struct vs_named *named = vs_arena_alloc(b->arena, sizeof(*named));
+    if (named && !vs_memo_add(memo, name, named))
+        b->arena->failure = -ENOMEM;
+    if (failed(b))
+        return (struct vs_type){0};
+    struct vs_place types = {.key = "types"};
+    struct vs_place here = {.up = &types, .key = name};
+    named->type = vs_build_type(b, definition, &here);
+    named->done = true;
+    return named->type;
+}
+
+json_t *vs_build_definition(const struct vs_builder *b, json_t *json)
+{
+    for (int i = 0; i < MAX_NESTING && json_is_string(json); i++) {
+        json_t *definition = json_object_get(b->types, json_string_value(json));
+        if (definition == NULL)
+            break;
+        json = definition;
+    }
+    return json;
+}
+
+/*
+ * Whether json is how the etype is written. That of a named type is asked once, when its
+ * definition is built: they are compared in full.
+ */
+static bool is_etype(const struct vs_builder *b, json_t *json)
+{
+    if (!b->etype || b->any_leaf)
+        return false;
+    if (json_is_string(json) && json_is_string(b->etype_json))
+        return vs_basic_find(json_string_value(json)) ==
+               vs_basic_find(json_string_value(b->etype_json));
+    return json_equal(json, b->etype_json);
+}
+
+/* A representation of the user's need not have every basic type. */
+static void fail_size(struct vs_builder *b, const struct vs_basic *basic,
+                      const struct vs_place *place)
+{
+    char name[64];
+    size_t i = 0;
+    for (; basic->name[i] && i < sizeof(name) - 1; i++)
+        name[i] = (char)toupper((unsigned char)basic->name[i]);
+    name[i] = '\0';
+    vs_build_fail(b, place, "representation \"%.100s\" has no MPI_%s", b->representation->name,
+                  name);
+}
+
+static struct vs_type build_name(struct vs_builder *b, json_t *json, const struct vs_place *place)
+{
+    const char *name = json_string_value(json);
+    if (strcmp(name, "etype") == 0) {
+        if (b->etype)
+            return *b->etype;
+        vs_build_fail(b, place, "\"etype\" is known only in a filetype");
+        return (struct vs_type){0};
+    }
+    json_t *types = b->types;
+    void *entry = types ? json_object_iter_at(types, name) : NULL;
+    if (entry)
+        return build_named(b, json_object_iter_key(entry), json_object_iter_value(entry), place);
+    const struct vs_basic *basic = vs_basic_find(name);
+    if (basic == NULL)
+        vs_build_fail(b, place, "unknown type \"%.100s\"", name);
+    else if (b->etype && !b->any_leaf)
+        vs_build_fail(b, place, "the %s must be built from the etype: \"%.100s\" is not it",
+                      b->whole, name);
+    else if (vs_representation_size(b->representation, basic) < 1)
+        fail_size(b, basic, place);
+    return failed(b) ? (struct vs_type){0} : vs_type_basic(b->arena, basic, b->representation);
+}
+
+struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs_place *place)
+{
+    struct vs_type type = {0};
+    b->scope->work++;
+    if (failed(b))
+        return type;
+    if (is_etype(b, json))
+        return *b->etype;
+    int *depth = json_is_string(json) ? &b->naming : &b->nesting;
+    if (++*depth > MAX_NESTING)
+        vs_build_fail(b, place, "types nest more than %d deep", MAX_NESTING);
+    else if (json_is_string(json))
+        type = build_name(b, json, place);
+    else if (json_is_object(json))
+        type = build_object(b, json, place);
+    else
+        vs_build_fail(b, place, "expected a type's name or an object, got %s", vs_kind_name(json));
+    --*depth;
+    return type;
+}

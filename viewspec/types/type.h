@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_TYPE_H
+#define VS_TYPE_H
+
+/* Private to viewspec/: MPI datatypes (MPI 3.1, 4.1) as this project needs them. */
+
+#include <stdbool.h>
+
+#include "viewspec/basic.h"
+#include "dealing.h"
+#include "viewspec/map/node.h"
+#include "record.h"
+#include "representation.h"
+#include "viewspec/spec.h"
+
+/*
+ * A type: its typemap as loops, and the bounds that MPI derives from it. All displacements and
+ * sizes are bytes in the file's representation. Passed by value; the loops live in an arena.
+ */
+struct vs_type {
+    const struct vs_node *node;       /* NULL: no data */
+    int64_t lb, ub;                   /* MPI 3.1, 4.1.7; extent = ub - lb */
+    bool bounded;                     /* lb and ub come from markers (resized, subarray, darray) */
+    bool empty;                       /* an empty typemap: neither data nor markers, no bounds */
+    int align;                        /* strictest alignment of its basic types */
+    struct vs_repeat elements;        /* its basic types; none where it is made of etypes */
+    bool identical;                   /* the file's bytes are the native ones */
+    const struct vs_array *array;     /* that the type is a part of, just so; NULL: it is not */
+    const struct vs_array *part;      /* the same, whatever the type's bounds are */
+    const struct vs_dealing *dealing; /* by which it is the rank's, just so; NULL: by none */
+};
+
+/* extent of type; overflow is noted in arena. */
+int64_t vs_type_extent(struct vs_arena *arena, const struct vs_type *type);
+
+/* Nothing is aligned in a representation that has sizes of its own. The size must not be 0. */
+struct vs_type vs_type_basic(struct vs_arena *arena, const struct vs_basic *basic,
+                             const struct vs_representation *representation);
+
+/* One etype as an element of a filetype. */
+struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype);
+
+/* count blocks of length instances; stride in bytes. contiguous, vector and hvector are this. */
+struct vs_type vs_type_vector(struct vs_arena *arena, int64_t count, int64_t length, int64_t stride,
+                              const struct vs_type *old);
+
+/* The indexed family: lengths NULL means length for all; a displacement counts unit bytes. */
+struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int64_t *lengths,
+                               int64_t length, const int64_t *displacements, int64_t unit,
+                               const struct vs_type *old);
+
+/* The extent is rounded up to the strictest alignment. */
+struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64_t *lengths,
+                              const int64_t *displacements, const struct vs_type *types);
+
+struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t extent,
+                               const struct vs_type *old);
+
+/*
+ * The part of one dimension that a type has: of size instances of the dimensions before it,
+ * `count` blocks of `length` from `start` on, `stride` apart, and a last block of `rest`.
+ */
+struct vs_part {
+    int64_t size, start, count, length, stride, rest;
+};
+
+/* An array's part: subarray, darray and what is made of them. parts: fastest dimension first. */
+struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
+                             const struct vs_part *parts, const struct vs_type *old);
+
+/* The part that process `place` of `places` gets of size, in blocks dealt cyclically. */
+struct vs_part vs_part_cyclic(struct vs_arena *arena, int64_t size, int64_t length, int64_t place,
+                              int64_t places);
+
+#endif

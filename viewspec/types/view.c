@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buftype.h"
+#include "build.h"
+#include "viewspec/base/integer.h"
+#include "viewspec/text/keys.h"
+#include "local_array.h"
+#include "view.h"
+#include "viewspec/map_private.h"
+
+/* The keys of a view that its types are built from. */
+enum { ETYPE, FILETYPE, DATAREP, TILES, BUFTYPE, MEMORY, TYPE_KEYS };
+static const char *const type_keys[] = {"etype", "filetype", "datarep",
+                                        "tiles", "buftype",  "memory"};
+
+struct vs_types {
+    atomic_int references;
+    struct vs_arena arena;
+    struct vs_representation *representation; /* a reference */
+    struct vs_type etype, filetype;
+    struct vs_tile tile;
+    int64_t work;            /* that building them took */
+    json_t *json[TYPE_KEYS]; /* what they were built from; owned */
+};
+
+struct vs_view {
+    atomic_int references;
+    struct vs_arena arena;
+    struct vs_types *types;
+    const struct vs_map *map;
+    const struct vs_map *gaps; /* NULL: the slice has none */
+    struct vs_view_facts facts;
+};
+
+struct vs_types *vs_types_ref(struct vs_types *types)
+{
+    atomic_fetch_add_explicit(&types->references, 1, memory_order_relaxed);
+    return types;
+}
+
+void vs_types_unref(struct vs_types *types)
+{
+    if (types == NULL ||
+        atomic_fetch_sub_explicit(&types->references, 1, memory_order_acq_rel) != 1)
+        return;
+    vs_representation_unref(types->representation);
+    vs_arena_free(&types->arena);
+    for (int i = 0; i < TYPE_KEYS; i++)
+        json_decref(types->json[i]);
+    free(types);
+}
+
+struct vs_view *vs_view_ref(struct vs_view *view)
+{
+    atomic_fetch_add_explicit(&view->references, 1, memory_order_relaxed);
+    return view;
+}
+
+void vs_view_unref(struct vs_view *view)
+{
+    if (view == NULL || atomic_fetch_sub_explicit(&view->references, 1, memory_order_acq_rel) != 1)
+        return;
+    vs_types_unref(view->types);
+    vs_arena_free(&view->arena);
+    free(view);
+}
+
+const struct vs_view_facts *vs_view_facts(const struct vs_view *view)
+{
+    return &view->facts;
+}
+
+const struct vs_map *vs_view_map(const struct vs_view *view)
+{
+    return view->map;
+}
+
+const struct vs_repeat *vs_view_elements(const struct vs_view *view)
+{
+    return &view->types->etype.elements;
+}
+
+const struct vs_dealing *vs_view_dealing(const struct vs_view *view)
+{
+    return view->types->filetype.dealing;
+}
+
+/* A member of the view for the scope's rank: per_rank's entry goes before the common one. */
+struct member {
+    json_t *value;         /* NULL: neither has it */
+    struct vs_place place; /* of the value, or of the view */
+    struct vs_place list, entry;
+};
+
+static void find_member(const struct vs_source *source, const char *key, struct member *member)
+{
+    json_t *list = json_object_get(source->view, "per_rank");
+    size_t rank = (size_t)source->scope->rank;
+    json_t *value = json_object_get(json_array_get(list, rank), key);
+    member->place = (struct vs_place){.up = source->place, .key = key};
+    if (value) {
+        member->list = (struct vs_place){.up = source->place, .key = "per_rank"};
+        member->entry = (struct vs_place){.up = &member->list, .index = rank};
+        member->place.up = &member->entry;
+    } else {
+        value = json_object_get(source->view, key);
+    }
+    if (value == NULL && source->place)
+        member->place = *source->place;
+    member->value = value;
+}
+
+static int check_etype(struct vs_builder *b, const struct vs_place *place,
+                       const struct vs_type *type)
+{
+    int64_t extent = vs_type_extent(b->arena, type);
+    if (vs_check_arena(b->arena, b->scope->error, b->text, place))
+        return b->scope->error->code;
+    if (!type->node)
+        return vs_build_fail(b, place, "the etype holds no data");
+    if (type->node->lo < 0)
+        return vs_build_fail(b, place,
+                             "the etype has data at displacement %lld: none may be "
+                             "negative",
+                             (long long)type->node->lo);
+    if (!type->node->monotonic)
+        return vs_build_fail(b, b->blame, "displacements must not decrease");
+    if (extent < 1)
+        return vs_build_fail(b, place, "the etype's extent is %lld: it must be positive",
+                             (long long)extent);
+    return 0;
+}
+
+/* MPI 3.1, 13.1.1 and 13.3. */
+static int check_filetype(struct vs_builder *b, const struct vs_place *place,
+                          const struct vs_type *type, const struct vs_type *etype)
+{
+    int64_t extent = vs_type_extent(b->arena, type);
+    if (vs_check_arena(b->arena, b->scope->error, b->text, place))
+        return b->scope->error->code;
+    if (!type->node)
+        return 0;
+    if (type->node->lo < 0)
+        return vs_build_fail(b, place,
+                             "the filetype has data at displacement %lld: none may be "
+                             "negative",
+                             (long long)type->node->lo);
+    if (!type->node->monotonic)
+        return vs_build_fail(b, b->blame ? b->blame : place, "displacements must not decrease");
+    if (extent < 1)
+        return vs_build_fail(b, place, "the filetype's extent is %lld: it must be positive",
+                             (long long)extent);
+    const struct vs_starts *starts = &type->node->starts;
+    int64_t etype_extent = etype->ub - etype->lb;
+    int64_t front = starts->first + etype->lb - type->lb; /* the hole before the first etype */
+    if (starts->grain % etype_extent || front % etype_extent || extent % etype_extent)
+        return vs_build_fail(b, place, "a hole is not a multiple of the etype's extent, %lld",
+                             (long long)etype_extent);
+    return 0;
+}
+
+static int build_etype(struct vs_builder *b, const struct member *etype, struct vs_types *types)
+{
+    if (etype->value)
+        types->etype = vs_build_type(b, etype->value, &etype->place);
+    else
+        types->etype = vs_type_basic(b->arena, vs_basic_find("byte"), b->representation);
+    int error = b->scope->error->code;
+    return error ? error : check_etype(b, &etype->place, &types->etype);
+}
+
+static int build_filetype(struct vs_builder *b, const struct member *etype,
+                          const struct member *filetype, struct vs_types *types)
+{
+    struct vs_type unit = vs_type_unit(b->arena, &types->etype);
+    json_t *byte = json_string("byte");
+    b->etype = &unit;
+    b->etype_json = etype->value ? vs_build_definition(b, etype->value) : byte;
+    b->blame = NULL;
+    types->filetype = filetype->value ? vs_build_type(b, filetype->value, &filetype->place) : unit;
+    json_decref(byte);
+    b->etype = NULL;
+    int error = b->scope->error->code;
+    if (error)
+        return error;
+    if (byte == NULL)
+        b->arena->failure = -ENOMEM;
+    return check_filetype(b, &filetype->place, &types->filetype, &types->etype);
+}
+
+/* How many tiles there are: "tiles", or INT64_MAX. */
+static int read_tiles(const struct vs_source *source, const struct member *tiles, int64_t *count)
+{
+    *count = INT64_MAX;
+    if (!tiles->value)
+        return 0;
+    if (vs_scope_integer(source->scope, source->text, &tiles->place, tiles->value, count))
+        return source->scope->error->code;
+    if (*count < 0)
+        return vs_fail(source->scope->error, source->text, &tiles->place, false,
+                       "the number of tiles is %lld: it must not be negative", (long long)*count);
+    return 0;
+}
+
+/* What is repeated, and in which order a process has it. */
+static int build_tile(const struct vs_source *source, const struct member *members,
+                      struct vs_types *types)
+{
+    struct vs_tile *tile = &types->tile;
+    struct vs_member given[TYPE_KEYS];
+    struct vs_buftype_source from = {
+        .source = source,
+        .arena = &types->arena,
+        .representation = types->representation,
+        .file_etype = &types->etype,
+        .file_type = &types->filetype,
+    };
+    for (int i = 0; i < TYPE_KEYS; i++)
+        given[i] = (struct vs_member){members[i].value, &members[i].place};
+    tile->node = types->filetype.node;
+    tile->extent = types->filetype.ub - types->filetype.lb;
+    tile->memory = types->filetype.array;
+    if (read_tiles(source, &members[TILES], &tile->tiles))
+        return source->scope->error->code;
+    from.etype = given[ETYPE];
+    from.filetype = given[FILETYPE];
+    from.buftype = given[BUFTYPE];
+    from.memory = given[MEMORY];
+    return source->by_file ? 0 : vs_buftype_find(&from, tile);
+}
+
+static int build_types(const struct vs_source *source, const struct member *members,
+                       struct vs_types *types)
+{
+    struct vs_builder b = {
+        .arena = &types->arena,
+        .scope = source->scope,
+        .text = source->text,
+        .types = source->types,
+        .representation = types->representation,
+        .whole = "filetype",
+    };
+    int error = build_etype(&b, &members[ETYPE], types);
+    if (!error)
+        error = build_filetype(&b, &members[ETYPE], &members[FILETYPE], types);
+    vs_builder_free(&b);
+    return error ? error : build_tile(source, members, types);
+}
+
+/*
+ * The types of the view: the shared ones where they were built from the same JSON. *shareable
+ * tells whether other ranks may use them.
+ */
+static struct vs_types *find_types(const struct vs_source *source, bool *shareable)
+{
+    struct vs_scope *scope = source->scope;
+    struct member members[TYPE_KEYS];
+    struct vs_types *types = source->shared;
+    bool same = types != NULL;
+    for (int i = 0; i < TYPE_KEYS; i++) {
+        find_member(source, type_keys[i], &members[i]);
+        same = same && types->json[i] == members[i].value;
+    }
+    if (same) {
+        *shareable = true;
+        return vs_types_ref(types);
+    }
+    types = calloc(1, sizeof(*types));
+    if (types == NULL) {
+        vs_fail_memory(scope->error, source->text);
+        return NULL;
+    }
+    types->references = 1;
+    for (int i = 0; i < TYPE_KEYS; i++)
+        types->json[i] = json_incref(members[i].value);
+    bool before = scope->uses_rank;
+    int64_t work = scope->work;
+    scope->uses_rank = false;
+    types->representation =
+        vs_representation_find(source, members[DATAREP].value, &members[DATAREP].place);
+    if (!types->representation || build_types(source, members, types)) {
+        scope->uses_rank |= before;
+        vs_types_unref(types);
+        return NULL;
+    }
+    *shareable = !scope->uses_rank;
+    scope->uses_rank |= before;
+    types->work = scope->work - work;
+    scope->work = work;
+    return types;
+}
+
+static int build_ordered(struct vs_view *view, int64_t displacement)
+{
+    const struct vs_types *types = view->types;
+    const struct vs_repeat *elements = &types->etype.elements;
+    struct vs_map_source source = {
+        .displacement = displacement,
+        .extent = types->tile.extent,
+        .tiles = types->tile.tiles,
+        .tile = types->tile.node,
+        .order = &types->tile.order,
+        .etype_file = types->etype.node->size,
+        .etype_memory = elements->count * elements->native,
+    };
+    return vs_map_build_ordered(&view->arena, &source, &view->map);
+}
+
+static bool has_gaps(const struct vs_order *order)
+{
+    return order->memory->kind != VS_RUN || order->memory->lo != 0 ||
+           order->memory->size != order->extent;
+}
+
+static int build_map(const struct vs_source *source, struct vs_view *view)
+{
+    struct vs_error *error = source->scope->error;
+    struct member disp;
+    int64_t displacement = 0;
+    find_member(source, "disp", &disp);
+    if (disp.value &&
+        vs_scope_integer(source->scope, source->text, &disp.place, disp.value, &displacement))
+        return error->code;
+    if (displacement < 0)
+        return vs_fail(error, source->text, &disp.place, false,
+                       "the displacement is %lld: it must not be negative",
+                       (long long)displacement);
+    const struct vs_tile *tile = &view->types->tile;
+    bool ordered = tile->ordered && tile->tiles;
+    int result = ordered ? build_ordered(view, displacement)
+                         : vs_map_build(&view->arena, displacement, tile->extent, tile->tiles,
+                                        tile->node, &view->map);
+    if (ordered && !result && has_gaps(&tile->order))
+        view->gaps = vs_map_memory(view->map);
+    if (result == -E2BIG)
+        return vs_fail(error, source->text, source->place, false, "the filetype nests too deep");
+    if (result == -EOVERFLOW)
+        return vs_fail(error, source->text, source->place, false,
+                       "the first tile exceeds displacement 2^63-1");
+    return result ? vs_fail_memory(error, source->text) : 0;
+}
+
+static void fill_facts(const struct vs_source *source, struct vs_view *view)
+{
+    const struct vs_types *types = view->types;
+    const struct vs_repeat *elements = &types->etype.elements;
+    view->facts = (struct vs_view_facts){
+        .datarep = types->representation->datarep,
+        .datarep_name = types->representation->name,
+        .user = types->representation->user,
+        .etype_size = elements->count * elements->native,
+        .etype_file_size = types->etype.node->size,
+        .etype_extent = types->etype.ub - types->etype.lb,
+        .identical = types->etype.identical,
+        .basic = elements->basic,
+        .array = types->filetype.array,
+        .memory = types->tile.memory,
+        .work = source->scope->work + types->work,
+    };
+}
+
+/* The array that a tile of the slice is, where "shape" says so. */
+static int read_shape(const struct vs_source *source, struct vs_view *view)
+{
+    struct member shape;
+    find_member(source, "shape", &shape);
+    if (!shape.value)
+        return 0;
+    struct vs_array whole = {.etypes =
+                                 vs_map_facts(view->map)->tile_size / view->facts.etype_file_size,
+                             .element = view->facts.etype_extent};
+    return vs_local_array(source, shape.value, &shape.place, &view->arena, &whole,
+                          &view->facts.memory);
+}
+
+static char *type_text(const json_t *json)
+{
+    const char *name = json_string_value(json);
+    return name ? strdup(name) : json_dumps(json, JSON_COMPACT);
+}
+
+char *vs_view_etype_text(const struct vs_view *view)
+{
+    const json_t *json = view->types->json[ETYPE];
+    return json ? type_text(json) : strdup("byte");
+}
+
+char *vs_view_filetype_text(const struct vs_view *view)
+{
+    const json_t *json = view->types->json[FILETYPE];
+    return json ? type_text(json) : vs_view_etype_text(view);
+}
+
+bool vs_view_has_order(const struct vs_view *view)
+{
+    return vs_map_order(view->map);
+}
+
+char *vs_view_order_text(const struct vs_view *view)
+{
+    const json_t *buftype = view->types->json[BUFTYPE];
+    const char *word = json_string_value(view->types->json[MEMORY]);
+    char *text = NULL;
+    if (buftype)
+        return type_text(buftype);
+    if (word && asprintf(&text, "%s order", word) < 0)
+        return NULL;
+    return word ? text : strdup("");
+}
+
+const struct vs_map *vs_view_gaps(const struct vs_view *view)
+{
+    return view->gaps;
+}
+
+int vs_view_compile(const struct vs_source *source, struct vs_view **result,
+                    struct vs_types **shared)
+{
+    bool shareable = false;
+    if (shared)
+        *shared = NULL;
+    struct vs_types *types = find_types(source, &shareable);
+    if (types == NULL)
+        return source->scope->error->code;
+    struct vs_view *view = calloc(1, sizeof(*view));
+    if (view == NULL) {
+        vs_types_unref(types);
+        return vs_fail_memory(source->scope->error, source->text);
+    }
+    view->references = 1;
+    view->types = types;
+    int error = build_map(source, view);
+    if (error) {
+        vs_view_unref(view);
+        return error;
+    }
+    fill_facts(source, view);
+    if (read_shape(source, view)) {
+        vs_view_unref(view);
+        return source->scope->error->code;
+    }
+    *result = view;
+    if (shared && shareable)
+        *shared = vs_types_ref(types);
+    return 0;
+}
+
+int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
+{
+    static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
+                                       "memory", "shape", "datarep",  "per_rank", NULL};
+    static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
+                                            "memory", "shape", "datarep",  NULL};
+    if (vs_check_keys(error, source->text, source->place, source->view, keys))
+        return error->code;
+    json_t *list = json_object_get(source->view, "per_rank");
+    if (list == NULL)
+        return 0;
+    struct vs_place place = {.up = source->place, .key = "per_rank"};
+    if (!json_is_array(list))
+        return vs_fail(error, source->text, &place, false, "expected an array, got %s",
+                       vs_kind_name(list));
+    if ((int64_t)json_array_size(list) != ranks)
+        return vs_fail(error, source->text, &place, false, "%zu entries for %lld ranks",
+                       json_array_size(list), (long long)ranks);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct vs_place entry = {.up = &place, .index = i};
+        if (vs_check_keys(error, source->text, &entry, json_array_get(list, i), rank_keys))
+            return error->code;
+    }
+    return 0;
+}
+
+int vs_types_check(const struct vs_source *source)
+{
+    struct vs_arena arena = {0};
+    struct vs_type byte = vs_type_basic(&arena, vs_basic_find("byte"), vs_representation_native());
+    struct vs_type unit = vs_type_unit(&arena, &byte);
+    struct vs_builder b = {
+        .arena = &arena,
+        .scope = source->scope,
+        .text = source->text,
+        .types = source->types,
+        .representation = vs_representation_native(),
+        .etype = &unit,
+        .any_leaf = true,
+    };
+    struct vs_place place = {.key = "types"}, here = {.up = &place};
+    struct vs_error *error = source->scope->error;
+    const char *name;
+    json_t *value;
+    json_object_foreach(source->types, name, value)
+    {
+        here.key = name;
+        if (vs_basic_find(name) || strcmp(name, "etype") == 0)
+            vs_fail(error, source->text, &here, true, "the name is taken");
+        json_t *reference = json_string(name);
+        if (reference == NULL)
+            vs_fail_memory(error, source->text);
+        if (!error->code)
+            vs_build_type(&b, reference, &here);
+        json_decref(reference);
+        if (error->code)
+            break;
+    }
+    if (!error->code)
+        vs_check_arena(&arena, error, source->text, &place);
+    vs_builder_free(&b);
+    vs_arena_free(&arena);
+    return error->code;
+}
+
+/* How many positions of one tile belong to the etypes before the first that ends behind room. */
+static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_node *etype,
+                                 int64_t room)
+{
+    int64_t late = room - etype->hi + vs_node_seek(etype, 0) + 1;
+    if (tile->disjoint) {
+        int64_t position = vs_node_lower_bound(tile, late);
+        return (position + etype->size - 1) / etype->size * etype->size;
+    }
+    int64_t low = 0, high = tile->size / etype->size;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (vs_node_seek(tile, middle * etype->size) >= late)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low * etype->size;
+}
+
+/* The same in the slice's order: up to the first etype, in that order, that ends behind room. */
+static int64_t ordered_in_tile(const struct vs_order *order, const struct vs_node *etype,
+                               int64_t room)
+{
+    return vs_node_lower_bound(order->origins, room - etype->hi + 1) * etype->size;
+}
+
+int64_t vs_view_positions(const struct vs_view *view, int64_t file_size)
+{
+    const struct vs_map_facts *facts = vs_map_facts(view->map);
+    const struct vs_node *tile = vs_map_tile(view->map);
+    const struct vs_order *order = vs_map_order(view->map);
+    if (tile == NULL || file_size < facts->first)
+        return 0;
+    int64_t room = file_size - facts->displacement;
+    int64_t tiles = room < tile->hi ? 0 : (room - tile->hi) / facts->tile_extent + 1;
+    if (tiles >= facts->limit / facts->tile_size)
+        return facts->limit;
+    int64_t rest = room - tiles * facts->tile_extent;
+    return tiles * facts->tile_size +
+           (order ? ordered_in_tile(order, view->types->etype.node, rest)
+                  : positions_in_tile(tile, view->types->etype.node, rest));
+}
+
+int64_t vs_view_packed_size(const struct vs_view *view, int64_t file_size)
+{
+    int64_t etypes = vs_view_positions(view, file_size) / view->facts.etype_file_size;
+    int64_t size;
+    return __builtin_mul_overflow(etypes, view->facts.etype_size, &size) ? -EFBIG : size;
+}
+
+int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size)
+{
+    int64_t size = vs_view_packed_size(view, file_size);
+    return size < 0 ? size : vs_view_end(view, size);
+}
+
+int64_t vs_view_end(const struct vs_view *view, int64_t packed)
+{
+    if (!view->gaps || packed == 0)
+        return packed;
+    int64_t size = vs_map_facts(view->gaps)->tile_size;
+    int64_t end = vs_map_displacement(view->gaps, packed - 1) + 1;
+    /* A tile that is whole ends where the next one begins. */
+    return packed % size
+               ? end
+               : vs_max(end, vs_mul_capped(packed / size, view->types->tile.order.extent));
+}
+
+int64_t vs_view_offset(const struct vs_view *view, int64_t packed)
+{
+    return view->gaps ? vs_map_displacement(view->gaps, packed) : packed;
+}
+
+int64_t vs_view_packed(const struct vs_view *view, int64_t offset)
+{
+    return view->gaps ? vs_map_lower_bound(view->gaps, offset) : offset;
+}
