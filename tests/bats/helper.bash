@@ -37,6 +37,8 @@ begin_test() {
         export LD_PRELOAD=$MPIIO_RUN_LIBRARY
     fi
     export LC_ALL=C.UTF-8
+    # What the watchdog is to know.
+    printf '%s\n' $$ "$tmp" "${BATS_TEST_DESCRIPTION:-}" >"$MPIIO_STAGE/running.${tmp##*.}"
     cd "$tmp" || return
 }
 
@@ -46,12 +48,17 @@ counts_requests() {
 }
 
 end_test() {
+    local status=0
     cd /
     umount_all
-    reap
+    reap || status=1
     if ! grep -qF " $tmp/" /proc/self/mountinfo; then
         rm -rf "$tmp" 2>/dev/null || as_root rm -rf "$tmp"
     fi
+    rm -f "$MPIIO_STAGE/running.${tmp##*.}"
+    # The watchdog has ended what the test did.
+    ! cat "$MPIIO_STAGE/overtime.${tmp##*.}" 2>/dev/null || status=1
+    return "$status"
 }
 
 # mount_spec SPEC [OPTION...]: mounts SPEC at $mnt with options of mpiio-mount.
@@ -70,9 +77,11 @@ umount_all() {
     done < <(awk -v dir="$tmp/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac)
 }
 
-# Ends every process that the test has left: those with its mark, found by number.
+# Ends every process that the test has left: its shell's jobs, and those with its mark, found by number.
 reap() {
     local round left
+    mapfile -t left <<<"$(jobs -p)"
+    kill -KILL "${left[@]}" 2>/dev/null || true
     for ((round = 0; round < 20; round++)); do
         mapfile -t left < <(marked)
         [ ${#left[@]} -gt 0 ] || return 0

@@ -23,6 +23,14 @@ setup_suite() {
     export MPIIO_SBIN=${MPIIO_BIN%/bin}/sbin
     MPIIO_RUN_LIBRARY=$(find "$MPIIO_STAGE" -name libmpiio-run.so)
     export MPIIO_RUN_LIBRARY
+    start_watchdog
+}
+
+# No test takes longer than a quarter of an hour; none goes on after MPIIO_TEST_END, seconds since 1970.
+start_watchdog() {
+    local command=("$top/tests/watchdog.py" $$ "$MPIIO_STAGE" "${MPIIO_TEST_LIMIT:-900}" "${MPIIO_TEST_END:-inf}")
+    [ "$(id -u)" -eq 0 ] || command=(sudo "${command[@]}")
+    env -u MPIIO_STAGE "${command[@]}" </dev/null &>/dev/null 3>&- 4>&- &
 }
 
 teardown_suite() {

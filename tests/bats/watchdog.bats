@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Tests that hang: each is ended, told with what it did, and counted as failed; the run goes on.
+
+load helper
+
+# runs_topic VARIABLE=VALUE...: runs the tests of $tmp/tests/bats/hang.bats as a run of their own.
+runs_topic() {
+    local file
+    for file in helper.bash setup_suite.bash; do
+        cp "$top/tests/bats/$file" tests/bats
+    done
+    cp "$top/tests/watchdog.py" tests
+    run timeout 300 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "MPIIO_BUILD=$MPIIO_BUILD" MPIIO_TEST_TICK=0.1 "$@" \
+        bats --formatter tap --print-output-on-failure tests/bats/hang.bats 3>&-
+    echo "$output"
+}
+
+# topic: takes hang.bats from stdin, with "test" for "@test", which bats would take for its own.
+topic() {
+    mkdir -p tests/bats
+    { echo "load helper" && sed "s/^test /@test /"; } >tests/bats/hang.bats
+}
+
+@test "watchdog: tests that hang in a program, a mount and the shell are ended, and told; the next one runs" {
+    topic <<'END_OF_TOPIC'
+test "program" {
+    sh -c 'trap "" TERM; sleep 1000; sleep 1000'
+}
+test "mount" {
+    scatter_spec
+    mount_spec s.json
+    kill -STOP "$(daemon_pid)"
+    cat "$mnt/rank0"
+}
+test "shell" {
+    while :; do sleep 0.1 || true; done
+}
+test "stubborn" {
+    trap '' TERM
+    while :; do :; done
+}
+test "survives" {
+    sleep 1000 || true
+}
+test "left behind" {
+    (trap '' TERM; while :; do sleep 1; done) &
+}
+test "fine" {
+    true
+}
+END_OF_TOPIC
+    runs_topic MPIIO_TEST_LIMIT=3
+    [ "$(grep -c '^ok' <<<"$output")" -eq 2 ]
+    [[ $output == *'ok 7 fine'* ]]
+    [ "$(grep -c '^not ok' <<<"$output")" -ge 4 ]
+    for name in program mount shell stubborn survives; do
+        [[ $output == *"watchdog: $name: runs for "* ]]
+    done
+    # What hung is told, and nothing of it is left.
+    [[ $output == *' sleep S '* ]]
+    [[ $output == *' cat D '* ]] || [[ $output == *' cat S '* ]]
+    run -1 pgrep -f "$tmp/tests/watchdog.py"
+}
+
+@test "watchdog: when the time for all tests is over, those that remain are ended, and the run is" {
+    topic <<'END_OF_TOPIC'
+test "first" {
+    sleep 1000
+}
+test "second" {
+    sleep 1000
+}
+END_OF_TOPIC
+    runs_topic "MPIIO_TEST_END=$(($(date +%s) + 3))"
+    [ "$(grep -c '^not ok' <<<"$output")" -eq 2 ]
+    [[ $output == *'watchdog: second: the time for all tests is over'* ]]
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Ends tests that hang:  watchdog.py OWNER STAGE LIMIT [END]
+
+STAGE is the folder of a run of tests. Each test that runs has a file STAGE/running.*, which has, a
+line each: the number of the test's shell, its folder, its name. A test that runs for more than
+LIMIT seconds, and each test when END is over (seconds since 1970), is ended:
+
+  - what runs of it is told, among the results (descriptor 3 of OWNER, which is bats) and in
+    STAGE/overtime.*, by which the test is known to have failed;
+  - the FUSE connections of mounts in its folder are aborted, and its processes killed; so those
+    end, too, that wait for a mount where no signal reaches them;
+  - a shell that goes on is ended 20 seconds later, by force after 60.
+
+A minute after END every process of the run is killed. The watchdog ends when STAGE is gone, or the
+process OWNER.
+
+Nothing here waits for a process under test: the memory of one that hangs, where its environment is,
+may be locked, so that is read by a thread that nobody joins.
+"""
+import glob
+import os
+import signal
+import sys
+import threading
+import time
+
+TICK = float(os.environ.get("MPIIO_TEST_TICK", "2"))  # seconds between two looks
+SOFT, HARD = 10, 30  # looks after which a shell is ended, and killed
+
+
+def text(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def environment(pid):
+    """None where it cannot be had."""
+    found = []
+
+    def read():
+        found.append(text(f"/proc/{pid}/environ").split("\0"))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(2)
+    return found[0] if found else None
+
+
+def marked(name, folder):
+    """The processes with a variable that names the folder, or one in it."""
+    mark = f"{name}={folder}"
+    own = os.getpid()
+    for pid in os.listdir("/proc"):
+        if pid.isdigit() and int(pid) != own:
+            if any(value == mark or value.startswith(mark + "/")
+                   for value in environment(pid) or ()):
+                yield int(pid)
+
+
+def told(pid):
+    """A process in a line: without a look at its memory."""
+    stat = text(f"/proc/{pid}/stat")
+    state = stat[stat.rfind(")") + 2:][:1]
+    line = f"{pid} {text(f'/proc/{pid}/comm').strip()} {state} {text(f'/proc/{pid}/wchan')}"
+    if state == "D":
+        line += " < " + " < ".join(frame.split(" ")[-1].split("+")[0]
+                                   for frame in text(f"/proc/{pid}/stack").splitlines()[:8])
+    return line
+
+
+def connections(folder):
+    """Of the FUSE mounts below a folder, in whichever namespace: their numbers."""
+    found = set()
+    for path in glob.glob("/proc/[0-9]*/mountinfo"):
+        for line in text(path).splitlines():
+            fields = line.split(" ")
+            kind = fields[fields.index("-") + 1]
+            if kind.startswith("fuse") and kind != "fusectl" and fields[4].startswith(folder + "/"):
+                found.add(fields[2].split(":")[1])
+    return found
+
+
+def write(path, what):
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(what)
+    except OSError:
+        pass
+
+
+def kill(pid, how):
+    try:
+        os.kill(pid, how)
+    except OSError:
+        pass
+
+
+class Test:
+    """One that hangs."""
+
+    def __init__(self, path, why):
+        self.path = path
+        self.why = why
+        self.looks = 0
+
+    def end(self, owner):
+        lines = text(self.path).splitlines()
+        if len(lines) < 3:
+            return
+        shell, folder, name = int(lines[0]), lines[1], lines[2]
+        if not os.path.exists(f"/proc/{shell}"):
+            os.unlink(self.path)
+        processes = list(marked("MPIIO_TEST", folder))
+        if self.looks == 0:
+            report = [f"watchdog: {name}: {self.why}; its processes:"]
+            report += ["  " + told(pid) for pid in [shell] + processes]
+            write(self.path.replace("running.", "overtime."), "\n".join(report) + "\n")
+            write(f"/proc/{owner}/fd/3", "".join(f"# {line}\n" for line in report))
+        for number in connections(folder):
+            write(f"/sys/fs/fuse/connections/{number}/abort", "1")
+        for pid in processes:
+            kill(pid, signal.SIGKILL)
+        if self.looks in (SOFT, HARD):
+            kill(shell, signal.SIGTERM if self.looks == SOFT else signal.SIGKILL)
+        self.looks += 1
+
+
+def watch(owner, stage, limit, end):
+    over = {}
+    while os.path.isdir(stage) and os.path.exists(f"/proc/{owner}"):
+        now = time.time()
+        running = glob.glob(stage + "/running.*")
+        for path in running:
+            try:
+                age = now - os.stat(path).st_mtime
+            except OSError:
+                continue
+            if path not in over and (age > limit or now > end):
+                why = f"runs for {age:.0f} s" if age > limit else "the time for all tests is over"
+                over[path] = Test(path, why)
+        for path in set(over) - set(running):
+            del over[path]
+        for test in over.values():
+            test.end(owner)
+        if now > end + 60:
+            for pid in marked("MPIIO_STAGE", stage):
+                kill(pid, signal.SIGKILL)
+        time.sleep(TICK)
+
+
+if __name__ == "__main__":
+    watch(sys.argv[1], sys.argv[2], float(sys.argv[3]), float((sys.argv + ["inf"])[4]))
