@@ -142,6 +142,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         return error;
     error = fs_flusher_start(&session->flusher);
     if (error == 0)
+        error = fs_fifo_start(&session->dropper.fifo);
+    if (error == 0)
         error = fs_fifo_start(&session->jobs.fifo);
     if (error == 0)
         error = fs_pool_start(&session->pool);
@@ -165,6 +167,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     fs_slice_cache_stop(&session->slice_cache);
     fs_workers_free(workers);
     fs_fifo_stop(&session->notifier.fifo);
+    fs_fifo_stop(&session->dropper.fifo);
     return error;
 }
 

@@ -23,6 +23,7 @@
 #include "fusefs/base/log.h"
 #include "fusefs/base/workers.h"
 #include "fusefs/names/losses.h"
+#include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/mode.h"
 #include "fusefs/kernel/notifier.h"
@@ -81,6 +82,7 @@ struct fs_session {
     struct fs_passthrough passthrough;
     struct fs_slices slices;
     struct fs_notifier notifier;
+    struct fs_dropper dropper;
     struct fs_grants grants;
     struct fs_cluster cluster;
     struct fs_flusher flusher;

@@ -23,13 +23,14 @@ struct fs_notice {
 static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
 {
     struct fs_session *session = notifier->session;
-    int error = fuse_lowlevel_notify_inval_inode(session->fuse, notice->inode, notice->offset,
-                                                 (off_t)notice->written);
+    int error =
+        fs_drop_pages(session, notice->slice, notice->inode, notice->offset, notice->written);
 
-    if (error == -ENOENT) /* the kernel holds nothing of it */
-        error = 0;
     if (notice->opens) {
-        notifier->calls.opened(session, notice->request, &notice->info);
+        struct fuse_file_info info = notice->info;
+
+        info.keep_cache = info.keep_cache || error == 0;
+        notifier->calls.opened(session, notice->request, &info);
     } else if (notice->asker != NULL) {
         notifier->calls.asked(session, notice->request, notice->asker);
     } else if (notice->written != 0) {

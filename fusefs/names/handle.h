@@ -39,6 +39,7 @@ struct fs_handle {
     bool joins_writers; /* and others had it so, whose writes the kernel may hold back */
     bool direct;        /* past the slice's pages */
     bool holds;         /* the kernel may hold what was written, or stored through a mapping */
+    bool fills;         /* it writes through pages, and counts in its slice's refills */
     int backing;        /* the number of a file that the kernel uses itself; 0: none */
     bool passed;        /* that is the shared file */
     bool entered;       /* it counts in passthrough.h */

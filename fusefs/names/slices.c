@@ -26,6 +26,7 @@ static void free_slice(struct fs_slice *slice)
 {
     mpiio_slice_free(slice->slice);
     vs_npy_free(slice->npy);
+    fs_refills_free(&slice->refills);
     free(slice);
 }
 
@@ -103,6 +104,7 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
         return -ENOMEM;
     slice->inode = fs_tree_inode(node);
     slice->references = 1;
+    fs_refills_init(&slice->refills);
     if (view != NULL)
         error = (vs_view_ref(view), 0);
     else

@@ -11,6 +11,7 @@
 
 #include "core/slice_access.h"
 #include "viewspec/npy.h"
+#include "refills.h"
 #include "tree.h"
 #include "version.h"
 
@@ -42,6 +43,9 @@ struct fs_slice {
     struct fs_handle *handles;
     uint64_t inode_open;
     struct fs_slice *next_open; /* among those that are open; lock: the table's */
+
+    /* What the kernel read of it while it was written (fusefs/kernel/drop.h). */
+    struct fs_refills refills;
 
     /* For grants (fusefs/kernel/grants.h): whether the kernel may have pages that who has it open
        sees: FS_UNPAGED, FS_PAGED, or the number of a drop that makes it so if nobody asks for one

@@ -58,6 +58,15 @@ static int64_t slice_size(struct fs_session *session, struct fs_slice *slice,
     return vs_view_slice_size(mpiio_slice_view(slice->slice), file->st_size);
 }
 
+/* The kernel is told. Of a slice that it believes to have another size it drops the pages. */
+static void note_size(struct fs_slice *slice, int64_t size)
+{
+    int64_t known = atomic_exchange(&slice->known_size, size);
+
+    if (known != 0 && known != size)
+        fs_refills_drop_expected(&slice->refills, mpiio_clock());
+}
+
 static int slice_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
 {
     struct fs_slice *slice;
@@ -87,7 +96,7 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         st->st_atim = file.st_atim;
         st->st_mtim = file.st_mtim;
         st->st_ctim = file.st_ctim;
-        atomic_store(&slice->known_size, size);
+        note_size(slice, size);
     }
     fs_slices_put(&session->slices, slice);
     return error;

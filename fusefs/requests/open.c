@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
@@ -87,6 +88,9 @@ static int choose_source(struct fs_session *session, struct fs_handle *handle,
     handle->direct = info->direct_io || handle->backing != 0;
     handle->holds =
         handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);
+    handle->fills = handle->writes && !handle->direct && !session->mode->holds_writes;
+    if (handle->fills)
+        fs_refills_join(&handle->slice->refills, mpiio_clock());
     fs_grants_joined(session, handle);
     info->keep_cache = info->keep_cache && keeps_pages(session, handle);
     if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
@@ -147,6 +151,8 @@ static void close_handle(struct fs_session *session, struct fs_handle *handle)
     if (handle->entered)
         fs_passthrough_leave(session, handle->passed);
     fs_ordered_close(session, handle);
+    if (handle->fills)
+        fs_refills_leave(&handle->slice->refills);
     if (handle->slice != NULL) {
         fs_grants_leave(session, handle);
         if (fs_handle_leave(&session->slices, handle))
@@ -188,16 +194,24 @@ void fs_open_reply(struct fs_session *session, fuse_req_t request,
         close_handle(session, fs_handle_of(info));
 }
 
+/* Whether the kernel is to drop pages through which others write. */
+static bool drops_others(const struct fs_handle *handle, const struct fuse_file_info *info)
+{
+    return handle->slice != NULL && !handle->shared && handle->backing == 0 && !info->keep_cache &&
+           fs_refills_writers(&handle->slice->refills) > handle->fills;
+}
+
 /*
  * What the kernel has not sent yet is cut off with O_TRUNC: of what others have written it sends
- * all before the open is answered.
+ * all before the open is answered. And where others write through the pages that the kernel is to
+ * drop, it does so before, not some time after the answer.
  */
 static bool is_handed_over(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                            const struct fuse_file_info *info)
 {
     const struct fs_handle *handle = fs_handle_of(info);
 
-    return handle->joins_writers &&
+    return (handle->joins_writers || drops_others(handle, info)) &&
            fs_notifier_open(&session->notifier, handle->slice, inode, request, info) == 0;
 }
 

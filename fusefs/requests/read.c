@@ -122,6 +122,7 @@ ssize_t fs_read_file(struct fs_session *session, struct fs_slice *slice, char *b
 static ssize_t do_read(struct fs_session *session, struct fs_handle *handle, char *buffer,
                        size_t size, off_t offset, struct fs_slice **cut)
 {
+    struct fs_refill read;
     ssize_t got;
 
     if (buffer == NULL)
@@ -134,7 +135,11 @@ static ssize_t do_read(struct fs_session *session, struct fs_handle *handle, cha
     if (atomic_load_explicit(&handle->pending, memory_order_relaxed) &&
         atomic_exchange(&handle->pending, false))
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
+    if (!handle->direct)
+        fs_refills_read_begin(&handle->slice->refills, &read, offset, size);
     got = fs_read_file(session, handle->slice, buffer, size, offset);
+    if (!handle->direct)
+        fs_refills_read_end(&handle->slice->refills, &read);
     if (got >= 0)
         *cut = notice_end(session, handle->slice, offset + (off_t)size, offset + got);
     return got;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/slice_write.h"
+#include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
@@ -202,6 +203,9 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
 
     fs_count(session, FS_WRITE);
     answer = do_write(session, request, inode, buffer, size, &offset, info, &put);
+    if (fs_handle_of(info)->fills && !info->writepage)
+        fs_drop_written(session, fs_handle_of(info)->slice, inode, offset,
+                        answer == 0 ? (size_t)put : 0);
     if (answer < 0)
         fuse_reply_err(request, -answer);
     else if (answer == 0)

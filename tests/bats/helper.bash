@@ -392,6 +392,24 @@ logged() {
     await grep -qsF -- "$2" "$1"
 }
 
+# inject CALLS WHAT COMMAND...: runs a command while the daemon's system calls of those names have
+# a fault, as strace -e inject=CALLS:WHAT says.
+inject() {
+    local calls=$1 what=$2 pid tracer result=0
+    shift 2
+    pid=$(daemon_pid)
+    rm -f strace.err
+    as_root strace -f -o strace.log -e trace="$calls" -e inject="$calls:$what" -p "$pid" \
+        >strace.err 2>&1 3>&- &
+    # With all of its threads.
+    logged strace.err "Process $pid attached" || return
+    tracer=$(awk '/^TracerPid/ { print $2 }' "/proc/$pid/status")
+    "$@" || result=$?
+    as_root kill -TERM "$tracer" || true # it ends with the daemon
+    wait $! || true
+    return "$result"
+}
+
 # hardened FILE OPTIMIZATION: an ELF file whose tables are read-only once it is loaded, with guarded stacks, and
 # checked calls where it was optimized.
 hardened() {

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "drop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/base/clock.h"
+#include "fusefs/session.h"
+
+/* A drop that reads come into is repeated so often. */
+#define REPEATS 4
+/*
+ * How long a write's answer waits for its pages, in ms. A page that the kernel keeps locked for the
+ * write itself is not dropped before that, and one that may be has not much time.
+ */
+#define PATIENCE        2000
+#define PATIENCE_UNSURE 20
+/* How long for drops that are under way: one of them may wait for such a page, too. */
+#define PATIENCE_OTHERS 50
+
+/* Of pages that a write waits for: it is freed by the second of the writer and the dropper. */
+struct drop {
+    struct fs_task task; /* the first member */
+    struct fs_slice *slice;
+    fuse_ino_t inode;
+    struct fs_refilled list[FS_REFILLS_MAX];
+    size_t count;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool over; /* the pages are dropped, or the writer has gone on; lock */
+};
+
+int fs_drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                  off_t offset, size_t length)
+{
+    struct fs_refilled drop = {.start = offset,
+                               .end = length == 0 ? INT64_MAX : offset + (int64_t)length};
+    int error, tries = 0;
+
+    fs_refills_drop_begin(&slice->refills, &drop);
+    do {
+        off_t all = drop.end == INT64_MAX ? 0 : drop.end - drop.start;
+
+        error = fuse_lowlevel_notify_inval_inode(session->fuse, inode, drop.start, all);
+        tries++;
+    } while (fs_refills_drop_end(&slice->refills, &drop, error != 0 || tries > REPEATS));
+    return error == -ENOENT ? 0 : error; /* then it holds nothing */
+}
+
+static struct drop *new_drop(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
+{
+    struct drop *drop = calloc(1, sizeof(*drop));
+    pthread_condattr_t attributes;
+
+    if (drop == NULL)
+        return NULL;
+    drop->slice = fs_slices_ref(&session->slices, slice);
+    drop->inode = inode;
+    pthread_mutex_init(&drop->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&drop->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return drop;
+}
+
+static void free_drop(struct fs_session *session, struct drop *drop)
+{
+    fs_slices_put(&session->slices, drop->slice);
+    pthread_cond_destroy(&drop->changed);
+    pthread_mutex_destroy(&drop->lock);
+    free(drop);
+}
+
+static void carry_out(void *data, struct fs_task *task)
+{
+    struct fs_dropper *dropper = data;
+    struct drop *drop = (struct drop *)task;
+    bool left;
+
+    for (size_t i = 0; i < drop->count; i++)
+        fs_drop_pages(dropper->session, drop->slice, drop->inode, drop->list[i].start,
+                      (size_t)(drop->list[i].end - drop->list[i].start));
+    pthread_mutex_lock(&drop->lock);
+    left = drop->over;
+    drop->over = true;
+    pthread_cond_signal(&drop->changed);
+    pthread_mutex_unlock(&drop->lock);
+    if (left)
+        free_drop(dropper->session, drop);
+}
+
+void fs_dropper_init(struct fs_dropper *dropper, struct fs_session *session)
+{
+    *dropper = (struct fs_dropper){.session = session};
+    fs_fifo_init(&dropper->fifo, carry_out, dropper);
+}
+
+/* Waits until the pages are dropped, so many ms at most: false where they are not yet. */
+static bool await_drop(struct drop *drop, int patience)
+{
+    int64_t end = mpiio_clock() + patience;
+    const struct timespec when = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
+    bool over;
+    int error = 0;
+
+    pthread_mutex_lock(&drop->lock);
+    while (!drop->over && error == 0)
+        error = pthread_cond_timedwait(&drop->changed, &drop->lock, &when);
+    over = drop->over;
+    drop->over = true;
+    pthread_mutex_unlock(&drop->lock);
+    return over;
+}
+
+static void drop_again(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                       const struct fs_refilled *list, size_t count, bool sure)
+{
+    struct drop *drop = new_drop(session, slice, inode);
+    bool over;
+
+    if (drop == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        drop->list[i] = list[i];
+    drop->count = count;
+    if (fs_fifo_put(&session->dropper.fifo, &drop->task) != 0) {
+        free_drop(session, drop);
+        return;
+    }
+    fs_count(session, FS_DROPPED);
+    fs_workers_pause(&session->workers);
+    over = await_drop(drop, sure ? PATIENCE : PATIENCE_UNSURE);
+    fs_workers_resume(&session->workers);
+    if (over)
+        free_drop(session, drop);
+}
+
+void fs_drop_written(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                     off_t offset, size_t length)
+{
+    struct fs_refilled list[FS_REFILLS_MAX];
+    int64_t now = mpiio_clock();
+    size_t count = 0;
+    bool sure;
+
+    if (!fs_refills_stored(&slice->refills))
+        return;
+    if (length > 0) {
+        fs_workers_pause(&session->workers);
+        count = fs_refills_find(&slice->refills, offset, length, now, now + PATIENCE_OTHERS, list,
+                                &sure);
+        fs_workers_resume(&session->workers);
+    }
+    if (count > 0)
+        drop_again(session, slice, inode, list, count, sure);
+    fs_refills_answered(&slice->refills, mpiio_clock());
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "refills.h"
+
+#include <time.h>
+#include <unistd.h>
+
+/* The kernel drops pages by itself when it has read our answer: within so many ms. */
+#define SOON 100
+
+void fs_refills_init(struct fs_refills *refills)
+{
+    pthread_condattr_t attributes;
+
+    *refills = (struct fs_refills){.count = 0};
+    pthread_mutex_init(&refills->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&refills->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void fs_refills_free(struct fs_refills *refills)
+{
+    pthread_cond_destroy(&refills->changed);
+    pthread_mutex_destroy(&refills->lock);
+}
+
+/* The pages that hold bytes of [offset, offset + length). */
+static struct fs_refilled pages_of(int64_t offset, size_t length)
+{
+    int64_t page = sysconf(_SC_PAGESIZE), end;
+
+    if (__builtin_add_overflow(offset, length, &end) || end > INT64_MAX - page)
+        end = INT64_MAX - page;
+    return (struct fs_refilled){.start = offset - offset % page,
+                                .end = (end + page - 1) / page * page};
+}
+
+static bool meet(const struct fs_refilled *a, const struct fs_refilled *b)
+{
+    return a->start < b->end && b->start < a->end;
+}
+
+/* Grows a range to take in another. */
+static void take_in(struct fs_refilled *range, const struct fs_refilled *other)
+{
+    if (other->start < range->start)
+        range->start = other->start;
+    if (other->end > range->end)
+        range->end = other->end;
+    if (other->drops > range->drops)
+        range->drops = other->drops;
+    range->unsure = true;
+}
+
+/* Adds a range to a list of FS_REFILLS_MAX; to the last one where that is full. */
+static size_t add(struct fs_refilled *list, size_t count, const struct fs_refilled *range)
+{
+    if (count == FS_REFILLS_MAX) {
+        take_in(&list[count - 1], range);
+        return count;
+    }
+    list[count] = *range;
+    return count + 1;
+}
+
+/* Forgets what the next write cannot have been under way with. Lock held. */
+static void begin_window(struct fs_refills *refills, int64_t now)
+{
+    bool dropping = refills->running > 0 || now < refills->expected;
+
+    for (struct fs_refill *read = refills->reading; read != NULL; read = read->next)
+        read->suspect = false;
+    refills->count = 0;
+    refills->stored = false;
+    if (!dropping)
+        atomic_store(&refills->since, 0);
+    else if (atomic_load(&refills->since) == 0)
+        atomic_store(&refills->since, 1);
+}
+
+void fs_refills_join(struct fs_refills *refills, int64_t now)
+{
+    pthread_mutex_lock(&refills->lock);
+    if (refills->writers++ == 0)
+        begin_window(refills, now);
+    pthread_mutex_unlock(&refills->lock);
+}
+
+void fs_refills_leave(struct fs_refills *refills)
+{
+    pthread_mutex_lock(&refills->lock);
+    if (--refills->writers == 0) {
+        refills->count = 0;
+        atomic_store(&refills->since, 0);
+    }
+    pthread_mutex_unlock(&refills->lock);
+}
+
+unsigned fs_refills_writers(struct fs_refills *refills)
+{
+    unsigned writers;
+
+    pthread_mutex_lock(&refills->lock);
+    writers = refills->writers;
+    pthread_mutex_unlock(&refills->lock);
+    return writers;
+}
+
+/* A drop begins: its number. Lock held. */
+static uint64_t number_drop(struct fs_refills *refills)
+{
+    refills->drops++;
+    if (refills->writers > 0 && atomic_load(&refills->since) == 0)
+        atomic_store(&refills->since, refills->drops);
+    return refills->drops;
+}
+
+void fs_refills_drop_begin(struct fs_refills *refills, struct fs_refilled *drop)
+{
+    pthread_mutex_lock(&refills->lock);
+    refills->running++;
+    drop->drops = number_drop(refills);
+    pthread_mutex_unlock(&refills->lock);
+}
+
+/*
+ * Forgets pages that were read before the drop began, and are gone. Those that were read since may
+ * be gone or not: they are unsure. again: takes them in; with an end of 0, there are none. Lock
+ * held.
+ */
+static void forget_dropped(struct fs_refills *refills, const struct fs_refilled *drop,
+                           struct fs_refilled *again)
+{
+    size_t kept = 0;
+
+    *again = (struct fs_refilled){.start = INT64_MAX};
+    for (size_t i = 0; i < refills->count; i++) {
+        struct fs_refilled *range = &refills->done[i];
+        bool later = range->drops >= drop->drops;
+
+        if (!later && range->start >= drop->start && range->end <= drop->end)
+            continue;
+        if (later && meet(range, drop)) {
+            range->unsure = true;
+            take_in(again, range);
+        }
+        refills->done[kept++] = *range;
+    }
+    refills->count = kept;
+}
+
+bool fs_refills_drop_end(struct fs_refills *refills, struct fs_refilled *drop, bool last)
+{
+    struct fs_refilled again;
+    bool repeat;
+
+    pthread_mutex_lock(&refills->lock);
+    forget_dropped(refills, drop, &again);
+    repeat = !last && again.end > 0;
+    if (repeat) {
+        *drop = again;
+        drop->drops = number_drop(refills);
+    } else {
+        refills->running--;
+        pthread_cond_broadcast(&refills->changed);
+    }
+    pthread_mutex_unlock(&refills->lock);
+    return repeat;
+}
+
+void fs_refills_drop_expected(struct fs_refills *refills, int64_t now)
+{
+    pthread_mutex_lock(&refills->lock);
+    refills->expected = now + SOON;
+    number_drop(refills);
+    pthread_mutex_unlock(&refills->lock);
+}
+
+void fs_refills_read_begin(struct fs_refills *refills, struct fs_refill *read, int64_t offset,
+                           size_t length)
+{
+    read->noted = atomic_load(&refills->since) != 0;
+    if (!read->noted)
+        return;
+    read->range = pages_of(offset, length);
+    pthread_mutex_lock(&refills->lock);
+    read->suspect = !refills->stored;
+    read->range.drops = refills->drops;
+    read->next = refills->reading;
+    refills->reading = read;
+    pthread_mutex_unlock(&refills->lock);
+}
+
+void fs_refills_read_end(struct fs_refills *refills, struct fs_refill *read)
+{
+    struct fs_refill **link = &refills->reading;
+
+    if (!read->noted)
+        return;
+    pthread_mutex_lock(&refills->lock);
+    while (*link != read)
+        link = &(*link)->next;
+    *link = read->next;
+    if (read->suspect && atomic_load(&refills->since) != 0)
+        refills->count = add(refills->done, refills->count, &read->range);
+    pthread_mutex_unlock(&refills->lock);
+}
+
+bool fs_refills_stored(struct fs_refills *refills)
+{
+    if (atomic_load(&refills->since) == 0)
+        return false;
+    pthread_mutex_lock(&refills->lock);
+    refills->stored = true;
+    pthread_mutex_unlock(&refills->lock);
+    return true;
+}
+
+/* The suspect pages of those written. Lock held. */
+static size_t collect(const struct fs_refills *refills, const struct fs_refilled *written,
+                      struct fs_refilled *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < refills->count; i++)
+        if (meet(&refills->done[i], written))
+            count = add(list, count, &refills->done[i]);
+    for (struct fs_refill *read = refills->reading; read != NULL; read = read->next)
+        if (read->suspect && meet(&read->range, written))
+            count = add(list, count, &read->range);
+    return count;
+}
+
+size_t fs_refills_find(struct fs_refills *refills, int64_t offset, size_t length, int64_t now,
+                       int64_t limit, struct fs_refilled *list, bool *sure)
+{
+    const struct timespec when = {.tv_sec = limit / 1000, .tv_nsec = limit % 1000 * 1000000};
+    const struct fs_refilled written = pages_of(offset, length);
+    size_t count;
+    int error = 0;
+
+    pthread_mutex_lock(&refills->lock);
+    count = collect(refills, &written, list);
+    while (count > 0 && refills->running > 0 && error == 0) {
+        error = pthread_cond_timedwait(&refills->changed, &refills->lock, &when);
+        count = collect(refills, &written, list);
+    }
+    *sure = now >= refills->expected && refills->running == 0;
+    pthread_mutex_unlock(&refills->lock);
+    for (size_t i = 0; i < count; i++) {
+        *sure = *sure && !list[i].unsure;
+        list[i].start = list[i].start > written.start ? list[i].start : written.start;
+        list[i].end = list[i].end < written.end ? list[i].end : written.end;
+    }
+    return count;
+}
+
+void fs_refills_answered(struct fs_refills *refills, int64_t now)
+{
+    if (atomic_load(&refills->since) == 0)
+        return;
+    pthread_mutex_lock(&refills->lock);
+    begin_window(refills, now);
+    pthread_mutex_unlock(&refills->lock);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Which pages of a slice are dropped before a write is answered: those that were read too early. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fusefs/names/refills.h"
+
+#define NOW  1000000 /* ms */
+#define LATE (NOW + 3600000)
+#define ALL  INT64_MAX
+
+static struct fs_refills refills;
+static struct fs_refilled list[FS_REFILLS_MAX];
+static int64_t page;
+static bool sure;
+
+static int setup(void **state)
+{
+    (void)state;
+    page = sysconf(_SC_PAGESIZE);
+    sure = false;
+    fs_refills_init(&refills);
+    fs_refills_join(&refills, NOW);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fs_refills_leave(&refills);
+    fs_refills_free(&refills);
+    return 0;
+}
+
+static void drop_all(void)
+{
+    struct fs_refilled drop = {.end = ALL};
+
+    fs_refills_drop_begin(&refills, &drop);
+    assert_false(fs_refills_drop_end(&refills, &drop, false));
+}
+
+static void read_page(int64_t number)
+{
+    struct fs_refill read;
+
+    fs_refills_read_begin(&refills, &read, number * page, (size_t)page);
+    fs_refills_read_end(&refills, &read);
+}
+
+/* How many ranges a write of 8 bytes into that page has dropped; it is not answered yet. */
+static size_t stored(int64_t number)
+{
+    return fs_refills_find(&refills, number * page + 16, 8, LATE, 0, list, &sure);
+}
+
+static void write_page(int64_t number)
+{
+    fs_refills_stored(&refills);
+    stored(number);
+    fs_refills_answered(&refills, LATE);
+}
+
+static void nothing_is_noted_without_a_drop(void **state)
+{
+    (void)state;
+    read_page(3);
+    assert_int_equal(refills.count, 0);
+    assert_int_equal(stored(3), 0);
+}
+
+static void nothing_is_noted_without_a_writer(void **state)
+{
+    (void)state;
+    fs_refills_leave(&refills);
+    drop_all();
+    read_page(3);
+    assert_int_equal(refills.count, 0);
+    fs_refills_join(&refills, NOW);
+    assert_int_equal(stored(3), 0);
+}
+
+static void a_page_is_read_behind_a_drop(void **state)
+{
+    (void)state;
+    drop_all();
+    read_page(3);
+    read_page(5);
+    assert_int_equal(stored(3), 1);
+    assert_true(sure);
+    assert_int_equal(list[0].start, 3 * page);
+    assert_int_equal(list[0].end, 4 * page);
+    assert_int_equal(stored(4), 0);
+}
+
+/* What the kernel copies next, it copies into pages as they are by then. */
+static void an_answer_ends_it(void **state)
+{
+    (void)state;
+    drop_all();
+    read_page(3);
+    write_page(4);
+    assert_int_equal(stored(3), 0);
+    read_page(3);
+    assert_int_equal(refills.count, 0);
+}
+
+static void a_later_drop_ends_it(void **state)
+{
+    struct fs_refilled drop = {.start = 4 * page, .end = 5 * page};
+
+    (void)state;
+    drop_all();
+    read_page(3);
+    read_page(4);
+    fs_refills_drop_begin(&refills, &drop);
+    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    assert_int_equal(stored(4), 0);
+    assert_int_equal(stored(3), 1);
+    drop_all();
+    assert_int_equal(stored(3), 0);
+}
+
+/* That drop may have come before the page was read, or wait for it and take it. */
+static void a_read_in_the_middle_of_a_drop_has_it_repeated(void **state)
+{
+    struct fs_refilled drop = {.end = ALL};
+
+    (void)state;
+    fs_refills_drop_begin(&refills, &drop);
+    read_page(3);
+    assert_true(fs_refills_drop_end(&refills, &drop, false));
+    assert_int_equal(drop.start, 3 * page);
+    assert_int_equal(drop.end, 4 * page);
+    assert_int_equal(stored(3), 1); /* while the second one is under way */
+    assert_false(sure);
+    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    assert_int_equal(stored(3), 0);
+}
+
+static void a_drop_that_is_not_repeated_leaves_it_unsure(void **state)
+{
+    struct fs_refilled drop = {.end = ALL};
+
+    (void)state;
+    fs_refills_drop_begin(&refills, &drop);
+    read_page(3);
+    assert_false(fs_refills_drop_end(&refills, &drop, true));
+    assert_int_equal(stored(3), 1);
+    assert_false(sure);
+}
+
+static void *end_drop(void *data)
+{
+    fs_refills_drop_end(&refills, data, false);
+    return NULL;
+}
+
+/* A page which that drop has taken, and the kernel copied to since, is locked until the answer. */
+static void a_drop_under_way_is_waited_for(void **state)
+{
+    struct fs_refilled drop = {.end = ALL};
+    pthread_t thread;
+
+    (void)state;
+    drop_all();
+    read_page(3);
+    fs_refills_drop_begin(&refills, &drop);
+    assert_int_equal(pthread_create(&thread, NULL, end_drop, &drop), 0);
+    assert_int_equal(fs_refills_find(&refills, 3 * page, 8, LATE, INT64_MAX / 1000000, list, &sure),
+                     0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(refills.running, 0);
+}
+
+static void a_read_that_is_under_way_counts(void **state)
+{
+    struct fs_refill early, read;
+
+    (void)state;
+    fs_refills_read_begin(&refills, &early, 2 * page, (size_t)page); /* before the drop */
+    drop_all();
+    fs_refills_read_begin(&refills, &read, 3 * page, (size_t)page);
+    fs_refills_read_end(&refills, &early);
+    assert_int_equal(stored(2), 0);
+    assert_int_equal(stored(3), 1);
+    fs_refills_answered(&refills, LATE);
+    fs_refills_read_end(&refills, &read);
+    assert_int_equal(refills.count, 0);
+}
+
+static void what_is_read_once_it_is_stored_is_right(void **state)
+{
+    (void)state;
+    drop_all();
+    assert_true(fs_refills_stored(&refills));
+    read_page(3);
+    assert_int_equal(stored(3), 0);
+    fs_refills_answered(&refills, LATE);
+    drop_all();
+    read_page(3);
+    assert_int_equal(stored(3), 1);
+}
+
+static void a_drop_that_is_not_over_counts_for_the_next_write(void **state)
+{
+    struct fs_refilled drop = {.end = page};
+
+    (void)state;
+    fs_refills_drop_begin(&refills, &drop);
+    write_page(3);
+    read_page(3);
+    assert_int_equal(stored(3), 1);
+    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    write_page(3);
+    read_page(3);
+    assert_int_equal(stored(3), 0);
+}
+
+static void the_kernel_may_drop_by_itself(void **state)
+{
+    (void)state;
+    fs_refills_drop_expected(&refills, NOW);
+    read_page(3);
+    assert_int_equal(fs_refills_find(&refills, 3 * page, 1, NOW, 0, list, &sure), 1);
+    assert_false(sure);
+    fs_refills_answered(&refills, NOW);
+    read_page(3);
+    assert_int_equal(fs_refills_find(&refills, 3 * page, 1, NOW, 0, list, &sure), 1);
+    fs_refills_answered(&refills, LATE);
+    read_page(3);
+    assert_int_equal(stored(3), 0);
+}
+
+static void one_who_joins_finds_drops_under_way(void **state)
+{
+    struct fs_refilled drop = {.end = page};
+
+    (void)state;
+    fs_refills_leave(&refills);
+    fs_refills_drop_begin(&refills, &drop);
+    fs_refills_join(&refills, NOW);
+    assert_int_equal(fs_refills_writers(&refills), 1);
+    read_page(3);
+    assert_int_equal(stored(3), 1);
+    assert_false(fs_refills_drop_end(&refills, &drop, false));
+}
+
+static void ranges_are_cut_to_the_pages_of_the_write(void **state)
+{
+    struct fs_refill read;
+
+    (void)state;
+    drop_all();
+    fs_refills_read_begin(&refills, &read, 0, (size_t)(10 * page));
+    fs_refills_read_end(&refills, &read);
+    assert_int_equal(
+        fs_refills_find(&refills, 3 * page - 1, (size_t)page + 2, LATE, 0, list, &sure), 1);
+    assert_int_equal(list[0].start, 2 * page);
+    assert_int_equal(list[0].end, 5 * page);
+}
+
+static void none_of_many_is_forgotten(void **state)
+{
+    (void)state;
+    drop_all();
+    for (int64_t i = 0; i < 10 * FS_REFILLS_MAX; i++)
+        read_page(2 * i);
+    for (int64_t i = 0; i < 10 * FS_REFILLS_MAX; i++)
+        assert_int_equal(stored(2 * i), 1);
+    assert_false(sure);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_noted_without_a_drop),
+        TEST(nothing_is_noted_without_a_writer),
+        TEST(a_page_is_read_behind_a_drop),
+        TEST(an_answer_ends_it),
+        TEST(a_later_drop_ends_it),
+        TEST(a_read_in_the_middle_of_a_drop_has_it_repeated),
+        TEST(a_drop_that_is_not_repeated_leaves_it_unsure),
+        TEST(a_drop_under_way_is_waited_for),
+        TEST(a_read_that_is_under_way_counts),
+        TEST(what_is_read_once_it_is_stored_is_right),
+        TEST(a_drop_that_is_not_over_counts_for_the_next_write),
+        TEST(the_kernel_may_drop_by_itself),
+        TEST(one_who_joins_finds_drops_under_way),
+        TEST(ranges_are_cut_to_the_pages_of_the_write),
+        TEST(none_of_many_is_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
