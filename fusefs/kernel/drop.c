@@ -131,9 +131,7 @@ static void drop_again(struct fs_session *session, struct fs_slice *slice, fuse_
         return;
     }
     fs_count(session, FS_DROPPED);
-    fs_workers_pause(&session->workers);
     over = await_drop(drop, sure ? PATIENCE : PATIENCE_UNSURE);
-    fs_workers_resume(&session->workers);
     if (over)
         free_drop(session, drop);
 }
@@ -142,19 +140,20 @@ void fs_drop_written(struct fs_session *session, struct fs_slice *slice, fuse_in
                      off_t offset, size_t length)
 {
     struct fs_refilled list[FS_REFILLS_MAX];
-    int64_t now = mpiio_clock();
-    size_t count = 0;
+    int64_t now;
+    size_t count;
     bool sure;
 
     if (!fs_refills_stored(&slice->refills))
         return;
-    if (length > 0) {
+    now = mpiio_clock();
+    if (length > 0 && fs_refills_find(&slice->refills, offset, length, now, 0, list, &sure) > 0) {
         fs_workers_pause(&session->workers);
         count = fs_refills_find(&slice->refills, offset, length, now, now + PATIENCE_OTHERS, list,
                                 &sure);
+        if (count > 0)
+            drop_again(session, slice, inode, list, count, sure);
         fs_workers_resume(&session->workers);
     }
-    if (count > 0)
-        drop_again(session, slice, inode, list, count, sure);
     fs_refills_answered(&slice->refills, mpiio_clock());
 }
