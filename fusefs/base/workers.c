@@ -21,6 +21,9 @@ struct fs_worker {
     atomic_bool idle; /* waits for a request; may change where one has just come */
 };
 
+/* This thread is one of the workers. Others wait, too, some when no worker is left. */
+static _Thread_local bool takes_requests;
+
 static void ignore_wake(int number)
 {
     (void)number;
@@ -51,7 +54,7 @@ static void set_idle(struct fs_worker *worker, bool idle)
 
 void fs_workers_pause(struct fs_workers *workers)
 {
-    if (fs_ring_waits(true))
+    if (!takes_requests || fs_ring_waits(true))
         return;
     pthread_mutex_lock(&workers->lock);
     workers->paused++;
@@ -61,7 +64,7 @@ void fs_workers_pause(struct fs_workers *workers)
 
 void fs_workers_resume(struct fs_workers *workers)
 {
-    if (fs_ring_waits(false))
+    if (!takes_requests || fs_ring_waits(false))
         return;
     pthread_mutex_lock(&workers->lock);
     workers->paused--;
@@ -118,6 +121,7 @@ static void *work(void *data)
     struct fuse_buf buffer = {.mem = NULL};
     int got = -EINTR;
 
+    takes_requests = true;
     let_wake();
     while ((got > 0 || got == -EINTR) && !atomic_load(&workers->stop)) {
         got = receive(worker, &buffer);

@@ -61,7 +61,8 @@ int fs_workers_add_rings(struct fs_workers *workers, int fd, const char *mountpo
 
 /*
  * Around what a worker waits for in a request that others, who may need this mount, must give it:
- * it does not count among the threads at most then. Thread-safe.
+ * it does not count among the threads at most then. Of other threads' waits nothing is noted, also
+ * before init and after free. Thread-safe.
  */
 void fs_workers_pause(struct fs_workers *workers);
 void fs_workers_resume(struct fs_workers *workers);

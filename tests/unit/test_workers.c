@@ -30,13 +30,27 @@ struct fixture {
     pthread_t runner;
     int kernel, daemon;
     sem_t taken, let_go; /* a request is, and its worker may go on */
+    bool waits;          /* the worker waits for others with it, and takes no signals then */
 };
+
+static void wait_without_signals(struct fs_workers *workers)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    fs_workers_pause(workers);
+    fs_workers_resume(workers);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 static void on_init(void *userdata, struct fuse_conn_info *connection)
 {
     struct fixture *fixture = userdata;
 
     (void)connection;
+    if (fixture->waits)
+        wait_without_signals(&fixture->workers);
     sem_post(&fixture->taken);
     sem_wait(&fixture->let_go);
 }
@@ -140,20 +154,43 @@ static void those_that_work_end_behind_their_request(void **state)
     must_end(fixture);
 }
 
-/* What threads of the pool do: a wait of theirs has another worker started. */
+static unsigned count_workers(struct fs_workers *workers)
+{
+    unsigned count;
+
+    pthread_mutex_lock(&workers->lock);
+    count = workers->count;
+    pthread_mutex_unlock(&workers->lock);
+    return count;
+}
+
+/* A wait of a worker's has another one started, with the signals that it takes itself. */
 static void those_end_that_a_thread_without_signals_has_started(void **state)
 {
     struct fixture *fixture = *state;
-    sigset_t all, before;
 
+    fixture->waits = true;
     occupy(fixture);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    fs_workers_pause(&fixture->workers);
-    fs_workers_resume(&fixture->workers);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    assert_int_equal(count_workers(&fixture->workers), 2);
     sem_post(&fixture->let_go);
     must_end(fixture);
+}
+
+/* Threads of the pool, and of the session when all is unmounted: that is nobody who is missing. */
+static void a_wait_of_others_does_not_count(void **state)
+{
+    struct fixture *fixture = *state;
+
+    occupy(fixture);
+    fs_workers_pause(&fixture->workers);
+    assert_int_equal(count_workers(&fixture->workers), 1);
+    fs_workers_resume(&fixture->workers);
+    sem_post(&fixture->let_go);
+    must_end(fixture);
+    fs_workers_pause(&fixture->workers);
+    assert_int_equal(count_workers(&fixture->workers), 1);
+    assert_int_equal(fixture->workers.paused, 0);
+    fs_workers_resume(&fixture->workers);
 }
 
 int main(void)
@@ -163,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(those_that_work_end_behind_their_request, setup, teardown),
         cmocka_unit_test_setup_teardown(those_end_that_a_thread_without_signals_has_started, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_wait_of_others_does_not_count, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
