@@ -13,6 +13,7 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/members/member_views.h"
 #include "assembled_read.h"
+#include "assembled_sync.h"
 #include "assembled_write.h"
 #include "create.h"
 #include "rights.h"
@@ -121,7 +122,7 @@ static void wrote(void *argument, int64_t start, int64_t end)
     (void)end;
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
         if (is_present(self, i))
-            atomic_fetch_or(&self->written[i / 64], (uint64_t)1 << i % 64);
+            mpiio_assembled_mark_written(self, (size_t)i);
 }
 
 /* Before any member is open. */
@@ -138,40 +139,6 @@ static void check_changes(void *argument, void (*check)(void *argument), void *c
 
     self->table.check = check;
     self->table.check_argument = check_argument;
-}
-
-static int sync_member(struct mpiio_assembled *self, size_t number, bool data_only)
-{
-    struct mpiio_member *member;
-    int error = mpiio_member_acquire(&self->table, number, &member);
-
-    if (error != 0)
-        return error;
-    error = mpiio_file_sync(member->file, data_only);
-    mpiio_member_release(&self->table, member);
-    return error;
-}
-
-/* One that could not be synced is tried again by the next. */
-static int sync_written(void *argument, bool data_only)
-{
-    struct mpiio_assembled *self = argument;
-    size_t words = (size_t)(vs_members_count(self->table.members) + 63) / 64;
-    int first = 0;
-
-    for (size_t word = 0; word < words; word++) {
-        uint64_t bits =
-            atomic_load(&self->written[word]) != 0 ? atomic_exchange(&self->written[word], 0) : 0;
-
-        for (int bit = 0; bits != 0; bit++, bits >>= 1) {
-            int error = bits & 1 ? sync_member(self, 64 * word + (size_t)bit, data_only) : 0;
-
-            if (error != 0)
-                atomic_fetch_or(&self->written[word], (uint64_t)1 << bit);
-            first = first != 0 ? first : error;
-        }
-    }
-    return first;
 }
 
 static int set_times(void *argument, const struct timespec times[2])
@@ -228,6 +195,7 @@ static void close_all(void *argument)
     mpiio_member_table_destroy(&self->table);
     vs_assembly_free(self->places);
     free(self->written);
+    pthread_mutex_destroy(&self->syncing);
     free(self);
 }
 
@@ -238,7 +206,7 @@ static const struct mpiio_file_kind kind = {
     .lock_fd = get_lock_fd,
     .seek = seek,
     .wrote = wrote,
-    .sync = sync_written,
+    .sync = mpiio_assembled_sync,
     .set_times = set_times,
     .statfs = get_statfs,
     .pread = mpiio_assembled_read,
@@ -479,6 +447,7 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     if (self == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     self->lock_fd = -1;
+    pthread_mutex_init(&self->syncing, NULL);
     self->overlap = vs_members_overlap(members);
     self->missing_zero = (how & MPIIO_ASSEMBLE_MISSING_ZERO) != 0;
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;

@@ -20,6 +20,7 @@ struct mpiio_assembled {
     uint64_t identity;             /* of all that are */
     int64_t watched;               /* so many members are asked for their times */
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
+    pthread_mutex_t syncing;       /* one syncs them at a time */
     atomic_uint_fast64_t writes;   /* to members, that are over */
     int lock_fd;                   /* of the first member that is there; -1: none is */
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assembled_sync.h"
 #include "core/base/gather.h"
 #include "core/file/write_plan.h"
 #include "viewspec/base/list.h"
@@ -128,11 +129,6 @@ static int write_packed(const struct block *block, const struct mpiio_member *me
     return error;
 }
 
-static void mark_written(struct mpiio_assembled *self, size_t member)
-{
-    atomic_fetch_or(&self->written[member / 64], (uint64_t)1 << member % 64);
-}
-
 static int write_given(const struct block *block, const struct mpiio_member *member,
                        const struct vs_assembly_part *part, const struct mpiio_range *given,
                        size_t count)
@@ -141,7 +137,6 @@ static int write_given(const struct block *block, const struct mpiio_member *mem
     char *packed = NULL;
     int error;
 
-    mark_written(block->self, part->member);
     if (mpiio_assembled_is_run(map, part->position, part->length)) {
         const char *image =
             block->image + (vs_map_displacement(map, part->position) - block->displacement);
@@ -172,6 +167,7 @@ static int write_part(const struct block *block, const struct vs_assembly_part *
         error = write_given(block, member, part, found != NULL ? found : &all, (size_t)count);
     else
         error = (int)count;
+    mpiio_assembled_mark_written(block->self, part->member);
     free(found);
     mpiio_member_release(&block->self->table, member);
     atomic_fetch_add(&block->self->writes, 1);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "assembled_sync.h"
+
+#include "core/base/thread.h"
+
+/* So many members are synced at a time: most of it is waiting for a device, or a server. */
+#define THREADS 16
+
+/* A call of mpiio_assembled_sync, for all of its threads. */
+struct sync {
+    struct mpiio_assembled *self;
+    bool data_only;
+
+    pthread_mutex_t lock;
+    size_t word, words; /* those of the marks before word were looked at; lock */
+    uint64_t bits;      /* what is left of the last one of those; lock */
+    int error;          /* the first; lock */
+};
+
+void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member)
+{
+    atomic_fetch_or(&self->written[member / 64], (uint64_t)1 << member % 64);
+}
+
+/* Takes a member that is marked: false where none is left. */
+static bool take(struct sync *sync, size_t *number)
+{
+    atomic_uint_fast64_t *written = sync->self->written;
+    bool found;
+
+    pthread_mutex_lock(&sync->lock);
+    for (; sync->bits == 0 && sync->word < sync->words; sync->word++)
+        if (atomic_load(&written[sync->word]) != 0)
+            sync->bits = atomic_exchange(&written[sync->word], 0);
+    found = sync->bits != 0;
+    if (found)
+        *number = 64 * (sync->word - 1) + (size_t)__builtin_ctzll(sync->bits);
+    sync->bits &= sync->bits - 1;
+    pthread_mutex_unlock(&sync->lock);
+    return found;
+}
+
+static int sync_member(struct sync *sync, size_t number)
+{
+    struct mpiio_member_table *table = &sync->self->table;
+    struct mpiio_member *member;
+    int error = mpiio_member_acquire(table, number, &member);
+
+    if (error != 0)
+        return error;
+    error = mpiio_file_sync(member->file, sync->data_only);
+    mpiio_member_release(table, member);
+    return error;
+}
+
+static void *work(void *argument)
+{
+    struct sync *sync = argument;
+    size_t number;
+
+    while (take(sync, &number)) {
+        int error = sync_member(sync, number);
+
+        if (error == 0)
+            continue;
+        mpiio_assembled_mark_written(sync->self, number);
+        pthread_mutex_lock(&sync->lock);
+        sync->error = sync->error != 0 ? sync->error : error;
+        pthread_mutex_unlock(&sync->lock);
+    }
+    return NULL;
+}
+
+/* How many members are marked, but THREADS at most. */
+static int count_marked(const struct sync *sync)
+{
+    int count = 0;
+
+    for (size_t word = 0; word < sync->words && count < THREADS; word++)
+        count += __builtin_popcountll(atomic_load(&sync->self->written[word]));
+    return count < THREADS ? count : THREADS;
+}
+
+int mpiio_assembled_sync(void *argument, bool data_only)
+{
+    struct mpiio_assembled *self = argument;
+    struct sync sync = {.self = self,
+                        .data_only = data_only,
+                        .words = (size_t)(vs_members_count(self->table.members) + 63) / 64};
+    pthread_t helpers[THREADS];
+    int count = 0, wanted;
+
+    pthread_mutex_init(&sync.lock, NULL);
+    pthread_mutex_lock(&self->syncing);
+    wanted = count_marked(&sync) - 1;
+    while (count < wanted && mpiio_thread_start(&helpers[count], work, &sync) == 0)
+        count++;
+    work(&sync);
+    while (count > 0)
+        pthread_join(helpers[--count], NULL);
+    pthread_mutex_unlock(&self->syncing);
+    pthread_mutex_destroy(&sync.lock);
+    return sync.error;
+}

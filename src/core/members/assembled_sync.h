@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_ASSEMBLED_SYNC_H
+#define MPIIO_ASSEMBLED_SYNC_H
+
+#include "assembled_private.h"
+
+/* Having the members stored that were written, and no others. All is thread-safe. */
+
+/* A member was written, well or not: comes after the write, and before that is acknowledged. A sync
+   of one that is being written would not be of what comes then. */
+void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
+
+/*
+ * As mpiio_store_sync (store.h), of those that are marked, several at a time. One that could not be
+ * synced is tried again by the next call. Waits for another call that is at work: what that has
+ * taken up is this one's to wait for, too.
+ */
+int mpiio_assembled_sync(void *self, bool data_only);
+
+#endif

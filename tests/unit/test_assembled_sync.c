@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Members that were written are synced side by side, and none is missed by one who asks for it. */
+#include "slice_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "core/store_members.h"
+#include "viewspec/members/member_views.h"
+
+#define MEMBERS 100
+#define BYTES   4096 /* of each */
+#define AT_ONCE 16
+
+/* What calls of the system's are held up, and what they came to. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int hold_syncs;  /* the first ones wait until so many are there at once, or for let_go */
+    bool hold_write; /* the next one waits for let_go, before it writes */
+    bool let_go;
+    int inside, most, syncs; /* in fsync now, at once, in all */
+    int error;               /* of the next fsync */
+    bool writing;
+} calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static struct vs_spec *spec;
+static struct mpiio_store *store;
+static struct mpiio_slice *slice;
+static char folder[256];
+
+int __wrap_fsync(int fd);
+int __wrap_fdatasync(int fd);
+ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+
+/* Waits for a change, a minute at most. Lock held. */
+static bool await(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    if (pthread_cond_timedwait(&calls.changed, &calls.lock, &until) == 0)
+        return true;
+    calls.let_go = true; /* it does not come: nor is it waited for again */
+    return false;
+}
+
+int __wrap_fsync(int fd)
+{
+    int error;
+
+    (void)fd;
+    pthread_mutex_lock(&calls.lock);
+    calls.syncs++;
+    if (++calls.inside > calls.most)
+        calls.most = calls.inside;
+    pthread_cond_broadcast(&calls.changed);
+    while (calls.most < calls.hold_syncs && !calls.let_go && await())
+        continue;
+    calls.inside--;
+    error = calls.error;
+    calls.error = 0;
+    pthread_mutex_unlock(&calls.lock);
+    errno = error;
+    return error != 0 ? -1 : 0;
+}
+
+int __wrap_fdatasync(int fd)
+{
+    return __wrap_fsync(fd);
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
+{
+    pthread_mutex_lock(&calls.lock);
+    calls.writing = true;
+    pthread_cond_broadcast(&calls.changed);
+    while (calls.hold_write && !calls.let_go && await())
+        continue;
+    calls.writing = false;
+    pthread_mutex_unlock(&calls.lock);
+    return __real_pwrite64(fd, buffer, length, displacement);
+}
+
+static void let_go(void)
+{
+    pthread_mutex_lock(&calls.lock);
+    calls.let_go = true;
+    pthread_cond_broadcast(&calls.changed);
+    pthread_mutex_unlock(&calls.lock);
+}
+
+static void make_members(void)
+{
+    static const char bytes[BYTES];
+    char path[512];
+
+    for (int i = 0; i < MEMBERS; i++) {
+        FILE *file;
+
+        snprintf(path, sizeof(path), "%s/T.%d", folder, i);
+        file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(bytes, 1, BYTES, file), BYTES);
+        assert_int_equal(fclose(file), 0);
+    }
+}
+
+static int setup(void **state)
+{
+    static const char text[] =
+        "{\"viewspec\": 1, \"members\": {\"count\": 100, \"file\": \"T.{member}\", "
+        "\"view\": {\"disp\": \"4096 * rank\"}}}";
+    const char *place = getenv("TMPDIR");
+    struct vs_error error = {0};
+
+    (void)state;
+    snprintf(folder, sizeof(folder), "%s/mpiio-sync-XXXXXX", place != NULL ? place : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    make_members();
+    if (vs_spec_parse(text, strlen(text), "spec", folder, NULL, &spec, &error) != 0)
+        fail_msg("%s", error.reason);
+    if (mpiio_store_open_spec(spec, O_RDWR, false, &store, &error) != 0)
+        fail_msg("%s", error.reason);
+    slice = make_slice(store, vs_members_whole(vs_spec_members(spec)));
+    calls.hold_syncs = calls.inside = calls.most = calls.syncs = calls.error = 0;
+    calls.hold_write = calls.let_go = calls.writing = false;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char path[512];
+
+    (void)state;
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    vs_spec_free(spec);
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf(path, sizeof(path), "%s/T.%d", folder, i);
+        unlink(path);
+    }
+    return rmdir(folder);
+}
+
+static void write_member(int member)
+{
+    assert_int_equal(mpiio_slice_write(slice, "written", 7, (int64_t)member * BYTES + 100), 7);
+}
+
+/* mpiio_store_sync by a thread of its own, which notes whether it returned before let_go. */
+struct syncer {
+    pthread_t thread;
+    int error;
+    bool early;
+};
+
+static void *sync_all(void *data)
+{
+    struct syncer *syncer = data;
+
+    syncer->error = mpiio_store_sync(store, false);
+    pthread_mutex_lock(&calls.lock);
+    syncer->early = !calls.let_go;
+    pthread_mutex_unlock(&calls.lock);
+    return NULL;
+}
+
+static void *write_first(void *data)
+{
+    (void)data;
+    write_member(0);
+    return NULL;
+}
+
+static void test_side_by_side(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++)
+        write_member(i);
+    calls.hold_syncs = AT_ONCE;
+    assert_int_equal(mpiio_store_sync(store, false), 0);
+    assert_int_equal(calls.most, AT_ONCE);
+    assert_int_equal(calls.syncs, MEMBERS);
+    assert_int_equal(mpiio_store_sync(store, false), 0);
+    assert_int_equal(calls.syncs, MEMBERS); /* nothing was written since */
+}
+
+/* What the first has taken up is not stored yet when the second comes. */
+static void test_second_waits_for_first(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 100000000};
+    struct syncer first, second;
+
+    (void)state;
+    write_member(7);
+    calls.hold_syncs = 2;
+    assert_int_equal(pthread_create(&first.thread, NULL, sync_all, &first), 0);
+    pthread_mutex_lock(&calls.lock);
+    while (calls.inside == 0 && await())
+        continue;
+    pthread_mutex_unlock(&calls.lock);
+    assert_int_equal(pthread_create(&second.thread, NULL, sync_all, &second), 0);
+    nanosleep(&moment, NULL); /* for one that does not wait */
+    let_go();
+    pthread_join(first.thread, NULL);
+    pthread_join(second.thread, NULL);
+    assert_false(second.early);
+    assert_int_equal(first.error, 0);
+    assert_int_equal(second.error, 0);
+    assert_int_equal(calls.syncs, 1);
+}
+
+/* A sync in the middle of a write has not synced it. */
+static void test_write_under_way_is_not_missed(void **state)
+{
+    pthread_t writer;
+    int before;
+
+    (void)state;
+    calls.hold_write = true;
+    assert_int_equal(pthread_create(&writer, NULL, write_first, NULL), 0);
+    pthread_mutex_lock(&calls.lock);
+    while (!calls.writing && await())
+        continue;
+    pthread_mutex_unlock(&calls.lock);
+    assert_int_equal(mpiio_store_sync(store, false), 0);
+    before = calls.syncs;
+    let_go();
+    pthread_join(writer, NULL);
+    assert_int_equal(mpiio_store_sync(store, false), 0);
+    assert_int_equal(calls.syncs, before + 1);
+}
+
+static void test_failed_is_tried_again(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        write_member(30 * i);
+    calls.error = EIO;
+    assert_int_equal(mpiio_store_sync(store, true), -EIO);
+    assert_int_equal(calls.syncs, 3);
+    assert_int_equal(mpiio_store_sync(store, true), 0);
+    assert_int_equal(calls.syncs, 4);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_side_by_side),
+        TEST(test_second_waits_for_first),
+        TEST(test_write_under_way_is_not_missed),
+        TEST(test_failed_is_tried_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
