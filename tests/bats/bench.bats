@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What scripts/bench makes of what was measured. No test measures.
+# What scripts/bench makes of what was measured, and a row that checks what it measures. No speed counts.
 
 load helper
 
@@ -62,4 +62,54 @@ END
     run -1 --separate-stderr "$top/scripts/bench" --from results.json --svg chart.svg
     [[ $stderr == "bench: results.json: "* && $stderr != *$'\n'* ]]
     [ ! -e chart.svg ]
+}
+
+# records_spec COUNT: f.dat has so many records as bench-records wants them, s.json shows them to all.
+records_spec() {
+    make_file f.dat $((64 * $1))
+    cat >s.json <<'END'
+{"viewspec": 1, "file": "f.dat", "ranks": 8,
+ "view": {"etype": {"type": "contiguous", "count": 64, "oldtype": "byte"}}}
+END
+}
+
+# take_records COUNT: four processes take the records of f.dat through the mount.
+take_records() {
+    timeout 100 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
+        </dev/null 3>&-
+}
+
+@test "bench: P18 takes and writes each record once, by MPI and through mounts" {
+    TMPDIR=$tmp timeout 300 /usr/bin/python3 - "$top/tests/bench" 3>&- <<'END'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from rows import RECORDS, table
+from runners import RUNNERS
+from testbed import Testbed
+
+bench = Testbed(True)
+bench.records = 800
+try:
+    values = {value for row in table() if row.setting == RECORDS for value in row.values()}
+    for value in sorted(values):
+        runner, name = value.split(".")
+        assert RUNNERS[runner](bench, RECORDS)[name] > 0, value
+finally:
+    bench.close()
+assert {"take_nodes.rate", "put_mount.rate", "ordered_romio.rate"} < values
+END
+}
+
+@test "bench: a record that is missing or wrong is no measurement" {
+    records_spec 80
+    mount_spec s.json
+    run -0 take_records 80
+    setfattr -n user.mpiio.shared_position -v 1 mnt/shared
+    run take_records 80
+    [[ $status -ne 0 && $output == *"records: wrong data: a record is missing"* ]]
+    printf x | dd of=f.dat bs=1 seek=2000 conv=notrunc status=none
+    setfattr -n user.mpiio.shared_position -v 0 mnt/shared
+    run take_records 80
+    [[ $status -ne 0 && $output == *"records: wrong data: a record that nobody has written"* ]]
 }

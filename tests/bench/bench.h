@@ -9,11 +9,17 @@
  * What the benchmark programs share with scripts/bench, which makes the file: 64-bit word number
  * index of the file holds index * BENCH_FACTOR modulo 2^64, so a word tells where it came from.
  */
-#define BENCH_FACTOR UINT64_C(0x9E3779B97F4A7C15)
+#define BENCH_FACTOR  UINT64_C(0x9E3779B97F4A7C15)
+#define BENCH_INVERSE UINT64_C(0xF1DE83E19937733D) /* BENCH_FACTOR times this is 1 */
 
 static inline uint64_t bench_word(uint64_t index)
 {
     return index * BENCH_FACTOR;
+}
+
+static inline uint64_t bench_index(uint64_t word)
+{
+    return word * BENCH_INVERSE;
 }
 
 /* Seconds of a clock that only goes forward. */

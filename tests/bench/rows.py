@@ -60,6 +60,7 @@ START = Setting("mount, first byte, unmount")
 IDLE = Setting("mounts that nobody uses", 8)
 CONTROL = Setting("a flush of many nodes, simulated")
 PIECES = [Setting("64 members by 64 KiB", 65536), Setting("64 members by 8 bytes", 8)]
+RECORDS = Setting("records of 64 bytes")
 SEEK = Setting("random 8-byte reads, 8 of 16 in one tile")
 
 
@@ -194,6 +195,20 @@ def sharing():
     return rows
 
 
+def records():
+    """By processes of a job that share a pointer, against MPI's shared file pointer."""
+    rows = []
+    for name, what in (("take", "8 take records: read_shared"),
+                       ("put", "8 append records: write_shared"),
+                       ("ordered", "8 in order, 100 a round: write_ordered"),
+                       ("ordered_two", "2 in order, 1 a round: write_ordered")):
+        for nodes, how in (("", "mount"), ("4 nodes, ", "nodes")):
+            if how == "mount" or not name.startswith("ordered"):
+                rows.append(Row("P18", nodes + what, RECORDS, mount(f"{name}_{how}.rate"),
+                                f"{name}_romio.rate", "rec/s"))
+    return rows
+
+
 def assembling():
     """Members as one: cold is from storage, warm from the page cache."""
     rows = []
@@ -211,4 +226,4 @@ def assembling():
 def table():
     """All rows, in the order of the table. A new row is a line here and, maybe, a runner; a new
     column one more entry of a row's dict."""
-    return reading() + writing() + programs() + sharing() + assembling()
+    return reading() + writing() + programs() + sharing() + assembling() + records()

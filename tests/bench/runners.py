@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Callable
 
 from pool import run_pool
+from records import record_runners
 from testbed import (BUILD, CALL, MIB, RANKS, READ, Failure, Unavailable, at_once, drop,
                      import_numpy, note, program, rate, run)
 
@@ -452,6 +453,7 @@ RUNNERS: dict[str, Callable] = {
     "seek_romio": run_seek_romio,
     "nodes_16": partial(run_nodes, nodes=16),
     "nodes_10000": partial(run_nodes, nodes=10000),
+    **record_runners(),
 }
 
 

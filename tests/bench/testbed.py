@@ -20,6 +20,7 @@ FACTOR = 0x9E3779B97F4A7C15  # tests/bench/bench.h: word i of the file is i * FA
 RANKS = 4
 MEMBERS = 64
 MIB = 1 << 20
+RECORD = 64  # bytes that a record of P18 has
 READ = MIB  # bytes a read call, as dd bs=1M does
 CALL = 4 * MIB  # bytes a call of ROMIO's
 SMALL_READ = 64 << 10  # bytes that are read at random places for small pages
@@ -146,6 +147,7 @@ class Testbed:
         self.slice = self.size // RANKS
         self.write = (16 if quick else 64) * MIB  # bytes that each of P5's writers has
         self.runs = self.size // 16  # of P12's view: 64 M
+        self.records = 4000 if quick else 16000  # of P18
         self.rounds = 3 if quick else 5
         self.idle = 2 if quick else 10  # seconds of P9
         self.readers = [Reader(), Reader()]
@@ -378,10 +380,14 @@ class Testbed:
             raise Unavailable(without)
         return path
 
-    def romio(self, *words, ranks=1):
-        """What tests/bench/romio.c prints, started as an MPI job."""
-        binary = self.program_of_build("bench-romio", "mpich is not installed (libmpich-dev)")
+    def mpi(self, name, *words, ranks=1):
+        """What a program of tests/bench prints, started as an MPI job."""
+        binary = self.program_of_build(name, "mpich is not installed (libmpich-dev)")
         return run(program("mpiexec.mpich", "mpiexec.hydra"), "-n", ranks, binary, *words)
+
+    def romio(self, *words, ranks=1):
+        """What tests/bench/romio.c prints."""
+        return self.mpi("bench-romio", *words, ranks=ranks)
 
     def romio_slice(self, mode, setting, rank):
         return self.romio(mode, self.file(setting), setting.run, RANKS, rank, self.slice, CALL)

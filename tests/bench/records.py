@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""P18: processes of a job take the records of a file from `shared`, put records there, and write them
+in the order of ranks (tests/bench/records.c)."""
+import json
+from functools import partial
+
+from testbed import RECORD
+
+
+def record_spec(bench, path, processes):
+    """All ranks see the same records."""
+    spec = bench.dir / f"{path.stem}{processes}.json"
+    spec.write_text(json.dumps(
+        {"viewspec": 1, "file": str(path), "ranks": processes,
+         "view": {"etype": {"type": "contiguous", "count": RECORD, "oldtype": "byte"}}}))
+    return spec
+
+
+def run_records(bench, _setting, action, nodes=0, processes=8, share=1):
+    """Records a second. nodes: 0 for MPI's own functions, else mounts on as many nodes. share: how
+    many records each process writes a round, in order."""
+    path = bench.words_file("records.dat", bench.records * RECORD) if action == "take" \
+        else bench.fresh("put.dat")
+    command = ("bench-records", action, bench.records, share, path)
+    if nodes == 0:
+        seconds = bench.mpi(*command, ranks=processes)
+    elif nodes == 1:
+        with bench.mounted(record_spec(bench, path, processes)) as point:
+            seconds = bench.mpi(*command, point, ranks=processes)
+    else:
+        bench.program_of_build("../../src/engine/mpiio-engine",
+                               "mpiio-engine is not built (libmpich-dev)")
+        with bench.mounted_nodes(record_spec(bench, path, processes), nodes) as points:
+            seconds = bench.mpi(*command, *points, ranks=processes)
+    return {"rate": bench.records / float(seconds)}
+
+
+# What is done with records, by name. In the order of ranks, processes of MPI spin while they wait:
+# one record a round is for as many as there are processors.
+ACTIONS = {
+    "take": {"action": "take"},
+    "put": {"action": "put"},
+    "ordered": {"action": "ordered", "share": 100},
+    "ordered_two": {"action": "ordered", "processes": 2},
+}
+
+
+def record_runners():
+    """A runner for each action, by MPI and through mounts on one node and on four."""
+    return {f"{name}_{how}": partial(run_records, nodes=nodes, **action)
+            for name, action in ACTIONS.items()
+            for how, nodes in (("romio", 0), ("mount", 1), ("nodes", 4))}
