@@ -81,10 +81,10 @@ int fs_signals_start(struct fs_signals *stop, struct fs_session *session)
     pthread_mutex_init(&stop->lock, NULL);
     fill_signals(&signals);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    error = pthread_create(&stop->listener, NULL, listen, stop);
+    error = mpiio_thread_start(&stop->listener, listen, stop);
     if (error != 0)
         pthread_mutex_destroy(&stop->lock);
-    return -error;
+    return error;
 }
 
 void fs_signals_over(struct fs_signals *stop)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/base/thread.h"
+
 /* Wakes a worker from its wait for a request; it has no other use. */
 #define WAKE_SIGNAL SIGUSR1
 /* Between two calls to wake up, in ns: one may come just before the wait. */
@@ -85,17 +87,29 @@ static int receive(struct fs_worker *worker, struct fuse_buf *buffer)
                                 : fuse_session_receive_buf(worker->workers->fuse, buffer);
 }
 
+/* Whether a worker leaves for what the others need not end for: a kernel without io_uring, or that
+   there is no memory for the requests that it would take. Lock held. */
+static bool is_spare(const struct fs_worker *worker, int got)
+{
+    return worker->ring != NULL ? got == -EOPNOTSUPP
+                                : got == -ENOMEM && worker->workers->running > 1;
+}
+
 /* What a worker leaves behind. got: what its last wait for a request came to. */
 static void leave(struct fs_worker *worker, int got)
 {
     struct fs_workers *workers = worker->workers;
+    bool spare;
 
     pthread_mutex_lock(&workers->lock);
+    spare = is_spare(worker, got);
     worker->idle = false;
-    if (worker->ring == NULL)
+    if (worker->ring == NULL) {
         workers->idle--;
+        workers->count--;
+    }
     workers->running--;
-    if (got < 0 && got != -EINTR && !(worker->ring != NULL && got == -EOPNOTSUPP))
+    if (got < 0 && got != -EINTR && !spare)
         workers->error = got;
     /* Unmounted; or a queue is not served any more; or nobody is left. */
     if (got == 0 || (worker->ring != NULL && workers->error != 0) || workers->running == 0)
@@ -149,10 +163,10 @@ static int start_worker(struct fs_workers *workers, struct fs_ring *ring)
         return -ENOMEM;
     *worker =
         (struct fs_worker){.next = workers->all, .workers = workers, .ring = ring, .idle = true};
-    error = pthread_create(&worker->thread, NULL, work, worker);
+    error = mpiio_thread_start(&worker->thread, work, worker);
     if (error != 0) {
         free(worker);
-        return -error;
+        return error;
     }
     workers->all = worker;
     workers->count += ring == NULL;

@@ -11,6 +11,9 @@ from mounts import BLOCK, DATA, LIMIT, RANKS, REGION, REGIONS, Mount, Wrong
 
 OPERATIONS = ("read", "write", "store", "fsync", "close", "unmount", "mount")
 
+# Nothing is stored before an operation, or the fault, has it stored.
+OPTIONS = ",flush_interval=86400"
+
 DONE = ("ok", "waits")
 
 
@@ -130,7 +133,7 @@ class Cell:
             return self.run_mount(), None
         if mount is None:
             self.fault.fresh()
-            mount = Mount(self.nodes, options=self.fault.options)
+            mount = Mount(self.nodes, options=self.fault.options + OPTIONS)
             self.mount = mount
             if mount.start() != "ok":
                 raise Wrong("not mounted")
@@ -167,7 +170,7 @@ class Cell:
 
     def run_mount(self):
         self.fault.fresh()
-        self.mount = Mount(self.nodes, options=self.fault.options)
+        self.mount = Mount(self.nodes, options=self.fault.options + OPTIONS)
         answer = self.fault.mount(self.mount)
         self.mount.remove()
         self.mount.nothing_there()

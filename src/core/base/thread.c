@@ -2,7 +2,9 @@
 #include "thread.h"
 
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdlib.h>
 
 /* This thread is kept on one processor; where it might run before. */
 static _Thread_local bool is_bound;
@@ -19,8 +21,50 @@ bool mpiio_thread_bind(unsigned processor)
     return is_bound;
 }
 
+/* A thread that begins, and who waits until it has. */
+struct beginning {
+    void *(*work)(void *argument);
+    void *argument;
+    sem_t begun;
+};
+
+/*
+ * The C library gives a thread an arena with its first allocation. Where there is no memory for one
+ * then, all that the thread allocates fails, however little it is and however much others have.
+ */
+static void take_arena(void)
+{
+    void *volatile first = malloc(1);
+
+    free(first);
+}
+
+static void *begin(void *data)
+{
+    struct beginning *beginning = data;
+    void *(*work)(void *argument) = beginning->work;
+    void *argument = beginning->argument;
+
+    take_arena();
+    sem_post(&beginning->begun);
+    return work(argument);
+}
+
+static int create(pthread_t *thread, const pthread_attr_t *attributes, struct beginning *beginning)
+{
+    int error;
+
+    sem_init(&beginning->begun, 0, 0);
+    error = pthread_create(thread, attributes, begin, beginning);
+    while (error == 0 && sem_wait(&beginning->begun) != 0)
+        continue;
+    sem_destroy(&beginning->begun);
+    return -error;
+}
+
 int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *argument)
 {
+    struct beginning beginning = {.work = work, .argument = argument};
     sigset_t others, before;
     pthread_attr_t attributes;
     int error;
@@ -34,8 +78,8 @@ int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *a
     if (is_bound)
         pthread_attr_setaffinity_np(&attributes, sizeof(unbound), &unbound);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    error = pthread_create(thread, &attributes, work, argument);
+    error = create(thread, &attributes, &beginning);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    return -error;
+    return error;
 }

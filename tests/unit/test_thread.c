@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that are started by their door. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "core/base/thread.h"
+
+/* Fewer than the C library makes arenas for, so each gets one of its own. */
+#define THREADS 4
+
+static sem_t go;
+
+static void *allocate(void *data)
+{
+    void *volatile memory;
+
+    while (sem_wait(&go) != 0)
+        continue;
+    memory = malloc(8);
+    *(bool *)data = memory != NULL;
+    free(memory);
+    return NULL;
+}
+
+/* A sanitizer has an allocator of its own, which ends the process where it gets nothing. */
+#ifdef __SANITIZE_ADDRESS__
+#define LIMIT RLIM_INFINITY
+#else
+#define LIMIT 0
+#endif
+
+/* A thread has what it needs for little things when it has been started, not with its first call.
+ */
+static void test_first_allocation(void **state)
+{
+    struct rlimit before, none;
+    pthread_t thread[THREADS];
+    bool got[THREADS];
+
+    (void)state;
+    sem_init(&go, 0, 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(mpiio_thread_start(&thread[i], allocate, &got[i]), 0);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    none = before;
+    none.rlim_cur = LIMIT;
+    assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+    for (int i = 0; i < THREADS; i++)
+        sem_post(&go);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    setrlimit(RLIMIT_AS, &before);
+    for (int i = 0; i < THREADS; i++)
+        assert_true(got[i]);
+    sem_destroy(&go);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
