@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The faults of the matrix: how each comes about, and how it is taken away again. On two nodes what
 befalls a daemon befalls node 1's, where the operation is node 0's; other faults are everybody's."""
+import errno
 import os
 import resource
 import shutil
@@ -166,14 +167,14 @@ class Killed(DaemonFault):
 
     def begin(self, mount):
         os.kill(mount.daemon_of(mount.nodes - 1), signal.SIGKILL)
-        # What is asked before the connection has ended may get ECONNABORTED.
+        # What is asked while the kernel ends the connection may get ECONNABORTED, or an answer.
         await_true(lambda: self.is_dead(mount.folders[-1]), "a killed daemon does not end")
 
     def is_dead(self, folder):
         try:
             os.listdir(folder)
-        except OSError:
-            return True
+        except OSError as error:
+            return error.errno == errno.ENOTCONN
         return False
 
 
