@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a user tries on programs that others run under his number:  snoop.py UNTIL
+"""What a user tries on programs that others run under his number:  snoop.py UNTIL SHELL
 
-Until the file UNTIL is there, every process of this user that has begun meanwhile is taken on: is it
-on a terminal, can it be traced, are its descriptors, its environment and its memory to be had? Prints
-"saw NUMBER NAME" once for each, and a line "NUMBER NAME: ..." for each thing got; first "ready".
+Until the file UNTIL is there, every process of this user that has begun meanwhile, and that the test
+has started whose shell is the process SHELL, is taken on: is it on a terminal, can it be traced, are
+its descriptors, its environment and its memory to be had? Prints "saw NUMBER NAME" once for each, and
+a line "NUMBER NAME: ..." for each thing got; first "ready". Other tests of this machine have processes
+of this user, too. Those of the test are the ones below its shell, and those with its mark, which a
+process keeps that no longer has its parent.
 """
 import ctypes
 import os
@@ -17,6 +20,9 @@ libc.ptrace.argtypes = [ctypes.c_long] * 4
 libc.syscall.restype = ctypes.c_long
 told = set()
 
+SHELL = int(sys.argv[2])
+MARK = b"MPIIO_TEST=" + os.environb[b"MPIIO_TEST"]
+
 
 def tell(text):
     if text not in told:
@@ -25,12 +31,26 @@ def tell(text):
 
 
 def fields(pid):
-    """Name and terminal of a process."""
+    """Name, terminal and parent of a process."""
     with open("/proc/%d/stat" % pid) as file:
         text = file.read()
     name = text[text.index("(") + 1:text.rindex(")")]
     rest = text[text.rindex(")") + 2:].split()
-    return name, int(rest[4])
+    return name, int(rest[4]), int(rest[1])
+
+
+def is_below(pid, shell):
+    while pid not in (0, shell):
+        pid = fields(pid)[2]
+    return pid == shell
+
+
+def is_marked(pid):
+    try:
+        with open("/proc/%d/environ" % pid, "rb") as file:
+            return MARK in file.read().split(b"\0")
+    except OSError:
+        return False
 
 
 def user_of(pid):
@@ -69,9 +89,9 @@ def traced(pid):
 
 
 def attack(pid):
-    if user_of(pid) != os.getuid():
+    if user_of(pid) != os.getuid() or not (is_below(pid, SHELL) or is_marked(pid)):
         return
-    name, terminal = fields(pid)
+    name, terminal, _ = fields(pid)
     who = "%d %s" % (pid, name)
     tell("saw " + who)
     if terminal != 0:

@@ -9,8 +9,9 @@
 #   hostile MOUNTPOINT [WORD]...      mallory mounts a filesystem that passes for one of ours, and
 #                                     attacks who looks inside: tests/attacks/hostile.c has the words
 #   hostile_stats [KEY=VALUE]...      prints a stats.json for it, of one node; VALUE is JSON
-#   snooped COMMAND...                runs it while mallory attacks every process that begins under
-#                                     his number (tests/attacks/snoop.py); loot has what he got
+#   snooped COMMAND...                runs it while mallory attacks every process of the test that
+#                                     begins under his number (tests/attacks/snoop.py); loot has what
+#                                     he got
 #   on_terminal COMMAND...            runs it as root on a terminal of its own, as an administrator
 #                                     would; what it prints is in the file "terminal"
 
@@ -63,7 +64,7 @@ hostile_stats() {
 snooped() {
     local snoop status=0
     rm -f loot snooped
-    as_mallory /usr/bin/python3 "$tmp/snoop.py" "$tmp/snooped" >loot 2>&1 &
+    as_mallory /usr/bin/python3 "$tmp/snoop.py" "$tmp/snooped" $$ >loot 2>&1 &
     snoop=$!
     logged loot ready
     "$@" || status=$?
