@@ -24,11 +24,27 @@ hang() {
         syncing+=($!)
     done
     await test -e hang.at
+    for node in 0 1 2; do
+        await in_sync "${syncing[node]}"
+    done
 }
 
-# force NODE: what the mount answers, if it does: within some 20 s, and a margin.
+# in_sync PID: it has written, and its fsync is under way.
+in_sync() {
+    as_root grep -qs fsync "/proc/$1/stack"
+}
+
+# Each of the syncs ends, and well.
+all_synced() {
+    local process
+    for process in "${syncing[@]}"; do
+        wait "$process" || return
+    done
+}
+
+# force NODE: what the mount answers, if it does: within some 20 s, and a margin for slow machines.
 force() {
-    timeout -s KILL 60 getfattr --absolute-names --only-values -n user.mpiio.unmount_force "$tmp/m$1"
+    timeout -s KILL 300 getfattr --absolute-names --only-values -n user.mpiio.unmount_force "$tmp/m$1"
 }
 
 all_stored() {
@@ -39,12 +55,14 @@ all_stored() {
     start_hanging
     hang
     sleep 4
-    kill -0 "${syncing[@]}"
+    for process in "${syncing[@]}"; do
+        kill -0 "$process"
+    done
     for node in 0 1 2; do
         [ "$(getfattr --absolute-names --only-values -n user.mpiio.state "$tmp/m$node")" = ok ]
     done
     rm hang
-    wait "${syncing[@]}"
+    all_synced
     all_stored
     run ! grep degraded log
     stop_nodes
@@ -55,7 +73,7 @@ all_stored() {
     hang
     run force 1
     grep "is unmounted by force" log
-    wait "${syncing[@]}"
+    all_synced
     all_stored
     rm hang
     stop_nodes
@@ -70,7 +88,7 @@ all_stored() {
     run force 1
     [ "$status" -ne 137 ]
     rm hang
-    wait "${syncing[@]}"
+    all_synced
     await all_stored
     stop_nodes
 }
@@ -81,11 +99,12 @@ all_stored() {
     hang
     getfattr --absolute-names --only-values -n user.mpiio.unmount "$tmp/m0" 3>&- &
     waiting=$!
-    sleep 0.5
+    await as_root grep -qs request_wait_answer "/proc/$waiting/stack"
     run force 0
     [ "$status" -ne 137 ]
     rm hang
-    wait "${syncing[@]}" "$waiting" || true
+    wait "$waiting" || true
+    all_synced
     await all_stored
     stop_nodes
 }
