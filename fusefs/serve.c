@@ -148,6 +148,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     if (error == 0)
         error = fs_pool_start(&session->pool);
     if (error == 0)
+        error = fs_ordered_start(session);
+    if (error == 0)
         error = fs_pointers_start(&session->pointers);
     if (error == 0)
         error = fs_prefetch_start(&session->prefetchers, session);
@@ -171,23 +173,44 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     return error;
 }
 
-/* Nothing is mounted any more: what was written since the last flush is stored. */
-static void settle(struct fs_session *session)
+/* What was written since the last flush is stored. */
+static void flush_rest(struct fs_session *session)
 {
     struct fs_flusher *flusher = &session->flusher;
     int error = 0;
+
+    if (!fs_flusher_is_clean(flusher, true))
+        error = fs_flusher_wait(flusher, true);
+    if (error != 0)
+        fs_log_error(&session->log, "not all is stored: %s", strerror(-error));
+}
+
+/* The same of a node among several: what waits for its turn is placed when all are unmounted. */
+static void settle_node(struct fs_session *session)
+{
+    fs_ordered_close_all(session);
+    fs_jobs_stop(&session->jobs);
+    flush_rest(session);
+    fs_nodes_leave(session);
+    fs_ordered_finish(session);
+    flush_rest(session);
+    fs_flusher_finish(&session->flusher);
+    fs_ordered_await_others(session);
+    fs_nodes_quit(session);
+    fs_flusher_stop(&session->flusher);
+}
+
+/* Nothing is mounted any more. */
+static void settle(struct fs_session *session)
+{
+    struct fs_flusher *flusher = &session->flusher;
 
     fs_ordered_finish(session);
     fs_jobs_stop(&session->jobs);
     if (!flusher->started)
         return;
-    if (!fs_flusher_is_clean(flusher, true))
-        error = fs_flusher_wait(flusher, true);
-    if (error != 0)
-        fs_log_error(&session->log, "not all is stored: %s", strerror(-error));
+    flush_rest(session);
     fs_flusher_finish(flusher);
-    if (fs_cluster_is_on(&session->cluster))
-        fs_nodes_leave(session);
     fs_flusher_stop(flusher);
 }
 
@@ -201,7 +224,10 @@ static int serve_and_unmount(struct fs_session *session)
     /* It may have been taken away while files were open; what it was mounted on stays. */
     if (fs_mounted_device(session->mountpoint) == session->device)
         fuse_session_unmount(session->fuse);
-    settle(session);
+    if (fs_cluster_is_on(&session->cluster) && session->flusher.started)
+        settle_node(session);
+    else
+        settle(session);
     fs_removal_end(session, error);
     if (listens)
         fs_signals_end(&stop);

@@ -467,9 +467,10 @@ void fs_session_close(struct fs_session *session)
     /* Events of the other nodes come until here. */
     fs_cluster_free(&session->cluster);
     fs_pool_free(&session->pool);
+    /* Turns come until here. */
+    fs_pointers_free(&session->pointers);
     mpiio_ordered_free(session->ordered);
     mpiio_stream_free(session->stream);
-    fs_pointers_free(&session->pointers);
     fs_flusher_free(&session->flusher);
     fs_jobs_free(&session->jobs);
     fs_fifo_free(&session->notifier.fifo);

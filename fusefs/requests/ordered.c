@@ -7,12 +7,18 @@
 #include "core/base/clock.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/slice_of.h"
+#include "fusefs/storing/nodes.h"
 #include "put.h"
 #include "sequential.h"
 #include "shared.h"
 
 /* So long after a close the release that may follow it is waited for, in ms. */
 #define RELEASE_MS 100
+/* At the end: for so many times peer_timeout who keeps the turns may not answer; and others are
+   waited for where nodes have lost each other. In ns: until the others are asked for again. */
+#define QUIET 6
+#define ALONE 2
+#define PAUSE 10000000
 
 /* Who waits in a request, and may be told that its caller does not want to any more. */
 struct waiting {
@@ -40,7 +46,7 @@ static int write_at(struct fs_session *session, struct fs_slice *slice, const ch
     return 0;
 }
 
-static int place(void *data, size_t view, const void *buffer, size_t length,
+static int place(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter)
 {
     struct fs_session *session = data;
@@ -54,18 +60,41 @@ static int place(void *data, size_t view, const void *buffer, size_t length,
     error = fs_slice_of(session, fs_tree_shared(view), &slice);
     if (error != 0)
         return error;
-    error = fs_shared_take(session, slice, length, &offset);
+    error = fs_shared_take(session, slice, share, length, &offset);
     if (error == 0)
         error = write_at(session, slice, buffer, length, offset);
     fs_slices_put(&session->slices, slice);
     return error;
 }
 
+/* The turns. */
+
+static int open_share(void *data, size_t view, int64_t rank, uint64_t *number)
+{
+    const struct fs_session *session = data;
+
+    return mpiio_pointers_open(session->pointers.pointers, view, rank, number);
+}
+
+static int end_share(void *data, size_t view, uint64_t number, uint64_t *turn)
+{
+    const struct fs_session *session = data;
+
+    return mpiio_pointers_over(session->pointers.pointers, view, number, turn);
+}
+
+static void leave(void *data)
+{
+    const struct fs_session *session = data;
+
+    mpiio_pointers_leave(session->pointers.pointers);
+}
+
 int fs_ordered_init(struct fs_session *session)
 {
     struct mpiio_ordered_options options = {.views = session->tree.views,
-                                            .ranks = session->tree.ranks,
                                             .memory = session->options->dirty_max,
+                                            .turns = {open_share, end_share, leave, session},
                                             .place = place,
                                             .waits = fs_workers_waits,
                                             .data = session,
@@ -73,8 +102,7 @@ int fs_ordered_init(struct fs_session *session)
     int64_t *etype;
     int error;
 
-    /* Rounds are of this node alone. */
-    if (session->tree.shared == NULL || session->cluster.nodes > 1)
+    if (session->tree.shared == NULL)
         return 0;
     etype = calloc(options.views, sizeof(*etype));
     if (etype == NULL)
@@ -98,10 +126,63 @@ void fs_ordered_stop(void *session)
         mpiio_ordered_stop(ordered);
 }
 
-void fs_ordered_finish(struct fs_session *session)
+int fs_ordered_start(struct fs_session *session)
+{
+    return session->ordered != NULL && fs_cluster_is_on(&session->cluster)
+               ? mpiio_ordered_start(session->ordered)
+               : 0;
+}
+
+void fs_ordered_close_all(struct fs_session *session)
 {
     if (session->ordered != NULL)
-        mpiio_ordered_finish(session->ordered);
+        mpiio_ordered_close(session->ordered);
+}
+
+/* Since when the end is waited for, by mpiio_clock. */
+struct ending {
+    struct fs_session *session;
+    int64_t since;
+};
+
+/*
+ * All nodes are unmounted: their shares are placed, or passed over, as long as who keeps the turns
+ * answers. Where nodes have lost each other, those of others may be open for ever.
+ */
+static bool goes_on(void *data)
+{
+    const struct ending *ending = data;
+    struct fs_session *session = ending->session;
+    int64_t waited = mpiio_clock() - ending->since;
+    int64_t quiet = mpiio_pointers_quiet(session->pointers.pointers);
+
+    if (fs_nodes_all_unmounted(&session->cluster))
+        return (quiet < waited ? quiet : waited) < QUIET * session->options->peer_timeout;
+    return waited < ALONE * session->options->peer_timeout;
+}
+
+void fs_ordered_finish(struct fs_session *session)
+{
+    struct ending ending = {session, mpiio_clock()};
+    int64_t unordered;
+
+    if (session->ordered == NULL)
+        return;
+    unordered = mpiio_ordered_finish(session->ordered,
+                                     fs_cluster_is_on(&session->cluster) ? goes_on : NULL, &ending);
+    if (unordered > 0)
+        fs_log_error(&session->log, "%lld bytes of ordered were placed before their turn came",
+                     (long long)unordered);
+}
+
+void fs_ordered_await_others(struct fs_session *session)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE};
+
+    if (session->ordered == NULL || !fs_nodes_all_unmounted(&session->cluster))
+        return;
+    while (mpiio_pointers_done(session->pointers.pointers) > 0)
+        nanosleep(&pause, NULL);
 }
 
 int fs_ordered_open(struct fs_session *session, struct fs_node node, struct fs_handle *handle)

@@ -13,11 +13,23 @@
 /* Sets it up where the mount has shared file pointers. 0 or a negative errno. */
 int fs_ordered_init(struct fs_session *session);
 
+/* Starts what places shares whose turn comes from other nodes. 0 or a negative errno. */
+int fs_ordered_start(struct fs_session *session);
+
 /* Nobody waits any more: the workers are to end. Thread-safe. */
 void fs_ordered_stop(void *session);
 
-/* Nothing is mounted any more: places what still waits, and says in the log what is lost. */
+/* Nothing is mounted here any more: nobody has a share open. */
+void fs_ordered_close_all(struct fs_session *session);
+
+/*
+ * Nothing is mounted any more on any node, or nodes have lost each other: places what still waits,
+ * and says in the log what came before its turn.
+ */
 void fs_ordered_finish(struct fs_session *session);
+
+/* All of this node is stored: waits until what the others had to place is, too. */
+void fs_ordered_await_others(struct fs_session *session);
 
 /* Gives the handle of node, whose slice is set, its share. 0 or a negative errno. Thread-safe. */
 int fs_ordered_open(struct fs_session *session, struct fs_node node, struct fs_handle *handle);

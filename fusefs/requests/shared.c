@@ -24,6 +24,12 @@ static size_t view_of(struct fs_session *session, const struct fs_slice *slice)
     return fs_tree_node(&session->tree, slice->inode).view;
 }
 
+/* For whom a handle takes. */
+static uint64_t share_of(const struct fs_handle *handle)
+{
+    return handle->share != NULL ? mpiio_share_number(handle->share) : MPIIO_POINTERS_ANYBODY;
+}
+
 /*
  * The file has no position, and so the first request of a call is at 0. A WRITE that is elsewhere
  * goes on behind the last one: the same call with another part, if that one was as large as can be;
@@ -59,8 +65,8 @@ ssize_t fs_shared_take_read(struct fs_session *session, const struct fuse_file_i
     end = mpiio_slice_size(handle->slice->slice);
     if (end < 0)
         return (ssize_t)end;
-    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice), room,
-                              end / etype, &position);
+    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
+                              share_of(handle), room, end / etype, &position);
     if (got <= 0)
         return (ssize_t)got;
     return place(position, got, etype, offset);
@@ -102,8 +108,8 @@ ssize_t fs_shared_take_write(struct fs_session *session, const struct fuse_file_
         return -EMSGSIZE;
     if (count < 0)
         return (ssize_t)count;
-    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice), count,
-                              limit_of(handle->slice, etype), &position);
+    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
+                              share_of(handle), count, limit_of(handle->slice, etype), &position);
     if (got <= 0)
         return got < 0 ? (ssize_t)got : -EFBIG;
     atomic_store(&handle->last_write,
@@ -111,13 +117,13 @@ ssize_t fs_shared_take_write(struct fs_session *session, const struct fuse_file_
     return place(position, got, etype, offset);
 }
 
-int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, size_t size,
-                   off_t *offset)
+int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, uint64_t share,
+                   size_t size, off_t *offset)
 {
     int64_t etype = etype_of(slice), count = (int64_t)size / etype, position, got;
     ssize_t placed;
 
-    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, slice), count,
+    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, slice), share, count,
                               limit_of(slice, etype), &position);
     if (got < count)
         return got < 0 ? (int)got : -EFBIG;

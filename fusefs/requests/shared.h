@@ -24,11 +24,11 @@ ssize_t fs_shared_take_write(struct fs_session *session, const struct fuse_file_
                              size_t size, off_t *offset);
 
 /*
- * Takes the etypes of size bytes, a multiple of them, from the pointer of a slice "shared": *offset
- * becomes the slice offset. 0 or a negative errno.
+ * Takes the etypes of size bytes, a multiple of them, from the pointer of a slice "shared" for a
+ * share, or MPIIO_POINTERS_ANYBODY: *offset becomes the slice offset. 0 or a negative errno.
  */
-int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, size_t size,
-                   off_t *offset);
+int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, uint64_t share,
+                   size_t size, off_t *offset);
 
 /*
  * MPI_File_seek_shared with MPI_SEEK_SET: text, of length characters, is a decimal number of

@@ -203,7 +203,7 @@ static void print_ordered(struct fs_session *session, FILE *out)
         {"ordered_waiting_bytes", &waiting},
     };
 
-    if (session->ordered == NULL)
+    if (session->ordered == NULL || session->tree.shared == NULL)
         return;
     mpiio_ordered_get_stats(session->ordered, &stats);
     waiting = (uint64_t)stats.waiting;

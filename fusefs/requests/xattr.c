@@ -272,6 +272,18 @@ static void slice_reply(struct fs_session *session, fuse_req_t request, struct f
     fs_slices_put(&session->slices, slice);
 }
 
+/* The rank whose turn it is. -ENODATA: value has it. */
+static int turn_value(const struct fs_session *session, struct fs_node node, struct value *value)
+{
+    uint64_t turn;
+    int error = mpiio_pointers_turn(session->pointers.pointers, node.view, &turn);
+
+    if (error != 0)
+        return error;
+    set_number(value, (int64_t)(turn % (uint64_t)session->tree.ranks));
+    return -ENODATA;
+}
+
 /* Of what is no slice only the root has any. */
 static void other_reply(struct fs_session *session, fuse_req_t request, struct fs_node node,
                         const char *name, size_t size)
@@ -284,7 +296,7 @@ static void other_reply(struct fs_session *session, fuse_req_t request, struct f
         root_value(session, name, &value);
     }
     if (node.kind == FS_ORDERED && strcmp(name, "turn") == 0)
-        set_number(&value, mpiio_ordered_turn(session->ordered, node.view));
+        error = turn_value(session, node, &value);
     if (error == -ENODATA)
         reply_text(request, value.text, size);
     else if (error != 0)

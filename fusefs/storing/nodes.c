@@ -381,7 +381,6 @@ bool fs_nodes_all_unmounted(struct fs_cluster *cluster)
 void fs_nodes_leave(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
-    struct mpiio_message quit = {.type = MPIIO_MESSAGE_QUIT};
 
     if (session->jobs.unmounts)
         mpiio_peers_unmounted(cluster->peers, 0, NULL);
@@ -391,5 +390,11 @@ void fs_nodes_leave(struct fs_session *session)
     while (!cluster->ended && !cluster->alone)
         pthread_cond_wait(&cluster->changed, &cluster->lock);
     pthread_mutex_unlock(&cluster->lock);
-    mpiio_channel_send(cluster->channel, &quit);
+}
+
+void fs_nodes_quit(struct fs_session *session)
+{
+    struct mpiio_message quit = {.type = MPIIO_MESSAGE_QUIT};
+
+    mpiio_channel_send(session->cluster.channel, &quit);
 }

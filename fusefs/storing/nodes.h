@@ -23,10 +23,13 @@ bool fs_nodes_is_degraded(struct fs_cluster *cluster);
 bool fs_nodes_all_unmounted(struct fs_cluster *cluster);
 
 /*
- * This node is unmounted and holds no data: stays a member until all nodes are, or one dies, and
- * lets the engine end. The flusher goes on running epochs meanwhile.
+ * This node is unmounted and holds no data but what waits for its turn in "ordered": stays a member
+ * until all nodes are unmounted, or one dies. The flusher goes on running epochs meanwhile.
  */
 void fs_nodes_leave(struct fs_session *session);
+
+/* Behind that: lets the engine end. */
+void fs_nodes_quit(struct fs_session *session);
 
 /* What the other daemons have to say (peers.h), for the events of fs_nodes_meet; data: the session.
  */

@@ -71,6 +71,14 @@ static void log_line(void *data, const char *line)
     fs_log_error(&session->log, "%s", line);
 }
 
+static void tell_turn(void *data, size_t view, uint64_t turn, bool own)
+{
+    struct fs_session *session = data;
+
+    if (session->ordered != NULL)
+        mpiio_ordered_turn(session->ordered, view, turn, own);
+}
+
 int fs_pointers_init(struct fs_session *session)
 {
     struct fs_pointers *self = &session->pointers;
@@ -79,10 +87,12 @@ int fs_pointers_init(struct fs_session *session)
         .count = views < MPIIO_POINTERS_MAX ? views : MPIIO_POINTERS_MAX,
         .node = session->cluster.node,
         .nodes = session->cluster.nodes > 1 ? session->cluster.nodes : 1,
+        .ranks = session->tree.ranks,
         .timeout = (int)session->options->peer_timeout,
         .local = session->cluster.local,
         .wait = wait_for_others,
         .log = log_line,
+        .turn = tell_turn,
         .data = session};
     int64_t *start;
     int error = 0;

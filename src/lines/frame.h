@@ -18,7 +18,7 @@
  *
  * Integers have their highest byte first. Sizes are fixed. What follows is its users' own.
  */
-#define MPIIO_LINE_PROTOCOL 1
+#define MPIIO_LINE_PROTOCOL 2
 
 #define MPIIO_LINE_GREETING_BYTES 24
 #define MPIIO_LINE_JOIN_BYTES     32

@@ -2,31 +2,73 @@
 #include "asking.h"
 
 #include <errno.h>
+#include <time.h>
 
+#include "core/base/lease.h"
 #include "lines/talk.h"
 
+/* So often a node is asked whether it is there, with so many ms between. */
+#define PROBES (4 * MPIIO_LINES_MAX)
+#define PAUSE  20
+
+/* What was given to a user is not to be lost when this node pledges itself to another one. */
 static bool is_users(const struct mpiio_pointers_request *request)
 {
-    return request->type != MPIIO_POINTERS_PLEDGE && request->type != MPIIO_POINTERS_TELL;
+    return request->type <= MPIIO_POINTERS_SET;
+}
+
+static int learn_known(struct mpiio_asking *asking, int fd, size_t pointer, int timeout)
+{
+    uint8_t bytes[MPIIO_POINTERS_VALUE_BYTES];
+    struct mpiio_pointers_known known;
+    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
+
+    if (error == 0 && !mpiio_pointers_known_decode(bytes, &known))
+        error = -EPROTO;
+    if (error != 0)
+        return error;
+    pthread_mutex_lock(&asking->lock);
+    mpiio_keeping_learn(&asking->keeping, pointer, &known.value);
+    mpiio_turns_learn(&asking->keeping.turns, pointer, known.turn);
+    pthread_mutex_unlock(&asking->lock);
+    return 0;
+}
+
+static int learn_share(struct mpiio_asking *asking, int fd, int timeout)
+{
+    struct mpiio_keeping *keeping = &asking->keeping;
+    uint8_t bytes[MPIIO_POINTERS_SHARE_BYTES];
+    struct mpiio_pointers_share share;
+    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
+
+    if (error == 0 && !mpiio_pointers_share_decode(bytes, &share))
+        error = -EPROTO;
+    if (error == 0 && (share.pointer >= keeping->count || share.node >= (uint32_t)keeping->nodes ||
+                       share.number > INT64_MAX || keeping->turns.ranks == 0))
+        error = -EPROTO;
+    if (error != 0)
+        return error;
+    pthread_mutex_lock(&asking->lock);
+    error = mpiio_turns_hold(&keeping->turns, share.pointer, share.number, share.node);
+    pthread_mutex_unlock(&asking->lock);
+    return error == -ENOMEM ? error : 0;
 }
 
 /* What a node that pledges itself knows. */
 static int learn_all(struct mpiio_asking *asking, int fd, int timeout)
 {
-    uint8_t bytes[MPIIO_POINTERS_VALUE_BYTES];
-    struct mpiio_pointers_value value;
+    uint8_t bytes[sizeof(uint64_t)];
+    uint64_t shares = 0;
     int error = 0;
 
-    for (size_t i = 0; i < asking->keeping.count && error == 0; i++) {
+    for (size_t i = 0; i < asking->keeping.count && error == 0; i++)
+        error = learn_known(asking, fd, i, timeout);
+    if (error == 0)
         error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
-        if (error == 0 && !mpiio_pointers_value_decode(bytes, &value))
-            error = -EPROTO;
-        if (error != 0)
-            break;
-        pthread_mutex_lock(&asking->lock);
-        mpiio_keeping_learn(&asking->keeping, i, &value);
-        pthread_mutex_unlock(&asking->lock);
-    }
+    for (size_t i = 0; i < sizeof(bytes) && error == 0; i++)
+        shares = shares << 8 | bytes[i];
+    for (; shares > 0 && error == 0; shares--)
+        error = learn_share(asking, fd, timeout);
     return error;
 }
 
@@ -54,10 +96,11 @@ static void note(struct mpiio_asking *asking, int other,
                  const struct mpiio_pointers_request *request, bool waits,
                  struct mpiio_pointers_answer *answer)
 {
-    if (!is_users(request))
+    if (request->type >= MPIIO_POINTERS_PLEDGE)
         return;
     pthread_mutex_lock(&asking->lock);
-    asking->asked[other] += waits ? 1U : -1U;
+    if (is_users(request))
+        asking->asked[other] += waits ? 1U : -1U;
     if (answer != NULL)
         mpiio_keeping_got(&asking->keeping, request, other, answer);
     pthread_mutex_unlock(&asking->lock);
@@ -86,4 +129,32 @@ bool mpiio_asking_waits(const struct mpiio_asking *asking, int but)
         if (i != but && asking->asked[i] > 0)
             return true;
     return false;
+}
+
+void mpiio_asking_answer(struct mpiio_asking *asking, const struct mpiio_pointers_request *request,
+                         struct mpiio_pointers_answer *answer)
+{
+    struct mpiio_keeping *keeping = &asking->keeping;
+    bool asks = mpiio_asking_waits(asking, (int)request->node), had_given = keeping->given;
+
+    mpiio_keeping_answer(keeping, request, asks, mpiio_lease_clock(), answer);
+    if (keeping->wanted || (keeping->given && !had_given))
+        pthread_cond_signal(&asking->wanted);
+}
+
+bool mpiio_asking_has_ended(struct mpiio_asking *asking, int other,
+                            const struct mpiio_pointers_request *probe, int timeout)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE * 1000000};
+    int64_t end = mpiio_lease_clock() + (int64_t)2 * timeout;
+    struct mpiio_pointers_answer answer;
+
+    for (int i = 0; i < PROBES && mpiio_lease_clock() < end; i++) {
+        if (mpiio_lines_refused(&asking->lines, other))
+            return true;
+        if (mpiio_asking_ask(asking, other, probe, timeout, &answer) == 0)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return mpiio_lines_refused(&asking->lines, other);
 }

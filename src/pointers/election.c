@@ -8,8 +8,6 @@
 /* ms: what a node is given to answer in the first pass over all, and between two passes. */
 #define FIRST 250
 #define PAUSE 20
-/* So often a keeper is asked whether it is there. */
-#define PROBES (4 * MPIIO_LINES_MAX)
 
 struct election {
     struct mpiio_asking *asking;
@@ -26,27 +24,19 @@ static void rest(void)
     nanosleep(&pause, NULL);
 }
 
-/*
- * Whether who keeps the pointers, as far as is known, has ended for sure. Lines that were made
- * before fail first.
- */
+/* Whether who keeps the pointers, as far as is known, has ended for sure. */
 static bool keeper_is_gone(struct mpiio_asking *asking)
 {
-    const struct mpiio_pointers_request probe = {.type = MPIIO_POINTERS_GET};
-    struct mpiio_pointers_answer answer;
-    int keeper, own = asking->keeping.node;
+    const struct mpiio_pointers_request probe = {.type = MPIIO_POINTERS_GET,
+                                                 .node = (uint32_t)asking->keeping.node,
+                                                 .share = MPIIO_POINTERS_NO_SHARE,
+                                                 .ended = MPIIO_POINTERS_NO_NODE};
+    int keeper;
 
     pthread_mutex_lock(&asking->lock);
     keeper = asking->keeping.keeper;
     pthread_mutex_unlock(&asking->lock);
-    for (int i = 0; i < PROBES && keeper != own; i++) {
-        if (mpiio_lines_refused(&asking->lines, keeper))
-            return true;
-        if (mpiio_asking_ask(asking, keeper, &probe, FIRST, &answer) == 0)
-            return false;
-        rest();
-    }
-    return false;
+    return keeper != asking->keeping.node && mpiio_asking_has_ended(asking, keeper, &probe, FIRST);
 }
 
 static void ask(struct election *election, int other, int timeout)
@@ -134,7 +124,7 @@ bool mpiio_election_run(struct mpiio_asking *asking, int timeout)
     return elected;
 }
 
-/* Tells all others of one pointer. */
+/* Tells all others of one pointer, or share. */
 static void spread_one(struct mpiio_asking *asking, const struct mpiio_pointers_request *request)
 {
     const struct mpiio_keeping *keeping = &asking->keeping;
@@ -145,13 +135,40 @@ static void spread_one(struct mpiio_asking *asking, const struct mpiio_pointers_
             mpiio_asking_ask(asking, i, request, FIRST, &answer);
 }
 
+/* The shares of nodes that have ended, which nobody else knows. */
+static void spread_shares(struct mpiio_asking *asking)
+{
+    struct mpiio_keeping *keeping = &asking->keeping;
+    struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_NOTE,
+                                             .node = (uint32_t)keeping->node,
+                                             .ended = MPIIO_POINTERS_NO_NODE};
+    const struct mpiio_turns_share *share;
+
+    do {
+        pthread_mutex_lock(&asking->lock);
+        share = keeping->serves ? mpiio_turns_untold(&keeping->turns) : NULL;
+        request.term = keeping->term;
+        if (share != NULL) {
+            request.pointer = share->view;
+            request.share = share->number;
+            request.owner = share->node;
+        }
+        pthread_mutex_unlock(&asking->lock);
+        if (share != NULL)
+            spread_one(asking, &request);
+    } while (share != NULL);
+}
+
 void mpiio_election_spread(struct mpiio_asking *asking, struct mpiio_pointers_value *told)
 {
     struct mpiio_keeping *keeping = &asking->keeping;
     struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_TELL,
-                                             .node = (uint32_t)keeping->node};
+                                             .node = (uint32_t)keeping->node,
+                                             .share = MPIIO_POINTERS_NO_SHARE,
+                                             .ended = MPIIO_POINTERS_NO_NODE};
     bool serves;
 
+    spread_shares(asking);
     for (size_t i = 0; i < keeping->count; i++) {
         pthread_mutex_lock(&asking->lock);
         serves = keeping->serves;

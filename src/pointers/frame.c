@@ -21,15 +21,21 @@ static void code_request(struct mpiio_wire *wire, struct mpiio_pointers_request 
     uint8_t type = (uint8_t)request->type;
 
     mpiio_wire_u8(wire, &type);
-    mpiio_wire_expect(wire, type >= MPIIO_POINTERS_TAKE && type <= MPIIO_POINTERS_TELL);
+    mpiio_wire_expect(wire, type >= MPIIO_POINTERS_TAKE && type <= MPIIO_POINTERS_HERALD);
     request->type = (enum mpiio_pointers_type)type;
     mpiio_wire_u64(wire, &request->term);
     mpiio_wire_u32(wire, &request->node);
     mpiio_wire_flag(wire, &request->gone);
+    mpiio_wire_flag(wire, &request->leaving);
     mpiio_wire_u32(wire, &request->pointer);
     code_number(wire, &request->count);
     code_number(wire, &request->limit);
     code_value(wire, &request->value);
+    mpiio_wire_u64(wire, &request->number);
+    mpiio_wire_u64(wire, &request->settled);
+    mpiio_wire_u64(wire, &request->share);
+    mpiio_wire_u32(wire, &request->ended);
+    mpiio_wire_u32(wire, &request->owner);
 }
 
 static void code_answer(struct mpiio_wire *wire, struct mpiio_pointers_answer *answer)
@@ -37,13 +43,28 @@ static void code_answer(struct mpiio_wire *wire, struct mpiio_pointers_answer *a
     uint8_t verdict = (uint8_t)answer->verdict;
 
     mpiio_wire_u8(wire, &verdict);
-    mpiio_wire_expect(wire, verdict >= MPIIO_POINTERS_GRANTED && verdict <= MPIIO_POINTERS_REFUSED);
+    mpiio_wire_expect(wire, verdict >= MPIIO_POINTERS_GRANTED && verdict <= MPIIO_POINTERS_STALE);
     answer->verdict = (enum mpiio_pointers_verdict)verdict;
     mpiio_wire_u64(wire, &answer->term);
     mpiio_wire_u32(wire, &answer->keeper);
     code_number(wire, &answer->got);
     code_value(wire, &answer->value);
     mpiio_wire_expect(wire, answer->got <= INT64_MAX - answer->value.position);
+    mpiio_wire_u64(wire, &answer->turn);
+    mpiio_wire_u32(wire, &answer->owner);
+}
+
+static void code_known(struct mpiio_wire *wire, struct mpiio_pointers_known *known)
+{
+    code_value(wire, &known->value);
+    mpiio_wire_u64(wire, &known->turn);
+}
+
+static void code_share(struct mpiio_wire *wire, struct mpiio_pointers_share *share)
+{
+    mpiio_wire_u32(wire, &share->pointer);
+    mpiio_wire_u32(wire, &share->node);
+    mpiio_wire_u64(wire, &share->number);
 }
 
 void mpiio_pointers_request_encode(const struct mpiio_pointers_request *request, uint8_t *bytes)
@@ -62,12 +83,20 @@ void mpiio_pointers_answer_encode(const struct mpiio_pointers_answer *answer, ui
     code_answer(&wire, &copy);
 }
 
-void mpiio_pointers_value_encode(const struct mpiio_pointers_value *value, uint8_t *bytes)
+void mpiio_pointers_known_encode(const struct mpiio_pointers_known *known, uint8_t *bytes)
 {
     struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_VALUE_BYTES};
-    struct mpiio_pointers_value copy = *value;
+    struct mpiio_pointers_known copy = *known;
 
-    code_value(&wire, &copy);
+    code_known(&wire, &copy);
+}
+
+void mpiio_pointers_share_encode(const struct mpiio_pointers_share *share, uint8_t *bytes)
+{
+    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_SHARE_BYTES};
+    struct mpiio_pointers_share copy = *share;
+
+    code_share(&wire, &copy);
 }
 
 bool mpiio_pointers_request_decode(const uint8_t *bytes, struct mpiio_pointers_request *request)
@@ -86,10 +115,18 @@ bool mpiio_pointers_answer_decode(const uint8_t *bytes, struct mpiio_pointers_an
     return mpiio_wire_complete(&wire);
 }
 
-bool mpiio_pointers_value_decode(const uint8_t *bytes, struct mpiio_pointers_value *value)
+bool mpiio_pointers_known_decode(const uint8_t *bytes, struct mpiio_pointers_known *known)
 {
     struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_VALUE_BYTES};
 
-    code_value(&wire, value);
+    code_known(&wire, known);
+    return mpiio_wire_complete(&wire);
+}
+
+bool mpiio_pointers_share_decode(const uint8_t *bytes, struct mpiio_pointers_share *share)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_SHARE_BYTES};
+
+    code_share(&wire, share);
     return mpiio_wire_complete(&wire);
 }

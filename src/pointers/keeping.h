@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "frame.h"
+#include "given.h"
+#include "turns.h"
 
 /*
  * Who keeps the pointers, as one node knows it, and what it answers. No I/O; the clock is the
@@ -18,12 +20,16 @@
  * tells the latest values that it knows. A node knows what it was given itself, and what a keeper
  * has told it of what that took for its own processes: so what one node that dies was given,
  * or has given, is not given again.
+ *
+ * The turns of shares (turns.h) are kept with the pointers, and known in the same ways.
  */
 struct mpiio_keeping {
     int node, nodes;
     int lease;                           /* ms */
     size_t count;                        /* of pointers */
     struct mpiio_pointers_value *values; /* the latest known; owned by the caller */
+    struct mpiio_turns turns;            /* as they are known */
+    struct mpiio_given given_to;         /* in this term, by this node */
     uint64_t term;                       /* the latest known */
     int keeper;                          /* in it, as far as is known */
     int64_t pledged;                     /* until then no other one is followed */
@@ -33,7 +39,7 @@ struct mpiio_keeping {
     bool given;                          /* from this node, what not all others know */
 };
 
-/* Values are set; node 0 is asked first. A single node keeps them for ever. */
+/* Values and turns are set; node 0 is asked first. A single node keeps them for ever. */
 void mpiio_keeping_init(struct mpiio_keeping *keeping, int node, int nodes, int lease);
 
 /* The later of what is known and value is known from now on. */
@@ -58,8 +64,8 @@ void mpiio_keeping_elected(struct mpiio_keeping *keeping, uint64_t term, int64_t
 void mpiio_keeping_outdated(struct mpiio_keeping *keeping, uint64_t term);
 
 /*
- * Another node, from, has answered what was to be taken, asked for or set. What was given in a term
- * that is over counts as not given: MPIIO_POINTERS_BUSY instead.
+ * The node from has answered a request of one that keeps the pointers; this one may have, too. What
+ * was given in a term that is over counts as not given: MPIIO_POINTERS_BUSY instead.
  */
 void mpiio_keeping_got(struct mpiio_keeping *keeping, const struct mpiio_pointers_request *request,
                        int from, struct mpiio_pointers_answer *answer);

@@ -4,37 +4,37 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
-#define BUCKETS 1024
+#include "core/base/clock.h"
+#include "core/base/thread.h"
+#include "heap.h"
+#include "share.h"
 
-/* Small writes share a chunk, of so many bytes. */
-#define CHUNK ((size_t)4096)
-
-/* Bytes that wait. */
-struct chunk {
-    struct chunk *next;
-    size_t length, room;
-    char bytes[];
-};
+/* ms between two looks at what could not be ended, or goes on. */
+#define PAUSE 100
 
 /* The lock of all fields that change is that of the ordered. */
 struct mpiio_share {
     struct mpiio_ordered *ordered;
     size_t view;
-    uint64_t turn; /* its number in the view: that of its round times the ranks, and its rank */
-    struct mpiio_share *next;   /* in its bucket */
-    struct chunk *first, *last; /* what waits */
+    uint64_t number;
+    struct mpiio_share_bytes bytes; /* but for what waits: who places has them */
     bool closed;
     bool placing; /* a thread is placing something of it, without the lock */
+    bool passed;  /* over; it is not among those of its view any more */
     int error;    /* the first one of placing what had waited */
-    char *part;   /* of an etype, which is to become whole; who places has it */
-    size_t part_length;
 };
 
+/* lock: the ordered's */
 struct view {
-    int64_t etype;
-    uint64_t turn; /* the share's that is to be placed; lock: the ordered's */
+    size_t etype;
+    uint64_t turn;            /* the share's that is to be placed */
+    struct mpiio_heap shares; /* those that are not over */
+    unsigned opening;         /* shares of which the number is being asked for */
+    bool stray;               /* it may be the turn of a share that nobody here knows */
+    bool ending, asking;      /* that of number ended is over, and this is being told */
+    uint64_t ended;
 };
 
 struct mpiio_ordered {
@@ -43,9 +43,15 @@ struct mpiio_ordered {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct mpiio_share *buckets[BUCKETS]; /* those that have not had their turn; lock: lock */
-    bool stopped;                         /* lock: lock */
-    struct mpiio_ordered_stats stats;     /* lock: lock */
+    bool stopped;                     /* lock: lock */
+    bool unordered;                   /* what waits is placed whosever turn it is; lock: lock */
+    int64_t out_of_turn;              /* bytes that were placed so; lock: lock */
+    struct mpiio_ordered_stats stats; /* lock: lock */
+
+    pthread_cond_t news; /* for the thread that places */
+    bool has_news, over; /* lock: lock */
+    bool started;
+    pthread_t thread;
 };
 
 int mpiio_ordered_new(const struct mpiio_ordered_options *options, struct mpiio_ordered **ordered)
@@ -65,8 +71,9 @@ int mpiio_ordered_new(const struct mpiio_ordered_options *options, struct mpiio_
         return error;
     }
     pthread_cond_init(&self->changed, NULL);
+    pthread_cond_init(&self->news, NULL);
     for (size_t i = 0; i < options->views; i++)
-        self->views[i].etype = options->etype[i];
+        self->views[i].etype = (size_t)options->etype[i];
     self->options.etype = NULL;
     *ordered = self;
     return 0;
@@ -76,207 +83,260 @@ void mpiio_ordered_free(struct mpiio_ordered *ordered)
 {
     if (ordered == NULL)
         return;
+    for (size_t i = 0; i < ordered->options.views; i++)
+        mpiio_heap_free(&ordered->views[i].shares);
+    pthread_cond_destroy(&ordered->news);
     pthread_cond_destroy(&ordered->changed);
     pthread_mutex_destroy(&ordered->lock);
     free(ordered->views);
     free(ordered);
 }
 
-static struct mpiio_share **bucket(struct mpiio_ordered *ordered, size_t view, uint64_t turn)
+static struct view *view_of(const struct mpiio_share *share)
 {
-    uint64_t rank = turn % (uint64_t)ordered->options.ranks;
-
-    return &ordered->buckets[(rank + view * 31) % BUCKETS];
+    return &share->ordered->views[share->view];
 }
 
-/* The share of that turn, or NULL. Lock held. */
-static struct mpiio_share *find(struct mpiio_ordered *ordered, size_t view, uint64_t turn)
+/* Passed over or over: frees it once nobody uses it any more. Lock held. */
+static void let_go(struct mpiio_share *share)
 {
-    struct mpiio_share *share = *bucket(ordered, view, turn);
-
-    while (share != NULL && (share->view != view || share->turn != turn))
-        share = share->next;
-    return share;
+    if (!share->passed || !share->closed || share->placing)
+        return;
+    mpiio_share_bytes_drop(&share->bytes);
+    free(share);
 }
 
-static bool has_turn(const struct mpiio_share *share)
+/* The first share of a view has had no turn in time. Lock held. */
+static void pass_over(struct mpiio_ordered *ordered, struct view *view)
 {
-    return share->ordered->views[share->view].turn == share->turn;
+    struct mpiio_share *share = mpiio_heap_least(&view->shares);
+    struct mpiio_chunk *chunk;
+
+    mpiio_heap_drop(&view->shares);
+    share->passed = true;
+    if (share->error == 0)
+        share->error = -ESTALE;
+    while ((chunk = mpiio_share_bytes_next(&share->bytes)) != NULL) {
+        ordered->stats.waiting -= (int64_t)chunk->length;
+        ordered->stats.lost += (int64_t)chunk->length;
+        free(chunk);
+    }
+    let_go(share);
 }
 
-/* The next one of a rank: in the round that is under way, or behind those that it has. Lock held.
- */
-static uint64_t next_turn(struct mpiio_ordered *ordered, size_t view, uint64_t rank)
+/* Lock held. */
+static void set_turn(struct mpiio_ordered *ordered, struct view *view, uint64_t turn)
 {
-    uint64_t ranks = (uint64_t)ordered->options.ranks;
-    uint64_t now = ordered->views[view].turn;
-    uint64_t turn = now - now % ranks + rank;
+    const struct mpiio_share *share;
 
-    turn += turn < now ? ranks : 0;
-    for (const struct mpiio_share *share = *bucket(ordered, view, rank); share != NULL;
-         share = share->next)
-        if (share->view == view && share->turn % ranks == rank && share->turn >= turn)
-            turn = share->turn + ranks;
-    return turn;
+    if (turn <= view->turn)
+        return;
+    view->turn = turn;
+    view->ending = view->ending && view->ended >= turn;
+    while ((share = mpiio_heap_least(&view->shares)) != NULL && share->number < turn)
+        pass_over(ordered, view);
+    pthread_cond_broadcast(&ordered->changed);
+}
+
+/* Lock held. */
+static void tell_news(struct mpiio_ordered *ordered)
+{
+    ordered->has_news = true;
+    pthread_cond_signal(&ordered->news);
+}
+
+void mpiio_ordered_turn(struct mpiio_ordered *ordered, size_t view, uint64_t turn, bool own)
+{
+    struct view *self = &ordered->views[view];
+
+    pthread_mutex_lock(&ordered->lock);
+    set_turn(ordered, self, turn);
+    self->stray = own && self->turn == turn;
+    tell_news(ordered);
+    pthread_mutex_unlock(&ordered->lock);
 }
 
 int mpiio_ordered_open(struct mpiio_ordered *ordered, size_t view, int64_t rank,
                        struct mpiio_share **share)
 {
-    struct mpiio_share *made = calloc(1, sizeof(*made)), **place;
-    uint64_t turn;
+    const struct mpiio_ordered_turns *turns = &ordered->options.turns;
+    struct view *self = &ordered->views[view];
+    struct mpiio_share *made = calloc(1, sizeof(*made));
+    int error;
 
     if (made == NULL)
         return -ENOMEM;
+    *made = (struct mpiio_share){.ordered = ordered, .view = view, .bytes.etype = self->etype};
     pthread_mutex_lock(&ordered->lock);
-    turn = next_turn(ordered, view, (uint64_t)rank);
-    place = bucket(ordered, view, turn);
-    *made = (struct mpiio_share){.ordered = ordered, .view = view, .turn = turn, .next = *place};
-    *place = made;
+    error = mpiio_heap_reserve(&self->shares, ++self->opening);
+    pthread_mutex_unlock(&ordered->lock);
+    if (error == 0)
+        error = turns->open(turns->data, view, rank, &made->number);
+    pthread_mutex_lock(&ordered->lock);
+    self->opening--;
+    if (error == 0) {
+        mpiio_heap_put(&self->shares, made->number, made);
+        if (made->number < self->turn)
+            pass_over(ordered, self);
+    }
     pthread_cond_broadcast(&ordered->changed);
     pthread_mutex_unlock(&ordered->lock);
-    *share = made;
-    return 0;
+    if (error != 0)
+        free(made);
+    else
+        *share = made;
+    return error;
 }
 
-static int place(struct mpiio_share *share, const void *buffer, size_t length,
-                 struct mpiio_ordered_waiter *waiter)
-{
-    const struct mpiio_ordered_options *options = &share->ordered->options;
+/* A call of place, with what it needs. */
+struct placing {
+    struct mpiio_share_place place; /* the first member */
+    const struct mpiio_share *share;
+    uint64_t turn;
+    struct mpiio_ordered_waiter *waiter;
+};
 
-    return length > 0 ? options->place(options->data, share->view, buffer, length, waiter) : 0;
+static int place(const struct mpiio_share_place *self, const void *buffer, size_t length)
+{
+    const struct placing *placing = (const struct placing *)self;
+    const struct mpiio_ordered_options *options = &placing->share->ordered->options;
+
+    return options->place(options->data, placing->share->view, placing->turn, buffer, length,
+                          placing->waiter);
 }
 
-/* Completes the part of an etype that is left of what came before. How many bytes that took, or a
-   negative errno. */
-static ssize_t complete(struct mpiio_share *share, const char *buffer, size_t length, size_t etype,
-                        struct mpiio_ordered_waiter *waiter)
+/* Lock held. */
+static struct placing begin(struct mpiio_share *share, struct mpiio_ordered_waiter *waiter)
 {
-    size_t taken = etype - share->part_length;
-    int error;
-
-    if (share->part_length == 0)
-        return 0;
-    if (taken > length)
-        taken = length;
-    memcpy(share->part + share->part_length, buffer, taken);
-    share->part_length += taken;
-    if (share->part_length < etype)
-        return (ssize_t)taken;
-    share->part_length = 0;
-    error = place(share, share->part, etype, waiter);
-    return error != 0 ? error : (ssize_t)taken;
-}
-
-/* Places whole etypes, and keeps what is left. The caller is the one who places. */
-static int place_bytes(struct mpiio_share *share, const char *buffer, size_t length,
-                       struct mpiio_ordered_waiter *waiter)
-{
-    size_t etype = (size_t)share->ordered->views[share->view].etype, left;
-    ssize_t taken;
-    int error;
-
-    if (etype > 1 && share->part == NULL)
-        share->part = malloc(etype);
-    if (etype > 1 && share->part == NULL)
-        return -ENOMEM;
-    taken = complete(share, buffer, length, etype, waiter);
-    if (taken < 0)
-        return (int)taken;
-    buffer += taken;
-    length -= (size_t)taken;
-    left = length % etype;
-    error = place(share, buffer, length - left, waiter);
-    if (error != 0 || left == 0)
-        return error;
-    memcpy(share->part, buffer + length - left, left);
-    share->part_length = left;
-    return 0;
-}
-
-/* The share has come to its end: what is missing of its last etype is zeros. */
-static int place_end(struct mpiio_share *share)
-{
-    size_t etype = (size_t)share->ordered->views[share->view].etype;
-    size_t length = share->part_length;
-
-    if (length == 0)
-        return 0;
-    memset(share->part + length, 0, etype - length);
-    share->part_length = 0;
-    return place(share, share->part, etype, NULL);
+    share->placing = true;
+    return (struct placing){.place = {place},
+                            .share = share,
+                            .turn =
+                                share->ordered->unordered ? MPIIO_ORDERED_NO_TURN : share->number,
+                            .waiter = waiter};
 }
 
 /* Does what is to be done of a share at its turn, without the lock, which is held before and
    after. chunk: that; NULL: its end. */
-static void place_waiting(struct mpiio_share *share, struct chunk *chunk)
+static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
 {
     struct mpiio_ordered *ordered = share->ordered;
-    size_t length = chunk != NULL ? chunk->length : share->part_length;
+    size_t length = chunk != NULL ? chunk->length : share->bytes.part_length;
+    struct placing placing = begin(share, NULL);
     int error = share->error;
 
-    share->placing = true;
     pthread_mutex_unlock(&ordered->lock);
     if (error == 0)
-        error = chunk != NULL ? place_bytes(share, chunk->bytes, length, NULL) : place_end(share);
+        error = chunk != NULL
+                    ? mpiio_share_bytes_place(&share->bytes, &placing.place, chunk->bytes, length)
+                    : mpiio_share_bytes_end(&share->bytes, &placing.place);
     free(chunk);
     pthread_mutex_lock(&ordered->lock);
     share->placing = false;
     if (chunk == NULL)
-        share->part_length = 0;
+        share->bytes.part_length = 0;
     else
         ordered->stats.waiting -= (int64_t)length;
     if (error != 0) {
         share->error = error;
         ordered->stats.lost += (int64_t)length;
+    } else if (placing.turn == MPIIO_ORDERED_NO_TURN) {
+        ordered->out_of_turn += (int64_t)length;
     }
+    let_go(share);
     pthread_cond_broadcast(&ordered->changed);
 }
 
-/* The share has had its turn. Lock held. */
-static void retire(struct mpiio_share *share)
+/* The first share of a view has had its turn. Lock held. */
+static void retire(struct mpiio_ordered *ordered, struct view *view)
 {
-    struct mpiio_ordered *ordered = share->ordered;
-    struct mpiio_share **link = bucket(ordered, share->view, share->turn);
+    struct mpiio_share *share = mpiio_heap_least(&view->shares);
 
-    while (*link != share)
-        link = &(*link)->next;
-    *link = share->next;
-    ordered->views[share->view].turn++;
+    mpiio_heap_drop(&view->shares);
+    share->passed = true;
     ordered->stats.shares++;
-    free(share->part);
-    free(share);
+    view->ending = !ordered->unordered;
+    view->ended = share->number;
+    let_go(share);
     pthread_cond_broadcast(&ordered->changed);
+}
+
+/* Tells that a share is over. True where that is known now. Lock held, but not meanwhile. */
+static bool tell_end(struct mpiio_ordered *ordered, struct view *view)
+{
+    const struct mpiio_ordered_turns *turns = &ordered->options.turns;
+    uint64_t ended = view->ended, turn = ended + 1;
+    int error;
+
+    if (view->asking || ordered->unordered)
+        return false;
+    view->asking = true;
+    pthread_mutex_unlock(&ordered->lock);
+    error = turns->over(turns->data, (size_t)(view - ordered->views), ended, &turn);
+    pthread_mutex_lock(&ordered->lock);
+    view->asking = false;
+    if (error != 0)
+        return false;
+    set_turn(ordered, view, turn);
+    pthread_cond_broadcast(&ordered->changed);
+    return true;
+}
+
+/* Has a share end that this node has, and does not know: what it was told of it was lost. Lock
+   held. */
+static void end_stray(struct view *view)
+{
+    const struct mpiio_share *share = mpiio_heap_least(&view->shares);
+
+    if (!view->stray || view->opening > 0 || view->ending)
+        return;
+    view->stray = false;
+    if (share != NULL && share->number == view->turn)
+        return;
+    view->ending = true;
+    view->ended = view->turn;
+}
+
+/* The share of a view that may be placed now, or NULL. Lock held. */
+static struct mpiio_share *find_due(const struct mpiio_ordered *ordered, const struct view *view)
+{
+    struct mpiio_share *share = mpiio_heap_least(&view->shares);
+
+    if (share == NULL || share->placing || view->ending)
+        return NULL;
+    return share->number == view->turn || ordered->unordered ? share : NULL;
 }
 
 /* Places what waits for nothing any more, share after share. Lock held, but not all the time. */
-static void advance(struct mpiio_ordered *ordered, size_t view)
+static void advance(struct mpiio_ordered *ordered, struct view *view)
 {
     struct mpiio_share *share;
+    struct mpiio_chunk *chunk;
 
-    while ((share = find(ordered, view, ordered->views[view].turn)) != NULL && !share->placing) {
-        struct chunk *chunk = share->first;
-
-        if (chunk != NULL) {
-            share->first = chunk->next;
+    view->ending = view->ending && !ordered->unordered;
+    end_stray(view);
+    while ((view->ending && tell_end(ordered, view)) || (share = find_due(ordered, view)) != NULL) {
+        share = find_due(ordered, view);
+        if (share == NULL)
+            continue;
+        chunk = mpiio_share_bytes_next(&share->bytes);
+        if (chunk != NULL || (share->closed && share->bytes.part_length > 0))
             place_waiting(share, chunk);
-        } else if (!share->closed) {
+        else if (share->closed)
+            retire(ordered, view);
+        else
             break;
-        } else if (share->part_length > 0) {
-            place_waiting(share, NULL);
-        } else {
-            retire(share);
-        }
     }
 }
 
 void mpiio_share_close(struct mpiio_share *share)
 {
     struct mpiio_ordered *ordered = share->ordered;
-    size_t view = share->view;
+    struct view *view = view_of(share);
 
     pthread_mutex_lock(&ordered->lock);
     share->closed = true;
+    let_go(share);
     advance(ordered, view);
     pthread_mutex_unlock(&ordered->lock);
 }
@@ -284,7 +344,7 @@ void mpiio_share_close(struct mpiio_share *share)
 /* All before it is placed, and all of it that has waited. Lock held. */
 static bool is_due(const struct mpiio_share *share)
 {
-    return has_turn(share) && share->first == NULL && !share->placing;
+    return find_due(share->ordered, view_of(share)) == share && share->bytes.first == NULL;
 }
 
 /* Waits for a change, once; 0 or why that is over. Lock held, but not meanwhile. */
@@ -304,47 +364,48 @@ static int wait(struct mpiio_ordered *ordered, const struct mpiio_ordered_waiter
     return ordered->stopped ? -ENOTCONN : 0;
 }
 
-/* Keeps bytes until their turn comes. Lock held. */
-static ssize_t keep(struct mpiio_share *share, const void *buffer, size_t length)
-{
-    struct chunk *chunk = share->first != NULL ? share->last : NULL;
-    size_t room = length < CHUNK ? CHUNK : length;
-
-    if (chunk == NULL || chunk->room - chunk->length < length) {
-        chunk = malloc(sizeof(*chunk) + room);
-        if (chunk == NULL)
-            return -ENOMEM;
-        *chunk = (struct chunk){.room = room};
-        *(share->first != NULL ? &share->last->next : &share->first) = chunk;
-        share->last = chunk;
-    }
-    memcpy(chunk->bytes + chunk->length, buffer, length);
-    chunk->length += length;
-    share->ordered->stats.waiting += (int64_t)length;
-    return (ssize_t)length;
-}
-
 /* It is the share's turn. Lock held, but not meanwhile. */
 static ssize_t write_through(struct mpiio_share *share, const void *buffer, size_t length,
                              struct mpiio_ordered_waiter *waiter)
 {
     struct mpiio_ordered *ordered = share->ordered;
+    struct placing placing = begin(share, waiter);
     int error;
 
-    share->placing = true;
     pthread_mutex_unlock(&ordered->lock);
-    error = place_bytes(share, buffer, length, waiter);
+    error = mpiio_share_bytes_place(&share->bytes, &placing.place, buffer, length);
     pthread_mutex_lock(&ordered->lock);
     share->placing = false;
+    let_go(share);
     pthread_cond_broadcast(&ordered->changed);
-    advance(ordered, share->view);
     return error != 0 ? error : (ssize_t)length;
+}
+
+/* Keeps bytes until their turn comes. Lock held. */
+static ssize_t keep(struct mpiio_share *share, const void *buffer, size_t length)
+{
+    int error = mpiio_share_bytes_keep(&share->bytes, buffer, length);
+
+    if (error != 0)
+        return error;
+    share->ordered->stats.waiting += (int64_t)length;
+    return (ssize_t)length;
+}
+
+/* Whether what is written now waits in memory. Lock held. */
+static bool has_room(const struct mpiio_share *share, size_t length)
+{
+    const struct mpiio_ordered *ordered = share->ordered;
+
+    return share->number > view_of(share)->turn &&
+           ordered->stats.waiting + (int64_t)length <= ordered->options.memory;
 }
 
 ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t length,
                           struct mpiio_ordered_waiter *waiter)
 {
     struct mpiio_ordered *ordered = share->ordered;
+    struct view *view = view_of(share);
     ssize_t put = 0;
     bool waited = false;
 
@@ -354,8 +415,7 @@ ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t 
             put = share->error;
         } else if (is_due(share)) {
             put = write_through(share, buffer, length, waiter);
-        } else if (!has_turn(share) &&
-                   ordered->stats.waiting + (int64_t)length <= ordered->options.memory) {
+        } else if (has_room(share, length)) {
             put = keep(share, buffer, length);
         } else {
             ordered->stats.waits += !waited;
@@ -363,6 +423,7 @@ ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t 
             put = wait(ordered, waiter);
         }
     }
+    advance(ordered, view);
     pthread_mutex_unlock(&ordered->lock);
     return put;
 }
@@ -374,7 +435,7 @@ int mpiio_share_await(struct mpiio_share *share, struct mpiio_ordered_waiter *wa
     bool waited = false;
 
     pthread_mutex_lock(&ordered->lock);
-    while (error == 0 && !is_due(share)) {
+    while (error == 0 && !is_due(share) && !share->passed) {
         ordered->stats.waits += !waited;
         waited = true;
         error = wait(ordered, waiter);
@@ -383,6 +444,11 @@ int mpiio_share_await(struct mpiio_share *share, struct mpiio_ordered_waiter *wa
         error = share->error;
     pthread_mutex_unlock(&ordered->lock);
     return error;
+}
+
+uint64_t mpiio_share_number(const struct mpiio_share *share)
+{
+    return share->number;
 }
 
 int mpiio_share_error(const struct mpiio_share *share)
@@ -412,40 +478,117 @@ void mpiio_ordered_stop(struct mpiio_ordered *ordered)
     pthread_mutex_unlock(&ordered->lock);
 }
 
-/* The next share of a view that is left has its turn: true where there is one. Nobody uses it any
-   more. Lock held. */
-static bool skip_missing(struct mpiio_ordered *ordered, size_t view)
-{
-    uint64_t next = UINT64_MAX;
+/* The thread that places. */
 
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct mpiio_share *share = ordered->buckets[i]; share != NULL; share = share->next) {
-            share->closed = true;
-            if (share->view == view && share->turn < next)
-                next = share->turn;
-        }
-    if (next != UINT64_MAX)
-        ordered->views[view].turn = next;
-    return next != UINT64_MAX;
+static struct timespec after_pause(void)
+{
+    int64_t end = mpiio_clock() + PAUSE;
+
+    return (struct timespec){.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
 }
 
-void mpiio_ordered_finish(struct mpiio_ordered *ordered)
+/* Whether a share is over, and who keeps the turns could not be told. Lock held. */
+static bool has_ending(const struct mpiio_ordered *ordered)
+{
+    for (size_t i = 0; i < ordered->options.views; i++)
+        if (ordered->views[i].ending)
+            return true;
+    return false;
+}
+
+/* Lock held, but not all the time. */
+static void advance_all(struct mpiio_ordered *ordered)
+{
+    for (size_t i = 0; i < ordered->options.views; i++)
+        advance(ordered, &ordered->views[i]);
+}
+
+static void *work(void *data)
+{
+    struct mpiio_ordered *ordered = data;
+
+    pthread_mutex_lock(&ordered->lock);
+    while (!ordered->over) {
+        struct timespec when = after_pause();
+
+        ordered->has_news = false;
+        advance_all(ordered);
+        if (ordered->has_news || ordered->over)
+            continue;
+        if (has_ending(ordered))
+            pthread_cond_clockwait(&ordered->news, &ordered->lock, CLOCK_MONOTONIC, &when);
+        else
+            pthread_cond_wait(&ordered->news, &ordered->lock);
+    }
+    pthread_mutex_unlock(&ordered->lock);
+    return NULL;
+}
+
+int mpiio_ordered_start(struct mpiio_ordered *ordered)
+{
+    int error = mpiio_thread_start(&ordered->thread, work, ordered);
+
+    ordered->started = error == 0;
+    return error;
+}
+
+/* The end. */
+
+void mpiio_ordered_close(struct mpiio_ordered *ordered)
 {
     pthread_mutex_lock(&ordered->lock);
-    for (size_t view = 0; view < ordered->options.views; view++)
-        while (skip_missing(ordered, view))
-            advance(ordered, view);
+    for (size_t i = 0; i < ordered->options.views; i++) {
+        const struct mpiio_heap *shares = &ordered->views[i].shares;
+
+        for (size_t j = 0; j < shares->count; j++)
+            ((struct mpiio_share *)shares->items[j].item)->closed = true;
+    }
+    advance_all(ordered);
     pthread_mutex_unlock(&ordered->lock);
 }
 
-int64_t mpiio_ordered_turn(struct mpiio_ordered *ordered, size_t view)
+/* Whether nothing is left to be placed or told. Lock held. */
+static bool is_finished(const struct mpiio_ordered *ordered)
 {
-    uint64_t turn;
+    for (size_t i = 0; i < ordered->options.views; i++)
+        if (ordered->views[i].shares.count > 0 || ordered->views[i].ending)
+            return false;
+    return true;
+}
 
+static void end_thread(struct mpiio_ordered *ordered)
+{
     pthread_mutex_lock(&ordered->lock);
-    turn = ordered->views[view].turn;
+    ordered->over = true;
+    pthread_cond_signal(&ordered->news);
     pthread_mutex_unlock(&ordered->lock);
-    return (int64_t)(turn % (uint64_t)ordered->options.ranks);
+    if (ordered->started)
+        pthread_join(ordered->thread, NULL);
+    ordered->started = false;
+}
+
+int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void *data), void *data)
+{
+    bool finished;
+
+    mpiio_ordered_close(ordered);
+    ordered->options.turns.leave(ordered->options.turns.data);
+    pthread_mutex_lock(&ordered->lock);
+    advance_all(ordered);
+    while (!(finished = is_finished(ordered))) {
+        const struct timespec when = after_pause();
+        bool gives_up;
+
+        pthread_cond_clockwait(&ordered->changed, &ordered->lock, CLOCK_MONOTONIC, &when);
+        pthread_mutex_unlock(&ordered->lock);
+        gives_up = goes_on != NULL && !goes_on(data);
+        pthread_mutex_lock(&ordered->lock);
+        ordered->unordered = ordered->unordered || gives_up;
+        advance_all(ordered);
+    }
+    pthread_mutex_unlock(&ordered->lock);
+    end_thread(ordered);
+    return ordered->out_of_turn;
 }
 
 void mpiio_ordered_get_stats(struct mpiio_ordered *ordered, struct mpiio_ordered_stats *stats)

@@ -3,48 +3,45 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "asking.h"
 #include "core/base/clock.h"
 #include "core/base/lease.h"
 #include "core/base/thread.h"
 #include "election.h"
+#include "herald.h"
 #include "lines/server.h"
 #include "lines/talk.h"
+#include "searching.h"
 
 /* ms until there is a connection; for which a node that has not answered is left alone. */
 #define CONNECT 1000
 #define REST    20
 /* Threads that answer others. */
 #define THREADS 2
-/* ms between two questions who keeps the pointers: from, to. */
-#define PAUSE     1
-#define PAUSE_MAX 50
-/* How often the time for which one node may not answer a request may last. */
-#define PATIENCE 5
+/* Of the time for which another node may not answer: how often it may be silent at its turn; and
+   how often turns are asked for in that time, but in ms: at least, at most. */
+#define SILENCE      2
+#define LOOKS        8
+#define INTERVAL_MIN 10
+#define INTERVAL_MAX 1000
 
 struct mpiio_pointers {
     struct mpiio_pointers_options options;
     struct mpiio_asking asking; /* its lock: the lock */
+    struct mpiio_searching searching;
+    struct mpiio_herald herald;
     struct mpiio_server server;
-    pthread_cond_t wanted; /* of the keeping, or over */
-    bool over;             /* lock: the lock */
-    bool has_thread;       /* which stands for election */
+    bool over;       /* lock: the lock; told by the asking's wanted */
+    bool has_thread; /* which stands for election */
     pthread_t thread;
-    _Atomic int64_t alone;              /* until then nobody is told: there is none */
-    atomic_int deputy;                  /* who is told what this node takes */
     struct mpiio_pointers_value *known; /* what the others were told; of the thread */
     bool told;                          /* the log says that this node keeps them; of the thread */
     struct mpiio_pointers_stats stats;  /* lock: the lock */
 };
-
-/* What a thread that answers has: a request, or an answer with all values. */
-#define DESK (MPIIO_POINTERS_ANSWER_BYTES + MPIIO_POINTERS_MAX * MPIIO_POINTERS_VALUE_BYTES)
 
 static void say(struct mpiio_pointers *self, const char *line)
 {
@@ -52,34 +49,35 @@ static void say(struct mpiio_pointers *self, const char *line)
         self->options.log(self->options.data, line);
 }
 
-/* As mpiio_keeping_answer; wakes the thread where it gets something to do. Lock held. */
-static void answer_now(struct mpiio_pointers *self, const struct mpiio_pointers_request *request,
-                       bool asking, struct mpiio_pointers_answer *answer)
-{
-    struct mpiio_keeping *keeping = &self->asking.keeping;
-    bool had_given = keeping->given;
-
-    mpiio_keeping_answer(keeping, request, asking, mpiio_lease_clock(), answer);
-    if (keeping->wanted || (keeping->given && !had_given))
-        pthread_cond_signal(&self->wanted);
-}
-
 /* Answers others. */
 
-/* Writes the answer, and what is behind it: how many bytes. Lock held. */
-static size_t write_answer(struct mpiio_pointers *self,
-                           const struct mpiio_pointers_request *request,
-                           const struct mpiio_pointers_answer *answer, uint8_t *bytes)
+/* All that is known here, for who is to keep the pointers. The bytes, malloc'd; NULL: no memory.
+   Lock held. */
+static uint8_t *write_known(const struct mpiio_keeping *keeping, size_t *size)
 {
-    const struct mpiio_keeping *keeping = &self->asking.keeping;
-    size_t size = MPIIO_POINTERS_ANSWER_BYTES;
+    const struct mpiio_turns *turns = &keeping->turns;
+    uint64_t shares = turns->count;
+    uint8_t *bytes, *at;
 
-    mpiio_pointers_answer_encode(answer, bytes);
-    if (request->type != MPIIO_POINTERS_PLEDGE || answer->verdict != MPIIO_POINTERS_GRANTED)
-        return size;
-    for (size_t i = 0; i < keeping->count; i++, size += MPIIO_POINTERS_VALUE_BYTES)
-        mpiio_pointers_value_encode(&keeping->values[i], bytes + size);
-    return size;
+    *size = keeping->count * MPIIO_POINTERS_VALUE_BYTES + sizeof(shares) +
+            turns->count * MPIIO_POINTERS_SHARE_BYTES;
+    at = bytes = malloc(*size);
+    if (bytes == NULL)
+        return NULL;
+    for (size_t i = 0; i < keeping->count; i++, at += MPIIO_POINTERS_VALUE_BYTES)
+        mpiio_pointers_known_encode(
+            &(struct mpiio_pointers_known){keeping->values[i], turns->view[i].turn}, at);
+    for (size_t i = sizeof(shares); i > 0; i--)
+        *at++ = (uint8_t)(shares >> 8 * (i - 1));
+    for (size_t i = 0; i < keeping->count; i++)
+        for (size_t j = 0; j < turns->view[i].shares.count; j++) {
+            const struct mpiio_turns_share *share = turns->view[i].shares.items[j].item;
+
+            mpiio_pointers_share_encode(
+                &(struct mpiio_pointers_share){(uint32_t)i, share->node, share->number}, at);
+            at += MPIIO_POINTERS_SHARE_BYTES;
+        }
+    return bytes;
 }
 
 /*
@@ -87,20 +85,29 @@ static size_t write_answer(struct mpiio_pointers *self,
  * before it has left this process, should that end.
  */
 static bool answer(struct mpiio_pointers *self, const struct mpiio_pointers_request *request,
-                   uint8_t *bytes, int fd)
+                   int fd)
 {
+    uint8_t bytes[MPIIO_POINTERS_ANSWER_BYTES];
     struct mpiio_pointers_answer answer;
-    size_t size;
-    int error = 0;
+    uint8_t *known = NULL;
+    size_t size = 0;
+    bool pledged;
+    int error;
 
     pthread_mutex_lock(&self->asking.lock);
-    answer_now(self, request, mpiio_asking_waits(&self->asking, (int)request->node), &answer);
-    size = write_answer(self, request, &answer, bytes);
-    if (size == MPIIO_POINTERS_ANSWER_BYTES)
-        error = mpiio_talk_send(fd, bytes, size, self->options.timeout);
+    mpiio_asking_answer(&self->asking, request, &answer);
+    pledged = request->type == MPIIO_POINTERS_PLEDGE && answer.verdict == MPIIO_POINTERS_GRANTED;
+    if (pledged)
+        known = write_known(&self->asking.keeping, &size);
+    mpiio_pointers_answer_encode(&answer, bytes);
+    error = pledged && known == NULL
+                ? -ENOMEM
+                : mpiio_talk_send(fd, bytes, sizeof(bytes), self->options.timeout);
     pthread_mutex_unlock(&self->asking.lock);
-    if (size > MPIIO_POINTERS_ANSWER_BYTES)
-        error = mpiio_talk_send(fd, bytes, size, self->options.timeout);
+    if (known != NULL && error == 0)
+        error = mpiio_talk_send(fd, known, size, self->options.timeout);
+    free(known);
+    mpiio_herald_announce(&self->herald);
     return error == 0;
 }
 
@@ -111,7 +118,7 @@ static bool serve(void *data, void *desk, int fd)
 
     return mpiio_talk_receive(fd, desk, MPIIO_POINTERS_REQUEST_BYTES, self->options.timeout) == 0 &&
            mpiio_pointers_request_decode(desk, &request) &&
-           request.node < (uint32_t)self->options.nodes && answer(self, &request, desk, fd);
+           request.node < (uint32_t)self->options.nodes && answer(self, &request, fd);
 }
 
 /* Keeps the pointers, when it is to. */
@@ -140,9 +147,9 @@ static void await_work(struct mpiio_pointers *self)
     while (!keeping->wanted && !self->over && error == 0) {
         end = mpiio_clock() + keeping->lease / 2;
         when = (struct timespec){.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
-        error = keeping->given ? pthread_cond_clockwait(&self->wanted, &self->asking.lock,
+        error = keeping->given ? pthread_cond_clockwait(&self->asking.wanted, &self->asking.lock,
                                                         CLOCK_MONOTONIC, &when)
-                               : pthread_cond_wait(&self->wanted, &self->asking.lock);
+                               : pthread_cond_wait(&self->asking.wanted, &self->asking.lock);
     }
 }
 
@@ -173,7 +180,7 @@ static int init_talk(struct mpiio_pointers *self)
 {
     const struct mpiio_pointers_options *options = &self->options;
     const struct mpiio_server_calls calls = {
-        .threads = THREADS, .desk = DESK, .serve = serve, .data = self};
+        .threads = THREADS, .desk = MPIIO_POINTERS_REQUEST_BYTES, .serve = serve, .data = self};
     const struct mpiio_lines_options asks = {.local = options->local,
                                              .node = options->node,
                                              .nodes = options->nodes,
@@ -193,19 +200,58 @@ static int init_talk(struct mpiio_pointers *self)
     return error;
 }
 
+static int init_turns(struct mpiio_pointers *self)
+{
+    const struct mpiio_pointers_options *options = &self->options;
+    struct mpiio_turns *turns = &self->asking.keeping.turns;
+
+    *turns = (struct mpiio_turns){.self = options->node,
+                                  .nodes = options->nodes,
+                                  .ranks = options->ranks,
+                                  .patience = SILENCE * options->timeout,
+                                  .views = options->count};
+    return mpiio_turns_init(turns);
+}
+
+static int init_herald(struct mpiio_pointers *self)
+{
+    int interval = self->options.timeout / LOOKS;
+
+    if (interval < INTERVAL_MIN)
+        interval = INTERVAL_MIN;
+    if (interval > INTERVAL_MAX)
+        interval = INTERVAL_MAX;
+    self->herald = (struct mpiio_herald){.searching = &self->searching,
+                                         .interval = interval,
+                                         .turn = self->options.turn,
+                                         .data = self->options.data};
+    return mpiio_herald_init(&self->herald);
+}
+
 static int init(struct mpiio_pointers *self)
 {
     int error = -pthread_mutex_init(&self->asking.lock, NULL);
 
     if (error != 0)
         return error;
-    error = -pthread_cond_init(&self->wanted, NULL);
+    error = -pthread_cond_init(&self->asking.wanted, NULL);
     if (error != 0)
         goto lock;
+    error = init_turns(self);
+    if (error != 0)
+        goto wanted;
+    mpiio_searching_init(&self->searching, &self->asking, self->options.timeout);
+    error = init_herald(self);
+    if (error != 0)
+        goto turns;
     error = init_talk(self);
     if (error == 0)
         return 0;
-    pthread_cond_destroy(&self->wanted);
+    mpiio_herald_free(&self->herald);
+turns:
+    mpiio_turns_free(&self->asking.keeping.turns);
+wanted:
+    pthread_cond_destroy(&self->asking.wanted);
 lock:
     pthread_mutex_destroy(&self->asking.lock);
     return error;
@@ -221,7 +267,7 @@ int mpiio_pointers_new(const struct mpiio_pointers_options *options,
     if (self == NULL)
         return error;
     self->options = *options;
-    atomic_init(&self->deputy, options->node);
+    self->options.start = NULL;
     keeping = &self->asking.keeping;
     keeping->count = options->count;
     keeping->values = calloc(options->count + 1, sizeof(*keeping->values));
@@ -245,9 +291,11 @@ static void end(struct mpiio_pointers *self)
 {
     pthread_mutex_lock(&self->asking.lock);
     self->over = true;
-    pthread_cond_signal(&self->wanted);
+    pthread_cond_signal(&self->asking.wanted);
     pthread_mutex_unlock(&self->asking.lock);
+    atomic_store(&self->searching.over, true);
     mpiio_lines_end(&self->asking.lines);
+    mpiio_herald_end(&self->herald);
     if (self->has_thread)
         pthread_join(self->thread, NULL);
 }
@@ -259,7 +307,10 @@ void mpiio_pointers_free(struct mpiio_pointers *pointers)
     end(pointers);
     mpiio_server_destroy(&pointers->server);
     mpiio_lines_destroy(&pointers->asking.lines);
-    pthread_cond_destroy(&pointers->wanted);
+    mpiio_herald_free(&pointers->herald);
+    mpiio_given_free(&pointers->asking.keeping.given_to);
+    mpiio_turns_free(&pointers->asking.keeping.turns);
+    pthread_cond_destroy(&pointers->asking.wanted);
     pthread_mutex_destroy(&pointers->asking.lock);
     free(pointers->known);
     free(pointers->asking.keeping.values);
@@ -284,159 +335,38 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers)
         error = mpiio_thread_start(&pointers->thread, keep, pointers);
         pointers->has_thread = error == 0;
     }
+    if (error == 0 && pointers->options.nodes > 1 && pointers->options.ranks > 0)
+        error = mpiio_herald_start(&pointers->herald);
     return error;
 }
 
 /* Users. */
 
-/* A user's request, and whom it is to be asked. */
-struct search {
-    struct mpiio_pointers_request request;
-    struct mpiio_pointers_answer answer;
-    int target;
-    int silent; /* did not answer; -1: nobody */
-    int pause;
-    int64_t until;
-};
-
-/*
- * Tells one other node what is taken here. 0: it knows, or none answers and this node is enough
- * by itself; else a negative errno.
- */
-static int tell(struct mpiio_pointers *self, const struct search *search)
-{
-    struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_TELL,
-                                             .term = search->answer.term,
-                                             .node = (uint32_t)self->options.node,
-                                             .pointer = search->request.pointer,
-                                             .value = search->answer.value};
-    int nodes = self->options.nodes, own = self->options.node, first = atomic_load(&self->deputy);
-    struct mpiio_pointers_answer answer;
-    bool with_us[MPIIO_POINTERS_NODES] = {false}, gone[MPIIO_POINTERS_NODES] = {false};
-
-    if (mpiio_lease_clock() < atomic_load(&self->alone))
-        return 0;
-    with_us[own] = true;
-    request.value.position += search->answer.got;
-    for (int i = 0; i < nodes; i++) {
-        int other = (first + i) % nodes;
-
-        if (other == own)
-            continue;
-        gone[other] = mpiio_lines_refused(&self->asking.lines, other);
-        if (!gone[other] &&
-            mpiio_asking_ask(&self->asking, other, &request, CONNECT, &answer) == 0) {
-            atomic_store(&self->deputy, other);
-            return answer.verdict == MPIIO_POINTERS_GRANTED ? 0 : -EAGAIN;
-        }
-        gone[other] = mpiio_lines_refused(&self->asking.lines, other);
-    }
-    if (!mpiio_keeping_is_enough(with_us, gone, nodes))
-        return -EIO;
-    atomic_store(&self->alone, mpiio_lease_clock() + self->asking.keeping.lease);
-    return 0;
-}
-
-/* This node keeps the pointers, or might. */
-static int ask_self(struct mpiio_pointers *self, struct search *search)
-{
-    bool given, pays;
-
-    pthread_mutex_lock(&self->asking.lock);
-    answer_now(self, &search->request, false, &search->answer);
-    pthread_mutex_unlock(&self->asking.lock);
-    given = search->answer.verdict == MPIIO_POINTERS_GRANTED;
-    pays = search->request.type == MPIIO_POINTERS_SET || search->answer.got > 0;
-    if (given && pays && self->options.nodes > 1 && tell(self, search) != 0)
-        search->answer.verdict = MPIIO_POINTERS_BUSY;
-    return 0;
-}
-
-static int ask(struct mpiio_pointers *self, struct search *search)
-{
-    pthread_mutex_lock(&self->asking.lock);
-    search->request.value = self->asking.keeping.values[search->request.pointer];
-    pthread_mutex_unlock(&self->asking.lock);
-    if (search->target == self->options.node)
-        return ask_self(self, search);
-    return mpiio_asking_ask(&self->asking, search->target, &search->request, self->options.timeout,
-                            &search->answer);
-}
-
-/* The first node that may live; but for one, if there is another. */
-static int first_alive(struct mpiio_pointers *self, int but)
-{
-    int nodes = self->options.nodes;
-
-    for (int i = 0; i < nodes; i++)
-        if (i != but && (i == self->options.node || !mpiio_lines_refused(&self->asking.lines, i)))
-            return i;
-    return but;
-}
-
-/* Whom to ask next; after error, or an answer that did not help. */
-static void go_on(struct mpiio_pointers *self, struct search *search, int error)
-{
-    const struct timespec pause = {.tv_nsec = search->pause * 1000000};
-
-    if (error != 0) {
-        search->silent = search->target;
-        search->target = first_alive(self, search->target);
-    } else if (search->answer.verdict == MPIIO_POINTERS_REFUSED &&
-               (int)search->answer.keeper != search->silent &&
-               (int)search->answer.keeper != search->target &&
-               search->answer.keeper < (uint32_t)self->options.nodes) {
-        search->target = (int)search->answer.keeper;
-    } else {
-        search->silent = -1;
-    }
-    nanosleep(&pause, NULL);
-    if (search->pause < PAUSE_MAX)
-        search->pause *= 2;
-}
-
-static int find(struct mpiio_pointers *self, struct search *search)
-{
-    int error;
-
-    search->silent = -1;
-    search->pause = PAUSE;
-    search->until = mpiio_lease_clock() + (int64_t)PATIENCE * self->options.timeout;
-    pthread_mutex_lock(&self->asking.lock);
-    search->target = self->asking.keeping.keeper;
-    pthread_mutex_unlock(&self->asking.lock);
-    while ((error = ask(self, search)) != 0 || search->answer.verdict != MPIIO_POINTERS_GRANTED) {
-        if (mpiio_lease_clock() >= search->until)
-            return -EIO;
-        go_on(self, search, error);
-    }
-    return 0;
-}
-
-/* Asks who keeps the pointers, wherever that is. 0 or -EIO. */
-static int resolve(struct mpiio_pointers *self, struct search *search)
+/* Asks who keeps the pointers, wherever that is. 0, -ESTALE, -EIO or -ENOTCONN. */
+static int resolve(struct mpiio_pointers *self, struct mpiio_search *search)
 {
     bool waits = self->options.nodes > 1 && self->options.wait != NULL;
     int error;
 
-    search->request.node = (uint32_t)self->options.node;
     if (waits)
         self->options.wait(self->options.data, true);
-    error = find(self, search);
+    error = mpiio_searching_resolve(&self->searching, search);
     if (waits)
         self->options.wait(self->options.data, false);
     return error;
 }
 
-int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, int64_t count,
-                            int64_t limit, int64_t *position)
+int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
+                            int64_t count, int64_t limit, int64_t *position)
 {
-    struct search search = {.request = {.type = MPIIO_POINTERS_TAKE,
-                                        .pointer = (uint32_t)pointer,
-                                        .count = count,
-                                        .limit = limit}};
-    int error = resolve(pointers, &search);
+    struct mpiio_search search =
+        mpiio_search_of(&pointers->searching, MPIIO_POINTERS_TAKE, pointer);
+    int error;
 
+    search.request.share = share;
+    search.request.count = count;
+    search.request.limit = limit;
+    error = resolve(pointers, &search);
     if (error != 0)
         return error;
     pthread_mutex_lock(&pointers->asking.lock);
@@ -449,7 +379,7 @@ int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, int
 
 int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position)
 {
-    struct search search = {.request = {.type = MPIIO_POINTERS_GET, .pointer = (uint32_t)pointer}};
+    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_GET, pointer);
     int error = resolve(pointers, &search);
 
     if (error == 0)
@@ -459,10 +389,80 @@ int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t 
 
 int mpiio_pointers_set(struct mpiio_pointers *pointers, size_t pointer, int64_t position)
 {
-    struct search search = {
-        .request = {.type = MPIIO_POINTERS_SET, .pointer = (uint32_t)pointer, .count = position}};
+    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_SET, pointer);
 
+    search.request.count = position;
     return position < 0 ? -EINVAL : resolve(pointers, &search);
+}
+
+/* Shares. */
+
+int mpiio_pointers_open(struct mpiio_pointers *pointers, size_t view, int64_t rank,
+                        uint64_t *number)
+{
+    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_OPEN, view);
+    int error;
+
+    search.request.count = rank;
+    error = resolve(pointers, &search);
+    *number = (uint64_t)search.answer.got;
+    mpiio_herald_opened(&pointers->herald, view, error != 0);
+    mpiio_herald_announce(&pointers->herald);
+    return error;
+}
+
+int mpiio_pointers_over(struct mpiio_pointers *pointers, size_t view, uint64_t number,
+                        uint64_t *turn)
+{
+    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_OVER, view);
+    int error;
+
+    search.request.share = number;
+    error = resolve(pointers, &search);
+    if (error != 0)
+        return error;
+    *turn = search.answer.turn;
+    mpiio_herald_over(&pointers->herald, view, &search.answer);
+    mpiio_herald_announce(&pointers->herald);
+    return 0;
+}
+
+int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *turn)
+{
+    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_TURN, view);
+    int error = resolve(pointers, &search);
+
+    *turn = search.answer.turn;
+    return error;
+}
+
+void mpiio_pointers_leave(struct mpiio_pointers *pointers)
+{
+    struct mpiio_pointers_answer answer;
+
+    mpiio_herald_leave(&pointers->herald);
+    if (pointers->options.nodes == 1)
+        mpiio_herald_ask(&pointers->herald, MPIIO_POINTERS_TURN, 0, &answer);
+}
+
+int64_t mpiio_pointers_quiet(struct mpiio_pointers *pointers)
+{
+    return mpiio_lease_clock() - atomic_load(&pointers->herald.answered);
+}
+
+int64_t mpiio_pointers_done(struct mpiio_pointers *pointers)
+{
+    struct mpiio_pointers_answer answer;
+    bool used;
+    int error;
+
+    pthread_mutex_lock(&pointers->asking.lock);
+    used = pointers->asking.keeping.term > 0;
+    pthread_mutex_unlock(&pointers->asking.lock);
+    if (!used)
+        return 0;
+    error = mpiio_herald_ask(&pointers->herald, MPIIO_POINTERS_DONE, 0, &answer);
+    return error != 0 ? error : answer.got;
 }
 
 void mpiio_pointers_get_stats(struct mpiio_pointers *pointers, struct mpiio_pointers_stats *stats)

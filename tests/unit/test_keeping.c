@@ -30,7 +30,22 @@ struct world {
     unsigned apart;        /* a bit a node: those that the others do not reach */
     bool given[STEPS + 1]; /* by position */
     int64_t gave;
+    uint64_t requests;
 };
+
+/* One view, of which one share is known to whoever opens it. */
+static void set_turns(struct mpiio_keeping *keeping, int node, int nodes)
+{
+    keeping->turns = (struct mpiio_turns){
+        .self = node, .nodes = nodes, .ranks = 3, .patience = 20 * LEASE, .views = 1};
+    assert_int_equal(mpiio_turns_init(&keeping->turns), 0);
+}
+
+static void free_keeping(struct mpiio_keeping *keeping)
+{
+    mpiio_given_free(&keeping->given_to);
+    mpiio_turns_free(&keeping->turns);
+}
 
 static bool reaches(const struct world *world, int a, int b)
 {
@@ -103,8 +118,13 @@ static bool tell(struct world *world, int node, const struct mpiio_pointers_answ
 
 static void take(struct world *world, int node)
 {
-    struct mpiio_pointers_request request = {
-        .type = MPIIO_POINTERS_TAKE, .count = 1 + rand() % 3, .limit = STEPS + 1};
+    struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_TAKE,
+                                             .count = 1 + rand() % 3,
+                                             .limit = STEPS + 1,
+                                             .number = ++world->requests,
+                                             .settled = world->requests,
+                                             .share = MPIIO_POINTERS_NO_SHARE,
+                                             .ended = MPIIO_POINTERS_NO_NODE};
     struct mpiio_pointers_answer answer;
     int keeper = rand() % 4 == 0 ? rand() % world->nodes : world->keeping[node].keeper;
 
@@ -165,6 +185,7 @@ static void play(int nodes, bool parts)
     for (int i = 0; i < nodes; i++) {
         world.keeping[i].count = 1;
         world.keeping[i].values = &world.values[i];
+        set_turns(&world.keeping[i], i, nodes);
         mpiio_keeping_init(&world.keeping[i], i, nodes, LEASE);
     }
     for (int i = 0; i < STEPS; i++) {
@@ -182,6 +203,8 @@ static void play(int nodes, bool parts)
         check_leases(&world);
     }
     assert_true(world.gave > STEPS / 20);
+    for (int i = 0; i < nodes; i++)
+        free_keeping(&world.keeping[i]);
 }
 
 static void nothing_is_given_twice(void **state)
@@ -239,6 +262,7 @@ static void what_was_set_counts(void **state)
     struct mpiio_pointers_answer answer;
 
     (void)state;
+    set_turns(&keeping, 0, 1);
     mpiio_keeping_init(&keeping, 0, 1, LEASE);
     mpiio_keeping_answer(&keeping, &request, false, 0, &answer);
     assert_int_equal(answer.verdict, MPIIO_POINTERS_GRANTED);
@@ -246,6 +270,7 @@ static void what_was_set_counts(void **state)
     assert_int_equal(value.position, 7);
     mpiio_keeping_learn(&keeping, 0, &(struct mpiio_pointers_value){1, 9});
     assert_int_equal(value.position, 9);
+    free_keeping(&keeping);
 }
 
 /* What is sent is what is read; and what is out of range is refused. */
@@ -258,9 +283,20 @@ static void frames(void **state)
                                                    .pointer = 4095,
                                                    .count = 5,
                                                    .limit = INT64_MAX,
-                                                   .value = {7, 8}};
-    struct mpiio_pointers_answer answer = {
-        .verdict = MPIIO_POINTERS_BUSY, .term = 9, .keeper = 2, .got = 4, .value = {1, 2}};
+                                                   .value = {7, 8},
+                                                   .number = 11,
+                                                   .settled = 12,
+                                                   .share = UINT64_MAX - 13,
+                                                   .ended = 14,
+                                                   .owner = 15,
+                                                   .leaving = true};
+    struct mpiio_pointers_answer answer = {.verdict = MPIIO_POINTERS_BUSY,
+                                           .term = 9,
+                                           .keeper = 2,
+                                           .got = 4,
+                                           .value = {1, 2},
+                                           .turn = UINT64_MAX,
+                                           .owner = 6};
     uint8_t bytes[MPIIO_POINTERS_REQUEST_BYTES];
     struct mpiio_pointers_request read;
     struct mpiio_pointers_answer heard;
@@ -270,13 +306,16 @@ static void frames(void **state)
     assert_true(mpiio_pointers_request_decode(bytes, &read));
     assert_true(read.type == request.type && read.term == request.term && read.node == 3 &&
                 read.gone && read.pointer == 4095 && read.count == 5 && read.limit == INT64_MAX &&
-                read.value.generation == 7 && read.value.position == 8);
-    bytes[0] = 6;
+                read.value.generation == 7 && read.value.position == 8 && read.number == 11 &&
+                read.settled == 12 && read.share == UINT64_MAX - 13 && read.ended == 14 &&
+                read.owner == 15 && read.leaving);
+    bytes[0] = MPIIO_POINTERS_HERALD + 1;
     assert_false(mpiio_pointers_request_decode(bytes, &read));
     mpiio_pointers_answer_encode(&answer, bytes);
     assert_true(mpiio_pointers_answer_decode(bytes, &heard));
     assert_true(heard.verdict == answer.verdict && heard.term == 9 && heard.keeper == 2 &&
-                heard.got == 4 && heard.value.generation == 1 && heard.value.position == 2);
+                heard.got == 4 && heard.value.generation == 1 && heard.value.position == 2 &&
+                heard.turn == UINT64_MAX && heard.owner == 6);
     answer.value.position = INT64_MAX - 3;
     mpiio_pointers_answer_encode(&answer, bytes);
     assert_false(mpiio_pointers_answer_decode(bytes, &heard));

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "pointers/ordered.h"
+#include "pointers/turns.h"
 
 #define ROOM      (1 << 22)
 #define RANKS_MAX 9
@@ -27,10 +28,61 @@ static size_t lengths[2];
 static int failure;
 static size_t etype_sizes[2];
 
-static int place(void *data, size_t view, const void *buffer, size_t length,
+/* The turns of a single node; and what fails of them. */
+static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpiio_turns turns;
+static struct mpiio_ordered *node;
+static int open_failure, over_failure;
+
+static int open_number(void *data, size_t view, int64_t rank, uint64_t *number)
+{
+    int error = open_failure;
+
+    (void)data;
+    pthread_mutex_lock(&turns_lock);
+    if (error == 0)
+        error = mpiio_turns_open(&turns, view, rank, 0, number);
+    pthread_mutex_unlock(&turns_lock);
+    return error;
+}
+
+static int end_number(void *data, size_t view, uint64_t number, uint64_t *turn)
+{
+    int error = over_failure;
+
+    (void)data;
+    pthread_mutex_lock(&turns_lock);
+    if (error == 0)
+        mpiio_turns_over(&turns, view, number, 0);
+    *turn = turns.view[view].turn;
+    pthread_mutex_unlock(&turns_lock);
+    return error;
+}
+
+static void leave(void *data)
+{
+    uint64_t turn[2];
+
+    (void)data;
+    pthread_mutex_lock(&turns_lock);
+    mpiio_turns_leave(&turns, 0);
+    turn[0] = turns.view[0].turn;
+    turn[1] = turns.view[1].turn;
+    pthread_mutex_unlock(&turns_lock);
+    mpiio_ordered_turn(node, 0, turn[0], false);
+    mpiio_ordered_turn(node, 1, turn[1], false);
+}
+
+static int64_t turn_of(size_t view)
+{
+    return (int64_t)turns.view[view].turn % turns.ranks;
+}
+
+static int place(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter)
 {
     (void)waiter;
+    (void)share;
     assert_ptr_equal(data, placed);
     assert_int_equal(length % etype_sizes[view], 0);
     assert_true(lengths[view] + length <= ROOM);
@@ -45,7 +97,7 @@ static struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t memory)
 {
     const int64_t etypes[] = {etype, 1};
     struct mpiio_ordered_options options = {.views = 2,
-                                            .ranks = ranks,
+                                            .turns = {open_number, end_number, leave, NULL},
                                             .etype = etypes,
                                             .memory = memory,
                                             .place = place,
@@ -55,9 +107,18 @@ static struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t memory)
     etype_sizes[0] = (size_t)etype;
     etype_sizes[1] = 1;
     lengths[0] = lengths[1] = 0;
-    failure = 0;
+    failure = open_failure = over_failure = 0;
+    turns = (struct mpiio_turns){.nodes = 1, .ranks = ranks, .views = 2, .patience = 1};
+    assert_int_equal(mpiio_turns_init(&turns), 0);
     assert_int_equal(mpiio_ordered_new(&options, &ordered), 0);
-    return ordered;
+    return node = ordered;
+}
+
+static void finish(struct mpiio_ordered *ordered)
+{
+    assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
+    mpiio_ordered_free(ordered);
+    mpiio_turns_free(&turns);
 }
 
 static struct mpiio_share *open_share(struct mpiio_ordered *ordered, size_t view, int64_t rank)
@@ -108,8 +169,8 @@ static void rank_by_rank(void **state)
     write_all(ordered, 0, 1, "one ");
     assert_placed(0, "");
     assert_int_equal(stats_of(ordered).waiting, 8);
-    assert_int_equal(mpiio_ordered_turn(ordered, 0), 0);
-    assert_int_equal(mpiio_ordered_turn(ordered, 1), 1);
+    assert_int_equal(turn_of(0), 0);
+    assert_int_equal(turn_of(1), 1);
     first = open_share(ordered, 0, 0);
     put(first, "zero");
     put(first, " ");
@@ -119,8 +180,7 @@ static void rank_by_rank(void **state)
     assert_placed(1, "other ");
     assert_int_equal(stats_of(ordered).shares, 4);
     assert_int_equal(stats_of(ordered).waiting, 0);
-    mpiio_ordered_finish(ordered);
-    mpiio_ordered_free(ordered);
+    finish(ordered);
 }
 
 /* A rank that opens again is in the next round, also while it has the one before open. */
@@ -143,8 +203,7 @@ static void later_rounds(void **state)
     assert_placed(0, "abcd");
     write_all(ordered, 0, 0, "e");
     assert_placed(0, "abcdef");
-    mpiio_ordered_finish(ordered);
-    mpiio_ordered_free(ordered);
+    finish(ordered);
 }
 
 /* Who never comes is left out in the end, and only then. */
@@ -158,10 +217,10 @@ static void missing_ranks(void **state)
     write_all(ordered, 0, 3, "8");
     write_all(ordered, 0, 0, "0");
     assert_placed(0, "01");
-    mpiio_ordered_finish(ordered);
+    assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
     assert_placed(0, "0138");
     assert_int_equal(stats_of(ordered).lost, 0);
-    mpiio_ordered_free(ordered);
+    finish(ordered);
 }
 
 /* Shares consist of whole etypes, however they were written. */
@@ -185,8 +244,7 @@ static void parts_of_etypes(void **state)
     write_all(ordered, 0, 1, "12345");
     assert_int_equal(lengths[0], 28);
     assert_memory_equal(placed[0] + 16, "12345\0\0\0wxyz", 12);
-    mpiio_ordered_finish(ordered);
-    mpiio_ordered_free(ordered);
+    finish(ordered);
 }
 
 /* What cannot be placed is told to who writes, or who waits; else it is counted. */
@@ -210,8 +268,7 @@ static void failures(void **state)
     mpiio_share_close(one);
     write_all(ordered, 0, 0, "on");
     assert_placed(0, "on");
-    mpiio_ordered_finish(ordered);
-    mpiio_ordered_free(ordered);
+    finish(ordered);
 }
 
 struct blocked {
@@ -281,9 +338,9 @@ static void waiters(void **state)
     mpiio_ordered_stop(ordered);
     assert_int_equal(end(&write), -ENOTCONN);
     mpiio_share_close(write.share);
-    mpiio_ordered_finish(ordered);
+    assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
     assert_placed(0, "0123452222678901");
-    mpiio_ordered_free(ordered);
+    finish(ordered);
 }
 
 /* The byte at a place of a rank's share. */
@@ -361,8 +418,7 @@ static void run_rounds(int ranks, int rounds, int64_t etype, int64_t memory)
     assert_int_equal(lengths[0], at);
     assert_int_equal(stats_of(ordered).waiting, 0);
     assert_int_equal(stats_of(ordered).shares, ranks * rounds);
-    mpiio_ordered_finish(ordered);
-    mpiio_ordered_free(ordered);
+    finish(ordered);
 }
 
 /* Threads come as they like. With little memory most of them wait. */

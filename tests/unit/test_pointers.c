@@ -66,7 +66,8 @@ static void *take_all(void *number)
     struct mpiio_pointers *own = node[(intptr_t)number];
     int64_t got, position = 0;
 
-    while ((got = mpiio_pointers_take(own, 0, 1 + position % 3, ETYPES, &position)) > 0) {
+    while ((got = mpiio_pointers_take(own, 0, MPIIO_POINTERS_ANYBODY, 1 + position % 3, ETYPES,
+                                      &position)) > 0) {
         for (int64_t i = position; i < position + got; i++)
             atomic_fetch_add(&owner[i], 1);
         atomic_fetch_add(&taken, (int)got);
@@ -116,7 +117,8 @@ static void the_keeper_dies(void **state)
 
     (void)state;
     start(NODES);
-    assert_int_equal(mpiio_pointers_take(node[0], 1, 7, INT64_MAX, &position), 7);
+    assert_int_equal(
+        mpiio_pointers_take(node[0], 1, MPIIO_POINTERS_ANYBODY, 7, INT64_MAX, &position), 7);
     assert_int_equal(position, 40);
     begin_takers(thread, 1);
     while (atomic_load(&taken) < ETYPES / 4)
@@ -124,7 +126,8 @@ static void the_keeper_dies(void **state)
     mpiio_pointers_free(node[0]);
     node[0] = NULL;
     await_takers(thread);
-    assert_int_equal(mpiio_pointers_take(node[3], 1, 1, INT64_MAX, &position), 1);
+    assert_int_equal(
+        mpiio_pointers_take(node[3], 1, MPIIO_POINTERS_ANYBODY, 1, INT64_MAX, &position), 1);
     assert_int_equal(position, 47);
     mpiio_pointers_get_stats(node[3], &stats);
     assert_int_equal(stats.keeper, 1);
@@ -139,9 +142,11 @@ static void all_but_one_die(void **state)
     (void)state;
     start(3);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(mpiio_pointers_take(node[2], 0, 5, INT64_MAX, &position), 5);
+        assert_int_equal(
+            mpiio_pointers_take(node[2], 0, MPIIO_POINTERS_ANYBODY, 5, INT64_MAX, &position), 5);
         assert_int_equal(position, 10 * i);
-        assert_int_equal(mpiio_pointers_take(node[i], 0, 5, INT64_MAX, &position), 5);
+        assert_int_equal(
+            mpiio_pointers_take(node[i], 0, MPIIO_POINTERS_ANYBODY, 5, INT64_MAX, &position), 5);
         assert_int_equal(position, 10 * i + 5);
         if (i < 2) {
             mpiio_pointers_free(node[i]);
@@ -160,8 +165,9 @@ static void set_and_get(void **state)
     start(NODES);
     assert_int_equal(mpiio_pointers_get(node[2], 1, &position), 0);
     assert_int_equal(position, 40);
-    assert_int_equal(mpiio_pointers_take(node[1], 1, 1000, 90, &position), 50);
-    assert_int_equal(mpiio_pointers_take(node[1], 1, 1, 90, &position), 0);
+    assert_int_equal(mpiio_pointers_take(node[1], 1, MPIIO_POINTERS_ANYBODY, 1000, 90, &position),
+                     50);
+    assert_int_equal(mpiio_pointers_take(node[1], 1, MPIIO_POINTERS_ANYBODY, 1, 90, &position), 0);
     assert_int_equal(mpiio_pointers_set(node[3], 1, 12), 0);
     assert_int_equal(mpiio_pointers_set(node[3], 1, -1), -EINVAL);
     mpiio_pointers_free(node[0]);
