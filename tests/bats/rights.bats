@@ -114,9 +114,7 @@ as_listed() {
 users_mounts() {
     echo user_allow_other >fuse.conf
     # shellcheck disable=SC2016 # for the other shell
-    # What others of this machine have mounted would stay mounted there.
-    as_root unshare -m bash -c '
-        umount -a -l -t fuse.mpiio
+    as_root "$top/tests/let_go" --keep "$tmp" bash -c '
         mount --bind fuse.conf /etc/fuse.conf && echo $$ >holder && exec sleep 1000' 3>&- &
     await test -s holder
     inside=(nsenter --mount="/proc/$(cat holder)/ns/mnt")

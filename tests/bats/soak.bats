@@ -22,3 +22,16 @@ soak() {
     run -2 soak --frob
     run -2 soak soon
 }
+
+@test "soak: what others have mounted is not kept by tests/let_go, but for what it is to keep" {
+    scatter_spec
+    mount_spec s.json
+    run ! as_root "$top/tests/let_go" grep -F " $mnt " /proc/self/mountinfo
+    as_root "$top/tests/let_go" --keep "$tmp" grep -F " $mnt " /proc/self/mountinfo
+    # Its own namespace is not the test's.
+    is_mounted
+    run -1 --separate-stderr as_root env "LET_GO=$(readlink /proc/self/ns/mnt)" "$top/tests/let_go" true
+    # shellcheck disable=SC2154 # run sets it
+    [ "$stderr" = "let_go: not in a mount namespace of its own" ]
+    is_mounted
+}

@@ -16,7 +16,7 @@ has_copy() {
     for force in '' -f; do
         mount_spec s.json
         daemon=$(daemon_pid)
-        as_root unshare -m --propagation private sleep 1000 3>&- &
+        as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
         await in_namespace
         other=$(marked sleep)
         await has_copy "$other"
@@ -144,7 +144,7 @@ number_of_a_frozen_one() {
     local other
     scatter_spec
     mount_spec s.json
-    as_root unshare -m --propagation private sleep 1000 3>&- &
+    as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
     await in_namespace
     other=$(marked sleep)
     await has_copy "$other"
