@@ -189,7 +189,12 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
 void fs_open_reply(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info)
 {
-    fs_open_answer_next(fs_handle_of(info)->backing, fs_handle_of(info)->shared);
+    const struct fs_handle *handle = fs_handle_of(info);
+
+    /* What is written to "shared" has its place from the pointer, and so needs no order from the
+       kernel; to "ordered" and to a sequential file it goes one behind the other. */
+    fs_open_answer_next(handle->backing, handle->shared,
+                        handle->shared && handle->share == NULL && session->stream == NULL);
     if (fuse_reply_open(request, info) == -ENOENT)
         close_handle(session, fs_handle_of(info));
 }

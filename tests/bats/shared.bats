@@ -304,3 +304,30 @@ survive() {
     [ "$(mpiio-run head -c 8 mnt/shared)" = 0000001 ]
     jq -e '.grants == 0 and .shared_takes == 2' mnt/.mpiio/stats.json
 }
+
+@test "shared: writers do not wait for each other in the kernel" {
+    records 100
+    mount_spec s.json -o atomic
+    cat >side.py <<'END'
+import fcntl, json, os, subprocess, sys, time
+def writes():
+    return json.load(open("mnt/.mpiio/stats.json"))["requests"]["write"]
+lock = os.open("f.dat", os.O_RDWR)
+before = writes()
+fcntl.lockf(lock, fcntl.LOCK_EX) # writes wait for it in the daemon
+writers = [subprocess.Popen([sys.executable, "-c", """import os, sys
+fd = os.open("mnt/shared", os.O_WRONLY)
+assert os.write(fd, b"record%s\\n" % sys.argv[1].encode()) == 8""", str(i)]) for i in range(2)]
+end = time.monotonic() + 60
+while writes() < before + 2 and time.monotonic() < end:
+    time.sleep(0.01)
+there = writes() - before
+os.close(lock)
+assert [writer.wait() for writer in writers] == [0, 0]
+assert there == 2, there
+print(*sorted(open("f.dat").read(16).split()))
+END
+    run -0 /usr/bin/python3 side.py
+    [ "$output" = "record0 record1" ]
+    [ "$(position)" = 2 ]
+}
