@@ -54,21 +54,55 @@ static int learn_share(struct mpiio_asking *asking, int fd, int timeout)
     return error == -ENOMEM ? error : 0;
 }
 
+static int learn_given(struct mpiio_asking *asking, int fd, int timeout)
+{
+    struct mpiio_keeping *keeping = &asking->keeping;
+    uint8_t bytes[MPIIO_POINTERS_GIVEN_BYTES];
+    struct mpiio_pointers_given given;
+    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
+
+    if (error == 0 &&
+        (!mpiio_pointers_given_decode(bytes, &given) || given.node >= (uint32_t)keeping->nodes))
+        error = -EPROTO;
+    if (error != 0)
+        return error;
+    pthread_mutex_lock(&asking->lock);
+    error = mpiio_given_learn(&keeping->given_to, &given);
+    pthread_mutex_unlock(&asking->lock);
+    return error;
+}
+
+static int learn_end(struct mpiio_asking *asking, int fd, struct mpiio_pointers_end *end,
+                     int timeout)
+{
+    uint8_t bytes[MPIIO_POINTERS_END_BYTES];
+    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
+
+    if (error == 0 && !mpiio_pointers_end_decode(bytes, end))
+        error = -EPROTO;
+    if (error != 0)
+        return error;
+    pthread_mutex_lock(&asking->lock);
+    if (end->granted > asking->keeping.granted)
+        asking->keeping.granted = end->granted;
+    pthread_mutex_unlock(&asking->lock);
+    return 0;
+}
+
 /* What a node that pledges itself knows. */
 static int learn_all(struct mpiio_asking *asking, int fd, int timeout)
 {
-    uint8_t bytes[sizeof(uint64_t)];
-    uint64_t shares = 0;
+    struct mpiio_pointers_end end = {0};
     int error = 0;
 
     for (size_t i = 0; i < asking->keeping.count && error == 0; i++)
         error = learn_known(asking, fd, i, timeout);
     if (error == 0)
-        error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
-    for (size_t i = 0; i < sizeof(bytes) && error == 0; i++)
-        shares = shares << 8 | bytes[i];
-    for (; shares > 0 && error == 0; shares--)
+        error = learn_end(asking, fd, &end, timeout);
+    for (; end.shares > 0 && error == 0; end.shares--)
         error = learn_share(asking, fd, timeout);
+    for (; end.given > 0 && error == 0; end.given--)
+        error = learn_given(asking, fd, timeout);
     return error;
 }
 

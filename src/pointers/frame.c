@@ -67,6 +67,20 @@ static void code_share(struct mpiio_wire *wire, struct mpiio_pointers_share *sha
     mpiio_wire_u64(wire, &share->number);
 }
 
+static void code_end(struct mpiio_wire *wire, struct mpiio_pointers_end *end)
+{
+    mpiio_wire_u64(wire, &end->granted);
+    mpiio_wire_u64(wire, &end->shares);
+    mpiio_wire_u64(wire, &end->given);
+}
+
+static void code_given(struct mpiio_wire *wire, struct mpiio_pointers_given *given)
+{
+    mpiio_wire_u32(wire, &given->node);
+    mpiio_wire_u64(wire, &given->number);
+    code_answer(wire, &given->answer);
+}
+
 void mpiio_pointers_request_encode(const struct mpiio_pointers_request *request, uint8_t *bytes)
 {
     struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_REQUEST_BYTES};
@@ -128,5 +142,37 @@ bool mpiio_pointers_share_decode(const uint8_t *bytes, struct mpiio_pointers_sha
     struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_SHARE_BYTES};
 
     code_share(&wire, share);
+    return mpiio_wire_complete(&wire);
+}
+
+void mpiio_pointers_end_encode(const struct mpiio_pointers_end *end, uint8_t *bytes)
+{
+    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_END_BYTES};
+    struct mpiio_pointers_end copy = *end;
+
+    code_end(&wire, &copy);
+}
+
+bool mpiio_pointers_end_decode(const uint8_t *bytes, struct mpiio_pointers_end *end)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_END_BYTES};
+
+    code_end(&wire, end);
+    return mpiio_wire_complete(&wire);
+}
+
+void mpiio_pointers_given_encode(const struct mpiio_pointers_given *given, uint8_t *bytes)
+{
+    struct mpiio_wire wire = {.to = bytes, .size = MPIIO_POINTERS_GIVEN_BYTES};
+    struct mpiio_pointers_given copy = *given;
+
+    code_given(&wire, &copy);
+}
+
+bool mpiio_pointers_given_decode(const uint8_t *bytes, struct mpiio_pointers_given *given)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = MPIIO_POINTERS_GIVEN_BYTES};
+
+    code_given(&wire, given);
     return mpiio_wire_complete(&wire);
 }

@@ -9,13 +9,16 @@
 /*
  * What nodes say to each other of shared file pointers, over a line (lines/frame.h): a request and
  * its answer, each of a fixed size; behind the answer to a pledge that is granted, all that the
- * node knows: MPIIO_POINTERS_VALUE_BYTES a pointer, the number of shares, and
- * MPIIO_POINTERS_SHARE_BYTES a share. Integers have their highest byte first.
+ * node knows: MPIIO_POINTERS_VALUE_BYTES a pointer; an end; MPIIO_POINTERS_SHARE_BYTES a share,
+ * and MPIIO_POINTERS_GIVEN_BYTES an answer that was given, as many as the end says. Integers have
+ * their highest byte first.
  */
 #define MPIIO_POINTERS_REQUEST_BYTES 83
 #define MPIIO_POINTERS_ANSWER_BYTES  49
 #define MPIIO_POINTERS_VALUE_BYTES   24
+#define MPIIO_POINTERS_END_BYTES     24
 #define MPIIO_POINTERS_SHARE_BYTES   16
+#define MPIIO_POINTERS_GIVEN_BYTES   61
 
 /* In the place of a share or a node: there is none. */
 #define MPIIO_POINTERS_NO_SHARE UINT64_MAX
@@ -88,16 +91,33 @@ struct mpiio_pointers_known {
     uint64_t turn;
 };
 
+/* What is behind all pointers: the last term in which the node knows of something that was given;
+   and how much follows. */
+struct mpiio_pointers_end {
+    uint64_t granted, shares, given;
+};
+
+/* What a node was given, by the number of its request. */
+struct mpiio_pointers_given {
+    uint32_t node;
+    uint64_t number;
+    struct mpiio_pointers_answer answer;
+};
+
 /* Writes to bytes, which has room for it. Local. */
 void mpiio_pointers_request_encode(const struct mpiio_pointers_request *request, uint8_t *bytes);
 void mpiio_pointers_answer_encode(const struct mpiio_pointers_answer *answer, uint8_t *bytes);
 void mpiio_pointers_known_encode(const struct mpiio_pointers_known *known, uint8_t *bytes);
 void mpiio_pointers_share_encode(const struct mpiio_pointers_share *share, uint8_t *bytes);
+void mpiio_pointers_end_encode(const struct mpiio_pointers_end *end, uint8_t *bytes);
+void mpiio_pointers_given_encode(const struct mpiio_pointers_given *given, uint8_t *bytes);
 
 /* Reads so many bytes. False: no node of this version says that. Local. */
 bool mpiio_pointers_request_decode(const uint8_t *bytes, struct mpiio_pointers_request *request);
 bool mpiio_pointers_answer_decode(const uint8_t *bytes, struct mpiio_pointers_answer *answer);
 bool mpiio_pointers_known_decode(const uint8_t *bytes, struct mpiio_pointers_known *known);
 bool mpiio_pointers_share_decode(const uint8_t *bytes, struct mpiio_pointers_share *share);
+bool mpiio_pointers_end_decode(const uint8_t *bytes, struct mpiio_pointers_end *end);
+bool mpiio_pointers_given_decode(const uint8_t *bytes, struct mpiio_pointers_given *given);
 
 #endif

@@ -4,40 +4,35 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct mpiio_given_answer {
-    struct mpiio_given_answer *next;
-    uint64_t number;
-    bool complete; /* else room for it */
-    struct mpiio_pointers_answer answer;
-};
-
-/* Forgets what has a lower number. */
-static void forget(struct mpiio_given_answer **link, uint64_t settled)
+/* Forgets what has a lower number, or was given in an earlier term. */
+static void forget(struct mpiio_given *given, uint32_t node, uint64_t settled, uint64_t term)
 {
-    while (*link != NULL) {
-        struct mpiio_given_answer *given = *link;
+    struct mpiio_given_answer **link = &given->first[node];
 
-        if (given->number < settled) {
-            *link = given->next;
-            free(given);
+    while (*link != NULL) {
+        struct mpiio_given_answer *answer = *link;
+
+        if (answer->given.number < settled || answer->given.answer.term < term) {
+            *link = answer->next;
+            given->count--;
+            free(answer);
         } else {
-            link = &given->next;
+            link = &answer->next;
         }
     }
 }
 
 void mpiio_given_free(struct mpiio_given *given)
 {
-    for (int i = 0; i < MPIIO_LINES_NODES; i++)
-        forget(&given->first[i], UINT64_MAX);
+    mpiio_given_since(given, UINT64_MAX, 0);
 }
 
-static struct mpiio_given_answer *find(const struct mpiio_given *given,
-                                       const struct mpiio_pointers_request *request)
+static struct mpiio_given_answer *find(const struct mpiio_given *given, uint32_t node,
+                                       uint64_t number)
 {
-    struct mpiio_given_answer *answer = given->first[request->node];
+    struct mpiio_given_answer *answer = given->first[node];
 
-    while (answer != NULL && answer->number != request->number)
+    while (answer != NULL && answer->given.number != number)
         answer = answer->next;
     return answer;
 }
@@ -47,31 +42,65 @@ const struct mpiio_pointers_answer *mpiio_given_find(struct mpiio_given *given,
 {
     const struct mpiio_given_answer *answer;
 
-    forget(&given->first[request->node], request->settled);
-    answer = find(given, request);
-    return answer != NULL && answer->complete ? &answer->answer : NULL;
+    forget(given, request->node, request->settled, 0);
+    answer = find(given, request->node, request->number);
+    return answer != NULL ? &answer->given.answer : NULL;
+}
+
+static struct mpiio_given_answer *add(struct mpiio_given *given, uint32_t node, uint64_t number)
+{
+    struct mpiio_given_answer *room = malloc(sizeof(*room));
+
+    if (room == NULL)
+        return NULL;
+    *room = (struct mpiio_given_answer){.next = given->first[node],
+                                        .given = {.node = node, .number = number}};
+    given->first[node] = room;
+    given->count++;
+    return room;
 }
 
 int mpiio_given_reserve(struct mpiio_given *given, const struct mpiio_pointers_request *request)
 {
-    struct mpiio_given_answer *room;
-
-    if (find(given, request) != NULL)
-        return 0;
-    room = malloc(sizeof(*room));
-    if (room == NULL)
-        return -ENOMEM;
-    *room =
-        (struct mpiio_given_answer){.next = given->first[request->node], .number = request->number};
-    given->first[request->node] = room;
-    return 0;
+    return add(given, request->node, request->number) != NULL ? 0 : -ENOMEM;
 }
 
 void mpiio_given_put(struct mpiio_given *given, const struct mpiio_pointers_request *request,
                      const struct mpiio_pointers_answer *answer)
 {
-    struct mpiio_given_answer *room = find(given, request);
+    find(given, request->node, request->number)->given.answer = *answer;
+}
 
-    room->answer = *answer;
-    room->complete = true;
+void mpiio_given_drop(struct mpiio_given *given, const struct mpiio_pointers_request *request)
+{
+    struct mpiio_given_answer *room = given->first[request->node];
+
+    /* What has come last is the first. */
+    given->first[request->node] = room->next;
+    given->count--;
+    free(room);
+}
+
+int mpiio_given_learn(struct mpiio_given *given, const struct mpiio_pointers_given *other)
+{
+    struct mpiio_given_answer *own = find(given, other->node, other->number);
+
+    if (own != NULL && own->given.answer.term >= other->answer.term)
+        return 0;
+    if (own == NULL)
+        own = add(given, other->node, other->number);
+    if (own == NULL)
+        return -ENOMEM;
+    own->given = *other;
+    return 0;
+}
+
+void mpiio_given_since(struct mpiio_given *given, uint64_t term, uint64_t now)
+{
+    for (uint32_t i = 0; i < MPIIO_LINES_NODES; i++) {
+        forget(given, i, 0, term);
+        for (struct mpiio_given_answer *answer = given->first[i]; answer != NULL && now > 0;
+             answer = answer->next)
+            answer->given.answer.term = now;
+    }
 }

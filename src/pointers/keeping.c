@@ -74,6 +74,7 @@ static void give(struct mpiio_keeping *keeping, const struct mpiio_pointers_requ
 {
     struct mpiio_pointers_value *value = &keeping->values[request->pointer];
 
+    keeping->granted = keeping->term;
     mpiio_keeping_learn(keeping, request->pointer, &request->value);
     if (request->type == MPIIO_POINTERS_SET)
         answer->value = *value =
@@ -102,8 +103,11 @@ static void give_once(struct mpiio_keeping *keeping, const struct mpiio_pointers
         answer->verdict = MPIIO_POINTERS_BUSY;
     } else {
         give(keeping, request, answer);
+        answer->term = keeping->term;
         if (answer->verdict == MPIIO_POINTERS_GRANTED)
             mpiio_given_put(&keeping->given_to, request, answer);
+        else
+            mpiio_given_drop(&keeping->given_to, request);
     }
 }
 
@@ -173,6 +177,7 @@ static void answer_told(struct mpiio_keeping *keeping, const struct mpiio_pointe
     if (request->term != keeping->term || (int)request->node != keeping->keeper)
         return;
     answer->verdict = MPIIO_POINTERS_GRANTED;
+    keeping->granted = request->term;
     if (request->type == MPIIO_POINTERS_TELL)
         mpiio_keeping_learn(keeping, request->pointer, &request->value);
     else if (request->owner >= (uint32_t)keeping->nodes || keeping->turns.ranks == 0)
@@ -258,7 +263,7 @@ void mpiio_keeping_elected(struct mpiio_keeping *keeping, uint64_t term, int64_t
     if (keeping->term != term || keeping->keeper != keeping->node)
         return;
     if (!keeping->serves) {
-        mpiio_given_free(&keeping->given_to);
+        mpiio_given_since(&keeping->given_to, keeping->granted, term);
         mpiio_turns_begin(&keeping->turns, start);
     }
     keeping->serves = true;
@@ -285,6 +290,7 @@ static void learn_answer(struct mpiio_keeping *keeping,
     mpiio_turns_learn(&keeping->turns, request->pointer, answer->turn);
     if (answer->verdict != MPIIO_POINTERS_GRANTED)
         return;
+    keeping->granted = answer->term;
     if (request->type == MPIIO_POINTERS_TAKE)
         value.position += answer->got;
     if (request->type <= MPIIO_POINTERS_SET)

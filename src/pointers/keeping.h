@@ -29,7 +29,8 @@ struct mpiio_keeping {
     size_t count;                        /* of pointers */
     struct mpiio_pointers_value *values; /* the latest known; owned by the caller */
     struct mpiio_turns turns;            /* as they are known */
-    struct mpiio_given given_to;         /* in this term, by this node */
+    struct mpiio_given given_to;         /* by who keeps the pointers, as far as is known */
+    uint64_t granted;                    /* the last term in which something is known to be given */
     uint64_t term;                       /* the latest known */
     int keeper;                          /* in it, as far as is known */
     int64_t pledged;                     /* until then no other one is followed */
