@@ -271,6 +271,81 @@ static void failures(void **state)
     finish(ordered);
 }
 
+/* Who was passed over is told, and what had waited is lost; the others go on. */
+static void passed_over(void **state)
+{
+    struct mpiio_ordered *ordered = make(3, 1, 100);
+    struct mpiio_ordered_waiter waiter = {0};
+    struct mpiio_share *one = open_share(ordered, 0, 1), *two = open_share(ordered, 0, 2);
+
+    (void)state;
+    put(one, "held");
+    write_all(ordered, 0, 0, "0");
+    assert_placed(0, "0held");
+    put(two, "2");
+    turns.view[0].turn = 3;
+    mpiio_ordered_turn(ordered, 0, 3, false);
+    assert_int_equal(mpiio_share_write(one, "x", 1, &waiter), -ESTALE);
+    assert_int_equal(mpiio_share_await(one, &waiter), -ESTALE);
+    assert_int_equal(mpiio_share_error(one), -ESTALE);
+    mpiio_share_close(one);
+    assert_int_equal(stats_of(ordered).lost, 1);
+    assert_int_equal(stats_of(ordered).waiting, 0);
+    mpiio_share_close(two);
+    write_all(ordered, 0, 0, "on");
+    assert_placed(0, "0heldon");
+    finish(ordered);
+}
+
+/* What cannot be told is told again; a share that is known elsewhere alone is ended. */
+static void turns_fail(void **state)
+{
+    struct mpiio_ordered *ordered = make(2, 1, 100);
+    struct mpiio_share *share;
+    uint64_t number;
+
+    (void)state;
+    open_failure = -EIO;
+    assert_int_equal(mpiio_ordered_open(ordered, 0, 0, &share), -EIO);
+    open_failure = 0;
+    over_failure = -EIO;
+    write_all(ordered, 0, 0, "0");
+    write_all(ordered, 0, 1, "1");
+    assert_placed(0, "0");
+    over_failure = 0;
+    mpiio_ordered_close(ordered);
+    assert_placed(0, "01");
+    assert_int_equal(mpiio_turns_open(&turns, 0, 0, 0, &number), 0);
+    write_all(ordered, 0, 1, "3");
+    mpiio_ordered_turn(ordered, 0, number, true);
+    mpiio_ordered_close(ordered);
+    assert_placed(0, "013");
+    finish(ordered);
+}
+
+static bool never(void *data)
+{
+    (void)data;
+    return false;
+}
+
+/* Where others' shares are not waited for any more, what is left comes out of turn, in order. */
+static void out_of_turn(void **state)
+{
+    struct mpiio_ordered *ordered = make(4, 1, 100);
+    uint64_t number;
+
+    (void)state;
+    turns.nodes = 2;
+    assert_int_equal(mpiio_turns_open(&turns, 0, 0, 1, &number), 0);
+    write_all(ordered, 0, 3, "three");
+    write_all(ordered, 0, 1, "one");
+    assert_int_equal(mpiio_ordered_finish(ordered, never, NULL), 8);
+    assert_placed(0, "onethree");
+    mpiio_ordered_free(ordered);
+    mpiio_turns_free(&turns);
+}
+
 struct blocked {
     struct mpiio_share *share;
     struct mpiio_ordered_waiter waiter;
@@ -437,7 +512,8 @@ int main(void)
         cmocka_unit_test(rank_by_rank),  cmocka_unit_test(later_rounds),
         cmocka_unit_test(missing_ranks), cmocka_unit_test(parts_of_etypes),
         cmocka_unit_test(failures),      cmocka_unit_test(waiters),
-        cmocka_unit_test(random_rounds),
+        cmocka_unit_test(random_rounds), cmocka_unit_test(passed_over),
+        cmocka_unit_test(turns_fail),    cmocka_unit_test(out_of_turn),
     };
 
     return cmocka_run_group_tests_name("ordered", tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared file pointers of several nodes, which are threads here: what each takes, and who dies. */
+/*
+ * Shared file pointers of several nodes, which are threads here: what each takes, and who dies; and
+ * shares in the order of ranks, which come to any node.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +14,10 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
+#include "pointers/ordered.h"
 #include "pointers/pointers.h"
 
 #define NODES    4
@@ -21,10 +26,69 @@
 #define ETYPES   4000
 #define PATIENCE 4000 /* ms */
 
+#define RANKS  5
+#define LINES  40
+#define RECORD 8
+
 static struct mpiio_pointers *node[NODES];
+static struct mpiio_ordered *ordered[NODES];
+static char file[RANKS * LINES * RECORD + RECORD];
 static int nodes;
 static atomic_int owner[ETYPES + 1]; /* how often it was given */
 static atomic_int taken;
+
+static int open_share(void *number, size_t view, int64_t rank, uint64_t *share)
+{
+    return mpiio_pointers_open(node[(intptr_t)number], view, rank, share);
+}
+
+static int end_share(void *number, size_t view, uint64_t share, uint64_t *turn)
+{
+    return mpiio_pointers_over(node[(intptr_t)number], view, share, turn);
+}
+
+static void leave(void *number)
+{
+    if (node[(intptr_t)number] != NULL)
+        mpiio_pointers_leave(node[(intptr_t)number]);
+}
+
+static int place(void *number, size_t view, uint64_t share, const void *buffer, size_t length,
+                 struct mpiio_ordered_waiter *waiter)
+{
+    int64_t position, got;
+
+    (void)waiter;
+    got = mpiio_pointers_take(node[(intptr_t)number], view, share, (int64_t)length, sizeof(file),
+                              &position);
+    if (got < 0)
+        return (int)got;
+    if (got != (int64_t)length)
+        return -EFBIG;
+    memcpy(file + position, buffer, length);
+    return 0;
+}
+
+static void tell_turn(void *number, size_t view, uint64_t turn, bool own)
+{
+    mpiio_ordered_turn(ordered[(intptr_t)number], view, turn, own);
+}
+
+/* What waits on a node for its turn; 10 records at most. */
+static void start_ordered(int number)
+{
+    static const int64_t etype[VIEWS] = {1, 1};
+    void *data = (void *)(intptr_t)number;
+    const struct mpiio_ordered_options options = {.views = VIEWS,
+                                                  .etype = etype,
+                                                  .memory = 10 * RECORD,
+                                                  .turns = {open_share, end_share, leave, data},
+                                                  .place = place,
+                                                  .data = data};
+
+    assert_int_equal(mpiio_ordered_new(&options, &ordered[number]), 0);
+    assert_int_equal(mpiio_ordered_start(ordered[number]), 0);
+}
 
 static void start(int count)
 {
@@ -34,10 +98,17 @@ static void start(int count)
 
     nodes = count;
     for (int i = 0; i < nodes; i++) {
-        const struct mpiio_pointers_options options = {
-            .count = VIEWS, .start = begin, .node = i, .nodes = nodes, .timeout = PATIENCE};
+        const struct mpiio_pointers_options options = {.count = VIEWS,
+                                                       .start = begin,
+                                                       .node = i,
+                                                       .nodes = nodes,
+                                                       .ranks = RANKS,
+                                                       .timeout = PATIENCE,
+                                                       .turn = tell_turn,
+                                                       .data = (void *)(intptr_t)i};
         char *place;
 
+        start_ordered(i);
         assert_int_equal(mpiio_pointers_new(&options, &node[i]), 0);
         assert_int_equal(mpiio_pointers_listen(node[i], &place), 0);
         assert_true(size + strlen(place) < sizeof(places));
@@ -57,7 +128,11 @@ static void start(int count)
 static void end(void)
 {
     for (int i = 0; i < nodes; i++)
+        mpiio_ordered_finish(ordered[i], NULL, NULL);
+    for (int i = 0; i < nodes; i++)
         mpiio_pointers_free(node[i]);
+    for (int i = 0; i < nodes; i++)
+        mpiio_ordered_free(ordered[i]);
 }
 
 /* Takes until there is nothing, or too much: on the node that it is told. */
@@ -179,13 +254,90 @@ static void set_and_get(void **state)
     end();
 }
 
+/* A rank, which comes to the nodes from first on, and puts a record a round. */
+struct rank {
+    int rank, first;
+    unsigned seed;
+    pthread_t thread;
+};
+
+static void *put_records(void *data)
+{
+    struct rank *self = data;
+    struct mpiio_ordered_waiter waiter = {0};
+    struct mpiio_share *share;
+    char record[RECORD + 1];
+
+    for (int line = 0; line < LINES; line++) {
+        int to = self->first + rand_r(&self->seed) % (nodes - self->first);
+
+        snprintf(record, sizeof(record), "%3d %3d\n", line, self->rank);
+        for (int i = rand_r(&self->seed) % 50; i > 0; i--)
+            sched_yield();
+        if (mpiio_ordered_open(ordered[to], 0, self->rank, &share) != 0 ||
+            mpiio_share_write(share, record, RECORD, &waiter) != RECORD)
+            abort();
+        mpiio_share_close(share);
+    }
+    return NULL;
+}
+
+static void put_all(int first, bool dies)
+{
+    struct mpiio_ordered_stats stats;
+    struct rank all[RANKS];
+    char record[RECORD + 1];
+    uint64_t shares;
+
+    memset(file, 0, sizeof(file));
+    for (int i = 0; i < RANKS; i++) {
+        all[i] = (struct rank){.rank = i, .first = first, .seed = (unsigned)i};
+        assert_int_equal(pthread_create(&all[i].thread, NULL, put_records, &all[i]), 0);
+    }
+    do {
+        shares = 0;
+        for (int i = first; i < nodes; i++) {
+            mpiio_ordered_get_stats(ordered[i], &stats);
+            shares += stats.shares;
+        }
+        if (dies && shares > RANKS * LINES / 3) {
+            mpiio_pointers_free(node[0]);
+            node[0] = NULL;
+            dies = false;
+        }
+        sched_yield();
+    } while (shares < RANKS * LINES);
+    for (int i = 0; i < RANKS; i++)
+        pthread_join(all[i].thread, NULL);
+    for (int i = 0; i < RANKS * LINES; i++) {
+        snprintf(record, sizeof(record), "%3d %3d\n", i / RANKS, i % RANKS);
+        assert_memory_equal(file + (size_t)i * RECORD, record, RECORD);
+    }
+}
+
+static void shares_are_in_order(void **state)
+{
+    (void)state;
+    start(NODES);
+    put_all(0, false);
+    end();
+}
+
+/* It keeps the turns, and has no share. */
+static void the_keeper_of_turns_dies(void **state)
+{
+    (void)state;
+    start(NODES);
+    put_all(1, true);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_given_once),
-        cmocka_unit_test(the_keeper_dies),
-        cmocka_unit_test(all_but_one_die),
-        cmocka_unit_test(set_and_get),
+        cmocka_unit_test(each_is_given_once),  cmocka_unit_test(the_keeper_dies),
+        cmocka_unit_test(all_but_one_die),     cmocka_unit_test(set_and_get),
+        cmocka_unit_test(shares_are_in_order), cmocka_unit_test(the_keeper_of_turns_dies),
     };
 
     return cmocka_run_group_tests_name("pointers", tests, NULL, NULL);
