@@ -16,6 +16,7 @@
 #include "lines/server.h"
 #include "lines/talk.h"
 #include "searching.h"
+#include "together.h"
 
 /* ms until there is a connection; for which a node that has not answered is left alone. */
 #define CONNECT 1000
@@ -33,6 +34,7 @@ struct mpiio_pointers {
     struct mpiio_pointers_options options;
     struct mpiio_asking asking; /* its lock: the lock */
     struct mpiio_searching searching;
+    struct mpiio_together together;
     struct mpiio_herald herald;
     struct mpiio_server server;
     bool over;       /* lock: the lock; told by the asking's wanted */
@@ -251,6 +253,7 @@ static int init(struct mpiio_pointers *self)
     if (error != 0)
         goto wanted;
     mpiio_searching_init(&self->searching, &self->asking, self->options.timeout);
+    mpiio_together_init(&self->together);
     error = init_herald(self);
     if (error != 0)
         goto turns;
@@ -259,6 +262,7 @@ static int init(struct mpiio_pointers *self)
         return 0;
     mpiio_herald_free(&self->herald);
 turns:
+    mpiio_together_free(&self->together);
     mpiio_turns_free(&self->asking.keeping.turns);
 wanted:
     pthread_cond_destroy(&self->asking.wanted);
@@ -318,6 +322,7 @@ void mpiio_pointers_free(struct mpiio_pointers *pointers)
     mpiio_server_destroy(&pointers->server);
     mpiio_lines_destroy(&pointers->asking.lines);
     mpiio_herald_free(&pointers->herald);
+    mpiio_together_free(&pointers->together);
     mpiio_given_free(&pointers->asking.keeping.given_to);
     mpiio_turns_free(&pointers->asking.keeping.turns);
     pthread_cond_destroy(&pointers->asking.wanted);
@@ -352,39 +357,71 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers)
 
 /* Users. */
 
-/* Asks who keeps the pointers, wherever that is. 0, -ESTALE, -EIO or -ENOTCONN. */
-static int resolve(struct mpiio_pointers *self, struct mpiio_search *search)
+/* Around what others may have to answer: true where it is to be ended. */
+static bool begin_wait(struct mpiio_pointers *self)
 {
     bool waits = self->options.nodes > 1 && self->options.wait != NULL;
-    int error;
 
     if (waits)
         self->options.wait(self->options.data, true);
-    error = mpiio_searching_resolve(&self->searching, search);
+    return waits;
+}
+
+static void end_wait(struct mpiio_pointers *self, bool waits)
+{
     if (waits)
         self->options.wait(self->options.data, false);
+}
+
+/* Asks who keeps the pointers, wherever that is. 0, -ESTALE, -EIO or -ENOTCONN. */
+static int resolve(struct mpiio_pointers *self, struct mpiio_search *search)
+{
+    bool waits = begin_wait(self);
+    int error = mpiio_searching_resolve(&self->searching, search);
+
+    end_wait(self, waits);
     return error;
 }
 
-int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
-                            int64_t count, int64_t limit, int64_t *position)
+static int64_t take(struct mpiio_pointers *self, size_t pointer, uint64_t share, int64_t count,
+                    int64_t limit, int64_t *position)
 {
-    struct mpiio_search search =
-        mpiio_search_of(&pointers->searching, MPIIO_POINTERS_TAKE, pointer);
+    struct mpiio_search search = mpiio_search_of(&self->searching, MPIIO_POINTERS_TAKE, pointer);
     int error;
 
     search.request.share = share;
     search.request.count = count;
     search.request.limit = limit;
-    error = resolve(pointers, &search);
-    if (error != 0)
-        return error;
-    pthread_mutex_lock(&pointers->asking.lock);
-    pointers->stats.takes += search.answer.got > 0;
-    pointers->stats.etypes += (uint64_t)search.answer.got;
-    pthread_mutex_unlock(&pointers->asking.lock);
+    error = mpiio_searching_resolve(&self->searching, &search);
     *position = search.answer.value.position;
-    return search.answer.got;
+    return error != 0 ? error : search.answer.got;
+}
+
+/* For several takers (together.h). */
+static int64_t take_all(void *data, size_t pointer, int64_t count, int64_t limit, int64_t *position)
+{
+    return take(data, pointer, MPIIO_POINTERS_ANYBODY, count, limit, position);
+}
+
+int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
+                            int64_t count, int64_t limit, int64_t *position)
+{
+    bool waits = begin_wait(pointers);
+    int64_t got;
+
+    if (share == MPIIO_POINTERS_ANYBODY && pointers->options.nodes > 1)
+        got = mpiio_together_take(&pointers->together, take_all, pointers, pointer, count, limit,
+                                  position);
+    else
+        got = take(pointers, pointer, share, count, limit, position);
+    end_wait(pointers, waits);
+    if (got <= 0)
+        return got;
+    pthread_mutex_lock(&pointers->asking.lock);
+    pointers->stats.takes++;
+    pointers->stats.etypes += (uint64_t)got;
+    pthread_mutex_unlock(&pointers->asking.lock);
+    return got;
 }
 
 int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position)
