@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "core/base/lease.h"
+#include "known.h"
 #include "lines/talk.h"
 
 /* So often a node is asked whether it is there, with so many ms between. */
@@ -15,95 +16,6 @@
 static bool is_users(const struct mpiio_pointers_request *request)
 {
     return request->type <= MPIIO_POINTERS_SET;
-}
-
-static int learn_known(struct mpiio_asking *asking, int fd, size_t pointer, int timeout)
-{
-    uint8_t bytes[MPIIO_POINTERS_VALUE_BYTES];
-    struct mpiio_pointers_known known;
-    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
-
-    if (error == 0 && !mpiio_pointers_known_decode(bytes, &known))
-        error = -EPROTO;
-    if (error != 0)
-        return error;
-    pthread_mutex_lock(&asking->lock);
-    mpiio_keeping_learn(&asking->keeping, pointer, &known.value);
-    mpiio_turns_learn(&asking->keeping.turns, pointer, known.turn);
-    pthread_mutex_unlock(&asking->lock);
-    return 0;
-}
-
-static int learn_share(struct mpiio_asking *asking, int fd, int timeout)
-{
-    struct mpiio_keeping *keeping = &asking->keeping;
-    uint8_t bytes[MPIIO_POINTERS_SHARE_BYTES];
-    struct mpiio_pointers_share share;
-    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
-
-    if (error == 0 && !mpiio_pointers_share_decode(bytes, &share))
-        error = -EPROTO;
-    if (error == 0 && (share.pointer >= keeping->count || share.node >= (uint32_t)keeping->nodes ||
-                       share.number > INT64_MAX || keeping->turns.ranks == 0))
-        error = -EPROTO;
-    if (error != 0)
-        return error;
-    pthread_mutex_lock(&asking->lock);
-    error = mpiio_turns_hold(&keeping->turns, share.pointer, share.number, share.node);
-    pthread_mutex_unlock(&asking->lock);
-    return error == -ENOMEM ? error : 0;
-}
-
-static int learn_given(struct mpiio_asking *asking, int fd, int timeout)
-{
-    struct mpiio_keeping *keeping = &asking->keeping;
-    uint8_t bytes[MPIIO_POINTERS_GIVEN_BYTES];
-    struct mpiio_pointers_given given;
-    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
-
-    if (error == 0 &&
-        (!mpiio_pointers_given_decode(bytes, &given) || given.node >= (uint32_t)keeping->nodes))
-        error = -EPROTO;
-    if (error != 0)
-        return error;
-    pthread_mutex_lock(&asking->lock);
-    error = mpiio_given_learn(&keeping->given_to, &given);
-    pthread_mutex_unlock(&asking->lock);
-    return error;
-}
-
-static int learn_end(struct mpiio_asking *asking, int fd, struct mpiio_pointers_end *end,
-                     int timeout)
-{
-    uint8_t bytes[MPIIO_POINTERS_END_BYTES];
-    int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
-
-    if (error == 0 && !mpiio_pointers_end_decode(bytes, end))
-        error = -EPROTO;
-    if (error != 0)
-        return error;
-    pthread_mutex_lock(&asking->lock);
-    if (end->granted > asking->keeping.granted)
-        asking->keeping.granted = end->granted;
-    pthread_mutex_unlock(&asking->lock);
-    return 0;
-}
-
-/* What a node that pledges itself knows. */
-static int learn_all(struct mpiio_asking *asking, int fd, int timeout)
-{
-    struct mpiio_pointers_end end = {0};
-    int error = 0;
-
-    for (size_t i = 0; i < asking->keeping.count && error == 0; i++)
-        error = learn_known(asking, fd, i, timeout);
-    if (error == 0)
-        error = learn_end(asking, fd, &end, timeout);
-    for (; end.shares > 0 && error == 0; end.shares--)
-        error = learn_share(asking, fd, timeout);
-    for (; end.given > 0 && error == 0; end.given--)
-        error = learn_given(asking, fd, timeout);
-    return error;
 }
 
 static int exchange(struct mpiio_asking *asking, int fd,
@@ -121,7 +33,7 @@ static int exchange(struct mpiio_asking *asking, int fd,
         error = -EPROTO;
     if (error == 0 && request->type == MPIIO_POINTERS_PLEDGE &&
         answer->verdict == MPIIO_POINTERS_GRANTED)
-        error = learn_all(asking, fd, timeout);
+        error = mpiio_known_receive(&asking->lock, &asking->keeping, fd, timeout);
     return error;
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/thread.h"
 #include "election.h"
 #include "herald.h"
+#include "known.h"
 #include "lines/server.h"
 #include "lines/talk.h"
 #include "searching.h"
@@ -53,45 +54,6 @@ static void say(struct mpiio_pointers *self, const char *line)
 
 /* Answers others. */
 
-static uint8_t *write_shares(const struct mpiio_turns *turns, uint8_t *at)
-{
-    for (size_t i = 0; i < turns->views; i++)
-        for (size_t j = 0; j < turns->view[i].shares.count; j++) {
-            const struct mpiio_turns_share *share = turns->view[i].shares.items[j].item;
-
-            mpiio_pointers_share_encode(
-                &(struct mpiio_pointers_share){(uint32_t)i, share->node, share->number}, at);
-            at += MPIIO_POINTERS_SHARE_BYTES;
-        }
-    return at;
-}
-
-/* All that is known here, for who is to keep the pointers. The bytes, malloc'd; NULL: no memory.
-   Lock held. */
-static uint8_t *write_known(const struct mpiio_keeping *keeping, size_t *size)
-{
-    const struct mpiio_turns *turns = &keeping->turns;
-    const struct mpiio_given *given = &keeping->given_to;
-    const struct mpiio_pointers_end end = {keeping->granted, turns->count, given->count};
-    uint8_t *bytes, *at;
-
-    *size = keeping->count * MPIIO_POINTERS_VALUE_BYTES + MPIIO_POINTERS_END_BYTES +
-            end.shares * MPIIO_POINTERS_SHARE_BYTES + end.given * MPIIO_POINTERS_GIVEN_BYTES;
-    at = bytes = malloc(*size);
-    if (bytes == NULL)
-        return NULL;
-    for (size_t i = 0; i < keeping->count; i++, at += MPIIO_POINTERS_VALUE_BYTES)
-        mpiio_pointers_known_encode(
-            &(struct mpiio_pointers_known){keeping->values[i], turns->view[i].turn}, at);
-    mpiio_pointers_end_encode(&end, at);
-    at = write_shares(turns, at + MPIIO_POINTERS_END_BYTES);
-    for (int i = 0; i < keeping->nodes; i++)
-        for (const struct mpiio_given_answer *answer = given->first[i]; answer != NULL;
-             answer = answer->next, at += MPIIO_POINTERS_GIVEN_BYTES)
-            mpiio_pointers_given_encode(&answer->given, at);
-    return bytes;
-}
-
 /*
  * What is given is on its way before something else is given: who gets the latter knows that all
  * before it has left this process, should that end.
@@ -110,7 +72,7 @@ static bool answer(struct mpiio_pointers *self, const struct mpiio_pointers_requ
     mpiio_asking_answer(&self->asking, request, &answer);
     pledged = request->type == MPIIO_POINTERS_PLEDGE && answer.verdict == MPIIO_POINTERS_GRANTED;
     if (pledged)
-        known = write_known(&self->asking.keeping, &size);
+        known = mpiio_known_write(&self->asking.keeping, &size);
     mpiio_pointers_answer_encode(&answer, bytes);
     error = pledged && known == NULL
                 ? -ENOMEM

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "placing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Passed over or over: frees it once nobody uses it any more. Lock held. */
+void mpiio_placing_let_go(struct mpiio_share *share)
+{
+    if (!share->passed || !share->closed || share->placing)
+        return;
+    mpiio_share_bytes_drop(&share->bytes);
+    free(share);
+}
+
+/* The first share of a view has had no turn in time. Lock held. */
+void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
+{
+    struct mpiio_share *share = mpiio_heap_least(&view->shares);
+    struct mpiio_chunk *chunk;
+
+    mpiio_heap_drop(&view->shares);
+    share->passed = true;
+    if (share->error == 0)
+        share->error = -ESTALE;
+    while ((chunk = mpiio_share_bytes_next(&share->bytes)) != NULL) {
+        ordered->stats.waiting -= (int64_t)chunk->length;
+        ordered->stats.lost += (int64_t)chunk->length;
+        free(chunk);
+    }
+    mpiio_placing_let_go(share);
+}
+
+/* Lock held. */
+void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view,
+                            uint64_t turn)
+{
+    const struct mpiio_share *share;
+
+    if (turn <= view->turn)
+        return;
+    view->turn = turn;
+    view->ending = view->ending && view->ended >= turn;
+    while ((share = mpiio_heap_least(&view->shares)) != NULL && share->number < turn)
+        mpiio_placing_pass_over(ordered, view);
+    pthread_cond_broadcast(&ordered->changed);
+}
+
+static int place(const struct mpiio_share_place *self, const void *buffer, size_t length)
+{
+    const struct mpiio_placing *placing = (const struct mpiio_placing *)self;
+    const struct mpiio_ordered_options *options = &placing->share->ordered->options;
+
+    return options->place(options->data, placing->share->view, placing->turn, buffer, length,
+                          placing->waiter);
+}
+
+/* Lock held. */
+struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
+                                         struct mpiio_ordered_waiter *waiter)
+{
+    share->placing = true;
+    return (struct mpiio_placing){.place = {place},
+                                  .share = share,
+                                  .turn = share->ordered->unordered ? MPIIO_ORDERED_NO_TURN
+                                                                    : share->number,
+                                  .waiter = waiter};
+}
+
+void mpiio_placing_end(struct mpiio_share *share)
+{
+    struct mpiio_ordered *ordered = share->ordered;
+
+    share->placing = false;
+    mpiio_placing_let_go(share);
+    pthread_cond_broadcast(&ordered->changed);
+}
+
+/* Does what is to be done of a share at its turn, without the lock, which is held before and
+   after. chunk: that; NULL: its end. */
+static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
+{
+    struct mpiio_ordered *ordered = share->ordered;
+    size_t length = chunk != NULL ? chunk->length : share->bytes.part_length;
+    struct mpiio_placing placing = mpiio_placing_begin(share, NULL);
+    int error = share->error;
+
+    pthread_mutex_unlock(&ordered->lock);
+    if (error == 0)
+        error = chunk != NULL
+                    ? mpiio_share_bytes_place(&share->bytes, &placing.place, chunk->bytes, length)
+                    : mpiio_share_bytes_end(&share->bytes, &placing.place);
+    free(chunk);
+    pthread_mutex_lock(&ordered->lock);
+    if (chunk == NULL)
+        share->bytes.part_length = 0;
+    else
+        ordered->stats.waiting -= (int64_t)length;
+    if (error != 0) {
+        share->error = error;
+        ordered->stats.lost += (int64_t)length;
+    } else if (placing.turn == MPIIO_ORDERED_NO_TURN) {
+        ordered->out_of_turn += (int64_t)length;
+    }
+    mpiio_placing_end(share);
+}
+
+/* The first share of a view has had its turn. Lock held. */
+static void retire(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
+{
+    struct mpiio_share *share = mpiio_heap_least(&view->shares);
+
+    mpiio_heap_drop(&view->shares);
+    share->passed = true;
+    ordered->stats.shares++;
+    view->ending = !ordered->unordered;
+    view->ended = share->number;
+    mpiio_placing_let_go(share);
+    pthread_cond_broadcast(&ordered->changed);
+}
+
+/* Tells that a share is over. True where that is known now. Lock held, but not meanwhile. */
+static bool tell_end(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
+{
+    const struct mpiio_ordered_turns *turns = &ordered->options.turns;
+    uint64_t ended = view->ended, turn = ended + 1;
+    int error;
+
+    if (view->asking || ordered->unordered)
+        return false;
+    view->asking = true;
+    pthread_mutex_unlock(&ordered->lock);
+    error = turns->over(turns->data, (size_t)(view - ordered->views), ended, &turn);
+    pthread_mutex_lock(&ordered->lock);
+    view->asking = false;
+    if (error != 0)
+        return false;
+    mpiio_placing_set_turn(ordered, view, turn);
+    pthread_cond_broadcast(&ordered->changed);
+    return true;
+}
+
+/* Has a share end that this node has, and does not know: what it was told of it was lost. Lock
+   held. */
+static void end_stray(struct mpiio_ordered_view *view)
+{
+    const struct mpiio_share *share = mpiio_heap_least(&view->shares);
+
+    if (!view->stray || view->opening > 0 || view->ending)
+        return;
+    view->stray = false;
+    if (share != NULL && share->number == view->turn)
+        return;
+    view->ending = true;
+    view->ended = view->turn;
+}
+
+/* The share of a view that may be placed now, or NULL. Lock held. */
+struct mpiio_share *mpiio_placing_due(const struct mpiio_ordered *ordered,
+                                      const struct mpiio_ordered_view *view)
+{
+    struct mpiio_share *share = mpiio_heap_least(&view->shares);
+
+    if (share == NULL || share->placing || view->ending)
+        return NULL;
+    return share->number == view->turn || ordered->unordered ? share : NULL;
+}
+
+/* Places what waits for nothing any more, share after share. Lock held, but not all the time. */
+void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
+{
+    struct mpiio_share *share;
+    struct mpiio_chunk *chunk;
+
+    view->ending = view->ending && !ordered->unordered;
+    end_stray(view);
+    while ((view->ending && tell_end(ordered, view)) ||
+           (share = mpiio_placing_due(ordered, view)) != NULL) {
+        share = mpiio_placing_due(ordered, view);
+        if (share == NULL)
+            continue;
+        chunk = mpiio_share_bytes_next(&share->bytes);
+        if (chunk != NULL || (share->closed && share->bytes.part_length > 0))
+            place_waiting(share, chunk);
+        else if (share->closed)
+            retire(ordered, view);
+        else
+            break;
+    }
+}
+
+/* Lock held, but not all the time. */
+void mpiio_placing_advance_all(struct mpiio_ordered *ordered)
+{
+    for (size_t i = 0; i < ordered->options.views; i++)
+        mpiio_placing_advance(ordered, &ordered->views[i]);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_PLACING_H
+#define MPIIO_PLACING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap.h"
+#include "ordered.h"
+#include "share.h"
+
+/*
+ * What the shares of a node have is placed as their turns come. The lock of the ordered is held
+ * before and after each of these functions.
+ */
+
+/* The lock of all fields that change is that of the ordered. */
+struct mpiio_share {
+    struct mpiio_ordered *ordered;
+    size_t view;
+    uint64_t number;
+    struct mpiio_share_bytes bytes; /* but for what waits: who places has them */
+    bool closed;
+    bool placing; /* a thread is placing something of it, without the lock */
+    bool passed;  /* over; it is not among those of its view any more */
+    int error;    /* the first one of placing what had waited */
+};
+
+/* lock: the ordered's */
+struct mpiio_ordered_view {
+    size_t etype;
+    uint64_t turn;            /* the share's that is to be placed */
+    struct mpiio_heap shares; /* those that are not over */
+    unsigned opening;         /* shares of which the number is being asked for */
+    bool stray;               /* it may be the turn of a share that nobody here knows */
+    bool ending, asking;      /* that of number ended is over, and this is being told */
+    uint64_t ended;
+};
+
+struct mpiio_ordered {
+    struct mpiio_ordered_options options;
+    struct mpiio_ordered_view *views;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stopped;                     /* lock: lock */
+    bool unordered;                   /* what waits is placed whosever turn it is; lock: lock */
+    int64_t out_of_turn;              /* bytes that were placed so; lock: lock */
+    struct mpiio_ordered_stats stats; /* lock: lock */
+
+    pthread_cond_t news; /* for the thread that places */
+    bool has_news, over; /* lock: lock */
+    bool started;
+    pthread_t thread;
+};
+
+/* A call of place, with what it needs. */
+struct mpiio_placing {
+    struct mpiio_share_place place; /* the first member */
+    const struct mpiio_share *share;
+    uint64_t turn;
+    struct mpiio_ordered_waiter *waiter;
+};
+
+/* The share of a view that may be placed now, or NULL. */
+struct mpiio_share *mpiio_placing_due(const struct mpiio_ordered *ordered,
+                                      const struct mpiio_ordered_view *view);
+
+/* A thread begins to place something of a share, without the lock: with that it calls share.h. And
+   it has: the share may be gone then. */
+struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
+                                         struct mpiio_ordered_waiter *waiter);
+void mpiio_placing_end(struct mpiio_share *share);
+
+/* Passed over or over: frees a share once nobody uses it any more. */
+void mpiio_placing_let_go(struct mpiio_share *share);
+
+/* The turn has come to a share. Those before it that are left are passed over. */
+void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view,
+                            uint64_t turn);
+
+/* The first share of a view, which has had no turn in time, is passed over. */
+void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view);
+
+/* Places what waits for nothing any more, share after share: of one view, or of all. The lock is
+   not held all the time. */
+void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view);
+void mpiio_placing_advance_all(struct mpiio_ordered *ordered);
+
+#endif
