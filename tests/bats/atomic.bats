@@ -121,7 +121,7 @@ END
 END
     : >l.dat
     mount_spec l.json -o atomic
-    limit=20 python "$mnt" <<'END'
+    python "$mnt" <<'END'
 import numpy
 m, = sys.argv[1:]
 values = numpy.array([1.5, -2.25, 3.75], dtype=numpy.longdouble).tobytes()

@@ -82,7 +82,7 @@ SHELL
     folder_of mallory m
     hostile_stats >stats.json
     hostile "$tmp/m" stats="$tmp/stats.json" hang=fsync log=/dev/null
-    snooped on_terminal timeout 60 mpiio-umount -f "$tmp/m"
+    snooped on_terminal timeout 300 mpiio-umount -f "$tmp/m"
     cat terminal loot
     grep '^saw ' loot
     run ! grep ': ' loot
@@ -99,7 +99,7 @@ SHELL
         rm -f m/mnt
         folder_of mallory m/mnt
         hostile "$tmp/m/mnt" stats="$tmp/stats.json" leave="$tmp/system" log="$tmp/m/log"
-        timeout 60 mpiio-umount $force "$tmp/m/mnt" || true
+        timeout 300 mpiio-umount $force "$tmp/m/mnt" || true
         is_mounted system
         await as_root grep -qx left m/log
         nothing_left
@@ -134,7 +134,7 @@ SHELL
         hostile_stats "pid=$pid" >stats.json
         hostile "$tmp/m" stats="$tmp/stats.json"
         as_mallory head -c 1 m/.mpiio/stats.json
-        timeout 60 mpiio-umount -f "$tmp/m"
+        timeout 300 mpiio-umount -f "$tmp/m"
         await none_marked_as hostile
         run ! has_ended "$victim"
         run ! has_ended "$bystander"
@@ -154,7 +154,7 @@ none_marked_as() {
     for call in read getxattr fsync; do
         hostile "$tmp/m" stats="$tmp/stats.json" hang="$call" value=x
         begun=$SECONDS
-        timeout 60 mpiio-umount -f "$tmp/m"
+        timeout 300 mpiio-umount -f "$tmp/m"
         echo "$call: $((SECONDS - begun)) s"
         run ! grep " $tmp/m " /proc/self/mountinfo
         nothing_left
@@ -174,12 +174,12 @@ mpiio-umount: $tmp/m: line??2J" ]
     hostile_stats >stats.json
     for word in endless stats=/dev/zero; do
         hostile "$tmp/m" "$word"
-        run -0 --separate-stderr timeout 60 mpiio-umount "$tmp/m"
+        run -0 --separate-stderr timeout 300 mpiio-umount "$tmp/m"
         nothing_left
     done
     printf '{"pid": -1, "nodes": 99999999999999999999, "state": "ok", "lost_bytes": "x"' >stats.json
     hostile "$tmp/m" stats="$tmp/stats.json"
-    run -0 --separate-stderr timeout 60 mpiio-umount "$tmp/m"
+    run -0 --separate-stderr timeout 300 mpiio-umount "$tmp/m"
     nothing_left
 }
 
@@ -245,7 +245,7 @@ holds_nothing() {
     scatter_spec
     for how in '' '-o store=mpiio'; do
         # shellcheck disable=SC2016 # for that shell
-        run -0 timeout 60 bash -c 'echo "[$(mpiio-mount $1 s.json "$2" 2>&1 7>&1)]"' sh "$how" "$mnt"
+        run -0 timeout 300 bash -c 'echo "[$(mpiio-mount $1 s.json "$2" 2>&1 7>&1)]"' sh "$how" "$mnt"
         [ "$output" = "[]" ]
         is_mounted
         mpiio-umount "$mnt"

@@ -75,7 +75,7 @@ END
 
 # take_records COUNT: four processes take the records of f.dat through the mount.
 take_records() {
-    timeout 100 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
+    timeout 300 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
         </dev/null 3>&-
 }
 

@@ -231,7 +231,7 @@ EOF
 {"viewspec": 1, "file": "b.dat", "ranks": 2, "view": {"filetype": {"type": "broadcast"}}}
 EOF
     mpiio-mount -o threads=2 two.json "$mnt"
-    limit=60 python "$mnt" <<'EOF'
+    python "$mnt" <<'EOF'
 import random
 def work(seed):
     dice = random.Random(seed)
@@ -286,7 +286,7 @@ EOF
 @test "cache: fsyncs of many readers, more than there are threads, while others read" {
     blocks_spec 16777216
     mount_spec b.json -o threads=2
-    limit=60 python "$mnt" <<'EOF'
+    python "$mnt" <<'EOF'
 stop = time.time() + 3
 def run(work):
     while time.time() < stop:
@@ -318,7 +318,7 @@ EOF
     # What is read is never longer than the file was. Bytes that are cut off and written again while
     # they are read may come as zeros, as from a read(2) of the file: the kernel has nothing to tell
     # that from by.
-    limit=60 python "$mnt" <<'EOF'
+    python "$mnt" <<'EOF'
 stop = time.time() + 3
 with open("b.dat", "wb") as out:
     out.write(b"x" * 1048576)

@@ -25,7 +25,7 @@ def begin_call(node, name):
     return thread
 def end_calls(*threads):
     for thread in threads:
-        thread.join(15)
+        thread.join(300)
     print(results, flush=True)
 daemon = json.load(open("m2/.mpiio/stats.json"))["pid"]
 END

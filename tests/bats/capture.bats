@@ -315,10 +315,10 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
         $'1\n1000' ]
 }
 
-# large KIND: that kind of the program with one rank, captured in a minute at most; what capture
+# large KIND: that kind of the program with one rank, captured; what capture
 # itself says is in "said".
 large() {
-    timeout -s KILL 60 "$(command -v mpiio-view)" capture -- "$MPIIO_BUILD/tests/capture/large" "$1" data \
+    timeout -s KILL 300 "$(command -v mpiio-view)" capture -- "$MPIIO_BUILD/tests/capture/large" "$1" data \
         </dev/null >out 2>err 3>&-
     grep '^mpiio-view: ' err >said || true
 }

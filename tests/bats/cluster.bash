@@ -43,7 +43,7 @@ while [[ $1 == -* ]]; do shift; done
 host=$1
 shift
 [ ! -e "$tmp/unreachable-$host" ] || { echo "ssh: connect to host $host: No route" >&2; exit 255; }
-[ ! -e "$tmp/silent-$host" ] || exec sleep 100
+[ ! -e "$tmp/silent-$host" ] || exec sleep 1000
 exec nsenter --net="$tmp/net/$host" unshare --uts --mount --propagation unchanged bash -c '
     awk -v own="$tmp/" "index(\$5, own) != 1 { print \$5 }" /proc/self/mountinfo |
         xargs -d "\n" -n 1 mount --make-private 2>/dev/null

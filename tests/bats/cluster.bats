@@ -88,7 +88,7 @@ END
     "$programs" --spec "$tmp/x.dat" >x.json
     mount_hosts x.json
     for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
-        timeout -s KILL 100 "$programs" x.dat $((seed + i)) 200 at/*
+        timeout -s KILL 300 "$programs" x.dat $((seed + i)) 200 at/*
     done
     mpiio-umount at/1
     nothing_left
@@ -101,7 +101,7 @@ END
     "$programs" --atomic --spec "$tmp/x.dat" >x.json
     mount_hosts x.json
     for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
-        timeout -s KILL 100 "$programs" --atomic x.dat $((seed + i)) 200 at/*
+        timeout -s KILL 300 "$programs" --atomic x.dat $((seed + i)) 200 at/*
     done
     mpiio-umount at/1
     nothing_left
@@ -127,7 +127,7 @@ END
         "$top/tests/cluster/atomic.py" use "at/$node/rank1" $size 60 $((node + 11)) 0 >"all$node" &
         users+=($!)
     done
-    timeout -s KILL 100 "$MPIIO_BUILD/tests/mpi/atomic_peer" x.dat $start $((size / 8)) 60 21 \
+    timeout -s KILL 300 "$MPIIO_BUILD/tests/mpi/atomic_peer" x.dat $start $((size / 8)) 60 21 \
         >peer &
     users+=($!)
     sleep 1
@@ -186,26 +186,26 @@ END
     run -1 --separate-stderr mount_hosts x.json
     [ ${#stderr_lines[@]} -eq 1 ]
     [[ $stderr == "mpiio-mount: node1: $tmp/at/1: No such file or directory"* ]]
-    nothing_left 5
+    nothing_left
     mkdir at/1
     echo '{}' >y.json
     run -2 --separate-stderr mount_hosts y.json
     [ ${#stderr_lines[@]} -eq 1 ]
     [[ $stderr == "mpiio-mount: node0: $tmp/y.json:"* ]]
-    nothing_left 5
+    nothing_left
     run -1 --separate-stderr mount_hosts x.json -f nowhere.dat
     [ ${#stderr_lines[@]} -eq 1 ]
     [[ $stderr == "mpiio-mount: node"?": "*"nowhere.dat: No such file or directory"* ]]
-    nothing_left 5
+    nothing_left
     touch unreachable-node2
     run -1 --separate-stderr mount_hosts x.json
     [ "$stderr" = "mpiio-mount: ssh: connect to host node2: No route" ]
-    nothing_left 5
+    nothing_left
     rm unreachable-node2
     touch silent-node2
     MPIIO_START_TIMEOUT=3 run -1 --separate-stderr mount_hosts x.json
     [ "$stderr" = "mpiio-mount: no answer from node2 within 3 s" ]
-    nothing_left 5
+    nothing_left
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
@@ -253,7 +253,7 @@ END
             [ ! -s err ]
             mpiio-umount at/0
         fi
-        nothing_left 10
+        nothing_left
         run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
     done
 }
@@ -299,7 +299,7 @@ END
     exec 9<at/2/rank0
     run -1 --separate-stderr mpiio-umount at/0 9<&-
     [ "$stderr" = "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" ]
-    timeout 20 mpiio-umount -f at/0 9<&-
+    timeout 300 mpiio-umount -f at/0 9<&-
     exec 9<&-
     nothing_left
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo

@@ -48,11 +48,11 @@ happen() {
 unmount_nodes() {
     local node
     if [ -n "$stays" ]; then
-        timeout -s KILL 60 mpiio-umount "$tmp/at/$victim"
+        timeout -s KILL 300 mpiio-umount "$tmp/at/$victim"
         return
     fi
     for node in "${survivors[@]}"; do
-        timeout -s KILL 60 mpiio-umount "$tmp/at/$node" || return
+        timeout -s KILL 300 mpiio-umount "$tmp/at/$node" || return
     done
     # A host that was stopped for good is switched off, and one that was cut off is found again.
     case $kind in
@@ -60,7 +60,7 @@ unmount_nodes() {
     link) at switch ip link set "port$victim" up ;;
     esac
     if [ ${#survivors[@]} -lt 3 ]; then
-        timeout -s KILL 60 mpiio-umount --force "$tmp/at/$victim"
+        timeout -s KILL 300 mpiio-umount --force "$tmp/at/$victim"
     fi
 }
 
@@ -83,7 +83,7 @@ run_death() {
     make_hosts 3
     : >x.dat
     dealt x.dat 3 8 >x.json
-    timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
+    timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
         x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log" || return
     for node in 0 1 2; do
         start_writer "$node" "$2"

@@ -14,7 +14,7 @@ start_engines() {
         shift
     done
     shift || true
-    timeout -s KILL 120 "$(mpich_mpiexec)" -n "$nodes" ${tracer:+"${tracer[@]}"} \
+    timeout -s KILL 300 "$(mpich_mpiexec)" -n "$nodes" ${tracer:+"${tracer[@]}"} \
         "$MPIIO_SBIN/mpiio-engine" "${own[@]}" -- "$@" "$tmp/report%n" </dev/null 3>&-
 }
 
@@ -371,7 +371,7 @@ waits_for_lease() {
 @test "engine: nodes tell each other what is not 0, in as many messages as there are bits in their number" {
     local nodes
     for nodes in 1 2 3 7; do
-        run -0 timeout -s KILL 60 "$(mpich_mpiexec)" -n "$nodes" "$MPIIO_BUILD/tests/engine/transpose"
+        run -0 timeout -s KILL 300 "$(mpich_mpiexec)" -n "$nodes" "$MPIIO_BUILD/tests/engine/transpose"
         [ "$output" = "0 wrong" ]
     done
 }

@@ -45,7 +45,7 @@ are_stopped() {
 # What node0 writes behind the end of its first fsync.
 write_new() {
     wait "$writer"
-    timeout -s KILL 30 dd if=new of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none
+    timeout -s KILL 300 dd if=new of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none
 }
 
 # The engine goes on, or waits; it does not run.

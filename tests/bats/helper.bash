@@ -107,9 +107,9 @@ marked() {
     done
 }
 
-# nothing_left [SECONDS]: true once all that the test has started is gone; waits so long at most.
+# nothing_left: true once all that the test has started is gone, as await waits for it.
 nothing_left() {
-    within=${1:-20} await none_marked || {
+    await none_marked || {
         marked | xargs -r ps -o pid,stat,args >&2
         return 1
     }
@@ -290,7 +290,7 @@ def fails(call, *arguments):
     return None
 
 def await_true(condition):
-    for i in range(600):
+    for i in range(6000):
         if condition():
             return
         time.sleep(0.05)
@@ -330,7 +330,7 @@ def merged(parts, block):
 END
         cat
     } >program.py
-    timeout -s KILL "${limit:-100}" /usr/bin/python3 program.py "$@"
+    timeout -s KILL "${limit:-300}" /usr/bin/python3 program.py "$@"
 }
 
 # stat_of KEY [MOUNTPOINT]: what stats.json tells.
@@ -352,9 +352,9 @@ is_mounted() {
     mountpoint -q "${1:-$mnt}"
 }
 
-# await COMMAND...: true once the command is; waits $within seconds at most, or half a minute.
+# await COMMAND...: true once the command is; waits $within seconds at most, or five minutes.
 await() {
-    local end=$((SECONDS + ${within:-30}))
+    local end=$((SECONDS + ${within:-300}))
     until "$@"; do
         if [ "$SECONDS" -ge "$end" ]; then
             echo "it did not come to pass: $*" >&2

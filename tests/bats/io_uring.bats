@@ -42,7 +42,7 @@ mount_rings() {
 }
 
 exercise() {
-    timeout -k 5 120 "$MPIIO_BUILD/tests/exercise/exercise" --seconds=2 --ops=0 --slices "$@" 3>&-
+    timeout -k 5 300 "$MPIIO_BUILD/tests/exercise/exercise" --seconds=2 --ops=0 --slices "$@" 3>&-
 }
 
 @test "io_uring: names, attributes, large reads and writes are as without" {
@@ -81,7 +81,7 @@ exercise() {
 @test "io_uring: requests that wait for a lock hold up no others on their processor" {
     blocks_spec
     mount_rings b.json -o atomic
-    timeout 60 /usr/bin/python3 - "$mnt" 3>&- <<'END'
+    timeout 300 /usr/bin/python3 - "$mnt" 3>&- <<'END'
 import fcntl, os, subprocess, sys, time
 m = sys.argv[1]
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -95,7 +95,7 @@ for i in range(20):
     assert open(f"{m}/.mpiio/spec.json").read().startswith("{")
 assert all(writer.poll() is None for writer in writers)
 fcntl.lockf(file, fcntl.LOCK_UN)
-assert [writer.wait(20) for writer in writers] == [0] * 12
+assert [writer.wait(300) for writer in writers] == [0] * 12
 END
     mpiio-umount "$mnt"
 }
@@ -133,7 +133,7 @@ END
 @test "io_uring: an fsync does not wait for a read that waits for it" {
     blocks_spec 16777216
     mount_rings b.json
-    timeout 60 /usr/bin/python3 - "$mnt/rank1" 3>&- <<'END'
+    timeout 300 /usr/bin/python3 - "$mnt/rank1" 3>&- <<'END'
 import os, sys, threading, time
 file = os.open("b.dat", os.O_WRONLY)
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -170,7 +170,7 @@ except OSError:
     pass
 END
     for rank in 0 1 2; do
-        timeout 60 /usr/bin/python3 busy.py "$mnt/rank$rank" >"busy$rank" 3>&- &
+        timeout 300 /usr/bin/python3 busy.py "$mnt/rank$rank" >"busy$rank" 3>&- &
     done
     await eval '[ -s busy0 ] && [ -s busy1 ] && [ -s busy2 ]'
 }

@@ -25,7 +25,7 @@ LD_PRELOAD="$MPIIO_BUILD/tests/engine/libreset.so" exec "$MPIIO_SBIN/mpiio-fused
 END
     chmod +x "$daemon"
     start_nodes 3 -o flush_interval=0 || true
-    run timeout -s KILL 10 dd if=/dev/zero of=m1/rank1 bs=8 count=1 conv=nocreat,notrunc,fsync
+    run timeout -s KILL 300 dd if=/dev/zero of=m1/rank1 bs=8 count=1 conv=nocreat,notrunc,fsync
     [ "$status" -eq 1 ]
     grep -q "the other nodes did not join" log
     # Node 0 waits for it as long as a node may take.
@@ -36,7 +36,7 @@ END
     spec 8
     start_nodes 2
     kill -KILL "$(daemon_pid m1)"
-    within=60 await is_degraded m0
+    within=300 await is_degraded m0
     run -1 --separate-stderr mpiio-mount s.json m0
     [ "$stderr" = "mpiio-mount: m0: already mounted (degraded)" ]
     run -1 --separate-stderr mpiio-mount s.json m1

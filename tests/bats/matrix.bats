@@ -5,7 +5,7 @@
 load helper
 
 matrix() {
-    PYTHONDONTWRITEBYTECODE=1 timeout -k 5 100 /usr/bin/python3 "$top/tests/matrix/matrix.py" "$@" 3>&-
+    PYTHONDONTWRITEBYTECODE=1 timeout -k 5 800 /usr/bin/python3 "$top/tests/matrix/matrix.py" "$@" 3>&-
 }
 
 # fault NAME: its cells are as the table says, on one node and on two.

@@ -70,7 +70,7 @@ is_degraded() {
         make_file field.dat 5000001
         cp field.dat field.dat.before
         rm -f report*
-        run -0 timeout -s KILL 120 mpiexec.openmpi --oversubscribe --bind-to none -n 3 "$engine" --report \
+        run -0 timeout -s KILL 300 mpiexec.openmpi --oversubscribe --bind-to none -n 3 "$engine" --report \
             --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$tmp/field.dat" --mode=random \
             --blocks=30 --epochs=2 --seed=3 --store=$store "$tmp/report%n" </dev/null 3>&-
         [ "$(sort <<<"$output" | paste -sd ,)" = \
@@ -86,7 +86,7 @@ is_degraded() {
     MPIIO_ENGINE=$engine MPIIO_MPIEXEC=$(mpich_mpiexec) run -1 --separate-stderr mpiio-mount \
         --hosts=localhost,localhost s.json "$tmp/m%n"
     [ "$stderr" = "mpiio-mount: 2 engines do not know of each other: what started them is not of Open MPI" ]
-    run -1 --separate-stderr timeout -s KILL 60 mpiexec.openmpi --oversubscribe -n 2 \
+    run -1 --separate-stderr timeout -s KILL 300 mpiexec.openmpi --oversubscribe -n 2 \
         "$MPIIO_SBIN/mpiio-engine" -- s.json "$tmp/m%n" </dev/null 3>&-
     [[ $stderr == *"mpiio-engine: 2 engines do not know of each other: what started them is not of MPICH"* ]]
     nothing_left

@@ -400,7 +400,7 @@ END
             for node in 0 1 2 3; do
                 kill -TERM "$(daemon_at "$node")"
             done
-            nothing_left 60
+            nothing_left
             ;;
         esac
         stop_nodes
@@ -423,11 +423,11 @@ END
         await waits_at "$rank" 1
     done
     started=$SECONDS
-    timeout -s KILL 100 mpiio-umount -f m0 || [ $? -ne 137 ]
+    timeout -s KILL 300 mpiio-umount -f m0 || [ $? -ne 137 ]
     echo "$((SECONDS - started)) seconds"
     kill -KILL "$holder" || true
     wait "${writers[@]}" || true
-    nothing_left 60
+    nothing_left
     [ "$(head -n 1 f.dat)" = first ]
 }
 

@@ -110,7 +110,7 @@ unmount_cell() {
     local node
     for node in "${nodes[@]}"; do
         if mountpoint -q "at/$node"; then
-            timeout -s KILL 60 mpiio-umount "$tmp/at/$node" || return
+            timeout -s KILL 300 mpiio-umount "$tmp/at/$node" || return
         fi
     done
 }
@@ -140,7 +140,7 @@ run_cell() {
     make_hosts "$count"
     : >x.dat
     dealt x.dat "$count" 8 >x.json
-    step timeout -s KILL 60 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
+    step timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
         x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log" || return
     [ "$moment" != before ] || cut_all
     for node in "${nodes[@]}"; do

@@ -106,7 +106,7 @@ END
         1) of_host node2 mpiio-fused | xargs kill -STOP ;;
         2) at switch ip link set port2 down ;;
         esac
-        timeout 60 tail --pid=$! -f /dev/null
+        timeout 300 tail --pid=$! -f /dev/null
         wait $!
         [ "$(cat "read.$round")" = "right" ]
         # Whatever is left of them: the next round has new ones.

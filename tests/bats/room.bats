@@ -256,7 +256,7 @@ room_comes_and_goes() {
     truncate -s 2M disk/x.dat
     spec_of 512
     mount_spec x.json "$@"
-    timeout 60 /usr/bin/python3 - "$mnt" <<'EOF'
+    timeout 300 /usr/bin/python3 - "$mnt" <<'EOF'
 import mmap, os, random, sys, threading
 size, writers = 131072, 4
 errors, failed = [], [0]
@@ -450,10 +450,10 @@ os.unlink("disk/little")
 second, saved = later(files[0])
 await_true(lambda: stat("room_waits") > waits)
 os.kill(engine, signal.SIGCONT)
-first.join(30)
+first.join(300)
 assert told == ["ENOSPC"], told
 os.unlink("disk/ballast")
-second.join(30)
+second.join(300)
 assert saved == [None], saved
 assert stat("lost_bytes") == 0
 END

@@ -7,7 +7,7 @@ load helper
 
 # nonblocking SLICE SEED [offsets]: random nonblocking reads and writes beside a model.
 nonblocking() {
-    timeout 200 "$MPIIO_BUILD/tests/routines/nonblocking" "$1" "$2" 100 "${@:3}"
+    timeout 300 "$MPIIO_BUILD/tests/routines/nonblocking" "$1" "$2" 100 "${@:3}"
 }
 
 @test "routines: each of the standard, of the overview and of DONIO has a row, and nothing else has" {

@@ -224,7 +224,7 @@ END
 @test "run: the exercise of random writers, apart and on one slice" {
     blocks_spec
     mount_spec b.json
-    under timeout -k 5 100 "$MPIIO_BUILD/tests/exercise/exercise" --seconds=2 --ops=0 --slices \
+    under timeout -k 5 300 "$MPIIO_BUILD/tests/exercise/exercise" --seconds=2 --ops=0 --slices \
         --dump=model "$mnt/rank0" "$mnt/rank1" 3>&-
     cmp "$mnt/rank0" model0
     cmp "$mnt/rank1" model1

@@ -61,7 +61,7 @@ are_refused() {
 
 # remote [COMMAND]: two engines for which $tmp/own, after COMMAND, is on a network filesystem.
 remote() {
-    run --separate-stderr timeout -s KILL 60 "$(mpich_mpiexec)" -n 2 "$top/tests/let_go" --keep "$tmp" bash -c "
+    run --separate-stderr timeout -s KILL 300 "$(mpich_mpiexec)" -n 2 "$top/tests/let_go" --keep "$tmp" bash -c "
         $1 exec env \"LD_PRELOAD=$MPIIO_BUILD/tests/engine/libremote.so\" \"\$@\"" own \
         "$MPIIO_SBIN/mpiio-engine" --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
         --file="$tmp/own/x.dat" --store=posix --mode=full --blocks=2 --no-check "$tmp/report%n" </dev/null 3>&-

@@ -205,7 +205,7 @@ has_open() {
     local pid
     pid=$(daemon_pid)
     stop_process "$pid"
-    run -0 timeout 60 mpiio-umount -f "$mnt"
+    run -0 timeout 300 mpiio-umount -f "$mnt"
     run ! is_mounted
     gone "$pid"
 }
@@ -238,7 +238,7 @@ has_open() {
     local pid
     pid=$(daemon_pid)
     stop_process "$pid"
-    run -1 --separate-stderr timeout 60 mpiio-mount s.json mnt
+    run -1 --separate-stderr timeout 300 mpiio-mount s.json mnt
     [ "$stderr" = "mpiio-mount: mnt: already mounted" ]
     kill -CONT "$pid"
     [ "$(grep -c " $mnt " /proc/self/mountinfo)" -eq 1 ]
@@ -257,7 +257,7 @@ has_open() {
         [ "$stderr" = "mpiio-mount: not a list of hosts: $list" ]
     done
     for list in 'n[1-999999]' 'n[1-4097]' 'n[1-999][1-999]' 'n[000000000-999999999]'; do
-        run -2 --separate-stderr timeout 60 mpiio-mount --hosts="$list" s.json "$mnt%n"
+        run -2 --separate-stderr timeout 300 mpiio-mount --hosts="$list" s.json "$mnt%n"
         [ "$stderr" = "mpiio-mount: more than 4096 hosts: $list" ]
     done
     MPIIO_START_TIMEOUT=abc run -2 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
@@ -284,7 +284,7 @@ script() {
     script silent 'exit 3'
     # shellcheck disable=SC2016 # for that shell
     script killed 'kill -KILL $$'
-    script asleep 'exec sleep 300'
+    script asleep 'exec sleep 1000'
     MPIIO_MPIEXEC=$tmp/silent run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
     [ "$stderr" = "mpiio-mount: $tmp/silent ended with status 3, and said nothing" ]
     MPIIO_MPIEXEC=$tmp/killed run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
@@ -308,7 +308,7 @@ script() {
 
 @test "mpiio-mount: ends what mpiexec has started, also where that pays no heed to signals" {
     scatter_spec
-    script engine 'exec sleep 300'
+    script engine 'exec sleep 1000'
     script proxy "trap : TERM; setsid ./engine"
     script heedless "trap : TERM; setsid ./proxy & while :; do wait; done"
     MPIIO_START_TIMEOUT=1 MPIIO_MPIEXEC=$tmp/heedless run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
@@ -328,7 +328,7 @@ script() {
 @test "mpiio-mount: two names of one machine need a place each" {
     scatter_spec
     mkdir at0 at1
-    run -2 --separate-stderr timeout 50 mpiio-mount --hosts=localhost,127.0.0.1 s.json "$mnt"
+    run -2 --separate-stderr timeout 300 mpiio-mount --hosts=localhost,127.0.0.1 s.json "$mnt"
     [ "$stderr" = "mpiio-mount: $(hostname): nodes 0 and 1 are on this machine: the mount point needs %n, the node's number" ]
     nothing_left
     run ! is_mounted

@@ -291,10 +291,10 @@ survive() {
     local other
     other=$(daemon_at 1)
     kill -STOP "$other"
-    [ "$(timeout 60 head -c 8 m0/shared)" = 0000001 ]
-    [ "$(timeout 60 head -c 8 m0/shared)" = 0000002 ]
+    [ "$(timeout 300 head -c 8 m0/shared)" = 0000001 ]
+    [ "$(timeout 300 head -c 8 m0/shared)" = 0000002 ]
     kill -KILL "$other"
-    [ "$(timeout 60 head -c 8 m0/shared)" = 0000003 ]
+    [ "$(timeout 300 head -c 8 m0/shared)" = 0000003 ]
 }
 
 @test "shared: is not granted to programs under mpiio-run" {

@@ -68,7 +68,7 @@ END
 @test "sharing: locks on a slice work between processes" {
     blocks_spec 65536
     mount_spec b.json
-    limit=60 python "$mnt/rank1" <<'END'
+    python "$mnt/rank1" <<'END'
 import fcntl, struct
 path = sys.argv[1]
 def child(work):

@@ -116,7 +116,7 @@ END
     four
     mount_spec c.json -o ro,slice_cache=7M
     for i in 1 2 3 4; do
-        timeout 100 /usr/bin/python3 - "$mnt" "$RANDOM" 3>&- <<'END' &
+        timeout 300 /usr/bin/python3 - "$mnt" "$RANDOM" 3>&- <<'END' &
 import os, random, sys
 rng = random.Random(int(sys.argv[2]))
 want = [open("rank%d" % rank, "rb").read() for rank in range(4)]

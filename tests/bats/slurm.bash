@@ -177,8 +177,8 @@ state_is() {
 
 # over [STATE]: waits until the job has ended, in that state, and nodes are done with it.
 over() {
-    within=60 await has_epilogs
-    within=60 await state_is "${1:-COMPLETED}" || {
+    within=300 await has_epilogs
+    within=300 await state_is "${1:-COMPLETED}" || {
         scontrol show job "$job" >&2
         return 1
     }
@@ -193,7 +193,7 @@ has_epilogs() {
 # clean: nothing of the test is mounted on a node, nor of the job; no process is left, nor the job's folder.
 clean() {
     local node
-    nothing_left 30
+    nothing_left
     for node in "$first" "$second"; do
         run ! on "$node" grep -E " ($tmp|$slurm/jobs/$job)[ /]" /proc/self/mounts
         [ ! -e "$slurm/jobs-$node/$job" ]

@@ -108,7 +108,7 @@ written() {
     submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
     await written 4
     kill -KILL "$(engine_of_node 1)"
-    within=60 await all_degraded
+    within=300 await all_degraded
     scancel "$job"
     over CANCELLED
     for i in 0 1 2 3; do held "$i"; done

@@ -104,7 +104,7 @@ stop_under_load() {
         rm -f loaded
         "$@" "$MPIIO_BIN/mpiio-mount" b.json "$mnt" 3>&-
         pid=$("$@" jq .pid "$mnt/.mpiio/stats.json")
-        "$@" timeout 60 /usr/bin/python3 "$tmp/load.py" "$mnt/rank1" >loaded 3>&- &
+        "$@" timeout 300 /usr/bin/python3 "$tmp/load.py" "$mnt/rank1" >loaded 3>&- &
         load=$!
         until [ -s loaded ] || ! kill -0 "$load"; do
             sleep 0.01

@@ -79,7 +79,7 @@ EOS
         -e inject=read:delay_exit=100000000 2>/dev/null 3>&- &
     tracer=$!
     await grep -q TracerPid:.[1-9] "/proc/$pid/status"
-    run -0 timeout 60 mpiio-view top -d 0.1 -c 1 "$mnt" other
+    run -0 timeout 300 mpiio-view top -d 0.1 -c 1 "$mnt" other
     as_root kill "$tracer"
     [[ ${lines[1]} == *" no answer $mnt" ]]
     [[ ${lines[2]} == *" ok "*" $tmp/other" ]]

@@ -21,7 +21,7 @@ has_copy() {
         other=$(marked sleep)
         await has_copy "$other"
         begun=$SECONDS
-        run --separate-stderr timeout 60 mpiio-umount $force "$mnt"
+        run --separate-stderr timeout 300 mpiio-umount $force "$mnt"
         echo "$stderr; $((SECONDS - begun)) s"
         run ! is_mounted
         if [ -z "$force" ]; then

@@ -240,7 +240,7 @@ END
             "filetype": { "type": "darray", "gsizes": [1000003, 1000001], "psizes": [64, 64],
                           "distribs": ["cyclic", "block"], "dargs": [3, null], "order": "C" } } }
 END
-    timeout 60 mpiio-view check big.json >out
+    timeout 300 mpiio-view check big.json >out
     grep -qx '  partition  yes: each byte is in exactly one slice (period 8000032000024 bytes, coverage 100 %, closed form)' out
 }
 

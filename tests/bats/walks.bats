@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Short specs of which a careless walk never comes back (tests/walks/families.py). What takes
-# milliseconds has a minute, as the machine may be busy; what never ends, or dies, is seen.
+# milliseconds has five minutes, as the machine may be busy; what never ends, or dies, is seen.
 
 load helper
 
@@ -14,7 +14,7 @@ setup() {
 # ends COMMAND [ARGUMENT]...: the command ends, by itself, whatever it says.
 ends() {
     local status=0
-    timeout 60 mpiio-view "$@" >out 2>err || status=$?
+    timeout 300 mpiio-view "$@" >out 2>err || status=$?
     [ "$status" -le 1 ] || {
         echo "mpiio-view $*: status $status" >&2
         head -n 5 out err >&2
@@ -80,10 +80,10 @@ all_commands() {
 
 # use_mount: reads, writes, allocates and seeks in rank 0's slice. What it says does not matter.
 use_mount() {
-    timeout 60 head -c 200000 "$mnt/rank0" >/dev/null
-    printf 12345678 | timeout 60 dd of="$mnt/rank0" conv=notrunc status=none || [ $? -eq 1 ]
-    timeout 60 fallocate -o 0 -l 1125899906842624 "$mnt/rank0" || [ $? -eq 1 ]
-    timeout 60 /usr/bin/python3 - "$mnt/rank0" <<'END'
+    timeout 300 head -c 200000 "$mnt/rank0" >/dev/null
+    printf 12345678 | timeout 300 dd of="$mnt/rank0" conv=notrunc status=none || [ $? -eq 1 ]
+    timeout 300 fallocate -o 0 -l 1125899906842624 "$mnt/rank0" || [ $? -eq 1 ]
+    timeout 300 /usr/bin/python3 - "$mnt/rank0" <<'END'
 import os, sys
 descriptor = os.open(sys.argv[1], os.O_RDONLY)
 for whence in os.SEEK_DATA, os.SEEK_HOLE:
@@ -103,11 +103,11 @@ END
     for spec in doubling doubling-half doubling-torn doubling-etype doubling-external \
         doubling-dense doubling-touching interleaved interleaved-blocks tiles-in-holes; do
         cp data disk/data
-        timeout 60 mpiio-mount -f disk/data "$spec.json" "$mnt" 2>err ||
-            timeout 60 mpiio-mount -o ro -f disk/data "$spec.json" "$mnt"
+        timeout 300 mpiio-mount -f disk/data "$spec.json" "$mnt" 2>err ||
+            timeout 300 mpiio-mount -o ro -f disk/data "$spec.json" "$mnt"
         use_mount 2>err
         kill "$(marked mpiio-fused)"
-        nothing_left 60
+        nothing_left
     done
 }
 

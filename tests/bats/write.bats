@@ -314,7 +314,7 @@ END
     gaps_spec
     rm g.dat
     mount_spec g.json -o unique,create,threads=1
-    timeout 60 /usr/bin/python3 - "$mnt" <<'END'
+    timeout 300 /usr/bin/python3 - "$mnt" <<'END'
 import mmap, os, sys
 m = sys.argv[1]
 for i in range(20):

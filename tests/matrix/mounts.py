@@ -12,7 +12,7 @@ RANKS, BLOCK = 4, 512
 REGION = 8192  # of a slice; a cell has one that holds data and one that is a hole of the file
 REGIONS = 8
 DATA = REGION * REGIONS * RANKS  # bytes of the file in front of its hole
-LIMIT = 20  # seconds that anything may take
+LIMIT = 300  # seconds that anything may take
 
 
 class Wrong(Exception):

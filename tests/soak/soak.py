@@ -98,5 +98,4 @@ def one_round(seed, number, operations):
 
 
 if __name__ == "__main__":
-    mounts.LIMIT = 120
     sys.exit(soak(arguments()))
