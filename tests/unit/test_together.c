@@ -153,16 +153,16 @@ static void those_who_wait_ask_once(void **state)
 static void what_is_left_goes_to_those_who_came_first(void **state)
 {
     struct taker takers[APART + 4] = {{.count = 0}};
-    const int64_t limit = APART + 25, expected[] = {10, 10, 5, 0};
+    const int64_t limit = 25, expected[] = {10, 10, 5, 0};
 
     (void)state;
     for (int i = 0; i < APART + 4; i++)
-        takers[i] = (struct taker){.count = i < APART ? 1 : 10, .limit = limit};
+        takers[i] = (struct taker){.count = 10, .limit = limit, .pointer = i < APART};
     start(takers, APART + 4);
     end(takers, APART + 4);
     for (int i = 0; i < 4; i++)
         assert_int_equal(takers[APART + i].got, expected[i]);
-    assert_int_equal(takers[APART + 2].position, limit - 5);
+    assert_int_equal(takers[APART + 2].position, 20);
 }
 
 static void other_pointers_and_limits_are_asked_for_apart(void **state)
@@ -202,11 +202,11 @@ static void counts_do_not_overflow(void **state)
 
     (void)state;
     for (int i = 0; i < APART + 2; i++)
-        takers[i] = (struct taker){.count = i < APART ? 1 : INT64_MAX - 1, .limit = 100};
+        takers[i] = (struct taker){.count = INT64_MAX - 1, .limit = 100, .pointer = i < APART};
     start(takers, APART + 2);
     end(takers, APART + 2);
     assert_int_equal(keeper.requests, APART + 2);
-    assert_int_equal(takers[APART].got + takers[APART + 1].got, 100 - APART);
+    assert_int_equal(takers[APART].got + takers[APART + 1].got, 100);
 }
 
 static unsigned char owned[TAKERS * ROUNDS];
