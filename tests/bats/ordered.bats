@@ -584,3 +584,48 @@ except OSError as error:
     } | cmp - f.dat
     nothing_left
 }
+
+@test "ordered: nodes that have lost each other are unmounted one by one, and wait for nobody for ever" {
+    local killed holder
+    common 4
+    start_nodes 3 -o peer_timeout=2,cache=through
+    share_at 0 0 $'zero\n'
+    await is_file zero
+    echo one >m1/ordered/rank1
+    killed=$(daemon_at 2)
+    kill -KILL "$killed"
+    gone "$killed"
+    comes_apart() {
+        [ "$(getfattr --only-values -n user.mpiio.state m1)" = degraded ]
+    }
+    await comes_apart
+    # Node 0 has a share open before; nobody comes for rank 2.
+    echo three >m0/ordered/rank3
+    is_file zero
+    mpiio-umount m1
+    is_file $'zero\none'
+    logged log '4 bytes of ordered were placed before their turn came'
+    kill -KILL "$holder"
+    as_root umount -l m2
+    mpiio-umount m0
+    is_file $'zero\none\nthree'
+    nothing_left
+}
+
+@test "ordered: what waits on several nodes stays where one of them is in use, until it is not" {
+    local user
+    common 4
+    start_nodes 3
+    echo three >m2/ordered/rank3
+    echo one >m0/ordered/rank1
+    /usr/bin/python3 -c 'import signal; file = open("m2/rank0"); open("opened", "w"); signal.pause()' 3>&- &
+    user=$!
+    await test -e opened
+    run -1 timeout -s KILL 100 mpiio-umount m1
+    [ ! -s f.dat ]
+    kill -KILL "$user"
+    wait "$user" || true
+    mpiio-umount m1
+    is_file $'one\nthree'
+    nothing_left
+}
