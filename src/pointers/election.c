@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "election.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "core/base/lease.h"
@@ -142,21 +143,21 @@ static void spread_shares(struct mpiio_asking *asking)
     struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_NOTE,
                                              .node = (uint32_t)keeping->node,
                                              .ended = MPIIO_POINTERS_NO_NODE};
-    const struct mpiio_turns_share *share;
+    struct mpiio_pointers_share *shares = NULL;
+    size_t count = 0;
 
-    do {
-        pthread_mutex_lock(&asking->lock);
-        share = keeping->serves ? mpiio_turns_untold(&keeping->turns) : NULL;
-        request.term = keeping->term;
-        if (share != NULL) {
-            request.pointer = share->view;
-            request.share = share->number;
-            request.owner = share->node;
-        }
-        pthread_mutex_unlock(&asking->lock);
-        if (share != NULL)
-            spread_one(asking, &request);
-    } while (share != NULL);
+    pthread_mutex_lock(&asking->lock);
+    if (keeping->serves)
+        count = mpiio_turns_untold(&keeping->turns, &shares);
+    request.term = keeping->term;
+    pthread_mutex_unlock(&asking->lock);
+    for (size_t i = 0; i < count; i++) {
+        request.pointer = shares[i].pointer;
+        request.share = shares[i].number;
+        request.owner = shares[i].node;
+        spread_one(asking, &request);
+    }
+    free(shares);
 }
 
 void mpiio_election_spread(struct mpiio_asking *asking, struct mpiio_pointers_value *told)

@@ -285,19 +285,33 @@ int64_t mpiio_turns_done(struct mpiio_turns *turns, uint32_t node, int64_t now, 
     return awaited;
 }
 
-const struct mpiio_turns_share *mpiio_turns_untold(struct mpiio_turns *turns)
+/* How many shares of those that are gone are known. */
+static size_t count_gone(const struct mpiio_turns *turns)
 {
-    for (size_t view = 0; view < turns->views; view++) {
-        const struct mpiio_heap *shares = &turns->view[view].shares;
+    size_t count = 0;
 
-        for (size_t i = 0; i < shares->count; i++) {
-            struct mpiio_turns_share *share = shares->items[i].item;
+    for (int i = 0; i < turns->nodes; i++)
+        count += turns->node[i].gone ? turns->node[i].held : 0;
+    return count;
+}
 
-            if (turns->node[share->node].gone && !share->told) {
-                share->told = true;
-                return share;
-            }
+size_t mpiio_turns_untold(struct mpiio_turns *turns, struct mpiio_pointers_share **shares)
+{
+    size_t most = count_gone(turns), count = 0;
+
+    *shares = most > 0 ? calloc(most, sizeof(**shares)) : NULL;
+    for (size_t i = 0; i < turns->views && *shares != NULL; i++) {
+        const struct mpiio_heap *known = &turns->view[i].shares;
+
+        for (size_t j = 0; j < known->count; j++) {
+            struct mpiio_turns_share *share = known->items[j].item;
+
+            if (!turns->node[share->node].gone || share->told)
+                continue;
+            share->told = true;
+            (*shares)[count++] =
+                (struct mpiio_pointers_share){share->view, share->node, share->number};
         }
     }
-    return NULL;
+    return count;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frame.h"
 #include "heap.h"
 #include "lines/lines.h"
 
@@ -106,8 +107,10 @@ uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view);
  */
 int64_t mpiio_turns_done(struct mpiio_turns *turns, uint32_t node, int64_t now, uint32_t *first);
 
-/* A share of a node that is gone of which the other nodes are to be told, and now count as being;
-   NULL: there is none. */
-const struct mpiio_turns_share *mpiio_turns_untold(struct mpiio_turns *turns);
+/*
+ * The shares of nodes that are gone of which the others are to be told, and now count as being: how
+ * many. *shares is malloc'd where there are any; none now, where there is no memory.
+ */
+size_t mpiio_turns_untold(struct mpiio_turns *turns, struct mpiio_pointers_share **shares);
 
 #endif
