@@ -25,19 +25,26 @@ static void rest(void)
     nanosleep(&pause, NULL);
 }
 
-/* Whether who keeps the pointers, as far as is known, has ended for sure. */
-static bool keeper_is_gone(struct mpiio_asking *asking)
+/* Whether another node has ended for sure. */
+static bool has_ended(struct mpiio_asking *asking, int node)
 {
     const struct mpiio_pointers_request probe = {.type = MPIIO_POINTERS_GET,
                                                  .node = (uint32_t)asking->keeping.node,
                                                  .share = MPIIO_POINTERS_NO_SHARE,
                                                  .ended = MPIIO_POINTERS_NO_NODE};
+
+    return node != asking->keeping.node && mpiio_asking_has_ended(asking, node, &probe, FIRST);
+}
+
+/* The same of who keeps the pointers, as far as is known. */
+static bool keeper_is_gone(struct mpiio_asking *asking)
+{
     int keeper;
 
     pthread_mutex_lock(&asking->lock);
     keeper = asking->keeping.keeper;
     pthread_mutex_unlock(&asking->lock);
-    return keeper != asking->keeping.node && mpiio_asking_has_ended(asking, keeper, &probe, FIRST);
+    return has_ended(asking, keeper);
 }
 
 static void ask(struct election *election, int other, int timeout)
@@ -136,6 +143,23 @@ static void spread_one(struct mpiio_asking *asking, const struct mpiio_pointers_
             mpiio_asking_ask(asking, i, request, FIRST, &answer);
 }
 
+/* Looks whether a node that has shares, and says nothing any more, has ended. */
+static void look_after(struct mpiio_asking *asking, int node)
+{
+    const struct mpiio_keeping *keeping = &asking->keeping;
+    bool misses;
+
+    pthread_mutex_lock(&asking->lock);
+    misses =
+        keeping->serves && mpiio_turns_misses(&keeping->turns, (uint32_t)node, mpiio_lease_clock());
+    pthread_mutex_unlock(&asking->lock);
+    if (!misses || !has_ended(asking, node))
+        return;
+    pthread_mutex_lock(&asking->lock);
+    mpiio_turns_gone(&asking->keeping.turns, (uint32_t)node);
+    pthread_mutex_unlock(&asking->lock);
+}
+
 /* The shares of nodes that have ended, which nobody else knows. */
 static void spread_shares(struct mpiio_asking *asking)
 {
@@ -169,6 +193,8 @@ void mpiio_election_spread(struct mpiio_asking *asking, struct mpiio_pointers_va
                                              .ended = MPIIO_POINTERS_NO_NODE};
     bool serves;
 
+    for (int i = 0; i < keeping->nodes; i++)
+        look_after(asking, i);
     spread_shares(asking);
     for (size_t i = 0; i < keeping->count; i++) {
         pthread_mutex_lock(&asking->lock);

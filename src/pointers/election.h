@@ -12,8 +12,9 @@
 bool mpiio_election_run(struct mpiio_asking *asking, int timeout);
 
 /*
- * Tells all others what this node, which keeps the pointers, has given: so it is known, too, when
- * who got it is lost, and this node later. told: what they were told before; set. As above.
+ * Tells all others what this node, which keeps the pointers, has given, and the shares of nodes
+ * that have ended: so it is known, too, when who got it is lost, and this node later. told: what
+ * they were told before; set. As above.
  */
 void mpiio_election_spread(struct mpiio_asking *asking, struct mpiio_pointers_value *told);
 

@@ -241,6 +241,14 @@ static bool is_silent(const struct mpiio_turns *turns, uint32_t node, int64_t no
     return (int)node != turns->self && now - turns->node[node].heard > turns->patience;
 }
 
+bool mpiio_turns_misses(const struct mpiio_turns *turns, uint32_t node, int64_t now)
+{
+    const struct mpiio_turns_node *self = &turns->node[node];
+
+    return (int)node != turns->self && self->held > 0 && !self->gone &&
+           now - self->heard > turns->patience / 4;
+}
+
 void mpiio_turns_pass_silent(struct mpiio_turns *turns, size_t view, int64_t now)
 {
     uint32_t owner;

@@ -94,6 +94,9 @@ void mpiio_turns_over(struct mpiio_turns *turns, size_t view, uint64_t number, u
 void mpiio_turns_gone(struct mpiio_turns *turns, uint32_t node);
 void mpiio_turns_leave(struct mpiio_turns *turns, uint32_t node);
 
+/* Whether a node has shares, and was not heard for so long that it may have ended. */
+bool mpiio_turns_misses(const struct mpiio_turns *turns, uint32_t node, int64_t now);
+
 /* Passes over who has the turn of a view and was not heard for the patience, at a time of now. */
 void mpiio_turns_pass_silent(struct mpiio_turns *turns, size_t view, int64_t now);
 

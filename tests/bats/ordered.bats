@@ -629,3 +629,25 @@ except OSError as error:
     is_file $'one\nthree'
     nothing_left
 }
+
+@test "ordered: shares of a node that ended before the one that keeps the turns keep nobody waiting" {
+    local killed holder node
+    common 4
+    start_nodes 4 -o peer_timeout=2,cache=through
+    share_at 1 0 $'zero\n'
+    await is_file zero
+    echo lost >m3/ordered/rank2
+    echo three >m2/ordered/rank3
+    for node in 3 0; do
+        killed=$(daemon_at "$node")
+        kill -KILL "$killed"
+        gone "$killed"
+        # Who keeps the turns tells the others within peer_timeout, which cannot be seen: five of them.
+        sleep 10
+    done
+    kill -KILL "$holder"
+    echo one >m2/ordered/rank1
+    await is_file $'zero\none\nthree'
+    as_root umount -l m0 m3
+    stop_nodes
+}
