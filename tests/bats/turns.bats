@@ -1,0 +1,391 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# "ordered" on several nodes: whose turn it is, whichever of them ends, is silent or is unmounted.
+
+# shellcheck disable=SC2154 # helper.bash sets tmp
+load helper
+load nodes
+load ordered
+
+# MPIIO_TEST_ROUNDS=1000: so many rounds.
+
+# daemon_at NODE: its process.
+daemon_at() {
+    jq .pid "m$1/.mpiio/stats.json"
+}
+
+# is_file TEXT: true once f.dat is that.
+is_file() {
+    [ "$(cat f.dat)" = "$1" ]
+}
+
+# has_lines COUNT: true once f.dat has so many.
+has_lines() {
+    [ "$(wc -l <f.dat)" -eq "$1" ]
+}
+
+# waits_at NODE COUNT: true once so many have had to wait there.
+waits_at() {
+    [ "$(stat_of ordered_waits "m$1")" -ge "$2" ]
+}
+
+# share_at NODE RANK TEXT: a process has the rank's share open there, in $holder, and has written.
+share_at() {
+    /usr/bin/python3 -c '
+import os, signal, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+os.write(fd, sys.argv[2].encode())
+open(sys.argv[3], "w").close()
+signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
+    holder=$!
+    await test -e "held$2"
+}
+
+@test "turns: four nodes, 200 rounds of 8 ranks that come to any node at any time, against a model" {
+    common 8 short
+    start_nodes 4 -o dirty_max=1M
+    limit=600 python "${MPIIO_TEST_ROUNDS:-200}" <<'END'
+import random
+rounds, ranks = int(sys.argv[1]), 8
+def share(rank, round):
+    r = random.Random(rank * 1000 + round)
+    length = r.choice([0, 1, 3, 4, 500, 7000]) if round % 50 else 300000
+    return slice_of(rank, length, round)
+def work(rank):
+    r = random.Random(rank)
+    for round in range(rounds):
+        if r.random() < 0.2:
+            time.sleep(r.random() / 50)
+        data = share(rank, round)
+        with open(f"m{r.randrange(4)}/ordered/rank{rank}", "wb", buffering=0) as out:
+            while data:
+                n = out.write(data[:r.randrange(1, 300000)])
+                data = data[n:]
+            if r.random() < 0.02:
+                os.fsync(out)
+def stats(key):
+    return sum(json.load(open(f"m{node}/.mpiio/stats.json"))[key] for node in range(4))
+in_processes(work, range(ranks))
+await_true(lambda: stats("ordered_shares") == rounds * ranks)
+with open("want", "wb") as want:
+    for round in range(rounds):
+        for rank in range(ranks):
+            want.write(share(rank, round) + bytes(-len(share(rank, round)) % 2))
+assert stats("ordered_waiting_bytes") == 0 and stats("ordered_waits") > 0
+assert all(os.getxattr(f"m{node}/ordered", "user.mpiio.turn") == b"0" for node in range(4))
+END
+    stop_nodes
+    cmp f.dat want
+}
+
+@test "turns: ranks on several nodes read one after the other; fsync waits for others' turns" {
+    common 3 int
+    seq -f %3.0f 0 299 >f.dat
+    start_nodes 3
+    python <<'END'
+data = open("f.dat", "rb").read()
+got = [None] * 3
+def read(rank, length):
+    fd = os.open(f"m{2 - rank}/ordered/rank{rank}", os.O_RDONLY)
+    got[rank] = os.read(fd, length)
+    os.close(fd)
+def waits():
+    return sum(json.load(open(f"m{node}/.mpiio/stats.json"))["ordered_waits"] for node in range(3))
+threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
+for thread in threads:
+    thread.start()
+await_true(lambda: waits() == 2)
+assert got == [None] * 3
+assert os.getxattr("m1/ordered", "user.mpiio.turn") == b"0"
+read(0, 20)
+for thread in threads:
+    thread.join()
+assert got == [data[:20], data[20:28], data[28:]], got
+one = os.open("m1/ordered/rank1", os.O_WRONLY)
+os.write(one, b"more")
+before = waits()
+syncer = threading.Thread(target=os.fsync, args=(one,))
+syncer.start()
+await_true(lambda: waits() == before + 1)
+read(0, 4)
+syncer.join()
+assert open("f.dat", "rb").read() == data + b"more"
+END
+    stop_nodes
+}
+
+@test "turns: of several nodes, what waits when they are unmounted is placed in order" {
+    local way node rank
+    common 8
+    for way in all one-by-one TERM; do
+        : >f.dat
+        start_nodes 4
+        # Nobody comes for rank 0, and for rank 4 of the next round.
+        for rank in 7 5 2 6 3 1; do
+            echo "rank $rank" >"m$((rank % 4))/ordered/rank$rank"
+        done
+        echo 'rank 3 again' >m2/ordered/rank3
+        echo 'rank 5 again' >m0/ordered/rank5
+        [ "$(stat_sum .ordered_waiting_bytes)" -eq 68 ]
+        [ ! -s f.dat ]
+        case $way in
+        all)
+            mpiio-umount m1
+            # It is there when the command has ended.
+            has_lines 8
+            ;;
+        TERM)
+            for node in 0 1 2 3; do
+                kill -TERM "$(daemon_at "$node")"
+            done
+            nothing_left
+            ;;
+        esac
+        stop_nodes
+        cmp f.dat <(printf 'rank %s\n' 1 2 3 5 6 7 '3 again' '5 again')
+    done
+}
+
+@test "turns: unmounting several nodes by force ends, whoever waits, and keeps what had come" {
+    local writers=() rank started
+    common 4
+    start_nodes 4 -o dirty_max=1M,peer_timeout=2,flush_interval=1
+    share_at 3 0 $'first\n'
+    writers+=("$holder")
+    await is_file first
+    for rank in 1 2 3; do
+        { dd if=/dev/zero of="m$rank/ordered/rank$rank" bs=600k count=4 status=none 2>/dev/null || true; } 3>&- &
+        writers+=($!)
+    done
+    for rank in 1 2 3; do
+        await waits_at "$rank" 1
+    done
+    started=$SECONDS
+    timeout -s KILL 300 mpiio-umount -f m0 || [ $? -ne 137 ]
+    echo "$((SECONDS - started)) seconds"
+    kill -KILL "$holder" || true
+    wait "${writers[@]}" || true
+    nothing_left
+    [ "$(head -n 1 f.dat)" = first ]
+}
+
+@test "turns: a daemon that is killed at its turn, or before, keeps nobody waiting" {
+    local killed holder
+    common 6
+    start_nodes 3 -o peer_timeout=4,cache=through
+    share_at 1 0 $'zero\n'
+    await is_file zero
+    echo lost >m1/ordered/rank2
+    echo one >m2/ordered/rank1
+    echo three >m0/ordered/rank3
+    is_file zero
+    killed=$(daemon_at 1)
+    kill -KILL "$killed"
+    gone "$killed"
+    await is_file $'zero\none\nthree'
+    # The others go on, and no number is given twice.
+    echo four >m0/ordered/rank4
+    echo five >m2/ordered/rank5
+    echo again >m2/ordered/rank0
+    await is_file $'zero\none\nthree\nfour\nfive\nagain'
+    [ "$(getfattr --only-values -n user.mpiio.turn m0/ordered)" = 1 ]
+    kill -KILL "$holder"
+    as_root umount -l m1
+    stop_nodes
+}
+
+@test "turns: when the node that keeps the turns is killed, the others go on" {
+    local killed holder rank
+    common 6
+    start_nodes 4 -o peer_timeout=4,cache=through
+    [ "$(stat_of shared_keeper m3)" = 0 ]
+    echo five >m3/ordered/rank5
+    # It has a share itself, which only a deputy knows of.
+    echo lost >m0/ordered/rank2
+    echo three >m1/ordered/rank3
+    share_at 2 0 $'zero\n'
+    echo four >m2/ordered/rank4
+    await is_file zero
+    killed=$(daemon_at 0)
+    kill -KILL "$killed"
+    gone "$killed"
+    kill -KILL "$holder"
+    echo one >m1/ordered/rank1
+    await is_file $'zero\none\nthree\nfour\nfive'
+    for rank in 5 4 3 2 1 0; do
+        echo "$rank" >"m$((1 + rank % 3))/ordered/rank$rank"
+    done
+    await is_file $'zero\none\nthree\nfour\nfive\n0\n1\n2\n3\n4\n5'
+    logged log "shared file pointers are kept by node"
+    as_root umount -l m0
+    stop_nodes
+}
+
+@test "turns: daemons that are killed in the midst of rounds leave no hole, and the others' order" {
+    common 8
+    start_nodes 4 -o peer_timeout=4,cache=through
+    limit=300 python "$(daemon_at 0)" "$(daemon_at 3)" <<'END'
+import random
+victims, rounds = [int(victim) for victim in sys.argv[1:]], 60
+def work(rank):
+    """Ranks 0 to 3 are on nodes that stay, the others on those that are killed."""
+    r = random.Random(rank)
+    nodes = (1, 2) if rank < 4 else (0, 3)
+    for round in range(rounds):
+        try:
+            with open(f"m{r.choice(nodes)}/ordered/rank{rank}", "wb", buffering=0) as out:
+                out.write(b"%d %d\n" % (round, rank))
+        except OSError:
+            assert rank >= 4
+            time.sleep(0.02)
+def lines():
+    return [tuple(map(int, line.split())) for line in open("f.dat", "rb")]
+def kill():
+    await_true(lambda: len(lines()) >= 100)
+    for victim in victims:
+        os.kill(victim, signal.SIGKILL)
+        time.sleep(1)
+    # The ranks of those nodes come no more: others have nothing to write in their places.
+    for round in range(rounds):
+        for rank in range(4, 8):
+            open(f"m{1 + rank % 2}/ordered/rank{rank}", "wb").close()
+killer = threading.Thread(target=kill)
+killer.start()
+in_processes(work, range(8))
+killer.join()
+await_true(lambda: all(sum(rank == own for _, rank in lines()) == rounds for own in range(4)))
+got = lines()
+for own in range(8):
+    mine = [round for round, rank in got if rank == own]
+    assert mine == sorted(set(mine)), (own, mine)
+stayed = [(round, rank) for round, rank in got if rank < 4]
+assert stayed == [(round, rank) for round in range(rounds) for rank in range(4)], stayed
+END
+    as_root umount -l m0 m3
+    stop_nodes
+}
+
+@test "turns: a node that is silent at its turn is passed over, and told when it is back" {
+    local silent holder writer
+    common 3
+    start_nodes 3 -o peer_timeout=1,flush_interval=1
+    share_at 1 0 $'zero\n'
+    await is_file zero
+    /usr/bin/python3 -c '
+import errno, os, time
+fd = os.open("m1/ordered/rank2", os.O_WRONLY)
+os.write(fd, b"late\n")
+open("written", "w").close()
+while not os.path.exists("back"):
+    time.sleep(0.05)
+try:
+    for i in range(200):
+        os.fsync(fd)
+        os.write(fd, b"later\n")
+        time.sleep(0.05)
+except OSError as error:
+    print(errno.errorcode[error.errno], file=open("told", "w"))' 3>&- &
+    writer=$!
+    await test -e written
+    echo one >m2/ordered/rank1
+    silent=$(daemon_at 1)
+    stop_process "$silent"
+    within=100 await is_file $'zero\none'
+    # Its later share is passed over, too, when its turn comes.
+    echo again >m0/ordered/rank0
+    within=100 await is_file $'zero\none\nagain'
+    : >back
+    kill -CONT "$silent"
+    wait "$writer"
+    [ "$(cat told)" = ESTALE ] || [ "$(cat told)" = EIO ]
+    is_file $'zero\none\nagain'
+    kill -KILL "$holder"
+    stop_nodes
+}
+
+@test "turns: on hosts of their own ranks are in order, and mpiio-umount places what waits" {
+    local rank round
+    load cluster
+    common 4
+    make_hosts 4
+    mount_hosts s.json
+    for round in 1 2 3; do
+        for rank in 3 1 2 0; do
+            echo "$round $rank" >"$tmp/at/$rank/ordered/rank$rank"
+        done
+    done
+    echo 'left 2' >"$tmp/at/2/ordered/rank2"
+    at switch mpiio-umount "$tmp/at/3"
+    {
+        printf '%s\n' {1..3}' '{0..3}
+        echo 'left 2'
+    } | cmp - f.dat
+    nothing_left
+}
+
+@test "turns: nodes that have lost each other are unmounted one by one, and wait for nobody for ever" {
+    local killed holder
+    common 4
+    start_nodes 3 -o peer_timeout=2,cache=through
+    share_at 0 0 $'zero\n'
+    await is_file zero
+    echo one >m1/ordered/rank1
+    killed=$(daemon_at 2)
+    kill -KILL "$killed"
+    gone "$killed"
+    comes_apart() {
+        [ "$(getfattr --only-values -n user.mpiio.state m1)" = degraded ]
+    }
+    await comes_apart
+    # Node 0 has a share open before; nobody comes for rank 2.
+    echo three >m0/ordered/rank3
+    is_file zero
+    mpiio-umount m1
+    is_file $'zero\none'
+    logged log '4 bytes of ordered were placed before their turn came'
+    kill -KILL "$holder"
+    as_root umount -l m2
+    mpiio-umount m0
+    is_file $'zero\none\nthree'
+    nothing_left
+}
+
+@test "turns: what waits on several nodes stays where one of them is in use, until it is not" {
+    local user
+    common 4
+    start_nodes 3
+    echo three >m2/ordered/rank3
+    echo one >m0/ordered/rank1
+    /usr/bin/python3 -c 'import signal; file = open("m2/rank0"); open("opened", "w"); signal.pause()' 3>&- &
+    user=$!
+    await test -e opened
+    run -1 timeout -s KILL 100 mpiio-umount m1
+    [ ! -s f.dat ]
+    kill -KILL "$user"
+    wait "$user" || true
+    mpiio-umount m1
+    is_file $'one\nthree'
+    nothing_left
+}
+
+@test "turns: shares of a node that ended before the one that keeps the turns keep nobody waiting" {
+    local killed holder node
+    common 4
+    start_nodes 4 -o peer_timeout=2,cache=through
+    share_at 1 0 $'zero\n'
+    await is_file zero
+    echo lost >m3/ordered/rank2
+    echo three >m2/ordered/rank3
+    for node in 3 0; do
+        killed=$(daemon_at "$node")
+        kill -KILL "$killed"
+        gone "$killed"
+        # Who keeps the turns tells the others within peer_timeout, which cannot be seen: five of them.
+        sleep 10
+    done
+    kill -KILL "$holder"
+    echo one >m2/ordered/rank1
+    await is_file $'zero\none\nthree'
+    as_root umount -l m0 m3
+    stop_nodes
+}
