@@ -314,6 +314,16 @@ static inline void start_cluster(struct cluster *cluster, int nodes, int timeout
         assert_int_equal(mpiio_peers_wait(cluster->node[i].peers, PATIENCE), 0);
 }
 
+static inline bool is_wrong(struct cluster *cluster)
+{
+    bool wrong;
+
+    pthread_mutex_lock(&cluster->lock);
+    wrong = cluster->wrong;
+    pthread_mutex_unlock(&cluster->lock);
+    return wrong;
+}
+
 static inline void free_cluster(struct cluster *cluster)
 {
     for (int i = 0; i < NODES_MAX; i++)

@@ -367,7 +367,7 @@ static void check_settled(int settled, int committed, bool atomic)
         cluster.wrong |= cluster.node[i].atomic != atomic || cluster.node[i].change != 0;
     }
     pthread_mutex_unlock(&cluster.lock);
-    assert_false(cluster.wrong);
+    assert_false(is_wrong(&cluster));
 }
 
 static void test_atomicity_changes_everywhere_or_nowhere(void **state)

@@ -474,7 +474,7 @@ static void test_nobody_is_alone_before_all_engines_are_gone(void **state)
     for (int i = 0; i < 4; i++)
         cluster.wrong |= cluster.node[i].alone;
     pthread_mutex_unlock(&cluster.lock);
-    assert_false(cluster.wrong);
+    assert_false(is_wrong(&cluster));
     SET(slow, hold_fence, false);
     for (int i = 0; i < 4; i++) {
         await_alone(i, 1);
