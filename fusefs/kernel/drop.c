@@ -52,17 +52,13 @@ int fs_drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t
 static struct drop *new_drop(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
 {
     struct drop *drop = calloc(1, sizeof(*drop));
-    pthread_condattr_t attributes;
 
     if (drop == NULL)
         return NULL;
     drop->slice = fs_slices_ref(&session->slices, slice);
     drop->inode = inode;
     pthread_mutex_init(&drop->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&drop->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&drop->changed, NULL);
     return drop;
 }
 
@@ -108,7 +104,7 @@ static bool await_drop(struct drop *drop, int patience)
 
     pthread_mutex_lock(&drop->lock);
     while (!drop->over && error == 0)
-        error = pthread_cond_timedwait(&drop->changed, &drop->lock, &when);
+        error = pthread_cond_clockwait(&drop->changed, &drop->lock, CLOCK_MONOTONIC, &when);
     over = drop->over;
     drop->over = true;
     pthread_mutex_unlock(&drop->lock);

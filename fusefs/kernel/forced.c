@@ -33,15 +33,11 @@ static void free_sync(struct sync *sync)
 static struct sync *new_sync(void)
 {
     struct sync *sync = calloc(1, sizeof(*sync));
-    pthread_condattr_t attributes;
 
     if (sync == NULL)
         return NULL;
     pthread_mutex_init(&sync->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&sync->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&sync->changed, NULL);
     return sync;
 }
 
@@ -80,7 +76,7 @@ static bool is_over(struct sync *sync)
 
     pthread_mutex_lock(&sync->lock);
     if (!sync->over)
-        pthread_cond_timedwait(&sync->changed, &sync->lock, &when);
+        pthread_cond_clockwait(&sync->changed, &sync->lock, CLOCK_MONOTONIC, &when);
     over = sync->over;
     pthread_mutex_unlock(&sync->lock);
     return over;

@@ -9,14 +9,9 @@
 
 void fs_refills_init(struct fs_refills *refills)
 {
-    pthread_condattr_t attributes;
-
     *refills = (struct fs_refills){.count = 0};
     pthread_mutex_init(&refills->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&refills->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&refills->changed, NULL);
 }
 
 void fs_refills_free(struct fs_refills *refills)
@@ -243,7 +238,7 @@ size_t fs_refills_find(struct fs_refills *refills, int64_t offset, size_t length
     pthread_mutex_lock(&refills->lock);
     count = collect(refills, &written, list);
     while (count > 0 && refills->running > 0 && error == 0) {
-        error = pthread_cond_timedwait(&refills->changed, &refills->lock, &when);
+        error = pthread_cond_clockwait(&refills->changed, &refills->lock, CLOCK_MONOTONIC, &when);
         count = collect(refills, &written, list);
     }
     *sure = now >= refills->expected && refills->running == 0;

@@ -76,33 +76,8 @@ waits() {
 @test "ordered: 200 rounds with random arrival, memory for less than a share, against a model" {
     common 5 int
     mount_spec s.json -o dirty_max=1M
-    python <<'END'
-import random
-rounds, ranks = 200, 5
-def share(rank, round):
-    r = random.Random(rank * 1000 + round)
-    length = r.choice([0, 1, 3, 4, 5000, 70000]) if round % 50 else 1500000
-    return slice_of(rank, length, round)
-def work(rank):
-    r = random.Random(rank)
-    for round in range(rounds):
-        if r.random() < 0.2:
-            time.sleep(r.random() / 50)
-        data = share(rank, round)
-        with open(f"mnt/ordered/rank{rank}", "wb", buffering=0) as out:
-            while data:
-                n = out.write(data[:r.randrange(1, 300000)])
-                data = data[n:]
-            if r.random() < 0.02:
-                os.fsync(out)
-in_processes(work, range(ranks))
-await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_shares"] == rounds * ranks)
-want = b"".join(share(rank, round) + bytes(-len(share(rank, round)) % 4)
-                for round in range(rounds) for rank in range(ranks))
-assert open("f.dat", "rb").read() == want
-stats = json.load(open("mnt/.mpiio/stats.json"))
-assert stats["ordered_waiting_bytes"] == 0 and stats["ordered_waits"] > 0
-END
+    random_rounds 200 5 4 1500000 mnt
+    cmp f.dat want
 }
 
 @test "ordered: a share of one who is killed is what he had written" {

@@ -44,36 +44,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
 @test "turns: four nodes, 200 rounds of 8 ranks that come to any node at any time, against a model" {
     common 8 short
     start_nodes 4 -o dirty_max=1M
-    limit=600 python "${MPIIO_TEST_ROUNDS:-200}" <<'END'
-import random
-rounds, ranks = int(sys.argv[1]), 8
-def share(rank, round):
-    r = random.Random(rank * 1000 + round)
-    length = r.choice([0, 1, 3, 4, 500, 7000]) if round % 50 else 300000
-    return slice_of(rank, length, round)
-def work(rank):
-    r = random.Random(rank)
-    for round in range(rounds):
-        if r.random() < 0.2:
-            time.sleep(r.random() / 50)
-        data = share(rank, round)
-        with open(f"m{r.randrange(4)}/ordered/rank{rank}", "wb", buffering=0) as out:
-            while data:
-                n = out.write(data[:r.randrange(1, 300000)])
-                data = data[n:]
-            if r.random() < 0.02:
-                os.fsync(out)
-def stats(key):
-    return sum(json.load(open(f"m{node}/.mpiio/stats.json"))[key] for node in range(4))
-in_processes(work, range(ranks))
-await_true(lambda: stats("ordered_shares") == rounds * ranks)
-with open("want", "wb") as want:
-    for round in range(rounds):
-        for rank in range(ranks):
-            want.write(share(rank, round) + bytes(-len(share(rank, round)) % 2))
-assert stats("ordered_waiting_bytes") == 0 and stats("ordered_waits") > 0
-assert all(os.getxattr(f"m{node}/ordered", "user.mpiio.turn") == b"0" for node in range(4))
-END
+    random_rounds "${MPIIO_TEST_ROUNDS:-200}" 8 2 300000 m0 m1 m2 m3
     stop_nodes
     cmp f.dat want
 }
