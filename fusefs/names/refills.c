@@ -79,6 +79,8 @@ void fs_refills_join(struct fs_refills *refills, int64_t now)
     pthread_mutex_lock(&refills->lock);
     if (refills->writers++ == 0)
         begin_window(refills, now);
+    else if (now < refills->expected && atomic_load(&refills->since) == 0)
+        atomic_store(&refills->since, 1);
     pthread_mutex_unlock(&refills->lock);
 }
 
@@ -92,14 +94,18 @@ void fs_refills_leave(struct fs_refills *refills)
     pthread_mutex_unlock(&refills->lock);
 }
 
-unsigned fs_refills_writers(struct fs_refills *refills)
+bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now)
 {
-    unsigned writers;
+    bool others;
 
     pthread_mutex_lock(&refills->lock);
-    writers = refills->writers;
+    others = refills->writers > own;
+    if (!others) {
+        refills->expected = now + SOON;
+        refills->drops++; /* the opener itself writes after it */
+    }
     pthread_mutex_unlock(&refills->lock);
-    return writers;
+    return others;
 }
 
 /* A drop begins: its number. Lock held. */

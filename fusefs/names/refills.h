@@ -69,8 +69,12 @@ void fs_refills_free(struct fs_refills *refills);
 void fs_refills_join(struct fs_refills *refills, int64_t now);
 void fs_refills_leave(struct fs_refills *refills);
 
-/* How many these are. */
-unsigned fs_refills_writers(struct fs_refills *refills);
+/*
+ * The slice is opened, and the kernel is to drop its pages. True where others have joined, besides
+ * so many of the opener's own: then they are to be dropped before the answer. Else the kernel drops
+ * them when it has read that, soon, and who joins before is told.
+ */
+bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now);
 
 /*
  * Around a drop of pages, of which start and end are set. The end is true where it is to be

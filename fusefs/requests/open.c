@@ -199,11 +199,11 @@ void fs_open_reply(struct fs_session *session, fuse_req_t request,
         close_handle(session, fs_handle_of(info));
 }
 
-/* Whether the kernel is to drop pages through which others write. */
+/* Whether the kernel is to drop pages through which others write; those who come soon are told. */
 static bool drops_others(const struct fs_handle *handle, const struct fuse_file_info *info)
 {
     return handle->slice != NULL && !handle->shared && handle->backing == 0 && !info->keep_cache &&
-           fs_refills_writers(&handle->slice->refills) > handle->fills;
+           fs_refills_opened(&handle->slice->refills, handle->fills, mpiio_clock());
 }
 
 /*

@@ -246,10 +246,37 @@ static void one_who_joins_finds_drops_under_way(void **state)
     fs_refills_leave(&refills);
     fs_refills_drop_begin(&refills, &drop);
     fs_refills_join(&refills, NOW);
-    assert_int_equal(fs_refills_writers(&refills), 1);
     read_page(3);
     assert_int_equal(stored(3), 1);
     assert_false(fs_refills_drop_end(&refills, &drop, false));
+}
+
+static void one_who_joins_behind_an_open_finds_its_drop(void **state)
+{
+    (void)state;
+    fs_refills_leave(&refills);
+    assert_false(fs_refills_opened(&refills, 0, NOW));
+    fs_refills_join(&refills, NOW + 1);
+    read_page(3);
+    assert_int_equal(fs_refills_find(&refills, 3 * page, 1, NOW + 1, 0, list, &sure), 1);
+    assert_false(sure);
+    fs_refills_answered(&refills, LATE);
+    read_page(3);
+    assert_int_equal(stored(3), 0);
+}
+
+/* What one opens for writing is dropped before that one writes, but a second one may. */
+static void two_who_join_find_the_drop_of_the_first(void **state)
+{
+    (void)state;
+    assert_false(fs_refills_opened(&refills, 1, NOW));
+    read_page(3);
+    assert_int_equal(stored(3), 0);
+    fs_refills_join(&refills, NOW + 1);
+    read_page(3);
+    assert_int_equal(stored(3), 1);
+    assert_true(fs_refills_opened(&refills, 1, NOW + 2));
+    fs_refills_leave(&refills);
 }
 
 static void ranges_are_cut_to_the_pages_of_the_write(void **state)
@@ -295,6 +322,8 @@ int main(void)
         TEST(a_drop_that_is_not_over_counts_for_the_next_write),
         TEST(the_kernel_may_drop_by_itself),
         TEST(one_who_joins_finds_drops_under_way),
+        TEST(one_who_joins_behind_an_open_finds_its_drop),
+        TEST(two_who_join_find_the_drop_of_the_first),
         TEST(ranges_are_cut_to_the_pages_of_the_write),
         TEST(none_of_many_is_forgotten),
     };
