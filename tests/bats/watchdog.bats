@@ -11,7 +11,8 @@ runs_topic() {
         cp "$top/tests/bats/$file" tests/bats
     done
     cp "$top/tests/watchdog.py" tests
-    run timeout 300 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "MPIIO_BUILD=$MPIIO_BUILD" MPIIO_TEST_TICK=0.1 "$@" \
+    run timeout 300 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "MPIIO_BUILD=$MPIIO_BUILD" MPIIO_TEST_TICK=0.1 \
+        "MPIIO_TEST_DIR=$tmp" "$@" \
         bats --formatter tap --print-output-on-failure tests/bats/hang.bats 3>&-
     echo "$output"
 }

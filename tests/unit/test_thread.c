@@ -31,8 +31,9 @@ static void *allocate(void *data)
     return NULL;
 }
 
-/* A sanitizer has an allocator of its own, which ends the process where it gets nothing. */
-#ifdef __SANITIZE_ADDRESS__
+/* A sanitizer has memory of its own for allocations and signals, and ends the process where it gets
+   none. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LIMIT RLIM_INFINITY
 #else
 #define LIMIT 0
