@@ -68,10 +68,7 @@ static void begin_window(struct fs_refills *refills, int64_t now)
         read->suspect = false;
     refills->count = 0;
     refills->stored = false;
-    if (!dropping)
-        atomic_store(&refills->since, 0);
-    else if (atomic_load(&refills->since) == 0)
-        atomic_store(&refills->since, 1);
+    atomic_store(&refills->notes, dropping);
 }
 
 void fs_refills_join(struct fs_refills *refills, int64_t now)
@@ -79,8 +76,8 @@ void fs_refills_join(struct fs_refills *refills, int64_t now)
     pthread_mutex_lock(&refills->lock);
     if (refills->writers++ == 0)
         begin_window(refills, now);
-    else if (now < refills->expected && atomic_load(&refills->since) == 0)
-        atomic_store(&refills->since, 1);
+    else if (now < refills->expected)
+        atomic_store(&refills->notes, true);
     pthread_mutex_unlock(&refills->lock);
 }
 
@@ -89,7 +86,7 @@ void fs_refills_leave(struct fs_refills *refills)
     pthread_mutex_lock(&refills->lock);
     if (--refills->writers == 0) {
         refills->count = 0;
-        atomic_store(&refills->since, 0);
+        atomic_store(&refills->notes, false);
     }
     pthread_mutex_unlock(&refills->lock);
 }
@@ -100,10 +97,8 @@ bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now)
 
     pthread_mutex_lock(&refills->lock);
     others = refills->writers > own;
-    if (!others) {
+    if (!others)
         refills->expected = now + SOON;
-        refills->drops++; /* the opener itself writes after it */
-    }
     pthread_mutex_unlock(&refills->lock);
     return others;
 }
@@ -112,8 +107,8 @@ bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now)
 static uint64_t number_drop(struct fs_refills *refills)
 {
     refills->drops++;
-    if (refills->writers > 0 && atomic_load(&refills->since) == 0)
-        atomic_store(&refills->since, refills->drops);
+    if (refills->writers > 0)
+        atomic_store(&refills->notes, true);
     return refills->drops;
 }
 
@@ -181,7 +176,7 @@ void fs_refills_drop_expected(struct fs_refills *refills, int64_t now)
 void fs_refills_read_begin(struct fs_refills *refills, struct fs_refill *read, int64_t offset,
                            size_t length)
 {
-    read->noted = atomic_load(&refills->since) != 0;
+    read->noted = atomic_load(&refills->notes);
     if (!read->noted)
         return;
     read->range = pages_of(offset, length);
@@ -203,14 +198,14 @@ void fs_refills_read_end(struct fs_refills *refills, struct fs_refill *read)
     while (*link != read)
         link = &(*link)->next;
     *link = read->next;
-    if (read->suspect && atomic_load(&refills->since) != 0)
+    if (read->suspect && atomic_load(&refills->notes))
         refills->count = add(refills->done, refills->count, &read->range);
     pthread_mutex_unlock(&refills->lock);
 }
 
 bool fs_refills_stored(struct fs_refills *refills)
 {
-    if (atomic_load(&refills->since) == 0)
+    if (!atomic_load(&refills->notes))
         return false;
     pthread_mutex_lock(&refills->lock);
     refills->stored = true;
@@ -259,7 +254,7 @@ size_t fs_refills_find(struct fs_refills *refills, int64_t offset, size_t length
 
 void fs_refills_answered(struct fs_refills *refills, int64_t now)
 {
-    if (atomic_load(&refills->since) == 0)
+    if (!atomic_load(&refills->notes))
         return;
     pthread_mutex_lock(&refills->lock);
     begin_window(refills, now);

@@ -47,8 +47,8 @@ struct fs_refill {
 };
 
 struct fs_refills {
-    _Atomic uint64_t since; /* the first drop, by its number, since the last answer to a write, or
-                               one that was not over then; 0: none. Changed with the lock */
+    _Atomic bool notes; /* reads are noted: a drop came since the last answer to a write, or was not
+                           over then. Changed with the lock */
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a drop is over */
@@ -70,9 +70,10 @@ void fs_refills_join(struct fs_refills *refills, int64_t now);
 void fs_refills_leave(struct fs_refills *refills);
 
 /*
- * The slice is opened, and the kernel is to drop its pages. True where others have joined, besides
- * so many of the opener's own: then they are to be dropped before the answer. Else the kernel drops
- * them when it has read that, soon, and who joins before is told.
+ * The slice is opened, and the kernel is to drop its pages. own: 1 where the opener has joined
+ * himself, else 0. True where others have joined: the caller drops the pages before the answer.
+ * Else the kernel drops them by itself behind the answer; reads are noted if a writer joins in
+ * between. The opener himself writes after that drop.
  */
 bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now);
 

@@ -199,7 +199,8 @@ void fs_open_reply(struct fs_session *session, fuse_req_t request,
         close_handle(session, fs_handle_of(info));
 }
 
-/* Whether the kernel is to drop pages through which others write; those who come soon are told. */
+/* Whether the kernel is to drop pages through which others write. A drop that is to come is noted,
+   for writers who join before it. */
 static bool drops_others(const struct fs_handle *handle, const struct fuse_file_info *info)
 {
     return handle->slice != NULL && !handle->shared && handle->backing == 0 && !info->keep_cache &&
