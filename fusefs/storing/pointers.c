@@ -79,6 +79,21 @@ static void tell_turn(void *data, size_t view, uint64_t turn, bool own)
         mpiio_ordered_turn(session->ordered, view, turn, own);
 }
 
+/* The log says where the file may lack what the share took last. */
+static void tell_passed(void *data, size_t view, uint64_t share, int node, int64_t position)
+{
+    struct fs_session *session = data;
+    const struct vs_view *common = session->common[view];
+
+    fs_log_error(&session->log,
+                 "%s%sordered: node %d has ended, or is silent, at the turn of rank %lld: what it "
+                 "took last, before byte %lld of a slice, may be missing",
+                 session->tree.folders ? vs_spec_view_name(session->spec, view) : "",
+                 session->tree.folders ? "/" : "", node,
+                 (long long)(share % (uint64_t)session->tree.ranks),
+                 (long long)(position * vs_view_facts(common)->etype_size));
+}
+
 int fs_pointers_init(struct fs_session *session)
 {
     struct fs_pointers *self = &session->pointers;
@@ -93,6 +108,7 @@ int fs_pointers_init(struct fs_session *session)
         .wait = wait_for_others,
         .log = log_line,
         .turn = tell_turn,
+        .passed = tell_passed,
         .data = session};
     int64_t *start;
     int error = 0;

@@ -46,7 +46,7 @@ void mpiio_herald_free(struct mpiio_herald *herald)
 
 void mpiio_herald_announce(struct mpiio_herald *herald)
 {
-    const struct mpiio_turns *turns = &keeping_of(herald)->turns;
+    struct mpiio_turns *turns = &asking_of(herald)->keeping.turns;
     pthread_mutex_t *lock = &asking_of(herald)->lock;
     size_t first = 0, end = turns->views;
 
@@ -56,11 +56,15 @@ void mpiio_herald_announce(struct mpiio_herald *herald)
     herald->seen = turns->changes;
     for (size_t i = first; i < end; i++) {
         uint64_t turn = turns->view[i].turn;
+        struct mpiio_turns_passed passed;
 
         if (herald->view[i].announced == turn)
             continue;
         herald->view[i].announced = turn;
+        passed = mpiio_turns_take_passed(turns, i);
         pthread_mutex_unlock(lock);
+        if (passed.any && herald->passed != NULL)
+            herald->passed(herald->data, i, passed.number, (int)passed.node, passed.position);
         herald->turn(herald->data, i, turn, false);
         pthread_mutex_lock(lock);
     }

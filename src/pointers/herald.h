@@ -26,6 +26,8 @@ struct mpiio_herald {
     /* This process' user is told of a turn: own: its share is said to be this node's. No lock is
      * held; turns may come in any order. NULL: nobody is. */
     void (*turn)(void *data, size_t view, uint64_t turn, bool own);
+    /* And of a share that this node has passed over at its turn. The same holds. */
+    void (*passed)(void *data, size_t view, uint64_t share, int node, int64_t position);
     void *data;
 
     pthread_t thread;
@@ -42,7 +44,7 @@ struct mpiio_herald {
     _Atomic int64_t answered; /* when who keeps the pointers has answered last */
 };
 
-/* The searching, interval, turn and data are set. 0 or -ENOMEM. */
+/* The searching, interval, turn, passed and data are set. 0 or -ENOMEM. */
 int mpiio_herald_init(struct mpiio_herald *herald);
 void mpiio_herald_free(struct mpiio_herald *herald);
 

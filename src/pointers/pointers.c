@@ -183,7 +183,8 @@ static int init_turns(struct mpiio_pointers *self)
                                   .nodes = options->nodes,
                                   .ranks = options->ranks,
                                   .patience = SILENCE * options->timeout,
-                                  .views = options->count};
+                                  .views = options->count,
+                                  .values = self->asking.keeping.values};
     return mpiio_turns_init(turns);
 }
 
@@ -198,6 +199,7 @@ static int init_herald(struct mpiio_pointers *self)
     self->herald = (struct mpiio_herald){.searching = &self->searching,
                                          .interval = interval,
                                          .turn = self->options.turn,
+                                         .passed = self->options.passed,
                                          .data = self->options.data};
     return mpiio_herald_init(&self->herald);
 }

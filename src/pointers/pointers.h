@@ -45,6 +45,9 @@ struct mpiio_pointers_options {
     /* A turn has come; own: this node is said to have its share. From any thread of the pointers,
      * and inside their functions; turns may come in any order. */
     void (*turn)(void *data, size_t view, uint64_t turn, bool own);
+    /* This node, which keeps the turns, has passed over another one at the turn of its share: what
+     * that took last, up to position, may be missing. As turn; NULL: nobody is told. */
+    void (*passed)(void *data, size_t view, uint64_t share, int node, int64_t position);
     void *data; /* theirs */
 };
 

@@ -220,11 +220,32 @@ void mpiio_turns_over(struct mpiio_turns *turns, size_t view, uint64_t number, u
     settle(turns, view);
 }
 
+/* Who has the turn of a view is about to be passed over. */
+static void note_passed(struct mpiio_turns *turns, size_t view)
+{
+    struct mpiio_turns_view *self = &turns->view[view];
+
+    if (!self->passed.any)
+        self->passed = (struct mpiio_turns_passed){true, mpiio_turns_owner(turns, view), self->turn,
+                                                   turns->values[view].position};
+}
+
+struct mpiio_turns_passed mpiio_turns_take_passed(struct mpiio_turns *turns, size_t view)
+{
+    struct mpiio_turns_passed passed = turns->view[view].passed;
+
+    turns->view[view].passed.any = false;
+    return passed;
+}
+
 void mpiio_turns_gone(struct mpiio_turns *turns, uint32_t node)
 {
     if (turns->node[node].gone)
         return;
     turns->node[node].gone = true;
+    for (size_t view = 0; view < turns->views; view++)
+        if (mpiio_turns_owner(turns, view) == node)
+            note_passed(turns, view);
     settle_all(turns);
 }
 
@@ -255,6 +276,7 @@ void mpiio_turns_pass_silent(struct mpiio_turns *turns, size_t view, int64_t now
 
     while ((owner = mpiio_turns_owner(turns, view)) != MPIIO_TURNS_NOBODY &&
            is_silent(turns, owner, now)) {
+        note_passed(turns, view);
         mpiio_turns_learn(turns, view, turns->view[view].turn + 1);
         settle(turns, view);
     }

@@ -26,10 +26,19 @@ struct mpiio_turns_share {
     struct mpiio_turns_share *next; /* in its bucket */
 };
 
+/* A share that was passed over at its turn: its node has ended, or is silent. */
+struct mpiio_turns_passed {
+    bool any; /* else there is none */
+    uint32_t node;
+    uint64_t number;
+    int64_t position; /* of the pointer then: behind what the share took last */
+};
+
 struct mpiio_turns_view {
-    uint64_t turn;            /* that of the share with this number; those below are over */
-    struct mpiio_heap shares; /* those from there on that are known */
-    size_t own;               /* of them, this node's */
+    uint64_t turn;                    /* that of the share with this number; those below are over */
+    struct mpiio_heap shares;         /* those from there on that are known */
+    size_t own;                       /* of them, this node's */
+    struct mpiio_turns_passed passed; /* mpiio_turns_take_passed */
 };
 
 struct mpiio_turns_node {
@@ -46,6 +55,7 @@ struct mpiio_turns {
     int64_t ranks; /* of each view; 0: there are no shares */
     int patience;  /* ms for which a node may be silent at its turn */
     size_t views;
+    const struct mpiio_pointers_value *values; /* of the views' pointers; borrowed */
     struct mpiio_turns_view *view;
     struct mpiio_turns_share **buckets; /* by view and rank */
     size_t room, count;
@@ -56,7 +66,7 @@ struct mpiio_turns {
 
 #define MPIIO_TURNS_NOBODY UINT32_MAX
 
-/* Sets all but self, nodes, ranks, patience and views, which are set. 0 or -ENOMEM. */
+/* Sets all but self, nodes, ranks, patience, views and values, which are set. 0 or -ENOMEM. */
 int mpiio_turns_init(struct mpiio_turns *turns);
 void mpiio_turns_free(struct mpiio_turns *turns);
 
@@ -99,6 +109,9 @@ bool mpiio_turns_misses(const struct mpiio_turns *turns, uint32_t node, int64_t 
 
 /* Passes over who has the turn of a view and was not heard for the patience, at a time of now. */
 void mpiio_turns_pass_silent(struct mpiio_turns *turns, size_t view, int64_t now);
+
+/* The first share that was passed over at its turn in a view since the last call. */
+struct mpiio_turns_passed mpiio_turns_take_passed(struct mpiio_turns *turns, size_t view);
 
 /* The node whose turn it is; MPIIO_TURNS_NOBODY: the share is not known, or has not been opened. */
 uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view);

@@ -36,8 +36,12 @@ struct world {
 /* One view, of which one share is known to whoever opens it. */
 static void set_turns(struct mpiio_keeping *keeping, int node, int nodes)
 {
-    keeping->turns = (struct mpiio_turns){
-        .self = node, .nodes = nodes, .ranks = 3, .patience = 20 * LEASE, .views = 1};
+    keeping->turns = (struct mpiio_turns){.self = node,
+                                          .nodes = nodes,
+                                          .ranks = 3,
+                                          .patience = 20 * LEASE,
+                                          .views = 1,
+                                          .values = keeping->values};
     assert_int_equal(mpiio_turns_init(&keeping->turns), 0);
 }
 

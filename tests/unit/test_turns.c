@@ -115,6 +115,23 @@ static void compare(struct model *model, const struct mpiio_turns *turns)
     assert_int_equal(mpiio_turns_owner(turns, 1), share != NULL ? share->node : MPIIO_TURNS_NOBODY);
 }
 
+/* Who has the turn then is passed over, and this is told once. */
+static void end_node(struct model *model, struct mpiio_turns *turns, uint32_t node)
+{
+    const struct share *share = model_find(model, model->turn);
+    bool had_turn = share != NULL && share->node == node && !model->gone[node];
+    struct mpiio_turns_passed passed;
+
+    model->gone[node] = true;
+    mpiio_turns_gone(turns, node);
+    passed = mpiio_turns_take_passed(turns, 1);
+    assert_int_equal(passed.any, had_turn);
+    if (had_turn && (passed.node != node || passed.number != share->number ||
+                     passed.position != turns->values[1].position))
+        fail_msg("node %u was passed over, not %u", node, passed.node);
+    assert_false(mpiio_turns_take_passed(turns, 1).any);
+}
+
 static void one_step(struct model *model, struct mpiio_turns *turns)
 {
     uint32_t node = (uint32_t)rand() % NODES;
@@ -123,8 +140,7 @@ static void one_step(struct model *model, struct mpiio_turns *turns)
 
     switch (rand() % 100) {
     case 0:
-        model->gone[node] = true;
-        mpiio_turns_gone(turns, node);
+        end_node(model, turns, node);
         break;
     case 1:
         model->leaving[node] = true;
@@ -157,8 +173,12 @@ static void turns_are_the_models(void **state)
 
     (void)state;
     for (unsigned seed = 0; seed < 60; seed++) {
-        struct mpiio_turns turns = {
-            .nodes = NODES, .views = 2, .ranks = 1 + (int)seed % 9, .patience = PATIENCE};
+        const struct mpiio_pointers_value values[2] = {{0, 1}, {0, seed}};
+        struct mpiio_turns turns = {.nodes = NODES,
+                                    .views = 2,
+                                    .ranks = 1 + (int)seed % 9,
+                                    .patience = PATIENCE,
+                                    .values = values};
 
         srand(seed);
         model = (struct model){.ranks = turns.ranks};
@@ -195,7 +215,10 @@ static void many_ranks(void **state)
 
 static void who_is_silent_is_passed_over(void **state)
 {
-    struct mpiio_turns turns = {.nodes = 3, .views = 1, .ranks = 3, .patience = PATIENCE};
+    const struct mpiio_pointers_value value = {0, 7};
+    struct mpiio_turns turns = {
+        .nodes = 3, .views = 1, .ranks = 3, .patience = PATIENCE, .values = &value};
+    struct mpiio_turns_passed passed;
     uint64_t number;
     int64_t now = 5;
 
@@ -215,6 +238,9 @@ static void who_is_silent_is_passed_over(void **state)
     mpiio_turns_pass_silent(&turns, 0, now);
     assert_int_equal(turns.view[0].turn, 2);
     assert_int_equal(mpiio_turns_use(&turns, 0, 0, 1), -ESTALE);
+    /* It had the turn of the first. */
+    passed = mpiio_turns_take_passed(&turns, 0);
+    assert_true(passed.any && passed.number == 0 && passed.node == 1 && passed.position == 7);
     /* Who has slept itself gives the others time; who is asked seldom comes to an end, too. */
     now += 100 * PATIENCE;
     mpiio_turns_hear(&turns, 0, now);
@@ -541,8 +567,12 @@ static uint64_t play(int nodes)
 
         keeping->count = 1;
         keeping->values = &world.values[i];
-        keeping->turns = (struct mpiio_turns){
-            .self = i, .nodes = nodes, .ranks = RANKS, .patience = 4 * LEASE, .views = 1};
+        keeping->turns = (struct mpiio_turns){.self = i,
+                                              .nodes = nodes,
+                                              .ranks = RANKS,
+                                              .patience = 4 * LEASE,
+                                              .views = 1,
+                                              .values = keeping->values};
         assert_int_equal(mpiio_turns_init(&keeping->turns), 0);
         mpiio_keeping_init(keeping, i, nodes, LEASE);
     }
