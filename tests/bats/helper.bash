@@ -393,7 +393,8 @@ logged() {
 }
 
 # inject CALLS WHAT COMMAND...: runs a command while the daemon's system calls of those names have
-# a fault, as strace -e inject=CALLS:WHAT says.
+# a fault, as strace -e inject=CALLS:WHAT says. $untrace: the signal that ends strace, if not TERM: KILL where the
+# daemon ends, as strace may wait for ever for one of its threads.
 inject() {
     local calls=$1 what=$2 pid tracer result=0
     shift 2
@@ -405,7 +406,7 @@ inject() {
     logged strace.err "Process $pid attached" || return
     tracer=$(awk '/^TracerPid/ { print $2 }' "/proc/$pid/status")
     "$@" || result=$?
-    as_root kill -TERM "$tracer" || true # it ends with the daemon
+    as_root kill "-${untrace:-TERM}" "$tracer" || true # it ends with the daemon
     wait $! || true
     return "$result"
 }

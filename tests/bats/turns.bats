@@ -201,7 +201,7 @@ END
         printf 'one.two.' >m2/ordered/rank0
         await is_file one.two.
         # The pointer is behind the twelve bytes then, and nothing is written.
-        mnt=m$node run ! inject pwrite64,pwritev,pwritev2 error=EIO:signal=KILL write_lost
+        untrace=KILL mnt=m$node run ! inject pwrite64,pwritev,pwritev2 error=EIO:signal=KILL write_lost
         printf end. >m2/ordered/rank2
         await has_end end.
         cmp f.dat <(printf 'one.two.\0\0\0\0\0\0\0\0\0\0\0\0end.')
