@@ -95,7 +95,7 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     take asking
     printf '\x9e\x9d' >x.dat
     spec short inverted libasking.so
-    run -0 timeout -s KILL 300 "$(mpich_mpiexec)" -n 2 mpiio-view cat x.json -r 0 </dev/null 3>&-
+    run -0 mpi_run 2 mpiio-view cat x.json -r 0
     [ "$output" = abab ]
 }
 

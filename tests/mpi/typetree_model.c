@@ -162,10 +162,10 @@ static void lay_tiles(struct tt_model *model, uint64_t *random)
                        (int64_t)(tt_random(random) % 50);
     if (model->file_size > TT_MAX_FILE)
         model->file_size = TT_MAX_FILE;
-    if (first >= model->file_size)
-        model->tiles = 1;
-    else
-        model->tiles = (model->file_size - first) / model->tile_extent + 2;
+    /* Two at least: whether bytes increase is seen where one tile follows another. */
+    model->tiles = 2;
+    if (first < model->file_size)
+        model->tiles += (model->file_size - first) / model->tile_extent;
     model->positions = model->tiles * model->tile_size;
     if (model->positions > TT_MAX_BYTES) {
         model->verdict = TT_TOO_BIG;

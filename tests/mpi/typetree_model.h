@@ -28,7 +28,7 @@ struct tt_model {
     int64_t *tile; /* displacement of each data byte from the tile's beginning */
     int64_t tile_size, tile_extent;
     int64_t low, high; /* lowest byte, and the one behind the highest */
-    /* All positions of the tiles that reach into the file, and their displacements. */
+    /* All positions of the tiles that reach into the file, of two at least; their displacements. */
     int64_t file_size;
     int64_t *displacements;
     int64_t positions;
