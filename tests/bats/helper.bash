@@ -29,6 +29,7 @@ begin_test() {
     mnt=$tmp/mnt
     chmod 755 "$tmp"
     mkdir "$mnt"
+    mkfifo "$BATS_TEST_TMPDIR/no-input"
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
     # Every process that the test starts carries this mark, daemons too.
     export MPIIO_TEST=$tmp top tmp mnt PATH
@@ -177,7 +178,6 @@ mpich_mpiexec() {
 # mpi_run RANKS COMMAND [ARGUMENT...]: under MPICH's mpiexec, with a stdin that has no end: mpiexec passes the end
 # on, and SIGPIPE ends it where programs that know no MPI have ended before (1 of 100 beside busy loops).
 mpi_run() {
-    [ -p "$BATS_TEST_TMPDIR/no-input" ] || mkfifo "$BATS_TEST_TMPDIR/no-input"
     "$(mpich_mpiexec)" -n "$1" "${@:2}" <>"$BATS_TEST_TMPDIR/no-input" 3>&-
 }
 
