@@ -29,7 +29,6 @@ begin_test() {
     mnt=$tmp/mnt
     chmod 755 "$tmp"
     mkdir "$mnt"
-    mkfifo "$BATS_TEST_TMPDIR/no-input"
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
     # Every process that the test starts carries this mark, daemons too.
     export MPIIO_TEST=$tmp top tmp mnt PATH
@@ -50,6 +49,11 @@ counts_requests() {
 
 end_test() {
     local status=0
+    # Without a folder of its own, all mounts of the machine would be the test's.
+    if [ -z "${tmp:-}" ]; then
+        echo "the test has not begun" >&2
+        return 1
+    fi
     cd /
     umount_all
     reap || status=1
@@ -178,7 +182,7 @@ mpich_mpiexec() {
 # mpi_run RANKS COMMAND [ARGUMENT...]: under MPICH's mpiexec, with a stdin that has no end: mpiexec passes the end
 # on, and SIGPIPE ends it where programs that know no MPI have ended before (1 of 100 beside busy loops).
 mpi_run() {
-    "$(mpich_mpiexec)" -n "$1" "${@:2}" <>"$BATS_TEST_TMPDIR/no-input" 3>&-
+    "$(mpich_mpiexec)" -n "$1" "${@:2}" <>"$MPIIO_STAGE/no-input" 3>&-
 }
 
 # write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat, 2-D doubles in blocks behind 64

@@ -137,6 +137,8 @@ nodes_are_idle() {
 
 # stop_slurm: in teardown_file.
 stop_slurm() {
+    # Where it has not begun, setup_file's failure says why.
+    [ -n "${slurm:-}" ] || return 0
     tmp=$slurm
     export MPIIO_TEST=$tmp
     stop_daemons
