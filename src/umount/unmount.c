@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -20,6 +21,10 @@
 #define NODES_MAX  (1 << 20)
 #define LIST_MAX   1024
 #define OUTPUT_MAX 1024
+/* Tries where a mount is in use and nobody is seen who uses it, and ns between two: who looks at it
+ * has it for a moment, as has who lists what processes have open. */
+#define BUSY_TRIES 50
+#define BUSY_PAUSE 20000000
 
 /* A line of ours, whatever it is made of. */
 static void say(const struct unmount *job, const char *format, ...)
@@ -187,21 +192,38 @@ static int detach_as_user(void *data, int out)
     return umount_child_exec(argv, out);
 }
 
-/* Says why it cannot be taken away, of which the program that could not says something. */
-static void say_kept(const struct unmount *job, char *output)
+/* Takes it away; output is what who could not says. 0, or as umount_child_finish. */
+static int try_to_detach(const struct unmount *job, char output[OUTPUT_MAX])
 {
-    char users[LIST_MAX];
-    char *last = output;
+    struct umount_child child;
+    size_t length = 0;
+    int error = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user,
+                                   (void *)job, job->mount.parent);
+
+    memset(output, 0, OUTPUT_MAX);
+    if (error == 0)
+        return umount_child_finish(&child, output, OUTPUT_MAX - 1, &length,
+                                   job->force ? 5000 : UMOUNT_NO_LIMIT);
+    snprintf(output, OUTPUT_MAX, "%s", strerror(-error));
+    return error;
+}
+
+/* Why, of the first line of an output: what is behind the program's and the mount's name. */
+static const char *reason_in(char *output)
+{
+    const char *reason = output;
 
     output[strcspn(output, "\n")] = '\0';
-    for (char *colon = output; (colon = strstr(colon, ": ")) != NULL; colon += 2)
-        last = colon + 2;
-    umount_users(&job->mount, users, sizeof(users));
-    if (strcasestr(last, "busy") != NULL || (*last == '\0' && *users != '\0'))
-        say(job, "busy%s%s (-f unmounts it all the same)", *users != '\0' ? ": in use by " : "",
-            users);
-    else
-        say(job, "cannot unmount: %s", *last != '\0' ? last : "not permitted");
+    for (const char *colon = output; (colon = strstr(colon, ": ")) != NULL; colon += 2)
+        reason = colon + 2;
+    return reason;
+}
+
+/* Whether it is in use, by those who are seen. */
+static bool is_busy(const struct unmount *job, const char *reason, char users[LIST_MAX])
+{
+    umount_users(&job->mount, users, LIST_MAX);
+    return strcasestr(reason, "busy") != NULL || (*reason == '\0' && *users != '\0');
 }
 
 /*
@@ -211,20 +233,25 @@ static void say_kept(const struct unmount *job, char *output)
  */
 static bool detach(const struct unmount *job)
 {
-    char output[OUTPUT_MAX] = "";
-    struct umount_child child;
-    size_t length = 0;
-    int error = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user,
-                                   (void *)job, job->mount.parent);
+    const struct timespec pause = {.tv_nsec = BUSY_PAUSE};
+    char output[OUTPUT_MAX], users[LIST_MAX];
+    const char *reason;
+    bool busy;
+    int tries = 0;
 
-    if (error == 0)
-        error = umount_child_finish(&child, output, sizeof(output) - 1, &length,
-                                    job->force ? 5000 : UMOUNT_NO_LIMIT);
+    do {
+        int error = try_to_detach(job, output);
+
+        if (error == 0 || is_gone(job) || (error == -ETIMEDOUT && job->force))
+            return true;
+        reason = reason_in(output);
+        busy = is_busy(job, reason, users);
+    } while (busy && *users == '\0' && ++tries < BUSY_TRIES && nanosleep(&pause, NULL) == 0);
+    if (busy)
+        say(job, "busy%s%s (-f unmounts it all the same)", *users != '\0' ? ": in use by " : "",
+            users);
     else
-        snprintf(output, sizeof(output), "%s", strerror(-error));
-    if (error == 0 || is_gone(job) || (error == -ETIMEDOUT && job->force))
-        return true;
-    say_kept(job, output);
+        say(job, "cannot unmount: %s", *reason != '\0' ? reason : "not permitted");
     return false;
 }
 
