@@ -219,7 +219,7 @@ static const char *reason_in(char *output)
     return reason;
 }
 
-/* Whether it is in use, by those who are seen. */
+/* Whether it is in use; users: who is seen to use it. */
 static bool is_busy(const struct unmount *job, const char *reason, char users[LIST_MAX])
 {
     umount_users(&job->mount, users, LIST_MAX);
@@ -228,8 +228,8 @@ static bool is_busy(const struct unmount *job, const char *reason, char users[LI
 
 /*
  * Takes the mount away; -f also where it is in use, and without waiting for ever: what the kernel
- * still holds of a daemon that does not answer, it lets go of when the daemon is killed. True where
- * it is gone.
+ * still holds of a daemon that does not answer, it lets go of when the daemon is killed. Where
+ * nobody is seen who uses it, it is tried again for a while. True where it is gone.
  */
 static bool detach(const struct unmount *job)
 {

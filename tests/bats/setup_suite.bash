@@ -14,7 +14,7 @@ setup_suite() {
     MPIIO_STAGE=$(mktemp -d /var/tmp/mpiio-stage.XXXXXX)
     export MPIIO_STAGE
     chmod 755 "$MPIIO_STAGE"
-    mkfifo "$MPIIO_STAGE/no-input"
+    mkfifo "$MPIIO_STAGE/no-input" # mpi_run's stdin
     meson install -C "$MPIIO_BUILD" --no-rebuild --quiet --destdir "$MPIIO_STAGE"
     # Where the commands are depends on the prefix of the build.
     MPIIO_BIN=$(dirname -- "$(find "$MPIIO_STAGE" -name mpiio-mount -path '*/bin/*')")

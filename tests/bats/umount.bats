@@ -157,14 +157,14 @@ number_of_a_frozen_one() {
     wait
 }
 
-# nobody_is_seen LOG DELAY: uses the mount by a mount on a slice, which no process has open, and begins to unmount it;
-# with its tries so many microseconds late; returns when it has been found in use. mpiio-umount's number is in
+# nobody_is_seen LOG DELAY: uses root's mount by another one on a slice, which no process has open, and begins to
+# unmount it, each try DELAY microseconds late. Returns when it has been found in use; mpiio-umount's number is in
 # $umounting.
 nobody_is_seen() {
-    mount_spec s.json
+    as_root "$MPIIO_BIN/mpiio-mount" s.json "$mnt"
     as_root mount --bind s.json "$mnt/rank0"
     as_root strace -f -qq -o "$1" -e trace=umount2 -e inject=umount2:delay_enter="$2" \
-        mpiio-umount "$mnt" 2>said 3>&- &
+        "$MPIIO_BIN/mpiio-umount" "$mnt" 2>said 3>&- &
     umounting=$!
     logged "$1" EBUSY
 }
@@ -182,7 +182,7 @@ nobody_is_seen() {
     [ "$(<said)" = "mpiio-umount: $mnt: busy (-f unmounts it all the same)" ]
     [ "$(grep -c EBUSY log2)" -gt 10 ]
     as_root umount "$mnt/rank0"
-    mpiio-umount "$mnt"
+    as_root "$MPIIO_BIN/mpiio-umount" "$mnt"
 }
 
 @test "mpiio-umount: finds the daemon also where the kernel does not say whose connection is whose" {
