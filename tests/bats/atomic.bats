@@ -39,7 +39,7 @@ assert open("f.dat", "rb").read() == before
 os.fsync(one)
 assert open("m1/rank1", "rb").read()[:8] == b"cached.."
 END
-    grep -q "atomic mode is on" log
+    logged log "atomic mode is on"
     stop_nodes
 }
 

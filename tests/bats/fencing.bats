@@ -76,7 +76,7 @@ END
     await has_gone_on
     wake_and_check
     # It was in a store, as far as others could tell.
-    grep -qF "degraded: waiting for a store of another node's engine to end" log
+    logged log "degraded: waiting for a store of another node's engine to end"
 }
 
 @test "fencing: a store that cannot be stopped ends before others store alone" {

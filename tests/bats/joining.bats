@@ -27,7 +27,7 @@ END
     start_nodes 3 -o flush_interval=0 || true
     run timeout -s KILL 300 dd if=/dev/zero of=m1/rank1 bs=8 count=1 conv=nocreat,notrunc,fsync
     [ "$status" -eq 1 ]
-    grep -q "the other nodes did not join" log
+    logged log "the other nodes did not join"
     # Node 0 waits for it as long as a node may take.
     stop_nodes || stop_nodes
 }

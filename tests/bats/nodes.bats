@@ -402,7 +402,7 @@ assert open("m2/rank0", "rb").read()[:4000] == part
 assert open("m2/rank1", "rb").read()[:16] == b"AAAAAAAAmapped.."
 END
     [ "$(attribute m2 state)" = ok ]
-    grep -q 'node 1 .* is unmounted' log
+    await grep -qs 'node 1 .* is unmounted' log
     kill -TERM "$(daemon_pid m2)"
     await run ! is_mounted m2
     printf 01234567 >m0/rank2
@@ -515,7 +515,7 @@ for rank in range(4):
     assert open("f.dat", "rb").read()[rank * 8:rank * 8 + 8] == b"written "
 assert fails(os.setxattr, "m0", "user.mpiio.atomicity", b"1") == "EBUSY"
 END
-    grep -q "degraded: node .* (.*): " log
+    await grep -qs "degraded: node .* (.*): " log
     [ "$(jq '.cluster.dead.node >= 0' m0/.mpiio/stats.json)" = true ]
     stop_nodes
 }

@@ -267,8 +267,8 @@ survive() {
 @test "shared: when the node that keeps the pointer is killed, the others take the rest once" {
     survive 0 1 2 3 1 2 3
     [ "$missing" = 0 ]
-    grep -q "shared file pointers are kept by node 1" log
     [ "$(position m2/shared)" = 6000 ]
+    logged log "shared file pointers are kept by node 1"
 }
 
 @test "shared: of what is taken on a node that is killed nothing is taken again" {
