@@ -163,7 +163,8 @@ assert np.load(m + "/all/rank0.npy").dtype == "f8" and np.load(m + "/words/rank1
     mount_spec d.json -o npy
     cat >sum.py <<'END'
 import sys, numpy
-print(numpy.load(sys.argv[1], mmap_mode="r").sum())
+# One write: mpiexec mixes what the ranks write, and without a buffer print() writes the line's end by itself.
+sys.stdout.write(f"{numpy.load(sys.argv[1], mmap_mode='r').sum()}\n")
 END
     mpi_run 4 /usr/bin/python3 sum.py "$mnt/self.npy" | sort -n >sums
     [ "$(tr '\n' ' ' <sums)" = "24.0 42.0 96.0 114.0 " ]
