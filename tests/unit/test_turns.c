@@ -582,7 +582,7 @@ static void nodes_take_turns(void **state)
         shares += play(2 + (int)seed % (NODES - 1));
     }
     /* It goes on, nearly always. */
-    print_message("%llu shares had their turn\n", (unsigned long long)shares);
+    print_message("# %llu shares had their turn\n", (unsigned long long)shares);
     assert_true(shares > (uint64_t)ROUNDS * 20);
 }
 
