@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which array a filetype is a part of. */
+/* Which array a filetype is a part of, and what its part of a large one is. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,12 +105,40 @@ static void others(void **state)
     }
 }
 
+/* Rank 3's next block, or the first that it does not have, would lie behind byte 2^63. */
+static void far_blocks(void **state)
+{
+#define ROWS(rows, block)                                                                          \
+    "{\"type\": \"darray\", \"gsizes\": [" rows ", 144115188075855872], \"psizes\": [4, 1], "      \
+    "\"distribs\": [\"cyclic\", \"none\"], \"dargs\": [" block ", null], \"order\": \"C\"}"
+    static const int64_t row = INT64_C(1) << 60;
+    static const struct {
+        const char *filetype;
+        int64_t size, extent;
+    } cases[] = {
+        {ROWS("3", "3"), 0, 3 * row},
+        {ROWS("6", "2"), 0, 6 * row},
+        {ROWS("7", "2"), row, 7 * row},
+        {"{\"type\": \"hpf_cyclic\", \"size\": 3, \"blocklength\": 9223372036854775807}", 0, 24},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct vs_view *view = view_of("\"double\"", cases[i].filetype);
+        assert_int_equal(vs_map_facts(vs_view_map(view))->tile_size, cases[i].size);
+        assert_int_equal(vs_map_facts(vs_view_map(view))->tile_extent, cases[i].extent);
+        vs_view_unref(view);
+    }
+#undef ROWS
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subarray),
         cmocka_unit_test(darray),
         cmocka_unit_test(others),
+        cmocka_unit_test(far_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

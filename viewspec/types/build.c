@@ -290,7 +290,7 @@ static struct vs_part distribute(const struct site *site, size_t d, int64_t size
     if (kind == BLOCK && length < size / places + (size % places != 0))
         vs_build_fail(b, &darg_place, "%lld blocks of %lld do not cover %lld elements",
                       (long long)places, (long long)length, (long long)size);
-    return vs_part_cyclic(b->arena, size, length < size ? length : size, place, places);
+    return vs_part_cyclic(size, length, place, places);
 }
 
 static void check_grid(const struct site *site, int64_t n, const int64_t *psizes)
@@ -372,7 +372,7 @@ static struct vs_type deal(const struct site *site, int64_t size, int64_t length
     if (failed(b))
         return old;
     b->scope->uses_rank |= b->scope->ranks > 1;
-    struct vs_part part = vs_part_cyclic(b->arena, size, length, b->scope->rank, b->scope->ranks);
+    struct vs_part part = vs_part_cyclic(size, length, b->scope->rank, b->scope->ranks);
     struct vs_type type = vs_type_array(b->arena, 1, &part, &old);
     if (dealing)
         dealing->deals[0] = (struct vs_deal){size, length, b->scope->ranks, 1};

@@ -189,15 +189,17 @@ struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
     return vs_type_resized(arena, 0, extent, &type);
 }
 
-struct vs_part vs_part_cyclic(struct vs_arena *arena, int64_t size, int64_t length, int64_t place,
-                              int64_t places)
+struct vs_part vs_part_cyclic(int64_t size, int64_t length, int64_t place, int64_t places)
 {
-    struct vs_part part = {.size = size, .length = length};
-    int64_t whole = size / length, rest = size % length;
-    part.start = vs_mul(arena, place, length);
-    part.stride = vs_mul(arena, places, length);
+    struct vs_part part = {.size = size, .length = length < size ? length : size};
+    int64_t whole = size / part.length, rest = size % part.length;
     part.count = whole > place ? (whole - place - 1) / places + 1 : 0;
     if (whole % places == place)
         part.rest = rest;
+    /* What lies inside of size; a block that the place does not have may lie behind 2^63. */
+    if (part.count || part.rest)
+        part.start = place * part.length;
+    if (part.count > 1 || (part.count && part.rest))
+        part.stride = places * part.length;
     return part;
 }
