@@ -25,7 +25,8 @@ start_limited() {
     submit "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
     echo "$job" >job
     logged out written
-    scontrol update JobId="$job" EndTime=now
+    # A second that has passed when the controller reads it would be refused.
+    scontrol update JobId="$job" EndTime=now+10
 }
 
 # held_writer: writer, a program that writes "held RANK" to its slice, and keeps that open until it is
