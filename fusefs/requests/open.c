@@ -291,7 +291,7 @@ void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *inf
     struct fs_session *session = fs_session_of(request);
 
     (void)inode;
-    fs_count(session, FS_RELEASE);
     close_handle(session, fs_handle_of(info));
+    fs_count(session, FS_RELEASE);
     fuse_reply_err(request, 0);
 }

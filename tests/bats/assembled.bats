@@ -204,7 +204,7 @@ END
     local round
     for round in engine node; do
         tiles 2097152
-        start_nodes 3 -o flush_interval=0,peer_timeout=2
+        start_nodes 3 -o flush_interval=0,peer_timeout=10
         kill_and_sync $round
         stop_nodes || true
         umount_all

@@ -76,7 +76,7 @@ END
 # take_records COUNT: four processes take the records of f.dat through the mount.
 take_records() {
     timeout 300 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
-        </dev/null 3>&-
+        <>"$MPIIO_STAGE/no-input" 3>&-
 }
 
 @test "bench: P18 takes and writes each record once, by MPI and through mounts" {

@@ -259,7 +259,7 @@ has_served() {
         }
         cat killed.log
         # It wrote something before.
-        grep -Eq 'writer 2: [1-9][0-9]{2,} updates' killed.log
+        grep -Eq 'writer [23]: [1-9][0-9]{2,} updates' killed.log
         umount_all
     done
 }

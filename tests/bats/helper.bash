@@ -62,7 +62,10 @@ end_test() {
     fi
     rm -f "$MPIIO_STAGE/running.${tmp##*.}"
     # The watchdog has ended what the test did.
-    ! cat "$MPIIO_STAGE/overtime.${tmp##*.}" 2>/dev/null || status=1
+    if [ -e "$MPIIO_STAGE/overtime.${tmp##*.}" ]; then
+        status=1
+        cat "$MPIIO_STAGE/overtime.${tmp##*.}" || true # the watchdog may end it
+    fi
     return "$status"
 }
 
@@ -306,8 +309,11 @@ def stop_process(pid):
     """Returns when each of its threads has stopped: kill(2) does not wait for them."""
     os.kill(pid, signal.SIGSTOP)
     def state(task):
-        with open(f"/proc/{pid}/task/{task}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0]
+        try:
+            with open(f"/proc/{pid}/task/{task}/stat") as stat:
+                return stat.read().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError): # it has ended
+            return "T"
     await_true(lambda: all(state(task) == "T" for task in os.listdir(f"/proc/{pid}/task")))
 
 def at_once(work, arguments):
@@ -376,7 +382,7 @@ gone() {
 }
 
 has_ended() {
-    [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+    grep -qs '^State:[[:space:]]*Z' "/proc/$1/status" || [ ! -e "/proc/$1" ]
 }
 
 # stop_process PID...: stops them, and returns when each of their threads has stopped: kill(2) does
@@ -390,7 +396,8 @@ stop_process() {
 }
 
 has_stopped() {
-    [ -z "$(awk '/^State:/ && $2 != "T"' "/proc/$1"/task/*/status)" ]
+    # A thread may end meanwhile: cat goes on with the others.
+    [ -z "$(cat "/proc/$1"/task/*/status 2>/dev/null | awk '/^State:/ && $2 != "T"')" ]
 }
 
 # logged FILE TEXT: true once the text is in the file, as await waits for it.

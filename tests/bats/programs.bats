@@ -433,7 +433,7 @@ fio_runs() {
     shift
     timeout -k 5 $((seconds * 20 + 60)) fio --output-format=terse --ioengine="$engine" --size=4m \
         --io_size=$((seconds * 4))m --rw=randwrite --norandommap --bsrange=512-64k \
-        --bs_unaligned=0 --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 \
+        --bs_unaligned=0 --serialize_overlap=1 --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 \
         --allow_file_create=0 --overwrite=1 --fallocate=none --group_reporting "$@" \
         --name=one --filename="$mnt/rank1" --name=two --filename="$mnt/rank2" \
         >fio.log 2>&1 3>&-

@@ -259,7 +259,7 @@ END
     scatter_spec
     mount_spec s.json
     mpi_run 4 mpiio-run -s dd if="$mnt/self" of="$mnt/self" bs=64 count=4 seek=8 conv=notrunc status=none \
-        2> >(tee -a counts >&2)
+        2>>counts
     served 8
     for rank in 0 1 2 3; do
         cmp <(mpiio-view cat s.json -r "$rank" --length 256) \

@@ -139,7 +139,7 @@ END
     pid=$(daemon_pid)
     [ -e "/proc/$pid" ]
     mpiio-umount "$mnt"
-    [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+    has_ended "$pid"
     run ! is_mounted
 }
 

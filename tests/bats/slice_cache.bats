@@ -27,12 +27,23 @@ fills() {
     [ "$(stat_of slice_cache_fills)" -eq "$(offered && echo "$1" || echo 0)" ]
 }
 
+# closed [HELD]: the daemon knows of all closes; so many are still open. (The kernel does not wait for it.)
+closed() {
+    await has_closed "${1:-0}"
+}
+
+# One more is open: the one that tells.
+has_closed() {
+    [ "$(stat_of 'requests | .open - .release')" -eq $(($1 + 1)) ]
+}
+
 @test "slice_cache: from the second time on a slice is read without a request" {
     local reads
     four
     mount_spec c.json -o ro,slice_cache=64M
     cmp "$mnt/rank1" rank1
     fills 0
+    closed
     cmp "$mnt/rank1" rank1
     fills 1
     reads=$(stat_of slice_reads)
@@ -58,6 +69,7 @@ END
     four
     mount_spec c.json -o ro,slice_cache=64M
     cmp "$mnt/rank0" rank0
+    closed
     cmp "$mnt/rank0" rank0
     exec 7<"$mnt/rank0"
     for i in 1 2 3; do
@@ -84,6 +96,7 @@ END
     fills 0
     head -c 2097152 <&7 | cmp - rank2
     exec 7<&-
+    closed
     cmp "$mnt/rank2" rank2
     fills 1
 }
@@ -94,6 +107,7 @@ END
     mount_spec c.json -o ro,slice_cache=5M
     for rank in 0 0 1 1 2 2 3 3 3; do
         cmp "$mnt/rank$rank" rank$rank
+        closed
     done
     fills 4
     ! offered || [ "$(stat_of slice_cache_bytes)" -eq 4194304 ]
@@ -169,6 +183,7 @@ END
 import numpy
 assert numpy.load('$mnt/rank1.npy').tobytes() == open('rank1', 'rb').read()
 assert numpy.load('$mnt/rank1.npy', mmap_mode='r').tobytes() == open('rank1', 'rb').read()"
+        closed
     done
     fills 2
     mpiio-umount "$mnt"

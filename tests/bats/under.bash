@@ -5,16 +5,16 @@
 # under COMMAND...: runs it under mpiio-run; what its processes were served goes to counts. What
 # MPIIO_SANITIZER names, the library needs (scripts/test).
 under() {
-    env ${MPIIO_SANITIZER:+LD_PRELOAD="$MPIIO_SANITIZER"} mpiio-run -s "$@" 2> >(tee -a counts >&2)
+    local status=0 said
+    said=$(mktemp "$tmp/said.XXXXXX")
+    env ${MPIIO_SANITIZER:+LD_PRELOAD="$MPIIO_SANITIZER"} mpiio-run -s "$@" 2>"$said" || status=$?
+    tee -a counts <"$said" >&2
+    rm "$said"
+    return "$status"
 }
 
 # counted NAME: the sum over all processes so far.
 counted() {
-    local i
-    for ((i = 0; i < 50; i++)); do # tee may be behind
-        [ -s counts ] && break
-        sleep 0.02
-    done
     sed -n "s/^mpiio-run: .*[ (]$1=\([0-9]*\).*/\1/p" counts | awk '{ sum += $1 } END { print sum + 0 }'
 }
 

@@ -223,7 +223,7 @@ END
     make_file f.dat 64000000
     # A slow reader: the copy takes longer than the second before the line appears.
     cat >slow <<'END'
-mpiio-view cat f.json -r 0 | (sleep 1.5; cat >copy)
+mpiio-view cat f.json -r 0 | (sleep 3; cat >copy)
 END
     script -qec "bash slow" /dev/null </dev/null >screen 3>&-
     grep -qE 'mpiio-view: [0-9.]+ [KM]iB, [0-9]+ %, [0-9.]+ [A-Za-z]+/s' screen

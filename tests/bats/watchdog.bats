@@ -34,9 +34,8 @@ test "program" {
     sh -c 'trap "" TERM; sleep 1000; sleep 1000'
 }
 test "mount" {
-    scatter_spec
-    mount_spec s.json
-    kill -STOP "$(daemon_pid)"
+    mount_spec "$top/s.json"
+    stop_process "$(daemon_pid)"
     cat "$mnt/rank0"
 }
 test "shell" {
@@ -56,7 +55,9 @@ test "fine" {
     true
 }
 END_OF_TOPIC
-    runs_topic MPIIO_TEST_LIMIT=3
+    : >s.dat
+    dealt s.dat 4 512 >s.json
+    runs_topic MPIIO_TEST_LIMIT=8
     [ "$(grep -c '^ok' <<<"$output")" -eq 2 ]
     [[ $output == *'ok 7 fine'* ]]
     [ "$(grep -c '^not ok' <<<"$output")" -ge 4 ]

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "core/file/exclusion.h"
@@ -72,6 +73,38 @@ static bool gets_turn(struct accessor *accessor, bool expected)
     return atomic_load(&accessor->has);
 }
 
+/* So many accesses have come to wait for others. */
+static void await_waits(uint64_t count)
+{
+    struct mpiio_exclusion_stats stats = {0};
+
+    for (int i = 0; i < 20000 && stats.waits < count; i++) {
+        pause_a_moment();
+        mpiio_exclusion_stats(&accesses, &stats);
+    }
+    assert_int_equal(stats.waits, count);
+}
+
+/* Somebody waits for a lock of the file: /proc/locks shows that with an arrow. */
+static void await_lock_wait(void)
+{
+    char line[256], inode[32];
+    struct stat st;
+    bool found = false;
+
+    assert_int_equal(fstat(file, &st), 0);
+    snprintf(inode, sizeof(inode), ":%ju ", (uintmax_t)st.st_ino);
+    for (int i = 0; i < 20000 && !found; i++) {
+        FILE *locks = fopen("/proc/locks", "r");
+        assert_non_null(locks);
+        while (!found && fgets(line, sizeof(line), locks))
+            found = strstr(line, "->") && strstr(line, inode);
+        fclose(locks);
+        pause_a_moment();
+    }
+    assert_true(found);
+}
+
 static void finish(struct accessor *accessor)
 {
     atomic_store(&accessor->go, true);
@@ -123,8 +156,10 @@ static void those_that_share_a_byte_wait_in_their_order(void **state)
     begin(&reader);
     assert_true(gets_turn(&reader, true));
     begin(&writer);
+    await_waits(1);
     assert_false(gets_turn(&writer, false));
     begin(&late); /* it does not overtake the writer */
+    await_waits(2);
     assert_false(gets_turn(&late, false));
     begin(&beside);
     assert_true(gets_turn(&beside, true));
@@ -152,6 +187,7 @@ static void a_foreign_lock_is_waited_for(void **state)
     assert_true(other >= 0);
     assert_int_equal(fcntl(other, F_OFD_SETLK, &range), 0);
     begin(&append);
+    await_lock_wait();
     assert_false(gets_turn(&append, false));
     range.l_type = F_UNLCK;
     assert_int_equal(fcntl(other, F_OFD_SETLK, &range), 0);
