@@ -92,7 +92,7 @@ static int find_mount(struct unmount *job)
 static void find_daemon(struct unmount *job)
 {
     char stats[UMOUNT_TEXT_MAX];
-    int error = umount_look_stats(&job->mount, job->force ? 500 : 5000, stats);
+    int error = umount_look_stats(&job->mount, 5000, stats);
     int64_t nodes = umount_stat(stats, "nodes", 1);
 
     umount_daemon_find(&job->mount, umount_stat(stats, "pid", 0), &job->daemon);
