@@ -6,7 +6,7 @@
 
 /* The kernel does not wait for a release: for those that may be under way, in steps of ns. */
 #define RELEASE_PAUSE 10000000
-#define RELEASE_STEPS 20
+#define RELEASE_STEPS 100
 
 void fs_atomic_init(struct fs_atomic *atomic, struct fs_workers *workers)
 {
