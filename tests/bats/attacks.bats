@@ -12,7 +12,7 @@ setup() {
 # That the test-bed has teeth: what mallory gets of a program that is run carelessly.
 @test "attacks: a program that root runs as the user on root's terminal is taken over" {
     snooped on_terminal setpriv --reuid games --regid games --clear-groups \
-        sleep 1
+        sleep 3
     cat loot
     grep -q 'sleep: on a terminal$' loot
     grep -q 'sleep: descriptor 0 is /dev/pts/' loot

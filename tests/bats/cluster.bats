@@ -107,6 +107,11 @@ END
     nothing_left
 }
 
+# The six users of a shared file have begun.
+all_here() {
+    [ "$(compgen -G 'here*' | wc -l)" -eq 6 ]
+}
+
 @test "cluster: atomic mode: nothing torn or old, also with a program of MPI's own" {
     local size=65536 start=$(((1 << 20) - 32768)) node users=()
     make_hosts 3
@@ -130,7 +135,7 @@ END
     timeout -s KILL 300 "$MPIIO_BUILD/tests/mpi/atomic_peer" x.dat $start $((size / 8)) 60 21 \
         >peer &
     users+=($!)
-    sleep 1
+    await all_here
     touch go
     wait "${users[@]}"
     "$top/tests/cluster/atomic.py" check half* all* peer
@@ -203,8 +208,8 @@ END
     nothing_left
     rm unreachable-node2
     touch silent-node2
-    MPIIO_START_TIMEOUT=3 run -1 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: no answer from node2 within 3 s" ]
+    MPIIO_START_TIMEOUT=10 run -1 --separate-stderr mount_hosts x.json
+    [ "$stderr" = "mpiio-mount: no answer from node2 within 10 s" ]
     nothing_left
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }

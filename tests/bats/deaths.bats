@@ -96,7 +96,7 @@ run_death() {
         a_moment
         comes_to ok 1 "${survivors[@]}" || return
     else
-        comes_to degraded $((timeout + 5)) "${survivors[@]}" || return
+        comes_to degraded $((timeout + 15)) "${survivors[@]}" || return
         a_moment
     fi
     touch stop

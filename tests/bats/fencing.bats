@@ -69,7 +69,7 @@ END
 }
 
 @test "fencing: an engine that was stopped in a store does not store when it wakes before its daemon" {
-    freeze_in_flush stop peer_timeout=1
+    freeze_in_flush stop peer_timeout=3
     await are_stopped "$engine"
     write_new
     kill -CONT "$engine"
@@ -80,7 +80,7 @@ END
 }
 
 @test "fencing: a store that cannot be stopped ends before others store alone" {
-    freeze_in_flush hold peer_timeout=2
+    freeze_in_flush hold peer_timeout=5
     await first_of_two
     if has_ended "$writer"; then
         write_new

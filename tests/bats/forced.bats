@@ -10,7 +10,7 @@ load nodes
 start_hanging() {
     spec 8 3
     export LD_PRELOAD=$MPIIO_BUILD/tests/engine/libhang.so HANG_FILE=$tmp/hang
-    start_nodes 3 -o flush_interval=0,peer_timeout=1
+    start_nodes 3 -o flush_interval=0,peer_timeout=3
     unset LD_PRELOAD
 }
 
@@ -54,7 +54,7 @@ all_stored() {
 @test "forced: a filesystem that takes much longer than peer_timeout is waited for" {
     start_hanging
     hang
-    sleep 4
+    sleep 8
     for process in "${syncing[@]}"; do
         kill -0 "$process"
     done

@@ -90,7 +90,7 @@ reap() {
     local round left
     mapfile -t left <<<"$(jobs -p)"
     kill -KILL "${left[@]}" 2>/dev/null || true
-    for ((round = 0; round < 20; round++)); do
+    for ((round = 0; round < 100; round++)); do
         mapfile -t left < <(marked)
         [ ${#left[@]} -gt 0 ] || return 0
         # A daemon whose mount has gone ends by itself: it gets a moment.

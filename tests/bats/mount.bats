@@ -77,7 +77,7 @@ load helper
     local pid
     pid=$(as_user cat mnt/.mpiio/stats.json | jq .pid)
     as_root "$(type -P mpiio-umount)" mnt
-    [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+    has_ended "$pid"
 }
 
 @test "mount: a user cannot read a file that he may not open, status 1" {

@@ -45,6 +45,6 @@ with open("want", "wb") as want:
             data = share(rank, round)
             want.write(data + bytes(-len(data) % etype))
 assert total("ordered_waiting_bytes") == 0 and total("ordered_waits") > 0
-assert all(os.getxattr(f"{mount}/ordered", "user.mpiio.turn") == b"0" for mount in mounts)
+await_true(lambda: all(os.getxattr(f"{mount}/ordered", "user.mpiio.turn") == b"0" for mount in mounts))
 END
 }

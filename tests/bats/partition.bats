@@ -148,7 +148,7 @@ run_cell() {
     done
     a_moment
     [ "$moment" != during ] || cut_all
-    [ "$moment" = after ] || step comes_to degraded $((timeout * 3 + 5)) "${nodes[@]}" || return
+    [ "$moment" = after ] || step comes_to degraded $((timeout * 3 + 15)) "${nodes[@]}" || return
     [ "$moment" = after ] || a_moment
     touch stop
     step join_writers "${nodes[@]}" || return

@@ -84,7 +84,8 @@ Epilog=$slurm/bin/epilog
 PrologFlags=Alloc
 MailProg=/bin/true
 ReturnToService=2
-KillWait=5
+KillWait=15
+MinJobAge=3600
 InactiveLimit=0
 NodeName=$first NodeAddr=127.0.0.1 Port=${ports[1]} CPUs=64 State=UNKNOWN
 NodeName=$second NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=64 State=UNKNOWN
@@ -113,7 +114,7 @@ start_daemons() {
 stop_daemons() {
     local name
     for name in slurmctld slurmd; do
-        marked "$name" | xargs -r kill
+        marked "$name" | xargs -r kill 2>/dev/null || true # one may have ended meanwhile
     done
     wait_for_end slurmctld slurmd
     rm -rf "$slurm/state"

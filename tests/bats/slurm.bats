@@ -25,8 +25,8 @@ start_limited() {
     submit "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
     echo "$job" >job
     logged out written
-    # A second that has passed when the controller reads it would be refused.
-    scontrol update JobId="$job" EndTime=now+10
+    # It is refused where that second has passed when the controller reads it.
+    await scontrol update JobId="$job" EndTime=now+1
 }
 
 # held_writer: writer, a program that writes "held RANK" to its slice, and keeps that open until it is

@@ -40,13 +40,13 @@ start_writer() {
 join_writers() {
     local node slowest
     for node in "$@"; do
-        if ! timeout $((timeout + 15)) tail -q --pid="${writers[node]}" -f /dev/null; then
+        if ! timeout $((timeout + 30)) tail -q --pid="${writers[node]}" -f /dev/null; then
             echo "the writer of node $node hangs"
             return 1
         fi
         slowest=$(sed -n 's/^slowest //p' "log$node")
         echo "node $node: slowest call $slowest s; $(grep error "log$node" || echo no error)"
-        [ "${slowest%.*}" -lt $((timeout + 5)) ] || return 1
+        [ "${slowest%.*}" -lt $((timeout + 15)) ] || return 1
         ! grep error "log$node" || return 1
     done
 }

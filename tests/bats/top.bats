@@ -76,9 +76,9 @@ EOS
     mpiio-mount b.json other
     pid=$(daemon_pid)
     as_root strace -f -p "$pid" -o strace.log -e trace=read \
-        -e inject=read:delay_exit=100000000 2>/dev/null 3>&- &
+        -e inject=read:delay_exit=100000000 2>strace.err 3>&- &
     tracer=$!
-    await grep -q TracerPid:.[1-9] "/proc/$pid/status"
+    logged strace.err "Process $pid attached" # all its threads
     run -0 timeout 300 mpiio-view top -d 0.1 -c 1 "$mnt" other
     as_root kill "$tracer"
     [[ ${lines[1]} == *" no answer $mnt" ]]

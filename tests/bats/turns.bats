@@ -19,6 +19,11 @@ is_file() {
     [ "$(cat f.dat)" = "$1" ]
 }
 
+# turn_is RANK: node 0, which keeps the turns, has come to it.
+turn_is() {
+    [ "$(getfattr --only-values -n user.mpiio.turn m0/ordered)" = "$1" ]
+}
+
 # has_lines COUNT: true once f.dat has so many.
 has_lines() {
     [ "$(wc -l <f.dat)" -eq "$1" ]
@@ -159,7 +164,7 @@ END
     echo five >m2/ordered/rank5
     echo again >m2/ordered/rank0
     await is_file $'zero\none\nthree\nfour\nfive\nagain'
-    [ "$(getfattr --only-values -n user.mpiio.turn m0/ordered)" = 1 ]
+    await turn_is 1
     kill -KILL "$holder"
     as_root umount -l m1
     stop_nodes
@@ -273,7 +278,7 @@ END
 @test "turns: a node that is silent at its turn is passed over, and told when it is back" {
     local silent holder writer
     common 3
-    start_nodes 3 -o peer_timeout=1,flush_interval=1
+    start_nodes 3 -o peer_timeout=3,flush_interval=1
     share_at 1 0 $'zero\n'
     await is_file zero
     /usr/bin/python3 -c '
@@ -306,6 +311,7 @@ except OSError as error:
     is_file $'zero\none\nagain'
     logged log 'ordered: node 1 has ended, or is silent, at the turn of rank 2: what it took last, before byte 9 of a slice'
     kill -KILL "$holder"
+    wait "$holder" || true
     stop_nodes
 }
 

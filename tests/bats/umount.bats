@@ -150,7 +150,7 @@ number_of_a_frozen_one() {
     await has_copy "$other"
     {
         await is_unmounted
-        sleep 1.5
+        sleep 0.5
         as_root kill "$other"
     } 3>&- &
     mpiio-umount "$mnt"
@@ -197,6 +197,6 @@ nobody_is_seen() {
         as_root strace -f -o strace.log -P "$info" -e inject=openat:error=EACCES \
             "$(type -P mpiio-umount)" -f "$mnt" 3>&-
         grep -q 'EACCES.*INJECTED' strace.log
-        [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+        has_ended "$pid"
     done
 }

@@ -7,7 +7,7 @@
 
 /*
  * To be preloaded: all but the first RESET_AFTER calls of recv(2) find their connection broken;
- * with CONNECT_LATE, connect(2) takes half a second.
+ * with CONNECT_LATE, connect(2) takes three seconds.
  */
 
 ssize_t recv(int fd, void *buffer, size_t size, int flags)
@@ -25,6 +25,6 @@ ssize_t recv(int fd, void *buffer, size_t size, int flags)
 int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
 {
     if (getenv("CONNECT_LATE") != NULL)
-        usleep(500000);
+        usleep(3000000);
     return (int)syscall(SYS_connect, fd, address.__sockaddr__, size);
 }

@@ -141,7 +141,8 @@ class Round:
         self.close_all()
         if self.rng.random() < 0.5:
             for pid in self.mount.daemons():
-                os.kill(pid, signal.SIGTERM)
+                with contextlib.suppress(ProcessLookupError):  # it may end behind another
+                    os.kill(pid, signal.SIGTERM)
         elif (answer := self.mount.unmount()) != "ok":
             raise Wrong(f"unmounting: {answer}")
         self.mount.ended()
