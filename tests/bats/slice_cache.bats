@@ -27,14 +27,14 @@ fills() {
     [ "$(stat_of slice_cache_fills)" -eq "$(offered && echo "$1" || echo 0)" ]
 }
 
-# closed [HELD]: the daemon knows of all closes; so many are still open. (The kernel does not wait for it.)
+# Until the daemon knows of all closes: the kernel does not wait for it.
 closed() {
-    await has_closed "${1:-0}"
+    await all_closed
 }
 
-# One more is open: the one that tells.
-has_closed() {
-    [ "$(stat_of 'requests | .open - .release')" -eq $(($1 + 1)) ]
+# But for the one that tells.
+all_closed() {
+    [ "$(stat_of 'requests | .open - .release')" -eq 1 ]
 }
 
 @test "slice_cache: from the second time on a slice is read without a request" {

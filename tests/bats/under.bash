@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # the variables are helper.bash's
 # What tests of programs under mpiio-run share: `load under`, after helper.
 
 # under COMMAND...: runs it under mpiio-run; what its processes were served goes to counts. What
