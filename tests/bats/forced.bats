@@ -54,7 +54,7 @@ all_stored() {
 @test "forced: a filesystem that takes much longer than peer_timeout is waited for" {
     start_hanging
     hang
-    sleep 8
+    sleep 12
     for process in "${syncing[@]}"; do
         kill -0 "$process"
     done

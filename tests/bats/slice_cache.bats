@@ -32,7 +32,7 @@ closed() {
     await all_closed
 }
 
-# But for the one that tells.
+# But for that of stats.json, which is open while it is read.
 all_closed() {
     [ "$(stat_of 'requests | .open - .release')" -eq 1 ]
 }

@@ -136,6 +136,10 @@ class Mount:
         await_true(lambda: b"ready" in open("out", "rb").read() or self.engine.poll() is not None,
                    "mounting hangs")
         if b"ready" in open("out", "rb").read():
+            # A daemon starts its last threads after that, and answers when it has them all.
+            for folder in self.folders:
+                if run("stat", "-f", folder)[0] != 0:
+                    raise Wrong(f"{folder} does not answer")
             return "ok"
         self.nothing_there()
         # mpiexec and MPI have lines of their own, which mpiio-mount would hide.

@@ -69,8 +69,9 @@ struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
                              const struct vs_part *parts, const struct vs_type *old);
 
 /*
- * The part that process `place` of `places` gets of size, in blocks dealt cyclically. start and
- * stride are 0 where no block is there to begin, or to follow.
+ * The part that process `place` of `places` gets of size elements, in blocks of length dealt
+ * cyclically; size and length are at least 1, place is less than places. start and stride are 0
+ * where no block is there to begin, or to follow.
  */
 struct vs_part vs_part_cyclic(int64_t size, int64_t length, int64_t place, int64_t places);
 
