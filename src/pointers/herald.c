@@ -175,6 +175,7 @@ static void tell_next(struct mpiio_herald *herald, size_t view)
         return;
     request = herald_of(herald, view, turn);
     mpiio_asking_ask(asking, (int)next, &request, PATIENCE, &answer);
+    mpiio_herald_announce(herald);
 }
 
 /* Whether this node has a share in a view, as far as it knows. */

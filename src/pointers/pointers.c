@@ -131,21 +131,22 @@ static void *keep(void *data)
 {
     struct mpiio_pointers *self = data;
     struct mpiio_keeping *keeping = &self->asking.keeping;
-    bool over = false, wanted;
+    bool over, wanted;
 
-    while (!over) {
+    for (;;) {
         pthread_mutex_lock(&self->asking.lock);
         await_work(self);
         over = self->over;
         wanted = keeping->wanted;
         keeping->wanted = false;
         pthread_mutex_unlock(&self->asking.lock);
-        if (!over && wanted && mpiio_election_run(&self->asking, self->options.timeout))
+        if (over)
+            return NULL;
+        if (wanted && mpiio_election_run(&self->asking, self->options.timeout))
             tell_log(self);
-        if (!over)
-            mpiio_election_spread(&self->asking, self->known);
+        mpiio_election_spread(&self->asking, self->known);
+        mpiio_herald_announce(&self->herald);
     }
-    return NULL;
 }
 
 /* Beginning and end. */
@@ -340,8 +341,17 @@ static void end_wait(struct mpiio_pointers *self, bool waits)
 /* Asks who keeps the pointers, wherever that is. 0, -ESTALE, -EIO or -ENOTCONN. */
 static int resolve(struct mpiio_pointers *self, struct mpiio_search *search)
 {
-    bool waits = begin_wait(self);
     int error = mpiio_searching_resolve(&self->searching, search);
+
+    mpiio_herald_announce(&self->herald);
+    return error;
+}
+
+/* The same, of a user that waits for it. */
+static int resolve_waiting(struct mpiio_pointers *self, struct mpiio_search *search)
+{
+    bool waits = begin_wait(self);
+    int error = resolve(self, search);
 
     end_wait(self, waits);
     return error;
@@ -356,7 +366,7 @@ static int64_t take(struct mpiio_pointers *self, size_t pointer, uint64_t share,
     search.request.share = share;
     search.request.count = count;
     search.request.limit = limit;
-    error = mpiio_searching_resolve(&self->searching, &search);
+    error = resolve(self, &search);
     *position = search.answer.value.position;
     return error != 0 ? error : search.answer.got;
 }
@@ -391,7 +401,7 @@ int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uin
 int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position)
 {
     struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_GET, pointer);
-    int error = resolve(pointers, &search);
+    int error = resolve_waiting(pointers, &search);
 
     if (error == 0)
         *position = search.answer.value.position;
@@ -403,7 +413,7 @@ int mpiio_pointers_set(struct mpiio_pointers *pointers, size_t pointer, int64_t 
     struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_SET, pointer);
 
     search.request.count = position;
-    return position < 0 ? -EINVAL : resolve(pointers, &search);
+    return position < 0 ? -EINVAL : resolve_waiting(pointers, &search);
 }
 
 /* Shares. */
@@ -415,10 +425,9 @@ int mpiio_pointers_open(struct mpiio_pointers *pointers, size_t view, int64_t ra
     int error;
 
     search.request.count = rank;
-    error = resolve(pointers, &search);
+    error = resolve_waiting(pointers, &search);
     *number = (uint64_t)search.answer.got;
     mpiio_herald_opened(&pointers->herald, view, error != 0);
-    mpiio_herald_announce(&pointers->herald);
     return error;
 }
 
@@ -429,19 +438,18 @@ int mpiio_pointers_over(struct mpiio_pointers *pointers, size_t view, uint64_t n
     int error;
 
     search.request.share = number;
-    error = resolve(pointers, &search);
+    error = resolve_waiting(pointers, &search);
     if (error != 0)
         return error;
     *turn = search.answer.turn;
     mpiio_herald_over(&pointers->herald, view, &search.answer);
-    mpiio_herald_announce(&pointers->herald);
     return 0;
 }
 
 int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *turn)
 {
     struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_TURN, view);
-    int error = resolve(pointers, &search);
+    int error = resolve_waiting(pointers, &search);
 
     *turn = search.answer.turn;
     return error;

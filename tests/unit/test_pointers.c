@@ -17,6 +17,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "lines/talk.h"
+#include "pointers/frame.h"
 #include "pointers/ordered.h"
 #include "pointers/pointers.h"
 
@@ -33,6 +35,8 @@
 static struct mpiio_pointers *node[NODES];
 static struct mpiio_ordered *ordered[NODES];
 static char file[RANKS * LINES * RECORD + RECORD];
+static char places[NODES * 1024];
+static size_t places_size;
 static int nodes;
 static atomic_int owner[ETYPES + 1]; /* how often it was given */
 static atomic_int taken;
@@ -93,7 +97,6 @@ static void start_ordered(int number)
 static void start(int count)
 {
     static const int64_t begin[VIEWS] = {0, 40};
-    char places[NODES * 1024];
     size_t size = 0;
 
     nodes = count;
@@ -116,6 +119,7 @@ static void start(int count)
         size += strlen(place) + 1;
         free(place);
     }
+    places_size = size;
     for (int i = 0; i < nodes; i++) {
         assert_int_equal(mpiio_pointers_meet(node[i], places, size), 0);
         assert_int_equal(mpiio_pointers_start(node[i]), 0);
@@ -332,12 +336,93 @@ static void the_keeper_of_turns_dies(void **state)
     end();
 }
 
+/* Asks node to whose turn it is, in the name of node 2, which says that node ended has ended. */
+static void ask_as_node_2(int to, uint32_t ended, struct mpiio_pointers_answer *answer)
+{
+    const struct mpiio_lines_options options = {
+        .node = 2, .nodes = nodes, .timeout = PATIENCE, .connect = PATIENCE};
+    const struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_TURN,
+                                                   .node = 2,
+                                                   .share = MPIIO_POINTERS_NO_SHARE,
+                                                   .ended = ended,
+                                                   .owner = MPIIO_POINTERS_NO_NODE};
+    uint8_t bytes[MPIIO_POINTERS_REQUEST_BYTES];
+    struct mpiio_lines lines;
+    struct mpiio_line *line;
+
+    assert_int_equal(mpiio_lines_init(&lines, &options), 0);
+    assert_int_equal(mpiio_lines_meet(&lines, places, places_size), 0);
+    line = mpiio_lines_get(&lines, to);
+    assert_non_null(line);
+    mpiio_pointers_request_encode(&request, bytes);
+    assert_int_equal(mpiio_talk_send(line->fd, bytes, sizeof(bytes), PATIENCE), 0);
+    assert_int_equal(mpiio_talk_receive(line->fd, bytes, MPIIO_POINTERS_ANSWER_BYTES, PATIENCE), 0);
+    assert_true(mpiio_pointers_answer_decode(bytes, answer));
+    mpiio_lines_put(&lines, to, line, true);
+    mpiio_lines_destroy(&lines);
+}
+
+/* Node 1 opens the first two shares; then node 0, which keeps the turns, passes over both. */
+static void pass_over_two(struct mpiio_share *share[2])
+{
+    struct mpiio_pointers_answer answer;
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(mpiio_ordered_open(ordered[1], 0, i, &share[i]), 0);
+    ask_as_node_2(0, 1, &answer);
+    assert_int_equal(answer.verdict, MPIIO_POINTERS_GRANTED);
+    assert_int_equal(answer.turn, 2);
+}
+
+static void close_two(struct mpiio_share *share[2])
+{
+    for (int i = 0; i < 2; i++)
+        mpiio_share_close(share[i]);
+}
+
+/* One share is refused at its turn, by an answer that says that the other one is over, too. */
+static void who_takes_tells_who_waits(void **state)
+{
+    struct mpiio_ordered_waiter waiter = {0};
+    struct mpiio_share *share[2];
+
+    (void)state;
+    start(3);
+    pass_over_two(share);
+    assert_int_equal(mpiio_share_write(share[0], "at turn", RECORD, &waiter), -ESTALE);
+    assert_int_equal(mpiio_share_await(share[1], &waiter), -ESTALE);
+    close_two(share);
+    end();
+}
+
+/* Another node has lost the one that keeps the turns, and asks this one, which looks after it. */
+static void who_looks_after_the_keeper_tells_who_waits(void **state)
+{
+    struct mpiio_ordered_waiter waiter = {0};
+    struct mpiio_pointers_answer answer;
+    struct mpiio_share *share[2];
+
+    (void)state;
+    start(3);
+    pass_over_two(share);
+    ask_as_node_2(1, MPIIO_POINTERS_NO_NODE, &answer);
+    assert_int_not_equal(answer.verdict, MPIIO_POINTERS_GRANTED);
+    assert_int_equal(mpiio_share_await(share[1], &waiter), -ESTALE);
+    close_two(share);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_given_once),  cmocka_unit_test(the_keeper_dies),
-        cmocka_unit_test(all_but_one_die),     cmocka_unit_test(set_and_get),
-        cmocka_unit_test(shares_are_in_order), cmocka_unit_test(the_keeper_of_turns_dies),
+        cmocka_unit_test(each_is_given_once),
+        cmocka_unit_test(the_keeper_dies),
+        cmocka_unit_test(all_but_one_die),
+        cmocka_unit_test(set_and_get),
+        cmocka_unit_test(shares_are_in_order),
+        cmocka_unit_test(the_keeper_of_turns_dies),
+        cmocka_unit_test(who_takes_tells_who_waits),
+        cmocka_unit_test(who_looks_after_the_keeper_tells_who_waits),
     };
 
     return cmocka_run_group_tests_name("pointers", tests, NULL, NULL);
