@@ -134,9 +134,10 @@ static int dial(const struct mpiio_lines *lines, int other)
     return -ETIMEDOUT;
 }
 
-/* Lock held. */
+/* A node did not answer. Lock held. */
 static void rest(const struct mpiio_lines *lines, struct mpiio_lines_node *other)
 {
+    other->failed = true;
     other->rests = mpiio_clock() + lines->options.rest;
 }
 
@@ -211,6 +212,7 @@ void mpiio_lines_put(struct mpiio_lines *lines, int number, struct mpiio_line *l
 
     pthread_mutex_lock(&lines->lock);
     line->used = false;
+    other->failed = false;
     if (!good) {
         while (*at != line)
             at = &(*at)->next;
@@ -232,4 +234,14 @@ bool mpiio_lines_refused(struct mpiio_lines *lines, int number)
     refused = lines->others[number].refused;
     pthread_mutex_unlock(&lines->lock);
     return refused;
+}
+
+bool mpiio_lines_failed(struct mpiio_lines *lines, int number)
+{
+    bool failed;
+
+    pthread_mutex_lock(&lines->lock);
+    failed = lines->others[number].failed;
+    pthread_mutex_unlock(&lines->lock);
+    return failed;
 }

@@ -29,6 +29,7 @@ struct mpiio_lines_node {
     unsigned count;  /* of them, and those that are being made */
     bool connecting; /* one is being made */
     bool refused;    /* when one was to be made, nobody listened at any of its addresses */
+    bool failed;     /* what it was asked last, or the connection for that, came to nothing */
     int64_t rests;   /* by mpiio_clock: not asked before, as it did not answer */
 };
 
@@ -83,5 +84,8 @@ void mpiio_lines_put(struct mpiio_lines *lines, int other, struct mpiio_line *li
  * listens at any of its addresses. Thread-safe.
  */
 bool mpiio_lines_refused(struct mpiio_lines *lines, int other);
+
+/* True where a node did not answer last time: it may not do so this time. Thread-safe. */
+bool mpiio_lines_failed(struct mpiio_lines *lines, int other);
 
 #endif

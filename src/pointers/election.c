@@ -2,20 +2,25 @@
 #include "election.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "core/base/lease.h"
 
-/* ms: what a node is given to answer in the first pass over all, and between two passes. */
+/* ms: what a node is given to answer in the first round, and between two rounds. */
 #define FIRST 250
 #define PAUSE 20
 
 struct election {
     struct mpiio_asking *asking;
     struct mpiio_pointers_request request;
-    bool renews;
-    bool lost; /* another one is in a later term, or followed by somebody */
-    bool with_us[MPIIO_LINES_NODES], gone[MPIIO_LINES_NODES];
+    bool renews; /* all that matters is known: enough nodes are enough */
+    bool lost;   /* another one is in a later term, or followed by somebody */
+    bool known[MPIIO_LINES_NODES], gone[MPIIO_LINES_NODES]; /* a node has told what it knows */
+    /* Of a round: */
+    int64_t start;
+    bool with_us[MPIIO_LINES_NODES];
+    int next; /* of those that did not answer, the first to be asked */
 };
 
 static void rest(void)
@@ -57,6 +62,7 @@ static void ask(struct election *election, int other, int timeout)
         return;
     }
     election->with_us[other] = answer.verdict == MPIIO_POINTERS_GRANTED;
+    election->known[other] = election->known[other] || election->with_us[other];
     if (answer.verdict != MPIIO_POINTERS_REFUSED)
         return;
     election->lost = true;
@@ -65,42 +71,92 @@ static void ask(struct election *election, int other, int timeout)
     pthread_mutex_unlock(&asking->lock);
 }
 
+static bool is_enough(const struct election *election)
+{
+    return mpiio_keeping_is_enough(election->with_us, election->gone,
+                                   election->asking->keeping.nodes);
+}
+
 /*
  * Who keeps the pointers anew must know what each that lives was given: all are waited for. Who
  * goes on with it knows that.
  */
-static bool is_over(const struct election *election, bool all)
+static bool is_over(const struct election *election)
 {
-    return all || election->lost ||
-           (election->renews && mpiio_keeping_is_enough(election->with_us, election->gone,
-                                                        election->asking->keeping.nodes));
-}
-
-/* Asks those that have not said anything yet. True: there are none left. */
-static bool pass(struct election *election, int timeout)
-{
-    const struct mpiio_keeping *keeping = &election->asking->keeping;
     bool all = true;
 
-    for (int i = 0; i < keeping->nodes && !is_over(election, false); i++) {
-        if (election->with_us[i] || election->gone[i])
-            continue;
-        ask(election, i, timeout);
-        all = all && (election->with_us[i] || election->gone[i]);
-    }
-    return all;
+    for (int i = 0; i < election->asking->keeping.nodes; i++)
+        all = all && (election->known[i] || election->gone[i]);
+    return election->lost || (election->renews ? is_enough(election) : all);
 }
 
+static void begin_round(struct election *election)
+{
+    struct mpiio_asking *asking = election->asking;
+    int node = asking->keeping.node;
+
+    election->start = mpiio_lease_clock();
+    memset(election->with_us, 0, sizeof(election->with_us));
+    election->with_us[node] = election->known[node] = true;
+    pthread_mutex_lock(&asking->lock);
+    election->lost =
+        !mpiio_keeping_stays(&asking->keeping, election->request.term, election->start);
+    pthread_mutex_unlock(&asking->lock);
+}
+
+/* Asks those that did not answer the last time, as many as there is time for: they may take long.
+ */
+static void ask_failed(struct election *election, const bool *failed, int timeout)
+{
+    const struct mpiio_keeping *keeping = &election->asking->keeping;
+    int64_t end = election->start + keeping->lease / 4;
+    int first = election->next;
+
+    for (int k = 0; k < keeping->nodes && !is_over(election) && mpiio_lease_clock() < end; k++) {
+        int i = (first + k) % keeping->nodes;
+
+        if (!failed[i] || election->gone[i])
+            continue;
+        ask(election, i, timeout);
+        election->next = i + 1;
+    }
+}
+
+/*
+ * Asks all, also those that have pledged themselves to this node in the round before: that would be
+ * over before others are waited for long enough, and somebody else would stand.
+ */
+static void ask_round(struct election *election, int timeout)
+{
+    const struct mpiio_keeping *keeping = &election->asking->keeping;
+    bool failed[MPIIO_LINES_NODES];
+
+    begin_round(election);
+    for (int i = 0; i < keeping->nodes; i++)
+        failed[i] = mpiio_lines_failed(&election->asking->lines, i);
+    for (int i = 0; i < keeping->nodes && !is_over(election); i++)
+        if (i != keeping->node && !failed[i] && !election->gone[i])
+            ask(election, i, timeout);
+    ask_failed(election, failed, timeout);
+}
+
+/* A round is shorter than pledges last, also where one that is asked takes all its time. */
 static void ask_all(struct election *election, int timeout)
 {
     int64_t end = mpiio_lease_clock() + timeout;
-    int patience = FIRST;
+    int most = election->asking->keeping.lease / 2, patience = FIRST < most ? FIRST : most;
 
-    while (!is_over(election, pass(election, patience < timeout ? patience : timeout)) &&
-           mpiio_lease_clock() < end) {
+    ask_round(election, patience);
+    while (!is_over(election) && mpiio_lease_clock() < end) {
         rest();
-        patience *= 2;
+        patience = patience < most / 2 ? 2 * patience : most;
+        ask_round(election, patience);
     }
+    if (election->renews)
+        return;
+    election->renews = true;
+    if (!election->lost)
+        ask_round(election, patience);
 }
 
 bool mpiio_election_run(struct mpiio_asking *asking, int timeout)
@@ -110,23 +166,23 @@ bool mpiio_election_run(struct mpiio_asking *asking, int timeout)
                                 .request = {.type = MPIIO_POINTERS_PLEDGE,
                                             .node = (uint32_t)keeping->node,
                                             .gone = keeper_is_gone(asking)}};
-    int64_t start = mpiio_lease_clock();
     bool stands, elected = false;
 
     pthread_mutex_lock(&asking->lock);
     election.renews = keeping->serves;
     stands = !mpiio_asking_waits(asking, keeping->node) &&
-             mpiio_keeping_stand(keeping, election.request.gone, start, &election.request.term);
+             mpiio_keeping_stand(keeping, election.request.gone, mpiio_lease_clock(),
+                                 &election.request.term);
     pthread_mutex_unlock(&asking->lock);
     if (!stands)
         return false;
-    election.with_us[keeping->node] = true;
     ask_all(&election, timeout);
     pthread_mutex_lock(&asking->lock);
-    if (!election.lost &&
-        mpiio_keeping_is_enough(election.with_us, election.gone, keeping->nodes)) {
-        mpiio_keeping_elected(keeping, election.request.term, start);
+    if (!election.lost && is_enough(&election)) {
+        mpiio_keeping_elected(keeping, election.request.term, election.start);
         elected = keeping->serves && keeping->leased > mpiio_lease_clock();
+    } else {
+        mpiio_keeping_not_elected(keeping);
     }
     pthread_mutex_unlock(&asking->lock);
     return elected;

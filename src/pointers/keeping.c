@@ -258,6 +258,14 @@ bool mpiio_keeping_stand(struct mpiio_keeping *keeping, bool gone, int64_t now, 
     return true;
 }
 
+bool mpiio_keeping_stays(struct mpiio_keeping *keeping, uint64_t term, int64_t now)
+{
+    if (keeping->term != term || keeping->keeper != keeping->node)
+        return false;
+    keeping->pledged = pledge_end(keeping, now);
+    return true;
+}
+
 void mpiio_keeping_elected(struct mpiio_keeping *keeping, uint64_t term, int64_t start)
 {
     if (keeping->term != term || keeping->keeper != keeping->node)
@@ -270,14 +278,19 @@ void mpiio_keeping_elected(struct mpiio_keeping *keeping, uint64_t term, int64_t
     keeping->leased = start + keeping->lease;
 }
 
+void mpiio_keeping_not_elected(struct mpiio_keeping *keeping)
+{
+    if (keeping->keeper == keeping->node && !keeping->serves)
+        keeping->pledged = 0;
+}
+
 void mpiio_keeping_outdated(struct mpiio_keeping *keeping, uint64_t term)
 {
     if (term <= keeping->term)
         return;
     keeping->term = term;
     keeping->serves = false;
-    if (keeping->keeper == keeping->node)
-        keeping->pledged = 0;
+    mpiio_keeping_not_elected(keeping);
 }
 
 /* What follows from an answer for what is known here. */

@@ -58,8 +58,17 @@ void mpiio_keeping_answer(struct mpiio_keeping *keeping,
  */
 bool mpiio_keeping_stand(struct mpiio_keeping *keeping, bool gone, int64_t now, uint64_t *term);
 
+/*
+ * It still stands for that term, and follows no other one for some time from now on; or false: it
+ * has pledged itself to another one, or a later term is known.
+ */
+bool mpiio_keeping_stays(struct mpiio_keeping *keeping, uint64_t term, int64_t now);
+
 /* Enough nodes have pledged themselves to this one, for that term, after start. */
 void mpiio_keeping_elected(struct mpiio_keeping *keeping, uint64_t term, int64_t start);
+
+/* Not enough have: this node is free to follow another one, unless it goes on with a lease. */
+void mpiio_keeping_not_elected(struct mpiio_keeping *keeping);
 
 /* A node is in a later term. */
 void mpiio_keeping_outdated(struct mpiio_keeping *keeping, uint64_t term);

@@ -19,7 +19,8 @@
 #include "searching.h"
 #include "together.h"
 
-/* ms until there is a connection; for which a node that has not answered is left alone. */
+/* ms: until there is a connection, at most, and no longer than a quarter of the time for which
+   another node may not answer; for which one that has not answered is left alone. */
 #define CONNECT 1000
 #define REST    20
 /* Threads that answer others. */
@@ -156,11 +157,12 @@ static int init_talk(struct mpiio_pointers *self)
     const struct mpiio_pointers_options *options = &self->options;
     const struct mpiio_server_calls calls = {
         .threads = THREADS, .desk = MPIIO_POINTERS_REQUEST_BYTES, .serve = serve, .data = self};
+    int connect = options->timeout / 4 < CONNECT ? options->timeout / 4 : CONNECT;
     const struct mpiio_lines_options asks = {.local = options->local,
                                              .node = options->node,
                                              .nodes = options->nodes,
                                              .timeout = options->timeout,
-                                             .connect = CONNECT,
+                                             .connect = connect,
                                              .rest = REST};
     int error = mpiio_server_init(&self->server, &calls);
 

@@ -63,11 +63,11 @@ static int ask(struct mpiio_searching *self, struct mpiio_search *search)
                             &search->answer);
 }
 
-/* The first node that may live; but for one, if there is another. */
+/* The first node but one that answers, as far as is known; this one does. */
 static int first_alive(struct mpiio_asking *asking, int but)
 {
     for (int i = 0; i < asking->keeping.nodes; i++)
-        if (i != but && (i == asking->keeping.node || !mpiio_lines_refused(&asking->lines, i)))
+        if (i != but && (i == asking->keeping.node || !mpiio_lines_failed(&asking->lines, i)))
             return i;
     return but;
 }

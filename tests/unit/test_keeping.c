@@ -75,22 +75,18 @@ static bool ask(struct world *world, int from, int to, struct mpiio_pointers_req
     return true;
 }
 
-/* Has a node stand; a dead one is known to be so, as its machine says. */
-static void elect(struct world *world, int node)
+/* Whether enough follow a node that stands, when it asks all; a dead one is known to be so, as its
+   machine says. */
+static bool ask_round(struct world *world, int node, struct mpiio_pointers_request *request)
 {
     struct mpiio_keeping *self = &world->keeping[node];
-    struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_PLEDGE};
     struct mpiio_pointers_answer answer;
     bool with_us[NODES] = {false}, gone[NODES] = {false}, lost = false;
-    int64_t start = world->now;
 
-    request.gone = is_known_dead(world, node, self->keeper);
-    if (!mpiio_keeping_stand(self, request.gone, world->now, &request.term))
-        return;
     for (int i = 0; i < world->nodes && !lost; i++) {
         gone[i] = is_known_dead(world, node, i);
         with_us[i] = i == node;
-        if (i == node || !ask(world, node, i, &request, &answer))
+        if (i == node || !ask(world, node, i, request, &answer))
             continue;
         with_us[i] = answer.verdict == MPIIO_POINTERS_GRANTED;
         lost = !with_us[i];
@@ -99,8 +95,37 @@ static void elect(struct world *world, int node)
         else
             mpiio_keeping_outdated(self, answer.term);
     }
-    if (!lost && mpiio_keeping_is_enough(with_us, gone, world->nodes))
+    return !lost && mpiio_keeping_is_enough(with_us, gone, world->nodes);
+}
+
+static void take(struct world *world, int node);
+
+/* Has a node stand. While it waits for others, which it may, another one stands, and takes. */
+static void elect(struct world *world, int node, bool may_wait)
+{
+    struct mpiio_keeping *self = &world->keeping[node];
+    struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_PLEDGE};
+    int other = rand() % world->nodes;
+    int64_t start = world->now;
+    bool enough;
+
+    request.gone = is_known_dead(world, node, self->keeper);
+    if (!mpiio_keeping_stand(self, request.gone, world->now, &request.term))
+        return;
+    enough = ask_round(world, node, &request);
+    if (enough && may_wait && rand() % 2 == 0) {
+        world->now += rand() % (2 * LEASE);
+        if (other != node && !world->dead[other]) {
+            elect(world, other, false);
+            take(world, other);
+        }
+        start = world->now;
+        enough = mpiio_keeping_stays(self, request.term, start) && ask_round(world, node, &request);
+    }
+    if (enough)
         mpiio_keeping_elected(self, request.term, start);
+    else
+        mpiio_keeping_not_elected(self);
 }
 
 /* What a node takes of itself, another one must know. */
@@ -144,13 +169,18 @@ static void take(struct world *world, int node)
     }
 }
 
-/* All that a keeper has given is told to those whom it reaches. */
-static void spread(struct world *world)
+/* All that a keeper has given is told to those whom it reaches. False: there is none. */
+static bool spread(struct world *world)
 {
-    for (int node = 0; node < world->nodes; node++)
+    bool any = false;
+
+    for (int node = 0; node < world->nodes; node++) {
+        any = any || (!world->dead[node] && world->keeping[node].serves);
         for (int i = 0; i < world->nodes && !world->dead[node] && world->keeping[node].serves; i++)
             if (reaches(world, node, i))
                 mpiio_keeping_learn(&world->keeping[i], 0, &world->values[node]);
+    }
+    return any;
 }
 
 /* A node is lost, or comes back; before the next one is, others know what was given. */
@@ -164,7 +194,8 @@ static void change(struct world *world)
         world->apart = 0;
         return;
     }
-    spread(world);
+    if (!spread(world))
+        return;
     if (rand() % 2 == 0 && !world->dead[node])
         world->apart = world->parts ? (unsigned)rand() % (1U << world->nodes) : 1U << node;
     else if (alive > 2)
@@ -201,12 +232,12 @@ static void play(int nodes, bool parts)
         if (world.dead[node])
             continue;
         if (world.keeping[node].wanted)
-            elect(&world, node);
+            elect(&world, node, true);
         world.keeping[node].wanted = false;
         take(&world, node);
         check_leases(&world);
     }
-    assert_true(world.gave > STEPS / 20);
+    assert_true(world.gave > STEPS / 5);
     for (int i = 0; i < nodes; i++)
         free_keeping(&world.keeping[i]);
 }

@@ -23,6 +23,7 @@
 #include "pointers/pointers.h"
 
 #define NODES    4
+#define MOST     7 /* with those that are silent */
 #define VIEWS    2
 #define TAKERS   8
 #define ETYPES   4000
@@ -32,10 +33,10 @@
 #define LINES  40
 #define RECORD 8
 
-static struct mpiio_pointers *node[NODES];
-static struct mpiio_ordered *ordered[NODES];
+static struct mpiio_pointers *node[MOST];
+static struct mpiio_ordered *ordered[MOST];
 static char file[RANKS * LINES * RECORD + RECORD];
-static char places[NODES * 1024];
+static char places[MOST * 1024];
 static size_t places_size;
 static int nodes;
 static atomic_int owner[ETYPES + 1]; /* how often it was given */
@@ -94,7 +95,8 @@ static void start_ordered(int number)
     assert_int_equal(mpiio_ordered_start(ordered[number]), 0);
 }
 
-static void start(int count)
+/* So many nodes, from first on, are connected to, and say nothing. */
+static void start_but(int silent, int first, int count)
 {
     static const int64_t begin[VIEWS] = {0, 40};
     size_t size = 0;
@@ -122,11 +124,17 @@ static void start(int count)
     places_size = size;
     for (int i = 0; i < nodes; i++) {
         assert_int_equal(mpiio_pointers_meet(node[i], places, size), 0);
-        assert_int_equal(mpiio_pointers_start(node[i]), 0);
+        if (i < first || i >= first + silent)
+            assert_int_equal(mpiio_pointers_start(node[i]), 0);
     }
     atomic_store(&taken, 0);
     for (int i = 0; i <= ETYPES; i++)
         atomic_store(&owner[i], 0);
+}
+
+static void start(int count)
+{
+    start_but(0, 0, count);
 }
 
 static void end(void)
@@ -233,6 +241,33 @@ static void all_but_one_die(void **state)
         }
     }
     end();
+}
+
+/* More than half answer: how many do not, and how long they are waited for, is no matter. */
+static void go_on_without(int first)
+{
+    int64_t position;
+
+    start_but(3, first, MOST);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mpiio_pointers_take(node[MOST - 1 - i], 0, MPIIO_POINTERS_ANYBODY, 5,
+                                             INT64_MAX, &position),
+                         5);
+        assert_int_equal(position, 5 * i);
+    }
+    end();
+}
+
+static void some_are_silent(void **state)
+{
+    (void)state;
+    go_on_without(1);
+}
+
+static void the_first_are_silent(void **state)
+{
+    (void)state;
+    go_on_without(0);
 }
 
 /* What is set is set for all, backwards too, and stays when who keeps it dies. */
@@ -419,6 +454,8 @@ int main(void)
         cmocka_unit_test(the_keeper_dies),
         cmocka_unit_test(all_but_one_die),
         cmocka_unit_test(set_and_get),
+        cmocka_unit_test(some_are_silent),
+        cmocka_unit_test(the_first_are_silent),
         cmocka_unit_test(shares_are_in_order),
         cmocka_unit_test(the_keeper_of_turns_dies),
         cmocka_unit_test(who_takes_tells_who_waits),
