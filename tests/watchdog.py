@@ -6,8 +6,9 @@ STAGE is the folder of a run of tests. Each test that runs has a file STAGE/runn
 line each: the number of the test's shell, its folder, its name. A test that runs for more than
 LIMIT seconds, and each test when END is over (seconds since 1970), is ended:
 
-  - what runs of it is told, among the results (descriptor 3 of OWNER, which is bats) and in
-    STAGE/overtime.*, by which the test is known to have failed;
+  - what runs of it, where that waits, and the end of its daemons' log are told, among the results
+    (descriptor 3 of OWNER, which is bats) and in STAGE/overtime.*, by which the test is known to
+    have failed;
   - the FUSE connections of mounts in its folder are aborted, and its processes killed; so those
     end, too, that wait for a mount where no signal reaches them;
   - a shell that goes on is ended 20 seconds later, by force after 60.
@@ -18,6 +19,7 @@ process OWNER.
 Nothing here waits for a process under test: the memory of one that hangs, where its environment is,
 may be locked, so that is read by a thread that nobody joins.
 """
+import collections
 import glob
 import os
 import signal
@@ -27,6 +29,7 @@ import time
 
 TICK = float(os.environ.get("MPIIO_TEST_TICK", "2"))  # seconds between two looks
 SOFT, HARD = 10, 30  # looks after which a shell is ended, and killed
+LOG = 20  # lines that are told of the daemons' log
 
 
 def text(path):
@@ -65,7 +68,10 @@ def told(pid):
     """A process in a line: without a look at its memory."""
     stat = text(f"/proc/{pid}/stat")
     state = stat[stat.rfind(")") + 2:][:1]
-    line = f"{pid} {text(f'/proc/{pid}/comm').strip()} {state} {text(f'/proc/{pid}/wchan')}"
+    places = collections.Counter(text(path) for path in glob.glob(f"/proc/{pid}/task/*/wchan"))
+    line = f"{pid} {text(f'/proc/{pid}/comm').strip()} {state}"
+    for place, threads in sorted(places.items()):
+        line += f" {place}" + (f" x{threads}" if threads > 1 else "")
     if state == "D":
         line += " < " + " < ".join(frame.split(" ")[-1].split("+")[0]
                                    for frame in text(f"/proc/{pid}/stack").splitlines()[:8])
@@ -118,6 +124,8 @@ class Test:
         if self.looks == 0:
             report = [f"watchdog: {name}: {self.why}; its processes:"]
             report += ["  " + told(pid) for pid in [shell] + processes]
+            if os.path.isfile(folder + "/log"):
+                report += ["  log: " + line for line in text(folder + "/log").splitlines()[-LOG:]]
             write(self.path.replace("running.", "overtime."), "\n".join(report) + "\n")
             write(f"/proc/{owner}/fd/3", "".join(f"# {line}\n" for line in report))
         for number in connections(folder):

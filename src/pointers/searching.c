@@ -63,7 +63,7 @@ static int ask(struct mpiio_searching *self, struct mpiio_search *search)
                             &search->answer);
 }
 
-/* The first node but one that answers, as far as is known; this one does. */
+/* The first node that is not but, and answers, as far as is known; this one does. */
 static int first_alive(struct mpiio_asking *asking, int but)
 {
     for (int i = 0; i < asking->keeping.nodes; i++)

@@ -31,6 +31,7 @@ no_watchdog() {
 @test "watchdog: tests that hang in a program, a mount and the shell are ended, and told; the next one runs" {
     topic <<'END_OF_TOPIC'
 test "program" {
+    echo "node 1 is lost" >log
     sh -c 'trap "" TERM; sleep 1000; sleep 1000'
 }
 test "mount" {
@@ -67,6 +68,8 @@ END_OF_TOPIC
     # What hung is told.
     [[ $output == *' sleep S '* ]]
     [[ $output == *' cat D '* ]] || [[ $output == *' cat S '* ]]
+    [[ $output =~ mpiio-fused\ T\ .*\ x[0-9] ]]
+    [[ $output == *'  log: node 1 is lost'* ]]
     await no_watchdog
 }
 
