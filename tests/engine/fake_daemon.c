@@ -375,8 +375,11 @@ int main(int argc, char **argv)
     run(&fake);
     if (fake.idle)
         check_idle(&fake);
+    /* Once told to quit, the engine does not wait for its daemon. */
+    fprintf(fake.report, "{\"ended\": \"done\"}\n");
+    if (fclose(fake.report) != 0)
+        return 1;
     mpiio_channel_send(fake.channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_QUIT});
     mpiio_channel_free(fake.channel);
-    fprintf(fake.report, "{\"ended\": \"done\"}\n");
-    return fclose(fake.report) == 0 ? 0 : 1;
+    return 0;
 }
