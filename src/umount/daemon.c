@@ -14,6 +14,7 @@ enum serves { NOT, PERHAPS, SURELY };
 struct search {
     const struct umount_mount *mount;
     int64_t hint;
+    bool named_only;
     struct umount_daemon *daemon; /* the best so far */
     int best;
     pid_t pid; /* of the process whose descriptors are looked at */
@@ -74,7 +75,7 @@ static int rank(struct search *search)
         return 0;
     named = search->pid == search->hint || is_named(search);
     if (search->serves == SURELY)
-        return named ? SURE : SURE - 1;
+        return named ? SURE : search->named_only ? 0 : SURE - 1;
     umount_process_name(search->pid, name);
     return named && strcmp(name, "mpiio-fused") == 0;
 }
@@ -103,10 +104,11 @@ static bool visit_process(void *data, pid_t pid)
     return found != SURE;
 }
 
-void umount_daemon_find(const struct umount_mount *mount, int64_t hint,
+void umount_daemon_find(const struct umount_mount *mount, int64_t hint, bool named_only,
                         struct umount_daemon *daemon)
 {
-    struct search search = {.mount = mount, .hint = hint, .daemon = daemon};
+    struct search search = {
+        .mount = mount, .hint = hint, .named_only = named_only, .daemon = daemon};
 
     *daemon = (struct umount_daemon){0, -1};
     umount_each_process(visit_process, &search);

@@ -6,6 +6,7 @@
 #ifndef MPIIO_UMOUNT_DAEMON_H
 #define MPIIO_UMOUNT_DAEMON_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mount.h"
@@ -17,9 +18,10 @@ struct umount_daemon {
 
 /*
  * Finds it. Kernels before 6.13 do not tell whose connection is whose: there it is the user's
- * mpiio-fused that has the number hint, or the mount point as its last argument.
+ * mpiio-fused that has the number hint, or the mount point as its last argument. With named_only it
+ * is so on all of them: who has a connection of that number may have that of a mount that has gone.
  */
-void umount_daemon_find(const struct umount_mount *mount, int64_t hint,
+void umount_daemon_find(const struct umount_mount *mount, int64_t hint, bool named_only,
                         struct umount_daemon *daemon);
 
 /* True once it has ended; waits for ms at most. */

@@ -94,9 +94,12 @@ static void find_daemon(struct unmount *job)
     char stats[UMOUNT_TEXT_MAX];
     int error = umount_look_stats(&job->mount, 5000, stats);
     int64_t nodes = umount_stat(stats, "nodes", 1);
+    bool ended = error == -ENOTCONN || error == -ECONNABORTED;
 
-    umount_daemon_find(&job->mount, umount_stat(stats, "pid", 0), &job->daemon);
-    job->dead = job->daemon.pid == 0 && (error == -ENOTCONN || error == -ECONNABORTED);
+    /* Of a connection that has ended the daemon is likely to have, and another to have its number.
+     */
+    umount_daemon_find(&job->mount, umount_stat(stats, "pid", 0), ended, &job->daemon);
+    job->dead = ended && job->daemon.pid == 0;
     if (error == 0 && nodes > 1 && nodes <= NODES_MAX && strstr(stats, "\"state\": \"ok\"") != NULL)
         job->nodes = nodes;
 }

@@ -61,6 +61,35 @@ status 0 user mpiio-umount --all
 STEPS
 }
 
+@test "all: a daemon that outlives its mount is not taken for that of another one with its number" {
+    alone <<'STEPS'
+number() { awk -v place="$PWD/$1" '$5 == place { print $3 }' /proc/self/mountinfo; }
+again() {
+    user mpiio-mount b.json a
+    number=$(number a)
+    stays=$(user jq .pid a/.mpiio/stats.json)
+    kill -STOP "$stays"
+    umount a
+    user mpiio-mount b.json b
+}
+again
+# A mount of a test that runs beside this one may have been given the number before.
+while [ "$(number b)" != "$number" ]; do
+    kill -KILL "$stays"
+    user mpiio-umount b
+    again
+done
+pid=$(user jq .pid b/.mpiio/stats.json)
+kill -KILL "$pid"
+while [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status"; do sleep 0.01; done
+status 3 user mpiio-umount --all --dead 2>said
+diff said - <<<"mpiio-umount: $PWD/b: its daemon had ended: what it had not stored is lost"
+status 1 mounted b
+[ "$(awk '/^State:/ { print $2 }' "/proc/$stays/status")" = T ]
+kill -CONT "$stays"
+STEPS
+}
+
 @test "all: what is in use stays, with its line, and the others go" {
     alone <<'STEPS'
 user mpiio-mount b.json a
