@@ -18,8 +18,9 @@ struct umount_daemon {
 
 /*
  * Finds it. Kernels before 6.13 do not tell whose connection is whose: there it is the user's
- * mpiio-fused that has the number hint, or the mount point as its last argument. With named_only it
- * is so on all of them: who has a connection of that number may have that of a mount that has gone.
+ * mpiio-fused that has the number hint, or the mount point as its last argument.
+ * With named_only all kernels are treated so: the daemon of a mount that has gone may still have a
+ * connection, which has ended, of the same number.
  */
 void umount_daemon_find(const struct umount_mount *mount, int64_t hint, bool named_only,
                         struct umount_daemon *daemon);

@@ -96,8 +96,7 @@ static void find_daemon(struct unmount *job)
     int64_t nodes = umount_stat(stats, "nodes", 1);
     bool ended = error == -ENOTCONN || error == -ECONNABORTED;
 
-    /* Of a connection that has ended the daemon is likely to have, and another to have its number.
-     */
+    /* The daemon of a mount that has gone may have a descriptor with the same number. */
     umount_daemon_find(&job->mount, umount_stat(stats, "pid", 0), ended, &job->daemon);
     job->dead = ended && job->daemon.pid == 0;
     if (error == 0 && nodes > 1 && nodes <= NODES_MAX && strstr(stats, "\"state\": \"ok\"") != NULL)
