@@ -74,8 +74,10 @@ static int rank(struct search *search)
     if (search->serves == NOT)
         return 0;
     named = search->pid == search->hint || is_named(search);
+    if (!named && search->named_only)
+        return 0;
     if (search->serves == SURELY)
-        return named ? SURE : search->named_only ? 0 : SURE - 1;
+        return named ? SURE : SURE - 1;
     umount_process_name(search->pid, name);
     return named && strcmp(name, "mpiio-fused") == 0;
 }
