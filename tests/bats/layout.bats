@@ -167,7 +167,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "README.md capture cluster core engine from lines pointers pool run umount view" ]
+    [ "$folders" = "DESIGN.md README.md capture cluster core engine from lines pointers pool run umount view" ]
 }
 
 @test "layout: each layer lists its C sources in its meson.build" {
