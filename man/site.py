@@ -16,6 +16,7 @@ import sys
 TEXTS = {  # in the order of the index: their page, what they are for
     "README.md": ("readme.html", "README", "what it is for, five minutes, what works, building"),
     "src/README.md": ("code.html", "The map", "of the code: rooms, words, where to add what"),
+    "src/DESIGN.md": ("design.html", "Design", "of each mechanism: problem, invariant, why it holds"),
     "CHANGELOG.md": ("changes.html", "Changes", "of each version"),
 }
 

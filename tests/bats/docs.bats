@@ -19,7 +19,7 @@ make_site() {
 copy_texts() {
     mkdir -p sources/src sources/tests/bench
     cp -r "$top"/{README.md,CHANGELOG.md,LICENSE,man} sources
-    cp "$top/src/README.md" sources/src
+    cp "$top"/src/{README,DESIGN}.md sources/src
     cp "$top/tests/bench/ratios.svg" sources/tests/bench
 }
 
@@ -28,7 +28,7 @@ copy_texts() {
     [ "$(pages | wc -l)" -eq "$(find "$top/man" -name '*.scd' | wc -l)" ]
     make_site "$top" site
     [ "$status" -eq 0 ] && [ -z "$output$stderr" ]
-    for page in $(pages) readme code changes index; do
+    for page in $(pages) readme code design changes index; do
         grep -q '<h1>' "site/$page.html"
         grep -q "href=\"$page.html\"" site/mpiio-view.1.html
         run -1 grep -nE '(src|<link [^>]*href)="(https?:)?//' "site/$page.html"
