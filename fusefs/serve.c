@@ -153,7 +153,6 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         error = fs_pointers_start(&session->pointers);
     if (error == 0)
         error = fs_prefetch_start(&session->prefetchers, session);
-    fs_slice_cache_start(&session->slice_cache, session, fs_read_file);
     fs_workers_init(workers, session->fuse, session->options->threads);
     fs_workers_on_stop(workers, fs_ordered_stop, session);
     if (error == 0)
@@ -166,7 +165,6 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         fs_signals_over(stop);
     }
     fs_prefetch_stop(&session->prefetchers);
-    fs_slice_cache_stop(&session->slice_cache);
     fs_workers_free(workers);
     fs_fifo_stop(&session->notifier.fifo);
     fs_fifo_stop(&session->dropper.fifo);

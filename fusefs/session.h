@@ -33,7 +33,6 @@
 #include "fusefs/kernel/rights.h"
 #include "fusefs/storing/pointers.h"
 #include "fusefs/storing/pool.h"
-#include "fusefs/kernel/slice_cache.h"
 #include "fusefs/names/slices.h"
 #include "fusefs/names/tree.h"
 
@@ -97,7 +96,6 @@ struct fs_session {
     struct fs_atomic atomic;
     struct fs_workers workers;
     struct fs_prefetchers prefetchers;
-    struct fs_slice_cache slice_cache;
     struct fuse_session *fuse;
     pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
     bool has_slices;       /* slices and buffer are set up */

@@ -44,6 +44,13 @@ static const char *const ignored_options[] = {
     "users",    "owner", "nogroup", "relatime", "diratime", "norelatime", "nodiratime",
 };
 
+/* Options that were removed, and what users of them can do. */
+static const struct removed_option {
+    const char *key, *advice;
+} removed_options[] = {
+    {"slice_cache", "the mount option slice_cache was removed: copy the slice to /dev/shm instead"},
+};
+
 /* What the value of an option of our own is, and of what type its field. */
 enum kind {
     FLAG,   /* none: a bool becomes true */
@@ -104,8 +111,6 @@ static const struct mount_option {
      "whether requests may come by io_uring, where the kernel has it enabled"},
     {"dirty_max", SIZE, FIELD(dirty_max), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
      "how much it may hold back (256M)"},
-    {"slice_cache", SIZE, FIELD(slice_cache), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
-     "memory for copies of slices that are opened again; with ro"},
     {"pool", ROOM, FIELD(pool), 16 << 20, INT64_MAX - 1, 0, "SIZE|off",
      "a size of 16M or more, or off",
      "memory for the file, which all nodes share (of several: a quarter of what is free)"},
@@ -294,6 +299,18 @@ static int own_option(struct fs_options *options, const char *option)
     return 1;
 }
 
+/* Refuses an option that is not known, with advice where it was removed. */
+static int refuse(const struct fs_options *options, const char *option)
+{
+    for (size_t i = 0; i < sizeof(removed_options) / sizeof(*removed_options); i++) {
+        const char *key = removed_options[i].key;
+
+        if (strcspn(option, "=") == strlen(key) && value_of(option, key) != NULL)
+            return usage(options, removed_options[i].advice, "");
+    }
+    return usage(options, "unknown mount option: ", option);
+}
+
 static int mount_option(struct fs_options *options, const char *option)
 {
     int error = own_option(options, option);
@@ -305,7 +322,7 @@ static int mount_option(struct fs_options *options, const char *option)
     if (listed(option, ignored_options, sizeof(ignored_options) / sizeof(*ignored_options)) ||
         value_of(option, "x-") != NULL || value_of(option, "comment=") != NULL)
         return 0;
-    return usage(options, "unknown mount option: ", option);
+    return refuse(options, option);
 }
 
 static int mount_options(struct fs_options *options, const char *text)

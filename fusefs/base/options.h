@@ -72,7 +72,6 @@ struct fs_options {
     enum fs_cache cache;
     enum mpiio_store_mode store;
     int64_t dirty_max;      /* of write-back, in bytes */
-    int64_t slice_cache;    /* of copies of slices, in bytes; 0: none */
     int64_t pool;           /* of blocks of the file, in bytes; 0: none; or FS_POOL_AUTO */
     int64_t flush_interval; /* ms until what is dirty is flushed; 0: not for its age */
     int64_t peer_timeout;   /* ms until a silent node counts as dead */

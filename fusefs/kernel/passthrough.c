@@ -21,8 +21,7 @@ struct backing_map {
     uint32_t flags;
     uint64_t padding;
 };
-#define BACKING_OPEN  _IOW(229, 1, struct backing_map)
-#define BACKING_CLOSE _IOW(229, 2, uint32_t)
+#define BACKING_OPEN _IOW(229, 1, struct backing_map)
 
 static bool may_pass(void)
 {
@@ -62,16 +61,12 @@ void fs_passthrough_init(struct fs_session *session)
             fits = vs_view_facts(session->common[view])->etype_size == session->passthrough.etype;
     }
     session->passthrough.fits = fits;
-    session->passthrough.wanted =
-        fits || (session->options->slice_cache > 0 && session->read_only != 0 && may_pass());
 }
 
 void fs_passthrough_asked(struct fs_session *session, uint32_t offered)
 {
-    if (session->passthrough.wanted && (offered & PASSTHROUGH_FLAG2) != 0) {
-        atomic_store(&session->passthrough.agreed, true);
-        atomic_store(&session->passthrough.on, session->passthrough.fits);
-    }
+    if (session->passthrough.fits && (offered & PASSTHROUGH_FLAG2) != 0)
+        atomic_store(&session->passthrough.on, true);
 }
 
 void fs_passthrough_answer(const struct fs_session *session, const struct iovec *rest)
@@ -79,31 +74,13 @@ void fs_passthrough_answer(const struct fs_session *session, const struct iovec 
     const size_t depth = offsetof(struct fuse_init_out, unused); /* max_stack_depth */
     struct fuse_init_out answer;
 
-    if (!fs_passthrough_is_agreed(session) || rest->iov_len < depth + sizeof(uint32_t))
+    if (!fs_passthrough_is_on(session) || rest->iov_len < depth + sizeof(uint32_t))
         return;
     memcpy(&answer, rest->iov_base, depth + sizeof(uint32_t));
     answer.flags |= FUSE_INIT_EXT;
     answer.flags2 |= PASSTHROUGH_FLAG2;
     answer.unused[0] = STACK_DEPTH;
     memcpy(rest->iov_base, &answer, depth + sizeof(uint32_t));
-}
-
-bool fs_passthrough_is_agreed(const struct fs_session *session)
-{
-    return atomic_load_explicit(&session->passthrough.agreed, memory_order_relaxed);
-}
-
-int fs_passthrough_add(struct fs_session *session, int file)
-{
-    struct backing_map map = {.fd = file};
-    int id = ioctl(fuse_session_fd(session->fuse), BACKING_OPEN, &map);
-
-    return id > 0 ? id : 0;
-}
-
-void fs_passthrough_remove(struct fs_session *session, int id)
-{
-    ioctl(fuse_session_fd(session->fuse), BACKING_CLOSE, &(uint32_t){(uint32_t)id});
 }
 
 bool fs_passthrough_is_on(const struct fs_session *session)
@@ -124,16 +101,20 @@ bool fs_passthrough_is_used(struct fs_session *session)
     return used;
 }
 
-/* Where the kernel refuses the file it is asked no more. The lock is held. */
-static bool is_known(struct fs_session *session)
+/* Registers the shared file with the kernel, once; passthrough ends where the kernel refuses it.
+   The lock is held. */
+static bool is_registered(struct fs_session *session)
 {
     struct fs_passthrough *passthrough = &session->passthrough;
+    struct backing_map map = {.fd = mpiio_store_fd(session->store)};
 
     if (passthrough->id == 0)
-        passthrough->id = fs_passthrough_add(session, mpiio_store_fd(session->store));
-    if (passthrough->id == 0)
-        atomic_store(&passthrough->on, false);
-    return passthrough->id != 0;
+        passthrough->id = ioctl(fuse_session_fd(session->fuse), BACKING_OPEN, &map);
+    if (passthrough->id > 0)
+        return true;
+    passthrough->id = 0;
+    atomic_store(&passthrough->on, false);
+    return false;
 }
 
 static bool ends_whole(struct fs_session *session)
@@ -152,7 +133,7 @@ int fs_passthrough_enter(struct fs_session *session)
 
     pthread_mutex_lock(&passthrough->lock);
     passes = passthrough->passed > 0 ||
-             (passthrough->asking == 0 && is_known(session) && ends_whole(session));
+             (passthrough->asking == 0 && is_registered(session) && ends_whole(session));
     passthrough->passed += passes;
     passthrough->asking += !passes;
     id = passes ? passthrough->id : 0;

@@ -14,23 +14,21 @@ struct fs_slice;
 struct vs_view;
 
 /*
- * Files that the kernel reads and writes itself, from version 6.9 on, without a request to the
- * daemon, where the daemon has the capability SYS_ADMIN: the shared file, where a slice is all of
- * it, byte for byte (identity views), and copies of slices (slice_cache.h).
+ * FUSE passthrough of identity views: where a slice is all of the shared file, byte for byte, the
+ * kernel (6.9 or later) reads and writes the file itself, without a request to the daemon. The
+ * daemon needs CAP_SYS_ADMIN for it.
  *
- * With identity views it does so for all slices that are open or for none: they show the same
- * bytes, and what it writes to one it tells nobody of. It knows no etypes: slices are opened so
- * while the file ends with a whole one, and end where the file ends until they are closed.
+ * Either all open slices are passed through or none: they show the same bytes, and the kernel does
+ * not report what it writes to one of them. The kernel knows no etypes: slices are passed through
+ * while the file ends with a whole etype, and end where the file ends until they are closed.
  *
- * libfuse before 3.17 knows nothing of it: what the kernel is told of it is put into the answers to
- * INIT and OPEN on their way. Thread-safe where nothing else is said.
+ * libfuse before 3.17 does not know passthrough, so its fields are set in the answers to INIT and
+ * OPEN as these are sent. All functions are thread-safe unless they say otherwise.
  */
 struct fs_passthrough {
-    bool fits;          /* identity views; set before the mount is made, as is the next one */
-    bool wanted;        /* for them or for copies */
-    atomic_bool agreed; /* the kernel does it */
-    atomic_bool on;     /* with identity views: it has not refused the file since */
-    int64_t etype;      /* bytes of one */
+    bool fits;      /* all views are identity views; set before the mount is made */
+    atomic_bool on; /* the kernel offers passthrough and has not refused the file */
+    int64_t etype;  /* bytes of one */
 
     pthread_mutex_t lock; /* of what follows */
     int id;               /* by which the kernel knows the shared file; 0: it does not yet */
@@ -46,12 +44,6 @@ void fs_passthrough_asked(struct fs_session *session, uint32_t offered);
 
 /* The answer to it, without the header: tells the kernel that the offer is taken. */
 void fs_passthrough_answer(const struct fs_session *session, const struct iovec *rest);
-
-bool fs_passthrough_is_agreed(const struct fs_session *session);
-
-/* A number by which the kernel knows a file of a descriptor from now on; 0 where it refuses. */
-int fs_passthrough_add(struct fs_session *session, int file);
-void fs_passthrough_remove(struct fs_session *session, int id);
 
 /* Whether slices of the mount may be the kernel's to read and write; and whether some are now. */
 bool fs_passthrough_is_on(const struct fs_session *session);

@@ -12,7 +12,6 @@
 #include "slices.h"
 #include "version.h"
 
-struct fs_copy;
 struct mpiio_share;
 struct fs_prefetch;
 
@@ -45,13 +44,12 @@ struct fs_handle {
     bool entered;       /* it counts in passthrough.h */
     bool shared;        /* it is behind a shared file pointer */
     struct mpiio_share *share; /* of "ordered"; NULL: it is not of that */
-    struct fs_copy *copy;   /* of the slice, or what is known of it for one; NULL: none is made */
-    unsigned rights;        /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
-    uint32_t grant;         /* what the grant's word said then; lock: the slices' */
-    unsigned drop;          /* of the slice's pages, that it waits for; lock: the slices' */
-    pid_t opener;           /* the thread that has just opened it; 0: none. Lock: the slices' */
-    bool flushed;           /* one who has it open has closed it. Lock: the slices' */
-    struct fs_handle *next; /* of the slice's open ones; lock: the slices' */
+    unsigned rights;           /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
+    uint32_t grant;            /* what the grant's word said then; lock: the slices' */
+    unsigned drop;             /* of the slice's pages, that it waits for; lock: the slices' */
+    pid_t opener;              /* the thread that has just opened it; 0: none. Lock: the slices' */
+    bool flushed;              /* one who has it open has closed it. Lock: the slices' */
+    struct fs_handle *next;    /* of the slice's open ones; lock: the slices' */
 
     /* Of a shared one: where its last write ended, or FS_SHARED_CUT: it was as large as can be. */
     _Atomic int64_t last_write;

@@ -53,30 +53,25 @@ static int check_access(struct fs_session *session, const struct fs_slice *slice
 }
 
 /*
- * Where the kernel has a slice's bytes from: a file that it uses itself, as far as that is to be,
- * its pages, or each time the daemon. The handle is one of those that have the slice open. 0 or a
- * negative errno.
+ * Chooses where the kernel takes the slice's bytes from: the shared file itself (passthrough), its
+ * page cache, or the daemon at each call. The handle has joined those of its slice.
  */
-static int choose_source(struct fs_session *session, struct fs_handle *handle,
-                         struct fuse_file_info *info)
+static void choose_source(struct fs_session *session, struct fs_handle *handle,
+                          struct fuse_file_info *info)
 {
     bool atomic = fs_atomic_is_on(&session->atomic);
-    int error = 0;
 
     if (handle->shared) {
         info->direct_io = handle->direct = true;
         info->nonseekable = true;
         fs_grants_joined(session, handle);
-        return 0;
+        return;
     }
     session->mode->open(session, handle, info);
     info->direct_io |= atomic;
     handle->entered = !atomic && fs_passthrough_is_on(session);
     handle->backing = handle->entered ? fs_passthrough_enter(session) : 0;
     handle->passed = handle->backing != 0;
-    if (!atomic && !handle->passed)
-        error = fs_slice_cache_open(&session->slice_cache, handle->slice, &handle->copy,
-                                    &handle->backing);
     /*
      * What O_DIRECT asks of alignment on the file's filesystem, a slice does not. The kernel fails
      * opens that are to keep pages of what is passed through, which has none.
@@ -95,7 +90,6 @@ static int choose_source(struct fs_session *session, struct fs_handle *handle,
     info->keep_cache = info->keep_cache && keeps_pages(session, handle);
     if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
         handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, fs_read_file);
-    return error;
 }
 
 static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread,
@@ -125,11 +119,11 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
         error = fs_ordered_open(session, node, handle);
     if (error != 0)
         return error;
-    error = choose_source(session, handle, info);
+    choose_source(session, handle, info);
     atomic_init(&handle->unsynced, handle->passed && handle->writes);
     atomic_init(&handle->pending, !info->keep_cache);
     info->noflush = !handle->writes;
-    return error;
+    return 0;
 }
 
 static int open_text(struct fs_session *session, struct fs_node node, struct fs_handle *handle,
@@ -147,7 +141,6 @@ static int open_text(struct fs_session *session, struct fs_node node, struct fs_
 static void close_handle(struct fs_session *session, struct fs_handle *handle)
 {
     fs_prefetch_put(handle->prefetch);
-    fs_slice_cache_close(&session->slice_cache, handle->copy, handle->backing);
     if (handle->entered)
         fs_passthrough_leave(session, handle->passed);
     fs_ordered_close(session, handle);

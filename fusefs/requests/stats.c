@@ -210,20 +210,12 @@ static void print_ordered(struct fs_session *session, FILE *out)
     print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
 }
 
-/* What is read before it is asked for, and what is kept to be read again. */
+/* Prints how many requests were answered by reading ahead. */
 static void print_ahead(struct fs_session *session, FILE *out)
 {
-    int64_t bytes;
-    uint64_t fills;
-
     if (session->options->direct)
         fprintf(out, "  \"prefetched\": %llu,\n",
                 (unsigned long long)atomic_load(&session->prefetchers.taken));
-    if (session->options->slice_cache == 0)
-        return;
-    fs_slice_cache_stats(&session->slice_cache, &bytes, &fills);
-    fprintf(out, "  \"slice_cache_bytes\": %lld,\n  \"slice_cache_fills\": %llu,\n",
-            (long long)bytes, (unsigned long long)fills);
 }
 
 char *fs_stats_text(struct fs_session *session)

@@ -158,8 +158,8 @@ keeps_to() {
     cd "$top"
     run -1 grep -rnE --include='*.c' '\b(read|write|pread|pwrite|readv|writev|preadv|pwritev|lseek|mmap|ftruncate)(64|2)?\(.*mpiio_store_fd' \
         fusefs
-    # Copies of slices are files in memory of the daemon's own; rings are the kernel's memory.
-    run -1 grep -rnE --include='*.c' --exclude={slice_cache,uring}.c '\b(mmap|pwrite|ftruncate)(64)?\(' fusefs
+    # io_uring's rings are shared memory of the kernel.
+    run -1 grep -rnE --include='*.c' --exclude=uring.c '\b(mmap|pwrite|ftruncate)(64)?\(' fusefs
 }
 
 @test "layout: the folders are the architecture" {

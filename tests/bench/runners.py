@@ -31,13 +31,6 @@ def run_direct(bench, setting):
         return {"cold": rate(point / "rank0", bench.slice, bench.readers[0])}
 
 
-def run_slice_cache(bench, setting):
-    """The second read has the slice copied; the third is measured."""
-    with bench.mounted(bench.spec(setting), "-o", "ro,slice_cache=2G") as point:
-        rates = [rate(point / "rank0", bench.slice, bench.readers[0]) for _ in range(3)]
-        return {"again": rates[2]}
-
-
 def run_two(bench, setting):
     """Two slices at once, both cold: bytes of both by the time until the later has ended."""
     with bench.mounted(bench.spec(setting)) as point:
@@ -406,7 +399,6 @@ def run_members_numpy(bench, setting):
 RUNNERS: dict[str, Callable] = {
     "mount": run_mount,
     "direct": run_direct,
-    "slice_cache": run_slice_cache,
     "mount_external32": partial(run_mount, datarep="external32"),
     "two": run_two,
     "under": run_under,

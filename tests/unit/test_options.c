@@ -88,7 +88,7 @@ static void every_option(void **state)
                                  "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
                                  "-omax_read=64k,log=a,log=b,cache=back,dirty_max=1G,view=byte",
                                  "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
-                                 "-opassthrough=off,io_uring=off,direct,slice_cache=2G",
+                                 "-opassthrough=off,io_uring=off,direct",
                                  "-opool=off,pool=3G,delete_on_close,sequential",
                                  "-ointerface=ib0,interface=10.0.0.0/8",
                                  "f.dat",
@@ -109,7 +109,6 @@ static void every_option(void **state)
     assert_int_equal(options.passthrough, FS_WISH_OFF);
     assert_int_equal(options.io_uring, FS_WISH_OFF);
     assert_int_equal(options.dirty_max, 1 << 30);
-    assert_int_equal(options.slice_cache, INT64_C(2) << 30);
     assert_int_equal(options.pool, INT64_C(3) << 30);
     assert_int_equal(options.flush_interval, 0);
     assert_int_equal(options.store, MPIIO_STORE_MPIIO);
@@ -139,7 +138,11 @@ static void wrong_options(void **state)
         {"dirty_max=9999999T", "dirty_max= needs a size of 1M or more: 9999999T"},
         {"pool=15M", "pool= needs a size of 16M or more, or off: 15M"},
         {"pool=on", "pool= needs a size of 16M or more, or off: on"},
-        {"slice_cache=1", "slice_cache= needs a size of 1M or more: 1"},
+        {"slice_cache=1G",
+         "the mount option slice_cache was removed: copy the slice to /dev/shm instead"},
+        {"slice_cache",
+         "the mount option slice_cache was removed: copy the slice to /dev/shm instead"},
+        {"slice_cache2=1G", "unknown mount option: slice_cache2=1G"},
         {"flush_interval=86401", "flush_interval= needs seconds, from 0 to 86400: 86401"},
         {"flush_interval=-1", "flush_interval= needs seconds, from 0 to 86400: -1"},
         {"interface=", "interface= needs an interface, an address or a network: "},
