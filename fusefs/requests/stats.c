@@ -128,7 +128,6 @@ static void print_cluster(struct fs_session *session, FILE *out)
         {"stored_bytes", &sum.stored_bytes},
         {"store_calls", &sum.store_calls},
         {"store_map_bytes", &sum.store_map_bytes},
-        {"fill_read_bytes", &sum.store_read_bytes},
         {"rounds", &sum.rounds},
         {"left_blocks", &sum.left_blocks},
     };

@@ -113,7 +113,6 @@ static void add_counters(struct fs_cluster *cluster, const struct mpiio_epoch_co
     sum->stored_bytes += more->stored_bytes;
     sum->store_calls += more->store_calls;
     sum->store_map_bytes += more->store_map_bytes;
-    sum->store_read_bytes += more->store_read_bytes;
     sum->rounds += more->rounds;
     sum->left_blocks += more->left_blocks;
     pthread_mutex_unlock(&cluster->lock);

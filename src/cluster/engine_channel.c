@@ -102,7 +102,6 @@ static void code_counters(struct mpiio_wire *wire, struct mpiio_epoch_counters *
     mpiio_wire_u64(wire, &counters->stored_bytes);
     mpiio_wire_u64(wire, &counters->store_calls);
     mpiio_wire_u64(wire, &counters->store_map_bytes);
-    mpiio_wire_u64(wire, &counters->store_read_bytes);
     mpiio_wire_u64(wire, &counters->rounds);
     mpiio_wire_u64(wire, &counters->left_blocks);
 }

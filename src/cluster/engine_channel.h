@@ -28,7 +28,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 5
+#define MPIIO_MESSAGE_VERSION 6
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
@@ -124,7 +124,6 @@ struct mpiio_epoch_counters {
     uint64_t stored_bytes;     /* written to the file */
     uint64_t store_calls;      /* by so many system calls or MPI calls */
     uint64_t store_map_bytes;  /* those of stored_bytes that were scattered into mappings */
-    uint64_t store_read_bytes; /* read from the file for it: none, as stores are exact */
     uint64_t rounds;           /* of the exchange */
     uint64_t left_blocks;      /* of this node's, that were left dirty as they may wait */
 };

@@ -86,7 +86,6 @@ int64_t engine_file_write(struct engine_file *file, const char *image, int64_t d
     counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
     counters->store_map_bytes += done.store_map_write_bytes;
     counters->store_calls += done.store_writes;
-    counters->store_read_bytes += done.store_read_bytes;
     return end;
 }
 

@@ -42,7 +42,6 @@ assert (got.reshape(-1, 4).T == parts).all()
 END
     [ "$(total dirty_bytes)" -eq $((4 << 20)) ]
     [ "$(total stored_bytes)" -eq $((4 << 20)) ]
-    [ "$(total fill_read_bytes)" -eq 0 ]
     # Four nodes, and 4 MiB that one of them is home of: in one run.
     [ "$(total merged_runs)" -eq 1 ]
     [ "$(total store_calls)" -eq 1 ]

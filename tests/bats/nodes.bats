@@ -22,7 +22,6 @@ assert open("f.dat", "rb").read() == merged(parts, 8)
 END
     [ "$(stat_sum .cluster.stored_bytes)" -eq 1600000 ]
     [ "$(stat_sum .cluster.dirty_bytes)" -eq 1600000 ]
-    [ "$(stat_sum .cluster.fill_read_bytes)" -eq 0 ]
     [ "$(stat_sum .cluster.store_calls)" -le "$(stat_sum .cluster.merged_runs)" ]
     [ "$(stat_sum .cluster.merged_runs)" -le 2 ]
     [ "$(stat_sum .store_writes)" -eq 0 ]
