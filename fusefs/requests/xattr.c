@@ -225,10 +225,26 @@ static void reply_list(fuse_req_t request, struct fs_node node, size_t size)
     free(list);
 }
 
-/* The pointer's position; or, by a name that is not listed, which sets it where the mount is
-   read-only, nothing. -ENODATA: it is another name. */
-static int pointer_value(struct fs_session *session, struct fs_node node, const char *name,
-                         size_t size, struct value *value)
+/*
+ * Moves the pointer by a getxattr, for mounts where no attribute can be set. The kernel lets every
+ * reader ask. A reader who moves the pointer of a writable mount back has writers overwrite each
+ * other's records, so others must set the attribute there, for which the kernel demands write
+ * permission. 0 or a negative errno.
+ */
+static int seek_by_name(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                        const char *position, size_t size)
+{
+    uid_t user = fuse_req_ctx(request)->uid;
+
+    if (user != 0 && user != geteuid() && (possible(session, node) & W_OK) != 0)
+        return -EACCES;
+    /* A caller who asks for the length alone asks again for the value. */
+    return size > 0 ? fs_shared_seek(session, node, position, strlen(position)) : 0;
+}
+
+/* Finds the pointer's position, or moves the pointer. -ENODATA where the name is another one. */
+static int pointer_value(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                         const char *name, size_t size, struct value *value)
 {
     int64_t position;
     int error;
@@ -237,9 +253,8 @@ static int pointer_value(struct fs_session *session, struct fs_node node, const 
     if (session->stream != NULL)
         return strncmp(name, "shared_", strlen("shared_")) == 0 ? -EOPNOTSUPP : -ENODATA;
     if (strncmp(name, SEEK, strlen(SEEK)) == 0) {
-        value->text = size > 0 ? "" : "0"; /* who asks how long it is comes again */
-        name += strlen(SEEK);
-        return size > 0 ? fs_shared_seek(session, node, name, strlen(name)) : 0;
+        value->text = size > 0 ? "" : "0";
+        return seek_by_name(session, request, node, name + strlen(SEEK), size);
     }
     if (strcmp(name, &SHARED_POSITION[strlen(PREFIX)]) != 0)
         return -ENODATA;
@@ -254,7 +269,7 @@ static void slice_reply(struct fs_session *session, fuse_req_t request, struct f
 {
     struct fs_slice *slice;
     struct value value;
-    int error = node.shared ? pointer_value(session, node, name, size, &value) : -ENODATA;
+    int error = node.shared ? pointer_value(session, request, node, name, size, &value) : -ENODATA;
 
     if (error == 0) {
         reply_text(request, value.text, size);

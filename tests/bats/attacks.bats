@@ -76,6 +76,27 @@ SHELL
     cmp "$mnt/rank0" <(mpiio-view cat s.json -r 0)
 }
 
+@test "attacks: mallory, who may only read, does not move the shared file pointer of a writable mount" {
+    make_file s.dat 4096
+    echo '{ "viewspec": 1, "file": "s.dat", "ranks": 2, "view": { "etype": "double" } }' >s.json
+    chmod 644 s.dat
+    mount_spec s.json -o allow_other
+    head -c 800 /dev/zero >"$mnt/shared"
+    run ! as_mallory setfattr -n user.mpiio.shared_position -v 0 "$mnt/shared"
+    run -1 as_mallory getfattr -n user.mpiio.shared_seek.0 "$mnt/shared"
+    [[ $output == *"Permission denied" ]]
+    [ "$(attribute "$mnt/shared" shared_position)" = 100 ]
+    # Users with write permission move it as the manual says.
+    chmod 666 s.dat
+    as_mallory setfattr -n user.mpiio.shared_position -v 7 "$mnt/shared"
+    [ "$(attribute "$mnt/shared" shared_position)" = 7 ]
+    mpiio-umount "$mnt"
+    # On a read-only mount every reader moves it.
+    mount_spec s.json -o allow_other,ro
+    as_mallory getfattr -n user.mpiio.shared_seek.5 "$mnt/shared"
+    [ "$(attribute "$mnt/shared" shared_position)" = 5 ]
+}
+
 # Everything of ours that looks into a mount of mallory's as root is under his number: nothing of it
 # is his. (Where it could not be seen at all, the test would show nothing.)
 @test "attacks: root's mpiio-umount gives the user who mounted neither terminal nor descriptors" {
