@@ -277,7 +277,7 @@ static int open_store(struct fs_session *session)
                        session->file == NULL ? path : session->options->spec, strerror(errno));
         return 1;
     }
-    return fs_removal_check(session);
+    return fs_removal_prepare(session);
 }
 
 /* Write-back, where it is wanted, and who has it stored. */
@@ -494,6 +494,7 @@ void fs_session_close(struct fs_session *session)
     vs_spec_free(session->spec);
     fs_log_close(&session->log);
     fs_rights_free(&session->rights);
+    fs_removal_free(&session->removal);
     free(session->resolved);
     free(session->file);
     free(session->spec_path);

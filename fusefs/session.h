@@ -19,6 +19,7 @@
 #include "fusefs/base/atomic_gate.h"
 #include "fusefs/storing/engine_client.h"
 #include "fusefs/jobs/jobs.h"
+#include "fusefs/jobs/removal.h"
 #include "fusefs/storing/flusher.h"
 #include "fusefs/base/log.h"
 #include "fusefs/base/workers.h"
@@ -93,6 +94,7 @@ struct fs_session {
     _Atomic int64_t ordered_flushed; /* when one was closed last, by mpiio_clock */
     atomic_uint ordered_uses;        /* numbers of what was looked up there */
     struct fs_jobs jobs;
+    struct fs_removal removal;
     struct fs_atomic atomic;
     struct fs_workers workers;
     struct fs_prefetchers prefetchers;

@@ -3,36 +3,88 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
-#include <stdio.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/capability.h"
 #include "core/base/complain.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/nodes.h"
 
-int fs_removal_check(const struct fs_session *session)
+static bool is_same(const struct stat *one, const struct stat *other)
 {
-    char folder[PATH_MAX];
-    struct stat st;
-    int error = 0;
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/* Opens the folder of an absolute path, and copies the name. Returns 0 or an errno. */
+static int hold(struct fs_removal *removal, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+
+    if (folder == NULL)
+        return ENOMEM;
+    removal->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (removal->folder < 0)
+        return errno;
+    removal->name = strdup(slash + 1);
+    if (removal->name != NULL)
+        return 0;
+    close(removal->folder);
+    return ENOMEM;
+}
+
+/* In a sticky folder only the owners of the file and of the folder may remove the file. */
+static bool is_sticky_for_us(const struct stat *folder, const struct stat *file)
+{
+    return (folder->st_mode & S_ISVTX) != 0 && geteuid() != folder->st_uid &&
+           geteuid() != file->st_uid && !mpiio_capability_has(CAP_FOWNER);
+}
+
+/* Returns why the file can not be removed, NULL where it can. */
+static const char *why_not(const struct fs_removal *removal, int fd)
+{
+    struct stat open, named, folder;
+
+    if (fstat(fd, &open) != 0 || fstat(removal->folder, &folder) != 0)
+        return strerror(errno);
+    if (!S_ISREG(open.st_mode))
+        return "not a regular file";
+    if (fstatat(removal->folder, removal->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return strerror(errno);
+    if (!is_same(&named, &open))
+        return "another file has its name now";
+    if (faccessat(removal->folder, ".", W_OK | X_OK, AT_EACCESS) != 0)
+        return strerror(errno);
+    return is_sticky_for_us(&folder, &open) ? strerror(EPERM) : NULL;
+}
+
+int fs_removal_prepare(struct fs_session *session)
+{
+    const char *why;
+    int error;
 
     if (!session->options->delete_on_close)
         return 0;
-    snprintf(folder, sizeof(folder), "%s", session->file);
-    if (fstat(mpiio_store_fd(session->store), &st) != 0)
-        error = errno;
-    else if (!S_ISREG(st.st_mode))
-        error = EINVAL;
-    else if (faccessat(AT_FDCWD, dirname(folder), W_OK | X_OK, AT_EACCESS) != 0)
-        error = errno;
-    if (error != 0)
+    error = hold(&session->removal, session->file);
+    why = error != 0 ? strerror(error) : why_not(&session->removal, mpiio_store_fd(session->store));
+    if (why != NULL)
         mpiio_complain(session->options->name, "%s: cannot be removed at the end: %s",
-                       session->file, error == EINVAL ? "not a regular file" : strerror(error));
-    return error != 0;
+                       session->file, why);
+    return why != NULL;
+}
+
+void fs_removal_free(struct fs_removal *removal)
+{
+    if (removal->name == NULL)
+        return;
+    close(removal->folder);
+    free(removal->name);
 }
 
 /*
@@ -51,21 +103,23 @@ static bool comes_last(struct fs_session *session)
     return last || (session->cluster.node == 0 && !told);
 }
 
-/* Why the file stays; NULL: it does not, or there is none any more. */
+/* Removes the file. Returns why it stays, NULL where it is gone. */
 static const char *remove_file(const struct fs_session *session)
 {
+    const struct fs_removal *removal = &session->removal;
     struct stat open, named;
 
     if (fstat(mpiio_store_fd(session->store), &open) != 0)
         return strerror(errno);
-    if (lstat(session->file, &named) != 0) {
+    if (fstatat(removal->folder, removal->name, &named, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT)
             return strerror(errno);
         return open.st_nlink > 0 ? "it has another name now" : NULL;
     }
-    if (named.st_dev != open.st_dev || named.st_ino != open.st_ino)
+    if (!is_same(&named, &open))
         return "another file has its name now";
-    return unlink(session->file) == 0 || errno == ENOENT ? NULL : strerror(errno);
+    return unlinkat(removal->folder, removal->name, 0) == 0 || errno == ENOENT ? NULL
+                                                                               : strerror(errno);
 }
 
 void fs_removal_end(struct fs_session *session, int error)

@@ -2,7 +2,15 @@
 #ifndef FS_REMOVAL_H
 #define FS_REMOVAL_H
 
+#include <sys/types.h>
+
 struct fs_session;
+
+/* The name of the file that is to be removed, held from mounting on. */
+struct fs_removal {
+    char *name; /* in the folder; owned; NULL: nothing is held */
+    int folder; /* an O_PATH descriptor */
+};
 
 /*
  * The mount option delete_on_close (MPI_MODE_DELETE_ON_CLOSE, MPI 3.1, 13.2.1): the shared file is
@@ -10,10 +18,14 @@ struct fs_session;
  */
 
 /*
- * Looks whether the file, which is open, could be removed. An exit status: 0, or 1 after a line on
- * stderr.
+ * Checks that the open file can be removed later, and holds the folder that it is in: the removal
+ * does not look up the path again, which others may have led elsewhere by then. Returns an exit
+ * status: 0, or 1 after a line on stderr.
  */
-int fs_removal_check(const struct fs_session *session);
+int fs_removal_prepare(struct fs_session *session);
+
+/* Releases what fs_removal_prepare holds. The struct may be all zeros. */
+void fs_removal_free(struct fs_removal *removal);
 
 /*
  * This node is unmounted, all that it held is stored, and error is what serving the mount ended

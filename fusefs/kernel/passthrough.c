@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/capability.h"
 #include "fusefs/session.h"
 
 /* Of the kernel's protocol, what a linux/fuse.h before 6.9 does not have. */
@@ -22,15 +22,6 @@ struct backing_map {
     uint64_t padding;
 };
 #define BACKING_OPEN _IOW(229, 1, struct backing_map)
-
-static bool may_pass(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct sets[2];
-
-    return syscall(SYS_capget, &header, sets) == 0 &&
-           (sets[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN)) != 0;
-}
 
 bool fs_passthrough_is_identity(const struct vs_view *view)
 {
@@ -50,7 +41,7 @@ void fs_passthrough_init(struct fs_session *session)
     bool fits = session->options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
                 session->cluster.nodes <= 1 && session->pool.pool == NULL && !session->tree.npy &&
                 !session->tree.whole && mpiio_store_stat(session->store, &st) == 0 &&
-                S_ISREG(st.st_mode) && may_pass();
+                S_ISREG(st.st_mode) && mpiio_capability_has(CAP_SYS_ADMIN);
 
     pthread_mutex_init(&session->passthrough.lock, NULL);
     for (size_t view = 0; view < session->tree.views && fits; view++) {

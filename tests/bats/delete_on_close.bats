@@ -106,6 +106,39 @@ is_missing() {
     [ "$output" = "mpiio-mount: $device: cannot be removed at the end: not a regular file" ]
 }
 
+@test "delete_on_close: a sticky folder of another user, which allows no removal, is refused" {
+    scatter_spec
+    mkdir sticky
+    chmod 1777 sticky
+    cp s.dat sticky/s.dat
+    chmod 666 sticky/s.dat
+    user_folder open
+    run -1 as_user mpiio-mount -o delete_on_close -f sticky/s.dat s.json open
+    [ "$output" = "mpiio-mount: $tmp/sticky/s.dat: cannot be removed at the end: Operation not permitted" ]
+    # Its owner may, and root.
+    as_user cp s.dat sticky/own.dat
+    as_user mpiio-mount -o delete_on_close -f sticky/own.dat s.json open
+    as_user mpiio-umount open
+    [ ! -e sticky/own.dat ]
+    as_user cp s.dat sticky/own.dat
+    mpiio-mount -o delete_on_close -f sticky/own.dat s.json "$mnt"
+    mpiio-umount "$mnt"
+    [ ! -e sticky/own.dat ]
+}
+
+@test "delete_on_close: the file is removed from the folder that it was in, wherever the path leads by then" {
+    scatter_spec
+    mkdir own keep
+    mv s.dat own
+    ln own/s.dat keep/s.dat
+    mpiio-mount -o delete_on_close -f own/s.dat s.json "$mnt"
+    mv own moved
+    ln -s keep own
+    mpiio-umount "$mnt"
+    [ -e keep/s.dat ]
+    [ ! -e moved/s.dat ]
+}
+
 @test "delete_on_close: of several nodes, the last one removes it" {
     local first last
     for first in 0 1; do
