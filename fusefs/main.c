@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/capability.h"
 #include "fusefs/base/inherited.h"
 #include "serve.h"
 #include "session.h"
@@ -20,6 +21,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "mpiio-fused: /proc/self/fd: %s\n", strerror(-error));
         return 1;
     }
+    /* Root writes for callers who must not leave a changed set-user-ID program behind. */
+    mpiio_capability_drop_fsetid();
     fs_signals_ignore();
     if (fs_options_parse(&options, argc, argv) != 0)
         goto out;

@@ -11,6 +11,7 @@
 
 #include <mpi.h>
 
+#include "core/base/capability.h"
 #include "core/base/complain.h"
 #include "core/base/rlimit.h"
 #include "environment.h"
@@ -164,6 +165,7 @@ int main(int argc, char **argv)
             printf("mpiio-engine %s (%s)\n", MPIIO_VERSION, engine_environment_mpi());
         return 0;
     }
+    mpiio_capability_drop_fsetid(); /* as in mpiio-fused, whose data the engine stores */
     if (options.stay)
         engine_stay();
     engine_environment_prepare();

@@ -97,6 +97,33 @@ SHELL
     [ "$(attribute "$mnt/shared" shared_position)" = 5 ]
 }
 
+@test "attacks: what is written through root's mount clears the bits of a set-user-ID program" {
+    local option
+    dealt s.dat 2 8 >s.json
+    for option in cache=through cache=back; do
+        make_file s.dat 65536
+        mount_spec s.json -o "allow_other,$option"
+        chmod 6777 s.dat
+        # Runs of 8 bytes are stored through a mapping.
+        as_mallory dd if=/dev/zero of="$mnt/rank1" bs=4096 count=4 conv=notrunc,fsync status=none
+        [ "$(stat -c %a s.dat)" = 777 ]
+        chmod 4777 s.dat
+        as_mallory truncate -s 60000 "$mnt/rank0"
+        mpiio-umount "$mnt"
+        [ "$(stat -c %a s.dat)" = 777 ]
+    done
+    # Members, and what mpiio-view puts.
+    head -c 4096 s.dat >m0
+    head -c 4096 s.dat >m1
+    mpiio-mount -o allow_other --members 'm{member:1}' --pieces 'scatter 4096 on 2' --view 'scatter 8 on 2' "$mnt"
+    chmod 6777 m0 m1
+    as_mallory dd if=/dev/zero of="$mnt/rank0" bs=4096 count=1 conv=notrunc status=none
+    [ "$(stat -c %a m0 m1 | xargs)" = '777 777' ]
+    chmod 6777 s.dat
+    head -c 4096 /dev/zero | as_mallory "$MPIIO_BIN/mpiio-view" put "$tmp/s.json" -r 0
+    [ "$(stat -c %a s.dat)" = 777 ]
+}
+
 # Everything of ours that looks into a mount of mallory's as root is under his number: nothing of it
 # is his. (Where it could not be seen at all, the test would show nothing.)
 @test "attacks: root's mpiio-umount gives the user who mounted neither terminal nor descriptors" {
