@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mountinfo.h"
+#include "mounts/mountinfo.h"
 #include "unmount.h"
 
 struct places {
@@ -37,11 +37,11 @@ static void release(struct places *places)
 /* Where the user has mounts. What is at one of these places by then, find_mount looks at again. */
 static int find_places(uid_t owner, struct places *places)
 {
-    struct umount_entry entry;
+    struct mounts_entry entry;
     FILE *table = fopen("/proc/self/mountinfo", "re");
     int error = table != NULL ? 0 : -errno;
 
-    while (error == 0 && umount_mountinfo_next(table, &entry))
+    while (error == 0 && mounts_entry_next(table, &entry))
         if (strcmp(entry.type, "fuse.mpiio") == 0 && entry.owner == owner)
             error = add(places, entry.place);
     if (table != NULL)

@@ -12,7 +12,7 @@
 enum serves { NOT, PERHAPS, SURELY };
 
 struct search {
-    const struct umount_mount *mount;
+    const struct mounts_mount *mount;
     int64_t hint;
     bool named_only;
     struct umount_daemon *daemon; /* the best so far */
@@ -106,7 +106,7 @@ static bool visit_process(void *data, pid_t pid)
     return found != SURE;
 }
 
-void umount_daemon_find(const struct umount_mount *mount, int64_t hint, bool named_only,
+void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool named_only,
                         struct umount_daemon *daemon)
 {
     struct search search = {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mount.h"
+#include "mounts/mount.h"
 
 struct umount_daemon {
     pid_t pid; /* 0: there is none, as far as is to be seen */
@@ -22,7 +22,7 @@ struct umount_daemon {
  * With named_only all kernels are treated so: the daemon of a mount that has gone may still have a
  * connection, which has ended, of the same number.
  */
-void umount_daemon_find(const struct umount_mount *mount, int64_t hint, bool named_only,
+void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool named_only,
                         struct umount_daemon *daemon);
 
 /* True once it has ended; waits for ms at most. */

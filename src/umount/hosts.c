@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "viewspec/base/line.h"
-#include "child.h"
+#include "mounts/child.h"
 #include "process.h"
 
 #define OUTPUT_MAX 16384
@@ -26,7 +26,7 @@
 struct host {
     const char *name;
     char place[PATH_MAX];
-    struct umount_child child;
+    struct mounts_child child;
     bool started;
 };
 
@@ -48,7 +48,7 @@ static void say(const char *host, const char *place, const char *text)
 
 static int exec_words(void *data, int out)
 {
-    return umount_child_exec(data, out);
+    return mounts_child_exec(data, out);
 }
 
 /* The hosts of a list, one a line, by the program that knows how lists are written. */
@@ -56,7 +56,7 @@ static int expand(const char *list, const char *mountpoint, char *hosts, const c
 {
     char program[PATH_MAX + 16], option[4096];
     const char *argv[] = {program, option, "--list-hosts", "--", mountpoint, NULL};
-    struct umount_child child;
+    struct mounts_child child;
     size_t length = 0;
     int error;
 
@@ -65,9 +65,9 @@ static int expand(const char *list, const char *mountpoint, char *hosts, const c
         strcpy(program, "mpiio-mount");
     if (snprintf(option, sizeof(option), "--hosts=%s", list) >= (int)sizeof(option))
         return -E2BIG;
-    error = umount_child_start(&child, exec_words, argv, -1);
+    error = mounts_child_start(&child, exec_words, argv, -1);
     if (error == 0)
-        error = umount_child_finish(&child, hosts, LIST_MAX - 1, &length, 60000);
+        error = mounts_child_finish(&child, hosts, LIST_MAX - 1, &length, 60000);
     hosts[length] = '\0';
     return error;
 }
@@ -134,7 +134,7 @@ static void start(struct host *host, const struct run *run, bool force)
     argv[count++] = "--";
     argv[count++] = host->place;
     argv[count] = NULL;
-    error = umount_child_start(&host->child, exec_words, argv, -1);
+    error = mounts_child_start(&host->child, exec_words, argv, -1);
     host->started = error == 0;
     if (error != 0)
         say(host->name, host->place, strerror(-error));
@@ -159,10 +159,10 @@ static bool is_lost(pid_t mpiexec)
 /* Waits for the host's end, or until none is to be expected. */
 static void await(const struct host *host, bool force)
 {
-    long long begun = umount_now(), lost = -1;
+    long long begun = mounts_now(), lost = -1;
 
-    while (!umount_child_ends_within(&host->child, 100)) {
-        long long now = umount_now();
+    while (!mounts_child_ends_within(&host->child, 100)) {
+        long long now = mounts_now();
 
         if (lost < 0 && is_lost(host->child.pid))
             lost = now;
@@ -209,7 +209,7 @@ static bool finish(struct host *host, bool force, bool *mounted)
     if (!host->started)
         return false;
     await(host, force);
-    error = umount_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
+    error = mounts_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
     if (error < 0)
         kill(-pid, SIGKILL); /* what it has started, too */
     output[length] = '\0';

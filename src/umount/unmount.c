@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "look.h"
+#include "mounts/child.h"
+#include "mounts/look.h"
 #include "viewspec/base/line.h"
 #include "text.h"
 #include "users.h"
@@ -56,13 +56,13 @@ static const char *why(int error)
 /* True where the mount is gone: an mpiio-umount on another node may take it away at any moment. */
 static bool is_gone(const struct unmount *job)
 {
-    return !umount_mount_is_there(&job->mount);
+    return !mounts_is_there(&job->mount);
 }
 
 /* One of all may be gone by now, or another's in its place. */
 static bool is_left(const struct unmount *job, int error)
 {
-    const struct umount_entry *entry = &job->mount.entry;
+    const struct mounts_entry *entry = &job->mount.entry;
 
     if (job->owner == NULL)
         return false;
@@ -75,7 +75,7 @@ static bool is_left(const struct unmount *job, int error)
 static int find_mount(struct unmount *job)
 {
     const char *type = job->mount.entry.type;
-    int error = umount_mount_find(job->mountpoint, &job->mount);
+    int error = mounts_find(job->mountpoint, &job->mount);
 
     if (is_left(job, error))
         return -1;
@@ -91,8 +91,8 @@ static int find_mount(struct unmount *job)
 /* Finds the daemon, and how many nodes there are, which the mount tells itself. */
 static void find_daemon(struct unmount *job)
 {
-    char stats[UMOUNT_TEXT_MAX];
-    int error = umount_look_stats(&job->mount, 5000, stats);
+    char stats[MOUNTS_TEXT_MAX];
+    int error = mounts_look_stats(&job->mount, 5000, stats);
     int64_t nodes = umount_stat(stats, "nodes", 1);
     bool ended = error == -ENOTCONN || error == -ECONNABORTED;
 
@@ -106,11 +106,11 @@ static void find_daemon(struct unmount *job)
 /* Says how much could not be stored, behind before; nothing where all was. */
 static void add_lost(const struct unmount *job, const char *before, char *text, size_t size)
 {
-    char stats[UMOUNT_TEXT_MAX];
+    char stats[MOUNTS_TEXT_MAX];
     int64_t lost, dirty;
 
     *text = '\0';
-    if (umount_look_stats(&job->mount, 2000, stats) != 0)
+    if (mounts_look_stats(&job->mount, 2000, stats) != 0)
         return;
     lost = umount_stat(stats, "lost_bytes", 0);
     dirty = umount_stat(stats, "dirty_bytes", 0);
@@ -125,7 +125,7 @@ static void add_lost(const struct unmount *job, const char *before, char *text, 
  */
 static bool sync_all(struct unmount *job)
 {
-    int error = umount_look_sync(&job->mount, job->force ? 5000 : UMOUNT_NO_LIMIT);
+    int error = mounts_look_sync(&job->mount, job->force ? 5000 : MOUNTS_NO_LIMIT);
     char lost[128];
 
     /* Where the connection has ended nothing can be stored any more, as where the daemon has. */
@@ -143,10 +143,10 @@ static bool sync_all(struct unmount *job)
 /* The lines that the daemon has for what keeps the nodes mounted, or one. */
 static void say_unsaved(const struct unmount *job, int error)
 {
-    char text[UMOUNT_TEXT_MAX];
+    char text[MOUNTS_TEXT_MAX];
     char *save = NULL, *line;
 
-    if (umount_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
+    if (mounts_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
         snprintf(text, sizeof(text), "cannot unmount all nodes: %s", why(error));
     for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
         say(job, "%s", line);
@@ -159,7 +159,7 @@ static void say_unsaved(const struct unmount *job, int error)
 static bool unmount_others(const struct unmount *job)
 {
     const char *name = job->force ? "user.mpiio.unmount_force" : "user.mpiio.unmount";
-    char text[UMOUNT_TEXT_MAX], users[LIST_MAX];
+    char text[MOUNTS_TEXT_MAX], users[LIST_MAX];
     int error;
 
     umount_users(&job->mount, users, sizeof(users));
@@ -167,7 +167,7 @@ static bool unmount_others(const struct unmount *job)
         say(job, "busy: in use by %s", users);
         return false;
     }
-    error = umount_look_attribute(&job->mount, name, job->force ? 15000 : UMOUNT_NO_LIMIT, text);
+    error = mounts_look_attribute(&job->mount, name, job->force ? 15000 : MOUNTS_NO_LIMIT, text);
     if (error == 0 || error == -ENOTCONN || is_gone(job))
         return true;
     say_unsaved(job, error);
@@ -178,7 +178,7 @@ static bool unmount_others(const struct unmount *job)
 static int detach_as_root(void *data, int out)
 {
     const struct unmount *job = data;
-    int error = umount_mount_detach(&job->mount, job->force);
+    int error = mounts_detach(&job->mount, job->force);
     const char *text = error != 0 ? strerror(-error) : "";
 
     return write(out, text, strlen(text)) < 0 || error != 0;
@@ -191,21 +191,21 @@ static int detach_as_user(void *data, int out)
                           NULL};
 
     setenv("LC_ALL", "C", 1);
-    return umount_child_exec(argv, out);
+    return mounts_child_exec(argv, out);
 }
 
-/* Takes it away; output is what who could not says. 0, or as umount_child_finish. */
+/* Takes it away; output is what who could not says. 0, or as mounts_child_finish. */
 static int try_to_detach(const struct unmount *job, char output[OUTPUT_MAX])
 {
-    struct umount_child child;
+    struct mounts_child child;
     size_t length = 0;
-    int error = umount_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user,
+    int error = mounts_child_start(&child, geteuid() == 0 ? detach_as_root : detach_as_user,
                                    (void *)job, job->mount.parent);
 
     memset(output, 0, OUTPUT_MAX);
     if (error == 0)
-        return umount_child_finish(&child, output, OUTPUT_MAX - 1, &length,
-                                   job->force ? 5000 : UMOUNT_NO_LIMIT);
+        return mounts_child_finish(&child, output, OUTPUT_MAX - 1, &length,
+                                   job->force ? 5000 : MOUNTS_NO_LIMIT);
     snprintf(output, OUTPUT_MAX, "%s", strerror(-error));
     return error;
 }

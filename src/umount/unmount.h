@@ -4,7 +4,7 @@
 #define MPIIO_UMOUNT_UNMOUNT_H
 
 #include "daemon.h"
-#include "mount.h"
+#include "mounts/mount.h"
 
 struct unmount {
     const char *mountpoint; /* as it was given */
@@ -14,7 +14,7 @@ struct unmount {
     const uid_t
         *owner;     /* one of all his mounts: another's, or none, is left without a word; or NULL */
     bool dead_only; /* unmount it only if nobody serves it */
-    struct umount_mount mount;
+    struct mounts_mount mount;
     struct umount_daemon daemon;
     bool dead;     /* nobody serves it */
     bool lost;     /* data could not be stored and were given up, or nobody can tell */

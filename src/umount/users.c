@@ -9,7 +9,7 @@
 #include "text.h"
 
 struct search {
-    const struct umount_mount *mount;
+    const struct mounts_mount *mount;
     char *list;
     size_t size;
     pid_t pid;
@@ -86,7 +86,7 @@ static bool visit_user(void *data, pid_t pid)
     return true;
 }
 
-void umount_users(const struct umount_mount *mount, char *list, size_t size)
+void umount_users(const struct mounts_mount *mount, char *list, size_t size)
 {
     struct search search = {.mount = mount, .list = list, .size = size};
 
@@ -108,14 +108,14 @@ static bool is_new(struct search *search, const char *namespace)
 
 /* A filesystem that has gone leaves its number to the next one, which has another source or owner.
  */
-static bool is_copy(const struct umount_entry *entry, const struct umount_entry *was)
+static bool is_copy(const struct mounts_entry *entry, const struct mounts_entry *was)
 {
     return entry->major == was->major && entry->minor == was->minor && entry->owner == was->owner &&
            strcmp(entry->type, was->type) == 0 && strcmp(entry->source, was->source) == 0;
 }
 
 /* Where the filesystem is mounted as the process sees it. */
-static bool find_copy(const struct search *search, struct umount_entry *entry)
+static bool find_copy(const struct search *search, struct mounts_entry *entry)
 {
     bool found = false;
     char path[64];
@@ -123,7 +123,7 @@ static bool find_copy(const struct search *search, struct umount_entry *entry)
 
     snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)search->pid);
     table = fopen(path, "re");
-    while (table != NULL && !found && umount_mountinfo_next(table, entry))
+    while (table != NULL && !found && mounts_entry_next(table, entry))
         found = is_copy(entry, &search->mount->entry);
     if (table != NULL)
         fclose(table);
@@ -134,7 +134,7 @@ static bool visit_namespace(void *data, pid_t pid)
 {
     struct search *search = data;
     char namespace[64], name[UMOUNT_COMM_MAX];
-    struct umount_entry entry;
+    struct mounts_entry entry;
     size_t length = strlen(search->list);
 
     search->pid = pid;
@@ -151,7 +151,7 @@ static bool visit_namespace(void *data, pid_t pid)
     return true;
 }
 
-void umount_copies(const struct umount_mount *mount, char *list, size_t size)
+void umount_copies(const struct mounts_mount *mount, char *list, size_t size)
 {
     struct search search = {.mount = mount, .list = list, .size = size};
 

@@ -7,6 +7,8 @@
  *
  *   stats=FILE    .mpiio/stats.json has what FILE has
  *   endless       .mpiio/stats.json never ends
+ *   link=TARGET   .mpiio/stats.json is a symbolic link to TARGET
+ *   other         others are let in, which /etc/fuse.conf must allow
  *   value=TEXT    what each attribute user.mpiio.* of the root has
  *   refuse        but user.mpiio.unmount, which is EBUSY
  *   hang=CALL     read, fsync or getxattr is never answered
@@ -38,6 +40,8 @@ static struct {
     char stats[STATS_MAX];
     size_t length;
     bool endless;
+    bool other;
+    const char *link;
     const char *value;
     bool refuse;
     const char *hang;
@@ -77,9 +81,18 @@ static int hostile_getattr(const char *path, struct stat *st, struct fuse_file_i
     if (!is_folder(path) && !is_stats(path))
         return -ENOENT;
     st->st_mode = is_folder(path) ? S_IFDIR | 0555 : S_IFREG | 0444;
+    if (!is_folder(path) && hostile.link != NULL)
+        st->st_mode = S_IFLNK | 0777;
     st->st_nlink = 1;
     st->st_uid = getuid();
     st->st_size = is_folder(path) ? 0 : (off_t)hostile.length;
+    return 0;
+}
+
+static int hostile_readlink(const char *path, char *target, size_t size)
+{
+    (void)path;
+    snprintf(target, size, "%s", hostile.link);
     return 0;
 }
 
@@ -163,6 +176,7 @@ static int hostile_readdir(const char *path, void *buffer, fuse_fill_dir_t fill,
 
 static const struct fuse_operations operations = {
     .getattr = hostile_getattr,
+    .readlink = hostile_readlink,
     .open = hostile_open,
     .read = hostile_read,
     .fsyncdir = hostile_fsyncdir,
@@ -191,6 +205,10 @@ static void take_word(const char *word)
         load_stats(value);
     } else if (strcmp(word, "endless") == 0) {
         hostile.endless = true;
+    } else if (strcmp(word, "other") == 0) {
+        hostile.other = true;
+    } else if (strncmp(word, "link=", 5) == 0) {
+        hostile.link = value;
     } else if (strncmp(word, "value=", 6) == 0) {
         hostile.value = value;
     } else if (strcmp(word, "refuse") == 0) {
@@ -209,7 +227,7 @@ static void take_word(const char *word)
 
 int main(int argc, char **argv)
 {
-    char options[] = "subtype=mpiio,fsname=field.json";
+    char options[] = "subtype=mpiio,fsname=field.json", open[] = "subtype=mpiio,allow_other";
     char foreground[] = "-f", o[] = "-o";
     char *arguments[] = {argv[0], foreground, o, options, argv[1], NULL};
 
@@ -218,5 +236,7 @@ int main(int argc, char **argv)
     hostile.mountpoint = argv[1];
     for (int i = 2; i < argc; i++)
         take_word(argv[i]);
+    if (hostile.other)
+        arguments[3] = open;
     return fuse_main(5, arguments, &operations, NULL);
 }

@@ -68,6 +68,11 @@ foreign() {
         <(foreign src/umount '(^|/)(viewspec|src/(capture|core|engine|view)|fusefs)/')
 }
 
+@test "layers: src/mounts, which looks into users' mounts, includes none of the others" {
+    [ -n "$(tree 'src/mounts/*.c')" ]
+    run -1 grep -rhE '^#include "[^"]*/' "$top/src/mounts"
+}
+
 @test "layers: src/capture includes viewspec and MPI, no FUSE" {
     [ -n "$(includes src/capture)" ]
     run grep -E '/fuse3?/|(^|/)(src/(core|view|engine)|fusefs)/' <(includes src/capture)
@@ -107,11 +112,12 @@ src/pointers: src/core/base src/cluster src/lines
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec viewspec/members
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
-src/view/top:
+src/view/top: src/mounts
 src/from: src/core/header.h viewspec viewspec/base viewspec/members
 src/capture: viewspec viewspec/base
 src/run: src/core src/core/base viewspec viewspec/members
-src/umount: viewspec/base/line.h
+src/mounts:
+src/umount: src/mounts viewspec/base/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster viewspec viewspec/base/line.h
 fusefs/names: src/core viewspec viewspec/members
 fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/reader.h src/cluster src/pointers src/pool viewspec viewspec/map/alike.h viewspec/members
@@ -167,7 +173,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "DESIGN.md README.md capture cluster core engine from lines pointers pool run umount view" ]
+    [ "$folders" = "DESIGN.md README.md capture cluster core engine from lines mounts pointers pool run umount view" ]
 }
 
 @test "layout: each layer lists its C sources in its meson.build" {

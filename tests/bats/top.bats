@@ -85,6 +85,44 @@ EOS
     [[ ${lines[2]} == *" ok "*" $tmp/other" ]]
 }
 
+# hostile_top WORD...: what root's mpiio-view top prints, as a table and for Prometheus, of a mount of nobody's that
+# lets others in: tests/attacks/hostile.c has the words.
+hostile_top() {
+    local pid
+    user_folder "$mnt"
+    cp "$MPIIO_BUILD/tests/attacks/hostile" .
+    echo user_allow_other >fuse.conf
+    as_user true # may open /dev/fuse
+    # shellcheck disable=SC2016 # for the other shell
+    as_root "$top/tests/let_go" --keep "$tmp" bash -c '
+        mount --bind fuse.conf /etc/fuse.conf
+        setpriv --reuid nobody --regid nogroup --clear-groups ./hostile "$@" &
+        until grep -q " $1 " /proc/self/mountinfo; do sleep 0.05; done
+        mpiio-view top -d 0.1 -c 1 "$1" && mpiio-view top --prometheus "$1"
+        umount "$1"' top "$mnt" other "$@" 3>&-
+}
+
+@test "top: root follows no link of a user's mount, and reads with that user's rights" {
+    echo '{ "nodes": 77 }' >secret
+    chmod 600 secret
+    run -0 hostile_top "link=$tmp/secret"
+    run ! grep 77 <<<"$output"
+    run -0 hostile_top link=/dev/zero
+    grep -q 'mpiio_up.* 0$' <<<"$output"
+}
+
+@test "top: what a hostile mount names reaches neither the terminal nor the metrics" {
+    jq -n '{ nodes: 3, cluster: { state: "\u001b]0;owned\u0007" },
+        requests: { "read\"} 1\nmpiio_up{mountpoint=\"/x\"} 1\n#": 2, write: 5 } }' >stats.json
+    run -0 hostile_top "stats=$tmp/stats.json"
+    cat -v <<<"$output"
+    grep -q 'kind="write"} 5' <<<"$output"
+    grep -q " 3  unknown   $mnt" <<<"$output"
+    run ! grep -E 'owned|/x' <<<"$output"
+    run -0 hostile_top endless
+    grep -q 'mpiio_up.* 0$' <<<"$output"
+}
+
 @test "top: what is no mount, and wrong usage" {
     run -1 mpiio-view top "$mnt"
     [ "$output" = "mpiio-view: $mnt: no mount of mpiio-mount" ]

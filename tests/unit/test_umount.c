@@ -8,21 +8,21 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "umount/mountinfo.h"
+#include "mounts/mountinfo.h"
 #include "umount/text.h"
 
-static bool parse(const char *line, struct umount_entry *entry)
+static bool parse(const char *line, struct mounts_entry *entry)
 {
     char copy[8192];
 
     assert_true(strlen(line) < sizeof(copy));
     strcpy(copy, line);
-    return umount_mountinfo_parse(copy, entry);
+    return mounts_entry_parse(copy, entry);
 }
 
 static void test_entry(void **state)
 {
-    struct umount_entry entry;
+    struct mounts_entry entry;
 
     (void)state;
     assert_true(parse("42 27 0:39 / /a\\040b\\134c\\012 rw,nosuid shared:5 master:1 - fuse.mpiio "
@@ -53,7 +53,7 @@ static void test_no_entry(void **state)
         "1 1 8:1 / / rw -\n",
         "1 1 eight / / rw - ext4 x rw\n",
     };
-    struct umount_entry entry;
+    struct mounts_entry entry;
     char line[PATH_MAX + 100];
 
     (void)state;

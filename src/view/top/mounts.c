@@ -2,28 +2,12 @@
 #include "mounts.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <mntent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/*
- * A child that reads: one that a daemon keeps in the kernel, where no signal reaches it, is left
- * behind. A thread would keep this process with it.
- */
-struct reader {
-    pid_t pid;
-    int pipe;      /* where its text comes from */
-    FILE *text;    /* what has come so far */
-    char *memory;  /* text's */
-    size_t length; /* text's */
-};
 
 static int64_t now(void)
 {
@@ -33,74 +17,21 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* In the child: stats.json to the pipe; the status to exit with is an errno. */
-static int copy_stats(const char *place, int out)
-{
-    char path[PATH_MAX], text[65536];
-    ssize_t got = 0;
-    int file, null = open("/dev/null", O_RDWR);
-
-    for (int fd = 0; fd < 3 && null >= 0; fd++)
-        dup2(null, fd);
-    snprintf(path, sizeof(path), "%s/.mpiio/stats.json", place);
-    file = open(path, O_RDONLY);
-    while (file >= 0 && (got = read(file, text, sizeof(text))) > 0)
-        if (write(out, text, (size_t)got) != got)
-            return EIO;
-    return file < 0 || got < 0 ? errno : 0;
-}
-
-static int start_reader(struct reader *reader, const char *place)
-{
-    int ends[2];
-
-    reader->text = open_memstream(&reader->memory, &reader->length);
-    if (!reader->text || pipe2(ends, O_CLOEXEC))
-        return -errno;
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    reader->pipe = ends[0];
-    reader->pid = fork();
-    if (reader->pid == 0)
-        _exit(copy_stats(place, ends[1]));
-    close(ends[1]);
-    return reader->pid < 0 ? -errno : 0;
-}
-
-static void free_reader(struct reader *reader)
-{
-    if (reader->text)
-        fclose(reader->text);
-    if (reader->pipe >= 0)
-        close(reader->pipe);
-    free(reader->memory);
-    free(reader);
-}
-
 static void start(struct view_mount *mount)
 {
-    struct reader *reader = calloc(1, sizeof(*reader));
-
-    mount->error = -ENOMEM;
-    if (reader == NULL)
+    mount->look = malloc(sizeof(*mount->look));
+    mount->error = mount->look != NULL ? mounts_look_start(mount->look, mount->place) : -ENOMEM;
+    if (mount->error == 0)
         return;
-    reader->pipe = -1;
-    mount->error = start_reader(reader, mount->place);
-    if (!mount->error)
-        mount->reader = reader;
-    else
-        free_reader(reader);
+    free(mount->look);
+    mount->look = NULL;
 }
 
-/* The child has ended: what it has read becomes the newest. */
-static void keep(struct view_mount *mount, const struct reader *reader, int status)
+/* Makes the text that has been read the newest statistics. */
+static void keep(struct view_mount *mount, const char *text)
 {
-    json_t *stats;
+    json_t *stats = json_loads(text, 0, NULL);
 
-    mount->error = WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
-    if (mount->error)
-        return;
-    fflush(reader->text);
-    stats = json_loadb(reader->memory, reader->length, 0, NULL);
     if (stats == NULL) {
         mount->error = -EIO;
         return;
@@ -112,23 +43,22 @@ static void keep(struct view_mount *mount, const struct reader *reader, int stat
     mount->time = now();
 }
 
-/* True once the reader has brought something, or failed. */
+/* Returns true once the look has brought something, or failed. */
 static bool take(struct view_mount *mount)
 {
-    struct reader *reader = mount->reader;
-    char text[65536];
-    ssize_t got;
-    int status;
+    char text[MOUNTS_TEXT_MAX];
+    int error;
 
-    if (reader == NULL)
+    if (mount->look == NULL)
         return true;
-    while ((got = read(reader->pipe, text, sizeof(text))) > 0)
-        fwrite(text, 1, (size_t)got, reader->text);
-    if (got < 0 || waitpid(reader->pid, &status, WNOHANG) != reader->pid)
+    error = mounts_look_take(mount->look, text);
+    if (error == -EINPROGRESS)
         return false;
-    keep(mount, reader, status);
-    free_reader(reader);
-    mount->reader = NULL;
+    free(mount->look);
+    mount->look = NULL;
+    mount->error = error;
+    if (error == 0)
+        keep(mount, text);
     return true;
 }
 
@@ -137,8 +67,9 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
     int64_t end = now() + (int64_t)limit * 1000000;
     size_t left = mounts->count;
 
+    mounts_child_make_room(mounts->count);
     for (size_t i = 0; i < mounts->count; i++)
-        if (!mounts->list[i].reader)
+        if (!mounts->list[i].look)
             start(&mounts->list[i]);
     while (left) {
         left = 0;
@@ -150,15 +81,15 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
             usleep(1000);
     }
     for (size_t i = 0; i < mounts->count; i++)
-        if (mounts->list[i].reader)
+        if (mounts->list[i].look)
             mounts->list[i].error = -ETIMEDOUT;
 }
 
 static void release(struct view_mount *mount)
 {
-    if (mount->reader) {
-        kill(mount->reader->pid, SIGKILL);
-        free_reader(mount->reader);
+    if (mount->look) {
+        mounts_look_abandon(mount->look);
+        free(mount->look);
     }
     free(mount->place);
     json_decref(mount->stats);

@@ -10,12 +10,15 @@
 
 #include <jansson.h>
 
+#include "mounts/look.h"
+
 struct view_mount {
-    char *place;           /* the mount point; owned */
-    struct reader *reader; /* under way, where the mount has not answered yet; else NULL */
-    json_t *stats;         /* the newest; owned; NULL: none yet */
-    json_t *before;        /* those before; owned; NULL: none yet */
-    int64_t time;          /* of stats, ns of a clock that nobody sets */
+    char *place; /* the mount point; owned */
+    struct mounts_look
+        *look;      /* under way, where the mount has not answered yet; else NULL; owned */
+    json_t *stats;  /* the newest; owned; NULL: none yet */
+    json_t *before; /* those before; owned; NULL: none yet */
+    int64_t time;   /* of stats, ns of a clock that nobody sets */
     int64_t time_before;
     int error; /* why there are no newer ones: a negative errno; -ETIMEDOUT: no answer */
 };

@@ -65,6 +65,12 @@ static void print_head(const char *name, const char *help, bool counter, FILE *o
             counter ? "counter" : "gauge");
 }
 
+/* The mount chooses the name: one that could end its label, or the line, is left out. */
+static bool is_word(const char *name)
+{
+    return *name && strlen(name) < 32 && name[strspn(name, "abcdefghijklmnopqrstuvwxyz_")] == '\0';
+}
+
 static void print_requests(const struct view_mounts *mounts, FILE *out)
 {
     print_head("requests_total", "Requests of the kernel, by their kind.", true, out);
@@ -74,6 +80,8 @@ static void print_requests(const struct view_mounts *mounts, FILE *out)
         char label[64];
         json_object_foreach(requests, kind, value)
         {
+            if (!is_word(kind))
+                continue;
             snprintf(label, sizeof(label), ",kind=\"%s\"", kind);
             print_sample("requests_total", &mounts->list[i], label, json_integer_value(value), out);
         }

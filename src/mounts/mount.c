@@ -26,14 +26,14 @@ static int mount_id(int fd)
 }
 
 /* The line of the table with that number. 0 or a negative errno. */
-static int find_entry(int id, struct umount_entry *entry)
+static int find_entry(int id, struct mounts_entry *entry)
 {
     FILE *table = fopen("/proc/self/mountinfo", "re");
     bool found = false;
 
     if (table == NULL)
         return -errno;
-    while (!found && umount_mountinfo_next(table, entry))
+    while (!found && mounts_entry_next(table, entry))
         found = entry->id == id;
     fclose(table);
     return found ? 0 : -EINVAL;
@@ -59,17 +59,17 @@ static int path_of(int fd, char *path, size_t size)
  * Whether the mount is there still, with that number. Once it is gone, its numbers are the first to
  * be given to another one.
  */
-static bool is_there(const struct umount_mount *mount, int id)
+static bool is_there(const struct mounts_mount *mount, int id)
 {
-    const struct umount_entry *was = &mount->entry;
-    struct umount_entry now;
+    const struct mounts_entry *was = &mount->entry;
+    struct mounts_entry now;
 
     return id == was->id && find_entry(id, &now) == 0 && now.major == was->major &&
            now.minor == was->minor && now.owner == was->owner && strcmp(now.type, was->type) == 0 &&
            strcmp(now.place, was->place) == 0;
 }
 
-int umount_mount_open(const struct umount_mount *mount)
+int mounts_open(const struct mounts_mount *mount)
 {
     int fd = openat(mount->parent, mount->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
@@ -82,7 +82,7 @@ int umount_mount_open(const struct umount_mount *mount)
 }
 
 /* Holds the folder that path, without links, lies in. */
-static int hold_parent(struct umount_mount *mount, char *path)
+static int hold_parent(struct mounts_mount *mount, char *path)
 {
     char *slash = strrchr(path, '/');
 
@@ -94,7 +94,7 @@ static int hold_parent(struct umount_mount *mount, char *path)
     return mount->parent >= 0 ? 0 : -errno;
 }
 
-int umount_mount_find(const char *path, struct umount_mount *mount)
+int mounts_find(const char *path, struct mounts_mount *mount)
 {
     char place[PATH_MAX];
     int fd = open(path, O_PATH | O_CLOEXEC);
@@ -112,22 +112,22 @@ int umount_mount_find(const char *path, struct umount_mount *mount)
         error = hold_parent(mount, place);
     if (error != 0)
         return error;
-    fd = umount_mount_open(mount);
+    fd = mounts_open(mount);
     if (fd < 0)
         return fd;
     close(fd);
     return 0;
 }
 
-bool umount_mount_is_there(const struct umount_mount *mount)
+bool mounts_is_there(const struct mounts_mount *mount)
 {
     return is_there(mount, mount->entry.id);
 }
 
-int umount_mount_detach(const struct umount_mount *mount, bool lazily)
+int mounts_detach(const struct mounts_mount *mount, bool lazily)
 {
     char link[64];
-    int fd = umount_mount_open(mount);
+    int fd = mounts_open(mount);
     int error;
 
     if (fd < 0)

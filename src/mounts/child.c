@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-long long umount_now(void)
+long long mounts_now(void)
 {
     struct timespec now;
 
@@ -41,7 +42,7 @@ static void run_child(int (*work)(void *data, int out), void *data, int out, int
     _exit(chdir("/") == 0 ? work(data, out) : 1);
 }
 
-int umount_child_start(struct umount_child *child, int (*work)(void *data, int out), void *data,
+int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int out), void *data,
                        int keep)
 {
     int ends[2];
@@ -66,6 +67,24 @@ int umount_child_start(struct umount_child *child, int (*work)(void *data, int o
     return error;
 }
 
+void mounts_child_make_room(size_t children)
+{
+    const rlim_t wanted = 4 * (rlim_t)children + 64;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void mounts_child_abandon(struct mounts_child *child)
+{
+    kill(child->pid, SIGKILL);
+    close(child->answer);
+    close(child->process);
+}
+
 /* True once the descriptor is ready; false after the end. */
 static bool is_ready(int fd, long long end)
 {
@@ -73,7 +92,7 @@ static bool is_ready(int fd, long long end)
     int got;
 
     do {
-        long long left = end < 0 ? -1 : end - umount_now();
+        long long left = end < 0 ? -1 : end - mounts_now();
 
         if (end >= 0 && left < 0)
             left = 0;
@@ -82,12 +101,12 @@ static bool is_ready(int fd, long long end)
     return got > 0;
 }
 
-bool umount_child_ends_within(const struct umount_child *child, int ms)
+bool mounts_child_ends_within(const struct mounts_child *child, int ms)
 {
-    return is_ready(child->process, umount_now() + ms);
+    return is_ready(child->process, mounts_now() + ms);
 }
 
-int umount_child_exec(const char *const *argv, int out)
+int mounts_child_exec(const char *const *argv, int out)
 {
     /* Out of the way of those that it is to become; none of them is open. */
     int saved = fcntl(out, F_DUPFD, 3), null = open("/dev/null", O_RDWR);
@@ -100,10 +119,10 @@ int umount_child_exec(const char *const *argv, int out)
     return 1;
 }
 
-int umount_child_finish(struct umount_child *child, char *answer, size_t size, size_t *length,
+int mounts_child_finish(struct mounts_child *child, char *answer, size_t size, size_t *length,
                         int limit)
 {
-    long long end = limit < 0 ? -1 : umount_now() + limit;
+    long long end = limit < 0 ? -1 : mounts_now() + limit;
     ssize_t got = 1;
     int status, error = -ETIMEDOUT;
 

@@ -4,27 +4,27 @@
  * descriptors, but for a pipe to answer through and one that it is given. Who waits for
  * it waits so long and no longer: a child in the kernel's hands (state D) is left there.
  */
-#ifndef MPIIO_UMOUNT_CHILD_H
-#define MPIIO_UMOUNT_CHILD_H
+#ifndef MPIIO_MOUNTS_CHILD_H
+#define MPIIO_MOUNTS_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-struct umount_child {
+struct mounts_child {
     pid_t pid;
     int process; /* the same, as a descriptor */
     int answer;  /* the end of the pipe to read from */
 };
 
 /* For ever, as a limit in ms. */
-#define UMOUNT_NO_LIMIT (-1)
+#define MOUNTS_NO_LIMIT (-1)
 
 /*
  * Starts a child that calls work(data, out), and ends with what it returns (0-255). It has keep (or
  * -1) of all descriptors. 0 or a negative errno.
  */
-int umount_child_start(struct umount_child *child, int (*work)(void *data, int out), void *data,
+int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int out), void *data,
                        int keep);
 
 /*
@@ -32,19 +32,25 @@ int umount_child_start(struct umount_child *child, int (*work)(void *data, int o
  * ended (128 where a signal ended it), or -ETIMEDOUT: it has been killed, and may be there still.
  * In any case child is no more to be used.
  */
-int umount_child_finish(struct umount_child *child, char *answer, size_t size, size_t *length,
+int mounts_child_finish(struct mounts_child *child, char *answer, size_t size, size_t *length,
                         int limit);
 
+/* Raises the limit of descriptors, as far as the system allows, for so many children at once. */
+void mounts_child_make_room(size_t children);
+
+/* Kills it, and does not wait for its end. child is no more to be used. */
+void mounts_child_abandon(struct mounts_child *child);
+
 /* True once it has ended; waits for ms at most. */
-bool umount_child_ends_within(const struct umount_child *child, int ms);
+bool mounts_child_ends_within(const struct mounts_child *child, int ms);
 
 /*
  * For work: becomes another program, which is looked for along PATH, and whose output goes to out.
  * Returns a status to end with where there is none.
  */
-int umount_child_exec(const char *const *argv, int out);
+int mounts_child_exec(const char *const *argv, int out);
 
 /* Milliseconds of a clock that nobody sets. */
-long long umount_now(void);
+long long mounts_now(void);
 
 #endif

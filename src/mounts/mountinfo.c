@@ -44,7 +44,7 @@ static unsigned option(const char *list, const char *name)
     return 0;
 }
 
-bool umount_mountinfo_parse(char *line, struct umount_entry *entry)
+bool mounts_entry_parse(char *line, struct mounts_entry *entry)
 {
     char *fields[FIELDS], *save = NULL, *word, *type, *source, *options;
 
@@ -70,14 +70,14 @@ bool umount_mountinfo_parse(char *line, struct umount_entry *entry)
            unescape(type, entry->type, sizeof(entry->type));
 }
 
-bool umount_mountinfo_next(FILE *table, struct umount_entry *entry)
+bool mounts_entry_next(FILE *table, struct mounts_entry *entry)
 {
     char *line = NULL;
     size_t size = 0;
     bool found = false;
 
     while (!found && getline(&line, &size, table) > 0)
-        found = umount_mountinfo_parse(line, entry);
+        found = mounts_entry_parse(line, entry);
     free(line);
     return found;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's table of mounts, /proc/PID/mountinfo. */
-#ifndef MPIIO_UMOUNT_MOUNTINFO_H
-#define MPIIO_UMOUNT_MOUNTINFO_H
+#ifndef MPIIO_MOUNTS_MOUNTINFO_H
+#define MPIIO_MOUNTS_MOUNTINFO_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-struct umount_entry {
+struct mounts_entry {
     int id; /* of the mount; another's once this one is gone */
     unsigned major;
     unsigned minor; /* of the filesystem; a FUSE connection's number */
@@ -20,9 +20,9 @@ struct umount_entry {
 };
 
 /* Takes a line apart, which it changes. False where it is none of such a table. */
-bool umount_mountinfo_parse(char *line, struct umount_entry *entry);
+bool mounts_entry_parse(char *line, struct mounts_entry *entry);
 
 /* Reads the next line of an open table. False at its end. */
-bool umount_mountinfo_next(FILE *table, struct umount_entry *entry);
+bool mounts_entry_next(FILE *table, struct mounts_entry *entry);
 
 #endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* What a child is to do. */
+struct look {
+    const struct mounts_mount *mount; /* NULL: the child finds the one at place */
+    const char *place;
+    int (*look)(int root, const char *name, char *text, size_t *length); /* 0 or an errno */
+    const char *name;
+};
+
+/* An answer: the error, and the text behind it. */
+struct answer {
+    int error;
+    char text[MOUNTS_TEXT_MAX];
+};
+
+static void forget_environment(void)
+{
+    for (char **variable = environ; *variable != NULL; variable++)
+        explicit_bzero(*variable, strlen(*variable));
+    clearenv();
+}
+
+/*
+ * Root becomes the user who mounted: others, root too, may not look inside. Nothing is executed
+ * from here on, and nobody but root may trace what is not dumpable, whatever fs.suid_dumpable says.
+ */
+static int become(const struct mounts_mount *mount)
+{
+    uid_t uid = mount->entry.owner;
+    gid_t gid = mount->entry.group;
+
+    if (geteuid() == 0 && uid != 0 &&
+        (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0))
+        return errno;
+    /* Other ids have it forgotten. */
+    return prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ? errno : 0;
+}
+
+/* Opens the root of the mount; *mount is which one it is. A descriptor or a negative errno. */
+static int open_root(const struct look *look, struct mounts_mount *mount)
+{
+    int error = 0;
+
+    if (look->mount != NULL)
+        *mount = *look->mount;
+    else
+        error = mounts_find(look->place, mount);
+    if (error == 0 && strcmp(mount->entry.type, "fuse.mpiio") != 0)
+        error = -ESTALE;
+    return error != 0 ? error : mounts_open(mount);
+}
+
+static int look(void *data, int out)
+{
+    const struct look *look = data;
+    struct answer answer = {.error = 0};
+    struct mounts_mount mount;
+    size_t length = 0;
+    int root = open_root(look, &mount);
+
+    forget_environment();
+    answer.error = root < 0 ? -root : become(&mount);
+    if (answer.error == 0)
+        answer.error = look->look(root, look->name, answer.text, &length);
+    length += offsetof(struct answer, text);
+    return write(out, &answer, length) == (ssize_t)length ? 0 : 1;
+}
+
+static int finish(struct mounts_child *child, int limit, char *text)
+{
+    struct answer answer = {.error = 0};
+    size_t length;
+    int error = mounts_child_finish(child, (char *)&answer, sizeof(answer) - 1, &length, limit);
+
+    if (error < 0)
+        return error;
+    if (length < offsetof(struct answer, text))
+        return -EIO;
+    if (text != NULL)
+        strcpy(text, answer.text);
+    return answer.error >= 0 && answer.error < 4096 ? -answer.error : -EIO;
+}
+
+static int run(const struct look *wanted, int limit, char *text)
+{
+    struct mounts_child child;
+    int error = mounts_child_start(&child, look, (void *)wanted, wanted->mount->parent);
+
+    return error != 0 ? error : finish(&child, limit, text);
+}
+
+/* Opens .mpiio/stats.json, a regular file, and follows no link. A descriptor, or -1 and errno. */
+static int open_stats(int root)
+{
+    int folder = openat(root, ".mpiio", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    int fd;
+
+    if (folder < 0)
+        return -1;
+    fd = openat(folder, "stats.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+        return fd;
+    errno = EINVAL;
+    return -1;
+}
+
+static int read_stats(int root, const char *name, char *text, size_t *length)
+{
+    int fd = open_stats(root);
+    ssize_t got = 1;
+
+    (void)name;
+    if (fd < 0)
+        return errno;
+    while (got > 0 && *length < MOUNTS_TEXT_MAX - 1) {
+        got = read(fd, text + *length, MOUNTS_TEXT_MAX - 1 - *length);
+        if (got > 0)
+            *length += (size_t)got;
+    }
+    return got < 0 ? errno : 0;
+}
+
+static int read_attribute(int root, const char *name, char *text, size_t *length)
+{
+    int fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ssize_t got;
+
+    if (fd < 0)
+        return errno;
+    got = fgetxattr(fd, name, text, MOUNTS_TEXT_MAX - 1);
+    if (got < 0)
+        return errno;
+    *length = (size_t)got;
+    return 0;
+}
+
+static int sync_root(int root, const char *name, char *text, size_t *length)
+{
+    int fd = openat(root, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    (void)text;
+    (void)length;
+    return fd < 0 || fsync(fd) != 0 ? errno : 0;
+}
+
+int mounts_look_stats(const struct mounts_mount *mount, int limit, char *text)
+{
+    const struct look wanted = {.mount = mount, .look = read_stats};
+
+    *text = '\0';
+    return run(&wanted, limit, text);
+}
+
+int mounts_look_attribute(const struct mounts_mount *mount, const char *name, int limit, char *text)
+{
+    const struct look wanted = {.mount = mount, .look = read_attribute, .name = name};
+
+    *text = '\0';
+    return run(&wanted, limit, text);
+}
+
+int mounts_look_sync(const struct mounts_mount *mount, int limit)
+{
+    const struct look wanted = {.mount = mount, .look = sync_root, .name = "."};
+
+    return run(&wanted, limit, NULL);
+}
+
+int mounts_look_start(struct mounts_look *started, const char *place)
+{
+    const struct look wanted = {.place = place, .look = read_stats};
+
+    return mounts_child_start(&started->child, look, (void *)&wanted, -1);
+}
+
+int mounts_look_take(struct mounts_look *started, char *text)
+{
+    /*
+     * Once the child has ended, its answer is in the pipe: to read it needs no patience. Before,
+     * the user may have stopped it in the middle.
+     */
+    *text = '\0';
+    return mounts_child_ends_within(&started->child, 0) ? finish(&started->child, 0, text)
+                                                        : -EINPROGRESS;
+}
+
+void mounts_look_abandon(struct mounts_look *started)
+{
+    mounts_child_abandon(&started->child);
+}
