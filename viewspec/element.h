@@ -14,70 +14,72 @@ extern "C" {
 #endif
 
 /*
- * The elements of a view: the basic values that its etypes are made of. A slice is a row of
- * elements, without gaps where its view has no buftype, each with its native size; slice offsets
- * are packed ones here (vs_view_gaps); so are the positions (map.h), each with its
- * size in the file. What is converted from one to the other is whole elements.
+ * The elements of a view are the basic values of its etypes. A slice is a sequence of elements in
+ * their native sizes; the positions (map.h) are the same sequence in the sizes of the file.
+ * Conversion works on whole elements.
  *
- * The types of an etype are kept as they are nested and never expanded: a walk starts in
- * O(depth * log(width)) steps, and memory follows the length of the spec.
+ * Slice offsets in this header are packed offsets (vs_view_gaps): elements are adjacent also in a
+ * view with a buftype.
+ *
+ * The types of an etype are kept nested and never expanded. A walk starts in
+ * O(depth * log(width)) steps, and memory depends on the length of the spec only.
  */
 
-/* Elements of one basic type, side by side in the slice and in position order. */
+/* Elements of one basic type that are adjacent in the slice and in position order. */
 struct vs_elements {
-    const struct vs_basic *basic; /* of a complex type, one element is both parts */
+    const struct vs_basic *basic; /* an element of a complex type is both parts */
     int64_t native, file;         /* bytes of one element in the slice, and in the file */
     int64_t offset;               /* slice offset of the first one */
     int64_t position;             /* its position */
     int64_t count;                /* > 0 */
 };
 
-/* The frames a cursor keeps: types nest no deeper (viewspec(5)). */
+/* The number of frames in a cursor: types nest no deeper (viewspec(5)). */
 #define VS_ELEMENT_DEPTH 64
 
 struct vs_record;
 struct vs_element_frame {
     const struct vs_record *record;
-    int64_t part; /* which part of the record is under way */
-    int64_t left; /* instances of that part behind the one under way */
+    int64_t part; /* the current part of the record */
+    int64_t left; /* instances of that part behind the current one */
 };
 
 /*
- * Walks elements in slice order. The fields are the cursor's own. A cursor holds no memory and
- * borrows the view; one thread uses it at a time.
+ * Walks elements in slice order. The fields are private. A cursor owns no memory and borrows the
+ * view; one thread may use it at a time.
  */
 struct vs_element_cursor {
-    struct vs_elements run; /* the next ones, as far as the part under way holds them */
-    int64_t end;            /* slice offset behind the last byte that is asked for */
+    struct vs_elements run; /* the next elements, up to the end of the current part */
+    int64_t end;            /* slice offset behind the last byte of the range */
     int depth;
     struct vs_element_frame frames[VS_ELEMENT_DEPTH];
 };
 
 /*
- * Sets cursor to walk the elements of view that hold the slice bytes [offset, offset + length):
- * the first one holds the byte at offset, the last one the byte before offset + length, so both
- * may reach over the range's ends. The file's size does not matter; what lies behind the etypes
- * whose slice offsets and positions fit 64 bits is left out, and so is everything where offset is
- * negative or length not positive. Local.
+ * Starts a walk of the elements of view that hold the slice bytes [offset, offset + length). The
+ * first element holds the byte at offset and the last one the byte before offset + length, so both
+ * may extend beyond the range. The size of the file does not matter. Etypes whose slice offsets or
+ * positions exceed 64 bits are left out. The walk is empty if offset is negative or length is not
+ * positive. Local.
  */
 void vs_elements_start(struct vs_element_cursor *cursor, const struct vs_view *view, int64_t offset,
                        int64_t length);
 
 /*
- * The next elements, as many as share their basic type (over the ends of etypes, too). Returns
- * false behind the last. Where facts->basic is set the first run is the whole range. Local.
+ * Gets the next elements of one basic type, also across the ends of etypes. Returns false at the
+ * end. If facts->basic is set, the first run is the whole range. Local.
  */
 bool vs_elements_next(struct vs_element_cursor *cursor, struct vs_elements *run);
 
 /*
- * The element that holds the byte at position, as a run of one. Returns false where position is
- * negative or behind the etypes that are not left out. O(depth * log(width)). Local.
+ * Gets the element that holds the byte at position, as a run of one. Returns false if position is
+ * negative or behind the last etype that fits 64 bits. O(depth * log(width)). Local.
  */
 bool vs_elements_find(const struct vs_view *view, int64_t position, struct vs_elements *run);
 
 /*
- * The slice offset of position: that of its element and, where this has the same size in the file,
- * as many bytes more. Local.
+ * Returns the slice offset of position. That is the offset of its element, plus the offset of the
+ * byte in the element if the element has the same size in the file. Local.
  */
 int64_t vs_elements_offset(const struct vs_view *view, int64_t position);
 

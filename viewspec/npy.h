@@ -12,36 +12,40 @@ extern "C" {
 #endif
 
 /*
- * What stands before a slice to make it a file that NumPy loads: a header of format .npy, version
- * 1.0, or 2.0 where it is longer than that allows.
+ * The header that makes a slice a file for NumPy: .npy format, version 1.0, or 2.0 if the header is
+ * too long for 1.0.
  *
- * The dtype follows from the etype. An etype of one basic type gives its values; one of several
- * gives a structure without padding, with fields f0, f1, ... in typemap order and repetitions as
- * sub-arrays; basic types that NumPy lacks are void. Where facts->memory is set and the slice holds
- * whole tiles, the array is the local one; more tiles than one are an axis that runs slowest, and
- * several values in an element one that runs fastest. All else has one dimension.
+ * The dtype follows from the etype. If the etype has one basic type, the dtype is that type.
+ * Otherwise it is a structure without padding, with fields f0, f1, ... in typemap order and
+ * repetitions as sub-arrays. Basic types that NumPy lacks are void.
  *
- * Local and thread-safe, but for vs_npy_free.
+ * The array is the rank's local array if facts->memory is set and the slice holds whole tiles.
+ * Several tiles add an axis that varies slowest; several values in an element add an axis that
+ * varies fastest. Otherwise the array has one dimension.
+ *
+ * All functions are local and thread-safe, except vs_npy_free.
  */
 struct vs_npy;
 
-/* The header of view's slice, which keeps a reference to view. Returns 0 or -ENOMEM. */
+/* Makes the header of view's slice and takes a reference to view. Returns 0 or -ENOMEM. */
 int vs_npy_new(struct vs_view *view, struct vs_npy **npy);
 
-void vs_npy_free(struct vs_npy *npy); /* NULL is allowed */
+/* Frees a header and releases its view. NULL is allowed. No other thread may use it then. */
+void vs_npy_free(struct vs_npy *npy);
 
 /*
- * Bytes of the header, a multiple of 64: the same whatever the size of the slice, so that its
- * data never moves. For a slice of one tile it is as long as numpy.save (1.24) makes it.
+ * Returns the length of the header in bytes, a multiple of 64. It does not depend on the size of
+ * the slice, so that the data never moves. For a slice of one tile it is the length that numpy.save
+ * (1.24) writes.
  */
 int64_t vs_npy_length(const struct vs_npy *npy);
 
-/* Fills header, of vs_npy_length bytes, for a slice of size >= 0 bytes. */
+/* Writes the header of a slice of size >= 0 bytes into header, which has vs_npy_length bytes. */
 void vs_npy_header(const struct vs_npy *npy, int64_t size, char *header);
 
 /*
- * How many bytes the slice has if that is its header (of vs_npy_length bytes). -EINVAL where it
- * is never the slice's header, -ENOMEM.
+ * Returns the size in bytes of the slice that has this header (of vs_npy_length bytes). -EINVAL if
+ * no size of the slice gives this header; -ENOMEM.
  */
 int64_t vs_npy_size(const struct vs_npy *npy, const char *header);
 
