@@ -8,26 +8,25 @@ extern "C" {
 #endif
 
 /*
- * One error of a viewspec: what is wrong and where it stands.
+ * One error of a viewspec: the reason and its place in the text.
  *
- * An object starts zeroed; the first error set in it wins and later ones are ignored, so a caller
- * can let a failure pass through several levels. Fixed size, no ownership, not thread-safe: each
- * thread uses an object of its own.
+ * Zero an object before its first use. Only the first error is kept and later ones are ignored, so
+ * that a failure can pass through several levels. The object has a fixed size and owns nothing. It
+ * is not thread-safe: each thread uses its own.
  */
 struct vs_error {
     int code;          /* 0: no error; else a negative errno: -EINVAL for a wrong spec,
-                          -ENOENT, -EACCES, -ENOMEM, ... for the rest */
-    int line, column;  /* 1-based, in characters; 0 where the error has no place in a text */
+                          -ENOENT, -EACCES, -ENOMEM, ... for other failures */
+    int line, column;  /* 1-based, in characters; 0 if the error has no place in a text */
     char source[256];  /* file name as the caller gave it, or the option ("-D n=x") */
     char pointer[512]; /* JSON pointer (RFC 6901) of the value, "" for the whole text */
     char reason[512];
 };
 
 /*
- * Writes "SOURCE:LINE:COL: POINTER: reason" (parts that are not known are left out) into text,
- * which has size bytes; the result is always terminated, cut where it does not fit, and one line
- * whatever the spec holds: '?' stands for control characters and what is not UTF-8.
- * Returns text. Local, thread-safe.
+ * Writes "SOURCE:LINE:COL: POINTER: reason" into text, which has size bytes; unknown parts are left
+ * out. The result is terminated, truncated if necessary, and always one line: control characters
+ * and bytes that are not UTF-8 are replaced by '?'. Returns text. Local, thread-safe.
  */
 const char *vs_error_text(const struct vs_error *error, char *text, unsigned long size);
 

@@ -7,7 +7,7 @@
 #include "viewspec/map/find.h"
 
 /*
- * The root is one loop over all tiles, or those that fit below 2^63, so that seeking and walking
+ * The root is one loop over all tiles, or over those that fit below 2^63. Seeking and walking then
  * need no special case for tiles, and a loop in the filetype that continues from tile to tile
  * merges with it.
  */
@@ -16,8 +16,8 @@ struct vs_map {
     const struct vs_node *tile;
     struct vs_map_facts facts;
 
-    /* Of an ordered map, else NULL: the same bytes in the file's order, and from native bytes in
-       this order to slice offsets. */
+    /* In an ordered map, the same bytes in the file's order, and the map from native bytes in this
+       order to slice offsets. Else NULL. */
     const struct vs_map *by_file, *memory;
     const struct vs_order *order;
     int64_t etype_file, etype_memory;
@@ -66,7 +66,7 @@ int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, i
     return map->root->depth > VS_MAP_DEPTH ? -E2BIG : 0;
 }
 
-/* As many tiles as both maps can have. */
+/* Builds both maps, with as many tiles as both can have. */
 static int build_both(struct vs_arena *arena, const struct vs_map_source *from, struct vs_map *map)
 {
     int64_t tiles = from->tiles;
@@ -153,7 +153,7 @@ int64_t vs_map_find(const struct vs_map *map, int64_t displacement)
     return vs_map_find_within(map, displacement, &steps);
 }
 
-/* The position, in the map's order, of the byte at a position by the file. */
+/* Converts a position in the file's order to a position in the map's order. */
 static int64_t ordered_position(const struct vs_map *map, int64_t position)
 {
     int64_t etypes = map->facts.tile_size / map->etype_file, etype = position / map->etype_file;

@@ -7,18 +7,18 @@
 #include "viewspec/map/node.h"
 #include "viewspec/map/order.h"
 
-/* Private to viewspec/: what a map is made of. */
+/* Private to viewspec/: the nodes of a map. */
 
 /*
- * Builds the map of a type in arena, tiled `tiles` times (INT64_MAX: for ever). 0, -ENOMEM,
- * -EOVERFLOW, or -E2BIG: too deep.
+ * Builds the map of a type in arena, repeated `tiles` times (INT64_MAX: without end). Returns 0,
+ * -ENOMEM, -EOVERFLOW, or -E2BIG if it is nested too deep.
  */
 int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
                  const struct vs_node *tile, const struct vs_map **map);
 
 /*
- * The same in another order than the file's: that of order, whose extent is set. etype_file and
- * etype_memory are the bytes of an etype.
+ * Builds the map of a tile in another order than the file's: that of order, whose extent is set.
+ * etype_file and etype_memory are the bytes of an etype.
  */
 struct vs_map_source {
     int64_t displacement, extent, tiles;
@@ -29,17 +29,17 @@ struct vs_map_source {
 int vs_map_build_ordered(struct vs_arena *arena, const struct vs_map_source *source,
                          const struct vs_map **map);
 
-/* The order of an ordered map; else NULL. */
+/* Returns the order of an ordered map; else NULL. */
 const struct vs_order *vs_map_order(const struct vs_map *map);
 
-/* Of an ordered map: from native bytes, in the slice's order and without gaps, to slice offsets. */
+/* Returns an ordered map's map from native bytes, in slice order without gaps, to slice offsets. */
 const struct vs_map *vs_map_memory(const struct vs_map *map);
 
-/* The root of a map: all tiles, placed by the view's displacement. NULL: no data. */
+/* The root of a map: all tiles, placed at the view's displacement. NULL: no data. */
 struct vs_map;
 const struct vs_node *vs_map_root(const struct vs_map *map);
 
-/* One tile in the file's order, its displacements counted from the tile's beginning. NULL: no
+/* Returns one tile in the file's order, with displacements relative to its beginning. NULL: no
    data. */
 const struct vs_node *vs_map_tile(const struct vs_map *map);
 

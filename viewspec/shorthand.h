@@ -13,18 +13,18 @@ extern "C" {
 
 /*
  * A view in one line of words instead of JSON (viewspec(5), SHORTHAND), such as
- * "darray 1000x1000 block,cyclic(8) on 2x2 of double at 4096". Nothing can be said in it that JSON
- * cannot say: it is translated, and the JSON is what counts.
+ * "darray 1000x1000 block,cyclic(8) on 2x2 of double at 4096". It is translated to JSON and can
+ * express nothing that JSON cannot.
  */
 
-/* The longest shorthand that is read, bytes. */
+/* The length of the longest shorthand that is accepted, in bytes. */
 #define VS_SHORTHAND_MAX_BYTES 65536
 
 /*
- * Translates text. source is the name that errors carry. Each of the defines ("NAME=VALUE", as -D
- * has them) becomes a name of "let", which text can use; they may be NULL where define_count is 0.
- * Returns the JSON text of a spec without "file", a new string, the caller's to free(); or NULL
- * with error filled: -EINVAL with line and column in text, -ENOMEM. Local, thread-safe.
+ * Translates text to the JSON text of a spec without "file". source is the name that errors carry.
+ * Each of the defines ("NAME=VALUE", as for -D) becomes a name of "let", which text can use; they
+ * may be NULL if define_count is 0. The caller frees the string by free(). On failure returns NULL
+ * and fills error: -EINVAL with line and column in text, or -ENOMEM. Local, thread-safe.
  */
 char *vs_shorthand_json(const char *text, const char *source, const char *const *defines,
                         size_t define_count, struct vs_error *error);

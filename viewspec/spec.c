@@ -17,7 +17,7 @@
 
 #define MAX_RANKS INT32_MAX
 
-/* Compiling a view is as much work as so many values, whatever it consists of. */
+/* The work of compiling a view of any kind, in values. */
 #define VIEW_WORK 8
 
 static int note(struct vs_error *error, int code, const char *source, const char *reason)
@@ -38,7 +38,8 @@ static int no_memory(const struct vs_spec *spec, struct vs_error *error)
 #define fail_at(spec, error, name, ...)                                                            \
     vs_fail((error), &(spec)->text, &(struct vs_place){.key = (name)}, false, __VA_ARGS__)
 
-/* Characters of the token that jansson quotes as "near '...'", less one; 0 where it quotes none. */
+/* Returns the length of the token that jansson quotes as "near '...'", less one; 0 if there is
+ * none. */
 static int token_tail(const char *reason)
 {
     const char *token = strstr(reason, " near '"), *end = strrchr(reason, '\'');
@@ -48,7 +49,7 @@ static int token_tail(const char *reason)
     return characters ? characters - 1 : 0;
 }
 
-/* jansson's text as one line, placed where the token begins: jansson's column is its end. */
+/* Notes jansson's error in one line, at the beginning of the token: jansson's column is its end. */
 static int note_syntax(const struct vs_spec *spec, const json_error_t *json, struct vs_error *error)
 {
     if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
@@ -63,7 +64,7 @@ static int note_syntax(const struct vs_spec *spec, const json_error_t *json, str
     return error->code;
 }
 
-/* The -D options, as strings by name. */
+/* Reads the -D options into an object of strings by name. */
 static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrides,
                         struct vs_error *error)
 {
@@ -132,7 +133,7 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
     return 0;
 }
 
-/* The number of per_rank entries of the first view that has them, or 1. */
+/* Returns the number of per_rank entries of the first view that has them, or 1. */
 static int64_t default_ranks(const struct vs_spec *spec)
 {
     for (size_t i = 0; i < spec->view_count; i++) {
@@ -226,7 +227,7 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
         return vs_members_read(spec, folder, error);
     if (overrides->file) {
         spec->file = strdup(overrides->file);
-        json_object_del(spec->root, "members"); /* it stands for them, too */
+        json_object_del(spec->root, "members"); /* the file replaces them, too */
     } else if (name == NULL && overrides->file_optional)
         return 0;
     else if (name == NULL)
@@ -270,7 +271,7 @@ static int check_head(const struct vs_spec *spec, struct vs_error *error)
     return check_rest(spec, error);
 }
 
-/* What a view's compilation needs. The scope is set up by settle_rank. */
+/* Returns the input for compiling a view. settle_rank must have set up the scope. */
 static struct vs_source source_of(const struct vs_spec *spec, size_t index, struct vs_scope *scope)
 {
     const struct named_view *view = &spec->views[index];
@@ -286,7 +287,7 @@ static struct vs_source source_of(const struct vs_spec *spec, size_t index, stru
     };
 }
 
-/* A scope of the rank's own, in arena, with what is common to all ranks already computed. */
+/* Makes a scope for the rank, in arena, with the values that are common to all ranks. */
 static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena *arena,
                        struct vs_scope *scope, struct vs_error *error)
 {
@@ -305,7 +306,7 @@ static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena
     return vs_scope_settle(scope, true);
 }
 
-/* Names the rank in an error that may be that rank's only. */
+/* Adds the rank to an error that may concern this rank only. */
 static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
                      struct vs_error *error)
 {
@@ -316,7 +317,7 @@ static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
     return error->code;
 }
 
-/* Compiles a view for the rank of a settled scope, 0, and keeps it where it is common to all. */
+/* Compiles a view for rank 0, whose scope is settled, and keeps it if it is common to all ranks. */
 static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *scope)
 {
     struct named_view *view = &spec->views[index];
@@ -335,13 +336,14 @@ static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *sc
     return result;
 }
 
-/* With members a type may make sense for them alone, or for the ranks alone. */
+/* Returns true if the spec has no members and is not the nested spec of members. Otherwise a type
+   may suit only one of the two. */
 static bool is_alone(const struct vs_spec *spec)
 {
     return spec->bytes && !spec->members;
 }
 
-/* Compiles every view for rank 0 and keeps what the other ranks can use. */
+/* Compiles every view for rank 0 and keeps the parts that other ranks can use. */
 static int compile_common(struct vs_spec *spec, const char *folder,
                           const struct vs_overrides *overrides, struct vs_error *error)
 {
@@ -368,7 +370,7 @@ static int compile_common(struct vs_spec *spec, const char *folder,
     return result;
 }
 
-/* The views of the members: a spec within this one, whose ranks they are. */
+/* Parses the members' views as a spec inside this one; the members are its ranks. */
 static int nest_members(struct vs_spec *outer, const struct vs_overrides *overrides,
                         struct vs_error *error)
 {

@@ -7,15 +7,16 @@
 #include "viewspec/text/scope.h"
 #include "spec.h"
 
-/* Private to viewspec/: what is inside a spec, for the sources that read, ask and print it. */
+/* Private to viewspec/: the contents of a spec, for the sources that parse, compile and print it.
+ */
 
 struct named_view {
     const char *name; /* NULL: the single "view" */
     json_t *json;
     struct vs_place *place;
-    struct vs_view *common;  /* where it is the same for every rank */
-    struct vs_types *shared; /* where at least the types are */
-    struct vs_view *dealt;   /* rank 0's, where all differ by what is dealt to them alone */
+    struct vs_view *common;  /* the view if it is the same for every rank */
+    struct vs_types *shared; /* its types if these are the same for every rank */
+    struct vs_view *dealt;   /* rank 0's view if ranks differ only by what is dealt to them */
 };
 
 struct vs_spec {
@@ -23,16 +24,16 @@ struct vs_spec {
     struct vs_text text;
     char *bytes;
     char *shorthand; /* NULL: bytes were not translated */
-    json_t *origins; /* of text, where they were */
+    json_t *origins; /* places in shorthand of the values in text */
     json_t *root;
     json_t *defines; /* name -> string, from -D */
     char *file;
     int64_t ranks;
-    const char *rank_word; /* what errors call a rank */
-    struct vs_scope scope; /* with no rank: what is common to all */
+    const char *rank_word; /* the word for a rank in errors */
+    struct vs_scope scope; /* without a rank: the values that are common to all */
     struct named_view *views;
     size_t view_count;
-    struct vs_representation *representations; /* the user's own */
+    struct vs_representation *representations; /* the user-defined ones */
     bool by_file;                              /* an override */
     struct vs_members *members;                /* NULL: there is one file */
 };
@@ -41,8 +42,8 @@ struct vs_spec {
 extern const char *const vs_spec_keys[];
 
 /*
- * Whether the ranks' views differ by what is dealt to them alone; if so, the only rank that may own
- * the byte at displacement, or -1.
+ * Returns true if the ranks' views differ only by what is dealt to them. Then sets *rank to the
+ * only rank that may own the byte at displacement, or to -1.
  */
 bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement,
                       int64_t *rank);

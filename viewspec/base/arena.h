@@ -2,7 +2,7 @@
 #ifndef VS_ARENA_H
 #define VS_ARENA_H
 
-/* Private to viewspec/: memory that is freed all at once, and arithmetic that cannot go wrong. */
+/* Private to viewspec/: memory that is freed all at once, and checked arithmetic. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,29 +10,29 @@
 struct vs_arena_block;
 
 /*
- * Starts zeroed. failure holds the first thing that went wrong (-ENOMEM, -EOVERFLOW), so that a
- * computation can run to its end and be judged once.
+ * Starts zeroed. failure keeps the first error (-ENOMEM, -EOVERFLOW), so that a computation can run
+ * to its end and check once.
  */
 struct vs_arena {
     struct vs_arena_block *blocks;
     char *next;
     size_t left;
-    size_t bytes; /* taken from the system so far */
+    size_t bytes; /* allocated from the system so far */
     int failure;
 };
 
-/* size bytes, zeroed and aligned for any type; NULL without memory (noted in failure). */
+/* Returns size bytes, zeroed and aligned for any type; NULL if out of memory (noted in failure). */
 void *vs_arena_alloc(struct vs_arena *arena, size_t size);
 
-/* The same for count elements of size bytes each; the product is checked. */
+/* Allocates count elements of size bytes each; the product is checked. */
 void *vs_arena_array(struct vs_arena *arena, int64_t count, size_t size);
 
-/* A copy of text. */
+/* Returns a copy of text. */
 char *vs_arena_text(struct vs_arena *arena, const char *text);
 
 void vs_arena_free(struct vs_arena *arena);
 
-/* Checked 64-bit arithmetic: the result, or 0 with failure set to -EOVERFLOW. */
+/* Checked 64-bit arithmetic: returns the result, or 0 after setting failure to -EOVERFLOW. */
 int64_t vs_add(struct vs_arena *arena, int64_t a, int64_t b);
 int64_t vs_sub(struct vs_arena *arena, int64_t a, int64_t b);
 int64_t vs_mul(struct vs_arena *arena, int64_t a, int64_t b);

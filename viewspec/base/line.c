@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * Takes the UTF-8 sequence that text, which is not at its end, begins with. Returns its length and
- * the character, or 0: the shortest form alone is one, surrogates and what follows U+10FFFF are
- * none.
+ * Decodes the UTF-8 sequence at the beginning of text, which is not at its end. Returns its length
+ * and sets *character. Returns 0 for anything else, also for overlong forms, surrogates and values
+ * beyond U+10FFFF.
  */
 static size_t take_character(const unsigned char *text, uint32_t *character)
 {
@@ -31,7 +31,8 @@ static size_t take_character(const unsigned char *text, uint32_t *character)
     return length;
 }
 
-/* The separators of lines and paragraphs, and the marks by which text is shown in another order. */
+/* Control characters also include line and paragraph separators and Unicode's marks of direction.
+ */
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||

@@ -6,20 +6,20 @@
 #include <stddef.h>
 
 /*
- * One line of text for a terminal or a log, of names, paths and answers that come from elsewhere:
- * every message that a program writes goes through here. Local, thread-safe.
+ * One line of text for a terminal or a log. Every message of a program passes through here, because
+ * names, paths and answers of others may contain anything. Local, thread-safe.
  */
 
 /*
- * Puts '?' in the place of whatever is not to reach a terminal: control characters (those of ASCII,
- * of ISO 6429, and Unicode's that end a line or turn its direction), and each byte that is not
- * UTF-8. The text does not become longer. Returns whether there was any.
+ * Replaces by '?' each byte that must not reach a terminal: control characters (of ASCII, of ISO
+ * 6429, and Unicode's that end a line or change its direction), and bytes that are not UTF-8. The
+ * text does not become longer. Returns true if anything was replaced.
  */
 bool vs_line_clean(char *text);
 
 /*
- * Copies size bytes of text, which may hold NULs, to a string of capacity bytes, cut where it does
- * not fit, and cleans that.
+ * Copies size bytes of text, which may contain NULs, to a string of capacity bytes, truncates it if
+ * necessary, and cleans it.
  */
 void vs_line_copy(char *line, size_t capacity, const char *text, size_t size);
 

@@ -2,15 +2,15 @@
 #ifndef VS_LIST_H
 #define VS_LIST_H
 
-/* Lists that grow; not installed. */
+/* Growing lists. Not installed. */
 
 #include <stddef.h>
 #include <stdlib.h>
 
 /*
- * The list, with room for one element more, of size bytes each: where all that there is room for
- * are in use, it moves, and has room for twice as many. The list may be NULL, with room 0. NULL
- * without memory: then it stays as it was. Local.
+ * Returns the list with room for one more element of size bytes. A full list is reallocated with
+ * twice the room. The list may be NULL, with room 0. If out of memory, returns NULL and leaves the
+ * list unchanged. Local.
  */
 static inline void *vs_list_grow(void *list, size_t count, size_t *room, size_t size)
 {

@@ -10,7 +10,7 @@ static size_t slot_of(const struct vs_memo *memo, const void *key)
     return (size_t)(hash >> 32) & (memo->room - 1);
 }
 
-/* The entry of key, or the empty one where it would be. There is always an empty one. */
+/* Returns the entry of key, or the empty one for it. There is always an empty one. */
 static struct vs_memo_entry *look_up(const struct vs_memo *memo, const void *key)
 {
     size_t slot = slot_of(memo, key);

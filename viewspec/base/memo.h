@@ -3,9 +3,9 @@
 #define VS_MEMO_H
 
 /*
- * Private to viewspec/: what was found out for an object, by its address. A type that a spec
- * names stands in as many places as its name does; a walk that remembers where it was takes as
- * many steps as the spec is long, whatever it describes.
+ * Private to viewspec/: results by the address of an object. A type that a spec names may occur in
+ * many places. A walk that memorises its results takes time in proportion to the length of the
+ * spec, however much the spec describes.
  */
 
 #include <stdbool.h>
@@ -15,24 +15,24 @@
 struct vs_memo_entry {
     const void *key;
     const void *value;
-    uint64_t generation; /* another than the memo's: nothing is here */
+    uint64_t generation; /* differs from the memo's: the entry is empty */
 };
 
-/* Starts zeroed. Holds memory: vs_memo_free. One thread uses it at a time. */
+/* Starts zeroed. Owns memory: free it by vs_memo_free. One thread uses it at a time. */
 struct vs_memo {
     struct vs_memo_entry *entries;
     size_t room; /* a power of two, or 0 */
     size_t count;
-    uint64_t generation; /* less one */
+    uint64_t generation; /* of valid entries, less one */
 };
 
-/* The value of key, or NULL. */
+/* Returns the value of key, or NULL. */
 const void *vs_memo_find(const struct vs_memo *memo, const void *key);
 
-/* Sets the value of key, which has none yet. False without memory. */
+/* Sets the value of key, which must have none yet. Returns false if out of memory. */
 bool vs_memo_add(struct vs_memo *memo, const void *key, const void *value);
 
-/* Forgets all, in no time; the memory is kept. */
+/* Forgets all entries in constant time, and keeps the memory. */
 void vs_memo_clear(struct vs_memo *memo);
 
 void vs_memo_free(struct vs_memo *memo);

@@ -4,7 +4,7 @@
 
 /* Private to viewspec/. */
 
-/* name, with folder before it where it is relative. A new string; NULL without memory. */
+/* Returns name, prefixed by folder if it is relative. A new string; NULL: out of memory. */
 char *vs_path_from(const char *folder, const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "place.h"
 
-/* The text is valid JSON: only strings, and the nesting of brackets, need care. */
+/* The text is valid JSON: only strings and the nesting of brackets matter. */
 static const char *skip_space(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
@@ -50,7 +50,7 @@ static const char *skip_value(const char *at, const char *end)
     return end;
 }
 
-/* Whether the JSON string at `at` spells key, whatever escapes it is written with. */
+/* Returns true if the JSON string at `at` equals key after resolving escapes. */
 static bool spells(const char *at, const char *behind, const char *key)
 {
     json_t *string = json_loadb(at, (size_t)(behind - at), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
@@ -59,7 +59,7 @@ static bool spells(const char *at, const char *behind, const char *key)
     return same;
 }
 
-/* The value of one member or element inside the container at `at`; NULL where it is not found. */
+/* Finds the value of a member or element in the container at `at`; NULL if there is none. */
 static const char *find_part(const char *at, const char *end, const struct vs_place *place,
                              bool at_key)
 {
@@ -126,7 +126,7 @@ void vs_place_at(struct vs_error *error, const char *start, const char *at)
     }
 }
 
-/* Where the value at pointer, or what holds it, comes from. */
+/* Finds the place in the shorthand of the value at pointer, or of its nearest container. */
 static const char *find_origin(const struct vs_text *text, const char *pointer)
 {
     char part[sizeof((struct vs_error *)0)->pointer];

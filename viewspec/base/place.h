@@ -2,7 +2,7 @@
 #ifndef VS_PLACE_H
 #define VS_PLACE_H
 
-/* Private to viewspec/: where a value stands in the text of a spec. */
+/* Private to viewspec/: the place of a value in the text of a spec. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "arena.h"
 #include "viewspec/error.h"
 
-/* The way from the whole text down to a value: a chain on the stack of whoever walks the JSON. */
+/* The path from the whole text to a value: a chain on the stack of the code that walks the JSON. */
 struct vs_place {
     const struct vs_place *up; /* NULL: the whole text */
     const char *key;           /* member of an object; NULL: element of an array */
@@ -21,7 +21,7 @@ struct vs_place {
 
 /* The text that places are looked up in. */
 struct vs_text {
-    const char *source; /* the name errors carry */
+    const char *source; /* the name that errors carry */
     const char *bytes;  /* JSON that was parsed without error */
     size_t length;
     const char *shorthand; /* what the JSON was translated from; NULL: nothing */
@@ -29,10 +29,10 @@ struct vs_text {
 };
 
 /*
- * Fills error with the reason (a printf format) and the place: as a JSON pointer, and as the line
- * and column at which the value begins (its key, with at_key). The text is searched only now, so
- * that a spec without errors pays nothing for its places. Returns -EINVAL, or the code of an
- * earlier error, which stays.
+ * Fills error with the reason (a printf format) and the place: the JSON pointer, and the line and
+ * column where the value begins (or its key, with at_key). The text is searched only now, so that a
+ * spec without errors pays nothing for places. Returns -EINVAL, or the code of an earlier error,
+ * which is kept.
  */
 int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
             bool at_key, const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -40,10 +40,10 @@ int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_
 /* Sets the line and column of the character at `at` in the text that begins at start. */
 void vs_place_at(struct vs_error *error, const char *start, const char *at);
 
-/* Notes that memory ran out. Returns -ENOMEM, or the code of an earlier error. */
+/* Notes an out-of-memory error. Returns -ENOMEM, or the code of an earlier error. */
 int vs_fail_memory(struct vs_error *error, const struct vs_text *text);
 
-/* A copy of the chain in arena; NULL without memory. */
+/* Copies the chain to arena; NULL if out of memory. */
 const struct vs_place *vs_place_keep(struct vs_arena *arena, const struct vs_place *place);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_EXPRESSION 512 /* bytes, and one for its end */
+#define MAX_EXPRESSION 512 /* bytes, with the terminator */
 #define MAX_NESTING    64
 
 int vs_words_fail(struct vs_words *w, const char *at, const char *format, ...)
@@ -72,11 +72,11 @@ int vs_words_expected(struct vs_words *w, const char *what)
                          w->at);
 }
 
-/* An expression as it is read. */
+/* An expression while it is read. */
 struct expression {
     char text[MAX_EXPRESSION];
     size_t length;
-    int64_t literal; /* where it is nothing but a number */
+    int64_t literal; /* the value if it is a plain number */
     int tokens, nesting;
 };
 
@@ -92,7 +92,7 @@ static void add(struct vs_words *w, struct expression *e, const char *token, siz
     e->tokens++;
 }
 
-/* Decimal digits and a suffix; "4x4" is two numbers, and so is "4kx4k". */
+/* Reads decimal digits and a suffix; "4x4" is two numbers, and so is "4kx4k". */
 static void number(struct vs_words *w, struct expression *e)
 {
     static const char suffixes[] = "kmgt";

@@ -9,12 +9,11 @@
 #include "viewspec/base/path.h"
 #include "viewspec/spec_private.h"
 
-/* The spec's "header": what the file said of itself when the spec was made. Nothing is read here.
- */
+/* The spec's "header": checksums of the file's header. This source does not read the file. */
 
 #define SUM_DIGITS 8
 
-/* The sum in eight hexadecimal digits; false where it is none. */
+/* Parses the sum, eight hexadecimal digits; returns false if it is not a sum. */
 static bool read_sum(const json_t *value, uint32_t *sum)
 {
     static const char digits[] = "0123456789abcdef";
@@ -25,7 +24,7 @@ static bool read_sum(const json_t *value, uint32_t *sum)
     return true;
 }
 
-/* A number of bytes from least on, or absent. */
+/* Checks a number of bytes that may be absent and is `least` at least. */
 static int check_bytes(const struct vs_text *text, const struct vs_place *up, json_t *part,
                        const char *key, int64_t least, struct vs_error *error)
 {
@@ -88,7 +87,7 @@ int vs_header_settle(const struct vs_text *text, json_t *root, const char *folde
         if (settle_part(text, &entry, part, folder, error))
             return error->code;
     }
-    /* In another representation the file is another one. */
+    /* Another representation means another file, whose header is not known. */
     if (overrides->datarep && parts)
         json_object_del(root, "header");
     return 0;

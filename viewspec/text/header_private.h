@@ -10,9 +10,9 @@
 #include "viewspec/spec.h"
 
 /*
- * Checks the parts of the header, and makes the names of their files absolute, relative ones
- * counted from folder. Overrides that have a data representation are of another file, whose header
- * is not known: then it is dropped. 0 or a negative errno, with error filled.
+ * Checks the parts of the header and makes the names of their files absolute, relative to folder.
+ * If overrides set a data representation, they belong to another file, whose header is not known:
+ * the header is then dropped. Returns 0 or a negative errno, with error filled.
  */
 int vs_header_settle(const struct vs_text *text, json_t *root, const char *folder,
                      const struct vs_overrides *overrides, struct vs_error *error);

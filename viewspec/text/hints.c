@@ -3,7 +3,7 @@
 
 #include "viewspec/spec_private.h"
 
-/* The spec's "hints" for MPI: checked here, and handed on as they are. */
+/* The spec's "hints" for MPI. They are checked here, and passed on unchanged. */
 
 int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *error)
 {

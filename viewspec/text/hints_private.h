@@ -8,7 +8,7 @@
 
 #include "viewspec/base/place.h"
 
-/* Checks that each is a string. 0 or a negative errno, with error filled. */
+/* Checks that each hint is a string. Returns 0 or a negative errno, with error filled. */
 int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *error);
 
 #endif

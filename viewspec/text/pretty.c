@@ -44,7 +44,7 @@ static int use_room(const char *bytes, size_t length, void *argument)
     return 0;
 }
 
-/* Stops where the room ends, so that a long value costs no more than a line. */
+/* Stops when the room is used up, so that a long value costs no more than a line. */
 static bool fits(const json_t *json, size_t room)
 {
     return json_dump_callback(json, use_room, &room, JSON_ENCODE_ANY) == 0;
@@ -70,7 +70,8 @@ static void write_key(struct text *text, const char *key, json_t *value, int dep
     write_value(text, value, depth, text->length - before);
 }
 
-/* A value behind depth levels of indentation and `used` characters more; a comma may follow it. */
+/* Writes a value behind depth levels of indentation and `used` characters; a comma may follow it.
+ */
 static void write_value(struct text *text, json_t *json, int depth, size_t used)
 {
     size_t left = used + 2 * (size_t)depth + 1;

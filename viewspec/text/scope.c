@@ -6,12 +6,12 @@
 #include "expr.h"
 #include "scope.h"
 
-/* So many characters are as much work as a value. */
+/* The number of characters in an expression that count as one value of work. */
 #define TOKENS 4
 
 struct lookup {
     struct vs_scope *scope;
-    size_t visible; /* bindings that may be used: those before the one under way */
+    size_t visible; /* number of bindings that may be used: those before the present one */
 };
 
 static int look_up(void *context, const char *name, int64_t *value)
@@ -85,7 +85,8 @@ int vs_scope_settle(struct vs_scope *scope, bool strict)
         const struct vs_binding *binding = &scope->bindings[i];
         if (scope->states[i] != VS_UNKNOWN)
             continue;
-        ignored.code = strict ? 0 : -EINVAL; /* an error that stands already costs nothing */
+        ignored.code =
+            strict ? 0 : -EINVAL; /* a preset error suppresses the search for its place */
         scope->error = strict ? noted : &ignored;
         scope->uses_rank = false;
         int wrong =

@@ -17,7 +17,7 @@
 
 #define MAX_WORD 64
 
-/* The words that clauses begin with. */
+/* The clauses, by their first words. */
 enum { OF, AT, AS, EVERY, ON, ORDER, TILES, MEMORY, CLAUSES };
 static const char *const clauses[] = {"of", "at", "as", "every", "on", "order", "tiles", "memory"};
 
@@ -27,13 +27,13 @@ struct reader {
     json_t *form;   /* the filetype, without "every" */
     json_t *places; /* JSON pointer below form -> byte offset in text */
     const char *form_at;
-    json_t *disp, *etype, *datarep, *extent, *grid, *tiles, *memory; /* NULL: not said */
+    json_t *disp, *etype, *datarep, *extent, *grid, *tiles, *memory; /* NULL: omitted */
     const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at, *tiles_at,
         *memory_at;
-    int distributed; /* dimensions of a darray that are not "none" */
+    int distributed; /* number of dimensions of a darray that are not "none" */
 };
 
-/* Gives value away to object, or to array where key is NULL. */
+/* Moves the reference to value into object, or into array if key is NULL. */
 static void put(struct reader *r, json_t *into, const char *key, json_t *value)
 {
     if (key ? json_object_set_new(into, key, value) : json_array_append_new(into, value))
@@ -45,8 +45,8 @@ static void put_place(struct reader *r, const char *at, const char *pointer)
     put(r, r->places, pointer, json_integer(at - r->words.text.bytes));
 }
 
-/* An integer of the JSON: a number, or a string where it is more than that. Its place is pointer
-   below the form; NULL: noted by the caller. */
+/* Reads an integer as JSON: a number, or a string if it is an expression. pointer is its place
+   below the form; NULL: the caller notes it. */
 static json_t *integer(struct reader *r, const char *pointer)
 {
     vs_words_peek(&r->words);
@@ -63,7 +63,7 @@ static void member(struct reader *r, const char *key)
     put(r, r->form, key, integer(r, pointer));
 }
 
-/* Integers with x or commas between them. */
+/* Reads integers that are separated by x or commas. */
 static json_t *integers(struct reader *r, const char *key)
 {
     json_t *list = json_array();
@@ -89,7 +89,7 @@ static void need_word(struct reader *r, const char *word)
         vs_words_expected(&r->words, word);
 }
 
-/* Whether an integer may begin here: no word of a clause. */
+/* Returns true if an integer may begin here, which is not the word of a clause. */
 static bool at_integer(struct reader *r)
 {
     char next = vs_words_peek(&r->words);
@@ -127,7 +127,7 @@ static void read_subarray(struct reader *r)
     list_member(r, "starts");
 }
 
-/* block, block(N), cyclic, cyclic(N) or none. */
+/* Reads block, block(N), cyclic, cyclic(N) or none. */
 static bool read_distribution(struct reader *r, json_t *distribs, json_t *dargs)
 {
     static const char *const names[] = {"block", "cyclic", "none"};
@@ -158,7 +158,7 @@ static void read_darray(struct reader *r)
 {
     json_t *distribs = json_array(), *dargs = json_array();
     list_member(r, "gsizes");
-    put(r, r->form, "psizes", json_null()); /* its place; settle_grid knows them */
+    put(r, r->form, "psizes", json_null()); /* keeps the place in the order; set by settle_grid */
     vs_words_peek(&r->words);
     put_place(r, r->words.at, "/distribs");
     put_place(r, r->words.at, "/dargs");
@@ -220,7 +220,7 @@ static void read_form(struct reader *r)
                       "broadcast");
 }
 
-/* [COUNT] TYPE. A count begins with a digit or a parenthesis. */
+/* Reads [COUNT] TYPE. A count begins with a digit or a parenthesis. */
 static void read_etype(struct reader *r)
 {
     char name[MAX_WORD];
@@ -243,7 +243,7 @@ static void read_etype(struct reader *r)
     }
 }
 
-/* The name of a data representation, or NAME=LIBRARY: up to the next blank. */
+/* Reads the name of a data representation, or NAME=LIBRARY, up to the next blank. */
 static void read_datarep(struct reader *r)
 {
     vs_words_peek(&r->words);
@@ -262,7 +262,7 @@ static void read_datarep(struct reader *r)
     r->words.at += length;
 }
 
-/* "C" or "Fortran". */
+/* Reads "C" or "Fortran". */
 static json_t *order_word(struct reader *r)
 {
     size_t length = vs_words_length(&r->words);
@@ -275,7 +275,7 @@ static json_t *order_word(struct reader *r)
 
 static void read_clause(struct reader *r)
 {
-    /* where each was said; NULL: not yet */
+    /* The place of each clause; NULL: not seen yet. */
     const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at, &r->extent_at,
                                    &r->grid_at,  &r->order_at, &r->tiles_at,   &r->memory_at};
     size_t i = 0;
@@ -313,7 +313,10 @@ static void read_clause(struct reader *r)
         r->tiles = integer(r, NULL);
 }
 
-/* A darray's grid: what "on" says. A single number, or the ranks, go where there is one choice. */
+/*
+ * Sets a darray's grid from "on". If only one dimension is distributed, it gets the single number,
+ * or the number of ranks.
+ */
 static void settle_grid(struct reader *r)
 {
     json_t *gsizes = json_object_get(r->form, "gsizes");
@@ -336,7 +339,7 @@ static void settle_grid(struct reader *r)
     put(r, r->form, "psizes", psizes);
 }
 
-/* Whether the expression's value follows from the number of ranks. */
+/* Returns true if the value of the expression depends on the number of ranks. */
 static bool uses_ranks(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "ranks")); at += 5)
@@ -345,7 +348,7 @@ static bool uses_ranks(const char *text)
     return false;
 }
 
-/* The number of ranks that the grid has; NULL where it follows -n. */
+/* Returns the number of ranks in the grid; NULL if it depends on -n. */
 static json_t *count_ranks(struct reader *r)
 {
     char product[2048] = "";
@@ -380,7 +383,7 @@ static void put_let(struct reader *r, json_t *root)
     for (size_t i = 0; i < r->words.define_count; i++) {
         const char *define = r->words.defines[i], *equals = strchr(define, '=');
         if (equals == NULL || equals == define)
-            continue; /* told by those who read -D */
+            continue; /* reported by the code that reads -D */
         char *name = strndup(define, (size_t)(equals - define));
         put(r, let, name ? name : "", name ? json_string(equals + 1) : NULL);
         free(name);
@@ -388,7 +391,7 @@ static void put_let(struct reader *r, json_t *root)
     put(r, root, "let", let);
 }
 
-/* Where the spec's values come from. */
+/* Collects the places of the spec's values. */
 static json_t *all_places(struct reader *r)
 {
     const struct {

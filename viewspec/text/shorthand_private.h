@@ -9,8 +9,8 @@
 #include "viewspec/error.h"
 
 /*
- * As vs_shorthand_json, but returns the JSON itself, a new reference, and in places, a new
- * reference too, where each value comes from: JSON pointer -> byte offset in text.
+ * Translates text as vs_shorthand_json does, but returns the JSON itself, a new reference. Sets
+ * places, also a new reference, to the origin of each value: JSON pointer -> byte offset in text.
  */
 json_t *vs_shorthand_translate(const char *text, const char *source, const char *const *defines,
                                size_t define_count, json_t **places, struct vs_error *error);
