@@ -63,8 +63,8 @@ struct vs_map_facts {
     int64_t first;  /* displacement of the lowest byte of tile 0 */
     int64_t end;    /* displacement behind the highest byte of tile 0 */
     int64_t limit;  /* number of positions: those with displacements below 2^63-1 */
-    bool monotonic; /* displacements never decrease in slice order */
-    bool disjoint;  /* no byte of the file has two positions */
+    bool monotonic; /* the starts of etypes never decrease in slice order (MPI 3.1, 13.3) */
+    bool disjoint;  /* displacements increase, so that no byte has two positions; false: unknown */
 };
 
 /* Returns the facts of map, borrowed: valid as long as the map. Local, thread-safe. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether ranks see the same. Most ranks that do not are told apart by where their tile begins; of
- * the others runs are compared, of one tile.
+ * Whether ranks see the same bytes. Most ranks differ in the beginning of their tiles, which is
+ * compared first. For the others, the runs of one tile are compared.
  */
 #include "alike.h"
 
@@ -17,7 +17,7 @@ static bool same_facts(const struct vs_map_facts *a, const struct vs_map_facts *
            a->end == b->end && a->limit == b->limit;
 }
 
-/* The same runs of one tile, each as long as it can be. */
+/* Compares the runs of one tile, each as long as it can be. */
 static bool same_runs(const struct vs_map *a, const struct vs_map *b, int64_t *steps)
 {
     int64_t size = vs_map_facts(a)->tile_size;
@@ -40,7 +40,7 @@ static bool same_runs(const struct vs_map *a, const struct vs_map *b, int64_t *s
     return false;
 }
 
-/* Takes over both. */
+/* Compares two strings and frees them. */
 static bool same_text(char *a, char *b)
 {
     bool same = a != NULL && b != NULL && strcmp(a, b) == 0;
@@ -65,13 +65,13 @@ bool vs_view_alike(const struct vs_view *a, const struct vs_view *b, int64_t *st
 {
     if (a == b)
         return true;
-    /* An order of its own is compared by nobody yet. */
+    /* Orders in memory are not compared. */
     return !vs_view_has_order(a) && !vs_view_has_order(b) && same_elements(a, b) &&
            same_facts(vs_map_facts(vs_view_map(a)), vs_map_facts(vs_view_map(b))) &&
            same_runs(vs_view_map(a), vs_view_map(b), steps);
 }
 
-/* The same of one rank and the view of rank 0. */
+/* Compares the view of a rank with that of rank 0. */
 static bool rank_alike(const struct vs_spec *spec, size_t index, int64_t rank,
                        const struct vs_view *first, int64_t *steps)
 {
@@ -98,7 +98,7 @@ bool vs_spec_view_alike(const struct vs_spec *spec, size_t index, int64_t steps)
         return true;
     if (vs_spec_view(spec, index, 0, &first, &why) != 0)
         return false;
-    /* The last rank first: it is the one that differs most often where another does. */
+    /* The last rank comes first: it is the most likely one to differ. */
     for (int64_t rank = ranks - 1; rank > 0 && alike; rank--)
         alike = steps > 0 && rank_alike(spec, index, rank, first, &steps);
     vs_view_unref(first);

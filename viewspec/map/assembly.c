@@ -11,32 +11,32 @@
 #include "viewspec/base/list.h"
 #include "viewspec/map_private.h"
 
-/* Members are looked at one by one up to so many: nothing has to be known then. */
+/* Up to this number, members are examined one by one, without lists. */
 #define FEW 64
 
-/* Members that holes are counted from. */
+/* The largest number of members for which holes are computed. */
 #define COUNTED 16384
 
-/* A view without an end of its own ends behind this, by its positions or displacements. */
+/* Views without an end of their own extend beyond this, by position or by displacement. */
 #define ENDLESS (INT64_C(1) << 60)
 
 #define LEVELS 8  /* blocks of 2^20, 2^26, ... 2^62 bytes */
 #define FANOUT 64 /* from one level to the next */
-#define SLOTS  16 /* lists that are kept for a level */
+#define SLOTS  16 /* lists that are kept for each level */
 
 struct member {
     const struct vs_shape *tiles; /* a loop over all tiles; NULL: the view selects nothing */
     int64_t first;                /* displacement of the lowest byte of tile 0 */
     int64_t etype;
-    int64_t bytes; /* that it holds */
-    int64_t limit; /* that the view has */
+    int64_t bytes; /* positions that it holds */
+    int64_t limit; /* positions that its view has */
     bool is_array; /* the filetype is a part of an array */
     int64_t end;   /* displacement behind the last byte that it holds; 0: none */
 };
 
 /* The members that hold bytes of a block, ascending. */
 struct list {
-    int64_t block; /* its number; -1: nothing is known */
+    int64_t block; /* its number; -1: the list is unused */
     uint32_t *members;
     size_t count;
 };
@@ -47,7 +47,7 @@ struct vs_assembly {
     size_t count, room;
     bool overlaps;
     int64_t size, bytes;
-    pthread_mutex_t lock;             /* held while lists are used and made */
+    pthread_mutex_t lock;             /* held while lists are used or made */
     struct list known[LEVELS][SLOTS]; /* lock: lock */
     size_t entries[LEVELS];           /* members in a level's lists; lock: lock */
 };
@@ -87,7 +87,7 @@ void vs_assembly_free(struct vs_assembly *assembly)
     free(assembly);
 }
 
-/* How many of the view's bytes lie below displacement, held or not. */
+/* Returns how many bytes of the view lie below displacement, held or not. */
 static int64_t below(const struct member *member, int64_t displacement)
 {
     const struct vs_shape *tiles = member->tiles;
@@ -140,7 +140,7 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
         tile = vs_shape_of_node(&assembly->shapes, vs_map_tile(map));
         if (tile && !tile->disjoint)
             return -EINVAL;
-        /* The count is never looked at, so any will do. */
+        /* The count is never used, so any number will do. */
         member.tiles = tile ? vs_shape_loop(&assembly->shapes, 2, facts->tile_extent, tile) : NULL;
         if (!member.tiles)
             return -ENOMEM;
@@ -156,13 +156,13 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
     return 0;
 }
 
-/* The tiles that a member has data of, one at least. */
+/* Returns the number of tiles that a member has data of, at least one. */
 static int64_t tiles_of(const struct member *member)
 {
     return vs_max(vs_ceil_div(member->bytes, member->tiles->child->size), 1);
 }
 
-/* Where a member ends that has its own end, or so many whole arrays. */
+/* Returns the end of a member whose view has an end, or the end of `arrays` whole arrays. */
 static int64_t full_end(const struct member *member, int64_t arrays)
 {
     int64_t positions = member->bytes;
@@ -201,7 +201,7 @@ bool vs_assembly_is_full(const struct vs_assembly *assembly)
     return !assembly->overlaps && assembly->bytes == assembly->size;
 }
 
-/* Who has something in a range. */
+/* The members that hold bytes of a range. */
 
 static int64_t block_size(int level)
 {
@@ -218,7 +218,7 @@ static bool has_bytes(const struct member *member, int64_t start, int64_t end)
            held_below(member, end) > held_below(member, start);
 }
 
-/* Those of the members in `among` (NULL: of all) that have bytes in the block. The lock is held. */
+/* Lists the members in `among` (NULL: all) that have bytes in the block. The lock is held. */
 static int select_members(const struct vs_assembly *assembly, const struct list *among, int level,
                           struct list *list)
 {
@@ -241,7 +241,7 @@ static int select_members(const struct vs_assembly *assembly, const struct list 
     return 0;
 }
 
-/* Keeps a list instead of others of its level. The lock is held. */
+/* Stores a list, and drops others of its level to make room. The lock is held. */
 static void keep(struct vs_assembly *assembly, int level, struct list *slot, struct list *list)
 {
     size_t most = VS_ASSEMBLY_KNOWN / sizeof(*list->members);
@@ -253,7 +253,7 @@ static void keep(struct vs_assembly *assembly, int level, struct list *slot, str
     assembly->entries[level] += list->count;
 }
 
-/* The list of a block, from the one of the next larger block. The lock is held. */
+/* Finds the list of a block, or makes it from that of the next larger block. The lock is held. */
 static int find_list(struct vs_assembly *assembly, int level, int64_t block,
                      const struct list **found)
 {
@@ -318,9 +318,9 @@ int vs_assembly_parts(struct vs_assembly *assembly, int64_t start, int64_t end,
     return result;
 }
 
-/* Whether they fit together. */
+/* Checking that the members fit together. */
 
-/* The first positions of a member, as far as they lie in [0, end). */
+/* Returns an item for the first positions of a member, clipped to [0, end). */
 static struct vs_item item_of(const struct member *member, int64_t positions, int64_t end)
 {
     return (struct vs_item){
@@ -331,7 +331,7 @@ static struct vs_item item_of(const struct member *member, int64_t positions, in
     };
 }
 
-/* The positions that a member needs for the whole to end at its size. */
+/* Returns the number of positions that a member must hold for the whole to end at its size. */
 static int64_t expected(const struct vs_assembly *assembly, const struct member *member)
 {
     int64_t positions = below(member, assembly->size);
@@ -339,8 +339,8 @@ static int64_t expected(const struct vs_assembly *assembly, const struct member 
     return vs_max(positions - positions % member->etype, member->bytes);
 }
 
-/* Counts the bytes below end that are held, with all that the first `needed` members should hold.
- */
+/* Counts the bytes below end that are held, as if the first `needed` members held all that they
+   should. */
 static int count(const struct vs_assembly *assembly, int64_t end, size_t needed,
                  struct vs_tally *tally)
 {
@@ -362,7 +362,7 @@ static int count(const struct vs_assembly *assembly, int64_t end, size_t needed,
     return result;
 }
 
-/* The first two members that hold the byte. */
+/* Finds the first two members that hold the byte. */
 static void name_overlap(const struct vs_assembly *assembly, int64_t displacement,
                          struct vs_assembly_fault *fault)
 {
@@ -377,10 +377,10 @@ static void name_overlap(const struct vs_assembly *assembly, int64_t displacemen
     }
 }
 
-/* There is an overlap: the lowest byte of it. */
+/* Finds the lowest byte of an overlap, which must exist. */
 static int find_overlap(const struct vs_assembly *assembly, struct vs_assembly_fault *fault)
 {
-    int64_t low = 0, high = assembly->size; /* none below low, one below high */
+    int64_t low = 0, high = assembly->size; /* no overlap below low; one below high */
 
     while (high - low > 1) {
         struct vs_tally tally = {0};
@@ -399,7 +399,8 @@ static int find_overlap(const struct vs_assembly *assembly, struct vs_assembly_f
     return 0;
 }
 
-/* Whether the first byte that a member lacks is held by nobody: 1 or 0, or a negative errno. */
+/* Returns 1 if no member holds the first byte that this member lacks, else 0; or a negative errno.
+ */
 static int lacks_next(struct vs_assembly *assembly, const struct member *member)
 {
     struct vs_assembly_part *parts;
@@ -411,11 +412,15 @@ static int lacks_next(struct vs_assembly *assembly, const struct member *member)
     return result ? result : count == 0;
 }
 
-/* With all that members should hold more bytes are held than now: who is the first to blame. */
+/*
+ * Finds the first member that is too short. More bytes than `covered` must be held if all members
+ * hold what they should.
+ */
 static int bisect_short(const struct vs_assembly *assembly, int64_t covered,
                         struct vs_assembly_fault *fault)
 {
-    size_t low = 0, high = assembly->count; /* those before low have all; before high, not */
+    size_t low = 0,
+           high = assembly->count; /* too few members are complete at low, enough at high */
 
     while (high - low > 1) {
         struct vs_tally tally = {0};
@@ -433,7 +438,7 @@ static int bisect_short(const struct vs_assembly *assembly, int64_t covered,
     return 0;
 }
 
-/* A member that would go on where nobody does, or else one that would have something anywhere. */
+/* Finds a member whose next byte no member holds, or else one whose missing bytes none holds. */
 static int find_short(struct vs_assembly *assembly, int64_t covered,
                       struct vs_assembly_fault *fault)
 {
@@ -519,7 +524,7 @@ static int64_t all_below(const struct vs_assembly *assembly, int64_t displacemen
 
 int64_t vs_assembly_seek(const struct vs_assembly *assembly, int64_t start, bool hole)
 {
-    int64_t before, low = start, high = assembly->size; /* all of [start, low) is held */
+    int64_t before, low = start, high = assembly->size; /* all bytes in [start, low) are held */
 
     if (!hole)
         return next_data(assembly, start);

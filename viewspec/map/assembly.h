@@ -9,59 +9,59 @@
 #include "viewspec/spec.h"
 
 /*
- * Where the data of members lies in the whole that they are assembled to: which of them hold a
- * range of it, and at which positions. For viewspec/ and those who assemble files; not installed.
+ * The places of members in the whole that they are assembled to: which members hold a range of it,
+ * and at which positions. For viewspec/ and for code that assembles files. Not installed.
  *
- * Equal filetypes are stored once, so that a member costs 64 bytes. Members that have nothing in a
- * range are not looked at: the whole is divided into blocks, blocks into blocks of 64 times their
- * size, and so on, and for some of those it is known who has something in them, worked out when it
- * is asked for.
+ * Equal filetypes are stored once, so that a member costs 64 bytes. A query does not look at
+ * members that have nothing in its range. For this the whole is divided into blocks, these into
+ * larger blocks of 64 times their size, and so on. For some of the blocks, lists of their members
+ * are kept; they are made when a query needs them.
  *
- * Displacements are those of the whole, positions those of a member's view, in bytes.
+ * Displacements refer to the whole, and positions to a member's view, both in bytes.
  */
 
-/* The blocks. What is asked for should lie in one of them. */
+/* The size of the smallest blocks. A query should lie in one of them. */
 #define VS_ASSEMBLY_BLOCK ((int64_t)1 << 20)
 
-/* What is known of blocks takes at most so many bytes for each of their sizes, or one list. */
+/* The limit of memory for the lists of each size of block, in bytes. One list may be larger. */
 #define VS_ASSEMBLY_KNOWN ((int64_t)16 << 20)
 
 struct vs_assembly;
 
-/* A new one of no members, the caller's; NULL without memory. overlaps: they may share bytes. */
+/* Makes an assembly without members; NULL: out of memory. overlaps: members may share bytes. */
 struct vs_assembly *vs_assembly_new(bool overlaps);
 
-/* NULL is allowed. */
+/* Frees an assembly. NULL is allowed. */
 void vs_assembly_free(struct vs_assembly *assembly);
 
 /*
- * Adds the next member: it holds the first `bytes` positions of view's map, a multiple of the
- * etype, and no more than the map has. The view is not needed afterwards. -EINVAL where
- * displacements decrease, or one is there twice; -ENOMEM; 0. One thread, as vs_assembly_finish.
+ * Adds the next member. It holds the first `bytes` positions of view's map, a multiple of the etype
+ * and no more than the map has. The view is not needed afterwards. Returns 0, -ENOMEM, or -EINVAL
+ * if displacements decrease or occur twice. One thread at a time, like vs_assembly_finish.
  */
 int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, int64_t bytes);
 
 /*
- * All members are added. The whole ends with the last byte that one holds; or with the last of a
- * view that ends (it has so many tiles); or, where filetypes are parts of arrays, with a whole
- * array, one at least.
+ * Computes the size of the whole after all members were added. It ends with the last byte that a
+ * member holds. A view with a number of tiles extends it to the last tile, and a filetype that is
+ * part of an array extends it to a whole array, at least one.
  */
 void vs_assembly_finish(struct vs_assembly *assembly);
 
-/* The length of the whole. Local, thread-safe. */
+/* Returns the length of the whole in bytes. Local, thread-safe. */
 int64_t vs_assembly_size(const struct vs_assembly *assembly);
 
-/* The positions of a member that are held. Local, thread-safe. */
+/* Returns how many positions a member holds. Local, thread-safe. */
 int64_t vs_assembly_bytes(const struct vs_assembly *assembly, size_t member);
 
-/* Whether each byte is held by a member, and by one only. Local, thread-safe. */
+/* Returns true if each byte is held by exactly one member. Local, thread-safe. */
 bool vs_assembly_is_full(const struct vs_assembly *assembly);
 
 enum vs_assembly_fault_kind {
     VS_ASSEMBLY_SOUND,
     VS_ASSEMBLY_OVERLAP,  /* member and other both hold displacement */
-    VS_ASSEMBLY_SHORT,    /* member holds fewer bytes than it should: expected */
-    VS_ASSEMBLY_TOO_MANY, /* it cannot be told in time */
+    VS_ASSEMBLY_SHORT,    /* member holds fewer positions than `expected` */
+    VS_ASSEMBLY_TOO_MANY, /* the check exceeds its limit */
 };
 
 struct vs_assembly_fault {
@@ -71,9 +71,10 @@ struct vs_assembly_fault {
 };
 
 /*
- * Whether the members fit together. They overlap where two hold a byte, unless that is allowed. One
- * is too short where its view selects a byte below the end of the whole, within a whole etype, that
- * it does not hold, nor another one. 0 with the first fault found, or -ENOMEM. Local.
+ * Checks that the members fit together. Members overlap if two hold the same byte, unless that is
+ * allowed. A member is too short if its view selects a byte below the end of the whole, in a whole
+ * etype, that neither it nor another member holds. Returns 0 with the first fault found in *fault,
+ * or -ENOMEM. Local.
  */
 int vs_assembly_check(struct vs_assembly *assembly, struct vs_assembly_fault *fault);
 
@@ -84,21 +85,22 @@ struct vs_assembly_part {
 };
 
 /*
- * What members hold of [start, end), 0 <= start < end: a new array in the order of the members,
- * the caller's to free(), or NULL; how many are put into count. 0 or -ENOMEM. Thread-safe.
+ * Finds the parts of [start, end) that members hold, 0 <= start < end. Sets *parts to a new array
+ * in the order of the members, or NULL, and *count to its length; the caller frees it by free().
+ * Returns 0 or -ENOMEM. Thread-safe.
  */
 int vs_assembly_parts(struct vs_assembly *assembly, int64_t start, int64_t end,
                       struct vs_assembly_part **parts, size_t *count);
 
 /*
- * The first displacement at or behind start that is (is not) in a hole, a byte of no member: the
- * size of the whole where there is none below it. In a hole as long as there is no data; where
- * members overlap, or are too many to be counted soon, all that follows data is data. Local,
+ * Returns the first displacement at or behind start that is in a hole (with `hole`) or not in one.
+ * A hole is a byte of no member. Returns the size of the whole if there is none below it. All bytes
+ * behind the first data count as data if members overlap, or are too many to compute holes. Local,
  * thread-safe.
  */
 int64_t vs_assembly_seek(const struct vs_assembly *assembly, int64_t start, bool hole);
 
-/* The displacement of a member's position that is held. Local, thread-safe. */
+/* Returns the displacement of a position that the member holds. Local, thread-safe. */
 int64_t vs_assembly_place(const struct vs_assembly *assembly, size_t member, int64_t position);
 
 #endif

@@ -10,25 +10,25 @@
 #include "viewspec/map_private.h"
 
 /*
- * How it works. All tiles of all ranks are laid over one period (or stretch), as items: a shape at
- * a place, cut to a window. Items whose spans do not touch are independent of each other. What
- * touches is taken apart one level at a time:
+ * The algorithm. All tiles of all ranks are laid over one period (or stretch) as items: shapes at
+ * places, clipped to a window. Items whose spans do not touch are independent of each other. Items
+ * that touch are divided one level at a time:
  *
- *   one disjoint item    its size, in closed form
+ *   one disjoint item    its size in closed form
  *   runs                 a sweep
  *   lists                are replaced by their parts
  *   loops                the window is divided into cells as long as the longest stride. There,
- *                        a loop shows the same bytes in every cell but a few at its ends, so each
- *                        stretch of cells with the same contents is counted once, by looking into
- *                        one cell of it.
+ *                        a loop shows the same bytes in every cell except a few at its ends, so
+ *                        each stretch of cells with the same contents is counted once, by examining
+ *                        one of its cells.
  *
- * Loops whose strides do not divide one another have cells that differ. Those are walked.
+ * If the strides of loops do not divide one another, cells differ and are walked one by one.
  */
 
-/* Windows and all sums over them stay below this, so that sums of a few cannot overflow. */
+/* The limit of windows and of all sums over them, so that sums of a few cannot overflow. */
 #define COVER_LIMIT (INT64_C(1) << 60)
 
-/* A loop has this many irregular cells at most while it fits into the cells. */
+/* The largest number of irregular cells of a loop that fits into the cells. */
 #define CELLS_AT_ENDS 6
 
 struct rank_tiles {
@@ -43,10 +43,10 @@ struct vs_cover {
     struct vs_shapes shapes;
     struct rank_tiles *ranks;
     size_t rank_count, rank_room;
-    bool ends; /* a rank's tiles do */
+    bool ends; /* some rank has a last tile */
 };
 
-/* What an item shows in the cells [from, to); its places count from the cell's beginning. */
+/* The bytes of an item in the cells [from, to), with places relative to the cell's beginning. */
 struct piece {
     struct vs_item item;
     int64_t from, to;
@@ -66,7 +66,7 @@ struct walk {
 static int cover_window(struct walk *walk, struct vs_item *items, int64_t count,
                         struct vs_tally *tally);
 
-/* The least common multiple, or COVER_LIMIT where it is that or more. */
+/* Returns the least common multiple, or COVER_LIMIT if it is not smaller. */
 static int64_t lcm64(int64_t a, int64_t b)
 {
     int64_t factor = b / vs_gcd(a, b);
@@ -75,8 +75,8 @@ static int64_t lcm64(int64_t a, int64_t b)
 }
 
 /*
- * What an item is replaced by: the numbers [first, behind) of the parts of a list where stride is
- * 0, of the iterations of a loop of that stride otherwise. False where the item stays as it is.
+ * Finds the parts that replace an item, [first, behind): parts of a list if stride is 0, otherwise
+ * iterations of a loop of that stride. Returns false if the item stays as it is.
  */
 static bool expansion(const struct vs_item *item, int64_t stride, int64_t *first, int64_t *behind)
 {
@@ -110,7 +110,7 @@ static struct vs_item *expand(struct vs_item *next, const struct vs_item *item, 
     return next;
 }
 
-/* Looks one level deeper into the lists, or into the loops of a stride that is not 0. */
+/* Expands the lists, or the loops of a stride that is not 0, by one level. */
 static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_t count,
                           int64_t stride, struct vs_tally *tally)
 {
@@ -146,7 +146,7 @@ static int add_piece(struct pieces *pieces, const struct piece *piece)
     return 0;
 }
 
-/* Adds what item shows in the cells [from, to), which is the same in all of them. */
+/* Adds the bytes of item in the cells [from, to), which are the same in all of them. */
 static int add_cells(struct walk *walk, struct pieces *pieces, const struct vs_item *item,
                      int64_t from, int64_t to, int64_t base, int64_t cell)
 {
@@ -162,8 +162,8 @@ static int add_cells(struct walk *walk, struct pieces *pieces, const struct vs_i
 }
 
 /*
- * The places between which an item shows the same bytes in every cell. Where it is not cut, a
- * loop may be taken to go on by the gap that stands before and behind each iteration.
+ * Finds the range in which an item shows the same bytes in every cell. A loop that is not clipped
+ * extends by the gap before its first and behind its last iteration.
  */
 static void steady_places(const struct vs_item *item, int64_t cell, int64_t *begin, int64_t *end)
 {
@@ -184,7 +184,7 @@ static void steady_places(const struct vs_item *item, int64_t cell, int64_t *beg
     }
 }
 
-/* Divides item into cells: one by one at its ends, at once where they are alike. */
+/* Divides item into cells: one by one at its ends, and at once where they are equal. */
 static int cut(struct walk *walk, struct pieces *pieces, const struct vs_item *item, int64_t base,
                int64_t cell)
 {
@@ -215,7 +215,7 @@ static int compare_pieces(const void *left, const void *right)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Counts each stretch of cells that shows the same pieces by one cell of it. */
+/* Counts each stretch of cells with the same pieces by one of its cells. */
 static int cover_stretches(struct walk *walk, struct pieces *pieces, struct vs_tally *tally)
 {
     struct piece *active = calloc((size_t)pieces->count, sizeof(*active));
@@ -252,7 +252,7 @@ static int cover_stretches(struct walk *walk, struct pieces *pieces, struct vs_t
     return result;
 }
 
-/* Loops and runs that overlap, at least one loop among them; all lie in [lo, hi). */
+/* Counts loops and runs that overlap, at least one loop among them, all in [lo, hi). */
 static int cover_loops(struct walk *walk, const struct vs_item *items, int64_t count, int64_t lo,
                        int64_t hi, struct vs_tally *tally)
 {
@@ -277,7 +277,7 @@ static int cover_loops(struct walk *walk, const struct vs_item *items, int64_t c
     return result;
 }
 
-/* Items whose spans touch: [lo, hi) together. */
+/* Counts items whose spans touch and together are [lo, hi). */
 static int cover_component(struct walk *walk, const struct vs_item *items, int64_t count,
                            int64_t hi, struct vs_tally *tally)
 {
@@ -301,7 +301,7 @@ static int cover_component(struct walk *walk, const struct vs_item *items, int64
     return 0;
 }
 
-/* Adds what the items hold to tally. Their order is changed. */
+/* Adds the bytes of the items to tally. Changes their order. */
 static int cover_window(struct walk *walk, struct vs_item *items, int64_t count,
                         struct vs_tally *tally)
 {
@@ -369,8 +369,8 @@ int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copie
 }
 
 /*
- * The tiles of a rank as far as they lie in [0, length): of a stretch those that there are, of a
- * period those before the first one, too.
+ * Lays the tiles of a rank over [0, length). In a stretch these are the tiles of the rank; in a
+ * period, also those before its first one.
  */
 static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int64_t base,
                      int64_t length, struct vs_item *item)
@@ -378,16 +378,16 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
     int64_t origin = rank->first - base, count = rank->tiles;
 
     if (!cover->ends) {
-        int64_t earlier = rank->tile->span / rank->extent + 1; /* that can reach into the period */
+        int64_t earlier = rank->tile->span / rank->extent + 1; /* these can reach into the period */
         origin = origin % rank->extent - earlier * rank->extent;
         count = earlier + length / rank->extent + 1;
     } else if (count == INT64_MAX) {
         count = (length - origin) / rank->extent + 1;
     }
-    /* Where a tile has bytes more than once it may hold far more than it spans. */
+    /* A tile that contains bytes several times may hold far more than it spans. */
     if (rank->tile->span >= COVER_LIMIT || rank->tile->size >= COVER_LIMIT)
         return -EOVERFLOW;
-    /* The count of the shape is never looked at, so any will do. */
+    /* The count of the shape is never used, so any number will do. */
     const struct vs_shape *tiles = vs_shape_loop(&cover->shapes, 2, rank->extent, rank->tile);
     if (tiles == NULL)
         return -ENOMEM;
@@ -403,8 +403,8 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
 }
 
 /*
- * Where the window begins, and its length: a period, or the stretch of those that end and a period
- * of the others. -EOVERFLOW where it is too long.
+ * Computes the base and the length of the window: a period, or the stretch of the ranks that end
+ * and a period of the others. Returns -EOVERFLOW if it is too long.
  */
 static int find_window(const struct vs_cover *cover, int64_t *base, int64_t *length)
 {

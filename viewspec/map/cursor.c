@@ -3,7 +3,7 @@
 #include "viewspec/map.h"
 #include "viewspec/map_private.h"
 
-/* A leaf is walked by arithmetic alone: no frame is pushed below it. */
+/* Returns true for a leaf, which is walked by arithmetic: no frame is pushed below it. */
 static bool is_leaf(const struct vs_node *node)
 {
     return node->kind == VS_RUN ||
@@ -21,7 +21,7 @@ static void push(struct vs_cursor *cursor, const struct vs_node *node, int64_t o
         (struct vs_cursor_frame){.node = node, .origin = origin + node->base};
 }
 
-/* Enters the child under way of the top frame. */
+/* Pushes a frame for the current child of the top frame. */
 static void enter(struct vs_cursor *cursor)
 {
     const struct vs_cursor_frame *frame = top(cursor);
@@ -81,7 +81,7 @@ void vs_cursor_start(struct vs_cursor *cursor, const struct vs_map *map, int64_t
         aim(top(cursor), position);
 }
 
-/* Moves the top frame to its next child; false where there is none. */
+/* Moves the top frame to its next child; returns false if there is none. */
 static bool step(struct vs_cursor_frame *frame)
 {
     const struct vs_node *node = frame->node;
@@ -104,7 +104,7 @@ static void next_leaf(struct vs_cursor *cursor)
         enter(cursor);
 }
 
-/* The batch at byte number `rest` of count runs of length bytes, cut to max bytes. */
+/* Makes the batch at byte number `rest` of count runs of length bytes, clipped to max bytes. */
 static void cut(struct vs_batch *batch, int64_t origin, int64_t length, int64_t count,
                 int64_t stride, int64_t rest, int64_t max)
 {
@@ -120,7 +120,7 @@ static void cut(struct vs_batch *batch, int64_t origin, int64_t length, int64_t 
     }
 }
 
-/* A list of blocks of plain runs: one block a batch, and one run where the block is dense. */
+/* Makes the batch for a list of blocks of plain runs: one block, or one run if it is dense. */
 static void block_batch(struct vs_cursor *cursor, struct vs_cursor_frame *frame, int64_t max,
                         struct vs_batch *batch)
 {
@@ -165,7 +165,7 @@ void vs_runs_start(struct vs_runs *runs, const struct vs_map *map, int64_t posit
     runs->batch.count = 0;
 }
 
-/* Takes the next single run out of the batch under way, or out of a new one. */
+/* Takes the next single run from the current batch or from a new one. */
 static bool take_run(struct vs_runs *runs, struct vs_run *run)
 {
     struct vs_batch *batch = &runs->batch;

@@ -5,23 +5,23 @@
 #include "find.h"
 
 /*
- * Looks a displacement up. Where no bytes overlap there is one instance to look into at each loop;
- * where spans interleave, each that reaches so far, or, if these are more than the runs of one
- * instance, each run: which instance puts it there is then a division.
+ * The search for a displacement. If no bytes overlap, each loop has one instance to examine. If
+ * spans interleave, each instance that reaches the displacement is examined, or each run of one
+ * instance if these are fewer: a division then finds the instance in which the run holds it.
  *
- * Where they interleave on many levels all ways down may have to be tried, and no short cut is
- * known (it is the problem of subset sums), so a search has so many steps and no more.
+ * If spans interleave on many levels, all paths may have to be tried. No shortcut is known (it is
+ * the problem of subset sums), so the number of steps is limited.
  */
 
-/* So many children that are passed over count as a step. */
+/* The number of skipped children that count as one step. */
 #define QUICK_STEPS 64
 
-/* One search: what is left of its steps. */
+/* A search and the number of its remaining steps. */
 struct search {
     int64_t steps;
 };
 
-/* False where the search has used up its steps. */
+/* Takes a step; returns false if none is left. */
 static bool may_go_on(struct search *search)
 {
     return search->steps > 0 && search->steps-- > 0;
@@ -34,13 +34,12 @@ static int64_t lesser(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* count instances of a whole, each size bytes of data, stride apart; target counts from the first.
- */
+/* count instances, each of size bytes, stride apart. target is relative to the first. */
 struct instances {
     int64_t count, stride, size, target;
 };
 
-/* The lowest position at which an instance of the run at displacement has the target. */
+/* Returns the lowest position at which an instance of the run at displacement holds the target. */
 static int64_t find_run(const struct instances *whole, int64_t displacement, int64_t length,
                         int64_t position)
 {
@@ -73,7 +72,7 @@ static int64_t find_by_block(struct search *search, const struct instances *whol
     return best;
 }
 
-/* Tries every run of node, which stands at displacement and position inside the whole. */
+/* Tries every run of node, which is at displacement and position inside an instance. */
 static int64_t find_by_runs(struct search *search, const struct instances *whole,
                             const struct vs_node *node, int64_t displacement, int64_t position)
 {
@@ -99,7 +98,7 @@ static int64_t find_by_runs(struct search *search, const struct instances *whole
     return best;
 }
 
-/* Looks into count instances of child, stride apart. */
+/* Searches count instances of child, stride apart. */
 static int64_t find_in_instances(struct search *search, const struct vs_node *child, int64_t count,
                                  int64_t stride, int64_t target)
 {

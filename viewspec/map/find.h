@@ -7,8 +7,8 @@
 /* Private to viewspec/. */
 
 /*
- * The lowest position whose displacement is the given one, or -1; VS_FIND_GAVE_UP where it takes
- * more than *steps steps. Of these, what was used is taken off.
+ * Returns the lowest position of the displacement, or -1; VS_FIND_GAVE_UP if that takes more than
+ * *steps steps. Subtracts the steps taken.
  */
 int64_t vs_node_find(const struct vs_node *node, int64_t displacement, int64_t *steps);
 

@@ -37,7 +37,7 @@ struct vs_item vs_item_of(const struct vs_shape *shape, int64_t origin,
     };
 }
 
-/* Drops a loop's iterations outside [lo, hi). Returns false where none is left. */
+/* Drops a loop's iterations outside [lo, hi). Returns false if none is left. */
 static bool trim_loop(struct vs_item *item)
 {
     const struct vs_shape *shape = item->shape;
@@ -58,10 +58,7 @@ static bool trim_loop(struct vs_item *item)
     return true;
 }
 
-/*
- * Cuts an item down to what it shows, so that [lo, hi) is no wider than it must be and a loop has
- * two iterations or more. Returns false where it shows nothing.
- */
+/* Clips [lo, hi) to the item's bytes, and turns a loop of one iteration into its child. */
 bool vs_item_trim(struct vs_item *item)
 {
     while (vs_item_is_loop(item)) {
@@ -95,7 +92,7 @@ static bool same_items(const struct vs_item *a, const struct vs_item *b)
            (!vs_item_is_loop(a) || a->count == b->count);
 }
 
-/* Trims, sorts and unites equal items; returns how many are left. */
+/* Equal items become one with the flag `twice`. */
 int64_t vs_items_tidy(struct vs_item *items, int64_t count)
 {
     int64_t kept = 0, distinct = 0;
@@ -115,7 +112,7 @@ int64_t vs_items_tidy(struct vs_item *items, int64_t count)
     return distinct;
 }
 
-/* Runs, in the order of lo. */
+/* Requires runs in the order of lo. */
 void vs_items_sweep(const struct vs_item *items, int64_t count, struct vs_tally *tally)
 {
     int64_t covered_to = items[0].lo, many_to = items[0].lo;
@@ -130,7 +127,7 @@ void vs_items_sweep(const struct vs_item *items, int64_t count, struct vs_tally 
     }
 }
 
-/* The parts of a disjoint list that [lo, hi) can touch, or all of them. */
+/* Returns the parts of a disjoint list that [lo, hi) can touch, or all parts of another list. */
 void vs_item_parts(const struct vs_item *item, int64_t *first, int64_t *behind)
 {
     const struct vs_shape *shape = item->shape;

@@ -47,8 +47,8 @@ const struct vs_node *vs_node_shift(struct vs_arena *arena, const struct vs_node
 }
 
 /*
- * Facts of `count` >= 2 instances of child, stride apart, the first where the child itself is.
- * What the loop becomes is the caller's business.
+ * Computes the facts of `count` >= 2 instances of child, stride apart, the first one at the child's
+ * place. The caller sets the kind of the node.
  */
 static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t stride,
                                   const struct vs_node *child)
@@ -72,8 +72,8 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
 }
 
 /*
- * What lies side by side, in order, is one run, however it was put together: so a run of a walk
- * consists of a few leaves for each level of the tree, never of all that a level repeats.
+ * Makes one run of bytes that are adjacent and in order, however they were put together. A run of a
+ * walk then consists of a few leaves per level of the tree, and never of all that a level repeats.
  */
 static void merge_dense(struct vs_node *node)
 {
@@ -86,7 +86,7 @@ static void merge_dense(struct vs_node *node)
     node->runs = 1;
 }
 
-/* Merges the loop with its child where that leaves one simpler node. */
+/* Merges the loop with its child if the result is a simpler node. */
 static void loop_shape(struct vs_node *node, int64_t count, int64_t stride,
                        const struct vs_node *child)
 {
@@ -126,7 +126,7 @@ const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_
     return node;
 }
 
-/* Adds the facts of `part`, which comes next in typemap order, to those gathered in node. */
+/* Adds the facts of `part`, which is next in typemap order, to those of node. */
 static void append_facts(struct vs_arena *arena, struct vs_node *node, const struct vs_node *part)
 {
     if (!node->size) {
@@ -149,7 +149,7 @@ static void append_facts(struct vs_arena *arena, struct vs_node *node, const str
     node->runs = vs_add_capped(node->runs, part->runs);
 }
 
-/* Where a list of blocks puts them, adjacent ones merged and empty ones left out. */
+/* The places of a list of blocks, with adjacent ones merged and empty ones left out. */
 struct block_list {
     int64_t count;
     int64_t *displacements;
@@ -188,7 +188,7 @@ static bool list_blocks(struct vs_arena *arena, struct block_list *list, int64_t
     return !arena->failure;
 }
 
-/* The facts of block b of the list, taken in scratch memory of the caller's. */
+/* Adds the facts of block b of the list. Uses scratch memory of the caller. */
 static void append_block(struct vs_arena *arena, struct vs_node *node,
                          const struct block_list *list, int64_t b, int64_t stride,
                          const struct vs_node *child)
@@ -263,7 +263,7 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
     return node;
 }
 
-/* The run that a and b make together, keeping the starts of both; NULL where they don't touch. */
+/* Joins the runs a and b and keeps the starts of both; returns NULL if they are not adjacent. */
 static const struct vs_node *join_runs(struct vs_arena *arena, const struct vs_node *a,
                                        const struct vs_node *b)
 {
@@ -357,11 +357,11 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position)
     }
 }
 
-/* The first of count instances, stride apart, that has a byte at or behind target; count: none. */
+/* Returns the first of count instances, stride apart, with a byte at or behind target, or count. */
 static int64_t first_instance(const struct vs_node *child, int64_t count, int64_t stride,
                               int64_t target)
 {
-    /* Of those that go down the first one reaches farthest. */
+    /* With a negative stride the first instance reaches farthest. */
     if (child->hi > target)
         return 0;
     if (stride <= 0)
@@ -370,7 +370,7 @@ static int64_t first_instance(const struct vs_node *child, int64_t count, int64_
     return vs_min(index, count);
 }
 
-/* The first block with a byte at or behind target. */
+/* Returns the first block with a byte at or behind target. */
 static int64_t first_block(const struct vs_node *node, int64_t target)
 {
     int64_t low = 0, high = node->count;
@@ -388,7 +388,7 @@ static int64_t first_block(const struct vs_node *node, int64_t target)
     return low;
 }
 
-/* The same for a sequence; where children overlap, a later one may end before an earlier one. */
+/* Returns the first such child of a sequence. Overlapping children need not end in order. */
 static int64_t first_child(const struct vs_node *node, int64_t target)
 {
     int64_t low = 0, high = node->count;

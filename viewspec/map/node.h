@@ -2,7 +2,7 @@
 #ifndef VS_NODE_H
 #define VS_NODE_H
 
-/* Private to viewspec/: the loop trees that types are lowered to. */
+/* Private to viewspec/: the trees of loops that types are compiled to. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,21 +11,21 @@
 #include "viewspec/base/arena.h"
 
 /*
- * A node is the typemap of one instance of a type: which bytes, in which order. Displacements
- * count from the origin of the instance and include the node's own base. Nodes are immutable and
+ * A node is the typemap of one instance of a type: its bytes and their order. Displacements are
+ * relative to the origin of the instance and include the node's own base. Nodes are immutable and
  * may be shared by several parents. A type without data is NULL, not a node.
  */
 enum vs_node_kind {
-    VS_RUN,    /* size bytes side by side */
+    VS_RUN,    /* size adjacent bytes */
     VS_LOOP,   /* child at base + i * stride, 0 <= i < count (count >= 2) */
     VS_BLOCKS, /* n >= 2 lists of instances of one child: block b has its instances at
                   base + displacements[b] + j * stride */
-    VS_SEQ,    /* n >= 2 different children, each placed by its own base, counted from base */
+    VS_SEQ,    /* n >= 2 different children, each placed by its own base, relative to base */
 };
 
 /*
- * Facts of a type that its merged loops no longer show. "Start" is where an etype (in a filetype)
- * or a basic type (in an etype) begins; all displacements count as the node's do.
+ * Facts of a type that its merged loops no longer show. A "start" is the beginning of an etype (in
+ * a filetype) or of a basic type (in an etype). Displacements are relative as in the node.
  */
 struct vs_starts {
     int64_t first; /* the first start in typemap order */
@@ -37,7 +37,7 @@ struct vs_node {
     enum vs_node_kind kind;
     int depth;      /* nodes on the longest path down, this one included */
     bool monotonic; /* starts never decrease in typemap order (MPI 3.1, 13.3) */
-    bool disjoint;  /* and no byte occurs twice */
+    bool disjoint;  /* monotonic, and no byte occurs twice */
     int64_t base;
     int64_t size;   /* data bytes, > 0 */
     int64_t lo, hi; /* lowest byte, and the byte behind the highest */
@@ -47,7 +47,7 @@ struct vs_node {
     int64_t stride;               /* LOOP, BLOCKS */
     const struct vs_node *child;  /* LOOP, BLOCKS */
     const int64_t *displacements; /* BLOCKS: count of them */
-    const int64_t *reach;  /* BLOCKS that do not ascend: how far those up to block b reach, without
+    const int64_t *reach;  /* BLOCKS that do not ascend: how far the blocks up to b reach, without
                               base; else NULL */
     const int64_t *before; /* BLOCKS: instances before block b; SEQ: bytes before
                               child b; count + 1 entries, the last is the total */
@@ -55,18 +55,18 @@ struct vs_node {
 };
 
 /*
- * Constructors. Each returns a node that lives in arena, normalised to the simplest kind, or NULL
- * for no data. Arithmetic that leaves 64 bits, and memory that runs out, are noted in the arena
- * (arena->failure: -EOVERFLOW, -ENOMEM); what is returned then must not be used.
+ * Constructors. Each returns a node in arena, normalised to the simplest kind, or NULL for no data.
+ * Overflow of 64 bits and lack of memory are noted in the arena (arena->failure: -EOVERFLOW,
+ * -ENOMEM); the returned node must then not be used.
  */
 
-/* One basic type of size bytes at displacement 0. */
+/* Makes one basic type of size bytes at displacement 0. */
 const struct vs_node *vs_node_run(struct vs_arena *arena, int64_t size);
 
-/* One etype: the loops of node, with a single start at displacement 0. */
+/* Makes one etype: the loops of node, with a single start at displacement 0. */
 const struct vs_node *vs_node_unit(struct vs_arena *arena, const struct vs_node *node);
 
-/* The same node, moved by distance. */
+/* Moves node by distance. */
 const struct vs_node *vs_node_shift(struct vs_arena *arena, const struct vs_node *node,
                                     int64_t distance);
 
@@ -74,24 +74,25 @@ const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_
                                    const struct vs_node *child);
 
 /*
- * count blocks of child: block b has lengths[b] instances (one length for all where lengths is
- * NULL: then length), stride apart, from displacements[b] * unit on. The arrays are only read.
+ * Makes count blocks of child. Block b has lengths[b] instances, or `length` if lengths is NULL.
+ * They are stride apart, from displacements[b] * unit on. The arrays are only read.
  */
 const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, const int64_t *lengths,
                                      int64_t length, const int64_t *displacements, int64_t unit,
                                      int64_t stride, const struct vs_node *child);
 
-/* count children, in order; those that are NULL have no data. The array is only read. */
+/* Makes a sequence of count children. NULL children have no data. The array is only read. */
 const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
                                   const struct vs_node *const *children);
 
-/* The last b with before[b] <= value, 0 <= b < count: the entry of BLOCKS or SEQ that holds it. */
+/* Returns the last b with before[b] <= value, 0 <= b < count: the entry of BLOCKS or SEQ with it.
+ */
 int64_t vs_node_entry(const int64_t *before, int64_t count, int64_t value);
 
-/* The displacement of data byte number position, 0 <= position < node->size. */
+/* Returns the displacement of data byte number position, 0 <= position < node->size. */
 int64_t vs_node_seek(const struct vs_node *node, int64_t position);
 
-/* The first position whose displacement is >= displacement; node->size where there is none. */
+/* Returns the first position whose displacement is >= displacement, or node->size. */
 int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement);
 
 #endif

@@ -9,21 +9,21 @@
 #include "pair.h"
 
 /*
- * Pieces of the file and of memory, side by side, are put into the order of memory: the loops of
- * each, so that the one of the longest stride is the outermost, then all by where they begin.
- * Pieces that lie apart follow each other. Those that lie in each other's gaps are taken together
- * where the same loop is around all of them, as it is where an array is cut in several dimensions;
- * else the loops of the longest stride are written out.
+ * The algorithm. Pairs of the file and memory (pair.h) are brought into the order of memory: in
+ * each piece the loop of the longest stride becomes the outermost, and pieces are sorted by their
+ * beginning. Pieces that do not interleave follow each other. Pieces that lie in each other's gaps
+ * are processed together if the same loop is around all of them, as in an array that is cut in
+ * several dimensions. Otherwise the loops of the longest stride are unrolled.
  */
 
 struct ordering {
     struct vs_arena *arena;  /* of the nodes */
     struct vs_arena scratch; /* of the pieces' loops */
     const struct vs_both *both;
-    int64_t pieces; /* made so far, written out ones too */
+    int64_t pieces; /* number made so far, including unrolled ones */
 };
 
-/* What pieces become. */
+/* The nodes made from pieces. */
 struct made {
     const struct vs_node *file, *origins, *memory;
 };
@@ -35,7 +35,7 @@ static int compare_loops(const void *left, const void *right)
     return (a->memory < b->memory) - (a->memory > b->memory);
 }
 
-/* Has all loops go up in memory, the longest stride first. */
+/* Makes all loops ascend in memory, the longest stride first. */
 static int sort_loops(struct ordering *o, struct vs_piece *piece)
 {
     size_t bytes = (size_t)piece->depth * sizeof(*piece->loops);
@@ -66,7 +66,7 @@ static int64_t lowest(const struct ordering *o, const struct vs_piece *piece)
     return piece->memory + o->both->memory_etype->lo;
 }
 
-/* Behind the last byte in memory. */
+/* Returns the end of a piece in memory. */
 static int64_t end_of(const struct ordering *o, const struct vs_piece *piece)
 {
     int64_t end = piece->memory + o->both->memory_etype->hi;
@@ -76,7 +76,7 @@ static int64_t end_of(const struct ordering *o, const struct vs_piece *piece)
     return end;
 }
 
-/* Whether each loop's instances lie apart. */
+/* Returns true if the instances of each loop do not interleave. */
 static bool is_nested(const struct ordering *o, const struct vs_piece *piece)
 {
     int64_t span = o->both->memory_etype->hi - o->both->memory_etype->lo;
@@ -96,7 +96,7 @@ static bool same_loops(const struct vs_piece *a, const struct vs_piece *b)
             memcmp(a->loops, b->loops, (size_t)a->depth * sizeof(*a->loops)) == 0);
 }
 
-/* One nest of loops, its first element at the origins. */
+/* Makes one nest of loops, with its first element at the origins. */
 static struct made make_nest(const struct ordering *o, const struct vs_piece *piece)
 {
     struct made made = {o->both->file_etype, vs_node_run(o->arena, 1), o->both->memory_etype};
@@ -117,7 +117,7 @@ static const struct vs_node *place(const struct ordering *o, const struct vs_nod
                 : NULL;
 }
 
-/* count pieces of the same loops that follow each other in memory. */
+/* Makes count pieces of the same loops that follow each other in memory. */
 static struct made make_alike(const struct ordering *o, const struct vs_piece *pieces,
                               int64_t count)
 {
@@ -139,7 +139,7 @@ static struct made make_alike(const struct ordering *o, const struct vs_piece *p
 
 static int build(struct ordering *o, struct vs_piece *pieces, int64_t count, struct made *made);
 
-/* Whether the same loop is around all, and what is inside of it lies apart in memory. */
+/* Returns true if all pieces have the same outer loop, and its iterations do not interleave. */
 static bool has_common_loop(const struct ordering *o, const struct vs_piece *pieces, int64_t count)
 {
     int64_t begin = INT64_MAX, end = INT64_MIN;
@@ -172,7 +172,7 @@ static int build_in_loop(struct ordering *o, struct vs_piece *pieces, int64_t co
     return error;
 }
 
-/* Adds the iterations of a piece's outermost loop. */
+/* Adds the iterations of a piece's outermost loop as pieces. */
 static int write_out(struct ordering *o, const struct vs_piece *piece, struct vs_pieces *pieces)
 {
     const struct vs_pair_loop *loop = piece->loops;
@@ -190,7 +190,7 @@ static int write_out(struct ordering *o, const struct vs_piece *piece, struct vs
     return error;
 }
 
-/* Takes the loops of the longest stride apart. */
+/* Unrolls the loops of the longest stride. */
 static int build_apart(struct ordering *o, const struct vs_piece *pieces, int64_t count,
                        struct made *made)
 {
@@ -221,8 +221,8 @@ static int compare_pieces(const void *left, const void *right)
 }
 
 /*
- * The pieces from the first one on that are made at once: those that lie in each other's gaps, or
- * alone one after the other and are alike. *apart tells which.
+ * Returns how many pieces, from the first one on, are made at once: pieces that lie in each other's
+ * gaps, or equal pieces that follow each other. *apart is true for the latter.
  */
 static int64_t take_group(const struct ordering *o, const struct vs_piece *pieces, int64_t count,
                           bool *apart)
@@ -254,7 +254,7 @@ static int build_group(struct ordering *o, struct vs_piece *pieces, int64_t coun
                                              : build_apart(o, pieces, count, made);
 }
 
-/* Makes the nodes of pieces, whose order and loops are changed. */
+/* Makes the nodes of pieces. Changes their order and loops. */
 static int build(struct ordering *o, struct vs_piece *pieces, int64_t count, struct made *made)
 {
     const struct vs_node **lists = calloc((size_t)count * 3, sizeof(*lists));

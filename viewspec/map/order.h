@@ -7,29 +7,30 @@
 
 /*
  * Private to viewspec/: the order in which a process has the etypes of a tile in memory (the
- * buftype), where that is not the file's. An etype's own bytes keep theirs.
+ * buftype), if it differs from the file's. The bytes inside an etype keep their order.
  */
 
-/* Where a tile's etypes are, by their numbers in the file's order, and how an etype lies there. */
+/* The places of a tile's etypes, by their numbers in the file's order, and the bytes of an etype.
+ */
 struct vs_both {
     const struct vs_node *file;   /* displacements of their origins, as runs of a byte each */
     const struct vs_node *memory; /* the same in memory; not negative */
-    const struct vs_node *file_etype, *memory_etype; /* all bytes of one, in its own order */
+    const struct vs_node *file_etype, *memory_etype; /* all bytes of one etype */
 };
 
 /* A tile in the order of memory. Nodes live in the arena that they were made in. */
 struct vs_order {
     const struct vs_node *file;    /* the bytes of the file */
     const struct vs_node *origins; /* a byte for each etype: the displacement of its origin */
-    const struct vs_node *memory;  /* native bytes: where they lie in memory, ascending */
+    const struct vs_node *memory;  /* native bytes: their places in memory, ascending */
     const struct vs_node *places; /* by the numbers in the file's order: the first byte in memory */
-    int64_t extent;               /* of the tile in memory: the caller's to set */
-    int64_t pieces;               /* that it took: tens of nanoseconds each */
+    int64_t extent;               /* of the tile in memory; set by the caller */
+    int64_t pieces;               /* number of pieces needed, tens of nanoseconds each */
 };
 
 /*
- * Finds the order. What overflows is noted in arena. 0, -ENOMEM, -EINVAL: two etypes overlap or
- * interleave in memory; -E2BIG: that takes more than VS_PIECES_MAX pieces (pair.h).
+ * Finds the order. Overflow is noted in arena. Returns 0, -ENOMEM, -EINVAL if two etypes overlap or
+ * interleave in memory, or -E2BIG if more than VS_PIECES_MAX pieces are needed (pair.h).
  */
 int vs_order_find(struct vs_arena *arena, const struct vs_both *both, struct vs_order *order);
 

@@ -8,18 +8,18 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 
-/* An element of a typemap: number start of node, whose displacements count from origin. */
+/* Element number start of a typemap, in node, whose displacements are relative to origin. */
 struct place {
     const struct vs_node *node;
     int64_t origin, start;
 };
 
-/* How the elements from a place on repeat: the node's instances, of size elements each, lie at
-   first + i * stride. A run has single elements. */
+/* The repetition of elements from a place on: the node's instances, of size elements each, lie at
+   first + i * stride. The elements of a run are single. */
 struct side {
     struct place at;
     int64_t first, size, stride;
-    int64_t left; /* elements from the place on that do so */
+    int64_t left; /* number of elements, from the place on, that repeat this way */
 };
 
 struct pairing {
@@ -27,7 +27,7 @@ struct pairing {
     struct vs_pieces *pieces;
     struct vs_pair_loop loops[VS_PAIR_DEPTH];
     int depth;
-    const struct vs_pair_loop *kept; /* a copy of loops, for pieces; NULL: they have changed */
+    const struct vs_pair_loop *kept; /* a copy of loops, for pieces; NULL: loops have changed */
     int error;
 };
 
@@ -44,7 +44,7 @@ int vs_pieces_add(struct vs_pieces *pieces, const struct vs_piece *piece)
     return 0;
 }
 
-/* Passes sequences to the child that the element is in. */
+/* Descends through sequences to the child that holds the element. */
 static struct side look(struct place at)
 {
     while (at.node->kind == VS_SEQ) {
@@ -67,13 +67,13 @@ static struct side look(struct place at)
     return side;
 }
 
-/* Elements from the place on that its instance has. */
+/* Returns how many elements are left in the instance of the place. */
 static int64_t rest_of(const struct side *side)
 {
     return side->size - side->at.start % side->size;
 }
 
-/* Goes down for as long as one instance holds count elements, or those that are left. */
+/* Descends as long as one instance holds count elements, or all that are left. */
 static struct side narrow(struct place at, int64_t count)
 {
     struct side side = look(at);
@@ -107,7 +107,7 @@ static void emit(struct pairing *p, const struct side *file, const struct side *
 
 static void pair(struct pairing *p, struct place file, struct place memory, int64_t count);
 
-/* The elements of `times` steps, each of which moves by whole instances of both. */
+/* Pairs the elements of `times` steps, each of which moves by whole instances of both sides. */
 static void pair_loop(struct pairing *p, const struct side *file, const struct side *memory,
                       int64_t times, int64_t step)
 {
@@ -123,7 +123,7 @@ static void pair_loop(struct pairing *p, const struct side *file, const struct s
     p->kept = NULL;
 }
 
-/* The first of count elements that can be paired at once. Returns how many. */
+/* Pairs the first of count elements, as many as possible at once. Returns how many. */
 static int64_t pair_some(struct pairing *p, const struct side *file, const struct side *memory,
                          int64_t count)
 {

@@ -35,7 +35,7 @@ static bool same_parts(const struct vs_shape *a, const struct vs_shape *b)
     return true;
 }
 
-/* Children are interned already, so comparing their addresses compares them. */
+/* Children are interned already, so it suffices to compare their addresses. */
 static bool same(const struct vs_shape *a, const struct vs_shape *b)
 {
     return a->hash == b->hash && a->kind == b->kind && a->size == b->size && a->count == b->count &&
@@ -63,7 +63,7 @@ static bool grow(struct vs_shapes *shapes)
     return true;
 }
 
-/* The table's own shape that equals draft; draft's parts are copied when it is new. */
+/* Returns the table's shape that equals draft. If it is new, draft's parts are copied. */
 static const struct vs_shape *intern(struct vs_shapes *shapes, struct vs_shape *draft)
 {
     struct vs_shape *shape;
@@ -110,14 +110,14 @@ const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, in
     return intern(shapes, &draft);
 }
 
-/* A set has no order: a loop that runs downwards is one that runs upwards. */
+/* A set has no order: a loop of negative stride equals one of positive stride. */
 static const struct vs_shape *loop_upwards(struct vs_shapes *shapes, int64_t count, int64_t stride,
                                            const struct vs_shape *child)
 {
     return vs_shape_loop(shapes, count, stride < 0 ? -stride : stride, child);
 }
 
-/* Where instance or block data begins that runs from start on, count times stride. */
+/* Returns the lowest beginning of data that starts at start, count times stride apart. */
 static int64_t lowest(int64_t start, int64_t count, int64_t stride)
 {
     return stride < 0 ? start + (count - 1) * stride : start;
@@ -183,7 +183,7 @@ out:
     return shape;
 }
 
-/* Only lists have a part twice, so that remembering them makes a walk as short as their texts. */
+/* Only lists have the same part twice. Remembering them bounds a walk by the length of the text. */
 static const struct vs_shape *known_list(struct vs_shapes *shapes, const struct vs_node *node)
 {
     const struct vs_shape *shape = vs_memo_find(&shapes->lists, node);
@@ -248,7 +248,7 @@ int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset)
 
 static int64_t place_in_list(const struct vs_shape *shape, int64_t number)
 {
-    int64_t low = 0, high = shape->count; /* it lies in a part from low on, before high */
+    int64_t low = 0, high = shape->count; /* the part is in [low, high) */
 
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
