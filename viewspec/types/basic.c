@@ -5,7 +5,7 @@
 
 #include "viewspec/basic.h"
 
-/* C's long double as the compiler has it: native bytes, and whether it is x87's format. */
+/* The compiler's long double: its native bytes, and whether it has x87's format. */
 #if LDBL_MANT_DIG == 64
 #define LONG_DOUBLE 16
 #define IS_X87      1

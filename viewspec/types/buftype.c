@@ -8,7 +8,7 @@
 #include "viewspec/text/keys.h"
 #include "viewspec/map/pair.h"
 
-/* Types are built again, over etypes of which only the origin counts: a byte each. */
+/* Returns an etype of one byte at the origin. Types are built again from it to find the origins. */
 static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *etype)
 {
     struct vs_type origin = vs_type_unit(arena, etype);
@@ -16,7 +16,7 @@ static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *e
     return origin;
 }
 
-/* Notes what went wrong, if it did. */
+/* Notes the failure of the arena or the scope, if there is one. */
 static int check(const struct vs_buftype_source *from, const struct vs_place *place)
 {
     struct vs_error *error = from->source->scope->error;
@@ -40,7 +40,7 @@ static struct vs_builder builder_of(const struct vs_buftype_source *from, const 
     };
 }
 
-/* The etype as the process has it. */
+/* Builds the etype with its layout in memory. */
 static int build_etype(const struct vs_buftype_source *from, struct vs_type *etype)
 {
     struct vs_builder b = builder_of(from, "etype", vs_representation_native());
@@ -57,7 +57,7 @@ static int build_etype(const struct vs_buftype_source *from, struct vs_type *ety
     return check(from, from->etype.place);
 }
 
-/* Where the etypes of a type are, that consists of those whose extent etype has. */
+/* Finds the places of the etypes of a type, whose etypes have the extent of `etype`. */
 static int build_origins(const struct vs_buftype_source *from, const char *whole,
                          const struct vs_representation *representation,
                          const struct vs_member *member, const struct vs_type *etype,
@@ -82,13 +82,13 @@ static int64_t size_of(const struct vs_node *node)
     return node ? node->size : 0;
 }
 
-/* Behind the last byte in memory. */
+/* Returns the end of the tile's data in memory. */
 static int64_t end_in_memory(const struct vs_both *both)
 {
     return both->memory->hi - 1 + both->memory_etype->hi;
 }
 
-/* Makes all tiles one where they lie in each other's gaps in memory. */
+/* Makes one tile of all tiles if they lie in each other's gaps in memory. */
 static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *tile,
                        struct vs_both *both)
 {
@@ -135,7 +135,8 @@ static int find_order(const struct vs_buftype_source *from, const struct vs_plac
     return check(from, place);
 }
 
-/* The array that a buftype is, in memory without a gap but those of the array; else NULL. */
+/* Returns the array that a buftype is, if its only gaps in memory are those of the array; else
+ * NULL. */
 static const struct vs_array *array_in_memory(struct vs_arena *arena, const struct vs_type *type,
                                               int64_t etype_size)
 {
@@ -179,7 +180,7 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
     return find_order(from, place, &both, tile);
 }
 
-/* The rank's part as an array of its own, in one order or the other. */
+/* Returns the rank's part as an array of its own, in one order or the other. */
 static const struct vs_array *local_array(struct vs_arena *arena, const struct vs_array *part,
                                           bool fortran)
 {
@@ -192,7 +193,7 @@ static const struct vs_array *local_array(struct vs_arena *arena, const struct v
     return local;
 }
 
-/* Loops in the file's order over an array that is packed in the other one. */
+/* Makes loops in the file's order over an array that is packed in the other order. */
 static const struct vs_node *transposed(const struct vs_buftype_source *from,
                                         const struct vs_array *part, int64_t etype_size,
                                         int64_t *extent)

@@ -2,7 +2,7 @@
 #ifndef VS_BUFTYPE_H
 #define VS_BUFTYPE_H
 
-/* Private to viewspec/: how a view's slice has its etypes in memory: "buftype" and "memory". */
+/* Private to viewspec/: the layout of etypes in a view's slice, from "buftype" and "memory". */
 
 #include <jansson.h>
 
@@ -12,34 +12,34 @@
 #include "type.h"
 #include "view.h"
 
-/* A value of the view and its place; the place is the view's where there is none. */
+/* A value of the view and its place. If the value is absent, the place is the view's. */
 struct vs_member {
-    json_t *value; /* NULL: there is none */
+    json_t *value; /* NULL: absent */
     const struct vs_place *place;
 };
 
-/* What a buftype is laid beside; all borrowed. */
+/* The inputs for finding a tile's order. All are borrowed. */
 struct vs_buftype_source {
     const struct vs_source *source;
-    struct vs_arena *arena; /* of what is made */
+    struct vs_arena *arena; /* for the results */
     const struct vs_representation *representation;
     struct vs_member etype, filetype, buftype, memory;
     const struct vs_type *file_etype, *file_type;
 };
 
-/* What a view repeats. */
+/* The tile that a view repeats. */
 struct vs_tile {
     const struct vs_node *node; /* in the file's order */
     int64_t extent, tiles;      /* INT64_MAX tiles: without end */
-    bool ordered;               /* it has an order of its own: order */
+    bool ordered;               /* it has an order of its own, which is in order */
     struct vs_order order;
-    const struct vs_array *memory; /* the array that it is in the slice, or NULL: it is none */
+    const struct vs_array *memory; /* the array that the tile is in the slice; NULL: none */
 };
 
 /*
- * Finds the order of a tile, which is the filetype's and repeats so often, and fills the rest.
- * Where tiles interleave in memory all are made one. Nothing changes where there is neither key.
- * Errors are noted in the scope's error. 0 or its code.
+ * Finds the order of a tile, given the filetype and the number of tiles, and fills in the rest.
+ * Tiles that interleave in memory become one tile. Changes nothing if the view has neither key.
+ * Errors are noted in the scope's error. Returns 0 or the code of the error.
  */
 int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile);
 

@@ -10,7 +10,7 @@
 #define MAX_NESTING 64
 _Static_assert(MAX_NESTING <= VS_ELEMENT_DEPTH, "an element cursor reaches down all types");
 
-/* One TYPE object under construction. */
+/* A TYPE object while it is built. */
 struct site {
     struct vs_builder *b;
     json_t *json;
@@ -54,7 +54,8 @@ static int64_t integer_or(const struct site *site, const char *key, int64_t leas
     return json_object_get(site->json, key) ? integer(site, key, least) : otherwise;
 }
 
-/* The array under key. *count < 0: any length is right and stored; else it must have that one. */
+/* Returns the array under key. If *count < 0, any length is accepted and stored; else it is fixed.
+ */
 static json_t *array(const struct site *site, const char *key, int64_t *count)
 {
     struct vs_place place = {.up = site->place, .key = key};
@@ -87,7 +88,7 @@ static int64_t *integers(const struct site *site, const char *key, int64_t *coun
     return failed(site->b) ? NULL : result;
 }
 
-/* Which of the words the string under key is, or -1. */
+/* Returns the index of the string under key in the words, or -1. */
 static int word_at(struct vs_builder *b, const struct vs_place *place, const json_t *value,
                    const char *const *words, const char *expected)
 {
@@ -204,7 +205,7 @@ static struct vs_type make_struct(const struct site *site)
     return vs_type_struct(b->arena, count, lengths, displacements, types);
 }
 
-/* The lengths of an array's dimensions: at least one. */
+/* Returns the lengths of an array's dimensions; there is at least one. */
 static int64_t *dimensions(const struct site *site, const char *key, int64_t *count)
 {
     struct vs_place place = {.up = site->place, .key = key};
@@ -214,13 +215,13 @@ static int64_t *dimensions(const struct site *site, const char *key, int64_t *co
     return sizes;
 }
 
-/* parts are filled slowest first in C order: vs_type_array wants the fastest first. */
+/* Returns the part of a dimension. parts are numbered as vs_type_array expects: fastest first. */
 static struct vs_part *part_at(struct vs_part *parts, int64_t dimensions, int64_t d, bool fortran)
 {
     return &parts[fortran ? d : dimensions - 1 - d];
 }
 
-/* The type of a rank's parts of an array, which remembers the array. */
+/* Makes the type of a rank's part of an array, and records the array in it. */
 static struct vs_type part_of_array(const struct site *site, int64_t n, const int64_t *sizes,
                                     bool fortran, struct vs_part *parts, const struct vs_type *old)
 {
@@ -264,7 +265,7 @@ static struct vs_type make_subarray(const struct site *site)
 
 enum distribution { BLOCK, CYCLIC, NONE };
 
-/* One dimension of a darray: what the process at `place` of `places` gets. */
+/* Returns the part of one dimension of a darray that belongs to the process at `place`. */
 static struct vs_part distribute(const struct site *site, size_t d, int64_t size, int64_t place,
                                  int64_t places)
 {
@@ -307,7 +308,10 @@ static void check_grid(const struct site *site, int64_t n, const int64_t *psizes
                       (long long)processes, (long long)ranks);
 }
 
-/* Rank 0's: of elements that are the same for all ranks, and have their data inside; else NULL. */
+/*
+ * Makes the dealing for rank 0. NULL unless the elements are the same for all ranks and have their
+ * data inside their extent.
+ */
 static struct vs_dealing *dealing_of(const struct vs_builder *b, int64_t n,
                                      const struct vs_type *old)
 {
@@ -363,7 +367,7 @@ static struct vs_type make_dup(const struct site *site)
     return old_type(site);
 }
 
-/* Blocks dealt to the ranks in rank order, over size elements. */
+/* Deals blocks to the ranks in rank order, over size elements. */
 static struct vs_type deal(const struct site *site, int64_t size, int64_t length)
 {
     struct vs_builder *b = site->b;
@@ -450,9 +454,9 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     return type;
 }
 
-/* A named type: as an etype is, or as part of a filetype. */
+/* A named type, built as an etype or as a part of a filetype. */
 struct vs_named {
-    bool done; /* false: under way */
+    bool done; /* false: under construction */
     struct vs_type type;
 };
 
@@ -496,8 +500,8 @@ json_t *vs_build_definition(const struct vs_builder *b, json_t *json)
 }
 
 /*
- * Whether json is how the etype is written. That of a named type is asked once, when its
- * definition is built: they are compared in full.
+ * Returns true if json is how the spec writes the etype. This compares them in full, so for a named
+ * type it is done once, when its definition is built.
  */
 static bool is_etype(const struct vs_builder *b, json_t *json)
 {
@@ -509,7 +513,7 @@ static bool is_etype(const struct vs_builder *b, json_t *json)
     return json_equal(json, b->etype_json);
 }
 
-/* A representation of the user's need not have every basic type. */
+/* Reports a basic type that the user-defined representation lacks. */
 static void fail_size(struct vs_builder *b, const struct vs_basic *basic,
                       const struct vs_place *place)
 {

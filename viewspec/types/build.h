@@ -2,7 +2,7 @@
 #ifndef VS_BUILD_H
 #define VS_BUILD_H
 
-/* Private to viewspec/: from the JSON of a TYPE to a vs_type. */
+/* Private to viewspec/: builds a vs_type from the JSON of a TYPE. */
 
 #include <jansson.h>
 
@@ -12,8 +12,8 @@
 #include "type.h"
 
 /*
- * Builds the types of one view for one rank. Errors are noted in scope->error; then, and when
- * arena->failure is set, what was returned must not be used.
+ * Builds the types of one view for one rank. Errors are noted in scope->error. After an error, or
+ * if arena->failure is set, the returned types must not be used.
  */
 struct vs_builder {
     struct vs_arena *arena;
@@ -22,29 +22,29 @@ struct vs_builder {
     json_t *types; /* the spec's "types", or NULL; borrowed */
     const struct vs_representation *representation;
 
-    /* In a filetype: the etype as one unit, and how the spec writes it (never a named type's
-       name). NULL while the etype itself is built. */
+    /* In a filetype: the etype as one unit, and its JSON in the spec (never the name of a named
+       type). NULL while the etype itself is built. */
     const struct vs_type *etype;
     json_t *etype_json;
-    const char *whole; /* what is built from it: "filetype" or "buftype" */
+    const char *whole; /* the type under construction: "filetype" or "buftype" */
     bool any_leaf;     /* leaves other than the etype are accepted */
 
-    struct vs_memo named[2];      /* types built so far by their names: outside filetypes, and in */
-    int nesting, naming;          /* objects, and names, around the type under way */
+    struct vs_memo named[2];      /* types by their names, built outside of filetypes, and inside */
+    int nesting, naming;          /* number of objects, and of names, around the current type */
     const struct vs_place *blame; /* the first type whose displacements decrease */
 };
 
 /*
- * A TYPE anywhere. A named type is built once for etypes and once for filetypes, so building takes
- * as many steps as the spec is long.
+ * Builds any TYPE. A named type is built once for etypes and once for filetypes, so that building
+ * takes time in proportion to the length of the spec.
  */
 struct vs_type vs_build_type(struct vs_builder *builder, json_t *json,
                              const struct vs_place *place);
 
-/* Frees what the builder remembers; what it built stays in the arena. */
+/* Frees the builder's memory. The types stay valid, as they are in the arena. */
 void vs_builder_free(struct vs_builder *builder);
 
-/* What a TYPE stands for once names of named types are followed. */
+/* Follows the names of named types and returns the definition of a TYPE. */
 json_t *vs_build_definition(const struct vs_builder *builder, json_t *json);
 
 /* Notes an error of the value at place and returns its code. */

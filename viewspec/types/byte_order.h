@@ -2,7 +2,7 @@
 #ifndef VS_BYTE_ORDER_H
 #define VS_BYTE_ORDER_H
 
-/* The byte order of native values, for viewspec/ and those who convert; not installed. */
+/* The byte order of native values, for viewspec/ and for code that converts. Not installed. */
 
 #include "viewspec/spec.h"
 

@@ -4,7 +4,7 @@
 #include "viewspec/map/node.h"
 #include "record.h"
 
-/* Makes all elements of a part of a basic type the next ones. */
+/* Makes all elements of a part of a basic type the next run. */
 static void set_run(struct vs_elements *run, const struct vs_repeat *part, int64_t count)
 {
     run->basic = part->basic;
@@ -33,7 +33,7 @@ static int64_t skip(struct vs_elements *run, const struct vs_repeat *repeat, int
     return skip_instances(run, repeat, (offset - run->offset) / repeat->native);
 }
 
-/* How many instances of a view's etype have slice offsets and positions of 64 bits. */
+/* Returns how many of a view's etypes have slice offsets and positions that fit 64 bits. */
 static int64_t most(const struct vs_repeat *etype)
 {
     return INT64_MAX / (etype->native > etype->file ? etype->native : etype->file);
@@ -65,7 +65,7 @@ void vs_elements_start(struct vs_element_cursor *cursor, const struct vs_view *v
     set_run(run, repeat, left);
 }
 
-/* Makes the part of the top frame, from its first instance on, the one under way. */
+/* Makes the part of the top frame the current one, from its first instance on. */
 static void enter(struct vs_element_cursor *cursor)
 {
     for (;;) {
@@ -80,7 +80,7 @@ static void enter(struct vs_element_cursor *cursor)
     }
 }
 
-/* Goes on to the next part of a basic type. */
+/* Advances to the next part of a basic type. */
 static void advance(struct vs_element_cursor *cursor)
 {
     struct vs_element_frame *frame = &cursor->frames[cursor->depth - 1];

@@ -10,12 +10,12 @@
 #include "view.h"
 #include "viewspec/npy.h"
 
-/* A longer dtype is given up for void: nested types may take any length when they are spelt out. */
+/* A dtype longer than this becomes void: nested types may have any length when written out. */
 #define DESCR_MAX ((size_t)1 << 20)
-/* What NumPy 1 counts dimensions and the bytes of an item up to. */
+/* NumPy 1's limit for dimensions. The bytes of an item are limited as well. */
 #define DIMENSIONS_MAX 32
 #define ITEM_MAX       INT32_MAX
-/* The room that numpy.save leaves for the dimension that may grow. */
+/* The room that numpy.save reserves for the dimension that may grow, in digits. */
 #define GROWING_DIGITS 21
 #define ALIGNMENT      64
 
@@ -25,9 +25,9 @@ static const char shape_key[] = "'shape': (";
 
 struct vs_npy {
     struct vs_view *view; /* a reference */
-    char *descr;          /* the dtype, as Python writes it */
+    char *descr;          /* the dtype in Python's syntax */
     int64_t item;         /* bytes of an item */
-    int64_t items;        /* in an etype */
+    int64_t items;        /* items in an etype */
     size_t length;
 };
 
@@ -37,7 +37,7 @@ struct shape {
     bool fortran;
 };
 
-/* Text in a buffer of size bytes; where it is full, or there is none, only its length is kept. */
+/* Text in a buffer of size bytes. If it does not fit, or size is 0, only its length is counted. */
 struct text {
     char *bytes;
     size_t size, length;
@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
     va_end(arguments);
 }
 
-/* Whether a number of 16 bytes is C's long double, the only one that NumPy has. */
+/* Returns true if a number of 16 bytes is C's long double, the only such type that NumPy has. */
 static bool is_long_double(const struct vs_basic *basic)
 {
     return LDBL_MANT_DIG == 64 ? basic->extended : LDBL_MANT_DIG == 113;
@@ -87,7 +87,7 @@ static void put_dtype(struct text *text, const struct vs_repeat *one)
         put_basic(text, one->basic);
         return;
     }
-    /* What no longer fits is not walked: it may be endless. */
+    /* Stops when the text no longer fits: the rest may be of any length. */
     for (int64_t i = 0; i < one->record->count && text->length < text->size; i++) {
         const struct vs_repeat *part = &one->record->parts[i];
         put(text, "%s('f%lld', ", i ? ", " : "[", (long long)i);
@@ -99,7 +99,7 @@ static void put_dtype(struct text *text, const struct vs_repeat *one)
     put(text, "]");
 }
 
-/* Sets descr, item and items. 0 or -ENOMEM. */
+/* Sets descr, item and items. Returns 0 or -ENOMEM. */
 static int find_dtype(struct vs_npy *npy)
 {
     const struct vs_repeat *etype = vs_view_elements(npy->view);
@@ -125,7 +125,7 @@ static int find_dtype(struct vs_npy *npy)
     return npy->descr ? 0 : -ENOMEM;
 }
 
-/* An order matters only where two indices run: NumPy says C where it does not. */
+/* Returns true if two indices vary. Otherwise the order is irrelevant, and NumPy writes C. */
 static bool order_matters(const struct shape *shape)
 {
     int run = 0;
@@ -138,7 +138,8 @@ static bool order_matters(const struct shape *shape)
     return run > 1;
 }
 
-/* The local array, tiles times; false where NumPy does not have so many dimensions. */
+/* Computes the shape of the local array in `tiles` tiles; false if it exceeds NumPy's dimensions.
+ */
 static bool local_shape(const struct vs_npy *npy, int64_t tiles, struct shape *shape)
 {
     const struct vs_array *array = vs_view_facts(npy->view)->memory;
@@ -171,8 +172,8 @@ static bool is_empty(const struct vs_array *array)
 }
 
 /*
- * Bytes of a tile that is a local array; -1: it is none, or more than a slice can have, or the view
- * ends before the first.
+ * Returns the bytes of a tile that is a local array. -1 if it is no array, exceeds the size of a
+ * slice, or the view ends before the first tile.
  */
 static int64_t tile_size(const struct vs_npy *npy)
 {
@@ -204,13 +205,13 @@ static void put_header(struct text *text, const struct vs_npy *npy, const struct
     put(text, "%s), }", shape->dimensions == 1 ? "," : "");
 }
 
-/* Bytes before the text, in a header of so many. */
+/* Returns the number of bytes before the text, in a header of that length. */
 static size_t prefix(size_t length)
 {
     return MAGIC_LENGTH + 2 + (length - MAGIC_LENGTH - 4 <= UINT16_MAX ? 2 : 4);
 }
 
-/* The length that holds a header of that shape. saved: as numpy.save has it, not the least. */
+/* Returns the length of a header with that shape: numpy.save's if saved, else the least. */
 static size_t header_length(const struct vs_npy *npy, const struct shape *shape, bool saved)
 {
     struct text text = {0};
@@ -226,7 +227,7 @@ static size_t header_length(const struct vs_npy *npy, const struct shape *shape,
     return (length + ALIGNMENT - !saved) / ALIGNMENT * ALIGNMENT;
 }
 
-/* What numpy.save makes for one tile, if the largest shapes fit there, too. */
+/* Sets the length to numpy.save's for one tile, or more if the largest shapes need it. */
 static void find_length(struct vs_npy *npy)
 {
     struct shape most[2] = {{.dimensions = 1, .sizes = {INT64_MAX}}}, shape;
@@ -291,7 +292,7 @@ void vs_npy_header(const struct vs_npy *npy, int64_t size, char *header)
     header[npy->length - 1] = '\n';
 }
 
-/* The product of the numbers in the text of a shape, or -1. */
+/* Returns the product of the numbers in the text of a shape, or -1. */
 static int64_t product(const char *text, const char *end)
 {
     int64_t result = 1;

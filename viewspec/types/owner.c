@@ -16,7 +16,7 @@ static int give_up(int64_t rank, struct vs_error *error)
     return error->code = -E2BIG;
 }
 
-/* 1 where the rank's slice holds the byte, 0 where not. */
+/* Returns 1 if the rank's slice holds the byte, else 0; or a negative errno. */
 static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_owner *owner,
                    struct vs_error *error)
 {

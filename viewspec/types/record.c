@@ -19,7 +19,7 @@ static bool same_thing(const struct vs_repeat *a, const struct vs_repeat *b)
     return a->basic == b->basic && a->record == b->record;
 }
 
-/* Leaves out of list what has no data, and merges neighbours. Returns how many are left. */
+/* Removes entries of list without data, and merges neighbours. Returns how many are left. */
 static int64_t merge(struct vs_arena *arena, int64_t count, struct vs_repeat *list)
 {
     int64_t n = 0;

@@ -3,8 +3,8 @@
 #define VS_RECORD_H
 
 /*
- * Private to viewspec/: which basic types follow each other in a type, wherever they lie. It is
- * what is left of a type without its displacements, and much smaller than the loops of node.h.
+ * Private to viewspec/: the sequence of basic types in a type, regardless of their displacements.
+ * It is much smaller than the loops of node.h.
  */
 
 #include "viewspec/base/arena.h"
@@ -13,19 +13,19 @@
 struct vs_record;
 
 /*
- * count instances of one thing side by side: of a basic type, or of a record. Passed by value.
- * count 0: no data, nothing else is set.
+ * count adjacent instances of a basic type or of a record. Passed by value. If count is 0 there is
+ * no data, and nothing else is set.
  */
 struct vs_repeat {
     int64_t count;
     int64_t native, file;           /* bytes of one instance in memory, and in the file */
-    const struct vs_basic *basic;   /* NULL: it is a record */
-    const struct vs_record *record; /* lives in an arena, may be shared */
+    const struct vs_basic *basic;   /* NULL: a record */
+    const struct vs_record *record; /* in an arena, may be shared */
 };
 
 /*
- * Parts that follow each other, no two neighbours of the same thing: so a record has elements of
- * at least two basic types.
+ * Parts that follow each other. Neighbours differ, so that a record has elements of at least two
+ * basic types.
  */
 struct vs_record {
     int64_t count; /* >= 2 */
@@ -34,13 +34,13 @@ struct vs_record {
         *file; /* bytes before part i; count + 1 entries, the last is the total */
 };
 
-/* Overflow and lack of memory are noted in arena; what is returned then must not be used. */
+/* Overflow and lack of memory are noted in arena; the results must then not be used. */
 
-/* count times what old is. Both products, count * old in bytes, are checked. */
+/* Returns count times old. Both products, count * old in bytes, are checked. */
 struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count,
                                  const struct vs_repeat *old);
 
-/* What the count entries of list are in turn. The list is in arena, and used up. */
+/* Returns the count entries of list in turn. list is in arena, and is overwritten. */
 struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs_repeat *list);
 
 #endif

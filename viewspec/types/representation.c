@@ -40,7 +40,7 @@ static struct vs_representation *find_loaded(struct vs_representation *list, con
     return list;
 }
 
-/* The non-empty string under key of the object at place; NULL with the error noted. */
+/* Returns the non-empty string under key of the object at place; NULL with the error noted. */
 static const char *text_member(const struct vs_source *source, json_t *object, const char *key,
                                const struct vs_place *place)
 {
@@ -58,7 +58,7 @@ static const char *text_member(const struct vs_source *source, json_t *object, c
     return error->code ? NULL : text;
 }
 
-/* Checks the object and makes the library's path absolute in it. */
+/* Checks the object and replaces the library's path in it by an absolute one. */
 static int read_object(const struct vs_source *source, json_t *object, const char *folder,
                        const struct vs_place *place)
 {
@@ -79,7 +79,7 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
     return failed ? vs_fail_memory(error, source->text) : 0;
 }
 
-/* The name and the path lie behind the structure, in the same memory. */
+/* Makes a representation. The name and the path are in the same allocation, behind the struct. */
 static struct vs_representation *make(const char *name, const char *library)
 {
     size_t name_size = strlen(name) + 1, library_size = strlen(library) + 1;

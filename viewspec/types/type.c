@@ -30,13 +30,13 @@ struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype)
     return unit;
 }
 
-/* Bounds of the parts that a type is put together from (MPI 3.1, 4.1.7). */
+/* The bounds of the parts of a type (MPI 3.1, 4.1.7). */
 struct bounds {
     int64_t lb, ub;
     bool any, bounded;
 };
 
-/* Adds count instances of type, stride apart, from displacement on. Markers outrank data. */
+/* Adds count instances of type, stride apart, from displacement on. Markers override data. */
 static void add_bounds(struct vs_arena *arena, struct bounds *bounds, int64_t displacement,
                        int64_t count, int64_t stride, const struct vs_type *type)
 {
@@ -102,7 +102,7 @@ struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int6
     return type;
 }
 
-/* MPI 3.1, 4.1.6: epsilon rounds the extent up, unless a marker sets the bound. */
+/* Rounds the extent up by epsilon (MPI 3.1, 4.1.6), unless a marker sets the bound. */
 static void pad(struct vs_arena *arena, struct vs_type *type)
 {
     int64_t over = vs_type_extent(arena, type) % type->align;
@@ -155,7 +155,7 @@ struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t exten
     return type;
 }
 
-/* The blocks of one dimension: whole ones, then the one that the array's edge cuts. */
+/* Makes the blocks of one dimension: whole ones, then the one that the edge of the array cuts. */
 static const struct vs_node *part_node(struct vs_arena *arena, const struct vs_part *part,
                                        int64_t extent, const struct vs_node *inner)
 {
@@ -196,7 +196,7 @@ struct vs_part vs_part_cyclic(int64_t size, int64_t length, int64_t place, int64
     part.count = whole > place ? (whole - place - 1) / places + 1 : 0;
     if (whole % places == place)
         part.rest = rest;
-    /* What lies inside of size; a block that the place does not have may lie behind 2^63. */
+    /* Only bytes inside of size count; a block that the place does not own may lie behind 2^63. */
     if (part.count || part.rest)
         part.start = place * part.length;
     if (part.count > 1 || (part.count && part.rest))

@@ -2,7 +2,7 @@
 #ifndef VS_TYPE_H
 #define VS_TYPE_H
 
-/* Private to viewspec/: MPI datatypes (MPI 3.1, 4.1) as this project needs them. */
+/* Private to viewspec/: MPI datatypes (MPI 3.1, 4.1). */
 
 #include <stdbool.h>
 
@@ -14,8 +14,8 @@
 #include "viewspec/spec.h"
 
 /*
- * A type: its typemap as loops, and the bounds that MPI derives from it. All displacements and
- * sizes are bytes in the file's representation. Passed by value; the loops live in an arena.
+ * A type: its typemap as loops, and the bounds that MPI derives from it. Displacements and sizes
+ * are bytes in the file's representation. Passed by value; the loops are in an arena.
  */
 struct vs_type {
     const struct vs_node *node;       /* NULL: no data */
@@ -23,33 +23,33 @@ struct vs_type {
     bool bounded;                     /* lb and ub come from markers (resized, subarray, darray) */
     bool empty;                       /* an empty typemap: neither data nor markers, no bounds */
     int align;                        /* strictest alignment of its basic types */
-    struct vs_repeat elements;        /* its basic types; none where it is made of etypes */
+    struct vs_repeat elements;        /* its basic types; none if it is made of etypes */
     bool identical;                   /* the file's bytes are the native ones */
-    const struct vs_array *array;     /* that the type is a part of, just so; NULL: it is not */
-    const struct vs_array *part;      /* the same, whatever the type's bounds are */
-    const struct vs_dealing *dealing; /* by which it is the rank's, just so; NULL: by none */
+    const struct vs_array *array;     /* the array that the type is exactly a part of; NULL: none */
+    const struct vs_array *part;      /* the same, whatever the bounds of the type are */
+    const struct vs_dealing *dealing; /* the dealing that gives the rank exactly this; NULL: none */
 };
 
-/* extent of type; overflow is noted in arena. */
+/* Returns the extent of type; overflow is noted in arena. */
 int64_t vs_type_extent(struct vs_arena *arena, const struct vs_type *type);
 
-/* Nothing is aligned in a representation that has sizes of its own. The size must not be 0. */
+/* Makes a basic type. It is not aligned in a representation with other sizes. Its size is not 0. */
 struct vs_type vs_type_basic(struct vs_arena *arena, const struct vs_basic *basic,
                              const struct vs_representation *representation);
 
-/* One etype as an element of a filetype. */
+/* Makes one etype an element of a filetype. */
 struct vs_type vs_type_unit(struct vs_arena *arena, const struct vs_type *etype);
 
-/* count blocks of length instances; stride in bytes. contiguous, vector and hvector are this. */
+/* Makes count blocks of length instances; stride in bytes. For contiguous, vector and hvector. */
 struct vs_type vs_type_vector(struct vs_arena *arena, int64_t count, int64_t length, int64_t stride,
                               const struct vs_type *old);
 
-/* The indexed family: lengths NULL means length for all; a displacement counts unit bytes. */
+/* Makes the indexed family. lengths NULL: `length` for all. Displacements are multiples of unit. */
 struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int64_t *lengths,
                                int64_t length, const int64_t *displacements, int64_t unit,
                                const struct vs_type *old);
 
-/* The extent is rounded up to the strictest alignment. */
+/* Makes a struct. The extent is rounded up to the strictest alignment. */
 struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64_t *lengths,
                               const int64_t *displacements, const struct vs_type *types);
 
@@ -57,21 +57,21 @@ struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t exten
                                const struct vs_type *old);
 
 /*
- * The part of one dimension that a type has: of size instances of the dimensions before it,
- * `count` blocks of `length` from `start` on, `stride` apart, and a last block of `rest`.
+ * A type's part of one dimension. In units of size instances of the dimensions before it: `count`
+ * blocks of `length` from `start` on, `stride` apart, and a last block of `rest`.
  */
 struct vs_part {
     int64_t size, start, count, length, stride, rest;
 };
 
-/* An array's part: subarray, darray and what is made of them. parts: fastest dimension first. */
+/* Makes a part of an array, for subarray, darray and derived types. parts: fastest first. */
 struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
                              const struct vs_part *parts, const struct vs_type *old);
 
 /*
- * The part that process `place` of `places` gets of size elements, in blocks of length dealt
- * cyclically; size and length are at least 1, place is less than places. start and stride are 0
- * where no block is there to begin, or to follow.
+ * Returns the part of size elements that process `place` of `places` owns if blocks of length are
+ * dealt cyclically. size and length are at least 1, place is less than places. start or stride is 0
+ * if there is no block to begin or to follow.
  */
 struct vs_part vs_part_cyclic(int64_t size, int64_t length, int64_t place, int64_t places);
 

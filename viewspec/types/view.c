@@ -24,8 +24,8 @@ struct vs_types {
     struct vs_representation *representation; /* a reference */
     struct vs_type etype, filetype;
     struct vs_tile tile;
-    int64_t work;            /* that building them took */
-    json_t *json[TYPE_KEYS]; /* what they were built from; owned */
+    int64_t work;            /* the work of building them */
+    json_t *json[TYPE_KEYS]; /* the JSON that they were built from; owned */
 };
 
 struct vs_view {
@@ -90,9 +90,9 @@ const struct vs_dealing *vs_view_dealing(const struct vs_view *view)
     return view->types->filetype.dealing;
 }
 
-/* A member of the view for the scope's rank: per_rank's entry goes before the common one. */
+/* A member of the view for the scope's rank; per_rank's entry overrides the common one. */
 struct member {
-    json_t *value;         /* NULL: neither has it */
+    json_t *value;         /* NULL: absent in both */
     struct vs_place place; /* of the value, or of the view */
     struct vs_place list, entry;
 };
@@ -136,7 +136,7 @@ static int check_etype(struct vs_builder *b, const struct vs_place *place,
     return 0;
 }
 
-/* MPI 3.1, 13.1.1 and 13.3. */
+/* Checks the filetype by MPI 3.1, 13.1.1 and 13.3. */
 static int check_filetype(struct vs_builder *b, const struct vs_place *place,
                           const struct vs_type *type, const struct vs_type *etype)
 {
@@ -193,7 +193,7 @@ static int build_filetype(struct vs_builder *b, const struct member *etype,
     return check_filetype(b, &filetype->place, &types->filetype, &types->etype);
 }
 
-/* How many tiles there are: "tiles", or INT64_MAX. */
+/* Reads the number of tiles: "tiles", or INT64_MAX. */
 static int read_tiles(const struct vs_source *source, const struct member *tiles, int64_t *count)
 {
     *count = INT64_MAX;
@@ -207,7 +207,7 @@ static int read_tiles(const struct vs_source *source, const struct member *tiles
     return 0;
 }
 
-/* What is repeated, and in which order a process has it. */
+/* Builds the tile that the view repeats, and its order in memory. */
 static int build_tile(const struct vs_source *source, const struct member *members,
                       struct vs_types *types)
 {
@@ -253,8 +253,8 @@ static int build_types(const struct vs_source *source, const struct member *memb
 }
 
 /*
- * The types of the view: the shared ones where they were built from the same JSON. *shareable
- * tells whether other ranks may use them.
+ * Returns the types of the view: the shared ones if they were built from the same JSON. *shareable
+ * is set if other ranks may use them.
  */
 static struct vs_types *find_types(const struct vs_source *source, bool *shareable)
 {
@@ -364,7 +364,7 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
     };
 }
 
-/* The array that a tile of the slice is, where "shape" says so. */
+/* Reads the array that "shape" makes of a tile of the slice. */
 static int read_shape(const struct vs_source *source, struct vs_view *view)
 {
     struct member shape;
@@ -515,7 +515,8 @@ int vs_types_check(const struct vs_source *source)
     return error->code;
 }
 
-/* How many positions of one tile belong to the etypes before the first that ends behind room. */
+/* Returns how many positions of a tile belong to etypes before the first one that ends behind room.
+ */
 static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_node *etype,
                                  int64_t room)
 {
@@ -535,7 +536,7 @@ static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_nod
     return low * etype->size;
 }
 
-/* The same in the slice's order: up to the first etype, in that order, that ends behind room. */
+/* Returns the same in the slice's order: before the first etype, in that order, behind room. */
 static int64_t ordered_in_tile(const struct vs_order *order, const struct vs_node *etype,
                                int64_t room)
 {
@@ -578,7 +579,7 @@ int64_t vs_view_end(const struct vs_view *view, int64_t packed)
         return packed;
     int64_t size = vs_map_facts(view->gaps)->tile_size;
     int64_t end = vs_map_displacement(view->gaps, packed - 1) + 1;
-    /* A tile that is whole ends where the next one begins. */
+    /* A complete tile ends where the next one begins. */
     return packed % size
                ? end
                : vs_max(end, vs_mul_capped(packed / size, view->types->tile.order.extent));

@@ -2,7 +2,7 @@
 #ifndef VS_VIEW_H
 #define VS_VIEW_H
 
-/* Private to viewspec/: what a spec hands down to have one rank's view compiled. */
+/* Private to viewspec/: the input for compiling one rank's view. */
 
 #include <jansson.h>
 
@@ -13,39 +13,39 @@
 #include "viewspec/spec.h"
 #include "type.h"
 
-/* The basic types of one etype, and its sizes. Borrowed from the view. */
+/* Returns the basic types of one etype, and its sizes. Borrowed from the view. */
 const struct vs_repeat *vs_view_elements(const struct vs_view *view);
 
-/* How the filetype is dealt to the ranks, or NULL. Borrowed from the view. */
+/* Returns how the filetype is dealt to the ranks, or NULL. Borrowed from the view. */
 const struct vs_dealing *vs_view_dealing(const struct vs_view *view);
 
 /*
- * The etype and filetype of a view, shared by all ranks whose JSON for them is the same and does
- * not depend on the rank. Reference-counted.
+ * The etype and filetype of a view, shared by all ranks that have the same JSON for them, if this
+ * does not depend on the rank. Reference-counted.
  */
 struct vs_types;
 struct vs_types *vs_types_ref(struct vs_types *types);
 void vs_types_unref(struct vs_types *types); /* NULL is allowed */
 
-/* What vs_view_compile works from; all borrowed. */
+/* The input of vs_view_compile. All pointers are borrowed. */
 struct vs_source {
     struct vs_scope *scope; /* settled for the rank */
     const struct vs_text *text;
     json_t *types;                             /* "types" or NULL */
     json_t *view;                              /* the VIEW object */
-    const struct vs_place *place;              /* where it stands */
-    struct vs_representation *representations; /* the user's own: the spec's list */
-    bool by_file;            /* the slice's order is the file's, whatever the view says */
-    struct vs_types *shared; /* types that an earlier rank left to be shared, or NULL */
+    const struct vs_place *place;              /* the place of view */
+    struct vs_representation *representations; /* user-defined ones: the spec's list */
+    bool by_file;            /* the slice has the file's order, whatever the view says */
+    struct vs_types *shared; /* types shared by an earlier rank, or NULL */
 };
 
 /*
- * Compiles the view. *types, if not NULL, is set to a new reference to types that other ranks may
- * share, or to NULL. Returns 0 or a negative errno, noted in scope->error.
+ * Compiles the view. Sets *types, if types is not NULL, to a new reference to types that other
+ * ranks may share, or to NULL. Returns 0 or a negative errno, noted in scope->error.
  */
 int vs_view_compile(const struct vs_source *source, struct vs_view **view, struct vs_types **types);
 
-/* Checks the keys of a VIEW and of its per_rank entries, of which there must be `ranks`. */
+/* Checks the keys of a VIEW and of its per_rank entries; there must be `ranks` of these. */
 int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error);
 
 /* Checks all named types as parts of a filetype of bytes. */
