@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* ms of a clock that only runs forward, and stands still while the machine sleeps. */
+/* Returns ms of a monotonic clock that stops while the machine sleeps. */
 int64_t mpiio_clock(void);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 
 /*
- * One clean line on stderr (viewspec/base/line.h): "NAME: " and the text, NAME being that of the
- * program as its user knows it. Local, thread-safe.
+ * Prints one clean line (viewspec/base/line.h) on stderr: "NAME: " and the text. NAME is the name
+ * of the program as its user knows it. Local, thread-safe.
  */
 void mpiio_complain(const char *name, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

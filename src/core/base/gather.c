@@ -12,9 +12,9 @@
 #define LIBRARY_PART 1024
 
 /*
- * Packing and unpacking differ only in which side advances by the length and which by the stride:
- * the kernels take a step for each side, and are made for each way, in line, so that the packed
- * side's step is a constant where the length is. Only a run's own bytes are ever stored to.
+ * Packing and unpacking differ only in which side advances by the length and which by the stride.
+ * The kernels take a step for each side and are inlined for both directions, so that the packed
+ * side's step is a constant if the length is. They store only to a run's own bytes.
  */
 
 /* With a constant length the compiler turns each memcpy into moves: no call per run. */
@@ -36,7 +36,7 @@ static ALWAYS_INLINE void move_fixed(char *to, ptrdiff_t to_step, const char *fr
     }
 }
 
-/* Runs of half to 2 * half bytes, by two moves that overlap in the middle. */
+/* Copies runs of half to 2 * half bytes, by two moves that overlap in the middle. */
 static ALWAYS_INLINE void move_halves(char *to, ptrdiff_t to_step, const char *from,
                                       ptrdiff_t from_step, size_t length, size_t half, size_t count)
 {
@@ -63,7 +63,7 @@ static ALWAYS_INLINE void copy_blocks(char *to, const char *from, size_t length)
     memcpy(to - (from - last), last, 64);
 }
 
-/* Copies length bytes by the C library, in parts that it does not leave to "rep movsb". */
+/* Copies length bytes by the C library, in parts short enough that it does not use "rep movsb". */
 static ALWAYS_INLINE void copy_parts(char *to, const char *from, size_t length)
 {
     size_t part;
@@ -76,7 +76,7 @@ static ALWAYS_INLINE void copy_parts(char *to, const char *from, size_t length)
     }
 }
 
-/* The cache lines of a run are asked for: a constant says whether they will be written. */
+/* Prefetches the cache lines of a run; `write` is a constant. */
 static ALWAYS_INLINE void ask_for(const char *run, size_t length, bool write)
 {
     for (size_t i = 0; i < length; i += 64)
@@ -87,9 +87,9 @@ static ALWAYS_INLINE void ask_for(const char *run, size_t length, bool write)
 }
 
 /*
- * Runs from a cache line on, which the processor does not foresee by itself: those of the next
- * AHEAD packed bytes are asked for. In a file in the page cache that made gathering 1.4 times as
- * fast for runs of 64 bytes, 1.2 to 1.6 of 512 and 1.7 of 4096, and scattering 1.5 times.
+ * Moves runs of a cache line or more and prefetches those of the next AHEAD packed bytes, which the
+ * processor does not predict by itself. For a file in the page cache this made gathering 1.4 times
+ * as fast for runs of 64 bytes, 1.2 to 1.6 of 512 and 1.7 of 4096, and scattering 1.5 times.
  */
 static ALWAYS_INLINE void move_ahead(char *to, ptrdiff_t to_step, const char *from,
                                      ptrdiff_t from_step, size_t length, size_t count, bool pack)
@@ -127,7 +127,7 @@ static ALWAYS_INLINE void move_odd(char *to, ptrdiff_t to_step, const char *from
         move_halves(to, to_step, from, from_step, length, 2, count);
 }
 
-/* Packs from the strided side, or unpacks to it: pack is a constant where this is called. */
+/* Packs from the strided side, or unpacks to it; callers pass `pack` as a constant. */
 static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t count,
                                ptrdiff_t stride, bool pack)
 {
@@ -185,13 +185,13 @@ void mpiio_scatter(void *destination, const void *source, size_t length, size_t 
     move(destination, source, length, count, stride, false);
 }
 
-/* A line of the cache. */
+/* The size of a cache line. */
 #define LINE 64
 
-/* The rows that are asked for ahead of those under way: a page of the file each, as a rule. */
+/* The number of rows to prefetch, each usually in another page of the file. */
 #define ROWS_AHEAD 16
 
-/* A square: so many rows of so many columns. With a constant length each run is a move. */
+/* Moves a square of rows and columns. With a constant length each run is one move. */
 static ALWAYS_INLINE void move_square(char *to, const char *from,
                                       const struct mpiio_gather_grid *grid, size_t length,
                                       size_t columns, size_t rows)

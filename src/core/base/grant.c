@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel takes the number out of page->daemon when this thread ends (set_robust_list(2)). */
+/* The kernel clears page->daemon when this thread ends (set_robust_list(2)). */
 static struct robust_list entry;
 static struct robust_list_head robust = {.list = {.next = &entry}};
 
@@ -21,7 +21,7 @@ static void name_thread(struct mpiio_grant_page *page)
         atomic_store(&page->daemon, 0);
 }
 
-/* From then on nobody else can write to the memory. */
+/* Seals the memory, so that nobody else can write to it. */
 static bool seal(int memory)
 {
     return fcntl(memory, F_ADD_SEALS,

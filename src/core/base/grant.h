@@ -10,51 +10,52 @@
 #include <sys/ioctl.h>
 
 /*
- * A grant: the daemon of a mount lets a program read, or write, an open slice in the shared file
- * itself, with the program's own rights to that, until it takes the grant back.
+ * A grant: the daemon of a mount lets a program read or write an open slice directly in the shared
+ * file, with the program's own rights to that file, until the daemon revokes the grant.
  *
- * The program asks by an ioctl(2) of the slice's descriptor. Whether a grant holds stands in a word
- * of a page of memory that is the daemon's to write, and others' to read. Nobody waits for anybody:
+ * The program requests a grant by an ioctl(2) of the slice's descriptor. A word of shared memory
+ * shows whether the grant holds; only the daemon can write to that memory. Neither side waits for
+ * the other:
  *
- * - The daemon changes the word before it lets the kernel fill pages of a slice that shows the
- *   same bytes; and reads the file after that.
- * - The program writes to the file, and then looks whether the grant still holds. Where it does
- *   not, it writes the same bytes through the mount before its call returns, and the daemon has the
- *   kernel drop the pages, which may have been filled before.
+ * - The daemon changes the word before it lets the kernel fill pages of a slice that shows the same
+ *   bytes, and reads the file after that.
+ * - The program writes to the file, and then checks that the grant still holds. If it does not, the
+ *   program writes the same bytes through the mount before its call returns, and the daemon has the
+ *   kernel invalidate the pages, which may have been filled before.
  */
 #define MPIIO_GRANT_READ  1U
 #define MPIIO_GRANT_WRITE 2U
 #define MPIIO_GRANT_BOTH  3U
-#define MPIIO_GRANT_ROUND 4U /* what is added to a word when rights come back to it */
+#define MPIIO_GRANT_ROUND 4U /* added to a word when rights are restored to it */
 #define MPIIO_GRANT_WORDS 4096
 
 #define MPIIO_GRANT_PATH_MAX 4096
 #define MPIIO_GRANT_WHY_MAX  64
 
-/* What the link of its descriptor in /proc says of the memory that has the page. */
+/* The name of the memory with the page, as the link of its descriptor in /proc shows it. */
 #define MPIIO_GRANT_MEMORY "mpiio-grants"
 
-/* Behind the page comes the spec as it was resolved, text_length bytes. */
+/* The shared page. The resolved spec follows it, text_length bytes. */
 struct mpiio_grant_page {
-    uint64_t token; /* that no other daemon has */
+    uint64_t token; /* unique to this daemon */
     uint64_t text_length;
-    /* A robust futex: the number of a thread of the daemon, which the kernel takes away when that
-       ends, however it does. */
+    /* A robust futex: the number of a thread of the daemon. The kernel clears it when that thread
+       ends for any reason. */
     _Atomic uint32_t daemon;
     _Atomic uint32_t words[MPIIO_GRANT_WORDS];
 };
 
-/* The answer of the daemon. */
+/* The daemon's answer to a request. */
 struct mpiio_grant {
     uint64_t token;
     int32_t process, memory; /* the daemon, and its descriptor of the page */
-    uint32_t word, value;    /* which word, and what it says as long as the grant holds */
-    uint32_t rights;         /* those that were given: none with why */
+    uint32_t word, value;    /* number of the word, and its value while the grant holds */
+    uint32_t rights;         /* the rights granted; none if why is set */
     uint32_t narrow;
-    uint64_t view; /* the number of views: all bytes of a file that is assembled */
+    uint64_t view; /* the number of views: all bytes of an assembled file */
     int64_t rank;
-    uint64_t device, inode; /* of the shared file; or the token, and who its members are */
-    uint32_t missing_zero;  /* what members lack is zeros */
+    uint64_t device, inode; /* of the shared file; or the token, and a digest of its members */
+    uint32_t missing_zero;  /* missing bytes of members read as zeros */
     char why[MPIIO_GRANT_WHY_MAX];
     char file[MPIIO_GRANT_PATH_MAX];
 };

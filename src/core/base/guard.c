@@ -15,16 +15,16 @@ struct guard {
 };
 
 /*
- * The handler must not make the loader allocate the variable of a thread that has never been
- * here: initial-exec keeps it in the block that each thread is born with.
+ * The handler must not make the loader allocate this variable for a thread that has never been
+ * here: with initial-exec it is part of the block that each thread starts with.
  */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct guard *volatile current;
 
 static struct sigaction previous;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
-static atomic_bool stands; /* the handler is here, and previous behind it */
+static atomic_bool stands; /* the handler is installed, and previous is set */
 
-/* The fault happens again on return, and then ends the process as it should. */
+/* Restores the default action. The fault is repeated on return and then ends the process. */
 static void step_back(int number)
 {
     atomic_store(&stands, false);

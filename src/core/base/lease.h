@@ -7,20 +7,20 @@
 #include <stdint.h>
 
 /*
- * A lease: until when a node's engine may store. It lies in the memory that the engine shares with
- * its daemon (slots.h), which renews it as long as the other nodes are known to count this one
- * among them (peers.h), and takes it away when it is to end the engine. Its clock goes on while a
- * process is stopped and while the machine sleeps. All functions are thread-safe and
- * async-signal-safe.
+ * A heartbeat lease: the time until which a node's engine may store. It is in the memory that the
+ * engine shares with its daemon (slots.h). The daemon renews the lease as long as it knows that the
+ * other nodes count this one among them (peers.h), and revokes it before it ends the engine. The
+ * clock runs while a process is stopped and while the machine sleeps. All functions are thread-safe
+ * and async-signal-safe.
  */
 struct mpiio_lease {
-    _Atomic int64_t until; /* mpiio_lease_clock; 0: none was given */
+    _Atomic int64_t until; /* mpiio_lease_clock; 0: never granted, or revoked */
 };
 
-/* For one that nobody takes away: there is no other node. */
+/* A lease that never expires, for a mount on one node. */
 #define MPIIO_LEASE_FOREVER INT64_MAX
 
-/* ms since the machine was started, > 0: CLOCK_BOOTTIME. */
+/* Returns ms since the machine was started, > 0: CLOCK_BOOTTIME. */
 int64_t mpiio_lease_clock(void);
 
 static inline void mpiio_lease_set(struct mpiio_lease *lease, int64_t until)
@@ -28,7 +28,7 @@ static inline void mpiio_lease_set(struct mpiio_lease *lease, int64_t until)
     atomic_store(&lease->until, until);
 }
 
-/* True as long as it has not run out. */
+/* Returns true until the lease expires. */
 static inline bool mpiio_lease_holds(const struct mpiio_lease *lease)
 {
     return mpiio_lease_clock() < atomic_load(&lease->until);

@@ -25,7 +25,7 @@ static int find_library(const char *const *places, size_t count, char path[PATH_
     return -ENOENT;
 }
 
-/* Behind what is preloaded already. */
+/* Appends the library to those that are preloaded already. */
 static int preload(const char *library)
 {
     const char *before = getenv("LD_PRELOAD");

@@ -5,9 +5,9 @@
 #include <pthread.h>
 
 /*
- * Initialises a lock at which a writer does not wait for readers that come after it: else it would
- * starve where they never stop to come. A thread that has it for reading must not take it again. 0
- * or a negative errno.
+ * Initialises a lock that prefers writers: a writer does not wait for readers that come after it,
+ * so that a stream of readers cannot starve it. A thread must not take the lock for reading twice.
+ * Returns 0 or a negative errno.
  */
 int mpiio_rwlock_init(pthread_rwlock_t *lock);
 

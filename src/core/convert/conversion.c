@@ -16,7 +16,7 @@ bool mpiio_narrow_parse(const char *text, enum mpiio_narrow *narrow)
     return *narrow == MPIIO_NARROW_TRUNCATE || strcmp(text, "refuse") == 0;
 }
 
-/* Same sizes, bytes reversed within units. */
+/* Finds a conversion between equal sizes, with bytes reversed within units. */
 static void find_swap(struct mpiio_conversion *conversion, size_t unit)
 {
     conversion->bytewise = true;
@@ -25,15 +25,15 @@ static void find_swap(struct mpiio_conversion *conversion, size_t unit)
     conversion->read = conversion->write = mpiio_swap_kernel(unit);
 }
 
-/* The native formats in one byte order: as they are, or reversed, the parts of complex numbers
- * apart. */
+/* Finds a conversion of native formats to one byte order: unchanged or reversed, with the parts of
+   complex numbers separately. */
 static void find_order(struct mpiio_conversion *conversion, const struct vs_basic *basic,
                        enum vs_datarep order)
 {
     find_swap(conversion, order == VS_NATIVE_ORDER ? 1 : (size_t)basic->size / basic->parts);
 }
 
-/* Table 13.2: integers of other sizes, x87, and else the native formats in big-endian order. */
+/* Table 13.2: integers of other sizes, x87, and otherwise native formats in big-endian order. */
 static void find_external32(struct mpiio_conversion *conversion, const struct vs_basic *basic)
 {
     bool is_signed = basic->kind == VS_INTEGER;
@@ -55,7 +55,7 @@ static void find_external32(struct mpiio_conversion *conversion, const struct vs
     }
 }
 
-/* The type has a size in the representation: viewspec refuses views of those that have none. */
+/* The type has a size in the representation: viewspec refuses views with types that have none. */
 static int find_user(struct mpiio_conversion *conversion, const struct vs_basic *basic,
                      const struct vs_user_datarep *user)
 {

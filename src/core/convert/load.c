@@ -49,14 +49,15 @@ static int read_all(const char *path, char **text, size_t *length)
     return error;
 }
 
-/* The absolute path of a folder; as it was given where it cannot be resolved. A new string. */
+/* Returns the absolute path of a folder, or the given path if it cannot be resolved. A new string.
+ */
 static char *absolute(const char *folder)
 {
     char *path = realpath(folder, NULL);
     return path ? path : strdup(folder);
 }
 
-/* The folder that path is in. A new string. */
+/* Returns the folder of path. A new string. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -68,7 +69,7 @@ static char *folder_of(const char *path)
     return result;
 }
 
-/* The absolute path of a file that may not exist yet. A new string. */
+/* Returns the absolute path of a file that may not exist yet. A new string. */
 static char *absolute_file(const char *file)
 {
     char *folder = file[0] == '/' ? NULL : absolute("."), *path = NULL;
@@ -80,7 +81,7 @@ static char *absolute_file(const char *file)
     return path;
 }
 
-/* Parses text with what overrides leave out filled in, and their paths absolute. */
+/* Parses text, with defaults for missing overrides and with absolute paths in them. */
 static int parse(const char *text, size_t length, bool shorthand, const char *path,
                  const struct vs_overrides *overrides, struct vs_spec **spec,
                  struct vs_error *error)

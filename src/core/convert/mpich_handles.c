@@ -3,7 +3,7 @@
 
 #include "viewspec/basic.h"
 
-/* In the order of table 13.2; viewspec's basic types have the same. */
+/* The handles in the order of table 13.2, like viewspec's basic types. */
 static const int handles[] = {
     0x4c00010f,          /* packed */
     0x4c00010d,          /* byte */

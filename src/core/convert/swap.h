@@ -8,18 +8,18 @@
 #include <stddef.h>
 
 /*
- * Converts count values. No pointer needs to be aligned. `to` and `from` do not overlap, but where
- * a value has the same size on both sides they may be equal. False where a value did not fit: then
- * its lowest bytes were stored, and all others were converted. Local, thread-safe.
+ * Converts count values. Pointers need no alignment. `to` and `from` do not overlap, except that
+ * they may be equal if a value has the same size on both sides. Returns false if a value did not
+ * fit: its lowest bytes were then stored, and all others were converted. Local, thread-safe.
  */
 typedef bool mpiio_kernel(void *to, const void *from, size_t count);
 
-/* Reverses the bytes of values of 1 (a copy), 2, 4, 8 or 16 bytes; NULL for other sizes. */
+/* Returns the kernel that reverses values of 1 (a copy), 2, 4, 8 or 16 bytes; NULL for others. */
 mpiio_kernel *mpiio_swap_kernel(size_t size);
 
 /*
- * Between native integers of native bytes and big-endian ones of half as many: 8 and 4 bytes, or
- * 4 and 2 bytes without a sign. NULL for others.
+ * Returns the kernel that converts between native integers and big-endian integers of half the
+ * size: 8 and 4 bytes, or 4 and 2 bytes without a sign. NULL for others.
  */
 mpiio_kernel *mpiio_widen_kernel(size_t native, bool is_signed);
 mpiio_kernel *mpiio_narrow_kernel(size_t native, bool is_signed);

@@ -12,14 +12,14 @@
 #include "mpich_handles.h"
 #include "user_library.h"
 
-/* MPI's types, as MPICH's binary interface has them. */
+/* MPI's function types, in the ABI of MPICH. */
 typedef int extent_function(int datatype, long *extent, void *extra_state);
 typedef int conversion_function(void *userbuf, int datatype, int count, void *filebuf,
                                 long position, void *extra_state);
 
-/* One way of conversion. */
+/* A converter in one direction. */
 struct converter {
-    const char *name; /* for people */
+    const char *name; /* for messages */
     conversion_function *function;
     atomic_int told[VS_BASICS]; /* the last error that was reported; 0: none */
 };
@@ -30,20 +30,20 @@ struct datarep {
     char *name, *path; /* owned */
     struct converter read, write;
     void *extra_state;
-    bool thread_safe; /* else converters are called with others_wait held */
+    bool thread_safe; /* otherwise converters are called with others_wait locked */
     struct mpiio_datarep_log log;
 };
 
 /*
- * Held around each call of a converter that is not said to be thread-safe. One for all of the
- * process: representations may share a library, and libraries what they are linked to.
+ * Held around each call of a converter that is not declared thread-safe. There is one lock for the
+ * process, because representations may share a library, and libraries may share others.
  */
 static pthread_mutex_t others_wait = PTHREAD_MUTEX_INITIALIZER;
 
-/* Bytes that a converter is given at a time, on either side. Both buffers are on the stack. */
+/* The size in bytes of the buffers that a converter works on. Both are on the stack. */
 #define CHUNK 16384
 
-/* The largest element that is taken from a library: any number of it fits into a chunk. */
+/* The largest element that a library may have: any of them fits into a chunk. */
 #define ELEMENT_MAX 1024
 
 /* Loading. */
@@ -60,7 +60,7 @@ static bool find_function(const struct datarep *datarep, const char *symbol, voi
     return found != NULL;
 }
 
-/* Asks the library for the size of each type that there is a handle of. */
+/* Asks the library for the size of each type that MPICH has a handle for. */
 static int find_sizes(struct datarep *datarep, extent_function *extent_of, char *why,
                       size_t why_size)
 {
@@ -186,9 +186,9 @@ static int call(struct datarep *datarep, struct converter *converter, size_t num
 }
 
 /*
- * Converts from one side to the other through buffers of our own, in chunks: a converter may ask
- * for alignment, and may change what it converts from. Each chunk is a call for contiguous
- * elements of a predefined type from position 0 on, as for a read or write of just those.
+ * Converts through aligned buffers, in chunks: a converter may require alignment, and may change
+ * its input. Each chunk is one call for contiguous elements of a predefined type from position 0
+ * on, as for a read or write of just these.
  */
 static int convert(struct datarep *datarep, struct converter *converter, size_t number, char *to,
                    size_t to_size, const char *from, size_t from_size, size_t count)
@@ -203,7 +203,7 @@ static int convert(struct datarep *datarep, struct converter *converter, size_t 
         if (chunk > count)
             chunk = count;
         memcpy(source, from, chunk * from_size);
-        /* What a converter leaves out must not show what was on the stack. */
+        /* Bytes that a converter does not set must not expose the contents of the stack. */
         memset(result, 0, chunk * to_size);
         error = call(datarep, converter, number, reading ? result : source,
                      reading ? source : result, chunk);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a reason is written to. */
+/* The buffer for a reason. */
 struct why {
     char *text;
     size_t size;
@@ -33,7 +33,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct why *why, i
     return error;
 }
 
-/* Whether only root and the effective user could have written the open file or folder. */
+/* Checks that only root and the effective user can have written the open file or folder. */
 static int check_owner(const struct why *why, int fd, const char *what, struct stat *status)
 {
     if (fstat(fd, status) != 0)
@@ -62,7 +62,7 @@ static int open_folder(const struct why *why, char *path, int *folder, char **ba
     return check_owner(why, *folder, "its folder", &status);
 }
 
-/* The same for the folder of a name that may be a symbolic link: who may replace that? */
+/* Checks the folder of a name that may be a symbolic link, which others might replace. */
 static int check_folder(const struct why *why)
 {
     char *path = strdup(why->path), *base;
@@ -102,7 +102,7 @@ static int open_checked(const struct why *why, int *fd)
     return error;
 }
 
-/* Loads what fd holds. The loader's message names /proc/self/fd/N: it is cut off. */
+/* Loads the file fd. The loader's message begins with /proc/self/fd/N, which is cut off. */
 static int load(const struct why *why, struct mpiio_user_library *library)
 {
     char name[32];
@@ -122,7 +122,7 @@ static int load(const struct why *why, struct mpiio_user_library *library)
     return 0;
 }
 
-/* dlsym for functions: C knows no conversion to them. */
+/* Looks up a function; C has no conversion from the pointer of dlsym to a function. */
 static bool find_function(void *handle, const char *name, void *function)
 {
     void *symbol = dlsym(handle, name);
@@ -131,14 +131,14 @@ static bool find_function(void *handle, const char *name, void *function)
     return symbol != NULL;
 }
 
-/* What would make MPI_Init a part of the job that started this process. */
+/* Environment variables that would make MPI_Init join the job that started this process. */
 static const char *const job_variables[] = {
     "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMIX_NAMESPACE", "PMIX_RANK",
 };
 
 #define JOB_VARIABLES (sizeof(job_variables) / sizeof(job_variables[0]))
 
-/* Takes the variables out of the environment, and copies of them into values. */
+/* Removes the variables from the environment, and copies them to values. */
 static int hide_job(char *values[JOB_VARIABLES])
 {
     for (size_t i = 0; i < JOB_VARIABLES; i++) {

@@ -10,7 +10,7 @@
 #define SIGN_BIT     0x8000
 #define EXPONENT_MAX 0x7fff /* infinities and NaNs; both formats have the same exponents */
 
-/* binary128's fraction has 112 bits: 63 that x87's has too, and below them these. */
+/* binary128's fraction has 112 bits: the 63 bits of x87's, and these below them. */
 #define LOW_BITS 49
 
 struct extended {
@@ -43,8 +43,8 @@ static struct binary128 widen(struct extended value)
 }
 
 /*
- * Rounds a finite number; low: the bits that are cut off. Half of the values of foreign files are
- * rounded up, so there is no branch on it: what is half or more carries into the mantissa.
+ * Rounds a finite number; low holds the bits that are cut off. Half of the values of foreign files
+ * are rounded up, so it has no branch: half or more carries into the mantissa.
  */
 static void round_even(uint64_t *mantissa, uint64_t *exponent, uint64_t low)
 {
