@@ -44,7 +44,7 @@ int mpiio_acl_limit(void *list, size_t size, unsigned mode)
     return 0;
 }
 
-/* A list of NFSv4 as it is read: numbers of four bytes, the highest first. */
+/* A reader of an NFSv4 list: numbers of four bytes, the highest byte first. */
 struct reader {
     const unsigned char *at;
     size_t left;
@@ -61,7 +61,7 @@ static bool read_number(struct reader *reader, uint32_t *number)
     return true;
 }
 
-/* Reads whom an entry is for: whether that is the owner, the group or everyone. */
+/* Reads who an entry applies to; returns true for the owner, the group or everyone. */
 static bool is_class(struct reader *reader)
 {
     static const char *const classes[] = {"OWNER@", "GROUP@", "EVERYONE@"};

@@ -7,33 +7,33 @@
 #include <sys/types.h>
 
 /*
- * Access control lists as extended attributes hold them: POSIX lists (acl(5)), which the kernel
- * evaluates, and those of NFSv4, which only the file's server does. Local; all functions are
+ * Access control lists in extended attributes: POSIX lists (acl(5)), which the kernel evaluates,
+ * and lists of NFSv4, which only the file's server evaluates. All functions are local and
  * thread-safe.
  */
 #define MPIIO_ACL_POSIX "system.posix_acl_access"
 #define MPIIO_ACL_NFS4  "system.nfs4_acl"
 
 /*
- * The list of that name that an open file has: its length, of which nothing is copied where size
- * is 0, or a negative errno: -ENODATA where the file has none or its filesystem has no such lists,
- * -ERANGE where it is longer than size.
+ * Reads the list of that name of an open file. Returns its length in bytes, without copying it if
+ * size is 0. Errors: -ENODATA if the file has none or its filesystem has no such lists, -ERANGE if
+ * the list is longer than size, or another negative errno.
  */
 ssize_t mpiio_acl_read(int fd, const char *name, void *list, size_t size);
 
-/* Whether the file at path has a list of either kind that its mode does not say, or may have. */
+/* Returns true if the file at path has, or may have, a list that says more than its mode. */
 bool mpiio_acl_is_beyond_mode(const char *path);
 
 /*
- * Takes away from all entries of a POSIX list what is not in mode's lowest three bits. 0, or
- * -EINVAL where the bytes are no such list, and then they are as they were.
+ * Restricts all entries of a POSIX list to the lowest three bits of mode. Returns 0, or -EINVAL if
+ * the bytes are no such list; they are then unchanged.
  */
 int mpiio_acl_limit(void *list, size_t size, unsigned mode);
 
 /*
- * True where a list of NFSv4 (RFC 7530, 6.2.1 and 16.4, as the server sent it) speaks of the
- * owner, the group and everyone only: then the file's mode says the same. False where it names
- * somebody, and where the bytes are no such list.
+ * Returns true if a list of NFSv4 (RFC 7530, 6.2.1 and 16.4, as the server sent it) has entries for
+ * the owner, the group and everyone only, so that the file's mode says the same. Returns false if
+ * it names anybody else, or if the bytes are no such list.
  */
 bool mpiio_acl_is_mode(const void *list, size_t size);
 

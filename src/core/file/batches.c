@@ -103,7 +103,7 @@ void mpiio_batches_finish(struct mpiio_batches *batches)
     }
 }
 
-/* Adds the first runs of part, which lies inside the present window. */
+/* Adds the first runs of part, which is inside the present window. */
 static void add(struct mpiio_batches *batches, const struct mpiio_batch_part *part, int64_t runs)
 {
     if (batches->count == MPIIO_BATCHES_MAX)
@@ -126,7 +126,7 @@ static void enter_window(struct mpiio_batches *batches, int64_t displacement)
     }
 }
 
-/* Adds one run that reaches over the edge of a window. */
+/* Adds one run that crosses the edge of a window. */
 static void add_long_run(struct mpiio_batches *batches, struct mpiio_batch_part run)
 {
     while (run.length > 0) {
@@ -160,9 +160,9 @@ struct map_work {
 };
 
 /*
- * A shared mapping may change at any time, by other processes and by other threads, as files do:
- * ThreadSanitizer must not take that for a race. Where the guard ends the work it forgets of
- * itself what it was told.
+ * A shared mapping may change at any time, by other processes and threads, as files do.
+ * ThreadSanitizer must not report this as a race. If the guard aborts the work, the sanitizer's
+ * state is reset by itself.
  */
 #ifdef __SANITIZE_THREAD__
 void AnnotateIgnoreReadsBegin(const char *file, int line);

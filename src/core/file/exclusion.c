@@ -4,20 +4,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* So many accesses may share a lock of the file before others get their turn. */
+/* The number of accesses that may share a lock of the file before others get their turn. */
 #define SHARES_MAX 64
 
-/* Runs that are passed one by one before a search is quicker. */
+/* The number of runs to skip one by one before searching. */
 #define MANY_RUNS 32
 
-/* A lock of the file, and those who share it. */
+/* A lock of the file, shared by several accesses. */
 struct mpiio_shared_lock {
     struct mpiio_shared_lock *next;
     struct mpiio_lock lock;
     int64_t start, end;
     bool exclusive;
     unsigned users;
-    unsigned shares; /* so far */
+    unsigned shares; /* number of accesses so far */
 };
 
 int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, int64_t base, bool writable)
@@ -48,7 +48,7 @@ void mpiio_exclusion_destroy(struct mpiio_exclusion *accesses)
     mpiio_file_locks_destroy(&accesses->locks);
 }
 
-/* The range of the file that a batch lies in. */
+/* Extends the access's range of the file by a batch. */
 static void add_batch(struct mpiio_access *access, const struct vs_batch *batch)
 {
     int64_t last = batch->displacement + (batch->count - 1) * batch->stride;
@@ -78,11 +78,11 @@ static void set_range(struct mpiio_access *access)
         add_batch(access, &batch);
 }
 
-/* The runs of an access, in ascending order. */
+/* A walk over the runs of an access in ascending order. */
 struct ascent {
     const struct vs_map *map;
     struct vs_runs runs;
-    struct vs_run run; /* the one under way */
+    struct vs_run run; /* the current one */
     int64_t end;       /* position */
     int steps;         /* since the other ascent moved */
 };
@@ -96,7 +96,7 @@ static bool ascent_start(struct ascent *ascent, const struct mpiio_access *acces
     return vs_runs_next(&ascent->runs, &ascent->run);
 }
 
-/* Goes on to the next run, or, behind MANY_RUNS, to the first that ends behind displacement. */
+/* Advances to the next run, or, after MANY_RUNS, to the first one that ends behind displacement. */
 static bool ascent_step(struct ascent *ascent, int64_t displacement)
 {
     int64_t position;
@@ -112,8 +112,8 @@ static bool ascent_step(struct ascent *ascent, int64_t displacement)
 }
 
 /*
- * Two lists of runs that ascend in the file: whether any of one meets any of the other. Takes as
- * many steps as the list with fewer runs has: between two of them the other may have any number.
+ * Returns true if any run of one access overlaps a run of the other; both ascend in the file. It
+ * takes as many steps as the access with fewer runs has, because it searches the other one.
  */
 static bool runs_meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {
@@ -139,7 +139,7 @@ static bool ascends(const struct mpiio_access *access)
     return facts->monotonic && facts->disjoint;
 }
 
-/* Whether they share a byte, or, where that cannot be told by walking once, may. */
+/* Returns true if the accesses share a byte, or may do so if one walk cannot decide it. */
 static bool meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {
     if (a->start >= b->end || b->start >= a->end)
@@ -172,7 +172,7 @@ static bool conflict(const struct mpiio_access *a, const struct mpiio_access *b)
     return (a->writes || b->writes) && meet(a, b);
 }
 
-/* Waits for all older accesses that are in the way. Lock held. */
+/* Waits for all older accesses that conflict. The lock is held. */
 static void join_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     for (const struct mpiio_access *older = accesses->first; older != NULL; older = older->next)
@@ -208,7 +208,7 @@ static void leave_list(struct mpiio_exclusion *accesses, struct mpiio_access *ac
         pthread_cond_broadcast(&accesses->changed);
 }
 
-/* Makes a shared lock reach as far as the access; false where it cannot at once. Lock held. */
+/* Extends a shared lock to cover the access; false if that is not possible at once. Lock held. */
 static bool stretch(struct mpiio_shared_lock *shared_lock, const struct mpiio_access *access)
 {
     if (access->start > shared_lock->end || access->end < shared_lock->start)
@@ -228,7 +228,7 @@ static bool stretch(struct mpiio_shared_lock *shared_lock, const struct mpiio_ac
     return true;
 }
 
-/* A lock that others of this process hold and that is, or can be made, enough; or NULL. */
+/* Returns a lock of this process that covers the access, or can be extended to it; or NULL. */
 static struct mpiio_shared_lock *share(struct mpiio_exclusion *accesses,
                                        const struct mpiio_access *access)
 {
@@ -248,7 +248,7 @@ static struct mpiio_shared_lock *share(struct mpiio_exclusion *accesses,
     return shared_lock;
 }
 
-/* A lock of its own. 0 or a negative errno. */
+/* Acquires a new lock for the access. Returns 0 or a negative errno. */
 static int lock_file(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     struct mpiio_shared_lock *shared_lock = malloc(sizeof(*shared_lock));
@@ -278,7 +278,7 @@ static int lock_file(struct mpiio_exclusion *accesses, struct mpiio_access *acce
     return 0;
 }
 
-/* Lets go of the lock where nobody shares it any more. */
+/* Releases the lock if no access shares it any longer. */
 static void let_go(struct mpiio_exclusion *accesses, struct mpiio_shared_lock *shared_lock)
 {
     struct mpiio_shared_lock **link;
@@ -327,7 +327,7 @@ int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map 
     return error;
 }
 
-/* The lock goes first: who comes next in this process takes it anew, and others may have it. */
+/* The lock is released first: the next access of this process acquires it anew, or others do. */
 void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     if (access->shared_lock != NULL)

@@ -10,7 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Linux moves at most this much in one call. */
+/* The most bytes that Linux moves in one call. */
 #define MAX_TRANSFER ((size_t)0x7ffff000)
 
 static int check_kind(int fd)
@@ -24,7 +24,7 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
-/* Whether the descriptor knows the file's size by itself, as is sure of these filesystems. */
+/* Returns true on filesystems where the kernel is known to have the file's present size. */
 static bool is_local(int fd)
 {
     struct statfs filesystem;
@@ -68,7 +68,7 @@ windows:
 int mpiio_file_open(const char *path, int flags, struct mpiio_file **file)
 {
     struct mpiio_file *new = NULL;
-    /* Not to hang on a FIFO that has no writer before its kind is known; files don't care. */
+    /* O_NONBLOCK avoids blocking on a FIFO without a writer; regular files ignore it. */
     int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
     int error;
 
@@ -264,7 +264,7 @@ int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t le
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0) {
-            /* Nothing written without an error is no answer that a write of bytes may have. */
+            /* Zero bytes without an error is not a valid result of writing more than 0. */
             int error = put < 0 ? -errno : -EIO;
 
             return have > 0 ? (int64_t)have : error;
@@ -294,8 +294,8 @@ static bool is_unsupported(int error)
 }
 
 /*
- * Without fallocate the last byte is written as zero, but only behind the end: a writer that
- * stores just that byte between the look and the write would lose it.
+ * Without fallocate, writes a zero as the last byte, but only behind the end. A writer that stores
+ * this byte between the check and the write would lose it.
  */
 static int grow_by_writing(struct mpiio_file *file, int64_t end)
 {
@@ -309,7 +309,7 @@ static int grow_by_writing(struct mpiio_file *file, int64_t end)
     return put < 0 ? (int)put : 0;
 }
 
-/* ftruncate(2) would cut what others appended since the size was looked at. */
+/* Avoids ftruncate(2), which would cut off data that others appended since the check. */
 int mpiio_file_grow(struct mpiio_file *file, int64_t end)
 {
     int error;
@@ -340,7 +340,7 @@ int mpiio_file_sync(struct mpiio_file *file, bool data_only)
         result = data_only ? fdatasync(file->fd) : fsync(file->fd);
     } while (result < 0 && errno == EINTR);
     if (result < 0 && errno == EINVAL)
-        return 0; /* the file's filesystem has nothing to sync to, and never will */
+        return 0; /* the filesystem has no device to sync to, and never will */
     return result < 0 ? -errno : 0;
 }
 

@@ -18,16 +18,16 @@
 #include "write_behind.h"
 
 /*
- * What a file that is assembled from others (core/members/) does where one with a descriptor asks
- * the kernel. It has a fixed length, and is never mapped. self is the assembly's own; the
- * functions are thread-safe but for close, and the rest is as the functions of this header, of
- * read_plan.h and of write_plan.h that they stand for.
+ * The operations of a file that is assembled from others (core/members/), in place of system calls
+ * on a descriptor. Such a file has a fixed length and is never mapped. self belongs to the
+ * assembly. All functions except close are thread-safe. Each has the contract of the function of
+ * this header, read_plan.h or write_plan.h that it implements.
  */
 struct mpiio_file_kind {
     void (*close)(void *self);
     int (*stat)(void *self, struct stat *st);
     int64_t (*size)(void *self);
-    int (*lock_fd)(void *self); /* a descriptor of its own that stands for all of it in locks */
+    int (*lock_fd)(void *self); /* a descriptor whose locks stand for the whole file */
     int64_t (*seek)(void *self, int64_t displacement, int whence);
     void (*wrote)(void *self, int64_t start, int64_t end);
     int (*sync)(void *self, bool data_only);
@@ -40,19 +40,19 @@ struct mpiio_file_kind {
     int64_t (*write_ranges)(void *self, const char *image, int64_t displacement,
                             const struct mpiio_range *ranges, size_t count, int *error,
                             struct mpiio_counters *done);
-    /* How many of the positions [position, position + length) may be written, from the first on:
-       fewer before a byte that is nowhere, with error set to -ENXIO, or after another error. */
+    /* Returns how many of the positions [position, position + length) may be written, from the
+       first on: fewer before a hole, with error set to -ENXIO, or after another error. */
     size_t (*admit)(void *self, const struct vs_map *map, int64_t position, size_t length,
                     int *error);
-    void (*be_exact)(void *self); /* whatever is read: nothing is read ahead of it */
+    void (*be_exact)(void *self); /* reads exactly what is requested, without read-ahead */
     void (*check_changes)(void *self, void (*check)(void *argument), void *argument);
 };
 
 /*
- * The shared file as an open descriptor, with what its readers and writers share: windows, what is
- * on its way to the device, and counters. It knows neither slices nor a cache.
+ * The shared file as an open descriptor, and the state that its readers and writers share: windows,
+ * write-behind, and counters. It knows neither slices nor a cache.
  *
- * Functions return 0 (or a count) or a negative errno, and are thread-safe unless it is said.
+ * Functions return 0 (or a count) or a negative errno, and are thread-safe unless stated otherwise.
  */
 struct mpiio_file {
     int fd;    /* -1 with a kind */
@@ -60,7 +60,7 @@ struct mpiio_file {
     const struct mpiio_file_kind *kind; /* NULL: a descriptor */
     void *self;                         /* of the kind's functions */
     bool writable;
-    bool local;                   /* this system alone changes its size: no other is to be asked */
+    bool local;                   /* only this system changes its size: no server need be asked */
     struct mpiio_windows windows; /* for writing too where the file is writable */
     struct mpiio_write_behind write_behind;
     void (*check)(
@@ -68,7 +68,7 @@ struct mpiio_file {
     void *check_argument;
     struct mpiio_reader
         *reader;               /* asked before the file is read (reader.h); borrowed; NULL: none */
-    pthread_mutex_t grow_lock; /* held while space behind the end is prepared for a scatter */
+    pthread_mutex_t grow_lock; /* held while space behind the end is prepared for scattering */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
     atomic_uint_fast64_t store_reads;
@@ -82,51 +82,52 @@ struct mpiio_file {
 };
 
 /*
- * Opens the file at path as mpiio_store_open does (store.h). The new file is the caller's. Closing
- * excludes all other calls; NULL is allowed.
+ * Opens the file at path as mpiio_store_open does (store.h). The caller owns the new file.
+ * mpiio_file_close accepts NULL; no other call may be in progress then.
  */
 int mpiio_file_open(const char *path, int flags, struct mpiio_file **file);
 void mpiio_file_close(struct mpiio_file *file);
 
 /*
- * A file of that kind, which takes over self, also where it fails: with -ENOMEM or another negative
+ * Makes a file of that kind. Takes over self, also if it fails, with -ENOMEM or another negative
  * errno.
  */
 int mpiio_file_of_kind(const struct mpiio_file_kind *kind, void *self, bool writable,
                        struct mpiio_file **file);
 
-/* Whether the file never gets longer, whatever is written. */
+/* Returns true if writing never extends the file. */
 static inline bool mpiio_file_is_fixed(const struct mpiio_file *file)
 {
     return file->kind != NULL;
 }
 
 /*
- * Where its bytes are locked (file_lock.h): a descriptor, borrowed, or -1, and in *base what is
- * added to their displacements. Those of a kind are locked behind all data of one of its files.
+ * Returns the descriptor for locks of the file's bytes (file_lock.h), borrowed, or -1. Sets *base
+ * to the offset that is added to their displacements. A file of a kind is locked behind all data of
+ * one of its files.
  */
 #define MPIIO_FILE_LOCK_BASE ((int64_t)1 << 61)
 int mpiio_file_lock_place(const struct mpiio_file *file, int64_t *base);
 
-/* fstat(2). st_size is the device's size for a block device. */
+/* Gets the status of the file, like fstat(2). st_size is the device's size for a block device. */
 int mpiio_file_stat(struct mpiio_file *file, struct stat *st);
 
-/* The present size in bytes, or a negative errno. */
+/* Returns the present size in bytes, or a negative errno. */
 int64_t mpiio_file_size(struct mpiio_file *file);
 
-/* lseek(2) for SEEK_DATA and SEEK_HOLE: a displacement or a negative errno. */
+/* Finds data or a hole, like lseek(2): returns a displacement or a negative errno. */
 int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whence);
 
 /* fstatvfs(2). */
 int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st);
 
 /*
- * Adds what one call did to the counters. A call counts for itself and adds once: the counters are
- * shared by all threads.
+ * Adds the counts of one call to the counters. Each call counts for itself and adds once, because
+ * all threads share the counters.
  */
 void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done);
 
-/* A snapshot of the counters. */
+/* Gets a snapshot of the counters. */
 void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters);
 
 /* Called right before the file is changed. */
@@ -137,39 +138,39 @@ static inline void mpiio_file_check(const struct mpiio_file *file)
 }
 
 /*
- * pread(2) of all length bytes at displacement: fewer only where the file ends. Negative errno;
- * adds to the calls and bytes in done, the caller's own.
+ * Reads all length bytes at displacement, like pread(2). Returns fewer only at the end of the file,
+ * or a negative errno. Adds to the calls and bytes in done, the caller's own counters.
  */
 int64_t mpiio_file_pread(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
                          struct mpiio_counters *done);
 
 /*
- * The same, but the kernel is to read no more of the file than that, from mpiio_file_be_exact on:
- * what comes next is for others to read. Where there can be no descriptor for it, as
- * mpiio_file_pread.
+ * Like mpiio_file_pread, but after mpiio_file_be_exact the kernel does not read ahead, as the bytes
+ * that follow are for other nodes to read. Reads as mpiio_file_pread if there is no descriptor for
+ * it.
  */
 int64_t mpiio_file_pread_exactly(struct mpiio_file *file, void *buffer, size_t length,
                                  int64_t displacement, struct mpiio_counters *done);
 void mpiio_file_be_exact(struct mpiio_file *file);
 
 /*
- * As mpiio_file_pread where all of it is in the page cache: else false, and nothing is counted. A
- * filesystem that cannot tell has nothing there.
+ * Reads as mpiio_file_pread if all bytes are in the page cache. Otherwise returns false and counts
+ * nothing. On a filesystem that cannot tell, no bytes are in the page cache.
  */
 bool mpiio_file_read_cached(struct mpiio_file *file, void *buffer, size_t length,
                             int64_t displacement, struct mpiio_counters *done);
 
 /*
- * pwrite(2) of all length bytes at displacement. Returns how many were written: fewer than length
- * where an error came after some; a negative errno where none was. Adds to the calls and bytes in
- * done, the caller's own.
+ * Writes all length bytes at displacement, like pwrite(2). Returns how many were written: fewer
+ * than length after an error; a negative errno if none were. Adds to the calls and bytes in done,
+ * the caller's own counters.
  */
 int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t length,
                           int64_t displacement, struct mpiio_counters *done);
 
 /*
- * How many of the positions [position, position + length) of map may be written, from the first on:
- * all of them, but in a file of a kind; error is set where it is fewer.
+ * Returns how many of the positions [position, position + length) of map may be written, from the
+ * first on. Only a file of a kind may return fewer; error is set then.
  */
 static inline size_t mpiio_file_admit(struct mpiio_file *file, const struct vs_map *map,
                                       int64_t position, size_t length, int *error)
@@ -180,16 +181,16 @@ static inline size_t mpiio_file_admit(struct mpiio_file *file, const struct vs_m
 }
 
 /*
- * fallocate(2), mode 0, of [displacement, displacement + length), length > 0: allocates what is
- * missing, and the file reaches at least the end. 0 or a negative errno; -EOPNOTSUPP where it is of
- * a kind.
+ * Allocates [displacement, displacement + length), length > 0, like fallocate(2) of mode 0. The
+ * file then reaches its end at least. Returns 0 or a negative errno; -EOPNOTSUPP for a file of a
+ * kind.
  */
 int mpiio_file_allocate(struct mpiio_file *file, int64_t displacement, int64_t length);
 
 /*
- * Makes the file reach end (> 0) at least, never shorter: what another writer stored there
- * meanwhile stays (but see file.c for filesystems without fallocate). 0 or a negative errno; -EFBIG
- * where its length is fixed.
+ * Makes the file reach end (> 0) at least, and never shorter. Data that another writer stores there
+ * meanwhile is preserved (see file.c for filesystems without fallocate). Returns 0 or a negative
+ * errno; -EFBIG if its length is fixed.
  */
 int mpiio_file_grow(struct mpiio_file *file, int64_t end);
 
@@ -199,8 +200,9 @@ int mpiio_file_sync(struct mpiio_file *file, bool data_only);
 int mpiio_file_set_times(struct mpiio_file *file, const struct timespec times[2]);
 
 /*
- * Has check(argument) called right before each system call, or batch of stores through a mapping,
- * that changes the file through file (store_fence.h). Before the file is used.
+ * Sets a function that is called as check(argument) immediately before each system call, or batch
+ * of stores through a mapping, that changes the file (store_fence.h). To be called before the file
+ * is used.
  */
 void mpiio_file_check_changes(struct mpiio_file *file, void (*check)(void *argument),
                               void *argument);

@@ -19,7 +19,7 @@ void mpiio_file_locks_destroy(struct mpiio_file_locks *locks)
     pthread_mutex_destroy(&locks->lock);
 }
 
-/* A description of the file that no lock is held by, or a negative errno. */
+/* Returns an open file description that holds no lock, or a negative errno. */
 static int take_description(struct mpiio_file_locks *locks)
 {
     char path[64];
@@ -33,7 +33,7 @@ static int take_description(struct mpiio_file_locks *locks)
     pthread_mutex_unlock(&locks->lock);
     if (fd >= 0)
         return fd;
-    /* By this path the same file is opened although its name may be another one's by now. */
+    /* This path opens the same file, even if its name belongs to another file by now. */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", locks->fd);
     fd = open(path, (locks->writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
@@ -51,7 +51,7 @@ static void give_description(struct mpiio_file_locks *locks, int fd)
         close(fd);
 }
 
-/* end = INT64_MAX: a length of 0, which means all that follows. */
+/* end = INT64_MAX is passed as length 0, which means all bytes that follow. */
 static int set(int fd, int command, int64_t start, int64_t end, int kind)
 {
     struct flock range = {
@@ -68,7 +68,7 @@ static int set(int fd, int command, int64_t start, int64_t end, int kind)
     return result < 0 ? -errno : 0;
 }
 
-/* Moves a range behind base, into as much as there is from 0 to base. */
+/* Moves a range behind base, clipped to the space from base to 2 * base. */
 static void move(int64_t base, int64_t *start, int64_t *end)
 {
     if (base == 0)
@@ -107,7 +107,7 @@ int mpiio_file_lock_acquire(struct mpiio_file_locks *locks, int64_t start, int64
     return acquire(locks, F_OFD_SETLKW, start, end, exclusive, lock);
 }
 
-/* What fcntl(2) says of a lock that is in the way. */
+/* Maps the errors of fcntl(2) for a conflicting lock to -EAGAIN. */
 static int in_the_way(int error)
 {
     return error == -EACCES ? -EAGAIN : error;
@@ -129,7 +129,7 @@ int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, 
 
 void mpiio_file_lock_release(struct mpiio_file_locks *locks, struct mpiio_lock *lock)
 {
-    /* A description that cannot let go of its lock does so when it is closed. */
+    /* If a description cannot release its lock, closing it does. */
     if (set(lock->description, F_OFD_SETLKW, 0, INT64_MAX, F_UNLCK) != 0)
         close(lock->description);
     else

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * Locks of byte ranges of a file, by open file descriptions (F_OFD_SETLKW): they exclude threads
- * of this process, other daemons, and programs that use fcntl(2) locks, such as MPI programs in
- * atomic mode. Locks of one description do not exclude each other, so each lock that is held has a
- * description of its own; a few are kept open for the next ones.
+ * Locks of byte ranges of a file by open file descriptions (F_OFD_SETLKW). They exclude threads of
+ * this process, other daemons, and programs that use fcntl(2) locks, such as MPI programs in atomic
+ * mode. Locks of one description do not exclude each other, so each lock has a description of its
+ * own; a few are kept open for later locks.
  */
 #define MPIIO_LOCKS_KEPT 16
 
@@ -23,44 +23,43 @@ struct mpiio_file_locks {
     int description[MPIIO_LOCKS_KEPT]; /* open and without locks; guarded by lock */
 };
 
-/* A lock that is held. */
+/* A lock that is held by the caller. */
 struct mpiio_lock {
     int description;
     int64_t base; /* of its locks */
 };
 
 /*
- * Starts without locks over fd, which is borrowed and open for reading, and for writing too where
- * writable says so. base is 0; or 2^61, and then what is locked lies between that and 2^62: all
- * from 2^61 on counts as one byte. 0 or a negative errno. Local.
+ * Starts without locks over fd, which is borrowed and open for reading; with writable, also for
+ * writing. base is 0, or 2^61: then locks lie between 2^61 and 2^62, and all bytes from 2^61 on
+ * count as one. Returns 0 or a negative errno. Local.
  */
 int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable);
 
-/* No lock may be held, and no other thread may use locks any more. Local. */
+/* Closes all descriptions. No lock may be held, and no other thread may use locks. Local. */
 void mpiio_file_locks_destroy(struct mpiio_file_locks *locks);
 
 /*
- * Waits until [start, end) of the file, 0 <= start < end, can be locked: exclusive, or shared with
- * others that are shared. end may be INT64_MAX for all that follows start. The lock is the
- * caller's, to be released by any thread. Signals do not end the wait, and nothing detects a
- * deadlock: a caller that holds a lock must not wait for another one. -EOPNOTSUPP where the
- * filesystem has no locks, -EBADF for an exclusive lock of a file that is not writable, -EMFILE,
- * ... Thread-safe.
+ * Waits until [start, end) of the file, 0 <= start < end, is locked: exclusively, or shared with
+ * other shared locks. end INT64_MAX means all bytes from start on. The caller owns the lock; any
+ * thread may release it. Signals do not end the wait, and deadlocks are not detected: a caller that
+ * holds a lock must not wait for another one. Errors: -EOPNOTSUPP if the filesystem has no locks,
+ * -EBADF for an exclusive lock of a file that is not writable, -EMFILE, ... Thread-safe.
  */
 int mpiio_file_lock_acquire(struct mpiio_file_locks *locks, int64_t start, int64_t end,
                             bool exclusive, struct mpiio_lock *lock);
 
-/* The same without waiting: -EAGAIN where others have locks there. Thread-safe. */
+/* Locks without waiting: -EAGAIN if others have conflicting locks. Thread-safe. */
 int mpiio_file_lock_try(struct mpiio_file_locks *locks, int64_t start, int64_t end, bool exclusive,
                         struct mpiio_lock *lock);
 
 /*
- * Makes a lock that is held cover [start, end), too, if that can be had at once: else -EAGAIN.
- * Thread-safe, one call a lock at a time.
+ * Extends a held lock to [start, end) if that is possible at once; else -EAGAIN. Thread-safe, one
+ * call per lock at a time.
  */
 int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive);
 
-/* Thread-safe. */
+/* Releases a lock. Thread-safe. */
 void mpiio_file_lock_release(struct mpiio_file_locks *locks, struct mpiio_lock *lock);
 
 #endif

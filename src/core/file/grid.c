@@ -39,7 +39,7 @@ struct mpiio_batch_part mpiio_grid_column(struct mpiio_grid *grid)
     return column;
 }
 
-/* From the first byte of a row to behind the last one. */
+/* Returns the distance from the first byte of a row to the end of its last one. */
 static int64_t row_span(const struct mpiio_grid *grid)
 {
     return (grid->columns - 1) * grid->step + grid->first.length;
@@ -74,7 +74,7 @@ static void gather_rows(void *argument)
                       work->window->base + (displacement - work->window->start), &shape);
 }
 
-/* A row that reaches over the edge of a window. */
+/* Reads a row that crosses the edge of a window. */
 static bool read_row(const struct mpiio_grid *grid, int64_t row, struct mpiio_file *file,
                      struct mpiio_counters *done)
 {
@@ -91,7 +91,7 @@ static bool read_row(const struct mpiio_grid *grid, int64_t row, struct mpiio_fi
     return true;
 }
 
-/* The rows from one on that lie in its window. Returns how many, or -1. */
+/* Reads the rows from `row` on that lie in its window. Returns how many, or -1. */
 static int64_t read_rows(const struct mpiio_grid *grid, int64_t row, struct mpiio_file *file,
                          struct mpiio_counters *done)
 {

@@ -9,15 +9,15 @@
 #include "viewspec/map.h"
 
 /*
- * Who may have bytes of the file at hand, so that the file need not be read: the first member of a
- * structure of its own.
+ * A source that may have bytes of the file in memory, so that the file need not be read. It is the
+ * first member of the source's own structure.
  */
 struct mpiio_reader {
     /*
-     * Puts the bytes at positions [position, position + length) of map into buffer: true. They are
-     * what the file had at some moment after the call began, or what its times and its length
-     * showed no change of since. False: it has not all of them, buffer may hold anything, and the
-     * file is read. Thread-safe.
+     * Copies the bytes at positions [position, position + length) of map to buffer and returns
+     * true. They are the bytes of the file at some moment after the call began, or at an earlier
+     * one if its times and length show no change since. Returns false if it lacks some of them;
+     * buffer may then hold anything, and the file is read. Thread-safe.
      */
     bool (*read)(struct mpiio_reader *reader, const struct vs_map *map, int64_t position,
                  size_t length, void *buffer);

@@ -5,10 +5,10 @@
 
 #include "core/base/thread.h"
 
-/* What is written thinner than this does not fill blocks soon. */
+/* Data written more thinly than this does not fill blocks soon. */
 #define SPARSE 256
 
-/* Dividing bytes over blocks rounds down: so much may be missing. */
+/* Dividing bytes over blocks rounds down, so this many may be missing. */
 #define SLACK (MPIIO_WRITE_BEHIND_BLOCK / 64)
 
 int mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
@@ -46,7 +46,7 @@ static void write_block(struct mpiio_write_behind *behind, int64_t number)
     sync_file_range(behind->fd, start, MPIIO_WRITE_BEHIND_BLOCK, SYNC_FILE_RANGE_WRITE);
 }
 
-/* A thread of its own: starting to write back waits where the device has much to do already. */
+/* Runs in a thread of its own: starting write-back blocks while the device is busy. */
 static void *write_back(void *argument)
 {
     struct mpiio_write_behind *behind = argument;
@@ -68,7 +68,7 @@ static void *write_back(void *argument)
     return NULL;
 }
 
-/* Has the thread write a block back. What is too much for it is left to the kernel. Lock held. */
+/* Queues a block for write-back. If the queue is full, the kernel does it later. Lock held. */
 static void enqueue(struct mpiio_write_behind *behind, int64_t number)
 {
     if (!behind->running)
@@ -79,7 +79,7 @@ static void enqueue(struct mpiio_write_behind *behind, int64_t number)
     }
 }
 
-/* The entry of a block; a new one takes the place of another. The lock is held. */
+/* Returns the entry of a block; a new one replaces another. The lock is held. */
 static struct mpiio_filling *find(struct mpiio_write_behind *behind, int64_t number)
 {
     struct mpiio_filling *filling = &behind->filling[number % MPIIO_WRITE_BEHIND_COUNT];

@@ -55,9 +55,9 @@ static void write_runs(struct put *put, struct mpiio_batch_part part)
 }
 
 /*
- * Allocates [start, end), and makes large pages for it: before the end of the file moves into a
- * block, as the filesystem (ext4) then makes a small page for that one, and the kernel no large
- * ones around it. Others wait, as their allocation would do the same.
+ * Allocates [start, end) and makes large pages for it. This must happen before the end of the file
+ * moves into a block: the filesystem (ext4) then makes a small page for that block, and the kernel
+ * makes no large ones around it. Other threads wait, as their allocation would do the same.
  */
 static bool prepare(struct put *put, int64_t start, int64_t end)
 {
@@ -78,10 +78,10 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
 }
 
 /*
- * Waits for whoever makes the file longer: a filesystem (ext4) may show the new size first and
- * clear the rest of the old last block then, and would clear what was scattered there meanwhile.
- * Calls that write or allocate wait, and writing is cheaper: the first run is written so. But near
- * the end that call must not be the one that makes a page: see prepare().
+ * Waits for any writer that is extending the file. A filesystem (ext4) may first show the new size
+ * and then clear the rest of the old last block, including data that was scattered there meanwhile.
+ * Calls that write or allocate wait for it, and writing is cheaper, so the first run is written by
+ * a call. Near the end that call must not be the one that makes a page: see prepare().
  */
 static bool settle(struct put *put)
 {
@@ -97,7 +97,7 @@ static bool settle(struct put *put)
     return prepare(put, start, start + 1);
 }
 
-/* The file's size is asked for where something is scattered: calls do not need it. */
+/* Gets the file's size if anything is scattered; calls do not need it. */
 static bool look(struct put *put)
 {
     int64_t size = put->looked ? 0 : mpiio_file_size(put->file);
@@ -111,10 +111,9 @@ static bool look(struct put *put)
 }
 
 /*
- * Makes the file hold the bytes of all parts. The whole range behind its end is allocated, not
- * just its last byte: a disk that is too full is then met before the size has moved far beyond
- * what can be stored, and an O_APPEND writer can go on where its short count ends. It costs no
- * more.
+ * Makes the file hold the bytes of all parts. The whole range behind its end is allocated, not only
+ * its last byte. A full disk is then detected before the size has moved far beyond what can be
+ * stored, and an O_APPEND writer can continue where its short count ends. It costs no more.
  */
 static bool grow(struct put *put)
 {
@@ -157,14 +156,14 @@ static void move(struct mpiio_batches *batches)
         write_runs(put, batches->part[i]);
 }
 
-/* Writes by calls, after what waits, so that nothing before it is missing when this one fails. */
+/* Writes by calls after moving the waiting parts, so that a failure leaves no gap before it. */
 static void put_directly(struct put *put, struct mpiio_batch_part part)
 {
     mpiio_batches_flush(&put->batches);
     write_runs(put, part);
 }
 
-/* Leaves the runs to be scattered, but for the last one of the request. */
+/* Leaves the runs to be scattered, except the last one of the request. */
 static void scatter_later(struct put *put, struct mpiio_batch_part part, bool is_last)
 {
     struct mpiio_batch_part last = part;
@@ -179,8 +178,8 @@ static void scatter_later(struct put *put, struct mpiio_batch_part part, bool is
 }
 
 /*
- * The last run is always written by a call, as stores through a mapping need not move the file's
- * times.
+ * Puts one part. The last run is always written by a call, because stores through a mapping need
+ * not update the file's times.
  */
 static void put_part(struct put *put, struct mpiio_batch_part part, bool is_last)
 {
@@ -229,7 +228,7 @@ size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64
     put.lowest = vs_map_displacement(map, position);
     put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.bytes = length;
-    /* Where the order is not the file's the same pages are stored to again and again. */
+    /* In an order that is not the file's, the same pages are stored to repeatedly. */
     if (!facts->monotonic)
         put.apart = INT64_MAX;
     vs_cursor_start(&cursor, map, position, (int64_t)length);
