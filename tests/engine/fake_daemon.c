@@ -262,8 +262,8 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_flush
             "\"dirty_bytes\": %" PRIu64 ", \"sent_bytes\": %" PRIu64
             ", \"received_bytes\": %" PRIu64 ", \"merged_runs\": %" PRIu64
             ", \"stored_bytes\": %" PRIu64 ", \"store_calls\": %" PRIu64
-            ", \"store_map_bytes\": %" PRIu64
-            ", \"rounds\": %" PRIu64 ", \"left_blocks\": %" PRIu64 "}\n",
+            ", \"store_map_bytes\": %" PRIu64 ", \"rounds\": %" PRIu64 ", \"left_blocks\": %" PRIu64
+            "}\n",
             epoch, count, failed, -worst, -message.result.error, c->dirty_bytes, c->sent_bytes,
             c->received_bytes, c->merged_runs, c->stored_bytes, c->store_calls, c->store_map_bytes,
             c->rounds, c->left_blocks);
