@@ -39,42 +39,33 @@ bool fs_grants_are_on(const struct fs_session *session)
            !fs_passthrough_is_on(session);
 }
 
-/* Whether two slices may show the same byte of the file. Of the view of one that has a grant it is
-   known whether its ranks do. */
-static bool overlap(struct fs_session *session, const struct fs_slice *a, const struct fs_slice *b)
+/* Returns false where it is known that two ranks of the slice's view show the same byte: it is
+   known for every view that has a grant. */
+static bool is_apart(const struct fs_session *session, const struct fs_slice *slice)
 {
-    size_t view = fs_tree_node(&session->tree, a->data).view;
-    bool disjoint = false;
-
-    if (a->data == b->data || fs_tree_node(&session->tree, b->data).view != view)
-        return true;
-    return fs_overlaps_disjoint(session, view, &disjoint) != 0 || !disjoint;
+    return fs_overlaps_may_be_disjoint(session, fs_tree_node(&session->tree, slice->data).view);
 }
 
 /* Whether stores may wait in pages of the slice. Lock held. */
 static bool may_hold(const struct fs_slice *slice)
 {
-    const struct fs_handle *handle = slice->handles;
-
-    if (atomic_load(&slice->paged) == FS_UNPAGED)
-        return false;
-    while (handle != NULL && !handle->holds)
-        handle = handle->next;
-    return handle != NULL;
+    return atomic_load(&slice->paged) != FS_UNPAGED && slice->holders > 0;
 }
 
 /*
  * The rights that can be out on a slice now. Members are synced that the daemon wrote: those that
  * others write, it does not see. Lock held.
  */
-static uint32_t possible(struct fs_session *session, const struct fs_slice *slice)
+static uint32_t possible(struct fs_session *session, struct fs_slice *slice)
 {
     uint32_t most = session->tree.whole ? MPIIO_GRANT_READ : MPIIO_GRANT_BOTH;
     uint32_t rights = may_hold(slice) ? 0 : most;
+    bool apart = is_apart(session, slice);
+    struct fs_slice *other = NULL;
 
-    for (const struct fs_slice *other = session->slices.open; other != NULL;
-         other = other->next_open)
-        if (atomic_load(&other->paged) != FS_UNPAGED && overlap(session, slice, other))
+    while ((rights & MPIIO_GRANT_WRITE) != 0 &&
+           (other = fs_slices_related(&session->slices, slice, apart, other)) != NULL)
+        if (atomic_load(&other->paged) != FS_UNPAGED)
             rights &= ~MPIIO_GRANT_WRITE;
     return rights;
 }
@@ -97,8 +88,7 @@ bool fs_grants_is_bare(struct fs_session *session, const struct fs_handle *handl
     bool bare;
 
     pthread_mutex_lock(&session->slices.lock);
-    bare = atomic_load(&slice->paged) == FS_UNPAGED &&
-           (slice->handles != handle || handle->next != NULL);
+    bare = atomic_load(&slice->paged) == FS_UNPAGED && slice->handles > handle->joined;
     pthread_mutex_unlock(&session->slices.lock);
     return bare;
 }
@@ -110,10 +100,11 @@ void fs_grants_paged(struct fs_session *session, struct fs_slice *slice)
     pthread_mutex_lock(&slices->lock);
     atomic_store(&slice->paged, FS_PAGED);
     if (fs_grants_are_on(session) && session->grants.spares < MPIIO_GRANT_WORDS) {
-        for (struct fs_slice *other = slices->open; other != NULL; other = other->next_open)
-            if (other->granted != 0 && overlap(session, other, slice))
-                take_back(session, other,
-                          other == slice && may_hold(slice) ? MPIIO_GRANT_BOTH : MPIIO_GRANT_WRITE);
+        struct fs_slice *other = NULL;
+
+        while ((other = fs_slices_related(slices, slice, is_apart(session, slice), other)) != NULL)
+            take_back(session, other,
+                      other == slice && may_hold(slice) ? MPIIO_GRANT_BOTH : MPIIO_GRANT_WRITE);
     }
     pthread_mutex_unlock(&slices->lock);
 }
@@ -135,11 +126,10 @@ void fs_grants_joined(struct fs_session *session, struct fs_handle *handle)
 static void drop_pages(struct fs_session *session, struct fs_slice *slice)
 {
     struct fs_slice **list;
-    size_t count = fs_handle_readers(&session->slices, NULL, &list);
+    size_t count = fs_handle_readers(&session->slices, slice, is_apart(session, slice), &list);
 
     for (size_t i = 0; i < count; i++) {
-        if (overlap(session, slice, list[i]) &&
-            fs_notifier_drop(&session->notifier, list[i], list[i]->inode, NULL, NULL) == 0)
+        if (fs_notifier_drop(&session->notifier, list[i], list[i]->inode, NULL, NULL) == 0)
             fs_count(session, FS_DROPPED);
         fs_slices_put(&session->slices, list[i]);
     }
@@ -192,16 +182,13 @@ static bool set_word(struct fs_grants *grants, struct fs_slice *slice, uint32_t 
 
 bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle)
 {
-    const struct fs_handle *other;
     bool drops;
 
     if (!handle->writes || !fs_grants_are_on(session))
         return false;
     pthread_mutex_lock(&session->slices.lock);
-    other = handle->slice->handles;
-    while (other != NULL && (other == handle || other->rights != 0))
-        other = other->next;
-    drops = other == NULL && atomic_load(&handle->slice->paged) != FS_UNPAGED;
+    drops = handle->slice->ungranted == (handle->rights == 0) &&
+            atomic_load(&handle->slice->paged) != FS_UNPAGED;
     if (drops) {
         handle->drop = FS_PAGED + 1 + session->grants.drops++ % (UINT_MAX - FS_PAGED - 1);
         atomic_store(&handle->slice->paged, handle->drop);
@@ -255,8 +242,10 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
         return session->tree.whole ? "members are only read" : "it is open in another way";
     if (!set_word(&session->grants, slice, rights))
         return "too many slices are granted";
-    if (handle->rights == 0)
+    if (handle->rights == 0) {
         slice->granted++;
+        slice->ungranted--;
+    }
     handle->grant = atomic_load(&session->grants.page->words[slice->grant]);
     handle->rights = rights & wanted;
     grant->word = slice->grant;

@@ -58,31 +58,41 @@ int fs_overlaps_disjoint(struct fs_session *session, size_t view, bool *disjoint
     return error;
 }
 
-/* Whether other shows some of the bytes. What cannot be told counts as shown. */
-static bool shows(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
-                  int64_t length, const struct fs_slice *other)
+bool fs_overlaps_may_be_disjoint(const struct fs_session *session, size_t view)
 {
-    size_t view = fs_tree_node(&session->tree, slice->data).view;
-    bool disjoint = false;
-
-    if (slice->data == other->data)
-        return true;
-    if (fs_tree_node(&session->tree, other->data).view == view &&
-        fs_overlaps_disjoint(session, view, &disjoint) == 0 && disjoint)
-        return false;
-    return mpiio_slice_shares(slice->slice, offset, length, other->slice);
+    return atomic_load(&session->disjoint[view]) != OVERLAPPING;
 }
 
-size_t fs_overlaps_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+/* Returns true where no other open slice of the same view shows bytes of this one. */
+static bool is_apart(struct fs_session *session, const struct fs_slice *slice)
+{
+    bool disjoint;
+
+    if (!fs_handle_reads_beside(&session->slices, slice))
+        return true;
+    return fs_overlaps_disjoint(session, fs_tree_node(&session->tree, slice->data).view,
+                                &disjoint) == 0 &&
+           disjoint;
+}
+
+/* Whether other shows some of the bytes. What cannot be told counts as shown. */
+static bool shows(const struct fs_slice *slice, int64_t offset, int64_t length,
+                  const struct fs_slice *other)
+{
+    return slice->data == other->data ||
+           mpiio_slice_shares(slice->slice, offset, length, other->slice);
+}
+
+size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {
     struct fs_slice **list;
     size_t count, dropped = 0;
 
-    count = fs_handle_readers(&session->slices, slice, &list);
+    count = fs_handle_readers(&session->slices, slice, is_apart(session, slice), &list);
     for (size_t i = 0; i < count; i++) {
         /* The number by which the kernel has it open is its own: only unique has others. */
-        if (shows(session, slice, offset, length, list[i]) &&
+        if (list[i] != slice && shows(slice, offset, length, list[i]) &&
             fs_notifier_drop(&session->notifier, list[i], list[i]->inode, NULL, NULL) == 0)
             dropped++;
         fs_slices_put(&session->slices, list[i]);

@@ -14,8 +14,11 @@
  * the other slices that are open for reading and show some of them. Does not wait: what is handed
  * to the notifier next comes after. Returns how many slices. Thread-safe.
  */
-size_t fs_overlaps_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int64_t offset,
                         int64_t length);
+
+/* Returns false where it is known that two ranks of a view show the same byte. Computes nothing. */
+bool fs_overlaps_may_be_disjoint(const struct fs_session *session, size_t view);
 
 /*
  * Whether no two slices of a view hold the same byte of the file, as far as that is found without

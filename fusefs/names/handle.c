@@ -9,22 +9,77 @@
 #define RELEASE_PAUSE     20000
 #define RELEASE_PAUSE_MAX 5000000
 
-/* Lock held. A handle that never joined is not found. */
+/* The link to the handle that thread opened last, or to NULL. Lock held. */
+static struct fs_handle **find_opened(struct fs_slices *slices, pid_t thread)
+{
+    struct fs_handle **link = &slices->openers[(unsigned)thread % FS_OPENERS];
+
+    while (*link != NULL && (*link)->opener != thread)
+        link = &(*link)->next_opened;
+    return link;
+}
+
+/* Forgets which thread opened the handle at link. Lock held. */
+static void forget_opener(struct fs_handle **link)
+{
+    struct fs_handle *handle = *link;
+
+    *link = handle->next_opened;
+    handle->opener = 0;
+}
+
+/* Remembers that thread opened the handle, and no longer what it opened before. Lock held. */
+static void remember_opener(struct fs_slices *slices, struct fs_handle *handle, pid_t thread)
+{
+    struct fs_handle **link = find_opened(slices, thread);
+
+    if (*link != NULL)
+        forget_opener(link);
+    link = &slices->openers[(unsigned)thread % FS_OPENERS];
+    handle->opener = thread;
+    handle->next_opened = *link;
+    *link = handle;
+}
+
+/* Puts a slice among the open ones of its view. Lock held. */
+static void begin_open(struct fs_slices *slices, struct fs_slice *slice)
+{
+    struct fs_open *open = fs_slices_open(slices, slice);
+
+    slice->prev_open = NULL;
+    slice->next_open = open->first;
+    if (open->first != NULL)
+        open->first->prev_open = slice;
+    open->first = slice;
+}
+
+/* Takes a slice from the open ones of its view. Lock held. */
+static void end_open(struct fs_slices *slices, struct fs_slice *slice)
+{
+    struct fs_open *open = fs_slices_open(slices, slice);
+
+    *(slice->prev_open != NULL ? &slice->prev_open->next_open : &open->first) = slice->next_open;
+    if (slice->next_open != NULL)
+        slice->next_open->prev_open = slice->prev_open;
+}
+
+/* Lock held. */
 static void leave(struct fs_slices *slices, struct fs_slice *slice, struct fs_handle *handle)
 {
-    struct fs_handle **link = &slice->handles;
-    struct fs_slice **place = &slices->open;
-
-    while (*link != NULL && *link != handle)
-        link = &(*link)->next;
-    if (*link == NULL)
+    if (!handle->joined)
         return;
-    *link = handle->next;
-    if (slice->handles != NULL)
-        return;
-    while (*place != slice)
-        place = &(*place)->next_open;
-    *place = slice->next_open;
+    handle->joined = false;
+    if (handle->opener != 0)
+        forget_opener(find_opened(slices, handle->opener));
+    slice->writers -= handle->writes;
+    slice->holders -= handle->holds;
+    slice->flushed -= handle->flushed;
+    slice->ungranted -= handle->rights == 0;
+    slice->readers -= handle->reads;
+    if (handle->reads && slice->readers == 0)
+        fs_slices_open(slices, slice)->read--;
+    if (--slice->handles == 0)
+        end_open(slices, slice);
 }
 
 bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle)
@@ -33,7 +88,7 @@ bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle)
 
     pthread_mutex_lock(&slices->lock);
     leave(slices, handle->slice, handle);
-    last = handle->writes && !fs_slice_has_writer(handle->slice);
+    last = handle->writes && handle->slice->writers == 0;
     pthread_mutex_unlock(&slices->lock);
     return last;
 }
@@ -53,33 +108,33 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
     int error = 0;
 
     pthread_mutex_lock(&slices->lock);
-    if (slice->handles == NULL) {
+    if (slice->handles == 0) {
         slice->inode_open = inode;
         atomic_store(&slice->paged, FS_UNPAGED);
     }
     if (slice->inode_open != inode) {
         error = -ESTALE;
     } else {
-        if (slice->handles == NULL) {
-            slice->next_open = slices->open;
-            slices->open = slice;
-        }
-        handle->opener = opener;
-        handle->next = slice->handles;
-        slice->handles = handle;
+        if (slice->handles++ == 0)
+            begin_open(slices, slice);
+        if (handle->reads && slice->readers++ == 0)
+            fs_slices_open(slices, slice)->read++;
+        slice->writers += handle->writes;
+        slice->ungranted++;
+        handle->joined = true;
+        if (handle->writes)
+            remember_opener(slices, handle, opener);
     }
     pthread_mutex_unlock(&slices->lock);
     return error;
 }
 
-/* Lock held. */
-static bool is_read(const struct fs_slice *slice)
+void fs_handle_holds(struct fs_slices *slices, struct fs_handle *handle)
 {
-    const struct fs_handle *handle = slice->handles;
-
-    while (handle != NULL && !handle->reads)
-        handle = handle->next;
-    return handle != NULL;
+    pthread_mutex_lock(&slices->lock);
+    handle->holds = true;
+    handle->slice->holders++;
+    pthread_mutex_unlock(&slices->lock);
 }
 
 bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice)
@@ -87,54 +142,63 @@ bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice)
     bool found;
 
     pthread_mutex_lock(&slices->lock);
-    found = is_read(slice);
+    found = slice->readers > 0;
     pthread_mutex_unlock(&slices->lock);
     return found;
 }
 
 bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice)
 {
-    const struct fs_handle *handle;
+    bool found;
 
     pthread_mutex_lock(&slices->lock);
-    handle = slice->handles;
-    while (handle != NULL && !handle->holds)
-        handle = handle->next;
+    found = slice->holders > 0;
     pthread_mutex_unlock(&slices->lock);
-    return handle != NULL;
+    return found;
 }
 
-/* How many slices but the given one are open for reading; of the first room, a reference each. Lock
+bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    bool found;
+
+    pthread_mutex_lock(&slices->lock);
+    found = fs_slices_open(slices, slice)->read > (slice->readers > 0);
+    pthread_mutex_unlock(&slices->lock);
+    return found;
+}
+
+/* Counts the slices that fs_handle_readers lists; takes a reference to each of the first room. Lock
    held. */
-static size_t collect_readers(struct fs_slices *slices, const struct fs_slice *but,
+static size_t collect_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
                               struct fs_slice **list, size_t room)
 {
+    struct fs_slice *other = NULL;
     size_t count = 0;
 
-    for (struct fs_slice *slice = slices->open; slice != NULL; slice = slice->next_open) {
-        if (slice == but || !is_read(slice))
+    while ((other = fs_slices_related(slices, slice, apart, other)) != NULL) {
+        if (other->readers == 0)
             continue;
         if (count < room) {
-            slice->references++;
-            list[count] = slice;
+            other->references++;
+            list[count] = other;
         }
         count++;
     }
     return count;
 }
 
-size_t fs_handle_readers(struct fs_slices *slices, const struct fs_slice *but,
+size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
                          struct fs_slice ***list)
 {
     size_t count;
 
     *list = NULL;
     pthread_mutex_lock(&slices->lock);
-    count = collect_readers(slices, but, NULL, 0);
+    count = collect_readers(slices, slice, apart, NULL, 0);
     if (count > 0)
         *list = calloc(count, sizeof(struct fs_slice *));
     if (*list != NULL)
-        collect_readers(slices, but, *list, count);
+        collect_readers(slices, slice, apart, *list, count);
     pthread_mutex_unlock(&slices->lock);
     return *list != NULL ? count : 0;
 }
@@ -142,22 +206,20 @@ size_t fs_handle_readers(struct fs_slices *slices, const struct fs_slice *but,
 void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle)
 {
     pthread_mutex_lock(&slices->lock);
+    if (handle->joined && !handle->flushed)
+        handle->slice->flushed++;
     handle->flushed = true;
     pthread_mutex_unlock(&slices->lock);
 }
 
 static bool may_be_released(struct fs_slices *slices, struct fs_slice *slice)
 {
-    struct fs_handle *handle;
-    bool open;
+    bool all;
 
     pthread_mutex_lock(&slices->lock);
-    handle = slice->handles;
-    open = handle != NULL;
-    while (handle != NULL && handle->flushed)
-        handle = handle->next;
+    all = slice->handles > 0 && slice->flushed == slice->handles;
     pthread_mutex_unlock(&slices->lock);
-    return open && handle == NULL;
+    return all;
 }
 
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice)
@@ -170,18 +232,17 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice)
     }
 }
 
-/* Forgets that thread has just opened slice; true where it had. */
+/* Forgets that thread has just opened slice for writing; true where it had. */
 static bool clear_opener(struct fs_slices *slices, struct fs_slice *slice, pid_t thread)
 {
-    bool found = false;
+    struct fs_handle **link;
+    bool found;
 
     pthread_mutex_lock(&slices->lock);
-    for (struct fs_handle *handle = slice->handles; handle != NULL; handle = handle->next) {
-        if (handle->writes && handle->opener == thread) {
-            handle->opener = 0;
-            found = true;
-        }
-    }
+    link = find_opened(slices, thread);
+    found = *link != NULL && (*link)->slice == slice;
+    if (found)
+        forget_opener(link);
     pthread_mutex_unlock(&slices->lock);
     return found;
 }

@@ -33,23 +33,28 @@ struct fs_handle {
         unsynced; /* something was written through it since its last good fsync, or may be */
     atomic_uint failed_syncs; /* of the mount's, those that were told here or were before that */
 
-    bool reads;         /* opened for reading */
-    bool writes;        /* opened for writing */
-    bool joins_writers; /* and others had it so, whose writes the kernel may hold back */
-    bool direct;        /* past the slice's pages */
-    bool holds;         /* the kernel may hold what was written, or stored through a mapping */
-    bool fills;         /* it writes through pages, and counts in its slice's refills */
-    int backing;        /* the number of a file that the kernel uses itself; 0: none */
-    bool passed;        /* that is the shared file */
-    bool entered;       /* it counts in passthrough.h */
-    bool shared;        /* it is behind a shared file pointer */
+    bool reads;                /* opened for reading */
+    bool writes;               /* opened for writing */
+    bool joins_writers;        /* and others had it so, whose writes the kernel may hold back */
+    bool direct;               /* past the slice's pages */
+    bool holds;                /* the kernel may hold what was written, or stored through a mapping;
+                                  set by fs_handle_holds */
+    bool fills;                /* it writes through pages, and counts in its slice's refills */
+    int backing;               /* the number of a file that the kernel uses itself; 0: none */
+    bool passed;               /* that is the shared file */
+    bool entered;              /* it counts in passthrough.h */
+    bool shared;               /* it is behind a shared file pointer */
     struct mpiio_share *share; /* of "ordered"; NULL: it is not of that */
     unsigned rights;           /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;            /* what the grant's word said then; lock: the slices' */
     unsigned drop;             /* of the slice's pages, that it waits for; lock: the slices' */
-    pid_t opener;              /* the thread that has just opened it; 0: none. Lock: the slices' */
+    bool joined;               /* it counts in its slice; lock: the slices' */
     bool flushed;              /* one who has it open has closed it. Lock: the slices' */
-    struct fs_handle *next;    /* of the slice's open ones; lock: the slices' */
+
+    /* The thread that opened the handle for writing and has not looked up its slice since, 0: none;
+       and the next such handle in its bucket. Lock: the slices'. */
+    pid_t opener;
+    struct fs_handle *next_opened;
 
     /* Of a shared one: where its last write ended, or FS_SHARED_CUT: it was as large as can be. */
     _Atomic int64_t last_write;
@@ -66,8 +71,8 @@ static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *info)
 }
 
 /*
- * A handle, with its slice set, is none of the slice's open ones any more, if it was. True where
- * the slice was open for writing by it alone. Thread-safe.
+ * Takes a handle, with its slice set, from the slice's open ones, if it has joined them. Returns
+ * true where it was the only one open for writing. Thread-safe.
  */
 bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle);
 
@@ -75,12 +80,15 @@ bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle);
 void fs_handle_free(struct fs_slices *slices, struct fs_handle *handle);
 
 /*
- * Joins a handle, with its slice set, to the slice's open ones. inode is the number that the
- * kernel opened: -ESTALE where the slice is open by another one, upon which the kernel looks the
- * name up again. Thread-safe.
+ * Joins a handle, with its slice, reads and writes set, to the slice's open ones. inode is the
+ * number that the kernel opened: -ESTALE where the slice is open by another one, upon which the
+ * kernel looks the name up again. Thread-safe.
  */
 int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_t inode,
                    pid_t opener);
+
+/* Notes that the kernel may hold bytes written through a handle that has joined. Thread-safe. */
+void fs_handle_holds(struct fs_slices *slices, struct fs_handle *handle);
 
 /* Notes that one who has the handle open has closed it: perhaps the last one. Thread-safe. */
 void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle);
@@ -94,12 +102,15 @@ bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice);
  */
 bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice);
 
+/* True where another slice of the same view is open for reading. Thread-safe. */
+bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice);
+
 /*
- * The slices but the given one that are open for reading: a new array, the caller's to free(), with
- * a reference to each, and their number; NULL and 0 where there is none (or no memory).
- * Thread-safe.
+ * Lists the slices open for reading, the given one among them, that may show its bytes, as
+ * fs_slices_related finds them: a new array, the caller's to free(), with a reference to each.
+ * Returns their number; NULL and 0 where there is none (or no memory). Thread-safe.
  */
-size_t fs_handle_readers(struct fs_slices *slices, const struct fs_slice *but,
+size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
                          struct fs_slice ***list);
 
 /*
@@ -113,8 +124,8 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice);
  * O_TRUNC reaches us as an open, and next, from the same thread, a truncation by name to 0. What
  * truncate(2) sends is the same, but it looks up the name before that.
  *
- * fs_handle_looked_up notes that a thread looked up a slice; fs_handle_truncates tells whether the
- * truncation is an open's. Both are thread-safe.
+ * fs_handle_looked_up notes that a thread looked up a slice; fs_handle_truncates returns true where
+ * the truncation is an open's. Both are thread-safe.
  */
 void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
 bool fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);

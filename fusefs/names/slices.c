@@ -19,6 +19,9 @@ int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct 
 
     *slices = (struct fs_slices){.tree = tree, .store = store, .common = common, .narrow = narrow};
     slices->idle_limit = limit > IDLE_MAX ? IDLE_MAX : limit < IDLE_MIN ? IDLE_MIN : limit;
+    slices->open = calloc(tree->views + 1, sizeof(*slices->open));
+    if (slices->open == NULL)
+        return -ENOMEM;
     return -pthread_mutex_init(&slices->lock, NULL);
 }
 
@@ -40,6 +43,7 @@ void fs_slices_free(struct fs_slices *slices)
             free_slice(slice);
         }
     }
+    free(slices->open);
     pthread_mutex_destroy(&slices->lock);
 }
 
@@ -67,13 +71,21 @@ static void join_idle(struct fs_slices *slices, struct fs_slice *slice)
     slices->idle++;
 }
 
-/* The slice of inode with a new reference, or NULL. Lock held. */
+/* The slice of inode, or NULL. Lock held. */
 static struct fs_slice *find(struct fs_slices *slices, uint64_t inode)
 {
     struct fs_slice *slice = *bucket(slices, inode);
 
     while (slice != NULL && slice->inode != inode)
         slice = slice->next;
+    return slice;
+}
+
+/* The same with a new reference. Lock held. */
+static struct fs_slice *get(struct fs_slices *slices, uint64_t inode)
+{
+    struct fs_slice *slice = find(slices, inode);
+
     if (slice != NULL && slice->references++ == 0)
         leave_idle(slices, slice);
     return slice;
@@ -134,7 +146,7 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
     int error;
 
     pthread_mutex_lock(&slices->lock);
-    *slice = find(slices, inode);
+    *slice = get(slices, inode);
     pthread_mutex_unlock(&slices->lock);
     if (*slice != NULL)
         return 0;
@@ -143,7 +155,7 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
         return error;
 
     pthread_mutex_lock(&slices->lock);
-    *slice = find(slices, inode); /* another thread may have been faster */
+    *slice = get(slices, inode); /* another thread may have been faster */
     if (*slice == NULL) {
         struct fs_slice **head = bucket(slices, inode);
 
@@ -187,7 +199,7 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
     uint64_t number;
 
     pthread_mutex_lock(&slices->lock);
-    if (slice->handles != NULL) {
+    if (slice->handles > 0) {
         number = slice->inode_open;
     } else {
         if (!fs_version_same(version, &slices->numbered_file)) {
@@ -200,23 +212,52 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
     return number;
 }
 
-bool fs_slice_has_writer(const struct fs_slice *slice)
-{
-    const struct fs_handle *handle = slice->handles;
-
-    while (handle != NULL && !handle->writes)
-        handle = handle->next;
-    return handle != NULL;
-}
-
 bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice)
 {
     bool written;
 
     pthread_mutex_lock(&slices->lock);
-    written = fs_slice_has_writer(slice);
+    written = slice->writers > 0;
     pthread_mutex_unlock(&slices->lock);
     return written;
+}
+
+struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    return &slices->open[fs_tree_node(slices->tree, slice->data).view];
+}
+
+/* The slice of the same rank with the NumPy header, or without it, if that is open. Lock held. */
+static struct fs_slice *open_twin(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    struct fs_node node = fs_tree_node(slices->tree, slice->inode);
+    struct fs_slice *twin;
+
+    if (!slices->tree->npy)
+        return NULL;
+    node.npy = !node.npy;
+    twin = find(slices, fs_tree_inode(node));
+    return twin != NULL && twin->handles > 0 ? twin : NULL;
+}
+
+struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *slice, bool apart,
+                                   const struct fs_slice *last)
+{
+    const struct fs_open *own = fs_slices_open(slices, slice);
+    const struct fs_open *open = last != NULL ? fs_slices_open(slices, last) : slices->open;
+    struct fs_slice *next = NULL;
+
+    if (last == NULL)
+        next = open == own && apart ? slice : open->first;
+    else if (open != own || !apart)
+        next = last->next_open;
+    else if (last == slice)
+        next = open_twin(slices, slice);
+    while (next == NULL && ++open <= slices->open + slices->tree->views)
+        next = open == own && apart ? slice : open->first;
+    if (next == slice && slice->handles == 0) /* only its twin is open, or nothing of its rank */
+        return fs_slices_related(slices, slice, apart, slice);
+    return next;
 }
 
 /* Takes references to those of all slices that are written to, up to room; counts all. Lock held.
@@ -225,9 +266,10 @@ static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t r
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < FS_BUCKETS; i++) {
-        for (struct fs_slice *slice = slices->buckets[i]; slice != NULL; slice = slice->next) {
-            if (!fs_slice_has_writer(slice))
+    for (size_t view = 0; view <= slices->tree->views; view++) {
+        for (struct fs_slice *slice = slices->open[view].first; slice != NULL;
+             slice = slice->next_open) {
+            if (slice->writers == 0)
                 continue;
             if (count < room) {
                 slice->references++; /* it has its handles' already: it is not idle */

@@ -38,11 +38,17 @@ struct fs_slice {
        (unsettled: nothing is known). Lock: the table's. */
     struct fs_version filled;
 
-    /* Those who have it open, and the inode number by which they do (fs_slices_number); lock: the
-       table's. */
-    struct fs_handle *handles;
+    /*
+     * Its open handles, counted: no request walks over them, as there may be any number. Handles
+     * open for reading; for writing; those whose bytes the kernel may hold; those that were closed
+     * at least once; those without a grant. Lock: the table's.
+     */
+    unsigned handles, readers, writers, holders, flushed, ungranted;
+
+    /* While it is open: the inode number by which it is (fs_slices_number), and its neighbours
+       among the open slices of its view. Lock: the table's. */
     uint64_t inode_open;
-    struct fs_slice *next_open; /* among those that are open; lock: the table's */
+    struct fs_slice *next_open, *prev_open;
 
     /* What the kernel read of it while it was written (fusefs/kernel/drop.h). */
     struct fs_refills refills;
@@ -65,8 +71,15 @@ typedef ssize_t fs_slice_read(struct fs_session *session, struct fs_slice *slice
                               size_t size, off_t offset);
 
 #define FS_BUCKETS 4096
+#define FS_OPENERS 256
 
 enum { FS_UNPAGED, FS_PAGED };
+
+/* The open slices of a view, and how many of them are open for reading. */
+struct fs_open {
+    struct fs_slice *first;
+    size_t read;
+};
 
 struct fs_slices {
     const struct fs_tree *tree; /* borrowed */
@@ -76,10 +89,11 @@ struct fs_slices {
     size_t idle_limit;          /* how many unreferenced slices are kept */
 
     pthread_mutex_t lock;
-    struct fs_slice *buckets[FS_BUCKETS]; /* lock: lock */
-    struct fs_slice *oldest, *newest;     /* the unreferenced ones; lock: lock */
-    size_t idle;                          /* how many those are; lock: lock */
-    struct fs_slice *open;                /* those with handles; lock: lock */
+    struct fs_slice *buckets[FS_BUCKETS];  /* lock: lock */
+    struct fs_slice *oldest, *newest;      /* the unreferenced ones; lock: lock */
+    size_t idle;                           /* how many those are; lock: lock */
+    struct fs_open *open;                  /* by view, "whole" behind the others; lock: lock */
+    struct fs_handle *openers[FS_OPENERS]; /* handles with an opener, by its number; lock: lock */
 
     uint64_t numbered;               /* how often new numbers were begun; lock: lock */
     struct fs_version numbered_file; /* the file's version then; lock: lock */
@@ -119,10 +133,19 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
  */
 int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list);
 
-/* Whether a slice is open for writing. The table's lock is held. */
-bool fs_slice_has_writer(const struct fs_slice *slice);
+/*
+ * Iterates over the open slices that may show a byte of the given one, itself among them: returns
+ * the one behind last, the first where last is NULL, and NULL behind the last one. apart: no two
+ * ranks of its view show the same byte, so that of its own view only the slices of its own rank
+ * are returned. The table's lock is held throughout.
+ */
+struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *slice, bool apart,
+                                   const struct fs_slice *last);
 
-/* The same; takes the lock. */
+/* Returns the open slices of the view that a slice belongs to. The table's lock is held. */
+struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice);
+
+/* Returns true where a slice is open for writing. Takes the lock. */
 bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice);
 
 /* Reads and sets slice->filled. */

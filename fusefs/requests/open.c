@@ -81,8 +81,8 @@ static void choose_source(struct fs_session *session, struct fs_handle *handle,
         info->keep_cache = false;
     }
     handle->direct = info->direct_io || handle->backing != 0;
-    handle->holds =
-        handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct);
+    if (handle->writes && !handle->passed && (!info->direct_io || session->mode->maps_direct))
+        fs_handle_holds(&session->slices, handle);
     handle->fills = handle->writes && !handle->direct && !session->mode->holds_writes;
     if (handle->fills)
         fs_refills_join(&handle->slice->refills, mpiio_clock());

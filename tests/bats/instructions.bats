@@ -47,3 +47,20 @@ check() {
             write external32 8 1275 write external32 64 1086 write external32 512 1135
     fi
 }
+
+# opens one|many COUNT: instructions of one open and close beside COUNT others
+opens() {
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted \
+        "$MPIIO_BUILD/tests/bench/bench-opens" "$@" 2>&1 | sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
+}
+
+@test "instructions: opening and closing a slice takes no more when many are open" {
+    local kind few many
+    for kind in one many; do
+        few=$(opens $kind 100)
+        many=$(opens $kind 4000)
+        echo "$kind: $few instructions beside 100 open handles, $many beside 4000"
+        [ "$few" -gt 1000 ]
+        [ "$many" -le $((few + few / 5)) ]
+    done
+}

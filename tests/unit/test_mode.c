@@ -34,7 +34,7 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     return told.version_error;
 }
 
-size_t fs_overlaps_drop(struct fs_session *session, const struct fs_slice *slice, int64_t offset,
+size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {
     (void)session, (void)slice;
@@ -99,13 +99,11 @@ static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool 
                                .version = told.now,
                                .reads = (flags & O_ACCMODE) != O_WRONLY,
                                .writes = (flags & O_ACCMODE) != O_RDONLY};
-    struct fs_handle other = {.slice = &slice, .reads = reader, .next = NULL};
     struct fuse_file_info info = {.flags = flags};
 
-    handle.next = &other;
-    slice.handles = &handle;
+    slice.readers = handle.reads + reader;
     mode->open(&session, &handle, &info);
-    slice.handles = NULL;
+    slice.readers = 0;
     return info;
 }
 
@@ -162,9 +160,9 @@ static void wrote(const struct fs_mode *mode, bool direct, bool reader, off_t of
 
     told.start = told.length = told.later = 0;
     told.answered = 0;
-    slice.handles = &handle;
+    slice.readers = reader;
     mode->wrote(&session, NULL, slice.inode, &handle, offset, size, direct);
-    slice.handles = NULL;
+    slice.readers = 0;
 }
 
 static void answers_writes(void **state)

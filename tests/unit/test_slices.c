@@ -115,20 +115,19 @@ static void new_numbers(void **state)
 {
     struct fs_slice *slice = get(1, false), *other = get(2, false);
     struct fs_version version = {.size = 1, .settled = true};
-    struct fs_handle handle = {.writes = true};
+    struct fs_handle handle = {.slice = slice, .writes = true};
     uint64_t first, again;
 
     (void)state;
     first = fs_slices_number(&model.slices, slice, &version);
     assert_int_equal(fs_slices_number(&model.slices, slice, &version), first);
     /* Open, it keeps its number, whatever becomes of the file; the others get new ones. */
-    slice->inode_open = first;
-    slice->handles = &handle;
+    assert_int_equal(fs_handle_join(&model.slices, &handle, first, 1), 0);
     again = fs_slices_number(&model.slices, other, &version);
     version.size++;
     assert_int_equal(fs_slices_number(&model.slices, slice, &version), first);
     assert_int_not_equal(fs_slices_number(&model.slices, other, &version), again);
-    slice->handles = NULL;
+    assert_true(fs_handle_leave(&model.slices, &handle));
     assert_int_not_equal(fs_slices_number(&model.slices, slice, &version), first);
     /* What is not settled is never the same. */
     version.settled = false;
@@ -141,12 +140,15 @@ static void new_numbers(void **state)
 static void those_that_are_written(void **state)
 {
     struct fs_slice *slices[3] = {get(0, false), get(1, false), get(2, true)}, **list;
-    struct fs_handle handles[3] = {{.reads = true}, {.writes = true}, {.reads = true}};
+    struct fs_handle handles[4] = {{.slice = slices[0], .reads = true},
+                                   {.slice = slices[0], .writes = true},
+                                   {.slice = slices[2], .reads = true},
+                                   {.slice = slices[0], .writes = true}};
 
     (void)state;
-    handles[0].next = &handles[1];
-    slices[0]->handles = &handles[0];
-    slices[2]->handles = &handles[2];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(fs_handle_join(&model.slices, &handles[i], handles[i].slice->inode, i + 1),
+                         0);
     assert_true(fs_slices_is_written(&model.slices, slices[0]));
     assert_false(fs_slices_is_written(&model.slices, slices[1]));
     assert_false(fs_slices_is_written(&model.slices, slices[2]));
@@ -155,10 +157,13 @@ static void those_that_are_written(void **state)
     assert_int_equal(slices[0]->references, 2);
     fs_slices_put(&model.slices, list[0]);
     free(list);
-    for (int i = 0; i < 3; i++) {
-        slices[i]->handles = NULL;
+    assert_false(fs_handle_leave(&model.slices, &handles[1]));
+    assert_false(fs_handle_leave(&model.slices, &handles[0]));
+    assert_true(fs_handle_leave(&model.slices, &handles[3]));
+    assert_false(fs_slices_is_written(&model.slices, slices[0]));
+    assert_false(fs_handle_leave(&model.slices, &handles[2]));
+    for (int i = 0; i < 3; i++)
         fs_slices_put(&model.slices, slices[i]);
-    }
 }
 
 static void *use_all(void *data)
