@@ -144,6 +144,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     if (error == 0)
         error = fs_fifo_start(&session->dropper.fifo);
     if (error == 0)
+        error = fs_fifo_start(&session->settling.fifo);
+    if (error == 0)
         error = fs_fifo_start(&session->jobs.fifo);
     if (error == 0)
         error = fs_pool_start(&session->pool);
@@ -168,6 +170,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     fs_workers_free(workers);
     fs_fifo_stop(&session->notifier.fifo);
     fs_fifo_stop(&session->dropper.fifo);
+    fs_fifo_stop(&session->settling.fifo);
     return error;
 }
 

@@ -430,6 +430,7 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     fs_notifier_init(&session->notifier, session,
                      (struct fs_notifier_calls){fs_open_reply, fs_ioctl_asked, fs_sync_all});
     fs_dropper_init(&session->dropper, session);
+    fs_settling_init(&session->settling, session);
     fs_jobs_init(&session->jobs, session);
     fs_atomic_init(&session->atomic, &session->workers);
     status = fs_cluster_init(session, options->engine_fd);
@@ -475,6 +476,7 @@ void fs_session_close(struct fs_session *session)
     fs_jobs_free(&session->jobs);
     fs_fifo_free(&session->notifier.fifo);
     fs_fifo_free(&session->dropper.fifo);
+    fs_settling_free(&session->settling);
     fs_atomic_free(&session->atomic);
     if (session->fuse != NULL)
         fuse_session_destroy(session->fuse);

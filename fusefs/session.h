@@ -34,6 +34,7 @@
 #include "fusefs/kernel/rights.h"
 #include "fusefs/storing/pointers.h"
 #include "fusefs/storing/pool.h"
+#include "fusefs/storing/settling.h"
 #include "fusefs/names/slices.h"
 #include "fusefs/names/tree.h"
 
@@ -86,6 +87,7 @@ struct fs_session {
     struct fs_grants grants;
     struct fs_cluster cluster;
     struct fs_flusher flusher;
+    struct fs_settling settling;
     struct fs_pool pool;
     struct fs_pointers pointers;
     struct mpiio_ordered *ordered;   /* NULL: nobody has an "ordered" */

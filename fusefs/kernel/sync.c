@@ -11,16 +11,12 @@
 
 int fs_version_now(struct fs_session *session, struct fs_version *version)
 {
-    struct timespec before;
-    struct stat st;
     uint64_t changes = atomic_load(&session->flusher.changes);
     int error;
 
     fs_pool_look_again(&session->pool);
-    clock_gettime(CLOCK_REALTIME, &before);
-    error = mpiio_store_stat(session->store, &st);
-    if (error == 0)
-        *version = fs_version_of(&st, before, changes);
+    error = fs_settling_sample(session, version);
+    version->changes = changes;
     return error;
 }
 

@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 
 /*
- * What tells one state of the shared file from another, as far as its filesystem shows it.
+ * Tells one state of the shared file from another, as far as its filesystem shows it.
  *
- * Two changes within one tick of the filesystem's clock leave the same times. So a version counts
- * as settled only if the file had been left alone for some ticks when it was sampled: pages that
- * were read after that moment are the file's as long as the version is the same.
+ * A version is settled if every write that it shows had ended by the time it was sampled, and every
+ * later one gives the file another version. Then pages that were read since are the file's as long
+ * as its version is the same. The first half takes waiting for writers
+ * (fusefs/storing/settling.h). The second half is known here: two changes within one tick of the
+ * filesystem's clock leave the same times, so the file must have been left alone for some ticks.
  */
 struct fs_version {
     int64_t size;
@@ -21,8 +23,9 @@ struct fs_version {
 };
 
 /*
- * The version of a file that had the attributes st some time after the moment before
- * (CLOCK_REALTIME), and changes before that. Local, thread-safe.
+ * Returns the version of a file that had the attributes st some time after the moment before
+ * (CLOCK_REALTIME), and changes before that. It is settled as far as its times say. Local,
+ * thread-safe.
  */
 struct fs_version fs_version_of(const struct stat *st, struct timespec before, uint64_t changes);
 

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/store_members.h"
 #include "fusefs/names/version.h"
+#include "fusefs/session.h"
 
 /* For how long it is used, unless this mount writes, and how long at least until it is looked at
    again for another node's sake, or as it had just been changed; in ms. */
@@ -24,9 +25,11 @@ void fs_members_version_destroy(struct fs_members_version *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-static void look(struct fs_members_version *self, struct mpiio_store *store)
+static void look(struct fs_members_version *self, struct fs_session *session)
 {
+    struct mpiio_store *store = session->store;
     struct timespec before, times[2];
+    struct fs_version version;
     struct stat st = {0};
 
     self->writes = mpiio_store_members_writes(store);
@@ -34,7 +37,9 @@ static void look(struct fs_members_version *self, struct mpiio_store *store)
     self->digest = mpiio_store_members_state(store, times);
     st.st_mtim = times[0];
     st.st_ctim = times[1];
-    self->settled = fs_version_of(&st, before, 0).settled;
+    st.st_size = (off_t)self->digest; /* tells versions apart as a size would */
+    version = fs_version_of(&st, before, 0);
+    self->settled = version.settled && fs_settling_await(&session->settling, &version);
 }
 
 /* Lock held. */
@@ -49,7 +54,7 @@ static bool is_due(struct fs_members_version *self, const struct mpiio_store *st
            age >= STAYS || (age >= REPEATS && (differs || !self->settled));
 }
 
-bool fs_members_version_look(struct fs_members_version *self, struct mpiio_store *store,
+bool fs_members_version_look(struct fs_members_version *self, struct fs_session *session,
                              const struct mpiio_pool_version *seen,
                              struct mpiio_pool_version *version)
 {
@@ -57,8 +62,8 @@ bool fs_members_version_look(struct fs_members_version *self, struct mpiio_store
     bool settled;
 
     pthread_mutex_lock(&self->lock);
-    if (is_due(self, store, seen, version->epoch, now)) {
-        look(self, store);
+    if (is_due(self, session->store, seen, version->epoch, now)) {
+        look(self, session);
         self->epoch = version->epoch;
         self->looked = now;
     }

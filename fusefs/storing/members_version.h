@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/store.h"
 #include "pool/memory.h"
+
+struct fs_session;
 
 /*
  * The version of a file that is assembled from members, for the pool (pool/memory.h). To ask all of
@@ -30,7 +31,7 @@ int fs_members_version_init(struct fs_members_version *self);
 void fs_members_version_destroy(struct fs_members_version *self);
 
 /* As struct mpiio_pool_file has it; the epoch is in version already. Thread-safe. */
-bool fs_members_version_look(struct fs_members_version *self, struct mpiio_store *store,
+bool fs_members_version_look(struct fs_members_version *self, struct fs_session *session,
                              const struct mpiio_pool_version *seen,
                              struct mpiio_pool_version *version);
 

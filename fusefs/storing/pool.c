@@ -61,20 +61,16 @@ static bool look(void *data, const struct mpiio_pool_version *seen,
 {
     struct fs_session *session = data;
     struct fs_version now;
-    struct timespec before;
-    struct stat st;
 
     *version = (struct mpiio_pool_version){0};
     if (fs_atomic_is_on(&session->atomic) || !fs_flusher_rests(&session->flusher, &version->epoch))
         return false;
     if (mpiio_store_has_members(session->store)) {
         version->size = mpiio_store_members_size(session->store);
-        return fs_members_version_look(&session->pool.members, session->store, seen, version);
+        return fs_members_version_look(&session->pool.members, session, seen, version);
     }
-    clock_gettime(CLOCK_REALTIME, &before);
-    if (mpiio_store_stat(session->store, &st) != 0)
+    if (fs_settling_sample(session, &now) != 0)
         return false;
-    now = fs_version_of(&st, before, 0);
     version->size = now.size;
     version->times[0] = now.mtime.tv_sec;
     version->times[1] = now.mtime.tv_nsec;

@@ -85,6 +85,11 @@ int64_t mpiio_store_find_list(const struct mpiio_store *store)
     return mpiio_members_find_list(store->file);
 }
 
+int mpiio_store_await_writers(struct mpiio_store *store)
+{
+    return mpiio_file_await_writers(store->file);
+}
+
 int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st)
 {
     return mpiio_file_statfs(store->file, st);

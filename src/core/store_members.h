@@ -59,6 +59,9 @@ int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 /* As mpiio_members_find_list (members/rights.h), of such a store. */
 int64_t mpiio_store_find_list(const struct mpiio_store *store);
 
+/* As mpiio_file_await_writers (file/file.h). Thread-safe. */
+int mpiio_store_await_writers(struct mpiio_store *store);
+
 /* fstatvfs(2) of the file, or of the first member. */
 struct statvfs;
 int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st);

@@ -175,6 +175,70 @@ END
     mpiio-umount second
 }
 
+# write_long FILE SLICE: a program is inside one write(2) to FILE, of which SLICE shows all, while the
+# slice is opened and read; when the call has returned, who opens it sees what was written. The bytes
+# come from a mapping on a mount whose daemon is stopped meanwhile, so the call lasts as long as that.
+write_long() {
+    local daemon
+    mkdir -p second
+    head -c 1M /dev/zero | tr '\0' n >source.dat
+    mpiio-mount --view 'broadcast of byte' -o passthrough=off source.dat second
+    daemon=$(mnt=$tmp/second daemon_pid)
+    python "$1" "$2" "$daemon" <<'END'
+import mmap
+path, slice, daemon = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def read():
+    with open(slice, "rb") as file:
+        return file.read()
+source = mmap.mmap(os.open("second/rank0", os.O_RDONLY), 1 << 20, prot=mmap.PROT_READ)
+file = os.open(path, os.O_RDWR)
+size = os.fstat(file).st_size
+old = os.pread(file, size, 0)
+assert read() == old
+stop_process(daemon)
+def write(number):
+    assert os.pwritev(file, [b"n" * 4096, source], 0) == 4096 + len(source)
+writer = multiprocessing.Process(target=write, args=(0,))
+before = os.fstat(file).st_mtime_ns
+writer.start()
+await_true(lambda: os.fstat(file).st_mtime_ns != before)
+began = os.fstat(file).st_mtime_ns
+await_true(lambda: time.time_ns() - began > 100_000_000) # so that the times count as settled
+for i in range(3):
+    assert read()[4096:] == old[4096:]
+os.kill(daemon, signal.SIGCONT)
+writer.join()
+assert writer.exitcode == 0 and os.fstat(file).st_mtime_ns == began, "the times have not moved since"
+new = b"n" * (4096 + len(source))
+assert os.pread(file, size, 0) == new + old[len(new):]
+assert read() == new + old[len(new):]
+END
+    mpiio-umount second
+}
+
+@test "sharing: a long write(2) of another program under way is seen by who opens after it" {
+    local options
+    for options in passthrough=off passthrough=off,pool=64M; do
+        make_file f.dat $((8 << 20))
+        mpiio-mount --view 'broadcast of byte' -o "$options" f.dat "$mnt"
+        write_long f.dat "$mnt/rank0"
+        mpiio-umount "$mnt"
+    done
+    # The file may be assembled from members: this one from a single one.
+    make_file member.0 $((8 << 20))
+    cat >a.json <<END
+{ "viewspec": 1, "members": { "count": 1, "file": "$tmp/member.{member}",
+  "view": { "filetype": { "type": "broadcast" } } },
+  "view": { "filetype": { "type": "broadcast" } } }
+END
+    for options in rw pool=64M; do
+        mount_spec a.json -o "$options"
+        write_long member.0 "$mnt/rank0"
+        mpiio-umount "$mnt"
+        make_file member.0 $((8 << 20))
+    done
+}
+
 @test "sharing: a deleted file is read and written on, as by an open descriptor" {
     blocks_spec 65536
     mount_spec b.json

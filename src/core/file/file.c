@@ -24,21 +24,25 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
-/* Returns true on filesystems where the kernel is known to have the file's present size. */
-static bool is_local(int fd)
+/* Sets the fields that depend on the type of the filesystem. */
+static void look_at_filesystem(struct mpiio_file *file)
 {
     struct statfs filesystem;
 
-    if (fstatfs(fd, &filesystem) != 0)
-        return false;
+    if (fstatfs(file->fd, &filesystem) != 0)
+        return;
     switch (filesystem.f_type) {
     case BTRFS_SUPER_MAGIC:
     case EXT4_SUPER_MAGIC:
     case TMPFS_MAGIC:
     case XFS_SUPER_MAGIC:
-        return true;
+        file->local = file->has_inode_lock = true;
+        break;
+    case OVERLAYFS_SUPER_MAGIC:
+        file->has_inode_lock = true;
+        break;
     default:
-        return false;
+        break;
     }
 }
 
@@ -49,7 +53,7 @@ static int init(struct mpiio_file *file, int fd, bool writable)
     file->fd = fd;
     file->exact = -1;
     file->writable = writable;
-    file->local = is_local(fd);
+    look_at_filesystem(file);
     error = mpiio_windows_init(&file->windows, fd, writable);
     if (error != 0)
         return error;
@@ -177,6 +181,46 @@ int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whenc
     return found < 0 ? -errno : found;
 }
 
+/*
+ * A descriptor of the same file with a position of its own; or a negative errno. The kernel lets
+ * one lseek(2) at a time use a position: one that waits would hold up all others.
+ */
+static int open_again(const struct mpiio_file *file)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/*
+ * A buffered write(2) holds the inode's lock from before it moves the file's times until all bytes
+ * are copied. lseek(2) for a hole takes that lock shared on ext4, btrfs and tmpfs, and read(2) does
+ * on xfs. Near the end of the file both have the least to do.
+ */
+int mpiio_file_await_writers(struct mpiio_file *file)
+{
+    int64_t last;
+    int fd, error = 0;
+    char byte;
+
+    if (file->kind != NULL)
+        return file->kind->await_writers(file->self);
+    if (!file->has_inode_lock)
+        return 0;
+    fd = open_again(file);
+    if (fd < 0)
+        return fd;
+    last = lseek(fd, 0, SEEK_END);
+    last = last > 0 ? last - 1 : 0;
+    if ((lseek(fd, last, SEEK_HOLE) < 0 && errno != ENXIO) || pread(fd, &byte, 1, last) < 0)
+        error = -errno;
+    close(fd);
+    return error;
+}
+
 int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st)
 {
     if (file->kind != NULL)
@@ -225,14 +269,11 @@ int64_t mpiio_file_pread_exactly(struct mpiio_file *file, void *buffer, size_t l
 
 void mpiio_file_be_exact(struct mpiio_file *file)
 {
-    char path[64];
-
     if (file->kind != NULL) {
         file->kind->be_exact(file->self);
         return;
     }
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
-    file->exact = open(path, O_RDONLY | O_CLOEXEC);
+    file->exact = open_again(file);
     if (file->exact >= 0)
         posix_fadvise(file->exact, 0, 0, POSIX_FADV_RANDOM);
 }

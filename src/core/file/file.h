@@ -32,6 +32,7 @@ struct mpiio_file_kind {
     void (*wrote)(void *self, int64_t start, int64_t end);
     int (*sync)(void *self, bool data_only);
     int (*set_times)(void *self, const struct timespec times[2]);
+    int (*await_writers)(void *self);
     int (*statfs)(void *self, struct statvfs *st);
     int64_t (*pread)(void *self, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
@@ -56,11 +57,12 @@ struct mpiio_file_kind {
  */
 struct mpiio_file {
     int fd;    /* -1 with a kind */
-    int exact; /* another one, for mpiio_file_pread_exactly; -1: there is none */
+    int exact; /* another one, for mpiio_file_pread_exactly; negative: there is none */
     const struct mpiio_file_kind *kind; /* NULL: a descriptor */
     void *self;                         /* of the kind's functions */
     bool writable;
     bool local;                   /* only this system changes its size: no server need be asked */
+    bool has_inode_lock;          /* mpiio_file_await_writers can wait */
     struct mpiio_windows windows; /* for writing too where the file is writable */
     struct mpiio_write_behind write_behind;
     void (*check)(
@@ -117,6 +119,14 @@ int64_t mpiio_file_size(struct mpiio_file *file);
 
 /* Finds data or a hole, like lseek(2): returns a displacement or a negative errno. */
 int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whence);
+
+/*
+ * Waits until the calls of write(2) have returned that other programs are in, where the filesystem
+ * has readers wait for writers in some way: ext4, xfs, btrfs, tmpfs, and overlays of them. Writes
+ * with O_DIRECT and stores through mappings are not waited for, nor anything on other filesystems,
+ * where this returns at once. 0 or a negative errno.
+ */
+int mpiio_file_await_writers(struct mpiio_file *file);
 
 /* fstatvfs(2). */
 int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st);

@@ -186,6 +186,26 @@ static int get_statfs(void *argument, struct statvfs *st)
     return error;
 }
 
+/* Opens those that are not open: they are what readers would read. */
+static int await_writers(void *argument)
+{
+    struct mpiio_assembled *self = argument;
+    int error = 0;
+
+    for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++) {
+        struct mpiio_member *member;
+
+        if (!is_present(self, i))
+            continue;
+        error = mpiio_member_acquire(&self->table, (size_t)i, &member);
+        if (error != 0)
+            break;
+        error = mpiio_file_await_writers(member->file);
+        mpiio_member_release(&self->table, member);
+    }
+    return error;
+}
+
 static void close_all(void *argument)
 {
     struct mpiio_assembled *self = argument;
@@ -208,6 +228,7 @@ static const struct mpiio_file_kind kind = {
     .wrote = wrote,
     .sync = mpiio_assembled_sync,
     .set_times = set_times,
+    .await_writers = await_writers,
     .statfs = get_statfs,
     .pread = mpiio_assembled_read,
     .write_runs = mpiio_assembled_write_runs,

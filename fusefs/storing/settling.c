@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "settling.h"
+
+#include <time.h>
+
+#include "core/store_members.h"
+#include "fusefs/session.h"
+
+#define SECOND_NS 1000000000
+
+/*
+ * How long requests wait for the writers of one version, in ns: long enough for the thread to be
+ * scheduled on a busy machine. A longer write costs an open no more than this, once.
+ */
+#define PATIENCE (SECOND_NS / 10)
+
+/* The times and the size alone: changes are not the file's. */
+static struct fs_version attributes(const struct fs_version *version)
+{
+    struct fs_version only = *version;
+
+    only.changes = 0;
+    return only;
+}
+
+/* Lock held. */
+static bool has_passed(const struct fs_settling *self, const struct fs_version *version)
+{
+    return fs_version_same(&self->passed[0], version) || fs_version_same(&self->passed[1], version);
+}
+
+static void carry_out(void *data, struct fs_task *task)
+{
+    struct fs_settling *self = data;
+    int error = mpiio_store_await_writers(self->session->store);
+
+    (void)task;
+    pthread_mutex_lock(&self->lock);
+    if (error == 0) {
+        self->passed[self->next] = self->wanted;
+        self->next = 1 - self->next;
+    }
+    self->waiting = false;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void fs_settling_init(struct fs_settling *self, struct fs_session *session)
+{
+    *self = (struct fs_settling){.session = session};
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->changed, NULL);
+    fs_fifo_init(&self->fifo, carry_out, self);
+}
+
+void fs_settling_free(struct fs_settling *self)
+{
+    fs_fifo_free(&self->fifo);
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+}
+
+/* Has the thread wait for the writers of version. Lock held. False where the thread has ended. */
+static bool begin(struct fs_settling *self, const struct fs_version *version)
+{
+    self->wanted = *version;
+    self->waiting = fs_fifo_put(&self->fifo, &self->task) == 0;
+    clock_gettime(CLOCK_MONOTONIC, &self->give_up);
+    self->give_up.tv_nsec += PATIENCE;
+    if (self->give_up.tv_nsec >= SECOND_NS) {
+        self->give_up.tv_nsec -= SECOND_NS;
+        self->give_up.tv_sec++;
+    }
+    return self->waiting;
+}
+
+/* Waits until the thread is through with version, or time is up. */
+static bool await_thread(struct fs_settling *self, const struct fs_version *version)
+{
+    struct fs_workers *workers = &self->session->workers;
+    bool passed;
+    int error = 0;
+
+    /* The writer may need this mount: another thread must be free to answer it. */
+    fs_workers_pause(workers);
+    pthread_mutex_lock(&self->lock);
+    while (self->waiting && fs_version_same(&self->wanted, version) && error == 0)
+        error =
+            pthread_cond_clockwait(&self->changed, &self->lock, CLOCK_MONOTONIC, &self->give_up);
+    passed = has_passed(self, version);
+    pthread_mutex_unlock(&self->lock);
+    fs_workers_resume(workers);
+    return passed;
+}
+
+bool fs_settling_await(struct fs_settling *self, const struct fs_version *version)
+{
+    const struct fs_version only = attributes(version);
+    bool passed, waits;
+
+    pthread_mutex_lock(&self->lock);
+    passed = has_passed(self, &only);
+    if (passed)
+        waits = false;
+    else if (self->waiting)
+        waits = fs_version_same(&self->wanted, &only);
+    else
+        waits = begin(self, &only);
+    pthread_mutex_unlock(&self->lock);
+    return waits ? await_thread(self, &only) : passed;
+}
+
+int fs_settling_sample(struct fs_session *session, struct fs_version *version)
+{
+    struct timespec before;
+    struct stat st;
+    int error;
+
+    clock_gettime(CLOCK_REALTIME, &before);
+    error = mpiio_store_stat(session->store, &st);
+    if (error != 0)
+        return error;
+    *version = fs_version_of(&st, before, 0);
+    version->settled = version->settled && fs_settling_await(&session->settling, version);
+    return 0;
+}
