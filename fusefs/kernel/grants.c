@@ -14,14 +14,40 @@
 #include "fusefs/storing/durable.h"
 #include "overlaps.h"
 
+/* Describes the mount, and which file it shows. 0 or a negative errno. */
+static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)
+{
+    struct stat st;
+    int error;
+
+    *mount =
+        (struct mpiio_grant_mount){.mount = session->device, .narrow = session->options->narrow};
+    if (session->tree.whole) {
+        mount->inode = mpiio_store_identity(session->store);
+        mount->missing_zero = session->options->missing == FS_MISSING_ZERO;
+        return 0;
+    }
+    error = mpiio_store_stat(session->store, &st);
+    if (error != 0)
+        return error;
+    mount->device = st.st_dev;
+    mount->inode = st.st_ino;
+    return snprintf(mount->file, sizeof(mount->file), "%s", session->file) <
+                   (int)sizeof(mount->file)
+               ? 0
+               : -ENAMETOOLONG;
+}
+
 void fs_grants_start(struct fs_session *session)
 {
     struct fs_grants *grants = &session->grants;
+    struct mpiio_grant_mount mount;
 
-    if (session->cache != NULL || fs_cluster_is_on(&session->cluster))
+    if (session->cache != NULL || fs_cluster_is_on(&session->cluster) ||
+        describe(session, &mount) != 0)
         return;
     grants->page =
-        mpiio_grant_page_new(session->resolved, session->resolved_length, &grants->memory);
+        mpiio_grant_page_new(&mount, session->resolved, session->resolved_length, &grants->memory);
     for (unsigned i = 0; i < MPIIO_GRANT_WORDS; i++)
         grants->spare[i] = (uint16_t)(MPIIO_GRANT_WORDS - 1 - i);
     grants->spares = MPIIO_GRANT_WORDS;
@@ -180,7 +206,12 @@ static bool set_word(struct fs_grants *grants, struct fs_slice *slice, uint32_t 
     return true;
 }
 
-bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle)
+bool fs_grants_is_user(uid_t user)
+{
+    return user == geteuid();
+}
+
+bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, uint64_t nonce)
 {
     bool drops;
 
@@ -190,6 +221,7 @@ bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle)
     drops = handle->slice->ungranted == (handle->rights == 0) &&
             atomic_load(&handle->slice->paged) != FS_UNPAGED;
     if (drops) {
+        handle->nonce = nonce;
         handle->drop = FS_PAGED + 1 + session->grants.drops++ % (UINT_MAX - FS_PAGED - 1);
         atomic_store(&handle->slice->paged, handle->drop);
     }
@@ -211,7 +243,7 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
 {
     bool disjoint;
 
-    if (session->grants.page == NULL)
+    if (session->cache != NULL)
         return "the daemon holds writes back (cache=back)";
     if (session->mode == &fs_mode_unique)
         return "the kernel holds writes back (unique)";
@@ -231,74 +263,54 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
 }
 
 static const char *give(struct fs_session *session, struct fs_handle *handle,
-                        struct mpiio_grant *grant)
+                        struct mpiio_grant_request *request)
 {
+    struct fs_grants *grants = &session->grants;
     struct fs_slice *slice = handle->slice;
+    struct fs_node node = fs_tree_node(&session->tree, slice->inode);
     uint32_t rights = possible(session, slice);
     uint32_t wanted =
         (handle->reads ? MPIIO_GRANT_READ : 0) | (handle->writes ? MPIIO_GRANT_WRITE : 0);
 
     if ((rights & wanted) == 0)
         return session->tree.whole ? "members are only read" : "it is open in another way";
-    if (!set_word(&session->grants, slice, rights))
+    if (!set_word(grants, slice, rights))
         return "too many slices are granted";
     if (handle->rights == 0) {
         slice->granted++;
         slice->ungranted--;
     }
-    handle->grant = atomic_load(&session->grants.page->words[slice->grant]);
+    handle->grant = atomic_load(&grants->page->words[slice->grant]);
     handle->rights = rights & wanted;
-    grant->word = slice->grant;
-    grant->value = handle->grant;
-    grant->rights = handle->rights;
+    if ((handle->rights & MPIIO_GRANT_WRITE) != 0)
+        fs_sync_written(session, handle); /* it may be, and the daemon does not see it */
+    request->slot = grants->slots++ % MPIIO_GRANT_SLOTS;
+    mpiio_grant_put(grants->page, request->slot, request->nonce,
+                    &(struct mpiio_grant){.word = slice->grant,
+                                          .value = handle->grant,
+                                          .rights = handle->rights,
+                                          .view = node.view,
+                                          .rank = node.rank});
     return NULL;
 }
 
-/* Tells which file it is. */
-static int name_file(struct fs_session *session, struct mpiio_grant *grant)
+void fs_grants_ask(struct fs_session *session, struct fs_handle *handle, uid_t user,
+                   struct mpiio_grant_request *request)
 {
-    struct stat st;
-    int error;
+    const char *why = fs_grants_is_user(user) ? find_obstacle(session, handle->slice)
+                                              : "the mount is another user's";
 
-    if (session->tree.whole) {
-        grant->device = grant->token;
-        grant->inode = mpiio_store_identity(session->store);
-        grant->missing_zero = session->options->missing == FS_MISSING_ZERO;
-        return 0;
-    }
-    error = mpiio_store_stat(session->store, &st);
-    if (error != 0)
-        return error;
-    grant->device = st.st_dev;
-    grant->inode = st.st_ino;
-    return snprintf(grant->file, sizeof(grant->file), "%s", session->file) <
-                   (int)sizeof(grant->file)
-               ? 0
-               : -ENAMETOOLONG;
-}
-
-int fs_grants_ask(struct fs_session *session, struct fs_handle *handle, struct mpiio_grant *grant)
-{
-    const char *why = find_obstacle(session, handle->slice);
-    struct fs_node node = fs_tree_node(&session->tree, handle->slice->inode);
-
-    *grant = (struct mpiio_grant){.narrow = session->options->narrow};
     if (why == NULL) {
         pthread_mutex_lock(&session->slices.lock);
-        why = give(session, handle, grant);
+        why = give(session, handle, request);
         pthread_mutex_unlock(&session->slices.lock);
     }
     if (why != NULL) {
-        snprintf(grant->why, sizeof(grant->why), "%s", why);
-        return 0;
+        snprintf(request->why, sizeof(request->why), "%s", why);
+        return;
     }
-    if ((grant->rights & MPIIO_GRANT_WRITE) != 0)
-        fs_sync_written(session, handle); /* it may be, and the daemon does not see it */
     atomic_fetch_add(&session->grants.given, 1);
-    grant->token = session->grants.page->token;
-    grant->process = getpid();
-    grant->memory = session->grants.memory;
-    grant->view = node.view;
-    grant->rank = node.rank;
-    return name_file(session, grant);
+    request->token = session->grants.page->token;
+    request->process = getpid();
+    request->memory = session->grants.memory;
 }

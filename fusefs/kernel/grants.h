@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/base/grant.h"
 #include "fusefs/names/handle.h"
@@ -23,11 +24,13 @@ struct fs_grants {
     int memory;                    /* the descriptor of the page */
     uint16_t spare[MPIIO_GRANT_WORDS];
     unsigned spares; /* how many words of spare are free; lock: the slices', as of spare */
+    unsigned slots;  /* how many were used; lock: the slices' */
     unsigned drops;  /* the number of the last one; lock: the slices' */
     _Atomic uint64_t given, taken_back;
 };
 
-/* Gets ready to grant, where a mount of that kind can. In the thread that serves, once it does. */
+/* Gets ready to grant, where a mount of that kind can; session->device is known. In the thread that
+ * serves, once it does. */
 void fs_grants_start(struct fs_session *session);
 
 /* Takes all back: nothing is served any more. */
@@ -36,18 +39,26 @@ void fs_grants_end(struct fs_session *session);
 /* False where no slice is granted, whatever is open: by how the mount was made. Thread-safe. */
 bool fs_grants_are_on(const struct fs_session *session);
 
+/* Returns true if a request of that user, as fuse_req_ctx has it, may be granted: the user is the
+   daemon's own. Thread-safe. */
+bool fs_grants_is_user(uid_t user);
+
 /*
  * True where it is of use to have the kernel drop the slice's pages before fs_grants_ask: the
  * kernel kept them when one who is to write opened the slice, and nobody else is to read them. To
- * be called right before that. Thread-safe.
+ * be called right before that. The handle then keeps the request's nonce. Thread-safe.
  */
-bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle);
+bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, uint64_t nonce);
 
 /* The pages are dropped. Thread-safe. */
 void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle);
 
-/* Grants what is possible to who has the handle. 0 or a negative errno. Thread-safe. */
-int fs_grants_ask(struct fs_session *session, struct fs_handle *handle, struct mpiio_grant *grant);
+/*
+ * Grants the handle what is possible, in a slot of the page, and completes the request, of which
+ * the nonce is set. A user other than the daemon's learns that alone. Thread-safe.
+ */
+void fs_grants_ask(struct fs_session *session, struct fs_handle *handle, uid_t user,
+                   struct mpiio_grant_request *request);
 
 /* Whether others than the handle have the slice open and the kernel has no pages. Thread-safe. */
 bool fs_grants_is_bare(struct fs_session *session, const struct fs_handle *handle);

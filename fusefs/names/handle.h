@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "slices.h"
@@ -47,6 +48,7 @@ struct fs_handle {
     struct mpiio_share *share; /* of "ordered"; NULL: it is not of that */
     unsigned rights;           /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;            /* what the grant's word said then; lock: the slices' */
+    uint64_t nonce;            /* of the request for a grant that waits for drop */
     unsigned drop;             /* of the slice's pages, that it waits for; lock: the slices' */
     bool joined;               /* it counts in its slice; lock: the slices' */
     bool flushed;              /* one who has it open has closed it. Lock: the slices' */

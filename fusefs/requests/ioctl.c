@@ -2,25 +2,35 @@
 #include "ioctl.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "fusefs/kernel/grants.h"
 #include "fusefs/session.h"
 
-static void answer(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
+static void answer(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
+                   uint64_t nonce)
 {
-    struct mpiio_grant grant;
-    int error = fs_grants_ask(session, handle, &grant);
+    struct mpiio_grant_request asked = {.nonce = nonce};
 
-    if (error != 0)
-        fuse_reply_err(request, -error);
-    else
-        fuse_reply_ioctl(request, 0, &grant, sizeof(grant));
+    fs_grants_ask(session, handle, fuse_req_ctx(request)->uid, &asked);
+    fuse_reply_ioctl(request, 0, &asked, sizeof(asked));
 }
 
 void fs_ioctl_asked(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
 {
     fs_grants_dropped(session, handle);
-    answer(session, request, handle);
+    answer(session, request, handle, handle->nonce);
+}
+
+/* Another user's request has no effect at all. */
+static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                           struct fs_handle *handle, uint64_t nonce)
+{
+    return fs_grants_is_user(fuse_req_ctx(request)->uid) &&
+           fs_grants_await_drop(session, handle, nonce) &&
+           fs_notifier_ask(&session->notifier, handle, inode, request) == 0;
 }
 
 /* mpiio-run's library asks for a grant; terminals and others ask what no slice knows. */
@@ -30,13 +40,16 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_handle *handle = fs_handle_of(info);
+    struct mpiio_grant_request asked;
 
-    (void)argument, (void)in, (void)in_size;
+    (void)argument;
     fs_count(session, FS_OTHER);
-    if (command != MPIIO_GRANT_ASK || (flags & FUSE_IOCTL_DIR) != 0 ||
-        out_size < sizeof(struct mpiio_grant) || handle->slice == NULL || handle->shared)
+    if (command != MPIIO_GRANT_ASK || (flags & FUSE_IOCTL_DIR) != 0 || in_size < sizeof(asked) ||
+        out_size < sizeof(asked) || handle->slice == NULL || handle->shared) {
         fuse_reply_err(request, ENOTTY);
-    else if (!fs_grants_await_drop(session, handle) ||
-             fs_notifier_ask(&session->notifier, handle, inode, request) != 0)
-        answer(session, request, handle);
+        return;
+    }
+    memcpy(&asked, in, sizeof(asked));
+    if (!waits_for_drop(session, request, inode, handle, asked.nonce))
+        answer(session, request, handle, asked.nonce);
 }

@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "core/base/grant.h"
@@ -28,14 +29,15 @@ _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
 /* A mount: its page, and the spec as it was resolved. Kept for the life of the process. */
 struct run_mount {
     struct run_mount *next;
+    uid_t owner; /* of the page */
     const struct mpiio_grant_page *page;
     struct vs_spec *spec;
 };
 
-/* A shared file that is open, for reading only or not. Closed with its last slice. */
+/* A mount's shared file that is open, for reading only or not. Closed with its last slice. */
 struct run_file {
     struct run_file *next;
-    uint64_t device, inode;
+    const struct run_mount *mount;
     bool writable;
     unsigned users;
     struct mpiio_store *store;
@@ -46,54 +48,27 @@ static struct run_mount *mounts; /* lock: lock */
 static struct run_file *files;   /* lock: lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static _Atomic uint32_t strangers[STRANGERS]; /* minor numbers of their devices, plus one */
+static _Atomic dev_t strangers[STRANGERS]; /* their devices */
 static atomic_uint strangers_met;
 
-/* Whether fd can be a slice: FUSE's devices have no major number. */
-static bool may_be_slice(int fd, uint32_t *device)
+/* Returns true if fd may be a slice: FUSE's devices have major number 0. */
+static bool may_be_slice(int fd, dev_t *device)
 {
     struct statx st;
 
     if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) != 0 ||
         !S_ISREG(st.stx_mode) || st.stx_dev_major != 0)
         return false;
-    *device = st.stx_dev_minor + 1;
+    *device = makedev(st.stx_dev_major, st.stx_dev_minor);
     for (int i = 0; i < STRANGERS; i++)
         if (atomic_load_explicit(&strangers[i], memory_order_relaxed) == *device)
             return false;
     return true;
 }
 
-/*
- * The page of the daemon that gave the grant, which is to be the process of that number here, and
- * this user's: it says which file is opened with our rights, and another user's would have root
- * open any.
- */
-static const struct mpiio_grant_page *map_page(const struct mpiio_grant *grant)
+static void add_stranger(dev_t device)
 {
-    static const char memory[] = "/memfd:" MPIIO_GRANT_MEMORY;
-    char path[64], target[sizeof(memory)];
-    struct stat st;
-    const struct mpiio_grant_page *page;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", grant->process, grant->memory);
-    if (readlink(path, target, sizeof(target)) != sizeof(target) ||
-        memcmp(target, memory, sizeof(memory) - 1) != 0)
-        return NULL;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    page = MAP_FAILED;
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_size >= (off_t)sizeof(*page))
-        page = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    if (page == MAP_FAILED)
-        return NULL;
-    if (page->token == grant->token && sizeof(*page) + page->text_length == (uint64_t)st.st_size)
-        return page;
-    munmap((void *)page, (size_t)st.st_size);
-    return NULL;
+    atomic_store(&strangers[atomic_fetch_add(&strangers_met, 1) % STRANGERS], device);
 }
 
 static struct run_mount *find_mount(uint64_t token)
@@ -105,10 +80,10 @@ static struct run_mount *find_mount(uint64_t token)
     return mount;
 }
 
-/* The mount of the grant; NULL where its daemon cannot be reached. Lock held. */
-static struct run_mount *get_mount(const struct mpiio_grant *grant)
+/* Returns the mount whose page the answer names; NULL if there is no such page. Lock held. */
+static struct run_mount *get_mount(const struct mpiio_grant_request *answer)
 {
-    struct run_mount *mount = find_mount(grant->token);
+    struct run_mount *mount = find_mount(answer->token);
     struct vs_error error = {0};
 
     if (mount != NULL)
@@ -116,12 +91,13 @@ static struct run_mount *get_mount(const struct mpiio_grant *grant)
     mount = calloc(1, sizeof(*mount));
     if (mount == NULL)
         return NULL;
-    mount->page = map_page(grant);
+    mount->owner = geteuid();
+    mount->page = mpiio_grant_page_map(answer->process, answer->memory, answer->token);
     if (mount->page == NULL ||
         vs_spec_parse((const char *)(mount->page + 1), mount->page->text_length, "spec.json", "/",
                       NULL, &mount->spec, &error) != 0) {
         if (mount->page != NULL)
-            munmap((void *)mount->page, sizeof(*mount->page) + mount->page->text_length);
+            mpiio_grant_page_unmap(mount->page);
         free(mount);
         return NULL;
     }
@@ -130,41 +106,57 @@ static struct run_mount *get_mount(const struct mpiio_grant *grant)
     return mount;
 }
 
+/*
+ * Finds the mount that granted the request, and the grant; NULL where it is not proved. The answer
+ * may come from another user's filesystem. The nonce proves that the page's daemon answered this
+ * very request, and the device that it serves this mount (src/DESIGN.md, "Grants"). The process may
+ * have changed its user since it mapped the page. Lock held.
+ */
+static struct run_mount *prove(const struct mpiio_grant_request *answer, uint64_t nonce,
+                               dev_t device, struct mpiio_grant *grant)
+{
+    struct run_mount *mount = get_mount(answer);
+
+    return mount != NULL && mount->owner == geteuid() && mount->page->mount.mount == device &&
+                   mpiio_grant_take(mount->page, answer->slot, nonce, grant)
+               ? mount
+               : NULL;
+}
+
 /* Opens the one file that the spec names. */
-static bool open_single(const struct mpiio_grant *grant, struct run_file *file)
+static bool open_single(const struct mpiio_grant_mount *mount, struct run_file *file)
 {
     struct stat st;
 
-    if (mpiio_store_open(grant->file, file->writable ? O_RDWR : O_RDONLY, &file->store) != 0)
+    if (mpiio_store_open(mount->file, file->writable ? O_RDWR : O_RDONLY, &file->store) != 0)
         return false;
     return mpiio_store_fd(file->store) >= 0 && mpiio_store_stat(file->store, &st) == 0 &&
-           st.st_dev == file->device && st.st_ino == file->inode;
+           st.st_dev == mount->device && st.st_ino == mount->inode;
 }
 
-/* Opens all members, now: they are to be those that the daemon has. */
-static bool open_members(const struct mpiio_grant *grant, const struct vs_spec *spec,
+/* Opens all members now: they must be the daemon's. */
+static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_spec *spec,
                          struct run_file *file)
 {
     struct vs_error error = {0};
 
     return vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
-           mpiio_store_open_spec(spec, O_RDONLY, grant->missing_zero != 0, &file->store, &error) ==
+           mpiio_store_open_spec(spec, O_RDONLY, mount->missing_zero != 0, &file->store, &error) ==
                0 &&
-           mpiio_store_identity(file->store) == file->inode &&
+           mpiio_store_identity(file->store) == mount->inode &&
            mpiio_store_hold_members(file->store, &file->grain) == 0;
 }
 
-static struct run_file *open_file(const struct mpiio_grant *grant, const struct vs_spec *spec,
-                                  bool writable)
+static struct run_file *open_file(const struct run_mount *mount, bool writable)
 {
     struct run_file *file = calloc(1, sizeof(*file));
 
     if (file == NULL)
         return NULL;
-    *file = (struct run_file){
-        .device = grant->device, .inode = grant->inode, .writable = writable, .users = 1};
-    if (!(vs_spec_members(spec) != NULL ? open_members(grant, spec, file)
-                                        : open_single(grant, file))) {
+    *file = (struct run_file){.mount = mount, .writable = writable, .users = 1};
+    if (!(vs_spec_members(mount->spec) != NULL
+              ? open_members(&mount->page->mount, mount->spec, file)
+              : open_single(&mount->page->mount, file))) {
         mpiio_store_close(file->store);
         free(file);
         return NULL;
@@ -174,18 +166,19 @@ static struct run_file *open_file(const struct mpiio_grant *grant, const struct 
     return file;
 }
 
-/* The shared file, open with the process's own rights; NULL where they do not do. Lock held. */
-static struct run_file *get_file(const struct mpiio_grant *grant, const struct vs_spec *spec,
-                                 bool writable)
+/*
+ * Returns the mount's shared file, opened with the process's own rights; NULL if they do not
+ * suffice. Mounts do not share files: the process may have opened one as another user. Lock held.
+ */
+static struct run_file *get_file(const struct run_mount *mount, bool writable)
 {
     for (struct run_file *file = files; file != NULL; file = file->next) {
-        if (file->device == grant->device && file->inode == grant->inode &&
-            file->writable == writable) {
+        if (file->mount == mount && file->writable == writable) {
             file->users++;
             return file;
         }
     }
-    return open_file(grant, spec, writable);
+    return open_file(mount, writable);
 }
 
 /* Lock held. */
@@ -228,19 +221,19 @@ static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs
 }
 
 /* Lock held. NULL: it is set up; else why it is not. */
-static const char *set_up(const struct mpiio_grant *grant, struct run_open *open)
+static const char *set_up(struct run_mount *mount, const struct mpiio_grant *grant,
+                          struct run_open *open)
 {
     struct vs_view *view;
 
-    open->mount = get_mount(grant);
-    if (open->mount == NULL)
-        return "the daemon cannot be looked at";
-    open->file = get_file(grant, open->mount->spec, (grant->rights & MPIIO_GRANT_WRITE) != 0);
+    open->mount = mount;
+    open->file = get_file(mount, (grant->rights & MPIIO_GRANT_WRITE) != 0);
     if (open->file == NULL)
         return "the shared file cannot be opened";
-    view = grant->word < MPIIO_GRANT_WORDS ? get_view(grant, open->mount->spec) : NULL;
-    if (view == NULL || mpiio_slice_new(open->file->store, view, (enum mpiio_narrow)grant->narrow,
-                                        &open->slice) != 0) {
+    view = get_view(grant, mount->spec);
+    if (view == NULL ||
+        mpiio_slice_new(open->file->store, view, (enum mpiio_narrow)mount->page->mount.narrow,
+                        &open->slice) != 0) {
         put_file(open->file);
         return "the view does not compile";
     }
@@ -261,23 +254,33 @@ static uint32_t possible(int fd)
     return (flags & (O_SYNC | O_DSYNC)) != 0 ? MPIIO_GRANT_READ : MPIIO_GRANT_BOTH;
 }
 
-/* NULL: fd is granted; else why it is not. */
-static const char *ask(int fd, struct mpiio_grant *grant)
+/* Lock held. NULL: it is set up; else why it is not. */
+static const char *judge(int fd, const struct mpiio_grant_request *answer, uint64_t nonce,
+                         dev_t device, struct run_open *open)
 {
-    uint32_t rights = possible(fd);
+    struct mpiio_grant grant;
+    struct run_mount *mount = prove(answer, nonce, device, &grant);
+
+    if (mount == NULL)
+        return "the daemon cannot be looked at";
+    grant.rights &= possible(fd);
+    return grant.rights != 0 ? set_up(mount, &grant, open) : "the flags of open(2)";
+}
+
+/* NULL: fd is granted; else why it is not. */
+static const char *enter(int fd, struct mpiio_grant_request *answer, uint64_t nonce, dev_t device)
+{
     struct run_open *open;
     const char *why;
 
-    if (*grant->why)
-        return grant->why;
-    grant->rights &= rights;
-    if (grant->rights == 0)
-        return "the flags of open(2)";
+    answer->why[sizeof(answer->why) - 1] = '\0';
+    if (*answer->why)
+        return answer->why;
     open = run_open_new(drop);
     if (open == NULL)
         return "no memory";
     pthread_mutex_lock(&lock);
-    why = set_up(grant, open);
+    why = judge(fd, answer, nonce, device, open);
     pthread_mutex_unlock(&lock);
     if (why == NULL)
         run_enter(fd, open);
@@ -288,24 +291,26 @@ static const char *ask(int fd, struct mpiio_grant *grant)
 
 bool run_grant_ask(int fd)
 {
-    struct mpiio_grant grant;
-    uint32_t device;
+    struct mpiio_grant_request request = {0};
+    uint64_t nonce;
+    dev_t device;
     const char *why = "";
     int error = errno;
 
-    if (run_inside > 0 || !may_be_slice(fd, &device) || !run_is_home())
+    if (run_inside > 0 || !may_be_slice(fd, &device) || !run_is_home() ||
+        getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
         return false;
     run_inside++;
-    if (ioctl(fd, MPIIO_GRANT_ASK, &grant) == 0) {
-        grant.why[sizeof(grant.why) - 1] = grant.file[sizeof(grant.file) - 1] = '\0';
-        why = ask(fd, &grant);
+    request.nonce = nonce;
+    if (ioctl(fd, MPIIO_GRANT_ASK, &request) == 0) {
+        why = enter(fd, &request, nonce, device);
         run_stats_add(RUN_OPENS, 1);
         if (why == NULL)
             run_stats_add(RUN_GRANTED, 1);
         else
             run_stats_refused(why);
     } else if (errno == ENOTTY || errno == EINVAL) {
-        atomic_store(&strangers[atomic_fetch_add(&strangers_met, 1) % STRANGERS], device);
+        add_stranger(device);
     }
     run_inside--;
     errno = error;

@@ -259,23 +259,32 @@ END
     /usr/bin/python3 - "$mnt" "$(daemon_pid)" <<'END'
 import ctypes, errno, fcntl, mmap, os, random, struct, sys
 mnt, daemon = sys.argv[1:]
-SIZE = struct.calcsize("=QiiIIIIQqQQI64s4096s4x")
-ASK = 2 << 30 | SIZE << 16 | ord("m") << 8 | 0x61
-FIELDS = "=QiiIIIIQqQQI64s4096s4x"
+FIELDS = "=QQiiI64s4x"
+SIZE = struct.calcsize(FIELDS)
+ASK = 3 << 30 | SIZE << 16 | ord("m") << 8 | 0x61
+SLOT = "=QIIIxxxxQq"
 def ask(path, flags, request=ASK, size=SIZE):
     fd = os.open(path, flags)
     try:
         buffer = bytearray(size)
+        buffer[:8] = (1234).to_bytes(8, "little")[:size]
         fcntl.ioctl(fd, request, buffer)
         return struct.unpack(FIELDS, buffer)
     except OSError as error:
         return errno.errorcode[error.errno]
     finally:
         os.close(fd)
-# No more rights than it was opened with.
-grant = ask(f"{mnt}/rank0", os.O_RDONLY)
-assert grant[5] == 1, grant
-assert ask(f"{mnt}/rank0", os.O_WRONLY)[5] == 2
+# No more rights than it was opened with. The slots are the last of the page, before the spec.
+answer = ask(f"{mnt}/rank0", os.O_RDONLY), ask(f"{mnt}/rank0", os.O_WRONLY)
+page = f"/proc/{daemon}/fd/{answer[0][3]}"
+slots = len(open(page, "rb").read()) - os.path.getsize(f"{mnt}/.mpiio/spec.json")
+slots -= 4096 * struct.calcsize(SLOT)
+def slot(number):
+    with open(page, "rb") as file:
+        file.seek(slots + number * struct.calcsize(SLOT))
+        return struct.unpack(SLOT, file.read(struct.calcsize(SLOT)))
+assert [slot(one[4])[0] for one in answer] == [1234, 1234]
+assert [slot(one[4])[3] for one in answer] == [1, 2]
 # Nothing of what is no slice, nor by other requests.
 for path in (mnt, f"{mnt}/.mpiio", f"{mnt}/.mpiio/stats.json", f"{mnt}/.mpiio/spec.json"):
     assert ask(path, os.O_RDONLY) == "ENOTTY", path
@@ -285,7 +294,6 @@ for i in range(2000):
     if request != ASK:
         assert ask(f"{mnt}/rank1", os.O_RDONLY, request, 16384) in ("ENOTTY", "EINVAL"), hex(request)
 # The page of grants is not to be written to, though it is the same user's process.
-page = f"/proc/{daemon}/fd/{grant[2]}"
 for flags, protection in ((os.O_RDWR, mmap.PROT_READ | mmap.PROT_WRITE), (os.O_RDWR, mmap.PROT_WRITE)):
     try:
         mmap.mmap(os.open(page, flags), 4096, mmap.MAP_SHARED, protection)
@@ -335,7 +343,7 @@ END
     cat counts
     [ "$(grep -c 'granted=0' counts)" -eq 1 ]
     [ "$(grep -c 'granted=1' counts)" -eq 1 ]
-    [[ $(head -n 2 counts) == *granted=0*"not granted: the daemon cannot be looked at: 1"* ]]
+    [[ $(head -n 2 counts) == *granted=0*"not granted: the mount is another user's: 1"* ]]
 }
 
 # The grants that were refused for their number.

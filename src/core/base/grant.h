@@ -22,54 +22,100 @@
  * - The program writes to the file, and then checks that the grant still holds. If it does not, the
  *   program writes the same bytes through the mount before its call returns, and the daemon has the
  *   kernel invalidate the pages, which may have been filled before.
+ *
+ * The program must not believe the answer to the ioctl, since the descriptor may belong to another
+ * user's filesystem. The answer only says where the page is, and which slot of the page has the
+ * grant. src/DESIGN.md, "Grants", shows why the page can be believed.
  */
 #define MPIIO_GRANT_READ  1U
 #define MPIIO_GRANT_WRITE 2U
 #define MPIIO_GRANT_BOTH  3U
 #define MPIIO_GRANT_ROUND 4U /* added to a word when rights are restored to it */
 #define MPIIO_GRANT_WORDS 4096
+#define MPIIO_GRANT_SLOTS 4096
 
 #define MPIIO_GRANT_PATH_MAX 4096
 #define MPIIO_GRANT_WHY_MAX  64
 
-/* The name of the memory with the page, as the link of its descriptor in /proc shows it. */
+/* The name of the memory that has the page: the daemon's link in /proc shows it. */
 #define MPIIO_GRANT_MEMORY "mpiio-grants"
 
-/* The shared page. The resolved spec follows it, text_length bytes. */
-struct mpiio_grant_page {
-    uint64_t token; /* unique to this daemon */
-    uint64_t text_length;
-    /* A robust futex: the number of a thread of the daemon. The kernel clears it when that thread
-       ends for any reason. */
-    _Atomic uint32_t daemon;
-    _Atomic uint32_t words[MPIIO_GRANT_WORDS];
-};
-
-/* The daemon's answer to a request. */
-struct mpiio_grant {
-    uint64_t token;
-    int32_t process, memory; /* the daemon, and its descriptor of the page */
-    uint32_t word, value;    /* number of the word, and its value while the grant holds */
-    uint32_t rights;         /* the rights granted; none if why is set */
-    uint32_t narrow;
-    uint64_t view; /* the number of views: all bytes of an assembled file */
-    int64_t rank;
-    uint64_t device, inode; /* of the shared file; or the token, and a digest of its members */
-    uint32_t missing_zero;  /* missing bytes of members read as zeros */
-    char why[MPIIO_GRANT_WHY_MAX];
+/* A mount and its shared file, which stay the same as long as the daemon serves. */
+struct mpiio_grant_mount {
+    uint64_t mount;         /* st_dev of the mount's files */
+    uint64_t device, inode; /* of the shared file; or 0, and mpiio_store_identity of its members */
+    uint32_t narrow;        /* enum mpiio_narrow */
+    uint32_t missing_zero;  /* 1: bytes that members lack read as zeros */
     char file[MPIIO_GRANT_PATH_MAX];
 };
 
-#define MPIIO_GRANT_ASK _IOR('m', 0x61, struct mpiio_grant)
+/* A grant of one open slice. */
+struct mpiio_grant {
+    uint32_t word, value; /* the number of a word, and its value while the grant holds */
+    uint32_t rights;
+    uint64_t view; /* the number of views: all bytes of a file that is assembled */
+    int64_t rank;
+};
+
+/* A grant, and the nonce of the request that it answers: 0 while the daemon writes the grant. */
+struct mpiio_grant_slot {
+    _Atomic uint64_t nonce;
+    struct mpiio_grant grant;
+};
+
+/* The page; the resolved text of the spec follows it, text_length bytes. */
+struct mpiio_grant_page {
+    uint64_t token; /* random; no other daemon has it */
+    uint64_t text_length;
+    struct mpiio_grant_mount mount;
+    /* A robust futex: the number of a thread of the daemon. The kernel clears it when the thread
+       ends, in whatever way. */
+    _Atomic uint32_t daemon;
+    _Atomic uint32_t words[MPIIO_GRANT_WORDS];
+    /* A ring: a grant is overwritten after MPIIO_GRANT_SLOTS later ones. */
+    struct mpiio_grant_slot slots[MPIIO_GRANT_SLOTS];
+};
+
+/* The argument of the ioctl. */
+struct mpiio_grant_request {
+    uint64_t nonce;          /* random, not 0; the program sets it, and the daemon all else */
+    uint64_t token;          /* the page's */
+    int32_t process, memory; /* the daemon, and its descriptor of the page */
+    uint32_t slot;
+    char why[MPIIO_GRANT_WHY_MAX]; /* why there is no grant; empty: the slot has it */
+};
+
+#define MPIIO_GRANT_ASK _IOWR('m', 0x61, struct mpiio_grant_request)
 
 /*
- * Makes a page, with a copy of the spec's text behind it, in memory that nobody else can write to;
- * and, as its daemon, names this thread, which has one page only. NULL: the system refuses it. It
- * stays as long as the process.
+ * Makes a page of the mount, with a copy of the spec's text, in memory that nobody else can write
+ * to, and enters this thread, which may have one page only, as its daemon. Sets memory to its
+ * descriptor. The page stays until the process ends. Returns NULL where the system refuses it.
  */
-struct mpiio_grant_page *mpiio_grant_page_new(const char *text, size_t length, int *memory);
+struct mpiio_grant_page *mpiio_grant_page_new(const struct mpiio_grant_mount *mount,
+                                              const char *text, size_t length, int *memory);
 
-/* Whether a grant of value still gives a right, which is one bit. Async-signal-safe. */
+/*
+ * Maps the page that a process has open as descriptor memory, for reading. Returns NULL unless it
+ * is sealed memory that the effective user made, with a page of that token in it. The caller unmaps
+ * it by mpiio_grant_page_unmap. Thread-safe.
+ */
+const struct mpiio_grant_page *mpiio_grant_page_map(int process, int memory, uint64_t token);
+
+void mpiio_grant_page_unmap(const struct mpiio_grant_page *page);
+
+/* Puts the answer to the request of that nonce into a slot. The caller excludes other threads. */
+void mpiio_grant_put(struct mpiio_grant_page *page, uint32_t slot, uint64_t nonce,
+                     const struct mpiio_grant *grant);
+
+/*
+ * Copies the answer to the request of that nonce from a slot. Returns false if the slot has another
+ * answer, or one that no daemon gives. Thread-safe.
+ */
+bool mpiio_grant_take(const struct mpiio_grant_page *page, uint32_t slot, uint64_t nonce,
+                      struct mpiio_grant *grant);
+
+/* Returns true while a grant of value gives a right, which is one bit. Async-signal-safe. */
 static inline bool mpiio_grant_holds(const struct mpiio_grant_page *page, uint32_t word,
                                      uint32_t value, uint32_t right)
 {

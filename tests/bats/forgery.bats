@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Forged grants: mallory's filesystem (tests/attacks/forger.c) answers root's mpiio-run, which must
+# neither print nor change a file that mallory may not use. src/DESIGN.md, "Grants".
+
+load helper
+load attacks
+load under
+
+# Each test is a script in a mount namespace of its own, where users may let others in.
+setup() {
+    begin_attack
+    cp "$MPIIO_BUILD/tests/attacks/forger" .
+    chmod 755 forger
+    folder_of mallory evil
+    # A forged page names root's file "secret". Root mounts the other file with allow_other.
+    make_file secret 4096
+    make_file shown.dat 4096
+    cp shown.dat before.dat
+    cp secret before
+    chmod 600 secret
+    chmod 666 shown.dat
+    dealt shown.dat 2 512 >shown.json
+    dealt secret 1 4096 >spec
+    chmod 644 spec
+    echo user_allow_other >fuse.conf
+    cat >ask.py <<'END'
+# ask.py FLAGS PATH: asks for a grant, and prints what comes back.
+import fcntl, os, struct, sys
+flags, path = sys.argv[1:]
+answer = bytearray(struct.pack("=QQiiI64s4x", 1234, 0, 0, 0, 0, b""))
+request = 3 << 30 | len(answer) << 16 | ord("m") << 8 | 0x61
+fcntl.ioctl(os.open(path, getattr(os, flags)), request, answer)
+sys.stdout.buffer.write(answer)
+END
+    cat >private <<END
+set -e
+mount --bind fuse.conf /etc/fuse.conf
+mallory=(env HOME=/nonexistent setpriv --reuid "${attack_users[mallory]}"
+    --regid "$(id -g "${attack_users[mallory]}")" --clear-groups)
+END
+    cat >>private <<'END'
+forge() { # [WORD]...: mallory mounts
+    "${mallory[@]}" ./forger "$PWD/evil" "$PWD/spec" "$@" </dev/null >>forger.out 2>&1 &
+    until grep -qF " $PWD/evil " /proc/self/mountinfo; do
+        kill -0 $!
+        sleep 0.05
+    done
+}
+leave() { # and is gone
+    kill -KILL $!
+    wait $! || true
+    umount -l evil
+}
+attack() { # root uses mallory's file
+    mpiio-run -s cat evil/rank0 >out 2>>counts
+    [ "$(cat out)" = mine ]
+    printf 'mallory was here' |
+        mpiio-run -s dd of=evil/rank0 conv=notrunc status=none 2>>counts
+    cmp secret before
+    cmp shown.dat before.dat
+}
+END
+}
+
+teardown() {
+    end_test
+}
+
+# private: runs the script on standard input, behind the words above.
+private() {
+    cat >script
+    as_root "$top/tests/let_go" --keep "$tmp" bash -c '. ./private; . ./script' 3>&-
+    cat counts
+}
+
+@test "forgery: a daemon grants nothing to another user, and reveals nothing" {
+    private <<'END'
+mpiio-mount -o allow_other shown.json mnt
+/usr/bin/python3 ask.py O_RDWR mnt/rank0 >root
+for flags in O_RDONLY O_WRONLY O_RDWR; do
+    "${mallory[@]}" /usr/bin/python3 ask.py "$flags" mnt/rank0 >>told
+done
+jq -e '.grants == 1' mnt/.mpiio/stats.json
+mpiio-umount mnt
+touch counts
+END
+    /usr/bin/python3 - <<'END'
+answer = open("root", "rb").read()
+assert all(any(part) for part in (answer[8:16], answer[16:20], answer[20:24])), answer
+told = open("told", "rb").read()
+assert len(told) == 3 * len(answer)
+for start in range(0, len(told), len(answer)):
+    assert told[start + 8:start + 28] == bytes(20), told
+    assert told[start + 28:start + len(answer)].rstrip(b"\0") == b"the mount is another user's", told
+END
+}
+
+@test "forgery: root does not believe a page that mallory made" {
+    private <<'END'
+mpiio-mount -o allow_other shown.json mnt
+forge file="$PWD/secret"
+attack
+leave
+forge shown="$PWD/secret"
+attack
+leave
+END
+    [ "$(counted slices)" -eq 4 ]
+    [ "$(counted granted)" -eq 0 ]
+}
+
+@test "forgery: root's daemon gives mallory no grant that he could relay to root" {
+    private <<'END'
+mpiio-mount -o allow_other shown.json mnt
+forge relay="$PWD/mnt/rank0"
+attack
+leave
+END
+    [ "$(counted slices)" -eq 2 ]
+    [ "$(counted granted)" -eq 0 ]
+}
+
+# Writes forged.py, which has a grant of root's mount and opens mallory's file with forged answers.
+forged() {
+    cat >forged.py <<'END'
+import fcntl, os, random, struct, sys
+FORM = "=QQiiI64s4x"
+def ask(path):
+    answer = bytearray(struct.pack(FORM, random.getrandbits(63), 0, 0, 0, 0, b""))
+    fcntl.ioctl(os.open(path, os.O_RDWR), 3 << 30 | len(answer) << 16 | ord("m") << 8 | 0x61, answer)
+    return list(struct.unpack(FORM, answer))
+real = ask("mnt/rank0"), ask("mnt/rank1")
+answers = [struct.pack(FORM, *answer) for answer in real]
+for field, values in ((0, (0, 1)), (1, (0, 1)), (2, (-1, 0, 1, os.getpid())), (3, (-1, 0, 1, 2)),
+                      (4, (*range(8), 4095, 4096, 2 ** 32 - 1)), (5, (b"", b"x" * 64))):
+    answers += [struct.pack(FORM, *real[0][:field], value, *real[0][field + 1:]) for value in values]
+answers += [random.randbytes(len(answers[0])) for i in range(100)]
+for answer in answers:
+    with open("answer", "wb") as out:
+        out.write(answer)
+    fd = os.open("evil/rank0", os.O_RDWR)
+    assert os.pread(fd, 100, 0) == b"mine\n", answer
+    assert os.pwrite(fd, b"mallory was here", 0) == 16
+    os.close(fd)
+END
+}
+
+@test "forgery: answers with forged, replayed and swapped fields open nothing" {
+    forged
+    private <<'END'
+mpiio-mount -o allow_other shown.json mnt
+touch answer
+forge answer="$PWD/answer"
+mpiio-run -s /usr/bin/python3 forged.py 2>>counts
+cmp secret before
+cmp shown.dat before.dat
+leave
+END
+    [ "$(counted slices)" -gt 100 ]
+    [ "$(counted granted)" -eq 2 ]
+}
+
+@test "forgery: a mount cannot relay the grants of the same user's other mount" {
+    private <<'END'
+mpiio-mount shown.json mnt
+mallory=() # the forger is root's
+forge relay="$PWD/mnt/rank0"
+attack
+leave
+mount --bind mnt evil # which is no other mount
+mpiio-run -s cat evil/rank1 2>>counts | cmp - mnt/rank1
+END
+    [ "$(counted slices)" -eq 3 ]
+    [ "$(counted granted)" -eq 1 ]
+}
+
+@test "forgery: a process that becomes root again does not believe a page that it mapped as mallory" {
+    private <<'END'
+cat >both.py <<'PYTHON'
+import os
+mallory = os.stat("spec")
+for user, group in ((mallory.st_uid, mallory.st_gid), (0, 0)):
+    os.seteuid(0)
+    os.setegid(group) # who looks at a process has its group, too
+    os.seteuid(user)
+    fd = os.open("evil/rank0", os.O_RDWR)
+    assert os.pread(fd, 100, 0) == b"mine\n", user
+    os.pwrite(fd, b"mallory was here", 0)
+PYTHON
+chown "$(stat -c %u:%g evil)" spec
+forge file="$PWD/secret"
+mpiio-run -s /usr/bin/python3 both.py 2>>counts
+cmp secret before
+leave
+END
+    [ "$(counted slices)" -eq 2 ]
+    [ "$(counted granted)" -eq 0 ]
+}
+
+@test "forgery: mallory's mount gains nothing by the reused number of a mount whose daemon lingers" {
+    private <<'END'
+for i in {1..50}; do
+    mpiio-mount -o allow_other shown.json mnt
+    number=$(stat -c %d mnt/rank0)
+    /usr/bin/python3 ask.py O_RDWR mnt/rank0 >answer
+    daemon=$(jq .pid mnt/.mpiio/stats.json)
+    kill -STOP "$daemon"
+    until grep -q '^State:.T' "/proc/$daemon/status"; do sleep 0.05; done
+    umount -l mnt
+    forge answer="$PWD/answer"
+    reused=$(stat -c %d evil/rank0)
+    [ "$reused" -ne "$number" ] || attack
+    kill -KILL "$daemon"
+    leave
+    [ "$reused" -ne "$number" ] || break
+done
+[ "$reused" -eq "$number" ]
+END
+    [ "$(counted slices)" -eq 2 ]
+    [ "$(counted granted)" -eq 0 ]
+}
