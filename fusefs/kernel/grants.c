@@ -135,14 +135,29 @@ void fs_grants_paged(struct fs_session *session, struct fs_slice *slice)
     pthread_mutex_unlock(&slices->lock);
 }
 
+/* Marks in the slice's word whether a program without a grant has it open. Lock held. */
+static void mark_watched(struct fs_session *session, const struct fs_slice *slice)
+{
+    _Atomic uint32_t *word;
+
+    if (slice->granted == 0)
+        return;
+    word = &session->grants.page->words[slice->grant];
+    if (slice->ungranted > 0)
+        atomic_fetch_or(word, MPIIO_GRANT_WATCHED);
+    else
+        atomic_fetch_and(word, ~MPIIO_GRANT_WATCHED);
+}
+
 void fs_grants_joined(struct fs_session *session, struct fs_handle *handle)
 {
     struct fs_slices *slices = &session->slices;
 
-    if (!handle->holds || !fs_grants_are_on(session))
+    if (!fs_grants_are_on(session))
         return;
     pthread_mutex_lock(&slices->lock);
-    if (may_hold(handle->slice))
+    mark_watched(session, handle->slice);
+    if (handle->holds && may_hold(handle->slice))
         take_back(session, handle->slice, MPIIO_GRANT_BOTH);
     pthread_mutex_unlock(&slices->lock);
 }
@@ -177,7 +192,7 @@ void fs_grants_leave(struct fs_session *session, struct fs_handle *handle)
     if (--slice->granted == 0) {
         _Atomic uint32_t *word = &grants->page->words[slice->grant];
 
-        atomic_store(word, (atomic_load(word) & ~MPIIO_GRANT_BOTH) + MPIIO_GRANT_ROUND);
+        atomic_store(word, (atomic_load(word) & ~MPIIO_GRANT_FLAGS) + MPIIO_GRANT_ROUND);
         grants->spare[grants->spares++] = slice->grant;
     }
     pthread_mutex_unlock(&slices->lock);
@@ -202,7 +217,7 @@ static bool set_word(struct fs_grants *grants, struct fs_slice *slice, uint32_t 
     word = &grants->page->words[slice->grant];
     value = atomic_load(word);
     if ((rights & ~value) != 0)
-        atomic_store(word, (value & ~MPIIO_GRANT_BOTH) + MPIIO_GRANT_ROUND + rights);
+        atomic_store(word, (value & ~MPIIO_GRANT_FLAGS) + MPIIO_GRANT_ROUND + rights);
     return true;
 }
 
@@ -282,6 +297,7 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     }
     handle->grant = atomic_load(&grants->page->words[slice->grant]);
     handle->rights = rights & wanted;
+    mark_watched(session, slice);
     if ((handle->rights & MPIIO_GRANT_WRITE) != 0)
         fs_sync_written(session, handle); /* it may be, and the daemon does not see it */
     request->slot = grants->slots++ % MPIIO_GRANT_SLOTS;

@@ -22,8 +22,9 @@ struct run_open {
     struct mpiio_slice *slice;
     struct run_mount *mount;
     struct run_file *file;
-    int64_t least;        /* bytes that a read is to have; shorter ones are the mount's */
-    uint32_t word, value; /* grant.h of core/base */
+    int64_t least;         /* bytes that a read is to have; shorter ones are the mount's */
+    uint32_t word, value;  /* grant.h of core/base */
+    _Atomic int64_t known; /* the slice's size for the kernel, at least */
     _Atomic uint32_t rights;
 };
 

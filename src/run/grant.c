@@ -48,20 +48,27 @@ static struct run_mount *mounts; /* lock: lock */
 static struct run_file *files;   /* lock: lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static _Atomic dev_t strangers[STRANGERS]; /* their devices */
+static _Atomic dev_t strangers[STRANGERS]; /* device numbers */
 static atomic_uint strangers_met;
 
+/* An open file, as the kernel knows it: the filesystem is not asked. */
+struct known {
+    dev_t device;
+    int64_t size;
+};
+
 /* Returns true if fd may be a slice: FUSE's devices have major number 0. */
-static bool may_be_slice(int fd, dev_t *device)
+static bool may_be_slice(int fd, struct known *known)
 {
     struct statx st;
 
-    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) != 0 ||
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE, &st) != 0 ||
         !S_ISREG(st.stx_mode) || st.stx_dev_major != 0)
         return false;
-    *device = makedev(st.stx_dev_major, st.stx_dev_minor);
+    *known = (struct known){.device = makedev(st.stx_dev_major, st.stx_dev_minor),
+                            .size = (int64_t)st.stx_size};
     for (int i = 0; i < STRANGERS; i++)
-        if (atomic_load_explicit(&strangers[i], memory_order_relaxed) == *device)
+        if (atomic_load_explicit(&strangers[i], memory_order_relaxed) == known->device)
             return false;
     return true;
 }
@@ -256,19 +263,21 @@ static uint32_t possible(int fd)
 
 /* Lock held. NULL: it is set up; else why it is not. */
 static const char *judge(int fd, const struct mpiio_grant_request *answer, uint64_t nonce,
-                         dev_t device, struct run_open *open)
+                         const struct known *known, struct run_open *open)
 {
     struct mpiio_grant grant;
-    struct run_mount *mount = prove(answer, nonce, device, &grant);
+    struct run_mount *mount = prove(answer, nonce, known->device, &grant);
 
     if (mount == NULL)
         return "the daemon cannot be looked at";
     grant.rights &= possible(fd);
+    atomic_store(&open->known, known->size);
     return grant.rights != 0 ? set_up(mount, &grant, open) : "the flags of open(2)";
 }
 
 /* NULL: fd is granted; else why it is not. */
-static const char *enter(int fd, struct mpiio_grant_request *answer, uint64_t nonce, dev_t device)
+static const char *enter(int fd, struct mpiio_grant_request *answer, uint64_t nonce,
+                         const struct known *known)
 {
     struct run_open *open;
     const char *why;
@@ -280,7 +289,7 @@ static const char *enter(int fd, struct mpiio_grant_request *answer, uint64_t no
     if (open == NULL)
         return "no memory";
     pthread_mutex_lock(&lock);
-    why = judge(fd, answer, nonce, device, open);
+    why = judge(fd, answer, nonce, known, open);
     pthread_mutex_unlock(&lock);
     if (why == NULL)
         run_enter(fd, open);
@@ -293,24 +302,24 @@ bool run_grant_ask(int fd)
 {
     struct mpiio_grant_request request = {0};
     uint64_t nonce;
-    dev_t device;
+    struct known known;
     const char *why = "";
     int error = errno;
 
-    if (run_inside > 0 || !may_be_slice(fd, &device) || !run_is_home() ||
+    if (run_inside > 0 || !may_be_slice(fd, &known) || !run_is_home() ||
         getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
         return false;
     run_inside++;
     request.nonce = nonce;
     if (ioctl(fd, MPIIO_GRANT_ASK, &request) == 0) {
-        why = enter(fd, &request, nonce, device);
+        why = enter(fd, &request, nonce, &known);
         run_stats_add(RUN_OPENS, 1);
         if (why == NULL)
             run_stats_add(RUN_GRANTED, 1);
         else
             run_stats_refused(why);
     } else if (errno == ENOTTY || errno == EINVAL) {
-        add_stranger(device);
+        add_stranger(known.device);
     }
     run_inside--;
     errno = error;
@@ -320,6 +329,25 @@ bool run_grant_ask(int fd)
 bool run_grant_holds(const struct run_open *open, uint32_t right)
 {
     return mpiio_grant_holds(open->mount->page, open->word, open->value, right);
+}
+
+/*
+ * A page that the size ends in is there as a whole: a write that ends in it need not be reported.
+ * Asking for the size makes the kernel take it over, as a write through the mount would.
+ */
+void run_grant_wrote(struct run_open *open, int fd, int64_t end)
+{
+    int64_t page = sysconf(_SC_PAGESIZE);
+    int64_t known = atomic_load_explicit(&open->known, memory_order_relaxed);
+    struct statx st;
+
+    if (end <= (known + page - 1) / page * page ||
+        (atomic_load(&open->mount->page->words[open->word]) & MPIIO_GRANT_WATCHED) == 0 ||
+        statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &st) != 0)
+        return;
+    while (known < (int64_t)st.stx_size &&
+           !atomic_compare_exchange_weak(&open->known, &known, (int64_t)st.stx_size))
+        continue;
 }
 
 void run_grant_abandon(void)

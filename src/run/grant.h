@@ -23,6 +23,13 @@ bool run_grant_ask(int fd);
 /* Whether a right of it, one bit, still holds. Async-signal-safe. */
 bool run_grant_holds(const struct run_open *open, uint32_t right);
 
+/*
+ * Reports to the kernel that a write through the grant of fd has ended at end, a byte of the slice.
+ * A mapping of the slice behind its size, as the kernel knows it, is SIGBUS. To be called before
+ * the write returns. Thread-safe.
+ */
+void run_grant_wrote(struct run_open *open, int fd, int64_t end);
+
 /* The library's descriptors are about to be closed: what is opened from then on, is opened anew. */
 void run_grant_abandon(void);
 

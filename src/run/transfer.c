@@ -65,7 +65,7 @@ static void count_served(bool writing, size_t bytes)
 }
 
 /* Through the grant, and, where it was taken back before the end of a write, through the mount. */
-static bool move_at(const struct run_open *open, int fd, const struct iovec *parts, int count,
+static bool move_at(struct run_open *open, int fd, const struct iovec *parts, int count,
                     int64_t offset, bool writing, ssize_t *result)
 {
     run_inside++;
@@ -81,12 +81,14 @@ static bool move_at(const struct run_open *open, int fd, const struct iovec *par
         *result = RUN_NEXT(pwritev64)(fd, parts, count, offset);
         return true;
     }
+    if (writing)
+        run_grant_wrote(open, fd, offset + *result);
     count_served(writing, (size_t)*result);
     return true;
 }
 
 /* The same where the descriptor is, which is moved before, and back by what was not done. */
-static bool move_here(const struct run_open *open, int fd, const struct iovec *parts, int count,
+static bool move_here(struct run_open *open, int fd, const struct iovec *parts, int count,
                       size_t length, bool writing, ssize_t *result)
 {
     int64_t behind = RUN_NEXT(lseek64)(fd, (off64_t)length, SEEK_CUR);

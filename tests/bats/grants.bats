@@ -164,6 +164,53 @@ END
     [ "$(counted taken_back)" -eq 100 ]
 }
 
+@test "grants: who has mapped a slice behind its end has what granted writes add there" {
+    : >e.dat
+    dealt e.dat 2 512 >e.json
+    mount_spec e.json
+    cat >mapper.py <<'END'
+import ctypes, mmap, os, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+def map(fd, length): # mmap.mmap maps no more than the size
+    address = libc.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+    assert address not in (None, ctypes.c_void_p(-1).value)
+    return (ctypes.c_ubyte * length).from_address(address)
+length, page = 1 << 20, mmap.PAGESIZE
+fd = os.open(sys.argv[1], os.O_RDONLY)
+bytes_there = map(fd, length)
+writer = subprocess.Popen(["mpiio-run", "-s", "/usr/bin/python3", "-c", """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+while line := sys.stdin.buffer.raw.readline():
+    offset, size = (int(word) for word in line.split())
+    assert os.pwrite(fd, bytes([1 + offset % 251]) * size, offset) == size
+    os.write(1, b"w")
+os.write(1, b"%d" % os.fstat(fd).st_size)
+""", sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+# In the first page, up to its end, a byte behind it, over some pages, and far behind.
+writes = (0, 41), (41, page - 41), (page, 1), (page + 1, 5 * page), (length - 1, 1)
+for offset, size in writes:
+    writer.stdin.write(b"%d %d\n" % (offset, size))
+    assert writer.stdout.read(1) == b"w"
+    if sys.argv[2] == "each":
+        assert bytes_there[offset + size - 1] == 1 + offset % 251, offset
+writer.stdin.close()
+assert int(writer.stdout.read()) == length
+assert writer.wait() == 0
+for offset, size in writes:
+    assert set(bytes_there[offset:offset + size]) == {1 + offset % 251}, offset
+END
+    # The first look takes the grant back: all writes are by the grant where the last one is looked at.
+    for when in each end; do
+        : >e.dat
+        /usr/bin/python3 mapper.py "$mnt/rank1" $when 2>>counts
+    done
+    [ "$(counted granted)" -eq 2 ]
+    [ "$(counted writes)" -eq 6 ]
+}
+
 @test "grants: random programs, half of them under it, against a model" {
     local seed=$RANDOM
     two_views_spec

@@ -30,9 +30,12 @@
 #define MPIIO_GRANT_READ  1U
 #define MPIIO_GRANT_WRITE 2U
 #define MPIIO_GRANT_BOTH  3U
-#define MPIIO_GRANT_ROUND 4U /* added to a word when rights are restored to it */
-#define MPIIO_GRANT_WORDS 4096
-#define MPIIO_GRANT_SLOTS 4096
+/* Set in a word while a program without a grant has the slice open, and so may have it mapped. */
+#define MPIIO_GRANT_WATCHED 4U
+#define MPIIO_GRANT_FLAGS   7U
+#define MPIIO_GRANT_ROUND   8U /* what is added to a word when rights come back to it */
+#define MPIIO_GRANT_WORDS   4096
+#define MPIIO_GRANT_SLOTS   4096
 
 #define MPIIO_GRANT_PATH_MAX 4096
 #define MPIIO_GRANT_WHY_MAX  64
@@ -121,7 +124,7 @@ static inline bool mpiio_grant_holds(const struct mpiio_grant_page *page, uint32
 {
     uint32_t now = atomic_load(&page->words[word]);
 
-    return ((now ^ value) & ~MPIIO_GRANT_BOTH) == 0 && (now & right) != 0 &&
+    return ((now ^ value) & ~MPIIO_GRANT_FLAGS) == 0 && (now & right) != 0 &&
            (atomic_load(&page->daemon) & FUTEX_TID_MASK) != 0;
 }
 
