@@ -12,13 +12,14 @@
 
 /*
  * Atomic mode (MPI 3.1, 13.6.1): reads and writes of the file that exclude each other. Two accesses
- * of this process exclude each other if and only if they share a byte of the file and one of them
- * writes. Other processes are excluded by locks of the file (file_lock.h), which reach from an
- * access's first byte to its last.
+ * of this process exclude each other if one of them writes and they share a byte of the file. So
+ * they do if one walk over their maps cannot decide whether they share one (mpiio_exclusion_meets).
+ * Other processes are excluded by locks of the file (file_lock.h), which reach from an access's
+ * first byte to its last.
  *
- * Accesses of this process that share no byte do not wait for each other although their locks
- * overlap: they share one lock. An access that waits for a lock of the file holds none, so that
- * processes cannot deadlock.
+ * Accesses of this process that are known to share no byte do not wait for each other although
+ * their locks overlap: they share one lock. An access that waits for a lock of the file holds none,
+ * so that processes cannot deadlock.
  */
 struct mpiio_exclusion {
     struct mpiio_file_locks locks;
