@@ -8,7 +8,7 @@ load helper
 run_readme() {
     mkdir demo
     ln -s "$top/tests" tests
-    cd demo
+    cd demo || return
     # The README's python3 is Debian's, which has NumPy.
     PATH=/usr/bin:$PATH run /usr/bin/python3 "$top/tests/readme/run.py" "$1"
     echo "$output"
