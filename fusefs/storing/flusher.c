@@ -119,7 +119,7 @@ bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs)
         return true;
     pthread_mutex_lock(&flusher->lock);
     *epochs = flusher->epochs;
-    rests = flusher->begun.number == flusher->epochs;
+    rests = flusher->alone || flusher->begun.number == flusher->epochs;
     pthread_mutex_unlock(&flusher->lock);
     return rests;
 }
@@ -286,13 +286,19 @@ static void answer(struct fs_flusher *flusher, struct fs_waiter *waiter,
     pthread_mutex_unlock(&flusher->lock);
 }
 
-/* A flush is over: all that was taken for it is stored unless an error says otherwise. */
+/*
+ * Ends a flush, which all nodes have finished: all that was taken for it is stored unless an error
+ * says otherwise. A node's own part of an epoch may end while homes of other nodes' blocks are
+ * still storing, so nothing is concluded from that (src/DESIGN.md, "The end of an epoch").
+ */
 static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
 {
     const struct fs_flushed flushed = {.error = epoch->error, .blocks = flusher->stored.blocks};
     bool all = flushed.blocks == 0 && !flusher->stored.left;
     struct fs_waiter *waiter;
 
+    /* Before this node rests, so that no version of before the stores passes for one of after. */
+    atomic_fetch_add(&flusher->changes, 1);
     pthread_mutex_lock(&flusher->lock);
     if (all)
         flusher->flushed = flusher->taken;
@@ -334,8 +340,6 @@ static void run_epoch(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     flusher->aged = false;
     flusher->taken = atomic_load(&flusher->writes);
     error = fs_cluster_store(session, epoch->number, epoch->sync, may_wait, &flusher->stored);
-    /* Whoever opens a slice from now on sees what the nodes have stored. */
-    atomic_fetch_add(&flusher->changes, 1);
     mpiio_peers_epoch_done(session->cluster.peers, epoch->number, error);
 }
 
@@ -370,7 +374,6 @@ static void store_alone(struct fs_flusher *flusher)
     if (epoch.sync)
         epoch.error = flushed.error = fs_sync_file(session, false);
     flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
-    atomic_fetch_add(&flusher->changes, 1);
     conclude(flusher, &epoch);
     answer(flusher, waiter, &flushed);
 }

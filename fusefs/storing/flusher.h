@@ -124,8 +124,9 @@ bool fs_flusher_is_clean(struct fs_flusher *flusher, bool sync);
 uint64_t fs_flusher_epochs(struct fs_flusher *flusher);
 
 /*
- * False while an epoch is under way, as far as this node knows: the file is being changed. Else
- * *epochs is how many are over; always true, and 0, where there are none.
+ * Returns false from when this node hears of an epoch, before any home stores, until all nodes have
+ * finished it: the file is being changed. Else *epochs is the number of the last one; always true,
+ * and 0, where there are none, and true when this node stores by itself.
  */
 bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs);
 
@@ -144,7 +145,10 @@ void fs_flusher_finish(struct fs_flusher *flusher);
 /* Write-back has no room. Only passes it on: may be called with locks held. */
 void fs_flusher_full(void *flusher);
 
-/* An epoch has begun; it is finished on all nodes. They do not wait. */
+/*
+ * An epoch has begun, before this node's engine joins it; all nodes have finished it, and the homes
+ * have stored. Neither waits.
+ */
 void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync);
 void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int error);
 

@@ -114,6 +114,7 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version)
 {
     struct timespec before;
     struct stat st;
+    uint64_t epochs;
     int error;
 
     clock_gettime(CLOCK_REALTIME, &before);
@@ -121,6 +122,7 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version)
     if (error != 0)
         return error;
     *version = fs_version_of(&st, before, 0);
-    version->settled = version->settled && fs_settling_await(&session->settling, version);
+    version->settled = version->settled && fs_flusher_rests(&session->flusher, &epochs) &&
+                       fs_settling_await(&session->settling, version);
     return 0;
 }

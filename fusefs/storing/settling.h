@@ -42,7 +42,7 @@ void fs_settling_free(struct fs_settling *self);
 
 /*
  * Samples the version of the session's file, its changes being 0. It is settled only if the times
- * say so and all writes that it shows have ended. Waits for
+ * say so, no flush of all nodes is under way, and all writes that it shows have ended. Waits for
  * such writes, but for a tenth of a second at most. 0 or a negative errno.
  */
 int fs_settling_sample(struct fs_session *session, struct fs_version *version);

@@ -268,6 +268,7 @@ static void epochs(void **state)
 {
     struct fs_flusher *flusher = &session.flusher;
     struct told early, syncing, late;
+    uint64_t changes, number;
 
     (void)state;
     start(true);
@@ -281,8 +282,14 @@ static void epochs(void **state)
     calls.begun = 6;
     hand_over(&late, false);
     assert_int_equal(calls.answered, 0);
+    /* This node's part has ended; homes on others may still be storing. */
+    assert_false(fs_flusher_rests(flusher, &number));
+    changes = atomic_load(&flusher->changes);
     fs_flusher_end(flusher, 6, false, 0);
     await_calls(&calls.answered, 1);
+    assert_true(fs_flusher_rests(flusher, &number));
+    assert_int_equal(number, 6);
+    assert_int_equal(atomic_load(&flusher->changes), changes + 1);
     assert_int_equal(early.flushed.error, 0);
     assert_int_equal(fs_flusher_epochs(flusher), 6);
     assert_true(fs_flusher_is_clean(flusher, false));
@@ -334,10 +341,15 @@ static void blocks_that_stay(void **state)
 static void going_alone(void **state)
 {
     struct told waiting[2];
+    uint64_t number;
 
     (void)state;
     start(true);
     calls.begun = 5;
+    fs_flusher_begin(&session.flusher, 6, false);
+    await_epoch(&calls.done, 6);
+    assert_false(fs_flusher_rests(&session.flusher, &number));
+    calls.begun = 6;
     hand_over(&waiting[0], false);
     hand_over(&waiting[1], true);
     assert_int_equal(calls.answered, 0);
@@ -346,6 +358,8 @@ static void going_alone(void **state)
     await_calls(&calls.answered, 2);
     assert_int_equal(calls.file_syncs, 1);
     assert_int_equal(calls.asked, 2);
+    /* The epoch that was under way has no end. */
+    assert_true(fs_flusher_rests(&session.flusher, &number));
     /* And it asks nobody any more. */
     assert_int_equal(fs_flusher_wait(&session.flusher, false), 0);
     assert_int_equal(calls.asked, 2);
