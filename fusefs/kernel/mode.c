@@ -18,9 +18,12 @@ static int own_number(struct fs_session *session, struct fs_slice *slice, fuse_i
 }
 
 /*
- * What is only written goes past the page cache, which would cost a copy, and a request for each
- * page where records begin and end inside one. Where an append ends up is known when it is done:
- * pages would hold it where the kernel believes the end to be.
+ * A handle that only writes goes past the page cache, which would cost a copy, and a request for
+ * each page where records begin and end inside one. Above all, the kernel then has no page locked
+ * for the write, so that the answer can wait until pages are dropped: those of other slices, and
+ * those of this one if somebody reads it. It must not bypass stores of a shared mapping, which may
+ * wait in the same page and would be sent with the page's old bytes around them. An append's offset
+ * is known when it is done: pages would hold it where the kernel believes the end to be.
  */
 static void open_shared(struct fs_session *session, const struct fs_handle *handle,
                         struct fuse_file_info *info)
@@ -28,9 +31,9 @@ static void open_shared(struct fs_session *session, const struct fs_handle *hand
     struct fs_version filled = fs_slices_filled(&session->slices, handle->slice);
 
     info->keep_cache = fs_version_same(&filled, &handle->version);
-    info->direct_io =
-        handle->writes && ((info->flags & O_APPEND) ||
-                           (!handle->reads && !fs_handle_is_read(&session->slices, handle->slice)));
+    info->direct_io = handle->writes &&
+                      ((info->flags & O_APPEND) ||
+                       (!handle->reads && !fs_handle_may_store(&session->slices, handle->slice)));
 }
 
 static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,

@@ -72,6 +72,7 @@ static void leave(struct fs_slices *slices, struct fs_slice *slice, struct fs_ha
     if (handle->opener != 0)
         forget_opener(find_opened(slices, handle->opener));
     slice->writers -= handle->writes;
+    slice->updaters -= handle->reads && handle->writes;
     slice->holders -= handle->holds;
     slice->flushed -= handle->flushed;
     slice->ungranted -= handle->rights == 0;
@@ -120,6 +121,7 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
         if (handle->reads && slice->readers++ == 0)
             fs_slices_open(slices, slice)->read++;
         slice->writers += handle->writes;
+        slice->updaters += handle->reads && handle->writes;
         slice->ungranted++;
         handle->joined = true;
         if (handle->writes)
@@ -143,6 +145,16 @@ bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice)
 
     pthread_mutex_lock(&slices->lock);
     found = slice->readers > 0;
+    pthread_mutex_unlock(&slices->lock);
+    return found;
+}
+
+bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    bool found;
+
+    pthread_mutex_lock(&slices->lock);
+    found = slice->updaters > 0;
     pthread_mutex_unlock(&slices->lock);
     return found;
 }

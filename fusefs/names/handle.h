@@ -99,6 +99,12 @@ void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle);
 bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice);
 
 /*
+ * Returns true if the slice is open for both reading and writing by one handle, so that a shared
+ * mapping may store to the kernel's pages. Thread-safe.
+ */
+bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice);
+
+/*
  * True where the slice is open for writing through the kernel's pages, so that bytes which were
  * stored through a mapping may be there alone. Thread-safe.
  */

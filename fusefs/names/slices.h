@@ -40,10 +40,10 @@ struct fs_slice {
 
     /*
      * Its open handles, counted: no request walks over them, as there may be any number. Handles
-     * open for reading; for writing; those whose bytes the kernel may hold; those that were closed
-     * at least once; those without a grant. Lock: the table's.
+     * open for reading; for writing; for both; those whose bytes the kernel may hold; those that
+     * were closed at least once; those without a grant. Lock: the table's.
      */
-    unsigned handles, readers, writers, holders, flushed, ungranted;
+    unsigned handles, readers, writers, updaters, holders, flushed, ungranted;
 
     /* While it is open: the inode number by which it is (fs_slices_number), and its neighbours
        among the open slices of its view. Lock: the table's. */

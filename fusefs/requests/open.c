@@ -107,14 +107,16 @@ static int open_slice(struct fs_session *session, fuse_ino_t inode, pid_t thread
     handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
     if (error == 0)
         error = check_access(session, handle->slice, info->flags);
-    if (error == 0)
-        error = fs_version_now(session, &handle->version);
     handle->joins_writers = error == 0 && session->mode->holds_writes && handle->writes &&
                             fs_slices_is_written(&session->slices, handle->slice);
     if (error == 0 && node.ordered)
         inode = handle->slice->inode;
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
+    /* Whoever writes later drops the pages of this slice, which is open now; what was written
+       before shows in the version. */
+    if (error == 0)
+        error = fs_version_now(session, &handle->version);
     if (error == 0 && node.ordered)
         error = fs_ordered_open(session, node, handle);
     if (error != 0)

@@ -225,6 +225,28 @@ EOF
     done
 }
 
+# Pages are dropped late here: who does not wait for that reads what was there before.
+@test "cache: a writer whose slice others read waits until other slices show what it wrote" {
+    make_file b.dat 4096
+    cat >two.json <<'EOF'
+{"viewspec": 1, "file": "b.dat", "ranks": 2, "views": {
+    "all": {"filetype": {"type": "broadcast"}},
+    "dealt": {"filetype": {"type": "scatter", "blocklength": 8}}}}
+EOF
+    LD_PRELOAD=$MPIIO_BUILD/tests/engine/liblate.so mpiio-fused two.json "$mnt" 3>&-
+    python "$mnt" <<'EOF'
+own = os.open(sys.argv[1] + "/dealt/rank1", os.O_RDONLY)
+writer = os.open(sys.argv[1] + "/dealt/rank1", os.O_WRONLY)
+other = os.open(sys.argv[1] + "/all/rank0", os.O_RDONLY)
+for i in range(5):
+    os.pread(own, 8, 8), os.pread(other, 8, 24)
+    assert os.pwrite(writer, b"%08d" % i, 8) == 8
+    assert os.pread(other, 8, 24) == b"%08d" % i, i
+    assert os.pread(own, 8, 8) == b"%08d" % i, i
+EOF
+    mpiio-umount "$mnt"
+}
+
 @test "cache: slices that show the same bytes, written and read from all sides, never block" {
     make_file b.dat 65536
     cat >two.json <<'EOF'

@@ -92,7 +92,10 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Opens it with flags while the file has the version now; reader: one has it open for reading. */
+/* Opens it with flags while the file has the version now, and another handle has it open if reader
+   says so: for reading, and with updater for both. */
+static bool updater;
+
 static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool reader)
 {
     struct fs_handle handle = {.slice = &slice,
@@ -102,8 +105,9 @@ static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool 
     struct fuse_file_info info = {.flags = flags};
 
     slice.readers = handle.reads + reader;
+    slice.updaters = reader && updater;
     mode->open(&session, &handle, &info);
-    slice.readers = 0;
+    slice.readers = slice.updaters = 0;
     return info;
 }
 
@@ -112,7 +116,7 @@ static void opens(void **state)
     (void)state;
     assert_false(opened(&fs_mode_shared, O_RDONLY, false).direct_io);
     assert_true(opened(&fs_mode_shared, O_WRONLY, false).direct_io);
-    assert_false(opened(&fs_mode_shared, O_WRONLY, true).direct_io);
+    assert_true(opened(&fs_mode_shared, O_WRONLY, true).direct_io);
     assert_false(opened(&fs_mode_shared, O_RDWR, false).direct_io);
     assert_true(opened(&fs_mode_shared, O_RDWR | O_APPEND, true).direct_io);
     assert_false(opened(&fs_mode_shared, O_RDONLY | O_APPEND, true).direct_io);
@@ -120,7 +124,11 @@ static void opens(void **state)
     assert_false(opened(&fs_mode_unique, O_WRONLY | O_APPEND, false).direct_io);
     assert_true(opened(&fs_mode_direct, O_RDONLY, false).direct_io);
     assert_true(opened(&fs_mode_direct, O_RDWR, true).direct_io);
-    assert_false(opened(&fs_mode_direct, O_WRONLY, true).direct_io);
+    assert_true(opened(&fs_mode_direct, O_WRONLY, true).direct_io);
+    updater = true;
+    assert_false(opened(&fs_mode_shared, O_WRONLY, true).direct_io);
+    assert_true(opened(&fs_mode_shared, O_WRONLY, false).direct_io);
+    updater = false;
     told.now.size = 2;
     assert_false(opened(&fs_mode_shared, O_RDONLY, false).keep_cache);
     assert_true(opened(&fs_mode_unique, O_RDONLY, false).keep_cache);
