@@ -205,6 +205,16 @@ static int refuse_for_members(const struct fs_session *session)
     return 2;
 }
 
+static void log_replaced(void *data, int64_t member, const char *path)
+{
+    struct fs_session *session = data;
+
+    fs_log_error(&session->log,
+                 "member %lld, %s: another file than when this was mounted, refused with ESTALE "
+                 "(unmount, and mount again to have it)",
+                 (long long)member, path);
+}
+
 /* The names that an assembled file goes by are none that could be resolved. */
 static int open_members(struct fs_session *session)
 {
@@ -221,6 +231,7 @@ static int open_members(struct fs_session *session)
                        why.code != 0 ? vs_error_text(&why, text, sizeof(text)) : strerror(-error));
         return 1;
     }
+    mpiio_store_on_replaced(session->store, log_replaced, session);
     if (check_header(session) != 0)
         return 1;
     session->file = strdup(vs_spec_file(session->spec));

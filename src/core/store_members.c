@@ -44,6 +44,13 @@ int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain)
     return mpiio_assembled_hold(store->file, grain);
 }
 
+void mpiio_store_on_replaced(struct mpiio_store *store,
+                             void (*replaced)(void *argument, int64_t member, const char *path),
+                             void *argument)
+{
+    mpiio_assembled_on_replaced(store->file, replaced, argument);
+}
+
 int64_t mpiio_store_members_size(const struct mpiio_store *store)
 {
     return mpiio_file_size(store->file);

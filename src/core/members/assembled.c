@@ -72,18 +72,17 @@ static int get_stat(void *argument, struct stat *st)
         return 0;
     }
     for (int64_t i = 0; i < self->watched; i++) {
-        char *path = is_present(self, i) ? vs_members_file(members, i) : NULL;
         struct stat member;
 
-        if (path != NULL && stat(path, &member) == 0) {
+        if (!is_present(self, i))
+            continue;
+        if (mpiio_member_stat(&self->table, (size_t)i, &member) == 0) {
             take_times(st, &member);
             take_rights(first, st, &member);
-            first = false;
-        } else if (is_present(self, i)) {
-            st->st_mode &= ~(mode_t)0777;
-            first = false;
+        } else {
+            st->st_mode &= ~(mode_t)0777; /* gone, or another file: nobody is let in */
         }
-        free(path);
+        first = false;
     }
     return 0;
 }
@@ -141,24 +140,29 @@ static void check_changes(void *argument, void (*check)(void *argument), void *c
     self->table.check_argument = check_argument;
 }
 
+static int set_member_times(struct mpiio_assembled *self, size_t member,
+                            const struct timespec times[2])
+{
+    char link[MPIIO_MEMBER_LINK_SIZE];
+    int fd = mpiio_member_open_path(&self->table, member);
+    int error;
+
+    if (fd < 0)
+        return fd;
+    mpiio_member_link(fd, link);
+    error = utimensat(AT_FDCWD, link, times, 0) < 0 ? -errno : 0;
+    close(fd);
+    return error;
+}
+
 static int set_times(void *argument, const struct timespec times[2])
 {
     struct mpiio_assembled *self = argument;
-    const struct vs_members *members = self->table.members;
     int error = 0;
 
-    for (int64_t i = 0; i < vs_members_count(members) && error == 0; i++) {
-        char *path;
-
-        if (!is_present(self, i))
-            continue;
-        path = vs_members_file(members, i);
-        if (path == NULL)
-            error = -ENOMEM;
-        else if (utimensat(AT_FDCWD, path, times, 0) < 0)
-            error = -errno;
-        free(path);
-    }
+    for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++)
+        if (is_present(self, i))
+            error = set_member_times(self, (size_t)i, times);
     return error;
 }
 
@@ -174,16 +178,8 @@ static int64_t first_present(const struct mpiio_assembled *self)
 static int get_statfs(void *argument, struct statvfs *st)
 {
     struct mpiio_assembled *self = argument;
-    const struct vs_members *members = self->table.members;
-    char *path = vs_members_file(members, first_present(self));
-    int error = 0;
 
-    if (path == NULL)
-        error = -ENOMEM;
-    else if (statvfs(path, st) < 0)
-        error = -errno;
-    free(path);
-    return error;
+    return fstatvfs(self->lock_fd, st) < 0 ? -errno : 0;
 }
 
 /* Opens those that are not open: they are what readers would read. */
@@ -214,6 +210,7 @@ static void close_all(void *argument)
         close(self->lock_fd);
     mpiio_member_table_destroy(&self->table);
     vs_assembly_free(self->places);
+    free(self->identities);
     free(self->written);
     pthread_mutex_destroy(&self->syncing);
     free(self);
@@ -252,23 +249,33 @@ static int fail(const struct mpiio_assembled *self, int64_t member, int code, co
     return code;
 }
 
+/* Whether this process may open the file of a descriptor as the members are to be. */
+static int check_access(const struct mpiio_assembled *self, int fd)
+{
+    char link[MPIIO_MEMBER_LINK_SIZE];
+
+    mpiio_member_link(fd, link);
+    return faccessat(AT_FDCWD, link, self->table.writable ? R_OK | W_OK : R_OK, AT_EACCESS) != 0
+               ? -errno
+               : 0;
+}
+
 /* Looks at a member's file: 1 where it is there, 0 where it need not be, or a negative errno. */
 static int look(struct mpiio_assembled *self, int64_t member, struct stat *st, struct vs_error *why)
 {
     char *path = vs_members_file(self->table.members, member);
-    int mode = self->table.writable ? R_OK | W_OK : R_OK;
-    int error = 1;
+    int fd = path != NULL ? mpiio_member_identify(path, st, &self->identities[member]) : -ENOMEM;
+    int error = fd < 0 ? fd : check_access(self, fd);
 
-    if (path == NULL)
-        return fail(self, member, -ENOMEM, strerror(ENOMEM), why);
-    if (stat(path, st) < 0 || (S_ISREG(st->st_mode) && faccessat(AT_FDCWD, path, mode, AT_EACCESS)))
-        error = -errno;
+    if (fd >= 0)
+        close(fd);
     free(path);
     if (error == -ENOENT && (self->missing_zero || self->creates))
         return 0;
     if (error < 0)
-        return fail(self, member, error, strerror(-error), why);
-    return S_ISREG(st->st_mode) ? 1 : fail(self, member, -EINVAL, "not a regular file", why);
+        return fail(self, member, error, error == -EINVAL ? "not a regular file" : strerror(-error),
+                    why);
+    return 1;
 }
 
 /* How many positions of its view a member's file of that size holds. */
@@ -291,13 +298,14 @@ static uint64_t add_to_digest(uint64_t digest, uint64_t value)
     return (digest ^ digest >> 32) * 0x100000001b3;
 }
 
-static uint64_t add_identity(uint64_t identity, const struct stat *st, int64_t member,
-                             int64_t bytes)
+static uint64_t add_identity(uint64_t digest, const struct mpiio_member_identity *identity,
+                             int64_t member, int64_t bytes)
 {
-    identity = add_to_digest(identity, (uint64_t)member);
-    identity = add_to_digest(identity, (uint64_t)bytes);
-    identity = add_to_digest(identity, st->st_dev);
-    return add_to_digest(identity, st->st_ino);
+    digest = add_to_digest(digest, (uint64_t)member);
+    digest = add_to_digest(digest, (uint64_t)bytes);
+    digest = add_to_digest(digest, identity->device);
+    digest = add_to_digest(digest, identity->inode);
+    return add_to_digest(digest, (uint64_t)identity->birth);
 }
 
 static void take_stat(struct mpiio_assembled *self, const struct stat *st)
@@ -328,7 +336,7 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
     if (present)
         bytes = bytes_held(view, local, st.st_size);
     if (bytes > 0)
-        self->identity = add_identity(self->identity, &st, member, bytes);
+        self->identity = add_identity(self->identity, &self->identities[member], member, bytes);
     error = vs_assembly_add(self->places, view, bytes);
     if (error == -EINVAL)
         return fail(self, member, error,
@@ -397,18 +405,20 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     return fail_fit(self, &fault, why);
 }
 
-/* As the file of one member is open anyway, there is a descriptor for it. */
+/* A descriptor of one member for locks of all, and to ask its filesystem. */
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
     int64_t first = first_present(self);
-    char *path = vs_members_file(self->table.members, first);
-    int error = path != NULL ? 0 : -ENOMEM;
+    char link[MPIIO_MEMBER_LINK_SIZE];
+    int fd = mpiio_member_open_path(&self->table, (size_t)first);
+    int error = fd < 0 ? fd : 0;
 
-    if (error == 0) {
-        self->lock_fd = open(path, (self->table.writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (fd >= 0) {
+        mpiio_member_link(fd, link);
+        self->lock_fd = open(link, (self->table.writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
         error = self->lock_fd < 0 ? -errno : 0;
+        close(fd);
     }
-    free(path);
     return error == 0 ? 0 : fail(self, first, error, strerror(-error), why);
 }
 
@@ -441,8 +451,10 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
         return vs_members_fail(members, error, why, "%s", strerror(-error));
     self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
     self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
+    self->identities = calloc((size_t)count, sizeof(*self->identities));
+    self->table.identities = self->identities;
     self->watched = count < WATCHED ? count : WATCHED;
-    if (self->places == NULL || self->written == NULL)
+    if (self->places == NULL || self->written == NULL || self->identities == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     error = add_members(self, why);
     if (error == 0 && self->creates)
@@ -504,22 +516,20 @@ uint64_t mpiio_assembled_writes(const struct mpiio_file *file)
 
 uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2])
 {
-    const struct mpiio_assembled *self = file->self;
+    struct mpiio_assembled *self = file->self;
     struct stat newest = {0};
     uint64_t digest = DIGEST_START;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
-        char *path = is_present(self, i) ? vs_members_file(self->table.members, i) : NULL;
         struct stat st;
 
-        if (path != NULL && stat(path, &st) == 0) {
+        if (is_present(self, i) && mpiio_member_stat(&self->table, (size_t)i, &st) == 0) {
             take_times(&newest, &st);
             digest = add_time(digest, st.st_mtim);
             digest = add_time(digest, st.st_ctim);
             digest = add_to_digest(digest, (uint64_t)st.st_size);
         }
-        digest = add_to_digest(digest, path != NULL);
-        free(path);
+        digest = add_to_digest(digest, is_present(self, i));
     }
     times[0] = newest.st_mtim;
     times[1] = newest.st_ctim;
@@ -562,23 +572,28 @@ static int64_t grain_of(const struct mpiio_member *member, int64_t bytes)
 int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
 {
     struct mpiio_assembled *self = file->self;
-    uint64_t identity = DIGEST_START;
 
     *grain = 0;
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
         struct mpiio_member *member;
-        struct stat st;
         int error;
 
         if (!is_present(self, i))
             continue;
         error = mpiio_member_acquire(&self->table, (size_t)i, &member);
-        if (error == 0)
-            error = mpiio_file_stat(member->file, &st);
         if (error != 0)
             return error;
-        identity = add_identity(identity, &st, i, vs_assembly_bytes(self->places, (size_t)i));
         *grain = vs_max(*grain, grain_of(member, vs_assembly_bytes(self->places, (size_t)i)));
     }
-    return identity == self->identity ? 0 : -ESTALE;
+    return 0;
+}
+
+void mpiio_assembled_on_replaced(struct mpiio_file *file,
+                                 void (*replaced)(void *argument, int64_t member, const char *path),
+                                 void *argument)
+{
+    struct mpiio_assembled *self = file->self;
+
+    self->table.replaced = replaced;
+    self->table.replaced_argument = argument;
 }

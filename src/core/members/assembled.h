@@ -14,7 +14,8 @@
  * for it: nothing is read to be written back, and what is acknowledged is in the members.
  *
  * Its length, and how much each member holds, are those when it was assembled. A member that has
- * become shorter since then gives -EIO where it lacks bytes.
+ * become shorter since then gives -EIO where it lacks bytes. A member whose path names another file
+ * by then (identity.h) is not opened: -ESTALE. One that was missing is never opened.
  */
 
 /* How members are assembled. */
@@ -47,10 +48,19 @@ int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 int64_t mpiio_assembled_first(const struct mpiio_file *file);
 
 /*
- * A number that files assembled from the same members have, with as many bytes of each, and others
- * have not, as far as can be. Local, thread-safe.
+ * Returns a hash of the members' identities (identity.h) and of how many bytes each holds, the same
+ * in all processes of one machine. Local, thread-safe.
  */
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file);
+
+/*
+ * Has replaced(argument, member, path) called when a member's path is found to name another file
+ * than when the members were assembled: once a member, by any thread. Local; to be called before
+ * the file is used by several threads.
+ */
+void mpiio_assembled_on_replaced(struct mpiio_file *file,
+                                 void (*replaced)(void *argument, int64_t member, const char *path),
+                                 void *argument);
 
 /*
  * Opens all members, for as long as the file is there: a descriptor each. 0; -ESTALE where one is

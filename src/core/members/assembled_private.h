@@ -12,12 +12,13 @@
 /* What is inside an assembled file, for the sources of this room. */
 struct mpiio_assembled {
     struct mpiio_member_table table;
+    struct mpiio_member_identity *identities; /* of each member */
     struct vs_assembly *places;
     enum vs_overlap overlap;
     bool missing_zero;
     bool creates;                  /* members that are missing are to be made */
     struct stat st;                /* of the first member that is there; times: the newest */
-    uint64_t identity;             /* of all that are */
+    uint64_t identity;             /* of all that are: of their identities and bytes */
     int64_t watched;               /* so many members are asked for their times */
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
     pthread_mutex_t syncing;       /* one syncs them at a time */

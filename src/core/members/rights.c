@@ -2,6 +2,7 @@
 #include "rights.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "assembled_private.h"
 #include "core/file/acl.h"
@@ -22,19 +23,27 @@ void mpiio_members_restrict(struct stat *st, const struct stat *member)
     st->st_mode &= ~(mode_t)0777 | of_owner << 6 | of_group << 3 | of_other;
 }
 
+/* A member that is not there, or is another file by now, may have any list. */
+static bool has_list(struct mpiio_assembled *self, size_t member)
+{
+    char link[MPIIO_MEMBER_LINK_SIZE];
+    int fd = mpiio_member_open_path(&self->table, member);
+    bool has;
+
+    if (fd < 0)
+        return true;
+    mpiio_member_link(fd, link);
+    has = mpiio_acl_is_beyond_mode(link);
+    close(fd);
+    return has;
+}
+
 int64_t mpiio_members_find_list(const struct mpiio_file *file)
 {
-    const struct mpiio_assembled *self = file->self;
-    const struct vs_members *members = self->table.members;
+    struct mpiio_assembled *self = file->self;
 
-    for (int64_t i = 0; i < vs_members_count(members); i++) {
-        char *path =
-            vs_assembly_bytes(self->places, (size_t)i) > 0 ? vs_members_file(members, i) : NULL;
-        bool has = path != NULL && mpiio_acl_is_beyond_mode(path);
-
-        free(path);
-        if (has)
+    for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
+        if (vs_assembly_bytes(self->places, (size_t)i) > 0 && has_list(self, (size_t)i))
             return i;
-    }
     return -1;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "viewspec/members/member_views.h"
 #include "core/base/rlimit.h"
@@ -98,10 +99,54 @@ static struct mpiio_member *evict(struct mpiio_member_table *table)
     return member;
 }
 
-static int open_file(struct mpiio_member_table *table, const char *path, struct mpiio_file **file)
+/* Tells of a member whose path names another file, once. */
+static void report(struct mpiio_member_table *table, size_t number, const char *path)
 {
-    int flags = table->writable ? O_RDWR : O_RDONLY;
-    int error = mpiio_file_open(path, flags, file);
+    if (!atomic_exchange(&table->identities[number].reported, true) && table->replaced != NULL)
+        table->replaced(table->replaced_argument, (int64_t)number, path);
+}
+
+int mpiio_member_open_path(struct mpiio_member_table *table, size_t number)
+{
+    char *path = vs_members_file(table->members, (int64_t)number);
+    int fd = path != NULL ? mpiio_member_find(path, &table->identities[number]) : -ENOMEM;
+
+    if (fd == -ESTALE)
+        report(table, number, path);
+    free(path);
+    return fd;
+}
+
+int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct stat *st)
+{
+    char *path = vs_members_file(table->members, (int64_t)number);
+    int error = path != NULL ? mpiio_member_look(path, &table->identities[number], st) : -ENOMEM;
+
+    if (error == -ESTALE)
+        report(table, number, path);
+    free(path);
+    return error;
+}
+
+/* Opens the file that was identified by its descriptor: its path may name another one by now. */
+static int open_identified(struct mpiio_member_table *table, size_t number,
+                           struct mpiio_file **file)
+{
+    char link[MPIIO_MEMBER_LINK_SIZE];
+    int fd = mpiio_member_open_path(table, number);
+    int error;
+
+    if (fd < 0)
+        return fd;
+    mpiio_member_link(fd, link);
+    error = mpiio_file_open(link, table->writable ? O_RDWR : O_RDONLY, file);
+    close(fd);
+    return error;
+}
+
+static int open_file(struct mpiio_member_table *table, size_t number, struct mpiio_file **file)
+{
+    int error = open_identified(table, number, file);
 
     /* Others of this process have taken the descriptors: some are given up for it. */
     while (error == -EMFILE || error == -ENFILE) {
@@ -113,7 +158,7 @@ static int open_file(struct mpiio_member_table *table, const char *path, struct 
         if (victim == NULL)
             break;
         close_member(victim);
-        error = mpiio_file_open(path, flags, file);
+        error = open_identified(table, number, file);
     }
     return error;
 }
@@ -121,17 +166,15 @@ static int open_file(struct mpiio_member_table *table, const char *path, struct 
 static int make(struct mpiio_member_table *table, size_t number, struct mpiio_member **made)
 {
     struct mpiio_member *member = calloc(1, sizeof(*member));
-    char *path = vs_members_file(table->members, (int64_t)number);
     struct vs_error why = {0};
-    int error = member != NULL && path != NULL ? 0 : -ENOMEM;
+    int error = member != NULL ? 0 : -ENOMEM;
 
     if (error == 0)
         error = vs_members_view(table->members, (int64_t)number, &member->view, &why);
     if (error == 0)
         error = vs_members_local(table->members, (int64_t)number, &member->local, &why);
     if (error == 0)
-        error = open_file(table, path, &member->file);
-    free(path);
+        error = open_file(table, number, &member->file);
     if (error != 0) {
         close_member(member);
         return error;

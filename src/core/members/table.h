@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "core/file/file.h"
+#include "identity.h"
 #include "viewspec/members/members.h"
 
 /*
@@ -33,7 +34,11 @@ struct mpiio_member {
 #define MPIIO_MEMBERS_OPEN 1024
 
 struct mpiio_member_table {
-    const struct vs_members *members; /* borrowed */
+    const struct vs_members *members;         /* borrowed */
+    struct mpiio_member_identity *identities; /* of each, borrowed; set before one is acquired */
+    /* Called once for a member whose path has come to name another file; NULL: nobody is told. */
+    void (*replaced)(void *argument, int64_t member, const char *path);
+    void *replaced_argument;
     bool writable;
     bool exact;                    /* the kernel reads nothing ahead of them */
     void (*check)(void *argument); /* as mpiio_file_check_changes has it, of each; NULL: none */
@@ -53,11 +58,17 @@ int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_me
 void mpiio_member_table_destroy(struct mpiio_member_table *table);
 
 /*
- * The member of that number, for the caller to release. 0, or a negative errno: what open(2) says,
- * -ENOMEM.
+ * The member of that number, for the caller to release. 0, or a negative errno: -ESTALE where its
+ * path names another file than when it was identified, what open(2) says, -ENOMEM.
  */
 int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
                          struct mpiio_member **member);
 void mpiio_member_release(struct mpiio_member_table *table, struct mpiio_member *member);
+
+/* Returns a new descriptor (O_PATH) of the member's file, or an error as mpiio_member_acquire. */
+int mpiio_member_open_path(struct mpiio_member_table *table, size_t number);
+
+/* Looks at the member's file: 0 with its state in st, or an error as mpiio_member_acquire. */
+int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct stat *st);
 
 #endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static struct timespec time_of(struct statx_timestamp time)
+{
+    return (struct timespec){.tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec};
+}
+
+static void take(const struct statx *from, struct stat *st, struct mpiio_member_identity *identity)
+{
+    *st = (struct stat){.st_dev = makedev(from->stx_dev_major, from->stx_dev_minor),
+                        .st_ino = from->stx_ino,
+                        .st_mode = from->stx_mode,
+                        .st_nlink = from->stx_nlink,
+                        .st_uid = from->stx_uid,
+                        .st_gid = from->stx_gid,
+                        .st_rdev = makedev(from->stx_rdev_major, from->stx_rdev_minor),
+                        .st_size = (off_t)from->stx_size,
+                        .st_blksize = (blksize_t)from->stx_blksize,
+                        .st_blocks = (blkcnt_t)from->stx_blocks,
+                        .st_atim = time_of(from->stx_atime),
+                        .st_mtim = time_of(from->stx_mtime),
+                        .st_ctim = time_of(from->stx_ctime)};
+    identity->device = st->st_dev;
+    identity->inode = st->st_ino;
+    identity->owner = st->st_uid;
+    identity->birth = 0;
+    if ((from->stx_mask & STATX_BTIME) != 0)
+        identity->birth =
+            (int64_t)((uint64_t)from->stx_btime.tv_sec * 1000000000 + from->stx_btime.tv_nsec);
+    identity->known = S_ISREG(from->stx_mode);
+}
+
+/* An empty path: the file of the descriptor. */
+static int look(int fd, const char *path, struct stat *st, struct mpiio_member_identity *identity)
+{
+    struct statx found;
+
+    if (statx(fd, path, *path == '\0' ? AT_EMPTY_PATH : AT_NO_AUTOMOUNT,
+              STATX_BASIC_STATS | STATX_BTIME, &found) != 0)
+        return -errno;
+    take(&found, st, identity);
+    return 0;
+}
+
+/* On overlayfs the first write replaces a file of a lower layer by a copy, which is born then. */
+static bool keeps_birth(int fd)
+{
+    struct statfs filesystem;
+
+    return fstatfs(fd, &filesystem) == 0 && filesystem.f_type != OVERLAYFS_SUPER_MAGIC;
+}
+
+int mpiio_member_identify(const char *path, struct stat *st, struct mpiio_member_identity *identity)
+{
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    int error;
+
+    if (fd < 0)
+        return -errno;
+    error = look(fd, "", st, identity);
+    if (error == 0 && !identity->known)
+        error = -EINVAL;
+    if (error != 0) {
+        close(fd);
+        return error;
+    }
+    if (!keeps_birth(fd))
+        identity->birth = 0;
+    return fd;
+}
+
+static bool is_same(const struct mpiio_member_identity *identity,
+                    const struct mpiio_member_identity *now)
+{
+    return identity->known && now->known && identity->device == now->device &&
+           identity->inode == now->inode &&
+           (identity->birth != 0 ? identity->birth == now->birth : identity->owner == now->owner);
+}
+
+int mpiio_member_look(const char *path, const struct mpiio_member_identity *identity,
+                      struct stat *st)
+{
+    struct mpiio_member_identity now;
+    int error = look(AT_FDCWD, path, st, &now);
+
+    return error == 0 && !is_same(identity, &now) ? -ESTALE : error;
+}
+
+int mpiio_member_find(const char *path, const struct mpiio_member_identity *identity)
+{
+    struct mpiio_member_identity now;
+    struct stat st;
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    int error;
+
+    if (fd < 0)
+        return -errno;
+    error = look(fd, "", &st, &now);
+    if (error == 0 && !is_same(identity, &now))
+        error = -ESTALE;
+    if (error == 0)
+        return fd;
+    close(fd);
+    return error;
+}
+
+void mpiio_member_link(int fd, char link[MPIIO_MEMBER_LINK_SIZE])
+{
+    snprintf(link, MPIIO_MEMBER_LINK_SIZE, "/proc/self/fd/%d", fd);
+}

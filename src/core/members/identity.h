@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_MEMBER_IDENTITY_H
+#define MPIIO_MEMBER_IDENTITY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/*
+ * The identity of a member's file: which file it was when the members were assembled. A member is
+ * opened by its path whenever it is needed, and somebody else may own the folder. So whatever is
+ * done with the path later begins with a comparison (src/DESIGN.md, "What a mount opens, and
+ * when").
+ *
+ * Device and inode alone do not identify a file: the inode of a removed one is given to the next.
+ * The time of birth tells these apart; where a filesystem has none, the owner must be the same.
+ * The mode and, beside a birth, the owner may change: they are rights, not identity.
+ */
+struct mpiio_member_identity {
+    uint64_t device, inode;
+    int64_t birth; /* in ns since 1970; 0: the filesystem has none, or not for the file's life */
+    uid_t owner;
+    bool known;           /* false: there was no file, or it has no data: no file is the same */
+    atomic_bool reported; /* that another file has the name */
+};
+
+/*
+ * Returns a new descriptor (O_PATH) of the regular file at path, following symbolic links, with
+ * its state in st and its identity in identity. Opens no device and no FIFO. Or a negative errno:
+ * what open(2) says, or -EINVAL for anything but a regular file. Local, thread-safe.
+ */
+int mpiio_member_identify(const char *path, struct stat *st,
+                          struct mpiio_member_identity *identity);
+
+/*
+ * Looks at the file at path: 0 with its state in st where it is the identified one, -ESTALE where
+ * it is another one, or what stat(2) says. Opens nothing. Local, thread-safe.
+ */
+int mpiio_member_look(const char *path, const struct mpiio_member_identity *identity,
+                      struct stat *st);
+
+/* As mpiio_member_look, but returns a new descriptor (O_PATH) of the file. */
+int mpiio_member_find(const char *path, const struct mpiio_member_identity *identity);
+
+/* A path that leads to the file of a descriptor, whatever has its name by now. */
+#define MPIIO_MEMBER_LINK_SIZE 32
+void mpiio_member_link(int fd, char link[MPIIO_MEMBER_LINK_SIZE]);
+
+#endif
