@@ -239,6 +239,22 @@ static int add_members(const struct fs_session *session, struct mpiio_message_he
     return put < 0 ? (int)put : 0;
 }
 
+/* Tells which file this daemon has open, for the engine to open no other one. */
+static int add_identity(const struct fs_session *session, struct mpiio_message_hello *hello)
+{
+    struct stat st = {0};
+    int error = 0;
+
+    if (hello->assembled) {
+        hello->inode = mpiio_store_identity(session->store);
+    } else {
+        error = mpiio_store_stat(session->store, &st);
+        hello->device = st.st_dev;
+        hello->inode = st.st_ino;
+    }
+    return error;
+}
+
 static int say_hello(struct fs_session *session, const char *address, const char *places)
 {
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
@@ -261,6 +277,8 @@ static int say_hello(struct fs_session *session, const char *address, const char
         error = mpiio_slots_create(&session->cluster.none, 1);
     if (error == 0)
         error = add_members(session, &hello.hello);
+    if (error == 0)
+        error = add_identity(session, &hello.hello);
     if (error == 0) {
         session->cluster.progress = mpiio_slots_progress(slots);
         hello.hello.memory = slots->fd;

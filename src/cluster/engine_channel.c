@@ -79,6 +79,8 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
 
     code_version(wire);
     mpiio_wire_text(wire, &hello->path, MPIIO_TEXT_MAX);
+    mpiio_wire_u64(wire, &hello->device);
+    mpiio_wire_u64(wire, &hello->inode);
     mpiio_wire_u8(wire, &store);
     mpiio_wire_expect(wire, store <= MPIIO_STORE_MPIIO);
     hello->store = (enum mpiio_store_mode)store;

@@ -79,6 +79,9 @@ struct mpiio_message_node {
 
 struct mpiio_message_hello {
     const char *path; /* the shared file, absolute; "" where nothing is ever stored */
+    uint64_t device;  /* the file that the daemon has open: the path may name another one by now */
+    uint64_t inode;   /* assembled: a hash of which files the members are, and of how much each
+                         holds (mpiio_assembled_identity) */
     enum mpiio_store_mode store;
     const char *address; /* where those right below it find it (tree.h); "": there are none */
     uint32_t fanout;     /* how many there may be, > 0 */

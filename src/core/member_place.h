@@ -11,4 +11,9 @@ struct mpiio_member_place {
     int64_t length;       /* bytes from there on that lie side by side in both, or in the hole */
 };
 
+/* Two members whose paths name one file, by number, first < second. */
+struct mpiio_member_twins {
+    int64_t first, second;
+};
+
 #endif

@@ -44,6 +44,11 @@ int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain)
     return mpiio_assembled_hold(store->file, grain);
 }
 
+int mpiio_store_find_twins(const struct mpiio_store *store, struct mpiio_member_twins *twins)
+{
+    return mpiio_assembled_find_twins(store->file, twins);
+}
+
 void mpiio_store_on_replaced(struct mpiio_store *store,
                              void (*replaced)(void *argument, int64_t member, const char *path),
                              void *argument)

@@ -29,6 +29,9 @@ uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
 uint64_t mpiio_store_identity(const struct mpiio_store *store);
 int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain);
 
+/* As mpiio_member_find_twins (members/twins.h), of such a store. */
+int mpiio_store_find_twins(const struct mpiio_store *store, struct mpiio_member_twins *twins);
+
 /* As mpiio_assembled_on_replaced (assembled.h), of such a store. */
 void mpiio_store_on_replaced(struct mpiio_store *store,
                              void (*replaced)(void *argument, int64_t member, const char *path),

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "errors.h"
 #include "members.h"
@@ -83,10 +85,56 @@ static void name_first(struct engine_collective *group, char *text, size_t size)
         snprintf(text + end, size - end, " (%s)", first);
 }
 
-/* Collective: false where not all nodes have one file; text says so where this one is another. */
-static bool is_same(struct engine_collective *group, const char *path, char *text, size_t size)
+/* A path that leads to an open file, whatever has its name by now. */
+#define LINK_SIZE 32
+
+static void link_to(int fd, char link[LINK_SIZE])
 {
-    int64_t differs = engine_same_file(group, path) == ENGINE_OTHER;
+    snprintf(link, LINK_SIZE, "/proc/self/fd/%d", fd);
+}
+
+/* Whether the path names the file that the daemon has open. 0, -ESTALE or another errno. */
+static int check_name(const struct mpiio_message_hello *hello)
+{
+    struct stat st;
+
+    if (stat(hello->path, &st) != 0)
+        return -errno;
+    return st.st_dev == hello->device && st.st_ino == hello->inode ? 0 : -ESTALE;
+}
+
+static void say_not_open(const char *path, int error, char *text, size_t size)
+{
+    if (error == -ESTALE)
+        snprintf(text, size, "%s: another file than the daemon has open", path);
+    else if (error != 0)
+        snprintf(text, size, "%s: cannot open: %s", path, strerror(-error));
+}
+
+/*
+ * Finds the file that the daemon has open. Somebody else may own its folder and give its name to
+ * another file, so all but MPI-IO opens it by this descriptor. Collective: -1 where a node fails.
+ */
+static int find_file(struct engine_file *file, struct engine_collective *group,
+                     const struct mpiio_message_hello *hello, char *text, size_t size)
+{
+    struct stat st;
+    int error = 0;
+
+    file->found = open(hello->path, O_PATH | O_CLOEXEC);
+    if (file->found < 0 || fstat(file->found, &st) != 0)
+        error = -errno;
+    else if (st.st_dev != hello->device || st.st_ino != hello->inode)
+        error = -ESTALE;
+    say_not_open(hello->path, error, text, size);
+    return engine_collective_error(group, error) != 0 ? -1 : 0;
+}
+
+/* Collective: false where not all nodes have one file; text says so where this one is another. */
+static bool is_same(struct engine_collective *group, const char *link, const char *path, char *text,
+                    size_t size)
+{
+    int64_t differs = engine_same_file(group, link) == ENGINE_OTHER;
 
     if (differs)
         snprintf(text, size, "%s: not the same file here as on node 0", path);
@@ -112,14 +160,33 @@ static int open_members(struct engine_file *file, struct engine_collective *grou
     return -1;
 }
 
+/* Collective. MPI-IO takes a path alone: that is looked at again when it has opened something. */
+static int open_way(struct engine_file *file, enum way way, const char *link,
+                    const struct mpiio_message_hello *hello)
+{
+    int error = 0;
+
+    if (way != WAY_MPI)
+        error = mpiio_file_open(link, O_RDWR, &file->posix);
+    if (way != WAY_POSIX) {
+        int other = open_mpi(file, hello);
+
+        error = error != 0 ? error : other;
+        if (error == 0)
+            error = check_name(hello);
+    }
+    return error;
+}
+
 int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size)
 {
     bool nothing = *hello->path == '\0';
     int64_t most[3] = {nothing ? 0 : choose(hello), nothing, !nothing};
-    int error = 0;
+    char link[LINK_SIZE];
+    int error;
 
-    *file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1};
+    *file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1, .found = -1};
     *text = '\0';
     engine_collective_max(group, most, 3);
     if (most[1] != 0) {
@@ -130,41 +197,30 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
     }
     if (hello->assembled)
         return open_members(file, group, hello, text, size);
-    if (!is_same(group, hello->path, text, size))
-        return -1;
-    if (most[0] != WAY_MPI)
-        error = mpiio_file_open(hello->path, O_RDWR, &file->posix);
-    if (most[0] != WAY_POSIX) {
-        int other = open_mpi(file, hello);
-
-        error = error != 0 ? error : other;
+    error = find_file(file, group, hello, text, size);
+    link_to(file->found, link);
+    if (error == 0 && is_same(group, link, hello->path, text, size)) {
+        error = open_way(file, (enum way)most[0], link, hello);
+        say_not_open(hello->path, error, text, size);
+        error = engine_collective_error(group, error);
+    } else {
+        error = -1;
     }
-    if (error != 0)
-        snprintf(text, size, "%s: cannot open: %s", hello->path, strerror(-error));
-    error = engine_collective_error(group, error);
     if (error != 0)
         engine_file_close(file);
     return error != 0 ? -1 : 0;
 }
 
-/* What the fence is at: the file, or the member that stands for all. NULL: no memory. */
-static char *find_fence(const struct engine_file *file, const char *path)
-{
-    if (file->members == NULL)
-        return strdup(path);
-    return vs_members_file(vs_spec_members(file->members), mpiio_assembled_first(file->posix));
-}
-
 void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
                        const struct mpiio_channel *daemon)
 {
-    char *place;
+    char link[LINK_SIZE];
+    int64_t base;
 
     if (*path == '\0')
         return;
-    place = find_fence(file, path);
-    engine_fence_open(&file->fence, place != NULL ? place : "", lease, daemon);
-    free(place);
+    link_to(file->posix != NULL ? mpiio_file_lock_place(file->posix, &base) : file->found, link);
+    engine_fence_open(&file->fence, link, lease, daemon);
     if (file->posix != NULL)
         mpiio_file_check_changes(file->posix, engine_fence_check, &file->fence);
 }
@@ -176,6 +232,9 @@ void engine_file_close(struct engine_file *file)
         MPI_File_close(&file->mpi);
     mpiio_file_close(file->posix);
     file->posix = NULL;
+    if (file->found >= 0)
+        close(file->found);
+    file->found = -1;
     vs_spec_free(file->members);
     file->members = NULL;
 }

@@ -19,13 +19,15 @@ struct engine_file {
     MPI_File mpi;             /* for long runs; MPI_FILE_NULL: they go to posix */
     struct mpiio_file *posix; /* for short runs; NULL: they go to mpi */
     struct vs_spec *members;  /* that posix is assembled from, and mpi cannot be; NULL: one file */
+    int found;                /* the file that the daemon has open (O_PATH); -1 with members */
     struct engine_fence fence;
 };
 
 /*
  * Opens the file as hello says; collective. The same way is taken on all nodes: MPI-IO
  * alone where one of them asks for it, or has the file on a filesystem that is not known to be
- * local. One that is assembled from members is written by POSIX calls. No path opens nothing; then
+ * local. One that is assembled from members is written by POSIX calls. A file that is not the one
+ * that hello tells, by its device and inode, is refused. No path opens nothing; then
  * no node may have one. On failure, on every node, a reason for people is in text where this node
  * knows one, else text is empty; -1 is returned, nothing is open.
  */

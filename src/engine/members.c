@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/members/assembled.h"
+#include "core/members/identity.h"
 #include "same.h"
 
 /* Filesystems that a member is looked for on. */
@@ -71,10 +72,11 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
                                file, &why);
     if (error != 0) {
         say_why(&why, error, text, size);
-    } else if (mpiio_assembled_digest(*file) == hello->held) {
+    } else if (mpiio_assembled_identity(*file) == hello->inode) {
         return 0;
     } else {
-        snprintf(text, size, "%s: members have become longer or shorter", hello->path);
+        snprintf(text, size, "%s: members have been replaced, or have become longer or shorter",
+                 hello->path);
         mpiio_file_close(*file);
     }
     vs_spec_free(*spec);
@@ -232,18 +234,23 @@ static bool differs(struct engine_collective *group, const struct vs_members *me
 
 /* Collective: a member of each filesystem proves all that are there. */
 static bool is_proved(struct engine_collective *group, const struct vs_members *members,
-                      const struct summary *first, char *text, size_t size)
+                      const struct mpiio_file *file, const struct summary *first, char *text,
+                      size_t size)
 {
     int64_t other = 0;
 
     for (int i = 0; i < first->places && other == 0; i++) {
-        char *path = vs_members_file(members, first->member[i]);
+        int fd = mpiio_assembled_open_path(file, first->member[i]);
+        char link[MPIIO_MEMBER_LINK_SIZE] = "";
 
-        if (engine_same_file(group, path != NULL ? path : "") == ENGINE_OTHER) {
+        if (fd >= 0)
+            mpiio_member_link(fd, link);
+        if (engine_same_file(group, link) == ENGINE_OTHER) {
             say_other(members, first->member[i], "not the same file here as on node 0", text, size);
             other = 1;
         }
-        free(path);
+        if (fd >= 0)
+            close(fd);
         engine_collective_max(group, &other, 1);
     }
     return other == 0;
@@ -260,7 +267,7 @@ bool engine_members_same(struct engine_collective *group, const struct vs_member
     first = mine;
     engine_collective_share(group, &first, sizeof(first), 0);
     same = !differs(group, members, digests, &mine, &first, text, size) &&
-           is_proved(group, members, &first, text, size);
+           is_proved(group, members, file, &first, text, size);
     free(digests);
     return same;
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -25,23 +26,36 @@ struct mpiio_stream {
     size_t part_length;
 };
 
-int mpiio_stream_open(const char *path, bool writes, size_t etype, struct mpiio_stream **stream)
+/* Opens the FIFO or character device that found (O_PATH) is, and nothing that took its name. */
+static int open_found(int found, bool writes)
 {
-    struct mpiio_stream *self;
+    char link[32];
     struct stat st;
-    int fd;
+    int flags = O_RDONLY, fd;
 
-    if (stat(path, &st) != 0)
+    if (fstat(found, &st) != 0)
         return -errno;
     if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
         return -EINVAL;
-    /* Of a FIFO, the other end may come later: Linux opens one for both without it. */
-    fd = open(path, O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
-                        (!writes                ? O_RDONLY
-                         : S_ISFIFO(st.st_mode) ? O_RDWR
-                                                : O_WRONLY));
-    if (fd < 0)
+    /* Opening a FIFO O_RDWR does not block on Linux even if no peer has it open yet. */
+    if (writes)
+        flags = S_ISFIFO(st.st_mode) ? O_RDWR : O_WRONLY;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+    fd = open(link, O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+    return fd < 0 ? -errno : fd;
+}
+
+int mpiio_stream_open(const char *path, bool writes, size_t etype, struct mpiio_stream **stream)
+{
+    struct mpiio_stream *self;
+    int found = open(path, O_PATH | O_CLOEXEC), fd;
+
+    if (found < 0)
         return -errno;
+    fd = open_found(found, writes);
+    close(found);
+    if (fd < 0)
+        return fd;
     self = calloc(1, sizeof(*self));
     if (self != NULL)
         self->part = malloc(etype);

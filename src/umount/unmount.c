@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abort.h"
 #include "mounts/child.h"
 #include "mounts/look.h"
 #include "viewspec/base/line.h"
@@ -280,21 +281,31 @@ static int await_end(const struct unmount *job)
     return 1;
 }
 
-/* -f: a daemon that does not end by itself is killed. */
+/*
+ * -f: a daemon that does not end by itself is killed. One that cannot be, as it waits for its own
+ * mount, is let go by the kernel when the connection is aborted.
+ */
 static void end_daemon(const struct unmount *job)
 {
     if (!umount_daemon_ends_within(&job->daemon, 1000))
         umount_daemon_signal(&job->daemon, SIGTERM);
     if (!umount_daemon_ends_within(&job->daemon, 2000))
         umount_daemon_signal(&job->daemon, SIGKILL);
+    if (!umount_daemon_ends_within(&job->daemon, 2000))
+        umount_abort(job->abort);
 }
 
 /* It is detached: its daemon ends, or is ended. The status to exit with. */
 static int await_daemon(const struct unmount *job)
 {
     /* That of one node among several stays, without data: the others cannot flush without it. */
-    if (job->daemon.pid == 0 || (job->nodes > 1 && job->alone))
+    if (job->nodes > 1 && job->alone)
         return 0;
+    /* Killed, it may be there still, without descriptors that would tell whose it is. */
+    if (job->daemon.pid == 0) {
+        umount_abort(job->abort);
+        return 0;
+    }
     if (job->force)
         end_daemon(job);
     if (is_gone(job))
@@ -303,9 +314,19 @@ static int await_daemon(const struct unmount *job)
     return 1;
 }
 
+/* It is detached. The status to exit with. */
+static int finish(struct unmount *job)
+{
+    if (job->dead && job->owner != NULL) {
+        say(job, "its daemon had ended: what it had not stored is lost");
+        job->lost = true;
+    }
+    return await_daemon(job);
+}
+
 int unmount_run(struct unmount *job)
 {
-    int found = find_mount(job);
+    int found = find_mount(job), status;
 
     /* Our own working folder may be inside. */
     if (found != 0 || chdir("/") != 0)
@@ -317,11 +338,10 @@ int unmount_run(struct unmount *job)
         return 1;
     if (!job->dead && !sync_all(job))
         return 1;
-    if (!detach(job))
-        return 1;
-    if (job->dead && job->owner != NULL) {
-        say(job, "its daemon had ended: what it had not stored is lost");
-        job->lost = true;
-    }
-    return await_daemon(job);
+    /* Its number may be another's once it is detached. */
+    job->abort = job->force ? umount_abort_open(&job->mount) : -1;
+    status = detach(job) ? finish(job) : 1;
+    if (job->abort >= 0)
+        close(job->abort);
+    return status;
 }

@@ -16,6 +16,7 @@ struct unmount {
     bool dead_only; /* unmount it only if nobody serves it */
     struct mounts_mount mount;
     struct umount_daemon daemon;
+    int abort;     /* with force: what aborts its connection, or < 0 */
     bool dead;     /* nobody serves it */
     bool lost;     /* data could not be stored and were given up, or nobody can tell */
     int64_t nodes; /* that can still be unmounted together */

@@ -2,11 +2,13 @@
 #include "view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/store_members.h"
 #include "viewspec/members/members.h"
 #include "viewspec/base/line.h"
 #include "survey.h"
@@ -263,6 +265,29 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
     return status;
 }
 
+/* Members that are one file are told, as the file can only be read. */
+static void warn_of_twins(const struct vs_spec *spec)
+{
+    const struct vs_members *members = vs_spec_members(spec);
+    struct mpiio_member_twins twins;
+    struct mpiio_store *store;
+    char *first, *second;
+
+    if (view_open_file(spec, O_RDONLY, &store))
+        return;
+    if (mpiio_store_find_twins(store, &twins) > 0) {
+        first = vs_members_file(members, twins.first);
+        second = vs_members_file(members, twins.second);
+        fflush(stdout);
+        view_message("warning: member %" PRId64 ", %s: the same file as member %" PRId64
+                     ", %s: they can only be read",
+                     twins.second, second ? second : "?", twins.first, first ? first : "?");
+        free(first);
+        free(second);
+    }
+    mpiio_store_close(store);
+}
+
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
     struct vs_error why = {0};
@@ -284,6 +309,8 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
         printf("%s: %" PRId64 " byte%s%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
                plural(file_size), members, vs_spec_ranks(spec), plural(vs_spec_ranks(spec)), views,
                plural((int64_t)views));
+        if (vs_spec_members(spec))
+            warn_of_twins(spec);
     }
     for (size_t i = 0; i < views; i++) {
         int result = check_view(spec, i, file_size);

@@ -270,6 +270,19 @@ first_epoch() {
     nothing_left
 }
 
+@test "engine: a file that has taken the name of the daemon's is not opened" {
+    local store
+    old_file 1000
+    for store in auto posix mpiio; do
+        run -1 --separate-stderr start_engines 2 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+            --file="$file" --identity="$file.before" --store=$store
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ $stderr == "mpiio-engine: $(hostname): $file: another file than the daemon has open"* ]]
+    done
+    cmp "$file" "$file.before"
+    nothing_left
+}
+
 @test "engine: a program or a file that is not there: told once, nothing left" {
     run -1 --separate-stderr start_engines 3 --daemon="$tmp/none" -- --file="$tmp/field.dat"
     [ "$stderr" = "mpiio-engine: $(hostname): cannot start $tmp/none: No such file or directory" ]

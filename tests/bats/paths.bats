@@ -117,3 +117,123 @@ TEXT
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDONLY)' 'os.pread(f, 512, 200 * 512)')" = ESTALE ]
     grep "member 200, $tmp/m/200: another file" log
 }
+
+# hidden PATH ARGUMENT...: mounting at mnt is refused, since PATH lies below it.
+hidden() {
+    run -1 --separate-stderr timeout -s KILL 60 mpiio-mount "${@:2}"
+    # shellcheck disable=SC2154 # run sets it
+    echo "$stderr"
+    [[ $stderr == "mpiio-mount: $1: lies below the mount point, "*" (mount elsewhere)" ]]
+    run ! is_mounted
+}
+
+@test "paths: a mount over what it opens is refused: members, file, spec, log, FIFO, through links and binds" {
+    hers 2
+    mkdir bound elsewhere
+    mv m "$mnt/m"
+    ln -s "$mnt/m" m
+    # Members below the mount point, by a link to a folder, by links of their own, by "..", and by a bind mount.
+    hidden "member 0, $tmp/m/0" s.json "$mnt"
+    (cd "$mnt" && hidden "member 0, $tmp/m/0" ../s.json .)
+    (cd "$mnt" && hidden "member 0, $tmp/mnt/../mnt/m/0" --members '../mnt/m/{member}' --view 'scatter 512 on 2 of byte' .)
+    hidden "member 0, $tmp/mnt/../m/0" <(sed "s,\"m/,\"$mnt/../m/," s.json) "$mnt"
+    as_root mount --bind "$mnt" bound
+    hidden "member 0, $tmp/bound/m/0" <(sed "s,\"m/,\"$tmp/bound/m/," s.json) "$mnt"
+    as_root umount bound
+    rm m
+    mkdir m
+    cp "$mnt/m/0" m/0
+    ln -s "$mnt/m/1" m/1
+    hidden "member 1, $tmp/m/1" s.json "$mnt"
+    # The link's own folder, too, although it leads out.
+    cp "$mnt/m/1" elsewhere/1
+    ln -s "$tmp/elsewhere/1" "$mnt/out"
+    ln -sfn "$mnt/out" m/1
+    hidden "member 1, $tmp/m/1" s.json "$mnt"
+    # Those that are to be made are not.
+    rm -f m/0
+    hidden "member 1, $tmp/m/1" s.json "$mnt" -o create
+    [ ! -e m/0 ]
+    # One file, its spec, a log, a FIFO.
+    scatter_spec
+    cp s.dat s.json "$mnt"
+    hidden "$tmp/mnt/s.dat" -f "$mnt/s.dat" s.json "$mnt"
+    hidden "mnt/s.json" -f s.dat mnt/s.json mnt
+    (cd "$mnt" && hidden "log" -o log=log "$tmp/s.json" .)
+    hidden "$mnt/log" -o log="$mnt/log" s.json "$mnt"
+    mkfifo "$mnt/fifo"
+    hidden "$mnt/fifo" -o sequential,ro --view 'broadcast of byte on 2' "$mnt/fifo" "$mnt"
+    # Beside the mount point is not below it.
+    mkdir mnt2
+    cp s.dat mnt2
+    mpiio-mount -f mnt2/s.dat s.json "$mnt"
+    cmp "$mnt/rank1" <(mpiio-view cat s.json -r 1)
+    mpiio-umount "$mnt"
+    (cd "$mnt" && mpiio-mount -o log=../log -f ../s.dat ../s.json .)
+    cmp "$mnt/rank1" <(mpiio-view cat s.json -r 1)
+}
+
+@test "paths: one file as two members is only read, by hard link, symbolic link or name, and check tells it" {
+    local same
+    hers 3
+    cp m/2 two
+    for same in 'ln -f m/0 m/2' 'ln -sf 0 m/2'; do
+        rm -f m/2
+        $same
+        run -1 --separate-stderr mount_spec s.json -o rw
+        echo "$stderr"
+        [ "$stderr" = "mpiio-mount: s.json:1:18: /members: member 2, $tmp/m/2: the same file as member 0, $tmp/m/0: they can only be read (-o ro)" ]
+        run ! is_mounted
+        mount_spec s.json
+        [ "$(error_of 'open(m + "/whole", "r+b")')" = EROFS ]
+        cmp -n 512 "$mnt/whole" m/0
+        mpiio-umount "$mnt"
+        run -0 --separate-stderr mpiio-view check s.json
+        [ "${stderr_lines[0]}" = "mpiio-view: warning: member 2, $tmp/m/2: the same file as member 0, $tmp/m/0: they can only be read" ]
+        fails 1 "${stderr_lines[0]/*warning: /s.json:1:18: \/members: } (-o ro)" mpiio-view put s.json -r 0 </dev/null
+    done
+    # Also those that are made.
+    rm m/*
+    echo '{ "viewspec": 1, "members": { "files": ["m/a", "m/b", "m/a"], "view": { "tiles": 1,
+        "filetype": { "type": "scatter", "blocklength": 512 } } } }' >made.json
+    run -1 --separate-stderr mount_spec made.json -o rw,create
+    [[ $stderr == *"member 2, $tmp/m/a: the same file as member 0, $tmp/m/a: "* ]]
+    # A copy is another file.
+    rm -rf m s.json
+    hers 3
+    mpiio-mount -o rw s.json "$mnt"
+    run -0 --separate-stderr mpiio-view check s.json
+    [[ $stderr != *"the same file"* ]]
+}
+
+@test "paths: mpiio-umount -f ends a daemon that waits for its own mount, which no signal does" {
+    local daemon caller killed
+    hers 2
+    mv m/1 m/whole
+    sed -i 's,"count": 2\, "file": "m/{member}","files": ["m/0"\, "m/whole"],' s.json
+    for killed in no yes; do
+        mount_spec s.json
+        daemon=$(daemon_pid)
+        # From now on a member is looked up in the mount itself, by the name that the look is for.
+        as_root mount --bind "$mnt" m
+        stat "$mnt/whole" >/dev/null 2>&1 3>&- &
+        caller=$!
+        await waits_in_kernel "$daemon"
+        if [ "$killed" = yes ]; then
+            kill -KILL "$daemon"
+            await has_ended "$daemon" # its first thread: the one that waits does not
+            waits_in_kernel "$daemon"
+        fi
+        timeout -s KILL 300 mpiio-umount -f "$mnt"
+        await eval '! waits_in_kernel "$daemon"'
+        gone "$daemon"
+        gone "$caller"
+        run ! is_mounted
+        as_root umount m
+    done
+}
+
+# waits_in_kernel PID: one of its threads cannot be interrupted.
+waits_in_kernel() {
+    cat "/proc/$1"/task/*/stat 2>/dev/null | grep -qE '\) D '
+}

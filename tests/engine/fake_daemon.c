@@ -27,10 +27,11 @@ struct fake {
     struct mpiio_message hello;
     int engine_fd;
     int epochs;
-    int fail_node;    /* the node that goes wrong; -1: none does */
-    const char *fail; /* how and when */
-    const char *wait; /* a file to wait for after an epoch with errors */
-    bool again;       /* what was not stored is handed in once more */
+    int fail_node;        /* the node that goes wrong; -1: none does */
+    const char *fail;     /* how and when */
+    const char *wait;     /* a file to wait for after an epoch with errors */
+    const char *identity; /* the file that the daemon has open; NULL: the one at the path */
+    bool again;           /* what was not stored is handed in once more */
     bool tells_engine;
     bool no_check;     /* of the file */
     bool may_wait;     /* all blocks may, the first time; what is left is handed in again */
@@ -62,6 +63,8 @@ static void set_option(struct fake *fake, const char *name, const char *value)
     } else if (strcmp(name, "--file") == 0) {
         hello->path = value;
         fake->model.path = value;
+    } else if (strcmp(name, "--identity") == 0) {
+        fake->identity = value;
     } else if (strcmp(name, "--store") == 0) {
         hello->store = strcmp(value, "posix") == 0   ? MPIIO_STORE_POSIX
                        : strcmp(value, "mpiio") == 0 ? MPIIO_STORE_MPIIO
@@ -180,6 +183,7 @@ static void start(struct fake *fake)
 {
     struct mpiio_message message;
     char own[64], above[64] = "";
+    struct stat file;
 
     if (mpiio_channel_new(fake->engine_fd, &fake->channel) != 0 ||
         mpiio_slots_create(&fake->slots, fake->model.blocks + 1) != 0)
@@ -198,6 +202,10 @@ static void start(struct fake *fake)
     fake->hello.hello.address = own;
     fake->hello.hello.pool = "";
     fake->hello.hello.memory = fake->slots.fd;
+    if (stat(fake->identity != NULL ? fake->identity : fake->hello.hello.path, &file) == 0) {
+        fake->hello.hello.device = file.st_dev;
+        fake->hello.hello.inode = file.st_ino;
+    }
     if (!fake->tells_engine)
         mpiio_channel_send(fake->channel, &fake->hello);
     expect(fake, MPIIO_MESSAGE_PEERS, &message);

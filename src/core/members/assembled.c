@@ -17,15 +17,13 @@
 #include "assembled_write.h"
 #include "create.h"
 #include "rights.h"
+#include "twins.h"
 
 /*
  * So many members are asked for their times whenever the file's are wanted. Of more, the file
  * seems to have been changed just now, so that nobody relies on what was read before.
  */
 #define WATCHED MPIIO_MEMBERS_JUDGED
-
-/* Bytes of a member that take as long to read, in the page cache, as the call for them. */
-#define WORTH_CALL (2 << 10)
 
 static bool is_later(struct timespec a, struct timespec b)
 {
@@ -405,6 +403,30 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     return fail_fit(self, &fault, why);
 }
 
+/* What is written through one of two members that are one file would change the other's bytes. */
+static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why)
+{
+    const struct vs_members *members = self->table.members;
+    struct mpiio_member_twins twins;
+    int found = mpiio_member_find_twins(self->identities, vs_members_count(members), &twins);
+    char *first, *second;
+
+    if (found == 0)
+        return 0;
+    if (found < 0)
+        return vs_members_fail(members, found, why, "%s", strerror(-found));
+    first = vs_members_file(members, twins.first);
+    second = vs_members_file(members, twins.second);
+    vs_members_fail(members, -EROFS, why,
+                    "member %" PRId64 ", %s: the same file as member %" PRId64
+                    ", %s: they can only be read (-o ro)",
+                    twins.second, second != NULL ? second : "?", twins.first,
+                    first != NULL ? first : "?");
+    free(first);
+    free(second);
+    return -EROFS;
+}
+
 /* A descriptor of one member for locks of all, and to ask its filesystem. */
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
@@ -463,6 +485,8 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
         error = vs_members_fail(members, -ENOENT, why, "none of the members is there");
     if (error == 0)
         error = check_fit(self, why);
+    if (error == 0 && writable)
+        error = refuse_twins(self, why);
     return error == 0 ? open_lock(self, why) : error;
 }
 
@@ -543,9 +567,11 @@ int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member)
     return vs_assembly_bytes(self->places, (size_t)member);
 }
 
-int64_t mpiio_assembled_first(const struct mpiio_file *file)
+int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
 {
-    return first_present(file->self);
+    struct mpiio_assembled *self = file->self;
+
+    return mpiio_member_open_path(&self->table, (size_t)member);
 }
 
 /* Who they are. */
@@ -557,35 +583,11 @@ uint64_t mpiio_assembled_identity(const struct mpiio_file *file)
     return self->identity;
 }
 
-/* The least read of the whole that asks the member for a part that is worth a call. */
-static int64_t grain_of(const struct mpiio_member *member, int64_t bytes)
+int mpiio_assembled_find_twins(const struct mpiio_file *file, struct mpiio_member_twins *twins)
 {
-    const struct vs_map *map = vs_view_map(member->view);
-    const struct vs_map_facts *facts = vs_map_facts(map);
+    const struct mpiio_assembled *self = file->self;
 
-    if (mpiio_assembled_is_run(map, 0, bytes < WORTH_CALL ? bytes : WORTH_CALL) ||
-        facts->tile_size / facts->tile_runs >= WORTH_CALL)
-        return 0;
-    return vs_mul_capped(facts->tile_extent / facts->tile_size, WORTH_CALL);
-}
-
-int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
-{
-    struct mpiio_assembled *self = file->self;
-
-    *grain = 0;
-    for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
-        struct mpiio_member *member;
-        int error;
-
-        if (!is_present(self, i))
-            continue;
-        error = mpiio_member_acquire(&self->table, (size_t)i, &member);
-        if (error != 0)
-            return error;
-        *grain = vs_max(*grain, grain_of(member, vs_assembly_bytes(self->places, (size_t)i)));
-    }
-    return 0;
+    return mpiio_member_find_twins(self->identities, vs_members_count(self->table.members), twins);
 }
 
 void mpiio_assembled_on_replaced(struct mpiio_file *file,

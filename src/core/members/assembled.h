@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "core/file/file.h"
+#include "twins.h"
 #include "viewspec/members/members.h"
 
 /*
@@ -29,7 +30,8 @@ enum mpiio_assemble {
 /*
  * Assembles the members, borrowed, and sees that they are there, can be opened as how, values of
  * enum mpiio_assemble, says, and fit together. 0, or a negative errno with why filled, whose text
- * names the first member that is wrong: -EROFS where it is to be writable and members may overlap.
+ * names the first member that is wrong: -EROFS where it is to be writable and members may overlap,
+ * or two of them are one file.
  * The new file is the caller's.
  */
 int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_file **file,
@@ -44,14 +46,17 @@ uint64_t mpiio_assembled_digest(const struct mpiio_file *file);
 /* How many bytes a member holds; of one with none the file is not looked at. Likewise. */
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 
-/* The member whose file stands for all in locks: the first that holds something. Likewise. */
-int64_t mpiio_assembled_first(const struct mpiio_file *file);
+/* As mpiio_member_open_path (table.h), of a member that holds something. */
+int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member);
 
 /*
  * Returns a hash of the members' identities (identity.h) and of how many bytes each holds, the same
  * in all processes of one machine. Local, thread-safe.
  */
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file);
+
+/* As mpiio_member_find_twins (twins.h), of the members. */
+int mpiio_assembled_find_twins(const struct mpiio_file *file, struct mpiio_member_twins *twins);
 
 /*
  * Has replaced(argument, member, path) called when a member's path is found to name another file

@@ -46,39 +46,55 @@ static int fill_file(int fd, int64_t length)
     return close(fd) < 0 && error == 0 ? -errno : error;
 }
 
-/* Gives a file that is made its name, which others may have given to another one. */
-static int publish(const char *from, const char *path)
+/* Gives a file of a folder its name there, which others may have given to another one. */
+static int publish(int folder, const char *from, const char *name)
 {
     int error = 0;
 
-    if (link(from, path) == 0 || errno == EEXIST)
+    if (linkat(folder, from, folder, name, 0) == 0 || errno == EEXIST)
         return 0;
     /* A filesystem without links. */
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
         error = -errno;
-    else if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_NOREPLACE) < 0 && errno != EEXIST)
+    else if (renameat2(folder, from, folder, name, RENAME_NOREPLACE) < 0 && errno != EEXIST)
         error = -errno;
     return error;
 }
 
 /* Under another name first: whoever sees the file sees all of it. */
-static int make_file(const char *path, int64_t length)
+static int make_in(int folder, const char *name, int64_t length)
 {
     uint64_t number = 0;
-    char *name;
+    char *hidden;
     int fd, error;
 
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
         return -EIO;
-    if (asprintf(&name, "%s.%016" PRIx64, path, number) < 0)
+    if (asprintf(&hidden, "%s.%016" PRIx64, name, number) < 0)
         return -ENOMEM;
-    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = openat(folder, hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     error = fd < 0 ? -errno : fill_file(fd, length);
     if (error == 0)
-        error = publish(name, path);
+        error = publish(folder, hidden, name);
     if (fd >= 0)
-        unlink(name);
-    free(name);
+        unlinkat(folder, hidden, 0);
+    free(hidden);
+    return error;
+}
+
+/* All is done in one folder, whatever its path leads to meanwhile. */
+static int make_file(const char *path, int64_t length)
+{
+    const char *slash = strrchr(path, '/');
+    char *parent = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    int folder = parent != NULL ? open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    int error = parent != NULL ? -errno : -ENOMEM;
+
+    if (folder >= 0) {
+        error = make_in(folder, slash != NULL ? slash + 1 : path, length);
+        close(folder);
+    }
+    free(parent);
     return error;
 }
 

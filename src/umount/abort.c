@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "abort.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+/* The control filesystem, mounted nowhere: a new descriptor, or -1. For root. */
+static int mount_control(void)
+{
+    int control = fsopen("fusectl", FSOPEN_CLOEXEC);
+    int folder = -1;
+
+    if (control >= 0 && fsconfig(control, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        folder = fsmount(control, FSMOUNT_CLOEXEC, 0);
+    if (control >= 0)
+        close(control);
+    return folder;
+}
+
+int umount_abort_open(const struct mounts_mount *mount)
+{
+    char name[32];
+    int folder =
+        geteuid() == 0 ? mount_control() : open("/sys/fs/fuse/connections", O_PATH | O_CLOEXEC);
+    int fd, error;
+
+    if (folder < 0)
+        return -errno;
+    snprintf(name, sizeof(name), "%u/abort", mount->entry.minor);
+    fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    error = fd < 0 ? -errno : 0;
+    close(folder);
+    /* The number is the mount's as long as that is there: no other connection had it meanwhile. */
+    if (error == 0 && !mounts_is_there(mount)) {
+        close(fd);
+        error = -ESTALE;
+    }
+    return error != 0 ? error : fd;
+}
+
+void umount_abort(int fd)
+{
+    if (fd >= 0 && write(fd, "1", 1) < 0)
+        return; /* it has ended */
+}

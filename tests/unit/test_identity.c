@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Which file a member is: what is the same file, and what has only its name. */
+#include "slice_fixture.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/members/identity.h"
+#include "core/members/twins.h"
+
+static char folder[64], path[80], other[80];
+static struct mpiio_member_identity identity;
+
+static void make(const char *name)
+{
+    FILE *file = fopen(name, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fputs("member", file) < 0, 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int set_up(void **state)
+{
+    struct stat st;
+    int fd;
+
+    (void)state;
+    strcpy(folder, "/var/tmp/identity.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/member", folder);
+    snprintf(other, sizeof(other), "%s/other", folder);
+    make(path);
+    memset(&identity, 0, sizeof(identity));
+    fd = mpiio_member_identify(path, &st, &identity);
+    assert_true(fd >= 0);
+    assert_true(identity.known && st.st_size == 6);
+    close(fd);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(path);
+    unlink(other);
+    return rmdir(folder);
+}
+
+/* Both ways of asking say the same. */
+static int ask(const char *name)
+{
+    struct stat st;
+    int error = mpiio_member_look(name, &identity, &st);
+    int fd = mpiio_member_find(name, &identity);
+
+    assert_int_equal(fd < 0 ? fd : 0, error);
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static void the_file_is_the_same_by_any_name_and_with_any_rights(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(path), 0);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(truncate(path, 1), 0);
+    assert_int_equal(ask(path), 0);
+    assert_int_equal(link(path, other), 0);
+    assert_int_equal(ask(other), 0);
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(symlink(path, other), 0);
+    assert_int_equal(ask(other), 0);
+}
+
+static void what_takes_the_name_is_another(void **state)
+{
+    (void)state;
+    make(other);
+    assert_int_equal(rename(other, path), 0);
+    assert_int_equal(ask(path), -ESTALE);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(ask(path), -ENOENT);
+    /* Nobody has the other end: opening it would wait. */
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(ask(path), -ESTALE);
+    assert_int_equal(ask("/dev/zero"), -ESTALE);
+    assert_int_equal(ask(folder), -ESTALE);
+}
+
+static void an_inode_that_is_used_again_is_another_file(void **state)
+{
+    (void)state;
+    identity.birth++;
+    assert_int_equal(ask(path), -ESTALE);
+    /* Without a time of birth the owner counts. */
+    identity.birth = 0;
+    assert_int_equal(ask(path), 0);
+    identity.owner++;
+    assert_int_equal(ask(path), -ESTALE);
+}
+
+static void no_file_is_one_that_was_missing(void **state)
+{
+    (void)state;
+    identity.known = false;
+    assert_int_equal(ask(path), -ESTALE);
+}
+
+static void other_kinds_have_no_identity(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(mpiio_member_identify(folder, &st, &identity), -EINVAL);
+    assert_int_equal(mpiio_member_identify("/dev/null", &st, &identity), -EINVAL);
+    assert_int_equal(mpiio_member_identify(other, &st, &identity), -ENOENT);
+}
+
+static void twins_are_found(void **state)
+{
+    struct mpiio_member_identity members[5] = {{.known = true, .device = 1, .inode = 7},
+                                               {.known = true, .device = 2, .inode = 7},
+                                               {.device = 1, .inode = 7},
+                                               {.known = true, .device = 1, .inode = 8},
+                                               {.known = true, .device = 1, .inode = 8}};
+    struct mpiio_member_twins twins;
+
+    (void)state;
+    assert_int_equal(mpiio_member_find_twins(members, 4, &twins), 0);
+    assert_int_equal(mpiio_member_find_twins(members, 5, &twins), 1);
+    assert_true(twins.first == 3 && twins.second == 4);
+    members[2].known = true;
+    assert_int_equal(mpiio_member_find_twins(members, 5, &twins), 1);
+    assert_true(twins.first == 0 && twins.second == 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_file_is_the_same_by_any_name_and_with_any_rights),
+        TEST(what_takes_the_name_is_another),
+        TEST(an_inode_that_is_used_again_is_another_file),
+        TEST(no_file_is_one_that_was_missing),
+        TEST(other_kinds_have_no_identity),
+        TEST(twins_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
