@@ -22,7 +22,7 @@ int fs_below_init(struct fs_below *below, const char *mountpoint);
 void fs_below_free(struct fs_below *below);
 
 /*
- * Whether the lookup of an absolute path passes through the folder: as a component, through any symbolic link,
+ * Whether the lookup of an absolute path passes through the folder: as a component, by any link,
  * or in any bind mount of it. A path that leads nowhere is followed as far as it leads. Local; one
  * thread.
  */

@@ -5,6 +5,7 @@
 
 #include "core/members/assembled.h"
 #include "core/members/assembled_find.h"
+#include "core/members/assembled_hold.h"
 #include "core/members/rights.h"
 #include "store_private.h"
 

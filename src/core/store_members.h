@@ -25,7 +25,8 @@ bool mpiio_store_has_members(const struct mpiio_store *store);
 /* Where the store is of one file: 0; else mpiio_assembled_digest (members/assembled.h) of it. */
 uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
 
-/* As mpiio_assembled_identity and mpiio_assembled_hold (assembled.h), of such a store. */
+/* As mpiio_assembled_identity (assembled.h) and mpiio_assembled_hold (assembled_hold.h), of such a
+ * store. */
 uint64_t mpiio_store_identity(const struct mpiio_store *store);
 int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain);
 

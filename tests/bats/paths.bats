@@ -225,12 +225,16 @@ hidden() {
             waits_in_kernel "$daemon"
         fi
         timeout -s KILL 300 mpiio-umount -f "$mnt"
-        await eval '! waits_in_kernel "$daemon"'
+        await is_free "$daemon"
         gone "$daemon"
         gone "$caller"
         run ! is_mounted
         as_root umount m
     done
+}
+
+is_free() {
+    ! waits_in_kernel "$1"
 }
 
 # waits_in_kernel PID: one of its threads cannot be interrupted.

@@ -180,22 +180,21 @@ static int get_statfs(void *argument, struct statvfs *st)
     return fstatvfs(self->lock_fd, st) < 0 ? -errno : 0;
 }
 
-/* Opens those that are not open: they are what readers would read. */
+/* Opens members that are not open yet: readers would read those. */
 static int await_writers(void *argument)
 {
     struct mpiio_assembled *self = argument;
+    struct mpiio_member *member;
     int error = 0;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++) {
-        struct mpiio_member *member;
-
         if (!is_present(self, i))
             continue;
         error = mpiio_member_acquire(&self->table, (size_t)i, &member);
-        if (error != 0)
-            break;
-        error = mpiio_file_await_writers(member->file);
-        mpiio_member_release(&self->table, member);
+        if (error == 0) {
+            error = mpiio_file_await_writers(member->file);
+            mpiio_member_release(&self->table, member);
+        }
     }
     return error;
 }

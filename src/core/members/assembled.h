@@ -67,14 +67,6 @@ void mpiio_assembled_on_replaced(struct mpiio_file *file,
                                  void (*replaced)(void *argument, int64_t member, const char *path),
                                  void *argument);
 
-/*
- * Opens all members, for as long as the file is there: a descriptor each. 0; -ESTALE where one is
- * not the file that it was when they were assembled; or what open(2) says. Not to be called twice.
- * From then on grain has the least read, in bytes of the whole, that asks each member for as much
- * as a call is worth: 0 where runs are that long.
- */
-int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
-
 /* How many writes to members are over, by this process. Thread-safe. */
 uint64_t mpiio_assembled_writes(const struct mpiio_file *file);
 

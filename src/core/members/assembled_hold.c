@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "assembled.h"
+#include "assembled_hold.h"
+
 #include "assembled_private.h"
 #include "viewspec/base/integer.h"
 
