@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mounts/mountinfo.h"
-#include "unmount.h"
+#include "crew.h"
 
 struct places {
     char **place; /* owned, as each of them is; the order of the kernel's table, the oldest first */
@@ -56,17 +56,8 @@ int unmount_all(const struct unmount_all *all)
 
     if (error != 0)
         fprintf(stderr, "mpiio-umount: cannot read the table of mounts: %s\n", strerror(-error));
-    for (size_t i = places.count; i > 0 && error == 0; i--) {
-        struct unmount job = {.mountpoint = places.place[i - 1],
-                              .force = all->force,
-                              .nodes = 1,
-                              .owner = &all->owner,
-                              .dead_only = all->dead_only};
-        if (unmount_run(&job) != 0)
-            status = 1;
-        else if (job.lost && status == 0)
-            status = UNMOUNT_LOST;
-    }
+    else
+        status = unmount_crew(all, places.place, places.count);
     release(&places);
     return error != 0 ? 1 : status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -113,7 +114,9 @@ void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool nam
         .mount = mount, .hint = hint, .named_only = named_only, .daemon = daemon};
 
     *daemon = (struct umount_daemon){0, -1};
-    umount_each_process(visit_process, &search);
+    /* Mounts tell the truth as a rule: then no other process has to be looked at. */
+    if (hint <= 0 || hint > INT_MAX || visit_process(&search, (pid_t)hint))
+        umount_each_process(visit_process, &search);
 }
 
 bool umount_daemon_ends_within(const struct umount_daemon *daemon, int ms)

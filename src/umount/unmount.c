@@ -17,6 +17,7 @@
 #include "users.h"
 
 #define PATIENCE 30000 /* ms that a daemon may take to end */
+#define ANSWER   5000  /* ms that a mount may take to tell its statistics */
 /* ms after which it is told who else has the mount: a container that starts has it for a moment */
 #define COPIES     5000
 #define NODES_MAX  (1 << 20)
@@ -27,11 +28,7 @@
 #define BUSY_TRIES 50
 #define BUSY_PAUSE 20000000
 
-/* A line of ours, whatever it is made of. */
-static void say(const struct unmount *job, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(const struct unmount *job, const char *format, ...)
+void unmount_say(const struct unmount *job, const char *format, ...)
 {
     char *text = NULL, *line = NULL;
     va_list arguments;
@@ -81,25 +78,27 @@ static int find_mount(struct unmount *job)
     if (is_left(job, error))
         return -1;
     if (error != 0)
-        say(job, "%s", error == -EINVAL || error == -ESTALE ? "not mounted" : strerror(-error));
+        unmount_say(job, "%s",
+                    error == -EINVAL || error == -ESTALE ? "not mounted" : strerror(-error));
     else if (strcmp(type, "fuse.mpiio") != 0)
-        say(job, "a mount of type %s, not fuse.mpiio", type);
+        unmount_say(job, "a mount of type %s, not fuse.mpiio", type);
     else
         return 0;
     return 1;
 }
 
 /* Finds the daemon, and how many nodes there are, which the mount tells itself. */
-static void find_daemon(struct unmount *job)
+static void find_daemon(struct unmount *job, int limit)
 {
     char stats[MOUNTS_TEXT_MAX];
-    int error = mounts_look_stats(&job->mount, 5000, stats);
+    int error = mounts_look_stats(&job->mount, limit, stats);
     int64_t nodes = umount_stat(stats, "nodes", 1);
     bool ended = error == -ENOTCONN || error == -ECONNABORTED;
 
     /* The daemon of a mount that has gone may have a descriptor with the same number. */
     umount_daemon_find(&job->mount, umount_stat(stats, "pid", 0), ended, &job->daemon);
     job->dead = ended && job->daemon.pid == 0;
+    job->silent = error == -ETIMEDOUT;
     if (error == 0 && nodes > 1 && nodes <= NODES_MAX && strstr(stats, "\"state\": \"ok\"") != NULL)
         job->nodes = nodes;
 }
@@ -126,18 +125,22 @@ static void add_lost(const struct unmount *job, const char *before, char *text, 
  */
 static bool sync_all(struct unmount *job)
 {
-    int error = mounts_look_sync(&job->mount, job->force ? 5000 : MOUNTS_NO_LIMIT);
-    char lost[128];
+    int limit = job->force ? ANSWER : MOUNTS_NO_LIMIT;
+    /* One of all had longer to answer before. */
+    bool hopeless = job->silent && job->owner != NULL;
+    int error = hopeless ? -ETIMEDOUT : mounts_look_sync(&job->mount, limit);
+    char lost[128] = "";
 
     /* Where the connection has ended nothing can be stored any more, as where the daemon has. */
     if (error == 0 || error == -ENOTCONN || error == -ECONNABORTED || is_gone(job))
         return true;
     job->lost = job->force;
-    add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
+    if (!hopeless)
+        add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
-        say(job, "not synced: %s%s", why(error), lost);
+        unmount_say(job, "not synced: %s%s", why(error), lost);
     else
-        say(job, "cannot sync: %s%s; still mounted", why(error), lost);
+        unmount_say(job, "cannot sync: %s%s; still mounted", why(error), lost);
     return job->force;
 }
 
@@ -150,7 +153,7 @@ static void say_unsaved(const struct unmount *job, int error)
     if (mounts_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
         snprintf(text, sizeof(text), "cannot unmount all nodes: %s", why(error));
     for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
-        say(job, "%s", line);
+        unmount_say(job, "%s", line);
 }
 
 /*
@@ -165,7 +168,7 @@ static bool unmount_others(const struct unmount *job)
 
     umount_users(&job->mount, users, sizeof(users));
     if (*users != '\0' && !job->force) {
-        say(job, "busy: in use by %s", users);
+        unmount_say(job, "busy: in use by %s", users);
         return false;
     }
     error = mounts_look_attribute(&job->mount, name, job->force ? 15000 : MOUNTS_NO_LIMIT, text);
@@ -251,10 +254,10 @@ static bool detach(const struct unmount *job)
         busy = is_busy(job, reason, users);
     } while (busy && *users == '\0' && ++tries < BUSY_TRIES && nanosleep(&pause, NULL) == 0);
     if (busy)
-        say(job, "busy%s%s (-f unmounts it all the same)", *users != '\0' ? ": in use by " : "",
-            users);
+        unmount_say(job, "busy%s%s (-f unmounts it all the same)",
+                    *users != '\0' ? ": in use by " : "", users);
     else
-        say(job, "cannot unmount: %s", *reason != '\0' ? reason : "not permitted");
+        unmount_say(job, "cannot unmount: %s", *reason != '\0' ? reason : "not permitted");
     return false;
 }
 
@@ -270,14 +273,14 @@ static int await_end(const struct unmount *job)
     if (!job->force) /* which has ended it whoever has it */
         umount_copies(&job->mount, copies, sizeof(copies));
     if (*copies != '\0')
-        say(job,
-            "unmounted, but its daemon (process %ld) goes on, since it is still "
-            "mounted %s (SIGTERM to the daemon ends it)",
-            pid, copies);
+        unmount_say(job,
+                    "unmounted, but its daemon (process %ld) goes on, since it is still "
+                    "mounted %s (SIGTERM to the daemon ends it)",
+                    pid, copies);
     else if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
         return 0;
     else
-        say(job, "unmounted, but its daemon (process %ld) is still running", pid);
+        unmount_say(job, "unmounted, but its daemon (process %ld) is still running", pid);
     return 1;
 }
 
@@ -310,38 +313,54 @@ static int await_daemon(const struct unmount *job)
         end_daemon(job);
     if (is_gone(job))
         return await_end(job);
-    say(job, "cannot unmount: no answer");
+    unmount_say(job, "cannot unmount: no answer");
     return 1;
 }
 
 /* It is detached. The status to exit with. */
-static int finish(struct unmount *job)
+static int end_detached(struct unmount *job)
 {
     if (job->dead && job->owner != NULL) {
-        say(job, "its daemon had ended: what it had not stored is lost");
+        unmount_say(job, "its daemon had ended: what it had not stored is lost");
         job->lost = true;
     }
     return await_daemon(job);
 }
 
-int unmount_run(struct unmount *job)
+int unmount_begin(struct unmount *job, int limit)
 {
-    int found = find_mount(job), status;
+    int found = find_mount(job);
 
     /* Our own working folder may be inside. */
     if (found != 0 || chdir("/") != 0)
         return found >= 0;
-    find_daemon(job);
-    if (job->dead_only && !job->dead)
-        return 0;
+    find_daemon(job, limit);
+    return job->dead_only && !job->dead ? 0 : -1;
+}
+
+int unmount_finish(struct unmount *job)
+{
+    int status;
+
+    if (job->silent && job->owner != NULL && !job->force) {
+        unmount_say(job, "no answer; still mounted");
+        return 1;
+    }
     if (job->nodes > 1 && !job->alone && !unmount_others(job))
         return 1;
     if (!job->dead && !sync_all(job))
         return 1;
     /* Its number may be another's once it is detached. */
     job->abort = job->force ? umount_abort_open(&job->mount) : -1;
-    status = detach(job) ? finish(job) : 1;
+    status = detach(job) ? end_detached(job) : 1;
     if (job->abort >= 0)
         close(job->abort);
     return status;
+}
+
+int unmount_run(struct unmount *job)
+{
+    int status = unmount_begin(job, ANSWER);
+
+    return status >= 0 ? status : unmount_finish(job);
 }

@@ -18,11 +18,29 @@ struct unmount {
     struct umount_daemon daemon;
     int abort;     /* with force: what aborts its connection, or < 0 */
     bool dead;     /* nobody serves it */
+    bool silent;   /* whoever serves it has not answered in time */
     bool lost;     /* data could not be stored and were given up, or nobody can tell */
     int64_t nodes; /* that can still be unmounted together */
 };
 
-/* Does it; returns the status to exit with, 0 or 1. */
+/*
+ * Finds the mount and its daemon; the mount may take limit ms to answer. Returns -1 where
+ * unmount_finish has to follow, or the status to exit with, 0 or 1.
+ */
+int unmount_begin(struct unmount *job, int limit);
+
+/*
+ * Unmounts what unmount_begin has found. Returns the status to exit with, 0 or 1. One of all
+ * (owner) that is silent stays where it is not forced; without an owner it is waited for.
+ */
+int unmount_finish(struct unmount *job);
+
+/* Does both, for one mount. */
 int unmount_run(struct unmount *job);
+
+/* Prints "mpiio-umount: MOUNTPOINT: " and the text on stderr, on one line without control
+ * characters. */
+void unmount_say(const struct unmount *job, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -106,6 +106,44 @@ status 1 mounted b
 STEPS
 }
 
+@test "all: mounts that do not answer stay, and hold up no other one; -f takes all of them" {
+    alone <<'STEPS'
+for i in {1..12}; do
+    install -d -o nobody "m$i"
+    user mpiio-mount b.json "m$i"
+    kill -STOP "$(user jq .pid "m$i/.mpiio/stats.json")"
+done
+user mpiio-mount b.json a
+install -d -o nobody z
+user mpiio-mount -o cache=back b.json z
+printf 'written and kept' | user dd of=z/rank2 conv=notrunc status=none
+begun=$SECONDS
+status 1 timeout 300 mpiio-umount --all --user=nobody 2>said
+sort said | diff - <(printf "mpiio-umount: $PWD/m%d: no answer; still mounted\n" {1..12} | sort)
+status 1 mounted a
+status 1 mounted z
+[ "$(dd if=b.dat bs=1 skip=8192 count=16 status=none)" = 'written and kept' ]
+status 3 timeout 300 mpiio-umount --all --force --user=nobody 2>said
+[ "$(grep -c 'not synced: no answer' said)" -eq 12 ]
+# One after the other, each needs ten seconds and more.
+[ $((SECONDS - begun)) -lt 120 ]
+status 1 grep -q ' fuse.mpiio ' /proc/self/mountinfo
+STEPS
+}
+
+@test "all: a mount whose file lies on an older one is unmounted before that" {
+    alone <<'STEPS'
+user mpiio-mount b.json a
+echo "{ \"viewspec\": 1, \"file\": \"$PWD/a/rank1\", \"ranks\": 1, \"view\": {} }" >upper.json
+user mpiio-mount -o cache=back upper.json b
+printf 'through both' | user dd of=b/rank0 conv=notrunc status=none
+status 0 user mpiio-umount --all
+status 1 mounted a
+status 1 mounted b
+[ "$(dd if=b.dat bs=1 skip=4096 count=12 status=none)" = 'through both' ]
+STEPS
+}
+
 @test "all: options that do not go together are refused" {
     run -2 mpiio-umount --all "$mnt"
     [ "$output" = "mpiio-umount: --all goes with no mount point, --node or --hosts" ]

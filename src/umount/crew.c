@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mounts/child.h"
+#include "unmount.h"
+
+#define ASK       10000 /* ms that all mounts together have to answer */
+#define MARGIN    2000  /* ms more, for the workers to find that out */
+#define SEQUENCE  20000 /* ms for unmounting one after the other */
+#define FORCED    60000 /* ms for the rest, with force */
+#define CREW_MAX  1024  /* workers at once; the mount_max of fuse.conf is 1000 */
+#define SAID_MAX  4096
+#define HAS_ASKED '\1' /* what a worker writes before its lines once the mount has answered */
+
+struct worker {
+    const struct unmount_all *all;
+    const char *place;
+    struct mounts_child child;
+    int turn; /* the worker's: where it waits for its turn; the crew's: what is closed to give it */
+    bool runs, answered;
+    int status; /* once it has ended */
+    char said[SAID_MAX];
+    size_t length;
+};
+
+struct crew {
+    struct worker *workers;
+    struct pollfd *waits; /* two for each worker */
+    size_t count;
+};
+
+static struct unmount job_of(const struct worker *worker)
+{
+    return (struct unmount){.mountpoint = worker->place,
+                            .force = worker->all->force,
+                            .nodes = 1,
+                            .owner = &worker->all->owner,
+                            .dead_only = worker->all->dead_only};
+}
+
+/* The worker's process: its lines go to out. */
+static int work(void *data, int out)
+{
+    const struct worker *worker = data;
+    struct unmount job = job_of(worker);
+    const char asked = HAS_ASKED;
+    char byte;
+    int status;
+
+    if (dup2(out, STDERR_FILENO) < 0)
+        return 1;
+    status = unmount_begin(&job, ASK);
+    if (status < 0 && !job.silent) {
+        if (write(out, &asked, 1) != 1 || read(worker->turn, &byte, 1) < 0)
+            return 1;
+    }
+    if (status < 0)
+        status = unmount_finish(&job);
+    return status == 0 && job.lost ? UNMOUNT_LOST : status;
+}
+
+static void start(struct worker *worker)
+{
+    struct unmount job = job_of(worker);
+    int ends[2] = {-1, -1};
+    int error = pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
+
+    worker->turn = ends[0];
+    if (error == 0)
+        error = mounts_child_start(&worker->child, work, worker, ends[0]);
+    worker->runs = error == 0;
+    worker->turn = ends[1];
+    if (ends[0] >= 0)
+        close(ends[0]);
+    if (worker->runs)
+        return;
+    worker->status = 1;
+    unmount_say(&job, "cannot unmount: %s", strerror(-error));
+}
+
+static void give_turn(struct worker *worker)
+{
+    if (worker->turn >= 0)
+        close(worker->turn);
+    worker->turn = -1;
+}
+
+static void end(struct worker *worker, int status)
+{
+    give_turn(worker);
+    worker->runs = false;
+    worker->status = status;
+}
+
+/* Takes what the worker has said so far; waits for nothing. */
+static void hear(struct worker *worker)
+{
+    char text[SAID_MAX];
+    ssize_t got = read(worker->child.answer, text, sizeof(text));
+
+    for (ssize_t i = 0; i < got; i++)
+        if (text[i] == HAS_ASKED)
+            worker->answered = true;
+        else if (worker->length < sizeof(worker->said))
+            worker->said[worker->length++] = text[i];
+}
+
+static void collect(struct worker *worker)
+{
+    char rest[SAID_MAX];
+    size_t length;
+    int status;
+
+    /* All that it said is in the pipe. */
+    fcntl(worker->child.answer, F_SETFL, O_NONBLOCK);
+    hear(worker);
+    status = mounts_child_finish(&worker->child, rest, sizeof(rest), &length, 0);
+    fwrite(worker->said, 1, worker->length, stderr);
+    end(worker, status == 0 || status == UNMOUNT_LOST ? status : 1);
+}
+
+/* Waits until is_done says so of the crew and number, or the end has come; -1: there is none. */
+static void attend(struct crew *crew, bool (*is_done)(const struct crew *crew, size_t number),
+                   size_t number, long long end)
+{
+    while (!is_done(crew, number)) {
+        long long left = end < 0 ? -1 : end - mounts_now();
+
+        if (end >= 0 && left <= 0)
+            return;
+        for (size_t i = 0; i < crew->count; i++) {
+            const struct worker *worker = &crew->workers[i];
+
+            crew->waits[2 * i].fd = worker->runs ? worker->child.answer : -1;
+            crew->waits[2 * i + 1].fd = worker->runs ? worker->child.process : -1;
+        }
+        if (poll(crew->waits, 2 * crew->count, (int)left) <= 0)
+            continue;
+        for (size_t i = 0; i < crew->count; i++)
+            if (crew->waits[2 * i + 1].revents != 0)
+                collect(&crew->workers[i]);
+            else if (crew->waits[2 * i].revents & POLLIN)
+                hear(&crew->workers[i]);
+    }
+}
+
+static bool has_asked(const struct crew *crew, size_t number)
+{
+    (void)number;
+    for (size_t i = 0; i < crew->count; i++)
+        if (crew->workers[i].runs && !crew->workers[i].answered)
+            return false;
+    return true;
+}
+
+static bool has_ended(const struct crew *crew, size_t number)
+{
+    return !crew->workers[number].runs;
+}
+
+static bool have_ended(const struct crew *crew, size_t number)
+{
+    (void)number;
+    for (size_t i = 0; i < crew->count; i++)
+        if (crew->workers[i].runs)
+            return false;
+    return true;
+}
+
+/* Gives up workers: those without an answer from their mount, or all that are left. */
+static void give_up(struct crew *crew, bool unanswered_only)
+{
+    for (size_t i = 0; i < crew->count; i++) {
+        struct worker *worker = &crew->workers[i];
+        struct unmount job = job_of(worker);
+
+        if (!worker->runs || (unanswered_only && worker->answered))
+            continue;
+        fwrite(worker->said, 1, worker->length, stderr);
+        mounts_child_abandon(&worker->child);
+        end(worker, 1);
+        unmount_say(&job, "no answer; still mounted");
+    }
+}
+
+/* The workers are in the order of the table. */
+static void lead(struct crew *crew, bool force)
+{
+    long long sequence;
+
+    for (size_t i = crew->count; i > 0; i--)
+        start(&crew->workers[i - 1]);
+    attend(crew, has_asked, 0, mounts_now() + ASK + MARGIN);
+    if (!force)
+        give_up(crew, true);
+    sequence = mounts_now() + SEQUENCE;
+    for (size_t i = crew->count; i > 0; i--) {
+        give_turn(&crew->workers[i - 1]);
+        /* With force the others go on by themselves: nothing of theirs can be stored. */
+        if (crew->workers[i - 1].answered)
+            attend(crew, has_ended, i - 1, sequence);
+    }
+    attend(crew, have_ended, 0, force ? mounts_now() + FORCED : MOUNTS_NO_LIMIT);
+    give_up(crew, false);
+}
+
+/* Of a crew that is not too large. */
+static int unmount_some(const struct unmount_all *all, char *const *places, size_t count)
+{
+    struct crew crew = {calloc(count, sizeof(*crew.workers)),
+                        calloc(2 * count, sizeof(*crew.waits)), count};
+    int status = 0;
+
+    if (crew.workers == NULL || crew.waits == NULL) {
+        fprintf(stderr, "mpiio-umount: %s\n", strerror(ENOMEM));
+        status = 1;
+        crew.count = 0;
+    }
+    for (size_t i = 0; i < crew.count; i++) {
+        crew.workers[i].all = all;
+        crew.workers[i].place = places[i];
+        crew.waits[2 * i].events = crew.waits[2 * i + 1].events = POLLIN;
+    }
+    if (crew.count > 0)
+        lead(&crew, all->force);
+    for (size_t i = 0; i < crew.count; i++)
+        if (crew.workers[i].status == 1 || status == 0)
+            status = crew.workers[i].status;
+    free(crew.workers);
+    free(crew.waits);
+    return status;
+}
+
+int unmount_crew(const struct unmount_all *all, char *const *places, size_t count)
+{
+    int status = 0;
+
+    mounts_child_make_room(count < CREW_MAX ? count : CREW_MAX);
+    while (count > 0) {
+        size_t some = count < CREW_MAX ? count : CREW_MAX;
+        int one = unmount_some(all, &places[count - some], some);
+
+        if (one == 1 || status == 0)
+            status = one;
+        count -= some;
+    }
+    return status;
+}

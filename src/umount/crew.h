@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unmounts many mounts, each by a worker process of its own: a mount that does not answer delays no
+ * other one.
+ */
+#ifndef MPIIO_UMOUNT_CREW_H
+#define MPIIO_UMOUNT_CREW_H
+
+#include <stddef.h>
+
+#include "all.h"
+
+/*
+ * Unmounts what is mounted at places, which are in the order of the kernel's table, the oldest
+ * first, and prints what the workers have to say. All mounts are asked at once, and have 10 s to
+ * answer. Those that do are unmounted one after the other, the newest first, since a file of one
+ * may lie on an older one; what is left after 20 s more, at once. With force the rest may take 60
+ * s.
+ *
+ * Without force there is no limit for storing: a mount that answers and then does not finish an
+ * fsync is waited for.
+ *
+ * Returns the status to exit with: 0, 1 where a mount stays, else UNMOUNT_LOST where data were
+ * lost.
+ */
+int unmount_crew(const struct unmount_all *all, char *const *places, size_t count);
+
+#endif
