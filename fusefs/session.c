@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "core/base/complain.h"
+#include "core/base/sha256.h"
 #include "core/datarep.h"
 #include "core/header.h"
 #include "core/load.h"
@@ -35,6 +36,25 @@ static void log_conversion(void *log, const char *message)
     fs_log_error(log, "%s", message);
 }
 
+/* The path may lead elsewhere than for the one who started all nodes: the text counts. */
+static int check_digest(const struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    char digest[MPIIO_SHA256_HEX];
+    bool shorthand;
+    size_t length;
+    const char *text = vs_spec_text(session->spec, &length, &shorthand);
+
+    if (options->spec_digest == NULL)
+        return 0;
+    mpiio_sha256_hex(text, length, digest);
+    if (strcmp(digest, options->spec_digest) == 0)
+        return 0;
+    mpiio_complain(options->name, "%s: not the text that is to be mounted: it was changed",
+                   options->spec);
+    return 2;
+}
+
 static int load_spec(struct fs_session *session)
 {
     struct mpiio_datarep_log conversions = {.report = log_conversion, .argument = &session->log};
@@ -49,7 +69,7 @@ static int load_spec(struct fs_session *session)
                 ? mpiio_spec_load_shorthand(shorthand, &overrides, &session->spec, &why)
                 : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &why);
     if (error == 0)
-        return 0;
+        return check_digest(session);
     mpiio_complain(session->options->name, "%s", vs_error_text(&why, text, sizeof(text)));
     return 2;
 }

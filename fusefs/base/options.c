@@ -24,6 +24,7 @@ enum {
     OPTION_VERSION,
     OPTION_ENGINE,
     OPTION_VIEW,
+    OPTION_DIGEST,
     OPTION_MEMBERS,
     OPTION_PIECES
 };
@@ -143,6 +144,7 @@ static const char help_text[] =
     "  -o, --options=OPTIONS    mount options, separated by commas (below)\n"
     "  -F, --foreground         do not become a daemon\n"
     "      --name=NAME          what messages begin with\n"
+    "      --spec-digest=SHA256 refuse a SPEC whose text has another digest, in hex\n"
     "  -h, --help               print this and exit\n"
     "      --version            print the version and exit\n"
     "\n"
@@ -383,6 +385,9 @@ static int command_option(struct fs_options *options, int key, char **argv)
     case OPTION_VERSION:
         options->version = true;
         return 0;
+    case OPTION_DIGEST:
+        options->spec_digest = optarg;
+        return 0;
     case OPTION_VIEW:
         return keep(&options->shorthand, optarg);
     case OPTION_MEMBERS:
@@ -456,6 +461,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, OPTION_VERSION},
         {"view", required_argument, NULL, OPTION_VIEW},
+        {"spec-digest", required_argument, NULL, OPTION_DIGEST},
         {"members", required_argument, NULL, OPTION_MEMBERS},
         {"pieces", required_argument, NULL, OPTION_PIECES},
         {NULL, 0, NULL, 0},

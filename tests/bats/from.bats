@@ -435,3 +435,47 @@ for name in "TU":
     mpiio-mount <(mpiio-view spec --from ocean.nc --var temp) "$mnt"
     [ "$(stat -c %s "$mnt/rank0")" -eq 288 ]
 }
+
+# others_folder: theirs/ocean.nc is in a folder of another user's; secret is a file of this one alone.
+others_folder() {
+    ocean
+    user_folder theirs
+    mv ocean.nc theirs
+    mkdir commands
+    echo precious >secret
+    chmod 600 secret
+}
+
+@test "from: no name that the owner of the folder takes first leads the spec of several nodes elsewhere" {
+    others_folder
+    cat >commands/mktemp <<END
+#!/bin/bash
+name=\$($(type -P mktemp) "\$@")
+if [[ \$name == theirs/* ]]; then
+    setpriv --reuid nobody --regid nogroup --clear-groups ln -sf "$tmp/secret" "\$name"
+fi
+echo "\$name"
+END
+    chmod +x commands/mktemp
+    PATH=$tmp/commands:$PATH run -1 mpiio-mount -o store=mpiio --from theirs/ocean.nc \
+        'none,block,block on 2x2' "$mnt"
+    [ "$(cat secret)" = precious ]
+    [[ $output == *"the nodes need a spec beside the file: no file can be created in theirs" ]]
+}
+
+@test "from: nodes refuse a spec that the owner of the folder has exchanged" {
+    others_folder
+    cat >commands/mpiexec <<END
+#!/bin/bash
+spec=\$(ls theirs/.ocean*.json)
+echo '{ "viewspec": 1, "file": "$tmp/secret", "ranks": 1, "view": {} }' >other.json
+setpriv --reuid nobody --regid nogroup --clear-groups mv -f "\$spec" theirs/old
+setpriv --reuid nobody --regid nogroup --clear-groups cp other.json "\$spec"
+exec $(mpich_mpiexec) "\$@"
+END
+    chmod +x commands/mpiexec
+    MPIIO_MPIEXEC=$tmp/commands/mpiexec run -2 mpiio-mount -o store=mpiio --from theirs/ocean.nc \
+        'none,block,block on 2x2' "$mnt"
+    [[ $output == "mpiio-mount: "*": $tmp/theirs/.ocean"*": not the text that is to be mounted: it was changed" ]]
+    run ! is_mounted
+}
