@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
+#include "core/base/rlimit.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/jobs/removal.h"
@@ -101,6 +102,19 @@ static void first_line(int file, char *line, size_t size)
             memmove(line, line + strlen(names[i]), strlen(line + strlen(names[i])) + 1);
 }
 
+/* Names the limit that was reached where line gives the text of its error. */
+static void name_limit(char *line, size_t size)
+{
+    static const int errors[] = {EAGAIN, EMFILE, ENFILE};
+
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+        char *text = strstr(line, strerror(errors[i]));
+
+        if (text != NULL)
+            snprintf(text, size - (size_t)(text - line), "%s", mpiio_rlimit_text(-errors[i]));
+    }
+}
+
 /*
  * libfuse and fusermount3 speak to stderr in their own ways: what they say is caught and told in
  * ours if the mount fails.
@@ -119,6 +133,7 @@ static int mount_quietly(struct fs_session *session)
         dup2(saved, STDERR_FILENO);
     if (error != 0) {
         first_line(caught, line, sizeof(line));
+        name_limit(line, sizeof(line));
         mpiio_complain(session->options->name, "%s: cannot mount%s%s", session->options->mountpoint,
                        *line ? ": " : "", line);
     }
@@ -237,9 +252,10 @@ static int serve_and_unmount(struct fs_session *session)
         fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
                      (long long)lost);
     if (error != 0 && session->ready >= 0)
-        mpiio_complain(session->options->name, "cannot serve the mount: %s", strerror(-error));
+        mpiio_complain(session->options->name, "cannot serve the mount: %s",
+                       mpiio_rlimit_text(error));
     else if (error != 0)
-        fs_log_error(&session->log, "the mount ended: %s", strerror(-error));
+        fs_log_error(&session->log, "the mount ended: %s", mpiio_rlimit_text(error));
     return error == 0 && lost == 0 ? 0 : 1;
 }
 
@@ -270,7 +286,8 @@ static int serve_in_child(struct fs_session *session)
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0 || (child = fork()) < 0) {
-        mpiio_complain(session->options->name, "cannot start the daemon: %s", strerror(errno));
+        mpiio_complain(session->options->name, "cannot start the daemon: %s",
+                       mpiio_rlimit_text(-errno));
         fuse_session_unmount(session->fuse);
         return 1;
     }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "core/base/complain.h"
+#include "core/base/rlimit.h"
 #include "core/base/sha256.h"
 #include "core/datarep.h"
 #include "core/header.h"
@@ -415,7 +416,7 @@ static int set_up_cache(struct fs_session *session)
             "write-back: a limit of files' size (ulimit -f) leaves no room for its memory: %s",
             strerror(-error));
     else if (error != 0)
-        mpiio_complain(options->name, "write-back: %s", strerror(-error));
+        mpiio_complain(options->name, "write-back: %s", mpiio_rlimit_text(error));
     return error != 0;
 }
 
@@ -424,7 +425,7 @@ static int set_up_pool(struct fs_session *session)
     int error = fs_pool_init(session);
 
     if (error != 0)
-        mpiio_complain(session->options->name, "pool: %s", strerror(-error));
+        mpiio_complain(session->options->name, "pool: %s", mpiio_rlimit_text(error));
     return error != 0;
 }
 
@@ -523,7 +524,8 @@ static int set_up_pointers(struct fs_session *session)
     if (error == 0)
         error = fs_ordered_init(session);
     if (error != 0)
-        mpiio_complain(session->options->name, "shared file pointers: %s", strerror(-error));
+        mpiio_complain(session->options->name, "shared file pointers: %s",
+                       mpiio_rlimit_text(error));
     return error != 0;
 }
 

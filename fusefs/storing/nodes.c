@@ -330,7 +330,8 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     if (error == 0 && cluster->node != 0)
         error = join_peers(session, message.peers.address);
     if (error != 0) {
-        mpiio_complain(session->options->name, "cannot join the other nodes: %s", strerror(-error));
+        mpiio_complain(session->options->name, "cannot join the other nodes: %s",
+                       mpiio_rlimit_text(error));
         return 1;
     }
     return 0;

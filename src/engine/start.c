@@ -10,6 +10,7 @@
 
 #include "cluster/tree.h"
 #include "core/base/complain.h"
+#include "core/base/rlimit.h"
 #include "environment.h"
 #include "neighbours.h"
 #include "places.h"
@@ -90,7 +91,7 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
     int error = engine_daemon_start(&engine->daemon, engine->options, engine->node);
 
     if (error != 0) {
-        fail(failure, 1, "cannot start %s: %s", engine->daemon.program, strerror(-error));
+        fail(failure, 1, "cannot start %s: %s", engine->daemon.program, mpiio_rlimit_text(error));
         return;
     }
     /* A daemon that is gone already is noticed by what it does not answer. */

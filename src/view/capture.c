@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a command with libmpiio-capture preloaded, and says what it wrote. */
 #include "view.h"
+#include "core/base/rlimit.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -111,7 +112,7 @@ static int execute(char **command)
     if (pid == 0)
         run_command(command, &before);
     if (pid < 0) {
-        view_message("capture: %s", strerror(errno));
+        view_message("capture: %s", mpiio_rlimit_text(-errno));
         return VIEW_FAILED;
     }
     return wait_for(pid, &caught);

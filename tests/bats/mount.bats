@@ -102,3 +102,21 @@ load helper
     make_file again.dat 4096
     cmp s.dat again.dat
 }
+
+@test "mount: a limit that is reached is named, with the way to raise it" {
+    local processes="too many processes and threads (raise the limit with ulimit -u)"
+    user_folder own
+    cd own
+    (scatter_spec)
+    user_folder mnt
+    as_root chown nobody s.dat
+    run -1 as_user prlimit --nproc=2 mpiio-mount s.json mnt
+    [ "$output" = "mpiio-mount: cannot start: $processes" ]
+    run -1 as_user prlimit --nproc=1 mpiio-fused s.json mnt
+    [[ $output == "mpiio-fused: mnt: cannot mount: "*": $processes" ]]
+    run -1 as_user prlimit --nproc=1 mpiio-view capture -o . true
+    [ "$output" = "mpiio-view: capture: $processes" ]
+    run -1 as_user prlimit --nofile=10 mpiio-mount s.json mnt
+    [ "$output" = "mpiio-mount: cannot start: too many open files (raise the limit with ulimit -n)" ]
+    run ! is_mounted mnt
+}
