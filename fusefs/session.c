@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +16,12 @@
 #include "core/header.h"
 #include "core/load.h"
 #include "core/store_members.h"
-#include "fusefs/base/below.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/jobs/removal.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/sync.h"
+#include "fusefs/places.h"
 #include "fusefs/requests/ioctl.h"
 #include "fusefs/requests/open.h"
 #include "fusefs/requests/ordered.h"
@@ -226,84 +225,6 @@ static int refuse_for_members(const struct fs_session *session)
         "%s: an assembled file: members are not removed: -o delete_on_close is for one file",
         options->spec);
     return 2;
-}
-
-static int refuse_below(const struct fs_session *session, const char *what, const char *path)
-{
-    mpiio_complain(session->options->name,
-                   "%s%s: lies below the mount point, %s, and would be hidden by the mount "
-                   "(mount elsewhere)",
-                   what, path, session->options->mountpoint);
-    return 1;
-}
-
-static int check_members_place(const struct fs_session *session, struct fs_below *below)
-{
-    const struct vs_members *members = vs_spec_members(session->spec);
-    int status = 0;
-
-    for (int64_t i = 0; i < vs_members_count(members) && status == 0; i++) {
-        char *path = vs_members_file(members, i);
-        char what[40];
-
-        snprintf(what, sizeof(what), "member %lld, ", (long long)i);
-        if (path != NULL && fs_below_has(below, path))
-            status = refuse_below(session, what, path);
-        free(path);
-    }
-    return status;
-}
-
-/* The file's place, or the folder's where there is no file yet: a new string, or NULL. */
-static char *resolve(const char *path)
-{
-    char *real = realpath(path, NULL), *copy;
-
-    if (real != NULL || errno != ENOENT)
-        return real;
-    copy = strdup(path);
-    if (copy != NULL && asprintf(&real, "%s/.", dirname(copy)) < 0)
-        real = NULL;
-    free(copy);
-    copy = real != NULL ? realpath(real, NULL) : NULL;
-    free(real);
-    return copy;
-}
-
-/* What is opened before the mount alone may be reached through it, but may not be hidden by it. */
-static int check_place(const struct fs_session *session, struct fs_below *below, const char *path)
-{
-    char *real = path != NULL ? resolve(path) : NULL;
-    int status = 0;
-
-    if (real != NULL && fs_below_has(below, real))
-        status = refuse_below(session, "", path);
-    free(real);
-    return status;
-}
-
-/*
- * Refuses members that the daemon would wait for itself to look up, and other files that the mount
- * would hide.
- */
-static int check_places(const struct fs_session *session)
-{
-    const struct fs_options *options = session->options;
-    const char *paths[] = {options->shorthand == NULL ? options->spec : NULL, options->log,
-                           vs_spec_members(session->spec) == NULL ? vs_spec_file(session->spec)
-                                                                  : NULL};
-    struct fs_below below;
-    int status = 0;
-
-    /* A mount point that is not there is told of later. */
-    if (fs_below_init(&below, options->mountpoint) != 0)
-        return 0;
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && status == 0; i++)
-        status = check_place(session, &below, paths[i]);
-    if (status == 0 && vs_spec_members(session->spec) != NULL)
-        status = check_members_place(session, &below);
-    fs_below_free(&below);
-    return status;
 }
 
 static void log_replaced(void *data, int64_t member, const char *path)
@@ -550,7 +471,7 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     if (status == 0)
         status = load_spec(session);
     if (status == 0)
-        status = check_places(session);
+        status = fs_places_check(session);
     if (status == 0)
         status = open_store(session);
     if (status == 0)

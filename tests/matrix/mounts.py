@@ -28,7 +28,10 @@ def await_true(condition, what):
 
 
 def errno_in(line):
-    """The error that a message ends with or names, as a word; "fails" where it names none."""
+    """The error that a message names, or that its advice is for, as a word; "fails" where it names none."""
+    for advice, name in (("ulimit -n", "EMFILE"), ("ulimit -u", "EAGAIN")):
+        if advice in line:
+            return name
     for code, name in errno.errorcode.items():
         if os.strerror(code) in line:
             return name

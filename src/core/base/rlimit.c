@@ -2,7 +2,6 @@
 #include "rlimit.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -17,21 +16,30 @@ uint64_t mpiio_rlimit_descriptors(uint64_t count)
     return setrlimit(RLIMIT_NOFILE, &wanted) == 0 ? wanted.rlim_cur : limit.rlim_cur;
 }
 
+/* A thread's stack that finds no room is EAGAIN, too. */
+static const char *processes_text(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "too little memory, or too many processes and threads (raise the limits with ulimit "
+               "-v "
+               "and ulimit -u)";
+    return "too many processes and threads (raise the limit with ulimit -u)";
+}
+
 const char *mpiio_rlimit_text(int error)
 {
-    static const struct {
-        int error;
-        const char *text;
-    } limits[] = {
-        {-EAGAIN, "too many processes and threads (raise the limit with ulimit -u)"},
-        {-EMFILE, "too many open files (raise the limit with ulimit -n)"},
-        {-ENFILE, "too many open files on this machine (raise fs.file-max with sysctl)"},
-    };
-
-    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
-        if (limits[i].error == error)
-            return limits[i].text;
-    return strerror(-error);
+    switch (error) {
+    case -EAGAIN:
+        return processes_text();
+    case -EMFILE:
+        return "too many open files (raise the limit with ulimit -n)";
+    case -ENFILE:
+        return "too many open files on this machine (raise fs.file-max with sysctl)";
+    default:
+        return strerror(-error);
+    }
 }
 
 uint64_t mpiio_rlimit_file_size(void)
