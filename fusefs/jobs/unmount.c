@@ -72,12 +72,14 @@ static bool is_all(const void *data, const struct fs_task *task)
 }
 
 /* -EBUSY: to be tried again; 0: it has been unmounted; -EINPROGRESS: this node comes last. */
-static int why_busy(struct fs_jobs *jobs)
+static int why_busy(struct fs_session *session)
 {
+    struct fs_jobs *jobs = &session->jobs;
     int why = -EBUSY;
 
     pthread_mutex_lock(&jobs->lock);
-    if (jobs->stop)
+    /* The kernel sends no more requests: it takes a while until jobs end, too. */
+    if (jobs->stop || atomic_load(&session->workers.stop))
         why = 0;
     else if (fs_fifo_has(&jobs->fifo, is_all, NULL))
         why = -EINPROGRESS;
@@ -95,7 +97,7 @@ static int unmount_idle(struct fs_session *session, bool force)
     int error = unmount(session, force);
 
     for (int i = 0; i < BUSY_TRIES && (error == -EBUSY || error == -EINVAL); i++) {
-        int why = why_busy(&session->jobs);
+        int why = why_busy(session);
 
         if (why != -EBUSY)
             return why;
