@@ -31,15 +31,26 @@ static void step_back(int number)
     signal(number, SIG_DFL);
 }
 
+static bool is_handled(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) != 0 ||
+           (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
 static void hand_on(int number, siginfo_t *info, void *context)
 {
-    if ((previous.sa_flags & SA_SIGINFO) != 0) {
-        previous.sa_sigaction(number, info, context);
-    } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
-        previous.sa_handler(number);
+    struct sigaction action = previous;
+
+    if (is_handled(&action)) {
+        if ((action.sa_flags & SA_RESETHAND) != 0)
+            previous = (struct sigaction){.sa_flags = 0};
+        if ((action.sa_flags & SA_SIGINFO) != 0)
+            action.sa_sigaction(number, info, context);
+        else
+            action.sa_handler(number);
     } else if (info->si_code > 0) {
         step_back(number);
-    } else if (previous.sa_handler == SIG_DFL) {
+    } else if (action.sa_handler == SIG_DFL) {
         step_back(number);
         raise(number);
     }
@@ -58,14 +69,28 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
     hand_on(number, info, context);
 }
 
+/*
+ * Puts the handler before previous. It has the flags and the mask of that, so that the program's
+ * handler runs on the stack that it expects, with the signals blocked that it asked for. A signal
+ * that is ignored interrupts no system call.
+ */
+static void stand(void)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    if (is_handled(&previous)) {
+        action.sa_mask = previous.sa_mask;
+        action.sa_flags = SA_SIGINFO | (previous.sa_flags & ~SA_RESETHAND);
+    }
+    action.sa_sigaction = on_sigbus;
+    sigaction(SIGBUS, &action, NULL);
+}
+
 static void install(void)
 {
-    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
-
-    action.sa_sigaction = on_sigbus;
-    sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, NULL, &previous);
-    sigaction(SIGBUS, &action, NULL);
+    stand();
     atomic_store(&stands, true);
 }
 
@@ -75,9 +100,21 @@ bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old)
         return false;
     if (old != NULL)
         *old = previous;
-    if (action != NULL)
+    if (action != NULL) {
         previous = *action;
+        stand();
+    }
     return true;
+}
+
+bool mpiio_guard_returns_to(const struct __jmp_buf_tag *back)
+{
+    return current != NULL && back == current->back;
+}
+
+void mpiio_guard_abandon(void)
+{
+    current = NULL;
 }
 
 bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *base, size_t size)

@@ -2,6 +2,7 @@
 #ifndef MPIIO_GUARD_H
 #define MPIIO_GUARD_H
 
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,8 +26,15 @@ bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *
 
 /*
  * Implements sigaction(2) of SIGBUS for callers that must not see the handler: sets and returns the
- * action behind it. Returns false if the handler is not installed.
+ * action behind it, whose flags and mask take effect as if it were the only one. Returns false if
+ * the handler is not installed.
  */
 bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old);
+
+/* Returns true if back is where a fault of this thread's guarded call returns to. */
+bool mpiio_guard_returns_to(const struct __jmp_buf_tag *back);
+
+/* Forgets this thread's guarded call, whose frame a signal handler is about to jump out of. */
+void mpiio_guard_abandon(void);
 
 #endif
