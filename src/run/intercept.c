@@ -27,8 +27,6 @@
 #include "streams.h"
 #include "transfer.h"
 
-#define CATCH __attribute__((visibility("default")))
-
 /* Opening. */
 
 static int opened(int fd)

@@ -6,20 +6,25 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+/* A function of the C library that the program calls, and this library defines instead. */
+#define CATCH __attribute__((visibility("default")))
+
 /*
  * The function that the program would have called without this library: the C library's, or that of
  * another one preloaded. It is looked up at its first use, which may come before any constructor
  * has run.
  */
-#define RUN_NEXT(name)                                                                             \
+#define RUN_NEXT(name) RUN_NEXT_NAMED(__typeof__(&(name)), #name)
+
+#define RUN_NEXT_NAMED(type, name)                                                                 \
     __extension__({                                                                                \
         static void *_Atomic found;                                                                \
         void *function = atomic_load_explicit(&found, memory_order_relaxed);                       \
         if (function == NULL) {                                                                    \
-            function = dlsym(RTLD_NEXT, #name);                                                    \
+            function = dlsym(RTLD_NEXT, name);                                                     \
             atomic_store_explicit(&found, function, memory_order_relaxed);                         \
         }                                                                                          \
-        (__typeof__(&(name)))function;                                                             \
+        (type) function;                                                                           \
     })
 
 #endif
