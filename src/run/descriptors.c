@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "hold.h"
 #include "next.h"
 
 #define TABLE 65536 /* descriptors that are looked at */
@@ -18,6 +19,7 @@
 static struct run_open *_Atomic table[TABLE];
 static atomic_int behind;     /* no entry is there, or further on */
 static _Atomic pid_t process; /* whose table it is */
+static atomic_uint shares;    /* how often run_share was called */
 
 static struct run_open *spare; /* lock: lock */
 static unsigned made;          /* lock: lock */
@@ -27,7 +29,7 @@ struct run_open *run_open_new(void (*drop)(struct run_open *open))
 {
     struct run_open *open;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&lock); /* the caller has blocked signals */
     open = spare;
     if (open != NULL)
         spare = open->next;
@@ -38,6 +40,7 @@ struct run_open *run_open_new(void (*drop)(struct run_open *open))
     pthread_mutex_unlock(&lock);
     if (open != NULL) {
         open->drop = drop;
+        open->born = atomic_load(&shares);
         atomic_store(&open->users, 1);
     }
     return open;
@@ -46,13 +49,16 @@ struct run_open *run_open_new(void (*drop)(struct run_open *open))
 /* Its memory stays that of one: another thread may be looking at it. */
 static void free_open(struct run_open *open)
 {
+    struct run_held held;
     int error = errno;
 
+    run_hold(&held);
     open->drop(open);
     pthread_mutex_lock(&lock);
     open->next = spare;
     spare = open;
     pthread_mutex_unlock(&lock);
+    run_let_go(&held);
     errno = error;
 }
 
@@ -87,6 +93,11 @@ static struct run_open *look(int fd)
         run_release(open);
     }
     return NULL;
+}
+
+bool run_may_be_granted(int fd)
+{
+    return (unsigned)fd < TABLE && atomic_load_explicit(&table[fd], memory_order_relaxed) != NULL;
 }
 
 struct run_open *run_acquire(int fd)
@@ -152,22 +163,47 @@ int run_duplicated(int fd, int made_fd)
 
 void run_withdraw(int fd, int flags)
 {
-    struct run_open *open = (flags & RUN_FOREIGN_FLAGS) != 0 ? look(fd) : NULL;
+    struct run_open *open;
 
+    if ((flags & RUN_FOREIGN_FLAGS) == 0)
+        return;
+    open = look(fd);
     if (open != NULL)
         atomic_store(&open->rights, 0);
+    else
+        run_share(); /* a duplicate that was made unseen */
     run_release(open);
 }
 
-void run_forget(void)
+void run_share(void)
 {
-    for (int fd = 0; fd < atomic_load(&behind); fd++)
-        atomic_store(&table[fd], NULL);
+    atomic_fetch_add(&shares, 1);
+}
+
+bool run_is_withdrawn(int fd, struct run_open *open)
+{
+    int flags, error = errno;
+
+    if (atomic_load_explicit(&shares, memory_order_relaxed) == open->born)
+        return false;
+    flags = RUN_NEXT(fcntl)(fd, F_GETFL);
+    errno = error;
+    if ((flags & RUN_FOREIGN_FLAGS) == 0)
+        return false;
+    atomic_store(&open->rights, 0);
+    return true;
+}
+
+void run_leave_range(unsigned first, unsigned last)
+{
+    for (unsigned fd = first; fd < (unsigned)atomic_load(&behind) && fd <= last; fd++)
+        run_leave((int)fd);
 }
 
 void run_begin(void)
 {
-    run_forget();
+    for (int fd = 0; fd < atomic_load(&behind); fd++)
+        atomic_store(&table[fd], NULL);
     atomic_store(&process, getpid());
     spare = NULL;
     pthread_mutex_init(&lock, NULL);

@@ -18,6 +18,7 @@ struct run_open {
     atomic_int users;                    /* calls under way, and one a descriptor; 0: not in use */
     struct run_open *next;               /* of those that are not in use */
     int tag;                             /* by which its descriptors are known */
+    unsigned born;                       /* run_shared() when it was opened */
     void (*drop)(struct run_open *open); /* frees what follows, when it is not in use any more */
     struct mpiio_slice *slice;
     struct run_mount *mount;
@@ -40,6 +41,9 @@ struct run_open {
 /* A new one, of one user; NULL without memory. */
 struct run_open *run_open_new(void (*drop)(struct run_open *open));
 
+/* Returns false if the descriptor is certainly not granted: costs no system call. */
+bool run_may_be_granted(int fd);
+
 /* What the descriptor is, for a call; NULL: the mount's, or anything else. */
 struct run_open *run_acquire(int fd);
 
@@ -61,13 +65,25 @@ int run_duplicated(int fd, int made);
  */
 void run_withdraw(int fd, int flags);
 
+/*
+ * Records that another process may share the open descriptions from now on, and set O_APPEND on
+ * them: after fork(2), exec(3), or sending a descriptor. Each write to a slice that is open already
+ * then costs one more system call. Async-signal-safe.
+ */
+void run_share(void);
+
+/*
+ * Returns true if the flags of a description that may be shared exclude the grant, which then ends.
+ */
+bool run_is_withdrawn(int fd, struct run_open *open);
+
 /* True in the process whose table it is: a child of vfork(2) borrows its parent's. */
 bool run_is_home(void);
 
-/* No descriptor is granted any more; calls that are under way end. */
-void run_forget(void);
+/* The descriptors from first to last are not granted any more. */
+void run_leave_range(unsigned first, unsigned last);
 
-/* The same in a new process, in which none is under way. */
+/* Nothing is granted in a new process. */
 void run_begin(void);
 
 #endif

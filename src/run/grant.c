@@ -19,12 +19,12 @@
 #include "core/store_members.h"
 #include "viewspec/members/member_views.h"
 #include "descriptors.h"
+#include "hold.h"
+#include "locks.h"
 #include "own.h"
 #include "stats.h"
 
 #define STRANGERS 8 /* filesystems that are remembered to be none of ours */
-
-_Thread_local int run_inside __attribute__((tls_model("initial-exec")));
 
 /* A mount: its page, and the spec as it was resolved. Kept for the life of the process. */
 struct run_mount {
@@ -34,11 +34,15 @@ struct run_mount {
     struct vs_spec *spec;
 };
 
-/* A mount's shared file that is open, for reading only or not. Closed with its last slice. */
+/*
+ * A mount's shared file that is open, for reading only or not. Closed with its last slice, unless
+ * the program may have locks on it (locks.h).
+ */
 struct run_file {
     struct run_file *next;
     const struct run_mount *mount;
     bool writable;
+    atomic_bool retired; /* the mount serves it: a lock of the store may be held for ever */
     unsigned users;
     struct mpiio_store *store;
     int64_t grain; /* of its members */
@@ -130,11 +134,16 @@ static struct run_mount *prove(const struct mpiio_grant_request *answer, uint64_
                : NULL;
 }
 
-/* Opens the one file that the spec names. */
+/*
+ * Opens the one file that the spec names. Closing it would drop the program's locks, so a file that
+ * has any is not opened.
+ */
 static bool open_single(const struct mpiio_grant_mount *mount, struct run_file *file)
 {
     struct stat st;
 
+    if (stat(mount->file, &st) != 0 || run_locks_has(st.st_dev, st.st_ino))
+        return false;
     if (mpiio_store_open(mount->file, file->writable ? O_RDWR : O_RDONLY, &file->store) != 0)
         return false;
     return mpiio_store_fd(file->store) >= 0 && mpiio_store_stat(file->store, &st) == 0 &&
@@ -147,7 +156,7 @@ static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_
 {
     struct vs_error error = {0};
 
-    return vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
+    return !run_locks_any() && vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
            mpiio_store_open_spec(spec, O_RDONLY, mount->missing_zero != 0, &file->store, &error) ==
                0 &&
            mpiio_store_identity(file->store) == mount->inode &&
@@ -179,13 +188,26 @@ static struct run_file *open_file(const struct run_mount *mount, bool writable)
  */
 static struct run_file *get_file(const struct run_mount *mount, bool writable)
 {
+    struct run_file *opened;
+
     for (struct run_file *file = files; file != NULL; file = file->next) {
-        if (file->mount == mount && file->writable == writable) {
+        if (file->mount == mount && file->writable == writable && !atomic_load(&file->retired)) {
             file->users++;
             return file;
         }
     }
-    return open_file(mount, writable);
+    run_locks_freeze();
+    opened = open_file(mount, writable);
+    run_locks_thaw();
+    return opened;
+}
+
+static bool may_be_locked(const struct run_file *file)
+{
+    const struct mpiio_grant_mount *mount = &file->mount->page->mount;
+
+    return mpiio_store_fd(file->store) < 0 ? run_locks_any()
+                                           : run_locks_has(mount->device, mount->inode);
 }
 
 /* Lock held. */
@@ -195,11 +217,15 @@ static void put_file(struct run_file *file)
 
     if (--file->users > 0)
         return;
-    while (*link != file)
-        link = &(*link)->next;
-    *link = file->next;
-    mpiio_store_close(file->store);
-    free(file);
+    run_locks_freeze();
+    if (!may_be_locked(file)) {
+        while (*link != file)
+            link = &(*link)->next;
+        *link = file->next;
+        mpiio_store_close(file->store);
+        free(file);
+    }
+    run_locks_thaw();
 }
 
 /* Gives up what an open slice of no users has. */
@@ -207,12 +233,10 @@ static void drop(struct run_open *open)
 {
     if (open->slice == NULL)
         return;
-    run_inside++;
     pthread_mutex_lock(&lock);
     mpiio_slice_free(open->slice);
     put_file(open->file);
     pthread_mutex_unlock(&lock);
-    run_inside--;
     open->slice = NULL;
 }
 
@@ -303,13 +327,17 @@ bool run_grant_ask(int fd)
     struct mpiio_grant_request request = {0};
     uint64_t nonce;
     struct known known;
+    struct run_held held;
     const char *why = "";
     int error = errno;
 
-    if (run_inside > 0 || !may_be_slice(fd, &known) || !run_is_home() ||
-        getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
+    if (run_inside > 0 || !may_be_slice(fd, &known) || !run_is_home())
         return false;
-    run_inside++;
+    run_hold(&held);
+    if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) {
+        run_let_go(&held);
+        return false;
+    }
     request.nonce = nonce;
     if (ioctl(fd, MPIIO_GRANT_ASK, &request) == 0) {
         why = enter(fd, &request, nonce, &known);
@@ -321,14 +349,15 @@ bool run_grant_ask(int fd)
     } else if (errno == ENOTTY || errno == EINVAL) {
         add_stranger(known.device);
     }
-    run_inside--;
+    run_let_go(&held);
     errno = error;
     return why == NULL;
 }
 
 bool run_grant_holds(const struct run_open *open, uint32_t right)
 {
-    return mpiio_grant_holds(open->mount->page, open->word, open->value, right);
+    return !atomic_load_explicit(&open->file->retired, memory_order_relaxed) &&
+           mpiio_grant_holds(open->mount->page, open->word, open->value, right);
 }
 
 /*
@@ -337,10 +366,13 @@ bool run_grant_holds(const struct run_open *open, uint32_t right)
  */
 void run_grant_wrote(struct run_open *open, int fd, int64_t end)
 {
-    int64_t page = sysconf(_SC_PAGESIZE);
     int64_t known = atomic_load_explicit(&open->known, memory_order_relaxed);
     struct statx st;
+    int64_t page;
 
+    if (end <= known)
+        return;
+    page = sysconf(_SC_PAGESIZE);
     if (end <= (known + page - 1) / page * page ||
         (atomic_load(&open->mount->page->words[open->word]) & MPIIO_GRANT_WATCHED) == 0 ||
         statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &st) != 0)
@@ -350,11 +382,9 @@ void run_grant_wrote(struct run_open *open, int fd, int64_t end)
         continue;
 }
 
-void run_grant_abandon(void)
+void run_grant_retire(struct run_open *open)
 {
-    pthread_mutex_lock(&lock);
-    files = NULL;
-    pthread_mutex_unlock(&lock);
+    atomic_store(&open->file->retired, true);
 }
 
 void run_grant_forget(void)

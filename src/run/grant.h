@@ -8,12 +8,6 @@
 struct run_open;
 
 /*
- * True while this thread is in libmpiio: what that calls goes straight on, and what it opens gets
- * a high number.
- */
-extern _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
-
-/*
  * Asks the daemon for a grant of the slice that is newly open as fd, and enters it into the table
  * where there is one. Costs next to nothing where fd is no slice. True where it is granted. Keeps
  * errno. Thread-safe.
@@ -30,8 +24,8 @@ bool run_grant_holds(const struct run_open *open, uint32_t right);
  */
 void run_grant_wrote(struct run_open *open, int fd, int64_t end);
 
-/* The library's descriptors are about to be closed: what is opened from then on, is opened anew. */
-void run_grant_abandon(void);
+/* Ends all grants of the slice's shared file. Async-signal-safe. */
+void run_grant_retire(struct run_open *open);
 
 /* A new process asks anew: what the old one had may be in the middle of a change. */
 void run_grant_forget(void);

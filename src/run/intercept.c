@@ -8,9 +8,7 @@
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,9 +16,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "core/base/guard.h"
 #include "descriptors.h"
 #include "grant.h"
+#include "hold.h"
+#include "locks.h"
 #include "next.h"
 #include "own.h"
 #include "stats.h"
@@ -167,23 +166,13 @@ CATCH ssize_t __read_chk(int fd, void *buffer, size_t length, size_t room)
 CATCH_PREAD_CHECKED(__pread_chk, off_t)
 CATCH_PREAD_CHECKED(__pread64_chk, off64_t)
 
-/* Copying in the kernel: a slice that is granted is not there. */
-
-CATCH ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
-                              size_t length, unsigned flags)
-{
-    ssize_t result;
-
-    return flags == 0 && run_copy(from, from_offset, to, to_offset, length, true, &result)
-               ? result
-               : RUN_NEXT(copy_file_range)(from, from_offset, to, to_offset, length, flags);
-}
+/* A slice that is granted is not in the kernel. */
 
 CATCH ssize_t sendfile64(int to, int from, off64_t *offset, size_t length)
 {
     ssize_t result;
 
-    return run_copy(from, offset, to, NULL, length, false, &result)
+    return run_send(to, from, offset, length, &result)
                ? result
                : RUN_NEXT(sendfile64)(to, from, offset, length);
 }
@@ -193,7 +182,7 @@ CATCH ssize_t sendfile(int to, int from, off_t *offset, size_t length)
     off64_t wide = offset != NULL ? *offset : 0;
     ssize_t result;
 
-    if (!run_copy(from, offset != NULL ? &wide : NULL, to, NULL, length, false, &result))
+    if (!run_send(to, from, offset != NULL ? &wide : NULL, length, &result))
         return RUN_NEXT(sendfile)(to, from, offset, length);
     if (offset != NULL)
         *offset = (off_t)wide;
@@ -219,34 +208,41 @@ CATCH int close(int fd)
         run_lower(fd);
     else
         run_leave(fd);
+    if (fd == STDERR_FILENO && run_is_home())
+        run_stats_stop();
     return RUN_NEXT(close)(fd);
 }
 
-/* The library's own are among those that are closed: nothing is granted any more. */
-static void close_many(unsigned flags)
+/* Closes the program's descriptors from first to last: those of the library stay. */
+static int close_others(unsigned first, unsigned last)
 {
-    if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || !run_is_home())
-        return;
-    run_forget();
-    run_grant_abandon();
-    run_lower_all();
+    int own;
+
+    run_leave_range(first, last);
+    while ((own = run_next_own(first)) >= 0 && (unsigned)own <= last) {
+        if ((unsigned)own > first && RUN_NEXT(close_range)(first, (unsigned)own - 1, 0) != 0)
+            return -1;
+        if ((unsigned)own == last)
+            return 0;
+        first = (unsigned)own + 1;
+    }
+    return RUN_NEXT(close_range)(first, last, 0);
 }
 
+/* With flags the kernel closes nothing, or closes in a table of this thread's own. */
 CATCH int close_range(unsigned first, unsigned last, int flags)
 {
-    int result;
-
-    close_many((unsigned)flags);
-    result = RUN_NEXT(close_range)(first, last, flags);
-    run_stats_start();
-    return result;
+    if (flags != 0 || first > last || !run_is_home())
+        return RUN_NEXT(close_range)(first, last, flags);
+    if (first <= STDERR_FILENO && last >= STDERR_FILENO)
+        run_stats_stop();
+    return close_others(first, last);
 }
 
 CATCH void closefrom(int first)
 {
-    close_many(0);
-    RUN_NEXT(closefrom)(first);
-    run_stats_start();
+    if (!run_is_home() || close_range(first > 0 ? (unsigned)first : 0, ~0U, 0) != 0)
+        RUN_NEXT(closefrom)(first);
 }
 
 CATCH int dup(int fd)
@@ -254,14 +250,28 @@ CATCH int dup(int fd)
     return run_duplicated(fd, RUN_NEXT(dup)(fd));
 }
 
+/* The duplicate of standard error follows it, except for a child of vfork(2) before exec(3). */
+static int duplicated(int fd, int made)
+{
+    if (made == STDERR_FILENO && fd != made && run_is_home())
+        run_stats_start();
+    return run_duplicated(fd, made);
+}
+
 CATCH int dup2(int fd, int wanted)
 {
-    return is_hidden(wanted) ? -1 : run_duplicated(fd, RUN_NEXT(dup2)(fd, wanted));
+    return is_hidden(wanted) ? -1 : duplicated(fd, RUN_NEXT(dup2)(fd, wanted));
 }
 
 CATCH int dup3(int fd, int wanted, int flags)
 {
-    return is_hidden(wanted) ? -1 : run_duplicated(fd, RUN_NEXT(dup3)(fd, wanted, flags));
+    return is_hidden(wanted) ? -1 : duplicated(fd, RUN_NEXT(dup3)(fd, wanted, flags));
+}
+
+static void note_lock(int fd, const struct flock *wanted)
+{
+    if (wanted != NULL && wanted->l_type != F_UNLCK)
+        run_locks_note(fd);
 }
 
 #define CATCH_FCNTL(name)                                                                          \
@@ -275,6 +285,8 @@ CATCH int dup3(int fd, int wanted, int flags)
         va_end(arguments);                                                                         \
         if (command == F_SETFL)                                                                    \
             run_withdraw(fd, (int)(intptr_t)argument);                                             \
+        else if (run_inside == 0 && (command == F_SETLK || command == F_SETLKW))                   \
+            note_lock(fd, argument);                                                               \
         result = RUN_NEXT(name)(fd, command, argument);                                            \
         return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? run_duplicated(fd, result)       \
                                                                 : result;                          \
@@ -283,38 +295,38 @@ CATCH int dup3(int fd, int wanted, int flags)
 CATCH_FCNTL(fcntl)
 CATCH_FCNTL(fcntl64)
 
-/* Signals: libmpiio has a handler of SIGBUS before the program's. */
+#define CATCH_LOCKF(name, offset_type)                                                             \
+    CATCH int name(int fd, int command, offset_type length)                                        \
+    {                                                                                              \
+        if (command == F_LOCK || command == F_TLOCK)                                               \
+            run_locks_note(fd);                                                                    \
+        return RUN_NEXT(name)(fd, command, length);                                                \
+    }
 
-CATCH int sigaction(int number, const struct sigaction *action, struct sigaction *old)
-{
-    if (number == SIGBUS && run_inside == 0 && mpiio_guard_action(action, old))
-        return 0;
-    return RUN_NEXT(sigaction)(number, action, old);
-}
-
-CATCH sighandler_t signal(int number, sighandler_t handler)
-{
-    struct sigaction action = {.sa_flags = SA_RESTART}, old;
-
-    action.sa_handler = handler;
-    if (number == SIGBUS && run_inside == 0 && mpiio_guard_action(&action, &old))
-        return old.sa_handler;
-    return RUN_NEXT(signal)(number, handler);
-}
+CATCH_LOCKF(lockf, off_t)
+CATCH_LOCKF(lockf64, off64_t)
 
 /* The beginning and the end of a process. */
 
+static void before_fork(void)
+{
+    run_share();
+    run_streams_lock();
+}
+
 static void begin_child(void)
 {
+    run_streams_unlock();
     run_begin();
     run_grant_forget();
+    run_locks_forget();
     run_stats_forget();
 }
 
 __attribute__((constructor)) static void begin(void)
 {
     run_begin();
-    pthread_atfork(NULL, NULL, begin_child);
+    pthread_atfork(before_fork, run_streams_unlock, begin_child);
     run_stats_start();
 }
 
@@ -326,7 +338,8 @@ __attribute__((destructor)) static void end(void)
 
 CATCH void _exit(int status)
 {
-    run_stats_print();
+    if (run_is_home())
+        run_stats_print();
     RUN_NEXT(_exit)(status);
     abort();
 }

@@ -62,10 +62,12 @@ void run_lower(int fd)
         atomic_store(&own[fd], 0);
 }
 
-void run_lower_all(void)
+int run_next_own(unsigned first)
 {
-    for (int fd = FIRST; fd < TABLE; fd++)
-        atomic_store_explicit(&own[fd], 0, memory_order_relaxed);
+    for (unsigned fd = first < FIRST ? FIRST : first; fd < TABLE; fd++)
+        if (run_is_own((int)fd))
+            return (int)fd;
+    return -1;
 }
 
 bool run_is_own(int fd)

@@ -18,8 +18,8 @@ int run_raise(int fd);
 /* A descriptor that was raised is about to be closed. */
 void run_lower(int fd);
 
-/* The same of all of them. */
-void run_lower_all(void);
+/* Returns the lowest own descriptor from first on, or -1. */
+int run_next_own(unsigned first);
 
 /* Whether the descriptor is the library's own: the program has no business with it. */
 bool run_is_own(int fd);

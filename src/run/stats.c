@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "next.h"
 #include "own.h"
 
 #define MAX_REASONS 16
@@ -51,10 +54,24 @@ void run_stats_refused(const char *why)
 void run_stats_start(void)
 {
     const char *wanted = getenv("MPIIO_RUN_STATS");
+    int error = errno;
 
-    /* Programs close standard error before they end. */
+    run_stats_stop();
     if (wanted != NULL && *wanted && strcmp(wanted, "0") != 0)
-        out = run_is_own(out) ? out : run_raise(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+        out = run_raise(RUN_NEXT(fcntl)(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+    errno = error;
+}
+
+void run_stats_stop(void)
+{
+    int error = errno;
+
+    if (out >= 0) {
+        run_lower(out);
+        RUN_NEXT(close)(out);
+        out = -1;
+    }
+    errno = error;
 }
 
 void run_stats_forget(void)
@@ -70,26 +87,51 @@ static unsigned long long count(enum run_count which)
     return atomic_load(&counts[which]);
 }
 
+/* A line to be written. What does not fit is cut off. */
+struct line {
+    char text[4096];
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+{
+    size_t room = sizeof(line->text) - 1 - line->length; /* one is for the line's end */
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(line->text + line->length, room, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        line->length += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* The program's name and the daemon's reasons may contain any bytes. */
+static void clean(struct line *line)
+{
+    for (size_t i = 0; i < line->length; i++)
+        if (iscntrl((unsigned char)line->text[i]))
+            line->text[i] = '?';
+}
+
 void run_stats_print(void)
 {
-    char text[4096];
-    int length;
+    struct line line = {.length = 0};
 
     if (out < 0 || count(RUN_OPENS) == 0)
         return;
-    length =
-        snprintf(text, sizeof(text),
-                 "mpiio-run: %s[%d]: slices=%llu granted=%llu reads=%llu read_bytes=%llu "
-                 "writes=%llu write_bytes=%llu fell_back=%llu (taken_back=%llu "
-                 "not_given=%llu failed=%llu flags=%llu limited=%llu short=%llu)",
-                 program_invocation_short_name, (int)getpid(), count(RUN_OPENS), count(RUN_GRANTED),
-                 count(RUN_READS), count(RUN_READ_BYTES), count(RUN_WRITES), count(RUN_WRITE_BYTES),
-                 count(RUN_FELL_BACK), count(RUN_TAKEN_BACK), count(RUN_NOT_GIVEN),
-                 count(RUN_FAILED), count(RUN_FLAGS), count(RUN_LIMITED), count(RUN_SHORT));
+    add(&line,
+        "mpiio-run: %s[%d]: slices=%llu granted=%llu reads=%llu read_bytes=%llu "
+        "writes=%llu write_bytes=%llu fell_back=%llu (taken_back=%llu "
+        "not_given=%llu failed=%llu flags=%llu limited=%llu short=%llu)",
+        program_invocation_short_name, (int)getpid(), count(RUN_OPENS), count(RUN_GRANTED),
+        count(RUN_READS), count(RUN_READ_BYTES), count(RUN_WRITES), count(RUN_WRITE_BYTES),
+        count(RUN_FELL_BACK), count(RUN_TAKEN_BACK), count(RUN_NOT_GIVEN), count(RUN_FAILED),
+        count(RUN_FLAGS), count(RUN_LIMITED), count(RUN_SHORT));
     for (size_t i = 0; i < MAX_REASONS && *reasons[i].text; i++)
-        length += snprintf(text + length, sizeof(text) - (size_t)length, "; not granted: %s: %u",
-                           reasons[i].text, reasons[i].count);
-    text[length++] = '\n';
-    if (write(out, text, (size_t)length) == length)
+        add(&line, "; not granted: %s: %u", reasons[i].text, reasons[i].count);
+    clean(&line);
+    line.text[line.length++] = '\n';
+    if (write(out, line.text, line.length) == (ssize_t)line.length)
         atomic_store(&counts[RUN_OPENS], 0);
 }

@@ -33,8 +33,14 @@ void run_stats_fell_back(enum run_count why);
 /* A slice was opened and is not granted. why is copied. */
 void run_stats_refused(const char *why);
 
-/* Looks at MPIIO_RUN_STATS, and keeps a way to where standard error goes now. */
+/*
+ * Reads MPIIO_RUN_STATS and duplicates standard error, which programs may close before they end.
+ * Call it again when the program has redirected standard error.
+ */
 void run_stats_start(void);
+
+/* Closes the duplicate. Nothing is printed from then on. */
+void run_stats_stop(void);
 
 /* A new process counts from zero. */
 void run_stats_forget(void);

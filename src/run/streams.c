@@ -21,6 +21,7 @@
 
 #include "descriptors.h"
 #include "grant.h"
+#include "hold.h"
 #include "next.h"
 #include "stats.h"
 

@@ -6,13 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/grant.h"
 #include "core/slice.h"
+#include "call.h"
 #include "descriptors.h"
 #include "grant.h"
 #include "next.h"
@@ -65,33 +68,31 @@ static void count_served(bool writing, size_t bytes)
 }
 
 /* Through the grant, and, where it was taken back before the end of a write, through the mount. */
-static bool move_at(struct run_open *open, int fd, const struct iovec *parts, int count,
-                    int64_t offset, bool writing, ssize_t *result)
+static bool move_at(const struct run_call *call, ssize_t *result)
 {
-    run_inside++;
-    *result = move(open, parts, count, offset, writing);
-    run_inside--;
+    struct run_open *open = call->open;
+
+    *result = move(open, call->parts, call->count, call->offset, call->writing);
     if (*result < 0) {
         run_stats_fell_back(RUN_FAILED);
         return false;
     }
     atomic_thread_fence(memory_order_seq_cst);
-    if (writing && !run_grant_holds(open, MPIIO_GRANT_WRITE)) {
+    if (call->writing && !run_grant_holds(open, MPIIO_GRANT_WRITE)) {
         run_stats_fell_back(RUN_TAKEN_BACK);
-        *result = RUN_NEXT(pwritev64)(fd, parts, count, offset);
+        *result = RUN_NEXT(pwritev64)(call->fd, call->parts, call->count, call->offset);
         return true;
     }
-    if (writing)
-        run_grant_wrote(open, fd, offset + *result);
-    count_served(writing, (size_t)*result);
+    if (call->writing)
+        run_grant_wrote(call->open, call->fd, call->offset + *result);
+    count_served(call->writing, (size_t)*result);
     return true;
 }
 
 /* The same where the descriptor is, which is moved before, and back by what was not done. */
-static bool move_here(struct run_open *open, int fd, const struct iovec *parts, int count,
-                      size_t length, bool writing, ssize_t *result)
+static bool move_here(struct run_call *call, ssize_t *result)
 {
-    int64_t behind = RUN_NEXT(lseek64)(fd, (off64_t)length, SEEK_CUR);
+    int64_t behind = RUN_NEXT(lseek64)(call->fd, (off64_t)call->length, SEEK_CUR);
     size_t done;
     bool served;
     int error;
@@ -100,11 +101,14 @@ static bool move_here(struct run_open *open, int fd, const struct iovec *parts, 
         run_stats_fell_back(RUN_FAILED);
         return false;
     }
-    served = move_at(open, fd, parts, count, behind - (int64_t)length, writing, result);
+    call->here = true;
+    call->offset = behind - (int64_t)call->length;
+    served = move_at(call, result);
     error = errno;
     done = served && *result > 0 ? (size_t)*result : 0;
-    if (done < length)
-        RUN_NEXT(lseek64)(fd, (off64_t)done - (off64_t)length, SEEK_CUR);
+    call->offset = RUN_HERE; /* it is too late to abandon the call */
+    if (done < call->length)
+        RUN_NEXT(lseek64)(call->fd, (off64_t)done - (off64_t)call->length, SEEK_CUR);
     errno = error;
     return served;
 }
@@ -120,43 +124,60 @@ static bool is_limited(void)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-static bool is_allowed(const struct run_open *open, size_t length, bool writing)
+static bool is_allowed(const struct run_call *call)
 {
-    uint32_t right = writing ? MPIIO_GRANT_WRITE : MPIIO_GRANT_READ;
+    uint32_t right = call->writing ? MPIIO_GRANT_WRITE : MPIIO_GRANT_READ;
+    struct run_open *open = call->open;
 
     if ((open->rights & right) == 0)
         run_stats_fell_back(RUN_NOT_GIVEN);
     else if (!run_grant_holds(open, right))
         run_stats_fell_back(RUN_TAKEN_BACK);
-    else if (writing && is_limited())
+    else if (call->writing && is_limited())
         run_stats_fell_back(RUN_LIMITED);
-    else if (!writing && (int64_t)length < open->least)
+    else if (call->writing && run_is_withdrawn(call->fd, open))
+        run_stats_fell_back(RUN_FLAGS);
+    else if (!call->writing && (int64_t)call->length < open->least)
         run_stats_fell_back(RUN_SHORT);
     else
         return true;
     return false;
 }
 
-bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
-               ssize_t *result)
+/* call->open is found: the call is served where it is allowed. */
+static bool serve(struct run_call *call, int64_t offset, ssize_t *result)
 {
-    struct run_open *open = run_inside > 0 ? NULL : run_acquire(fd);
-    size_t length;
+    call->length = length_of(call->parts, call->count);
+    if (call->length == 0 || (offset < 0 && offset != RUN_HERE)) {
+        run_stats_fell_back(RUN_FLAGS);
+        return false;
+    }
+    if (!is_allowed(call))
+        return false;
+    if (offset == RUN_HERE)
+        return move_here(call, result);
+    call->offset = offset;
+    return move_at(call, result);
+}
+
+bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
+                    ssize_t *result)
+{
+    struct run_call call = {
+        .fd = fd, .parts = parts, .count = count, .offset = RUN_HERE, .writing = writing};
+    struct run_open *open;
     bool served = false;
     int error = errno;
 
-    if (open == NULL)
-        return false;
-    length = length_of(parts, count);
-    if (length == 0 || (offset < 0 && offset != RUN_HERE))
-        run_stats_fell_back(RUN_FLAGS);
-    else if (!is_allowed(open, length, writing))
-        served = false;
-    else if (offset == RUN_HERE)
-        served = move_here(open, fd, parts, count, length, writing, result);
-    else
-        served = move_at(open, fd, parts, count, offset, writing, result);
+    pthread_testcancel(); /* The caught call is a cancellation point. */
+    run_call_begin(&call);
+    open = run_acquire(fd);
+    call.open = open;
+    if (open != NULL)
+        served = serve(&call, offset, result);
+    call.open = NULL;
     run_release(open);
+    run_call_end(&call);
     if (!served || *result >= 0)
         errno = error;
     return served;
@@ -170,9 +191,16 @@ static bool is_granted(int fd)
     return open != NULL;
 }
 
-/* By calls that are caught themselves. */
-static ssize_t copy_parts(int from, off64_t start, int to, off64_t *place, size_t length,
-                          char *buffer)
+/* Returns true if fd is a granted slice, or a regular file, which sendfile(2) can read. */
+static bool is_source(int fd)
+{
+    struct stat st;
+
+    return is_granted(fd) || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+/* Copies by calls that are caught themselves. They are cancellation points. */
+static ssize_t copy_parts(int from, off64_t start, int to, size_t length, char *buffer)
 {
     size_t done = 0;
 
@@ -182,8 +210,7 @@ static ssize_t copy_parts(int from, off64_t start, int to, off64_t *place, size_
         ssize_t put = got;
 
         if (got > 0)
-            put = place != NULL ? pwrite64(to, buffer, (size_t)got, *place + (off64_t)done)
-                                : write(to, buffer, (size_t)got);
+            put = write(to, buffer, (size_t)got);
         if (put <= 0)
             return done > 0 ? (ssize_t)done : put;
         done += (size_t)put;
@@ -193,39 +220,24 @@ static ssize_t copy_parts(int from, off64_t start, int to, off64_t *place, size_
     return (ssize_t)done;
 }
 
-/* Where fd is to go on is behind what was moved. */
-static void advance(int fd, off64_t *offset, ssize_t moved)
+bool run_send(int to, int from, off64_t *offset, size_t length, ssize_t *result)
 {
-    if (offset != NULL)
-        *offset += moved;
-    else
-        lseek64(fd, moved, SEEK_CUR);
-}
-
-bool run_copy(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t length,
-              bool to_place, ssize_t *result)
-{
-    off64_t start, place = 0;
+    off64_t start;
     char *buffer;
 
-    if (run_inside > 0 || from == to || (!is_granted(from) && !is_granted(to)) ||
-        (fcntl(to, F_GETFL) & O_APPEND) != 0)
+    if (run_inside > 0 || length == 0 || from == to || (!is_granted(from) && !is_granted(to)) ||
+        !is_source(from) || (fcntl(to, F_GETFL) & O_APPEND) != 0)
         return false;
-    start = from_offset != NULL ? *from_offset : lseek64(from, 0, SEEK_CUR);
-    if (to_place)
-        place = to_offset != NULL ? *to_offset : lseek64(to, 0, SEEK_CUR);
-    if (start < 0 || place < 0)
-        return false;
-    buffer = malloc(COPY_PART);
+    start = offset != NULL ? *offset : lseek64(from, 0, SEEK_CUR);
+    buffer = start >= 0 ? malloc(COPY_PART) : NULL;
     if (buffer == NULL)
         return false;
-    *result = copy_parts(from, start, to, to_place ? &place : NULL,
-                         length < COPY_MOST ? length : COPY_MOST, buffer);
-    free(buffer);
-    if (*result > 0) {
-        advance(from, from_offset, *result);
-        if (to_place)
-            advance(to, to_offset, *result);
-    }
+    pthread_cleanup_push(free, buffer);
+    *result = copy_parts(from, start, to, length < COPY_MOST ? length : COPY_MOST, buffer);
+    pthread_cleanup_pop(1);
+    if (*result > 0 && offset != NULL)
+        *offset += *result;
+    else if (*result > 0)
+        lseek64(from, *result, SEEK_CUR);
     return true;
 }

@@ -7,7 +7,14 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "descriptors.h"
+#include "hold.h"
+
 #define RUN_HERE INT64_MIN /* where the last call on the descriptor ended */
+
+/* run_serve (below), for a descriptor that may be granted. */
+bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
+                    ssize_t *result);
 
 /*
  * Reads or writes what is granted, at a slice offset or RUN_HERE, as readv(2), preadv(2) and those
@@ -16,12 +23,17 @@
  *
  * Where a call goes on is kept by the kernel, with the mount's descriptor. This moves it first, by
  * as much as it wants: no two calls get the same bytes, whatever threads and processes they are of.
- * Async-signal-safe as libmpiio is: not in a handler that interrupts one of these.
+ * Async-signal-safe: in a handler that interrupts one of these, the mount serves the call. A
+ * cancellation point where fd may be granted.
  */
-bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
-               ssize_t *result);
+static inline bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset,
+                             bool writing, ssize_t *result)
+{
+    return run_inside == 0 && run_may_be_granted(fd) &&
+           run_serve_call(fd, parts, count, offset, writing, result);
+}
 
-/* Of one buffer. */
+/* The same for one buffer. */
 static inline bool run_serve_one(int fd, const void *buffer, size_t length, int64_t offset,
                                  bool writing, ssize_t *result)
 {
@@ -31,10 +43,9 @@ static inline bool run_serve_one(int fd, const void *buffer, size_t length, int6
 }
 
 /*
- * copy_file_range(2), or, where to has no place, sendfile(2), from or to what is granted. An offset
- * that is NULL is where the descriptor is. True and false as above.
+ * Serves sendfile(2) from or to what is granted. An offset that is NULL is where from is. Returns
+ * true and false as above; not async-signal-safe.
  */
-bool run_copy(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t length,
-              bool to_place, ssize_t *result);
+bool run_send(int to, int from, off64_t *offset, size_t length, ssize_t *result);
 
 #endif

@@ -436,3 +436,43 @@ END
     under cat "$mnt/rank0" | cmp - <(head -c 10 m.dat)
     served 1
 }
+
+@test "grants: appenders append, by fdopen and by a flag that a child sets" {
+    scatter_spec
+    mount_spec s.json
+    cat >append.py <<'END'
+import ctypes, fcntl, os, subprocess, sys
+libc = ctypes.CDLL(None)
+libc.fdopen.restype = ctypes.c_void_p
+for mode in (b"a", b"a+"):
+    fd = os.open(sys.argv[1], os.O_RDWR)
+    file = ctypes.c_void_p(libc.fdopen(fd, mode))
+    assert libc.fputs(b"stream", file) >= 0 and libc.fclose(file) == 0
+fd = os.open(sys.argv[1], os.O_RDWR)
+set_flag = "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETFL, os.O_APPEND)"
+if sys.argv[2] == "fork":
+    if os.fork() == 0:
+        # Past the library, as a static program does.
+        libc.syscall(72 if os.uname().machine == "x86_64" else 25, fd, fcntl.F_SETFL, os.O_APPEND)
+        os._exit(0)
+    os.wait()
+elif sys.argv[2] == "spawn":
+    actions = [(os.POSIX_SPAWN_DUP2, fd, 1)]
+    child = os.posix_spawn("/usr/bin/env", ["env", "-u", "LD_PRELOAD", "/usr/bin/python3", "-c", set_flag],
+                           os.environ, file_actions=actions)
+    os.waitpid(child, 0)
+else:
+    subprocess.run(["env", "-u", "LD_PRELOAD", "/usr/bin/python3", "-c", set_flag], stdout=fd)
+assert os.write(fd, b"write") == 5
+os.lseek(fd, 0, 0)
+assert os.write(fd, b"again") == 5
+END
+    local how
+    for how in fork spawn vfork; do
+        rm -f counts
+        under /usr/bin/python3 append.py "$mnt/rank3" $how
+        [ "$(mpiio-view cat s.json -r 3 | tail -c 22)" = streamstreamwriteagain ]
+        [ "$(counted granted)" -eq 3 ]
+        [ "$(counted flags)" -gt 0 ]
+    done
+}

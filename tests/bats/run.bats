@@ -218,7 +218,7 @@ END
     [ "$(cat other)" = other ]
     [ "$(mpiio-view cat s.json -r 0 --offset 100 --length 4)" = here ]
     [ "$(counted granted)" -eq 1 ]
-    [ "$(counted reads)" -eq 1 ]
+    [ "$(counted reads)" -eq 2 ]
 }
 
 @test "run: the exercise of random writers, apart and on one slice" {
@@ -365,4 +365,118 @@ TEXT
     mapfile -t names < <(compgen -v BATS_)
     env "${names[@]/#/--unset=}" MPIIO_TEST_RUN=1 bats \
         "$top"/tests/bats/{calls,sharing,tools,write}.bats 3>&-
+}
+
+# way NAME: run-ways NAME on rank 0 of x.dat, without and under mpiio-run.
+way() {
+    make_file x.dat 8388608
+    dealt x.dat 2 16 >x.json
+    mount_spec x.json
+    timeout -s KILL 300 "$MPIIO_BUILD/tests/run/run-ways" "$1" "$mnt/rank0" x.dat
+    make_file x.dat 8388608
+    under timeout -s KILL 300 "$MPIIO_BUILD/tests/run/run-ways" "$1" "$mnt/rank0" x.dat
+    [ "$(counted granted)" -gt 0 ]
+}
+
+@test "run: threads are cancelled in calls, and nothing stays locked" {
+    way cancel
+}
+
+@test "run: a handler that leaves a call by siglongjmp loses no write and no descriptor" {
+    way jump
+}
+
+@test "run: children of a process with threads use its streams" {
+    way fork
+}
+
+@test "run: the program's POSIX locks on the shared file and on slices stay" {
+    way lock
+}
+
+@test "run: streams have wide characters, and are opened anew" {
+    way wide
+    mpiio-umount "$mnt"
+    way reopen
+    mpiio-umount "$mnt"
+    seq 400 | tr '\n' ' ' | fold -s >s.dat
+    dealt s.dat 1 512 >s.json
+    mount_spec s.json
+    under rev "$mnt/rank0" | cmp - <(rev s.dat)
+    TERM=dumb under ul "$mnt/rank0" | cmp - <(TERM=dumb ul s.dat)
+}
+
+@test "run: SIGBUS is the program's, with its flags, mask and stack, or ignored" {
+    way bus
+}
+
+@test "run: close_range takes the grants of its descriptors alone" {
+    way ranges
+    [ "$(counted granted)" -eq 3 ]
+    [ "$(counted reads)" -gt 300 ]
+    [ "$(counted fell_back)" -eq 0 ]
+}
+
+@test "run: copy_file_range fails where it does without" {
+    scatter_spec
+    mount_spec s.json
+    cat >copy.py <<'END'
+import errno, os, sys
+def copy(*arguments):
+    try:
+        return os.copy_file_range(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+slice, again = os.open(sys.argv[1], os.O_RDWR), os.open(sys.argv[1], os.O_RDWR)
+other, null = os.open(sys.argv[2], os.O_RDWR), os.open("/dev/null", os.O_WRONLY)
+plain, pipe = os.open("plain", os.O_RDWR | os.O_CREAT), os.pipe()
+print(copy(slice, again, 100, 0, 50), copy(slice, slice, 100, 0, 50), copy(slice, null, 100),
+      copy(slice, pipe[1], 100), copy(slice, other, 100, 0, 0), copy(slice, again, 100, 0, 500),
+      copy(slice, plain, 100, 0, 0), copy(plain, slice, 100, 0, 0))
+END
+    /usr/bin/python3 copy.py "$mnt/rank0" "$mnt/rank1" >want
+    mpiio-umount "$mnt"
+    scatter_spec
+    mount_spec s.json
+    under /usr/bin/python3 copy.py "$mnt/rank0" "$mnt/rank1" >have
+    cat have
+    cmp have want
+    [ "$(counted granted)" -eq 3 ]
+}
+
+@test "run: the statistics are one clean line, and keep no standard error open" {
+    scatter_spec
+    mount_spec s.json
+    cat >daemon.py <<'END'
+import os, sys
+os.close(os.open(sys.argv[1], os.O_RDONLY))
+if os.fork() == 0:
+    null = os.open("/dev/null", os.O_RDWR)
+    for number in (0, 1, 2):
+        if sys.argv[2] == "close":
+            os.close(number)
+        elif sys.argv[2] == "dup":
+            os.dup2(null, number)
+    if sys.argv[2] == "closerange":
+        os.closerange(0, 3)
+    elif sys.argv[2] == "daemon":
+        import ctypes
+        ctypes.CDLL(None).daemon(1, 0)
+    open("started." + sys.argv[2], "w").write(str(os.getpid()))
+    import time
+    time.sleep(600)
+END
+    local how
+    for how in close dup closerange daemon; do
+        # cat ends when nobody has the pipe any more.
+        mpiio-run -s /usr/bin/python3 daemon.py "$mnt/rank0" $how 2>&1 >/dev/null | timeout 120 cat >>counts
+        await test -s started.$how
+        kill -KILL "$(cat started.$how)"
+    done
+    [ "$(counted slices)" -eq 4 ]
+    # A name with anything in it.
+    cp "$(command -v cat)" $'a\nb\e[2J'
+    mpiio-run -s $'./a\nb\e[2J' "$mnt/rank0" 2>line >/dev/null
+    [ "$(wc -l <line)" -eq 1 ]
+    grep -q '^mpiio-run: a?b?\[2J\[' line
 }
