@@ -132,6 +132,16 @@ static void drop_again(struct fs_session *session, struct fs_slice *slice, fuse_
         free_drop(session, drop);
 }
 
+void fs_drop_range(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+                   off_t offset, size_t length, bool sure)
+{
+    struct fs_refilled range = {.start = offset, .end = offset + (off_t)length};
+
+    fs_workers_pause(&session->workers);
+    drop_again(session, slice, inode, &range, 1, sure);
+    fs_workers_resume(&session->workers);
+}
+
 void fs_drop_written(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
                      off_t offset, size_t length)
 {

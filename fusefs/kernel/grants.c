@@ -297,6 +297,7 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     }
     handle->grant = atomic_load(&grants->page->words[slice->grant]);
     handle->rights = rights & wanted;
+    fs_cut_granted(handle);
     mark_watched(session, slice);
     if ((handle->rights & MPIIO_GRANT_WRITE) != 0)
         fs_sync_written(session, handle); /* it may be, and the daemon does not see it */
@@ -305,6 +306,7 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
                     &(struct mpiio_grant){.word = slice->grant,
                                           .value = handle->grant,
                                           .rights = handle->rights,
+                                          .cut = fs_cut_mark(&slice->cut) != FS_UNCUT,
                                           .view = node.view,
                                           .rank = node.rank});
     return NULL;

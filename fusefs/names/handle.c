@@ -8,6 +8,8 @@
 /* How long a release that may be under way is waited for, in ns: steps that double. */
 #define RELEASE_PAUSE     20000
 #define RELEASE_PAUSE_MAX 5000000
+/* And how often so long where the kernel was told that the slice is empty. */
+#define RELEASE_PAUSES 200
 
 /* The link to the handle that thread opened last, or to NULL. Lock held. */
 static struct fs_handle **find_opened(struct fs_slices *slices, pid_t thread)
@@ -68,6 +70,7 @@ static void leave(struct fs_slices *slices, struct fs_slice *slice, struct fs_ha
 {
     if (!handle->joined)
         return;
+    fs_cut_left(handle);
     handle->joined = false;
     if (handle->opener != 0)
         forget_opener(find_opened(slices, handle->opener));
@@ -124,8 +127,8 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
         slice->updaters += handle->reads && handle->writes;
         slice->ungranted++;
         handle->joined = true;
-        if (handle->writes)
-            remember_opener(slices, handle, opener);
+        fs_cut_joined(handle);
+        remember_opener(slices, handle, opener);
     }
     pthread_mutex_unlock(&slices->lock);
     return error;
@@ -218,8 +221,10 @@ size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool 
 void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle)
 {
     pthread_mutex_lock(&slices->lock);
-    if (handle->joined && !handle->flushed)
+    if (handle->joined && !handle->flushed) {
         handle->slice->flushed++;
+        fs_cut_closed(handle);
+    }
     handle->flushed = true;
     pthread_mutex_unlock(&slices->lock);
 }
@@ -236,25 +241,38 @@ static bool may_be_released(struct fs_slices *slices, struct fs_slice *slice)
 
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice)
 {
+    int left = fs_cut_mark(&slice->cut) != FS_UNCUT ? RELEASE_PAUSES : 0;
     struct timespec pause = {.tv_nsec = RELEASE_PAUSE};
 
-    while (pause.tv_nsec <= RELEASE_PAUSE_MAX && may_be_released(slices, slice)) {
+    while ((pause.tv_nsec <= RELEASE_PAUSE_MAX || left-- > 0) && may_be_released(slices, slice)) {
         nanosleep(&pause, NULL);
-        pause.tv_nsec *= 2;
+        if (pause.tv_nsec <= RELEASE_PAUSE_MAX)
+            pause.tv_nsec *= 2;
     }
 }
 
-/* Forgets that thread has just opened slice for writing; true where it had. */
-static bool clear_opener(struct fs_slices *slices, struct fs_slice *slice, pid_t thread)
+bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    struct fs_handle **link;
-    bool found;
+    bool sole;
+
+    pthread_mutex_lock(&slices->lock);
+    sole = slice->handles == 1;
+    pthread_mutex_unlock(&slices->lock);
+    return sole;
+}
+
+/* Forgets that thread has just opened slice. Returns the handle; NULL: it had not. */
+static struct fs_handle *clear_opener(struct fs_slices *slices, struct fs_slice *slice,
+                                      pid_t thread)
+{
+    struct fs_handle **link, *found = NULL;
 
     pthread_mutex_lock(&slices->lock);
     link = find_opened(slices, thread);
-    found = *link != NULL && (*link)->slice == slice;
-    if (found)
+    if (*link != NULL && (*link)->slice == slice) {
+        found = *link;
         forget_opener(link);
+    }
     pthread_mutex_unlock(&slices->lock);
     return found;
 }
@@ -264,7 +282,8 @@ void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t
     clear_opener(slices, slice, thread);
 }
 
-bool fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice, pid_t thread)
+struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,
+                                      pid_t thread)
 {
     return clear_opener(slices, slice, thread);
 }

@@ -52,8 +52,9 @@ struct fs_handle {
     unsigned drop;             /* of the slice's pages, that it waits for; lock: the slices' */
     bool joined;               /* it counts in its slice; lock: the slices' */
     bool flushed;              /* one who has it open has closed it. Lock: the slices' */
+    struct fs_cut_part part;   /* in its slice's cuts */
 
-    /* The thread that opened the handle for writing and has not looked up its slice since, 0: none;
+    /* The thread that opened the handle and has not looked up its slice since, 0: none;
        and the next such handle in its bucket. Lock: the slices'. */
     pid_t opener;
     struct fs_handle *next_opened;
@@ -110,6 +111,9 @@ bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice)
  */
 bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice);
 
+/* True where the slice is open by one handle. Thread-safe. */
+bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice);
+
 /* True where another slice of the same view is open for reading. Thread-safe. */
 bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice);
 
@@ -124,7 +128,7 @@ size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool 
 /*
  * The kernel does not wait for a release, so that one may still be under way, in another thread,
  * when a close(2) has returned and the next request comes. Waits a moment if a slice is open by
- * handles only that may have been closed for good. Thread-safe.
+ * handles only that may have been closed for good; up to two seconds where it is cut. Thread-safe.
  */
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice);
 
@@ -132,10 +136,12 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice);
  * O_TRUNC reaches us as an open, and next, from the same thread, a truncation by name to 0. What
  * truncate(2) sends is the same, but it looks up the name before that.
  *
- * fs_handle_looked_up notes that a thread looked up a slice; fs_handle_truncates returns true where
- * the truncation is an open's. Both are thread-safe.
+ * fs_handle_looked_up notes that a thread looked up a slice. fs_handle_truncates returns the handle
+ * that the thread has just opened with O_TRUNC, which stays open until the truncation is answered;
+ * NULL: the truncation is not an open's. Both are thread-safe.
  */
 void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
-bool fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
+struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,
+                                      pid_t thread);
 
 #endif

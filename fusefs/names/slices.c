@@ -30,6 +30,7 @@ static void free_slice(struct fs_slice *slice)
     mpiio_slice_free(slice->slice);
     vs_npy_free(slice->npy);
     fs_refills_free(&slice->refills);
+    fs_cut_free(&slice->cut);
     free(slice);
 }
 
@@ -117,6 +118,7 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
     slice->inode = fs_tree_inode(node);
     slice->references = 1;
     fs_refills_init(&slice->refills);
+    fs_cut_init(&slice->cut);
     if (view != NULL)
         error = (vs_view_ref(view), 0);
     else
@@ -210,6 +212,13 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
     }
     pthread_mutex_unlock(&slices->lock);
     return number;
+}
+
+void fs_slices_renumber(struct fs_slices *slices)
+{
+    pthread_mutex_lock(&slices->lock);
+    slices->numbered++;
+    pthread_mutex_unlock(&slices->lock);
 }
 
 bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice)

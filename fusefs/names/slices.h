@@ -11,6 +11,7 @@
 
 #include "core/slice_access.h"
 #include "viewspec/npy.h"
+#include "cut.h"
 #include "refills.h"
 #include "tree.h"
 #include "version.h"
@@ -52,6 +53,9 @@ struct fs_slice {
 
     /* What the kernel read of it while it was written (fusefs/kernel/drop.h). */
     struct fs_refills refills;
+
+    /* What O_TRUNC has made of it. */
+    struct fs_cut cut;
 
     /* For grants (fusefs/kernel/grants.h): whether the kernel may have pages that who has it open
        sees: FS_UNPAGED, FS_PAGED, or the number of a drop that makes it so if nobody asks for one
@@ -126,6 +130,9 @@ void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice);
  */
 uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice,
                           const struct fs_version *version);
+
+/* Begins new numbers for all slices, from when they are not open on. */
+void fs_slices_renumber(struct fs_slices *slices);
 
 /*
  * The slices that are open for writing: a new array, the caller's to free(), with a reference to

@@ -33,6 +33,20 @@ static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_
            fs_notifier_ask(&session->notifier, handle, inode, request) == 0;
 }
 
+/* The library of mpiio-run asks for the mark of a slice that was truncated, or tells it. */
+static void exchange_mark(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
+                          const void *told)
+{
+    int64_t mark;
+
+    memcpy(&mark, told, sizeof(mark));
+    if (mark < 0)
+        mark = fs_cut_hide(&session->slices, handle);
+    else
+        fs_cut_show(&session->slices, handle, mark);
+    fuse_reply_ioctl(request, 0, &mark, sizeof(mark));
+}
+
 /* mpiio-run's library asks for a grant; terminals and others ask what no slice knows. */
 void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argument,
               struct fuse_file_info *info, unsigned flags, const void *in, size_t in_size,
@@ -44,6 +58,12 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
 
     (void)argument;
     fs_count(session, FS_OTHER);
+    if (command == MPIIO_GRANT_MARK && (flags & FUSE_IOCTL_DIR) == 0 &&
+        in_size == sizeof(int64_t) && out_size >= sizeof(int64_t) && handle->slice != NULL &&
+        fs_grants_is_user(fuse_req_ctx(request)->uid)) {
+        exchange_mark(session, request, handle, in);
+        return;
+    }
     if (command != MPIIO_GRANT_ASK || (flags & FUSE_IOCTL_DIR) != 0 || in_size < sizeof(asked) ||
         out_size < sizeof(asked) || handle->slice == NULL || handle->shared) {
         fuse_reply_err(request, ENOTTY);

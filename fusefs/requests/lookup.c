@@ -17,6 +17,7 @@
 #include "ordered.h"
 #include "stats.h"
 #include "readdir.h"
+#include "truncate.h"
 
 /* Names never change: s. */
 #define NAMES_TIMEOUT 1e7
@@ -292,11 +293,19 @@ static int refusal(const struct stat *st, const struct stat *wanted, int which)
     return 0;
 }
 
-/* Truncation. An open's, with O_TRUNC, does nothing. */
+/* truncate(2) of a slice that is not known to be open: other slices would lose bytes. */
+static int resize(const struct fs_slice *slice, int64_t size)
+{
+    return size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
+}
+
+/* Truncation. Sets told where the kernel is to be told another size than the slice's. */
 static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
-                    const struct fuse_file_info *info)
+                    const struct fuse_file_info *info, off_t *told)
 {
     struct fs_session *session = fs_session_of(request);
+    struct fs_handle *opened = NULL;
+    fuse_ino_t inode = fs_tree_inode(node);
     struct fs_slice *slice;
     int error;
 
@@ -309,10 +318,14 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
         return error;
     if (!mpiio_slice_is_writable(slice->slice))
         error = -EROFS;
-    else if (info != NULL || size != 0 ||
-             !fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid))
-        error =
-            size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
+    else if (info != NULL)
+        error = fs_truncate_to(session, inode, fs_handle_of(info), size, told);
+    else if (size == 0)
+        opened = fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid);
+    if (error == 0 && opened != NULL)
+        error = fs_truncate_opened(session, inode, opened, told);
+    else if (error == 0 && info == NULL)
+        error = resize(slice, size);
     fs_slices_put(&session->slices, slice);
     return error;
 }
@@ -371,15 +384,20 @@ static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat
     const int times = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW |
                       FUSE_SET_ATTR_MTIME_NOW;
     struct fs_session *session = fs_session_of(request);
+    off_t told = -1;
     int error = attributes(session, node, st);
 
     if (error == 0)
         error = refusal(st, wanted, which);
     if (error == 0 && (which & FUSE_SET_ATTR_SIZE))
-        error = set_size(request, node, wanted->st_size, info);
+        error = set_size(request, node, wanted->st_size, info, &told);
     else if (error == 0 && (which & times))
         error = set_times(session, request, node, wanted, which);
-    return error != 0 ? error : attributes(session, node, st);
+    if (error == 0)
+        error = attributes(session, node, st);
+    if (told >= 0)
+        st->st_size = told;
+    return error;
 }
 
 void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int which,

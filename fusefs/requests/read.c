@@ -14,6 +14,7 @@
 #include "ordered.h"
 #include "sequential.h"
 #include "shared.h"
+#include "truncate.h"
 
 /* This thread's buffer for reads; NULL without memory. */
 static void *read_buffer(struct fs_session *session)
@@ -123,6 +124,7 @@ static ssize_t do_read(struct fs_session *session, struct fs_handle *handle, cha
                        size_t size, off_t offset, struct fs_slice **cut)
 {
     struct fs_refill read;
+    int64_t mark;
     ssize_t got;
 
     if (buffer == NULL)
@@ -137,7 +139,10 @@ static ssize_t do_read(struct fs_session *session, struct fs_handle *handle, cha
         fs_slices_set_filled(&session->slices, handle->slice, &handle->version);
     if (!handle->direct)
         fs_refills_read_begin(&handle->slice->refills, &read, offset, size);
+    mark = session->mode->holds_writes ? fs_cut_mark(&handle->slice->cut) : FS_UNCUT;
     got = fs_read_file(session, handle->slice, buffer, size, offset);
+    if (got > 0)
+        fs_truncate_mask(handle->slice, mark, buffer, (size_t)got, offset);
     if (!handle->direct)
         fs_refills_read_end(&handle->slice->refills, &read);
     if (got >= 0)

@@ -19,6 +19,7 @@
 #include "put.h"
 #include "sequential.h"
 #include "shared.h"
+#include "truncate.h"
 
 /*
  * An append lands at the end by the file's size, wherever the kernel believes that to be: offset
@@ -39,6 +40,7 @@ static ssize_t append(struct fs_session *session, fuse_ino_t inode, const struct
         fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
         fs_count(session, FS_DROPPED);
     fs_put_note(session, slice, end, put);
+    fs_cut_reach(&slice->cut, end, end + put, NULL, NULL);
     *offset = end;
     return put;
 }
@@ -97,6 +99,31 @@ static bool lands_at_end(const struct fuse_file_info *info)
     return (info->flags & O_APPEND) && !fs_handle_of(info)->shared;
 }
 
+/* Writes where the program, or the kernel, says. */
+static ssize_t put_at(struct fs_session *session, fuse_ino_t inode, const char *buffer, size_t size,
+                      off_t offset, const struct fuse_file_info *info)
+{
+    const struct fs_handle *handle = fs_handle_of(info);
+    struct fs_cut *cut = &handle->slice->cut;
+    int64_t end = offset + (int64_t)size;
+    bool counts = fs_cut_mark(cut) != FS_UNCUT;
+    ssize_t put;
+    int error = 0;
+
+    if (counts)
+        error = fs_truncate_fill_gap(session, inode, handle, offset, end, info->writepage);
+    if (info->writepage) { /* which the kernel does not send again */
+        put = fs_store_page(session, handle->slice, buffer, size, offset);
+        return error != 0 ? error : put;
+    }
+    if (error != 0)
+        return error;
+    put = fs_put(session, handle->slice, buffer, size, offset);
+    if (counts && put < (ssize_t)size)
+        fs_cut_failed(cut, offset + (put > 0 ? put : 0), end);
+    return put;
+}
+
 static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char *buffer,
                         size_t size, off_t *offset, const struct fuse_file_info *info)
 {
@@ -105,10 +132,8 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
     ssize_t put;
     int error;
 
-    if (info->writepage)
-        return fs_store_page(session, slice, buffer, size, *offset);
-    if (!lands_at_end(info) || session->mode->holds_writes)
-        return fs_put(session, slice, buffer, size, *offset);
+    if (info->writepage || !lands_at_end(info) || session->mode->holds_writes)
+        return put_at(session, inode, buffer, size, *offset, info);
     error = fs_atomic_begin(&session->atomic, slice->slice, -1, (int64_t)size, true, &access);
     if (error != 0)
         return error;
@@ -213,25 +238,39 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
                  fs_handle_of(info)->direct && !info->writepage);
 }
 
+/* What fallocate(2) adds to a slice that was truncated reads as zeros. */
+static int reserve_gap(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
+                       int64_t end)
+{
+    bool begun = fs_losses_begin_write(&session->losses);
+    int error = fs_truncate_fill_gap(session, inode, handle, end, end, false);
+
+    fs_losses_end_write(&session->losses, begun);
+    return error;
+}
+
 void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
                   struct fuse_file_info *info)
 {
+    struct fs_session *session = fs_session_of(request);
     struct fs_slice *slice = fs_handle_of(info)->slice;
+    int64_t end = offset + length;
     size_t head = 0;
     int error = 0;
 
-    (void)inode;
-    fs_count(fs_session_of(request), FS_OTHER);
+    fs_count(session, FS_OTHER);
     if (slice == NULL)
         error = -EBADF;
     else if (mode != 0 || fs_handle_of(info)->shared)
         error = -EOPNOTSUPP;
     else
         head = fs_npy_part(slice, offset, (size_t)length);
+    if (error == 0 && (off_t)head < length && fs_cut_mark(&slice->cut) != FS_UNCUT)
+        error = reserve_gap(session, inode, fs_handle_of(info), end - slice->header);
     if (error == 0 && (off_t)head < length)
         error = mpiio_slice_reserve(slice->slice, offset + (off_t)head - slice->header,
                                     length - (off_t)head);
     if (error == 0)
-        fs_put_note_end(slice, offset + length);
+        fs_put_note_end(slice, end);
     fuse_reply_err(request, -error);
 }

@@ -112,6 +112,11 @@ struct run_open *run_acquire(int fd)
     return NULL;
 }
 
+int run_descriptors_end(void)
+{
+    return atomic_load(&behind);
+}
+
 bool run_is_home(void)
 {
     return getpid() == atomic_load(&process);

@@ -27,6 +27,7 @@ struct run_open {
     uint32_t word, value;  /* grant.h of core/base */
     _Atomic int64_t known; /* the slice's size for the kernel, at least */
     _Atomic uint32_t rights;
+    _Atomic int64_t mark; /* up to which it is written, since O_TRUNC: mark.h */
 };
 
 /*
@@ -76,6 +77,8 @@ void run_share(void);
  * Returns true if the flags of a description that may be shared exclude the grant, which then ends.
  */
 bool run_is_withdrawn(int fd, struct run_open *open);
+/* No descriptor from this number on is granted. */
+int run_descriptors_end(void);
 
 /* True in the process whose table it is: a child of vfork(2) borrows its parent's. */
 bool run_is_home(void);

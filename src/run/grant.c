@@ -21,6 +21,7 @@
 #include "descriptors.h"
 #include "hold.h"
 #include "locks.h"
+#include "mark.h"
 #include "own.h"
 #include "stats.h"
 
@@ -271,6 +272,7 @@ static const char *set_up(struct run_mount *mount, const struct mpiio_grant *gra
     open->word = grant->word;
     open->value = grant->value;
     open->rights = grant->rights;
+    open->mark = grant->cut != 0 ? RUN_MARK_UNASKED : RUN_MARK_NONE;
     open->least = open->file->grain;
     return NULL;
 }

@@ -20,6 +20,7 @@
 #include "grant.h"
 #include "hold.h"
 #include "locks.h"
+#include "mark.h"
 #include "next.h"
 #include "own.h"
 #include "stats.h"
@@ -189,6 +190,36 @@ CATCH ssize_t sendfile(int to, int from, off_t *offset, size_t length)
     return result;
 }
 
+/* Truncating. The mount does it, and is told before what it has not seen. */
+
+#define CATCH_FTRUNCATE(name, offset_type)                                                         \
+    CATCH int name(int fd, offset_type size)                                                       \
+    {                                                                                              \
+        run_mark_tell_of(fd);                                                                      \
+        return RUN_NEXT(name)(fd, size);                                                           \
+    }
+
+#define CATCH_FALLOCATE(name, offset_type)                                                         \
+    CATCH int name(int fd, int mode, offset_type offset, offset_type length)                       \
+    {                                                                                              \
+        run_mark_tell_of(fd);                                                                      \
+        return RUN_NEXT(name)(fd, mode, offset, length);                                           \
+    }
+
+#define CATCH_POSIX_FALLOCATE(name, offset_type)                                                   \
+    CATCH int name(int fd, offset_type offset, offset_type length)                                 \
+    {                                                                                              \
+        run_mark_tell_of(fd);                                                                      \
+        return RUN_NEXT(name)(fd, offset, length);                                                 \
+    }
+
+CATCH_FTRUNCATE(ftruncate, off_t)
+CATCH_FTRUNCATE(ftruncate64, off64_t)
+CATCH_FALLOCATE(fallocate, off_t)
+CATCH_FALLOCATE(fallocate64, off64_t)
+CATCH_POSIX_FALLOCATE(posix_fallocate, off_t)
+CATCH_POSIX_FALLOCATE(posix_fallocate64, off64_t)
+
 /* Descriptors. */
 
 /* A program that closes all that it may have does not mean the library's. */
@@ -311,6 +342,7 @@ CATCH_LOCKF(lockf64, off64_t)
 static void before_fork(void)
 {
     run_share();
+    run_mark_tell_all();
     run_streams_lock();
 }
 
@@ -318,6 +350,7 @@ static void begin_child(void)
 {
     run_streams_unlock();
     run_begin();
+    run_mark_begin();
     run_grant_forget();
     run_locks_forget();
     run_stats_forget();

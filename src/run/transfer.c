@@ -18,6 +18,7 @@
 #include "call.h"
 #include "descriptors.h"
 #include "grant.h"
+#include "mark.h"
 #include "next.h"
 #include "stats.h"
 
@@ -72,6 +73,10 @@ static bool move_at(const struct run_call *call, ssize_t *result)
 {
     struct run_open *open = call->open;
 
+    if (call->writing && !run_mark_passes(open, call->fd, call->offset, (int64_t)call->length)) {
+        run_stats_fell_back(RUN_NOT_GIVEN);
+        return false;
+    }
     *result = move(open, call->parts, call->count, call->offset, call->writing);
     if (*result < 0) {
         run_stats_fell_back(RUN_FAILED);
@@ -80,6 +85,7 @@ static bool move_at(const struct run_call *call, ssize_t *result)
     atomic_thread_fence(memory_order_seq_cst);
     if (call->writing && !run_grant_holds(open, MPIIO_GRANT_WRITE)) {
         run_stats_fell_back(RUN_TAKEN_BACK);
+        run_mark_tell(open, call->fd);
         *result = RUN_NEXT(pwritev64)(call->fd, call->parts, call->count, call->offset);
         return true;
     }
@@ -173,8 +179,11 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
     run_call_begin(&call);
     open = run_acquire(fd);
     call.open = open;
-    if (open != NULL)
+    if (open != NULL) {
         served = serve(&call, offset, result);
+        if (writing && !served)
+            run_mark_tell(open, fd);
+    }
     call.open = NULL;
     run_release(open);
     run_call_end(&call);

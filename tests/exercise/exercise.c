@@ -12,7 +12,7 @@
  *   --etype=BYTES  a file grows by whole etypes of that size (1)
  *   --scatter=B    the files are all slices of a file whose blocks of B bytes are dealt to them in
  *                  turn: after each operation all sizes are what follows from that
- *   --slices       the files are slices: O_TRUNC does nothing, shortening gives EPERM
+ *   --slices       the files are slices: O_TRUNC alone does nothing, shortening gives EPERM
  *   --unique       mounted with -o unique: a slice that others made longer may seem shorter
  *   --threads      a thread a file, all at once, instead of turns
  *   --keep-open    where there are several paths: go over to another by fsync of both, the file

@@ -197,13 +197,22 @@ static void op_sync(struct file *file)
         exercise_failed(file, "fsync");
 }
 
+/* Opening with O_TRUNC alone changes nothing. */
+static void truncate_by_open(struct file *file)
+{
+    exercise_open(file, O_TRUNC);
+    if (close(exercise_fd(file)) != 0)
+        exercise_failed(file, "close");
+    file->fds[file->current] = -1;
+}
+
 /* Goes over to another of the paths, as close-to-open consistency wants it. */
 static void op_reopen(struct file *file)
 {
     const struct options *options = &file->run->options;
     int next = (int)exercise_below(file, file->path_count);
-    int flags = options->slices && exercise_below(file, 2) == 0 ? O_TRUNC : 0;
-    exercise_note(file, "reopen at path %d%s", next, flags ? ", O_TRUNC" : "");
+    bool truncates = options->slices && exercise_below(file, 2) == 0;
+    exercise_note(file, "reopen at path %d%s", next, truncates ? ", O_TRUNC" : "");
     if (options->keep_open && file->path_count > 1) {
         if (fsync(exercise_fd(file)) != 0)
             exercise_failed(file, "fsync");
@@ -215,7 +224,9 @@ static void op_reopen(struct file *file)
             exercise_failed(file, "close");
         file->fds[file->current] = -1;
         file->current = next;
-        exercise_open(file, flags);
+        if (truncates)
+            truncate_by_open(file);
+        exercise_open(file, 0);
     }
     exercise_follow(file);
     if (exercise_below(file, 4) == 0)

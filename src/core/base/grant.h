@@ -56,6 +56,7 @@ struct mpiio_grant_mount {
 struct mpiio_grant {
     uint32_t word, value; /* the number of a word, and its value while the grant holds */
     uint32_t rights;
+    uint32_t cut;  /* 1: the slice was truncated, and has a mark: MPIIO_GRANT_MARK */
     uint64_t view; /* the number of views: all bytes of a file that is assembled */
     int64_t rank;
 };
@@ -89,6 +90,15 @@ struct mpiio_grant_request {
 };
 
 #define MPIIO_GRANT_ASK _IOWR('m', 0x61, struct mpiio_grant_request)
+
+/*
+ * After O_TRUNC a slice has a mark, and the daemon fills the gap between the mark and a write
+ * behind it with zeros. Before its first write past the daemon a program asks for the mark, with
+ * -1. It gets INT64_MAX where there is none, and -1 where others write the slice too and it is to
+ * write through the mount. Else it moves the mark itself, and tells it (0 or more) before it writes
+ * through the mount again; from then on it writes past the daemon no more.
+ */
+#define MPIIO_GRANT_MARK _IOWR('m', 0x62, int64_t)
 
 /*
  * Makes a page of the mount, with a copy of the spec's text, in memory that nobody else can write

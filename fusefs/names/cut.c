@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "cut.h"
+
+#include "core/base/grant.h"
+#include "handle.h"
+
+void fs_cut_init(struct fs_cut *cut)
+{
+    atomic_init(&cut->mark, FS_UNCUT);
+    pthread_mutex_init(&cut->lock, NULL);
+}
+
+void fs_cut_free(struct fs_cut *cut)
+{
+    pthread_mutex_destroy(&cut->lock);
+}
+
+/* Lock of the table held, as below. */
+static bool is_cut(const struct fs_handle *handle)
+{
+    return fs_cut_mark(&handle->slice->cut) != FS_UNCUT;
+}
+
+static bool keeps(const struct fs_handle *handle)
+{
+    return is_cut(handle) && handle->part.kept == handle->slice->cut.number;
+}
+
+/*
+ * The kernel sends the release of a handle after close(2) has returned, but a flush before: who
+ * writes after the keepers' close(2) finds an ordinary slice. A keeper that was closed may be open
+ * by a duplicate, so it takes part to its release.
+ */
+static bool takes_part(const struct fs_handle *handle)
+{
+    const struct fs_cut *cut = &handle->slice->cut;
+
+    return keeps(handle) || (handle->writes && is_cut(handle) && cut->keepers > cut->closed);
+}
+
+static void keep(struct fs_handle *handle)
+{
+    handle->part.kept = handle->slice->cut.number;
+    handle->slice->cut.keepers++;
+    handle->slice->cut.closed += handle->flushed;
+}
+
+static bool is_unseen(const struct fs_handle *handle)
+{
+    return handle->part.granted && is_cut(handle) && handle->part.seen < handle->slice->cut.number;
+}
+
+void fs_cut_start(struct fs_slices *slices, struct fs_handle *handle)
+{
+    struct fs_cut *cut = &handle->slice->cut;
+
+    if (!handle->writes)
+        return;
+    pthread_mutex_lock(&slices->lock);
+    if (!is_cut(handle)) {
+        cut->number++;
+        cut->keepers = cut->closed = 0;
+        cut->unseen = cut->granted;
+    }
+    atomic_store(&cut->mark, 0);
+    if (!keeps(handle))
+        keep(handle);
+    pthread_mutex_unlock(&slices->lock);
+}
+
+void fs_cut_joined(struct fs_handle *handle)
+{
+    if (takes_part(handle))
+        keep(handle);
+}
+
+void fs_cut_closed(struct fs_handle *handle)
+{
+    handle->slice->cut.closed += keeps(handle);
+}
+
+void fs_cut_granted(struct fs_handle *handle)
+{
+    struct fs_cut *cut = &handle->slice->cut;
+
+    if ((handle->rights & MPIIO_GRANT_WRITE) == 0 || handle->part.granted)
+        return;
+    handle->part.granted = true;
+    handle->part.seen = cut->number;
+    cut->granted++;
+}
+
+void fs_cut_left(struct fs_handle *handle)
+{
+    struct fs_cut *cut = &handle->slice->cut;
+    bool unseen = is_unseen(handle);
+
+    cut->unseen -= unseen;
+    cut->granted -= handle->part.granted;
+    handle->part.granted = false;
+    if (keeps(handle)) {
+        cut->keepers--;
+        cut->closed -= handle->flushed;
+    }
+    if (unseen || (is_cut(handle) && cut->keepers == 0))
+        atomic_store(&cut->mark, FS_UNCUT);
+}
+
+bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
+{
+    bool part;
+
+    pthread_mutex_lock(&slices->lock);
+    part = takes_part(handle) && handle->slice->cut.unseen == 0;
+    pthread_mutex_unlock(&slices->lock);
+    return part;
+}
+
+/* A cut may start or end at any moment: a mark that has changed is looked at again. */
+int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data)
+{
+    int64_t mark;
+    int error = 0;
+
+    if (end <= fs_cut_mark(cut))
+        return 0;
+    pthread_mutex_lock(&cut->lock);
+    do {
+        mark = fs_cut_mark(cut);
+        if (mark < start && fill != NULL)
+            error = fill(data, mark, start);
+    } while (error == 0 && mark < end && !atomic_compare_exchange_strong(&cut->mark, &mark, end));
+    pthread_mutex_unlock(&cut->lock);
+    return error;
+}
+
+void fs_cut_failed(struct fs_cut *cut, int64_t put, int64_t end)
+{
+    pthread_mutex_lock(&cut->lock);
+    atomic_compare_exchange_strong(&cut->mark, &end, put);
+    pthread_mutex_unlock(&cut->lock);
+}
+
+int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *data)
+{
+    int64_t mark;
+    int error = 0;
+
+    pthread_mutex_lock(&cut->lock);
+    do {
+        mark = fs_cut_mark(cut);
+        if (mark < size)
+            error = fill(data, mark, size);
+    } while (error == 0 && mark != FS_UNCUT &&
+             !atomic_compare_exchange_strong(&cut->mark, &mark, size));
+    pthread_mutex_unlock(&cut->lock);
+    return error;
+}
+
+/* Makes a handle unseen, if it is its slice's only one for writing. Lock of the table held. */
+static bool hide(struct fs_handle *handle)
+{
+    struct fs_cut *cut = &handle->slice->cut;
+
+    fs_cut_granted(handle);
+    if (!handle->part.granted || handle->slice->writers > 1 || !keeps(handle))
+        return false;
+    if (!is_unseen(handle)) {
+        handle->part.seen = cut->number - 1;
+        cut->unseen++;
+    }
+    return true;
+}
+
+int64_t fs_cut_hide(struct fs_slices *slices, struct fs_handle *handle)
+{
+    struct fs_cut *cut = &handle->slice->cut;
+    int64_t mark;
+
+    pthread_mutex_lock(&cut->lock); /* a gap that is being filled is not written to meanwhile */
+    pthread_mutex_lock(&slices->lock);
+    mark = fs_cut_mark(cut);
+    if (mark != FS_UNCUT && !hide(handle))
+        mark = -1;
+    pthread_mutex_unlock(&slices->lock);
+    pthread_mutex_unlock(&cut->lock);
+    return mark;
+}
+
+void fs_cut_show(struct fs_slices *slices, struct fs_handle *handle, int64_t mark)
+{
+    struct fs_cut *cut = &handle->slice->cut;
+
+    fs_cut_reach(cut, mark, mark, NULL, NULL);
+    pthread_mutex_lock(&slices->lock);
+    cut->unseen -= is_unseen(handle);
+    cut->granted -= handle->part.granted;
+    handle->part.granted = false;
+    pthread_mutex_unlock(&slices->lock);
+}

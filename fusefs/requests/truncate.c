@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "truncate.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fusefs/kernel/drop.h"
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/overlaps.h"
+#include "put.h"
+
+#define ZEROS (256 << 10)
+#define PAGE  4096
+
+static const char zeros[ZEROS];
+
+/* A gap to be filled before a write, or by ftruncate(2). */
+struct gap {
+    struct fs_session *session;
+    fuse_ino_t inode;
+    const struct fs_handle *handle;
+    bool resizes; /* for ftruncate(2), during which the kernel sends no pages */
+};
+
+/*
+ * Returns true where zeros in a gap cannot hit what another program has written. Two slices that
+ * share bytes have two marks, and so has one slice on two nodes. A view that deals the file to
+ * ranks gives each rank's slice to one program; a single rank's slice is for all nodes.
+ */
+static bool has_one_mark(struct fs_session *session, const struct fs_slice *slice)
+{
+    struct fs_node node = fs_tree_node(&session->tree, slice->data);
+    bool disjoint = false;
+
+    if (session->tree.ranks == 1 || fs_tree_is_whole(&session->tree, node))
+        return !fs_cluster_is_on(&session->cluster);
+    return fs_overlaps_disjoint(session, node.view, &disjoint) == 0 && disjoint;
+}
+
+/*
+ * Has the kernel drop what it has in [start, end) of slices that are open. It may keep the first
+ * page of a write through pages, which starts at end, locked until the write is answered: the
+ * notifier drops that one a moment later.
+ */
+static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
+{
+    struct fs_session *session = gap->session;
+    struct fs_slice *slice = gap->handle->slice;
+    off_t first = start + slice->header;
+    off_t last = gap->resizes ? end + slice->header : (end + slice->header) / PAGE * PAGE;
+
+    if (session->mode->holds_writes || fs_atomic_is_on(&session->atomic))
+        return;
+    fs_overlaps_drop(session, slice, start, end - start);
+    if (!gap->handle->direct && first < last)
+        fs_drop_range(session, slice, gap->inode, first, (size_t)(last - first), !gap->resizes);
+    if (fs_handle_is_read(&session->slices, slice) &&
+        fs_notifier_drop(&session->notifier, slice, gap->inode, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+}
+
+/* Behind the slice's end there is nothing to be filled: the file grows with zeros. */
+static int fill(void *data, int64_t start, int64_t end)
+{
+    const struct gap *gap = data;
+    struct fs_slice *slice = gap->handle->slice;
+    int64_t size;
+
+    if (!(gap->session->mode->holds_writes ||
+          fs_cut_takes_part(&gap->session->slices, gap->handle)) ||
+        !has_one_mark(gap->session, slice))
+        return 0;
+    size = mpiio_slice_size(slice->slice);
+    if (size < 0)
+        return (int)size;
+    if (end > size)
+        end = size;
+    for (int64_t place = start; place < end;) {
+        size_t part = end - place < ZEROS ? (size_t)(end - place) : ZEROS;
+        ssize_t put = fs_put(gap->session, slice, zeros, part, place);
+
+        if (put <= 0)
+            return put < 0 ? (int)put : -EIO;
+        place += put;
+    }
+    if (start < end)
+        drop_filled(gap, start, end);
+    return 0;
+}
+
+/* Returns true where truncation means nothing: a shared file pointer says where writes go. */
+static bool is_placed(const struct fs_session *session, const struct fs_handle *handle)
+{
+    return handle->shared || session->stream != NULL;
+}
+
+/*
+ * A kernel that holds writes back is told that the file is empty, and then extends it as any
+ * other. That would cut off what others map or have not sent: it is done for a sole user only.
+ */
+static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
+{
+    if (!has_one_mark(session, slice))
+        return false;
+    return fs_cut_mark(&slice->cut) != FS_UNCUT || fs_handle_is_sole(&session->slices, slice);
+}
+
+int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
+                       off_t *told)
+{
+    struct fs_slice *slice = handle->slice;
+
+    if (is_placed(session, handle) || handle->passed || !handle->writes)
+        return 0;
+    if (!session->mode->holds_writes) {
+        fs_cut_start(&session->slices, handle);
+        /* Else the program could map pages that were filled before, behind the next gap. */
+        if (handle->fills)
+            fs_drop_range(session, slice, inode, 0, 0, false);
+    } else if (cuts_held(session, slice)) {
+        fs_cut_start(&session->slices, handle);
+        fs_slices_renumber(&session->slices);
+        *told = 0;
+    }
+    return 0;
+}
+
+/* Returns true where the slice is cut, and its size is the mark's. */
+static bool follows_mark(struct fs_session *session, const struct fs_handle *handle)
+{
+    if (is_placed(session, handle) || fs_cut_mark(&handle->slice->cut) == FS_UNCUT)
+        return false;
+    return (session->mode->holds_writes || fs_cut_takes_part(&session->slices, handle)) &&
+           has_one_mark(session, handle->slice);
+}
+
+int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
+                   int64_t size, off_t *told)
+{
+    struct fs_slice *slice = handle->slice;
+    struct gap gap = {session, inode, handle, true};
+    int64_t place = size > slice->header ? size - slice->header : 0, now;
+    bool begun;
+    int error;
+
+    if (!follows_mark(session, handle))
+        return size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, place);
+    begun = fs_losses_begin_write(&session->losses);
+    error = fs_cut_resize(&slice->cut, place, fill, &gap);
+    fs_losses_end_write(&session->losses, begun);
+    if (error != 0)
+        return error;
+    if (session->mode->holds_writes)
+        *told = size;
+    now = mpiio_slice_size(slice->slice);
+    if (now < 0)
+        return (int)now;
+    return place > now ? mpiio_slice_resize(slice->slice, place) : 0;
+}
+
+int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
+                         const struct fs_handle *handle, int64_t start, int64_t end, bool mapped)
+{
+    struct gap gap = {session, inode, handle, false};
+    bool fills = !mapped || session->mode->holds_writes;
+
+    return fs_cut_reach(&handle->slice->cut, start, end, fills ? fill : NULL, &gap);
+}
+
+void fs_truncate_mask(const struct fs_slice *slice, int64_t mark, char *buffer, size_t size,
+                      int64_t offset)
+{
+    int64_t start;
+
+    if (mark == FS_UNCUT)
+        return;
+    start = slice->header + mark - offset;
+    if (start < 0)
+        start = 0;
+    if ((uint64_t)start < size)
+        memset(buffer + start, 0, size - (size_t)start);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#undef _FORTIFY_SOURCE
+#undef _FILE_OFFSET_BITS
+#include "mark.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+
+#include "core/base/grant.h"
+#include "descriptors.h"
+
+/* Held while the daemon is asked or told: no write starts in between. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int64_t ask(struct run_open *open, int fd)
+{
+    int64_t mark;
+    int error = errno;
+
+    pthread_mutex_lock(&lock);
+    mark = atomic_load(&open->mark);
+    if (mark == RUN_MARK_UNASKED) {
+        if (ioctl(fd, MPIIO_GRANT_MARK, &mark) != 0 || mark < 0)
+            mark = RUN_MARK_TOLD;
+        atomic_store(&open->mark, mark);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = error;
+    return mark;
+}
+
+bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t length)
+{
+    int64_t mark = atomic_load(&open->mark), end;
+
+    if (mark == RUN_MARK_NONE)
+        return true;
+    if (__builtin_add_overflow(offset, length, &end))
+        return false;
+    if (mark == RUN_MARK_UNASKED)
+        mark = ask(open, fd);
+    /* Counted before it is written, so that a gap behind it never covers it. */
+    while (mark >= offset && mark < end && !atomic_compare_exchange_weak(&open->mark, &mark, end))
+        continue;
+    return mark >= offset;
+}
+
+void run_mark_tell(struct run_open *open, int fd)
+{
+    int64_t mark = atomic_load(&open->mark);
+    int error = errno;
+
+    if (mark == RUN_MARK_NONE || mark == RUN_MARK_UNASKED)
+        return;
+    pthread_mutex_lock(&lock);
+    mark = atomic_exchange(&open->mark, RUN_MARK_TOLD);
+    if (mark >= 0)
+        ioctl(fd, MPIIO_GRANT_MARK, &mark);
+    atomic_fetch_and(&open->rights, ~MPIIO_GRANT_WRITE);
+    pthread_mutex_unlock(&lock);
+    errno = error;
+}
+
+void run_mark_tell_of(int fd)
+{
+    struct run_open *open = run_acquire(fd);
+
+    if (open != NULL)
+        run_mark_tell(open, fd);
+    run_release(open);
+}
+
+void run_mark_tell_all(void)
+{
+    int end = run_is_home() ? run_descriptors_end() : 0;
+
+    for (int fd = 0; fd < end; fd++)
+        run_mark_tell_of(fd);
+}
+
+void run_mark_begin(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}

@@ -1,0 +1,275 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Sparse writers: after O_TRUNC a gap in what a program writes reads as zeros, and nothing else
+# changes.
+
+# shellcheck disable=SC2154 # helper.bash sets mnt and top
+load helper
+load nodes
+
+# scattered OPTION...: data, 1 MiB of x, is mounted; rank 0 has every second 64 KiB.
+scattered() {
+    head -c 1048576 /dev/zero | tr '\0' x >before
+    cp before data
+    mpiio-mount --view 'scatter 64k on 2 of byte' "$@" data "$mnt"
+}
+
+# sp, which is written to rank 0: data, holes, data that begins and ends within a page, and a hole
+# at the end; and archives of it.
+sources() {
+    /usr/bin/python3 - <<'END2'
+with open("sp", "wb") as f:
+    f.write(b"S" * 65536)
+    f.seek(200000)
+    f.write(b"T" * 5000)
+    f.seek(409600)
+    f.write(b"U" * 8192)
+    f.truncate(480000)
+END2
+    tar -S -cf sp.tar --transform 's/^sp$/rank0/' sp
+}
+
+# reads_as END: rank 0 reads as sp up to END, behind byte 480000 as before, and rank 1 as before.
+reads_as() {
+    cmp -n "$1" sp "$mnt/rank0" &&
+        [ "$(stat -c %s "$mnt/rank0")" -eq 524288 ] &&
+        tail -c +480001 "$mnt/rank0" | cmp - <(head -c 44288 before) &&
+        cmp "$mnt/rank1" <(head -c 524288 before)
+}
+
+# Each tool leaves exit status 0, and rank 0 as the source has it, to the last byte that the tool
+# writes or truncates to.
+tools() {
+    local end command failed=0
+    sources
+    while read -r end command; do
+        head -c 524288 before | dd of="$mnt/rank0" bs=64K conv=notrunc status=none
+        if ! (eval "$command") || ! reads_as "$end"; then
+            echo "failed: $command"
+            failed=1
+        fi
+    done <<'END2'
+480000 cp sp "$mnt/rank0"
+480000 cp --sparse=always sp "$mnt/rank0"
+480000 cp --sparse=never sp "$mnt/rank0"
+417792 dd if=sp of="$mnt/rank0" bs=4096 conv=sparse status=none
+417792 dd if=sp of="$mnt/rank0" bs=512 conv=sparse status=none
+417792 dd if=sp bs=512 conv=sparse status=none >"$mnt/rank0"
+480000 tar -S --overwrite -C "$mnt" -xf sp.tar
+480000 mpiio-run cp sp "$mnt/rank0"
+480000 mpiio-run cp --sparse=always sp "$mnt/rank0"
+417792 mpiio-run dd if=sp of="$mnt/rank0" bs=512 conv=sparse status=none
+417792 mpiio-run sh -c 'dd if=sp bs=512 conv=sparse status=none >"$mnt/rank0"'
+END2
+    return "$failed"
+}
+
+# A program that opens for writing and seeks, and copies from a slice with holes.
+programs() {
+    local run
+    head -c 262144 before | dd of="$mnt/rank1" bs=64K conv=notrunc status=none
+    dd if=/dev/zero of="$mnt/rank1" bs=64K seek=1 count=3 conv=notrunc status=none
+    for run in "" mpiio-run; do
+        head -c 524288 before | dd of="$mnt/rank0" bs=64K conv=notrunc status=none
+        $run /usr/bin/python3 -c 'import sys
+with open(sys.argv[1], "w+b") as f:
+    f.seek(1000)
+    f.write(b"here")' "$mnt/rank0"
+        cmp "$mnt/rank0" <(head -c 1000 /dev/zero; printf here; head -c 523284 before)
+        head -c 524288 before | dd of="$mnt/rank0" bs=64K conv=notrunc status=none
+        $run cp --sparse=always "$mnt/rank1" "$mnt/rank0"
+        cmp "$mnt/rank0" "$mnt/rank1"
+        head -c 524288 before | dd of="$mnt/rank0" bs=64K conv=notrunc status=none
+        $run cp "$mnt/rank1" "$mnt/rank0"
+        cmp "$mnt/rank0" "$mnt/rank1"
+    done
+}
+
+# model [OPTION...]: random opens, writes and truncations by one handle and by several.
+model() {
+    local file=${file:-$mnt/rank0} handles
+    for handles in 1 2; do
+        timeout 600 "$@" /usr/bin/python3 "$top/tests/sparse/model.py" "$file" "$handles" 15 \
+            "$handles" "${unit:-1}" "${header:-0}"
+    done
+    cmp "$mnt/rank1" <(head -c 524288 before)
+}
+
+@test "sparse: tools that skip holes leave zeros" {
+    scattered
+    tools
+}
+
+@test "sparse: the same past the page cache" {
+    scattered -o direct
+    tools
+}
+
+@test "sparse: the same while the daemon holds writes back" {
+    scattered -o cache=back
+    tools
+}
+
+@test "sparse: the same while the kernel holds writes back" {
+    scattered -o unique
+    [ "$(stat_of writeback)" = true ]
+    tools
+}
+
+@test "sparse: the same in atomic mode" {
+    scattered
+    setfattr -n user.mpiio.atomicity -v 1 "$mnt"
+    tools
+}
+
+@test "sparse: a program that seeks, and copies of a slice with holes, in each mode" {
+    local option
+    for option in rw direct cache=back unique; do
+        scattered -o "$option"
+        programs
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "sparse: the same of big-endian values" {
+    head -c 1048576 /dev/zero | tr '\0' x >before
+    cp before data
+    echo '{"viewspec": 1, "file": "data", "ranks": 2, "view": {"etype": "int", "datarep": "big-endian",
+        "filetype": {"type": "resized", "lb": 0, "extent": 131072, "oldtype": {"type": "contiguous",
+        "count": 16384, "oldtype": "int"}}, "disp": "65536 * rank"}}' >v.json
+    mpiio-mount v.json "$mnt"
+    tools
+}
+
+@test "sparse: a model agrees" {
+    scattered
+    model
+}
+
+@test "sparse: a model agrees past the page cache, and while writes are held back" {
+    local option
+    for option in direct cache=back unique; do
+        scattered -o "$option"
+        model
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "sparse: a model agrees behind a NumPy header" {
+    scattered -o npy
+    file=$mnt/rank0.npy header=128 model
+}
+
+@test "sparse: a model agrees under mpiio-run" {
+    scattered
+    timeout 600 mpiio-run /usr/bin/python3 "$top/tests/sparse/model.py" "$mnt/rank0" 3 30 1 1 0
+    cmp "$mnt/rank1" <(head -c 524288 before)
+}
+
+@test "sparse: a dense writer is granted, and a gap behind what it wrote is zeros" {
+    scattered
+    cat >dense.py <<'END2'
+import os, sys
+with open(sys.argv[1], "wb", 0) as out:
+    for i in range(100):
+        assert out.write(b"%040d\n" % i) == 41
+    if len(sys.argv) > 2:
+        out.seek(9000)
+        out.write(b"behind")
+END2
+    MPIIO_RUN_STATS=1 run -0 --separate-stderr mpiio-run /usr/bin/python3 dense.py "$mnt/rank0"
+    # shellcheck disable=SC2154 # bats sets it
+    [[ $stderr == *"writes=100"* && $stderr == *"fell_back=0"* ]]
+    cmp -n 4100 "$mnt/rank0" <(seq -f %040.f 0 99)
+    tail -c +4101 "$mnt/rank0" | cmp - <(head -c 520188 before)
+    mpiio-run /usr/bin/python3 dense.py "$mnt/rank0" gap
+    cmp -n 9006 "$mnt/rank0" <(seq -f %040.f 0 99; head -c 4900 /dev/zero; printf behind)
+    tail -c +9007 "$mnt/rank0" | cmp - <(head -c 515282 before)
+}
+
+@test "sparse: who opens a slice after a writer's close writes into what is there" {
+    local i
+    scattered
+    for i in $(seq 50); do
+        head -c 100 /dev/zero | tr '\0' a >"$mnt/rank0"
+        printf b | dd of="$mnt/rank0" bs=1 seek=$((1000 * i)) conv=notrunc status=none
+    done
+    cmp "$mnt/rank0" <(/usr/bin/python3 -c '
+import sys
+want = bytearray(b"a" * 100 + b"x" * 524188)
+for i in range(1, 51):
+    want[1000 * i] = ord("b")
+sys.stdout.buffer.write(want)')
+}
+
+@test "sparse: threads that write far behind and near do not lose bytes" {
+    scattered
+    /usr/bin/python3 - "$mnt/rank0" <<'END2'
+import os, random, sys
+from concurrent.futures import ThreadPoolExecutor
+for seed in range(10):
+    fd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)
+    places = list(range(0, 524288 - 4096, 8192))
+    random.Random(seed).shuffle(places)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(n == 4096 for n in pool.map(lambda at: os.pwrite(fd, b"w" * 4096, at), places))
+    os.close(fd)
+    got = open(sys.argv[1], "rb").read()[:max(places) + 4096]
+    assert got == ((b"w" * 4096 + bytes(4096)) * 64)[:len(got)], seed
+END2
+}
+
+@test "sparse: ranks that share bytes do not fill gaps in what others write" {
+    head -c 65536 /dev/zero | tr '\0' x >data
+    echo '{"viewspec": 1, "file": "data", "ranks": 2, "view": {"etype": "byte", "disp": 4}}' >v.json
+    mpiio-mount v.json "$mnt"
+    /usr/bin/python3 - "$mnt" <<'END2'
+import os, sys
+a, b = (os.open(f"{sys.argv[1]}/rank{rank}", os.O_WRONLY | os.O_TRUNC) for rank in range(2))
+os.pwrite(a, b"a" * 100, 0)
+os.pwrite(b, b"b" * 100, 1000)
+END2
+    cmp -n 1100 "$mnt/rank0" <(printf 'a%.0s' {1..100}; printf 'x%.0s' {1..900}; printf 'b%.0s' {1..100})
+}
+
+@test "sparse: several nodes fill gaps in the slices of ranks, and not in one for all" {
+    head -c 1048576 /dev/zero | tr '\0' x >before
+    cp before f.dat
+    sources
+    spec 65536 2
+    start_nodes 2
+    mnt=$tmp/m1
+    cp sp m1/rank0
+    reads_as 480000
+    stop_nodes
+    cp before f.dat
+    spec 65536 1
+    start_nodes 2
+    /usr/bin/python3 - <<'END2'
+import os
+a, b = (os.open(f"m{node}/rank0", os.O_WRONLY | os.O_TRUNC) for node in range(2))
+os.pwrite(a, b"a" * 100, 0)
+os.fsync(a)
+os.pwrite(b, b"b" * 100, 1000)
+os.close(a)
+os.close(b)
+END2
+    stop_nodes
+    cmp -n 1100 f.dat <(printf 'a%.0s' {1..100}; printf 'x%.0s' {1..900}; printf 'b%.0s' {1..100})
+}
+
+@test "sparse: what numpy.memmap creates over a slice has the bytes that were there" {
+    scattered
+    /usr/bin/python3 -c 'import sys, numpy
+m = numpy.memmap(sys.argv[1], numpy.uint8, "w+", shape=480000)
+assert (m == ord("x")).all()
+m[:] = 0
+m.flush()' "$mnt/rank0"
+    cmp "$mnt/rank0" <(head -c 480000 /dev/zero; head -c 44288 before)
+}
+
+@test "sparse: O_TRUNC with O_RDONLY changes nothing" {
+    scattered
+    [ "$(error_of 'os.open(m + "/rank0", os.O_RDONLY | os.O_TRUNC)')" = none ]
+    cmp data before
+}
