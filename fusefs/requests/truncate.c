@@ -14,12 +14,12 @@
 
 static const char zeros[ZEROS];
 
-/* A gap to be filled before a write, or by ftruncate(2). */
+/* A gap to be filled before a write, or by a truncation. */
 struct gap {
     struct fs_session *session;
     fuse_ino_t inode;
     const struct fs_handle *handle;
-    bool resizes; /* for ftruncate(2), during which the kernel sends no pages */
+    bool resizes; /* for a truncation, during which the kernel sends no pages */
 };
 
 /*

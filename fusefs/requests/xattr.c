@@ -319,6 +319,12 @@ static void other_reply(struct fs_session *session, fuse_req_t request, struct f
     free(value.made);
 }
 
+/* The list that files get which are made in a folder: a mount has none. */
+static bool is_default_list(const char *name)
+{
+    return strcmp(name, "system.posix_acl_default") == 0;
+}
+
 void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size)
 {
     struct fs_session *session = fs_session_of(request);
@@ -331,8 +337,12 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
         return;
     }
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
-        /* Who is told that once, as ls, does not ask again for each slice. */
-        fuse_reply_err(request, strncmp(name, "user.", 5) == 0 ? ENODATA : EOPNOTSUPP);
+        /* Programs that are told EOPNOTSUPP once, as ls, do not ask again for each slice. A kernel
+           that evaluates lists takes it for a failure when cp -a has it ask for a folder's. */
+        fuse_reply_err(request, strncmp(name, "user.", 5) == 0 ||
+                                        (session->rights.evaluated && is_default_list(name))
+                                    ? ENODATA
+                                    : EOPNOTSUPP);
         return;
     }
     name += strlen(PREFIX);
@@ -363,6 +373,28 @@ static bool is_value(const char *value, size_t size, const char *wanted)
     return size == strlen(wanted) && memcmp(value, wanted, size) == 0;
 }
 
+/*
+ * Sets the access control list of a node, or removes it (size 0), which changes nothing. Programs
+ * that preserve the rights of what they copy do that first. Where the node has no list, EOPNOTSUPP
+ * has them set the mode instead, and an equal mode is accepted. 0 or a negative errno.
+ */
+static int change_list(struct fs_session *session, struct fs_node node, const char *value,
+                       size_t size)
+{
+    char *list = size > 0 ? malloc(size) : NULL;
+    ssize_t length = -ENOMEM;
+    int error = -EPERM;
+
+    if (size == 0 || list != NULL)
+        length = fs_rights_list(session, node, possible(session, node), list, size);
+    if (length == -EOPNOTSUPP || length == -ENODATA)
+        error = -EOPNOTSUPP;
+    else if (size > 0 && length == (ssize_t)size && memcmp(list, value, size) == 0)
+        error = 0;
+    free(list);
+    return error;
+}
+
 /* All other attributes are fixed as names are. 0: the request is answered later. */
 static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
                        const char *value, size_t size)
@@ -386,6 +418,10 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
 
     (void)flags;
     fs_count(session, FS_XATTR);
+    if (strcmp(name, MPIIO_ACL_POSIX) == 0) {
+        fuse_reply_err(request, -change_list(session, node, value, size));
+        return;
+    }
     if (inode == FUSE_ROOT_ID)
         error = do_setxattr(session, request, name, value, size);
     else if (node.shared && strcmp(name, SHARED_POSITION) == 0)
@@ -396,8 +432,11 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
 
 void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name)
 {
-    (void)inode;
-    (void)name;
-    fs_count(fs_session_of(request), FS_XATTR);
-    fuse_reply_err(request, EPERM);
+    struct fs_session *session = fs_session_of(request);
+    int error = -EPERM;
+
+    fs_count(session, FS_XATTR);
+    if (strcmp(name, MPIIO_ACL_POSIX) == 0)
+        error = change_list(session, fs_tree_node(&session->tree, inode), NULL, 0);
+    fuse_reply_err(request, -error);
 }

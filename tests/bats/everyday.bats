@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Everyday copies from a mount and into it end with status 0, as mpiio-mount(1), COPYING, has them.
+
+# shellcheck disable=SC2154 # helper.bash sets mnt
+load helper
+
+# there_and_back COMMAND...: after what the command copies into the mount, data is as it was before.
+there_and_back() {
+    shred -n1 "$mnt/rank0"
+    [ "$(stat -c %s "$mnt/rank0")" -eq 524288 ]
+    "$@"
+    cmp data before
+}
+
+@test "everyday: cp, tar and rsync copy slices there and back, cpio there, and shred keeps the size" {
+    local option
+    for option in rw direct cache=back allow_other; do
+        head -c 1048576 /dev/urandom >data
+        cp data before
+        mpiio-mount --view 'scatter 64k on 2 of byte' -o "$option" data "$mnt"
+        rm -rf bk
+        mkdir bk
+        rsync -a --exclude=/.mpiio "$mnt/" bk/
+        there_and_back rsync -aO --inplace bk/ "$mnt/"
+        there_and_back rsync -aOAX --filter='-x user.mpiio.*' --inplace bk/ "$mnt/"
+        rm -rf bk
+        cp -a "$mnt" bk
+        there_and_back cp -p bk/rank* "$mnt"
+        there_and_back cp -a bk/rank* "$mnt"
+        tar -C "$mnt" -cf slices.tar rank0 rank1
+        there_and_back tar -C "$mnt" --overwrite -xf slices.tar
+        (cd "$mnt" && printf '%s\n' rank* | cpio -o --quiet) | (cd bk && cpio -iu --quiet)
+        cmp -n 65536 bk/rank0 data
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "everyday: another mode or list is refused" {
+    head -c 1048576 /dev/zero >data
+    mpiio-mount --view 'scatter 64k on 2 of byte' data "$mnt"
+    chmod "$(stat -c %a "$mnt/rank0")" "$mnt/rank0"
+    run -1 chmod 600 "$mnt/rank0"
+    run -1 setfacl -m u:1:rwx "$mnt/rank0"
+    head -c 524288 /dev/zero >source
+    chmod 600 source
+    run -1 cp -p source "$mnt/rank0"
+}
