@@ -85,11 +85,11 @@ with open(sys.argv[1], "w+b") as f:
     done
 }
 
-# model [OPTION...]: random opens, writes and truncations by one handle and by several.
+# model: random opens, writes and truncations by one handle and by several.
 model() {
     local file=${file:-$mnt/rank0} handles
     for handles in 1 2; do
-        timeout 600 "$@" /usr/bin/python3 "$top/tests/sparse/model.py" "$file" "$handles" 15 \
+        timeout 600 /usr/bin/python3 "$top/tests/sparse/model.py" "$file" "$handles" 15 \
             "$handles" "${unit:-1}" "${header:-0}"
     done
     cmp "$mnt/rank1" <(head -c 524288 before)
