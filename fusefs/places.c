@@ -38,7 +38,7 @@ static int check_members_place(const struct fs_session *session, struct fs_below
     return status;
 }
 
-/* The file's place, or the folder's where there is no file yet: a new string, or NULL. */
+/* Returns the real path of the file, or of its folder where there is no file yet; NULL: neither. */
 static char *resolve(const char *path)
 {
     char *real = realpath(path, NULL), *copy;
@@ -54,7 +54,10 @@ static char *resolve(const char *path)
     return copy;
 }
 
-/* What is opened before the mount alone may be reached through it, but may not be hidden by it. */
+/*
+ * Refuses a path that the mount would hide. The daemon opens it before it mounts, so it cannot wait
+ * for itself; but users could not reach the file any longer.
+ */
 static int check_place(const struct fs_session *session, struct fs_below *below, const char *path)
 {
     char *real = path != NULL ? resolve(path) : NULL;
@@ -75,7 +78,7 @@ int fs_places_check(const struct fs_session *session)
     struct fs_below below;
     int status = 0;
 
-    /* A mount point that is not there is told of later. */
+    /* A later check reports a mount point that does not exist. */
     if (fs_below_init(&below, options->mountpoint) != 0)
         return 0;
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && status == 0; i++)

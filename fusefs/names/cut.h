@@ -31,7 +31,7 @@ struct fs_cut {
     unsigned unseen;          /* handles that write past the daemon, in this cut */
 };
 
-/* What a handle is in the cuts of its slice. Lock: the table's. */
+/* A handle's part in the cuts of its slice. The table's lock protects it. */
 struct fs_cut_part {
     uint64_t kept; /* the number of the cut that it keeps */
     bool granted;  /* it counts in granted */
@@ -84,8 +84,10 @@ bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
  */
 int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data);
 
-/* Of the bytes up to end, which a call of fs_cut_reach announced, those from put on were not
-   written: moves the mark back to put if nobody has moved it since. Thread-safe. */
+/*
+ * Moves the mark back to put if nobody has moved it since fs_cut_reach announced a write up to end,
+ * of which the bytes from put on were not written. Thread-safe.
+ */
 void fs_cut_failed(struct fs_cut *cut, int64_t put, int64_t end);
 
 /* ftruncate(2): moves the mark to size, in either direction. The rest is as with fs_cut_reach.

@@ -54,7 +54,7 @@ struct fs_slice {
     /* What the kernel read of it while it was written (fusefs/kernel/drop.h). */
     struct fs_refills refills;
 
-    /* What O_TRUNC has made of it. */
+    /* Holds how far the slice is written since O_TRUNC. */
     struct fs_cut cut;
 
     /* For grants (fusefs/kernel/grants.h): whether the kernel may have pages that who has it open

@@ -95,8 +95,9 @@ static bool is_placed(const struct fs_session *session, const struct fs_handle *
 }
 
 /*
- * A kernel that holds writes back is told that the file is empty, and then extends it as any
- * other. That would cut off what others map or have not sent: it is done for a sole user only.
+ * Returns true where a kernel that holds writes back may see the file as empty, and extend it as
+ * any other file. It then drops what others have mapped or have not sent yet, so the slice must
+ * have a sole user.
  */
 static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
 {

@@ -238,7 +238,7 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
                  fs_handle_of(info)->direct && !info->writepage);
 }
 
-/* What fallocate(2) adds to a slice that was truncated reads as zeros. */
+/* Fills the gap before end, so that what fallocate(2) adds to a truncated slice reads as zeros. */
 static int reserve_gap(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
                        int64_t end)
 {

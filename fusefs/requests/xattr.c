@@ -337,7 +337,7 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
         return;
     }
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
-        /* Programs that are told EOPNOTSUPP once, as ls, do not ask again for each slice. A kernel
+        /* Programs that get EOPNOTSUPP once, as ls does, do not ask again for each slice. A kernel
            that evaluates lists takes it for a failure when cp -a has it ask for a folder's. */
         fuse_reply_err(request, strncmp(name, "user.", 5) == 0 ||
                                         (session->rights.evaluated && is_default_list(name))

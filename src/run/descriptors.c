@@ -112,6 +112,14 @@ struct run_open *run_acquire(int fd)
     return NULL;
 }
 
+bool run_is_granted(int fd)
+{
+    struct run_open *open = run_acquire(fd);
+
+    run_release(open);
+    return open != NULL;
+}
+
 int run_descriptors_end(void)
 {
     return atomic_load(&behind);

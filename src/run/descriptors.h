@@ -18,7 +18,7 @@ struct run_open {
     atomic_int users;                    /* calls under way, and one a descriptor; 0: not in use */
     struct run_open *next;               /* of those that are not in use */
     int tag;                             /* by which its descriptors are known */
-    unsigned born;                       /* run_shared() when it was opened */
+    unsigned born;                       /* calls of run_share before it was opened */
     void (*drop)(struct run_open *open); /* frees what follows, when it is not in use any more */
     struct mpiio_slice *slice;
     struct run_mount *mount;
@@ -47,6 +47,9 @@ bool run_may_be_granted(int fd);
 
 /* What the descriptor is, for a call; NULL: the mount's, or anything else. */
 struct run_open *run_acquire(int fd);
+
+/* Returns true if the descriptor is a granted slice. */
+bool run_is_granted(int fd);
 
 /* The last one frees it. NULL is allowed. */
 void run_release(struct run_open *open);
@@ -77,13 +80,14 @@ void run_share(void);
  * Returns true if the flags of a description that may be shared exclude the grant, which then ends.
  */
 bool run_is_withdrawn(int fd, struct run_open *open);
+
 /* No descriptor from this number on is granted. */
 int run_descriptors_end(void);
 
 /* True in the process whose table it is: a child of vfork(2) borrows its parent's. */
 bool run_is_home(void);
 
-/* The descriptors from first to last are not granted any more. */
+/* Ends the grants of the descriptors from first to last. */
 void run_leave_range(unsigned first, unsigned last);
 
 /* Nothing is granted in a new process. */

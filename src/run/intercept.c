@@ -190,7 +190,7 @@ CATCH ssize_t sendfile(int to, int from, off_t *offset, size_t length)
     return result;
 }
 
-/* Truncating. The mount does it, and is told before what it has not seen. */
+/* Truncating. The mount does it, after the library has told the daemon the mark. */
 
 #define CATCH_FTRUNCATE(name, offset_type)                                                         \
     CATCH int name(int fd, offset_type size)                                                       \

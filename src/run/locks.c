@@ -10,7 +10,7 @@
 
 #include "hold.h"
 
-#define MANY 256 /* locked files that are told apart */
+#define MANY 256 /* locked files that are distinguished */
 
 static struct {
     uint64_t device, inode;

@@ -168,7 +168,7 @@ static bool has_encoding(const char *mode)
     return strchr(mode, ',') != NULL;
 }
 
-/* What fopen(3) returns for a file that the C library has just opened. */
+/* Returns what fopen(3) returns to the program for a stream that the C library has just opened. */
 static FILE *opened(FILE *file, const char *mode)
 {
     int error = errno;
@@ -193,21 +193,13 @@ static FILE *opened(FILE *file, const char *mode)
 CATCH_FOPEN(fopen)
 CATCH_FOPEN(fopen64)
 
-static bool is_granted(int fd)
-{
-    struct run_open *open = run_acquire(fd);
-
-    run_release(open);
-    return open != NULL;
-}
-
 /* Mode "a" sets O_APPEND, by a call that is not caught. */
 CATCH FILE *fdopen(int fd, const char *mode)
 {
     FILE *file = RUN_NEXT(fdopen)(fd, mode);
     int flags, error = errno;
 
-    if (file == NULL || !is_granted(fd))
+    if (file == NULL || !run_is_granted(fd))
         return file;
     flags = RUN_NEXT(fcntl)(fd, F_GETFL);
     run_withdraw(fd, flags);

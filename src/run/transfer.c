@@ -192,20 +192,12 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
     return served;
 }
 
-static bool is_granted(int fd)
-{
-    struct run_open *open = run_acquire(fd);
-
-    run_release(open);
-    return open != NULL;
-}
-
 /* Returns true if fd is a granted slice, or a regular file, which sendfile(2) can read. */
 static bool is_source(int fd)
 {
     struct stat st;
 
-    return is_granted(fd) || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode));
+    return run_is_granted(fd) || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode));
 }
 
 /* Copies by calls that are caught themselves. They are cancellation points. */
@@ -234,8 +226,9 @@ bool run_send(int to, int from, off64_t *offset, size_t length, ssize_t *result)
     off64_t start;
     char *buffer;
 
-    if (run_inside > 0 || length == 0 || from == to || (!is_granted(from) && !is_granted(to)) ||
-        !is_source(from) || (fcntl(to, F_GETFL) & O_APPEND) != 0)
+    if (run_inside > 0 || length == 0 || from == to ||
+        (!run_is_granted(from) && !run_is_granted(to)) || !is_source(from) ||
+        (fcntl(to, F_GETFL) & O_APPEND) != 0)
         return false;
     start = offset != NULL ? *offset : lseek64(from, 0, SEEK_CUR);
     buffer = start >= 0 ? malloc(COPY_PART) : NULL;

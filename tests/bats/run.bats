@@ -468,7 +468,7 @@ if os.fork() == 0:
 END
     local how
     for how in close dup closerange daemon; do
-        # cat ends when nobody has the pipe any more.
+        # cat ends when the last writer has closed the pipe.
         mpiio-run -s /usr/bin/python3 daemon.py "$mnt/rank0" $how 2>&1 >/dev/null | timeout 120 cat >>counts
         await test -s started.$how
         kill -KILL "$(cat started.$how)"

@@ -215,7 +215,7 @@ static void lock_files(void)
         }
         use_streams();
         MUST(is_locked(paths[i]));
-        /* Those of lockf(3), and of more files than are told apart. */
+        /* Those of lockf(3), and of more files than the library distinguishes. */
         lock.l_type = F_UNLCK;
         MUST(fcntl(fd, F_SETLK, &lock) == 0 && lockf(fd, F_TLOCK, 10) == 0);
         lock.l_type = F_WRLCK;

@@ -16,15 +16,14 @@ uint64_t mpiio_rlimit_descriptors(uint64_t count)
     return setrlimit(RLIMIT_NOFILE, &wanted) == 0 ? wanted.rlim_cur : limit.rlim_cur;
 }
 
-/* A thread's stack that finds no room is EAGAIN, too. */
+/* pthread_create(3) gives EAGAIN for want of address space, too. */
 static const char *processes_text(void)
 {
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        return "too little memory, or too many processes and threads (raise the limits with ulimit "
-               "-v "
-               "and ulimit -u)";
+        return "too little memory, or too many processes and threads (raise the limits with "
+               "ulimit -v and ulimit -u)";
     return "too many processes and threads (raise the limit with ulimit -u)";
 }
 
