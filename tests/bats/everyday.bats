@@ -22,8 +22,8 @@ there_and_back() {
         rm -rf bk
         mkdir bk
         rsync -a --exclude=/.mpiio "$mnt/" bk/
-        there_and_back rsync -aO --inplace bk/ "$mnt/"
-        there_and_back rsync -aOAX --filter='-x user.mpiio.*' --inplace bk/ "$mnt/"
+        there_and_back rsync -aIO --inplace bk/ "$mnt/"
+        there_and_back rsync -aIOAX --filter='-x user.mpiio.*' --inplace bk/ "$mnt/"
         rm -rf bk
         cp -a "$mnt" bk
         there_and_back cp -p bk/rank* "$mnt"
