@@ -207,8 +207,9 @@ END
     nothing_left
     rm unreachable-node2
     touch silent-node2
+    # On a busy machine the others may not have answered yet.
     MPIIO_START_TIMEOUT=10 run -1 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: no answer from node2 within 10 s" ]
+    [[ $stderr =~ ^"mpiio-mount: no answer from "(node0, )?(node1, )?"node2 within 10 s"$ ]]
     nothing_left
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }

@@ -31,6 +31,19 @@ pool_sum() {
     cat at/*/.mpiio/stats.json | jq -s "map(.pool.$1) | add"
 }
 
+# settle SLICE...: reads the first bytes of each until the pool of its mount serves them, which it does
+# once the writers of the file have been waited for: longer, on a busy machine, than a read waits.
+settle() {
+    local slice at served
+    for slice; do
+        at=${slice%%/rank*} at=${at%/whole}
+        served=$(stat_of pool.served "$at")
+        while [ "$(stat_of pool.served "$at")" -eq "$served" ]; do
+            dd if="$slice" of=/dev/null bs=8 count=1 iflag=direct status=none
+        done
+    done
+}
+
 # Takes away the mounts of all hosts, in whatever state they are.
 umount_at() {
     local place
