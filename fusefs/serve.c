@@ -24,9 +24,10 @@
 #include "fusefs/requests/operations.h"
 #include "fusefs/requests/ordered.h"
 #include "fusefs/requests/read.h"
-#include "fusefs/storing/nodes.h"
-#include "signals.h"
 #include "fusefs/storing/fence.h"
+#include "fusefs/storing/nodes.h"
+#include "mounts/ending.h"
+#include "signals.h"
 
 static int add_option(char **list, const char *name, const char *value)
 {
@@ -230,12 +231,27 @@ static void settle(struct fs_session *session)
     fs_flusher_stop(flusher);
 }
 
+/* Tells whoever has unmounted, and the log, what is lost. Returns whether nothing is. */
+static bool tell_lost(struct fs_session *session, int ending)
+{
+    int64_t lost = fs_unsaved(session);
+
+    if (lost != 0)
+        fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
+                     (long long)lost);
+    if (ending >= 0 && write(ending, &lost, sizeof(lost)) != sizeof(lost))
+        fs_log_error(&session->log, "cannot tell mpiio-umount how much is lost: %s",
+                     strerror(errno));
+    return lost == 0;
+}
+
 static int serve_and_unmount(struct fs_session *session)
 {
+    int ending = memfd_create(MOUNTS_ENDING, MFD_CLOEXEC);
     struct fs_signals stop;
     bool listens = false;
     int error = serve(session, &stop, &listens);
-    int64_t lost;
+    bool stored;
 
     /* It may have been taken away while files were open; what it was mounted on stays. */
     if (fs_mounted_device(session->mountpoint) == session->device)
@@ -247,16 +263,15 @@ static int serve_and_unmount(struct fs_session *session)
     fs_removal_end(session, error);
     if (listens)
         fs_signals_end(&stop);
-    lost = fs_unsaved(session);
-    if (lost != 0)
-        fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
-                     (long long)lost);
+    stored = tell_lost(session, ending);
     if (error != 0 && session->ready >= 0)
         mpiio_complain(session->options->name, "cannot serve the mount: %s",
                        mpiio_rlimit_text(error));
     else if (error != 0)
         fs_log_error(&session->log, "the mount ended: %s", mpiio_rlimit_text(error));
-    return error == 0 && lost == 0 ? 0 : 1;
+    if (ending >= 0)
+        close(ending);
+    return error == 0 && stored ? 0 : 1;
 }
 
 /* Waits for the child to serve, or to end. */

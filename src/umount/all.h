@@ -12,8 +12,6 @@ struct unmount_all {
     bool force;
 };
 
-#define UNMOUNT_LOST 3
-
 /*
  * Does it, the newest first, and goes on behind one that stays. Returns the status to exit with: 0,
  * 1 where one stays, else UNMOUNT_LOST where data were lost, or may have been.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "mounts/child.h"
+#include "status.h"
 #include "unmount.h"
 
 #define ASK       10000 /* ms that all mounts together have to answer */
@@ -231,8 +232,7 @@ static int unmount_some(const struct unmount_all *all, char *const *places, size
     if (crew.count > 0)
         lead(&crew, all->force);
     for (size_t i = 0; i < crew.count; i++)
-        if (crew.workers[i].status == 1 || status == 0)
-            status = crew.workers[i].status;
+        status = umount_worse(status, crew.workers[i].status);
     free(crew.workers);
     free(crew.waits);
     return status;
@@ -245,10 +245,8 @@ int unmount_crew(const struct unmount_all *all, char *const *places, size_t coun
     mounts_child_make_room(count < CREW_MAX ? count : CREW_MAX);
     while (count > 0) {
         size_t some = count < CREW_MAX ? count : CREW_MAX;
-        int one = unmount_some(all, &places[count - some], some);
 
-        if (one == 1 || status == 0)
-            status = one;
+        status = umount_worse(status, unmount_some(all, &places[count - some], some));
         count -= some;
     }
     return status;

@@ -13,6 +13,7 @@
 #include "viewspec/base/line.h"
 #include "mounts/child.h"
 #include "process.h"
+#include "status.h"
 
 #define OUTPUT_MAX 16384
 #define LIST_MAX   (1 << 20)
@@ -173,9 +174,10 @@ static void await(const struct host *host, bool force)
 
 /*
  * Says what the host's mpiio-umount says, else the first line of whatever did. Sets *mounted where
- * there was something. True where nothing is left there.
+ * there was something. Returns UNMOUNT_LOST where nothing is left there but what is lost, 0 where
+ * nothing is, else 1.
  */
-static bool report(const struct host *host, char *output, int error, bool *mounted)
+static int report(const struct host *host, char *output, int error, bool *mounted)
 {
     char *save = NULL, *first = NULL;
     bool said = false, absent = false;
@@ -196,10 +198,12 @@ static bool report(const struct host *host, char *output, int error, bool *mount
     *mounted = *mounted || !absent;
     if (error != 0 && !said && !absent)
         say(host->name, host->place, first != NULL ? first : "no answer");
-    return error == 0 || (absent && !said);
+    if (error == UNMOUNT_LOST && said)
+        return UNMOUNT_LOST;
+    return error != 0 && (said || !absent);
 }
 
-static bool finish(struct host *host, bool force, bool *mounted)
+static int finish(struct host *host, bool force, bool *mounted)
 {
     char output[OUTPUT_MAX];
     size_t length;
@@ -207,7 +211,7 @@ static bool finish(struct host *host, bool force, bool *mounted)
     int error;
 
     if (!host->started)
-        return false;
+        return 1;
     await(host, force);
     error = mounts_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
     if (error < 0)
@@ -220,7 +224,8 @@ static int unmount_all(char *names, const char *mountpoint, const struct run *ru
 {
     struct host *hosts = NULL;
     size_t count = 0, room = 1;
-    bool mounted = false, done = true;
+    bool mounted = false;
+    int status = 0;
     char *save = NULL;
 
     for (const char *at = names; *at != '\0'; at++)
@@ -234,11 +239,12 @@ static int unmount_all(char *names, const char *mountpoint, const struct run *ru
         count++;
     }
     for (size_t i = 0; i < count; i++)
-        done = finish(&hosts[i], force, &mounted) && done;
+        status = umount_worse(status, finish(&hosts[i], force, &mounted));
     free(hosts);
-    if (done && !mounted)
-        say(mountpoint, "", "not mounted");
-    return done && mounted ? 0 : 1;
+    if (status != 0 || mounted)
+        return status;
+    say(mountpoint, "", "not mounted");
+    return 1;
 }
 
 int unmount_hosts(const char *list, const char *mountpoint, bool force)

@@ -33,7 +33,7 @@ static const char usage_text[] =
     "  -h, --help       print this help\n"
     "  -V, --version    print the version\n"
     "\n"
-    "Exit status: 0 unmounted, 1 failed (what is mounted stays so), 2 wrong usage, 3 with --all: "
+    "Exit status: 0 unmounted, 1 failed (what is mounted stays so), 2 wrong usage, 3 "
     "unmounted, and data were lost. See mpiio-umount(1).\n";
 
 /* What is to be done: one mount, or all of a user. */

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "abort.h"
+#include "ending.h"
 #include "mounts/child.h"
 #include "mounts/look.h"
 #include "viewspec/base/line.h"
+#include "status.h"
 #include "text.h"
 #include "users.h"
 
@@ -320,11 +322,19 @@ static int await_daemon(const struct unmount *job)
 /* It is detached. The status to exit with. */
 static int end_detached(struct unmount *job)
 {
+    int64_t lost;
+    int status;
+
     if (job->dead && job->owner != NULL) {
         unmount_say(job, "its daemon had ended: what it had not stored is lost");
         job->lost = true;
     }
-    return await_daemon(job);
+    status = await_daemon(job);
+    lost = status == 0 && job->ending >= 0 ? umount_ending_lost(job->ending) : 0;
+    if (lost <= 0)
+        return status;
+    unmount_say(job, "unmounted, but %lld bytes could not be stored and are lost", (long long)lost);
+    return UNMOUNT_LOST;
 }
 
 int unmount_begin(struct unmount *job, int limit)
@@ -352,9 +362,12 @@ int unmount_finish(struct unmount *job)
         return 1;
     /* Its number may be another's once it is detached. */
     job->abort = job->force ? umount_abort_open(&job->mount) : -1;
+    job->ending = job->daemon.pid != 0 ? umount_ending_open(&job->daemon) : -1;
     status = detach(job) ? end_detached(job) : 1;
     if (job->abort >= 0)
         close(job->abort);
+    if (job->ending >= 0)
+        close(job->ending);
     return status;
 }
 

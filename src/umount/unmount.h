@@ -17,6 +17,7 @@ struct unmount {
     struct mounts_mount mount;
     struct umount_daemon daemon;
     int abort;     /* with force: what aborts its connection, or < 0 */
+    int ending;    /* what tells of its end (ending.h), or < 0 */
     bool dead;     /* nobody serves it */
     bool silent;   /* whoever serves it has not answered in time */
     bool lost;     /* data could not be stored and were given up, or nobody can tell */
@@ -30,12 +31,13 @@ struct unmount {
 int unmount_begin(struct unmount *job, int limit);
 
 /*
- * Unmounts what unmount_begin has found. Returns the status to exit with, 0 or 1. One of all
- * (owner) that is silent stays where it is not forced; without an owner it is waited for.
+ * Unmounts what unmount_begin has found. Returns the status to exit with: 0, 1, or UNMOUNT_LOST
+ * where the daemon could not store all after its mount was gone. One of all (owner) that is silent
+ * stays where it is not forced; without an owner it is waited for.
  */
 int unmount_finish(struct unmount *job);
 
-/* Does both, for one mount. */
+/* Does both, for one mount, and returns as they do. */
 int unmount_run(struct unmount *job);
 
 /* Prints "mpiio-umount: MOUNTPOINT: " and the text on stderr, on one line without control

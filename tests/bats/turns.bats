@@ -401,3 +401,53 @@ except OSError as error:
     as_root umount -l m0 m3
     stop_nodes
 }
+
+@test "turns: what could not be placed after unmounting is told by mpiio-umount, and by its status" {
+    local silent # most of the nodes: who keeps the turns may be among them
+    common 4
+    start_nodes 3 -o peer_timeout=2,cache=through
+    echo one >m1/ordered/rank1
+    silent=$(daemon_at 0; daemon_at 2)
+    kill -STOP $silent
+    is_degraded() {
+        [ "$(getfattr --only-values -n user.mpiio.state m1)" = degraded ]
+    }
+    await is_degraded
+    run -3 mpiio-umount m1
+    [ "$output" = "mpiio-umount: m1: unmounted, but 4 bytes could not be stored and are lost" ]
+    logged log '4 bytes that could not be stored are lost'
+    kill -KILL $silent
+    as_root umount -l m0 m2
+    nothing_left
+}
+
+@test "turns: on a disk that is full at the end, mpiio-umount tells what is lost" {
+    local cache
+    mkdir disk
+    as_root mount -t tmpfs -o size=1m,mode=777 tmpfs disk
+    common 4
+    sed -i 's,f\.dat,disk/&,' s.json
+    : >disk/f.dat
+    fill() {
+        rm -f disk/rest
+        head -c 100000 /dev/zero >"$1/ordered/rank1"
+        ! cat /dev/zero >disk/rest 2>/dev/null
+    }
+    for cache in through back; do
+        mount_spec s.json -o "cache=$cache"
+        fill "$mnt"
+        run -3 mpiio-umount "$mnt"
+        [ "$output" = "mpiio-umount: $mnt: unmounted, but 100000 bytes could not be stored and are lost" ]
+        nothing_left
+        mount_spec s.json -o "cache=$cache"
+        fill "$mnt"
+        run -3 mpiio-umount --all
+        [ "$output" = "mpiio-umount: $mnt: unmounted, but 100000 bytes could not be stored and are lost" ]
+        start_nodes 2 -o "cache=$cache"
+        fill m0
+        run -3 mpiio-umount m0
+        [ "$output" = "mpiio-umount: m0: unmounted, but 100000 bytes could not be stored and are lost" ]
+        nothing_left
+    done
+    as_root umount disk
+}
