@@ -7,8 +7,9 @@
 #include "viewspec/base/integer.h"
 #include "progress.h"
 
-/* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
-#define MAX_RANKS ((int64_t)4 << 20)
+/* Ranks that are looked at one by one; of more, about so many that stand at equal distances. */
+#define MAX_RANKS  ((int64_t)4 << 20)
+#define SOME_RANKS ((int64_t)256 << 10)
 /* Work (vs_view_facts) on one by one; then ever fewer ranks are looked at, so that it is at most
    twice as much. */
 #define MAX_WORK ((int64_t)1 << 27)
@@ -173,6 +174,11 @@ static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t r
     survey->looked_at++;
 }
 
+int64_t view_rank_step(int64_t ranks)
+{
+    return ranks > MAX_RANKS ? (ranks - 1) / SOME_RANKS + 1 : 1;
+}
+
 void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step)
 {
     pace->work += vs_view_facts(view)->work;
@@ -228,7 +234,7 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
     struct vs_error error = {0};
 
     *survey = (struct view_survey){.ranks = ranks,
-                                   .step = common ? 1 : (ranks - 1) / MAX_RANKS + 1,
+                                   .step = common ? 1 : view_rank_step(ranks),
                                    .file_size = file_size,
                                    .begin = INT64_MAX,
                                    .tail_begin = INT64_MAX,

@@ -54,6 +54,9 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
 
 void view_survey_free(struct view_survey *survey);
 
+/* Returns the distance between ranks that are looked at, where all views differ. */
+int64_t view_rank_step(int64_t ranks);
+
 /*
  * Starts zeroed. Keeps what looking at ranks takes within bounds, whatever their views consist of:
  * told of each view that was looked at, makes *step, the distance to the next rank, larger in time.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
 #include "progress.h"
@@ -26,10 +27,16 @@
 
 /* A slice in both files. */
 struct pair {
-    size_t view; /* number */
+    int64_t number; /* from 0, over all views */
+    size_t view;    /* number */
     int64_t rank;
     struct mpiio_slice *from, *to;
     int64_t size; /* bytes of the slice */
+};
+
+/* Pairs of these numbers. */
+struct range {
+    int64_t begin, end;
 };
 
 struct sweep {
@@ -42,6 +49,9 @@ struct sweep {
     int64_t done;
 
     /* What the slices are like. */
+    struct range all;
+    struct range filled;    /* the others have no bytes; all of them until that is known */
+    struct range found;     /* those that have some, so far */
     struct vs_cover *cover; /* of the new file */
     bool same_sizes;        /* all bytes keep their places */
     bool monotonic;
@@ -110,12 +120,14 @@ static void close_pair(struct pair *pair)
     pair->from = pair->to = NULL;
 }
 
+/* Of a slice without bytes, the new one alone. */
 static int open_pair(struct sweep *sweep, struct pair *pair)
 {
-    int status = open_side(sweep, sweep->files->spec, pair, sweep->files->from, &pair->from);
+    int status = open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
 
-    if (!status)
-        status = open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
+    if (status || pair->number < sweep->filled.begin || pair->number >= sweep->filled.end)
+        return status;
+    status = open_side(sweep, sweep->files->spec, pair, sweep->files->from, &pair->from);
     if (!status) {
         pair->size = vs_view_slice_size(mpiio_slice_view(pair->from), sweep->file_size);
         if (pair->size < 0)
@@ -139,28 +151,46 @@ static int64_t count_pairs(const struct sweep *sweep)
     return count;
 }
 
-/* Does something with part number `number` of each slice, until that fails. */
+/* Does something with part number `number` of a slice, or fails. */
 typedef int action(struct sweep *sweep, struct pair *pair, int64_t number);
 
-static int for_each_pair(struct sweep *sweep, action *act, int64_t number)
+static int do_pair(struct sweep *sweep, action *act, int64_t number, const struct pair *pair)
 {
-    struct pair *kept = sweep->pairs;
+    struct pair own = *pair, *used = sweep->pairs ? &sweep->pairs[pair->number] : &own;
     int status = VIEW_DONE;
 
-    for (size_t view = 0; view < vs_spec_view_count(sweep->files->spec); view++)
-        for (int64_t rank = 0; rank < view_ranks(sweep, view) && !status; rank++) {
-            struct pair own = {.view = view, .rank = rank};
-            struct pair *pair = kept ? kept++ : &own;
-            if (!pair->from) {
-                *pair = own;
-                status = open_pair(sweep, pair);
-            }
-            if (!status)
-                status = act(sweep, pair, number);
-            if (!sweep->pairs)
-                close_pair(pair);
-        }
+    if (!used->to) {
+        *used = own;
+        status = open_pair(sweep, used);
+    }
+    if (!status)
+        status = act(sweep, used, number);
+    if (!sweep->pairs)
+        close_pair(used);
     return status;
+}
+
+/* Does it with the slices of a range, until that fails. */
+static int for_pairs(struct sweep *sweep, struct range range, action *act, int64_t number)
+{
+    int status = VIEW_DONE;
+    int64_t before = 0;
+
+    for (size_t view = 0; view < vs_spec_view_count(sweep->files->spec); view++) {
+        int64_t ranks = view_ranks(sweep, view);
+        for (int64_t rank = vs_max(range.begin - before, 0);
+             rank < vs_min(range.end - before, ranks) && !status; rank++)
+            status = do_pair(sweep, act, number,
+                             &(struct pair){.number = before + rank, .view = view, .rank = rank});
+        before += ranks;
+    }
+    return status;
+}
+
+/* With those that have bytes, and others between them. */
+static int for_each_pair(struct sweep *sweep, action *act, int64_t number)
+{
+    return for_pairs(sweep, sweep->filled, act, number);
 }
 
 static bool keeps_sizes(const struct vs_view *view)
@@ -187,6 +217,10 @@ static int survey(struct sweep *sweep, struct pair *pair, int64_t number)
         sweep->needed = facts->displacement;
     if (pair->size > sweep->largest)
         sweep->largest = pair->size;
+    if (pair->size) {
+        sweep->found.begin = vs_min(sweep->found.begin, pair->number);
+        sweep->found.end = pair->number + 1;
+    }
     if (__builtin_add_overflow(sweep->total, pair->size, &sweep->total))
         sweep->total = INT64_MAX;
     int result = pair->size ? vs_cover_add(sweep->cover, vs_view_map(to), 1) : 0;
@@ -463,7 +497,7 @@ static int convert_all(struct sweep *sweep)
         status = for_each_pair(sweep, extend, 0);
     for (int64_t number = 0; sweep->overlapping && number < parts && !status; number++)
         status = for_each_pair(sweep, verify_part, number);
-    return status ? status : for_each_pair(sweep, check_size, 0);
+    return status ? status : for_pairs(sweep, sweep->all, check_size, 0);
 }
 
 /* Whether slices of the new file may share bytes; if so they are read back in the end. */
@@ -490,6 +524,7 @@ static int prepare(struct sweep *sweep)
     if (result)
         return fail_file(sweep, vs_spec_file(sweep->files->spec), result);
     sweep->file_size = st.st_size;
+    sweep->all = sweep->filled = (struct range){0, count};
     sweep->part = count > MAX_OPEN ? MANY_PART : SWEPT / count;
     if (sweep->part > MAX_PART)
         sweep->part = MAX_PART;
@@ -508,13 +543,18 @@ static int prepare(struct sweep *sweep)
 
 int view_sweep(const struct view_sweep *files)
 {
-    struct sweep own = {.files = files, .same_sizes = true, .monotonic = true, .needed = INT64_MAX};
+    struct sweep own = {.files = files,
+                        .same_sizes = true,
+                        .monotonic = true,
+                        .needed = INT64_MAX,
+                        .found = {INT64_MAX, 0}};
     struct sweep *sweep = &own;
     int64_t total;
     int status = prepare(sweep);
 
     if (!status)
-        status = for_each_pair(sweep, survey, 0);
+        status = for_pairs(sweep, sweep->all, survey, 0);
+    sweep->filled = sweep->found;
     if (!status)
         status = find_overlaps(sweep);
     if (!status) {

@@ -290,6 +290,18 @@ END
     cmp a.dat expected
     cmp b.dat expected
     cmp c.dat expected
+    # Ranks that have nothing, before or behind those that have.
+    truncate -s 8000 m.dat expected
+    cat >r.json <<'END'
+{ "viewspec": 1, "file": "m.dat", "ranks": 20000,
+  "view": { "disp": "8 * (ranks - 1 - rank)", "etype": "int64_t", "filetype": "int64_t", "tiles": 1 } }
+END
+    for spec in m r; do
+        for datarep in external32 big-endian; do
+            mpiio-view convert $spec.json --to "$datarep" -n 20000 -o d.dat --force
+            cmp d.dat expected
+        done
+    done
 }
 
 @test "convert: slices of many parts; elements that powers of two would cut" {

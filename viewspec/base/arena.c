@@ -10,7 +10,10 @@ struct vs_arena_block {
     max_align_t data[];
 };
 
-#define BLOCK_BYTES 2048
+/* A block is as large as all before it together, within these limits: most views are small, and all
+   ranks have one. */
+#define MIN_BLOCK 256
+#define MAX_BLOCK 4096
 
 static void fail(struct vs_arena *arena, int code)
 {
@@ -27,7 +30,11 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
     }
     size = (size ? size + align - 1 : align) / align * align;
     if (size > arena->left) {
-        size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        size_t room = arena->bytes < MIN_BLOCK   ? MIN_BLOCK
+                      : arena->bytes > MAX_BLOCK ? MAX_BLOCK
+                                                 : arena->bytes;
+        if (room < size)
+            room = size;
         struct vs_arena_block *block = calloc(1, sizeof(*block) + room);
         if (block == NULL) {
             fail(arena, -ENOMEM);

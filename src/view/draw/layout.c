@@ -10,9 +10,6 @@
 #include "view/progress.h"
 #include "view/survey.h"
 
-/* Ranks that are looked at one by one; of more, so many that stand at equal distances. */
-#define MAX_RANKS ((int64_t)4 << 20)
-
 /* How many scales are tried for a better one. */
 #define MAX_SCALES 65536
 
@@ -96,7 +93,7 @@ int draw_survey(struct draw_model *model)
 
     *survey = (struct draw_survey){.ranks = vs_spec_ranks(model->spec), .idle = true};
     survey->common = vs_spec_view_is_common(model->spec, model->index);
-    survey->step = survey->common ? survey->ranks : (survey->ranks - 1) / MAX_RANKS + 1;
+    survey->step = survey->common ? survey->ranks : view_rank_step(survey->ranks);
     view_progress_start(&progress, true, "ranks", survey->ranks);
     for (int64_t rank = 0; rank < survey->ranks && !status; rank += survey->step) {
         if (vs_spec_view(model->spec, model->index, rank, &view, &error))
