@@ -5,9 +5,9 @@
 struct fs_session;
 
 /*
- * Refuses to mount over what the mount opens: members, which the daemon would wait for itself to
- * look up, and the spec, the file and the log, which the mount would hide. 0, or 1 after one line
- * on standard error. Before the mount; local.
+ * Refuses to mount over what the mount opens: over members, because the daemon would wait for
+ * itself to look them up, and over the spec, the file and the log, because the mount would hide
+ * them. Returns 0, or 1 after one line on standard error. To be called before mounting; local.
  */
 int fs_places_check(const struct fs_session *session);
 

@@ -19,8 +19,9 @@ extern "C" {
  *   displacement    absolute byte position in the file (MPI 3.1, 13.1.1)
  *   position        byte number in the view's data in the representation of the file. The data are
  *                   the bytes that the tiled filetype selects, without gaps, in typemap order or,
- * if the view has a buftype, in the order of the etypes in memory slice offset    byte number in
- * the same data in native representation, as a reader of the slice sees it
+ *                   if the view has a buftype, in the order of the etypes in memory
+ *   slice offset    byte number in the same data in native representation, as a reader of the
+ *                   slice sees it
  *
  * The map takes a position to a displacement, and back. Position and slice offset are equal if
  * every element has the same size in the file as in memory, and memory has no gaps.

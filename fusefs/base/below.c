@@ -13,9 +13,9 @@
 
 /* A lookup, component by component, as the kernel does it. */
 struct walk {
-    int folder;          /* where it is, open (O_PATH) */
-    int links;           /* that were followed */
-    bool ended;          /* before all components were taken: there is no such folder */
+    int folder;          /* the current folder, open (O_PATH) */
+    int links;           /* number of links followed */
+    bool ended;          /* it stopped before all components were taken: no such folder */
     char left[PATH_MAX]; /* the components that are left */
 };
 
@@ -24,7 +24,7 @@ int fs_below_init(struct fs_below *below, const char *mountpoint)
     struct statx st;
 
     *below = (struct fs_below){.folder = -1};
-    /* Where something is mounted already, its daemon is not asked: it may not answer. */
+    /* If something is mounted there already, its daemon is not asked: it may not answer. */
     if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC, STATX_INO, &st) != 0)
         return -errno;
     below->device = makedev(st.stx_dev_major, st.stx_dev_minor);
@@ -52,7 +52,7 @@ static void go_to(struct walk *walk, int folder)
     walk->folder = folder;
 }
 
-/* Takes the next component out of what is left; false: there is none. */
+/* Takes the next component of the rest. Returns false if there is none. */
 static bool next(struct walk *walk, char name[NAME_MAX + 1])
 {
     size_t skip = strspn(walk->left, "/");
@@ -66,7 +66,7 @@ static bool next(struct walk *walk, char name[NAME_MAX + 1])
     return true;
 }
 
-/* Puts the target of a link before what is left. False where it leads nowhere. */
+/* Puts the target of a link before the rest. Returns false if it leads nowhere. */
 static bool follow(struct walk *walk, int link)
 {
     char target[PATH_MAX], left[PATH_MAX];
@@ -83,7 +83,7 @@ static bool follow(struct walk *walk, int link)
     return walk->folder >= 0;
 }
 
-/* Takes one component. False where the path leads no further. */
+/* Takes one component. Returns false if the path leads no further. */
 static bool step(struct walk *walk, const char *name)
 {
     int fd = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -101,7 +101,7 @@ static bool step(struct walk *walk, const char *name)
     return goes_on;
 }
 
-/* Goes on until nothing is left. True where it has passed through the folder. */
+/* Goes on until nothing is left. Returns true if it has passed through the folder. */
 static bool passes(const struct fs_below *below, struct walk *walk)
 {
     char name[NAME_MAX + 1];

@@ -13,18 +13,21 @@
 struct fs_below {
     dev_t device; /* of the folder that is mounted on */
     ino_t inode;
-    char path[PATH_MAX]; /* a folder that is not below it; empty: none is known yet */
-    int folder;          /* open there (O_PATH); -1: not */
+    char path[PATH_MAX]; /* a folder outside of it; empty: none is known yet */
+    int folder;          /* that folder, open (O_PATH); -1: none */
 };
 
-/* Begins with the folder at mountpoint, on which nothing is mounted yet. 0 or a negative errno. */
+/*
+ * Starts with the folder at mountpoint, on which nothing is mounted yet. Returns 0 or a negative
+ * errno.
+ */
 int fs_below_init(struct fs_below *below, const char *mountpoint);
 void fs_below_free(struct fs_below *below);
 
 /*
- * Whether the lookup of an absolute path passes through the folder: as a component, by any link,
- * or in any bind mount of it. A path that leads nowhere is followed as far as it leads. Local; one
- * thread.
+ * Returns true if the lookup of an absolute path passes through the folder: as a component, by any
+ * link, or in any bind mount of it. A path that leads nowhere is followed as far as it leads.
+ * Local; one thread.
  */
 bool fs_below_has(struct fs_below *below, const char *path);
 

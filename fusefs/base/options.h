@@ -43,12 +43,12 @@ enum fs_wish {
 
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
 struct fs_options {
-    const char *name;        /* what messages begin with */
-    const char *spec;        /* its path; what messages call it where it is in shorthand */
+    const char *name;        /* the name that messages begin with */
+    const char *spec;        /* its path; for a shorthand, its name in messages */
     const char *spec_digest; /* SHA-256 that its text must have, in hex; NULL: any */
     char *shorthand;         /* the view itself, instead of a spec; owned; NULL: none */
     char *members;           /* the pattern of its members' names; owned; NULL: none */
-    char *pieces; /* where they lie, in shorthand; owned; NULL: as the view, or a spec says */
+    char *pieces;            /* their places, in shorthand; owned; NULL: from the view, or a spec */
     const char *mountpoint;
     struct vs_overrides overrides; /* its array of defines is owned */
     bool foreground;

@@ -19,8 +19,8 @@ struct fs_removal {
 
 /*
  * Checks that the open file can be removed later, and holds the folder that it is in: the removal
- * does not look up the path again, which others may have led elsewhere by then. Returns an exit
- * status: 0, or 1 after a line on stderr.
+ * does not look up the path again, because others may have led it elsewhere by then. Returns an
+ * exit status: 0, or 1 after a line on stderr.
  */
 int fs_removal_prepare(struct fs_session *session);
 

@@ -35,8 +35,8 @@ int fs_drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t
 
 /*
  * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice, and waits for
- * that: up to two seconds, or, where a page may be locked for the caller's own request (!sure), up
- * to 20 ms. The drop goes on after that. For threads that answer requests. Thread-safe.
+ * that: up to two seconds or, if a page may be locked for the caller's own request (!sure), up to
+ * 20 ms. The drop goes on after that. For threads that answer requests. Thread-safe.
  */
 void fs_drop_range(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
                    off_t offset, size_t length, bool sure);

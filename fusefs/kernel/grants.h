@@ -24,13 +24,15 @@ struct fs_grants {
     int memory;                    /* the descriptor of the page */
     uint16_t spare[MPIIO_GRANT_WORDS];
     unsigned spares; /* how many words of spare are free; lock: the slices', as of spare */
-    unsigned slots;  /* how many were used; lock: the slices' */
+    unsigned slots;  /* the number of slots used so far; lock: the slices' */
     unsigned drops;  /* the number of the last one; lock: the slices' */
     _Atomic uint64_t given, taken_back;
 };
 
-/* Gets ready to grant, where a mount of that kind can; session->device is known. In the thread that
- * serves, once it does. */
+/*
+ * Prepares for grants, if such a mount can give any. session->device must be known. To be called in
+ * the thread that serves, once it does.
+ */
 void fs_grants_start(struct fs_session *session);
 
 /* Takes all back: nothing is served any more. */
@@ -39,8 +41,10 @@ void fs_grants_end(struct fs_session *session);
 /* False where no slice is granted, whatever is open: by how the mount was made. Thread-safe. */
 bool fs_grants_are_on(const struct fs_session *session);
 
-/* Returns true if a request of that user, as fuse_req_ctx has it, may be granted: the user is the
-   daemon's own. Thread-safe. */
+/*
+ * Returns true if requests of that user, as fuse_req_ctx reports it, may be granted: the user is
+ * the daemon's own. Thread-safe.
+ */
 bool fs_grants_is_user(uid_t user);
 
 /*
@@ -54,8 +58,8 @@ bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, 
 void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle);
 
 /*
- * Grants the handle what is possible, in a slot of the page, and completes the request, of which
- * the nonce is set. A user other than the daemon's learns that alone. Thread-safe.
+ * Grants the handle what is possible, in a slot of the page, and completes the request, whose nonce
+ * is set. A user other than the daemon's learns only that the mount is another user's. Thread-safe.
  */
 void fs_grants_ask(struct fs_session *session, struct fs_handle *handle, uid_t user,
                    struct mpiio_grant_request *request);

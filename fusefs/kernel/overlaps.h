@@ -17,7 +17,7 @@
 size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int64_t offset,
                         int64_t length);
 
-/* Returns false where it is known that two ranks of a view show the same byte. Computes nothing. */
+/* Returns false if two ranks of a view are known to show the same byte. Computes nothing. */
 bool fs_overlaps_may_be_disjoint(const struct fs_session *session, size_t view);
 
 /*

@@ -9,7 +9,7 @@
 
 /*
  * Samples the shared file's version. Waits for writers as fs_settling_sample does
- * (fusefs/storing/settling.h). 0 or a negative errno. Thread-safe.
+ * (fusefs/storing/settling.h). Returns 0 or a negative errno. Thread-safe.
  */
 int fs_version_now(struct fs_session *session, struct fs_version *version);
 

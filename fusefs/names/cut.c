@@ -15,7 +15,7 @@ void fs_cut_free(struct fs_cut *cut)
     pthread_mutex_destroy(&cut->lock);
 }
 
-/* Lock of the table held, as below. */
+/* The lock of the table is held, here and below. */
 static bool is_cut(const struct fs_handle *handle)
 {
     return fs_cut_mark(&handle->slice->cut) != FS_UNCUT;
@@ -27,9 +27,9 @@ static bool keeps(const struct fs_handle *handle)
 }
 
 /*
- * The kernel sends the release of a handle after close(2) has returned, but a flush before: who
- * writes after the keepers' close(2) finds an ordinary slice. A keeper that was closed may be open
- * by a duplicate, so it takes part to its release.
+ * The kernel sends the release of a handle after close(2) has returned, but a flush before that. So
+ * a program that writes after the keepers' close(2) finds an ordinary slice. A keeper that was
+ * closed may still be open by a duplicate, so it takes part until its release.
  */
 static bool takes_part(const struct fs_handle *handle)
 {
@@ -116,7 +116,7 @@ bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
     return part;
 }
 
-/* A cut may start or end at any moment: a mark that has changed is looked at again. */
+/* A cut may start or end at any moment, so a mark that has changed is read again. */
 int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data)
 {
     int64_t mark;
@@ -157,7 +157,7 @@ int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *dat
     return error;
 }
 
-/* Makes a handle unseen, if it is its slice's only one for writing. Lock of the table held. */
+/* Makes a handle unseen, if it is its slice's only one for writing. The table's lock is held. */
 static bool hide(struct fs_handle *handle)
 {
     struct fs_cut *cut = &handle->slice->cut;
@@ -177,7 +177,7 @@ int64_t fs_cut_hide(struct fs_slices *slices, struct fs_handle *handle)
     struct fs_cut *cut = &handle->slice->cut;
     int64_t mark;
 
-    pthread_mutex_lock(&cut->lock); /* a gap that is being filled is not written to meanwhile */
+    pthread_mutex_lock(&cut->lock); /* excludes writes to a gap that is being filled */
     pthread_mutex_lock(&slices->lock);
     mark = fs_cut_mark(cut);
     if (mark != FS_UNCUT && !hide(handle))

@@ -25,7 +25,7 @@ struct fs_cut {
        the lock of the table of slices. */
     pthread_mutex_t lock;
 
-    uint64_t number; /* how often the slice was cut; lock: the table's, as of what follows */
+    uint64_t number;          /* the number of cuts so far; lock: the table's, also below */
     unsigned keepers, closed; /* handles that keep the cut; those of them that were closed once */
     unsigned granted;         /* handles with a grant to write, which may be unseen */
     unsigned unseen;          /* handles that write past the daemon, in this cut */
@@ -38,7 +38,7 @@ struct fs_cut_part {
     uint64_t seen; /* with granted: the number of the last cut in which it is seen */
 };
 
-/* Fills [start, end) of a slice with zeros: 0 or a negative errno. */
+/* Fills [start, end) of a slice with zeros. Returns 0 or a negative errno. */
 typedef int fs_cut_fill(void *data, int64_t start, int64_t end);
 
 void fs_cut_init(struct fs_cut *cut);
@@ -47,39 +47,39 @@ void fs_cut_free(struct fs_cut *cut);
 /*
  * Cuts the slice of a handle, which was opened with O_TRUNC, to nothing. The handle keeps the cut.
  * Handles that have a grant to write are unseen: while there is one, nothing is filled. Does
- * nothing where the handle is not open for writing. Thread-safe.
+ * nothing if the handle is not open for writing. Thread-safe.
  */
 void fs_cut_start(struct fs_slices *slices, struct fs_handle *handle);
 
 /*
- * A handle has joined its slice's open ones: it keeps the slice's cut where one that does is surely
- * still open. The table's lock is held.
+ * Notes that a handle has joined its slice's open ones. It keeps the slice's cut if a handle that
+ * keeps the cut is certainly still open. The table's lock is held.
  */
 void fs_cut_joined(struct fs_handle *handle);
 
-/* A handle was closed for the first time, perhaps for good. The table's lock is held. */
+/* Notes that a handle was closed for the first time, perhaps for good. The table's lock is held. */
 void fs_cut_closed(struct fs_handle *handle);
 
-/* A handle has got a grant. The table's lock is held. */
+/* Notes that a handle has got a grant. The table's lock is held. */
 void fs_cut_granted(struct fs_handle *handle);
 
 /*
- * A handle leaves the slice's open ones. The last one that kept the cut ends it, and so does an
- * unseen one, since nobody knows what it wrote. The table's lock is held.
+ * Notes that a handle leaves its slice's open ones. The last one that kept the cut ends it. An
+ * unseen one ends it, too, because nobody knows what it wrote. The table's lock is held.
  */
 void fs_cut_left(struct fs_handle *handle);
 
 /*
- * True where a gap before a write of the handle is to be filled: the handle keeps the cut, or
- * another one does that is surely still open, and every byte that is written to the slice is seen
- * here. Thread-safe.
+ * Returns true if a gap before a write of the handle must be filled: the handle keeps the cut, or
+ * another one does that is certainly still open, and every byte that is written to the slice is
+ * seen here. Thread-safe.
  */
 bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle);
 
 /*
- * Bytes [start, end) are about to be written: moves the mark to end at least, having called fill
- * for what lies between the mark and start (NULL: nothing is filled). Nobody else moves the mark
- * meanwhile, and no writer that called this before writes into what is filled. Returns 0 or what
+ * Announces a write of bytes [start, end): moves the mark to end at least, after calling fill for
+ * the bytes between the mark and start (NULL: nothing is filled). Nobody else moves the mark
+ * meanwhile, and no writer that called this before writes into what is filled. Returns 0, or what
  * fill returned; then the mark is where it was. Thread-safe.
  */
 int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data);
@@ -90,19 +90,21 @@ int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fi
  */
 void fs_cut_failed(struct fs_cut *cut, int64_t put, int64_t end);
 
-/* ftruncate(2): moves the mark to size, in either direction. The rest is as with fs_cut_reach.
-   Does nothing to a slice that is not cut. Thread-safe. */
+/*
+ * Implements ftruncate(2): moves the mark to size, in either direction. Otherwise like
+ * fs_cut_reach. Does nothing to a slice that is not cut. Thread-safe.
+ */
 int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *data);
 
 /*
- * A program that has a grant of a handle is about to write past the daemon: the handle is unseen
- * from now on. Returns the mark, from which the program goes on itself; FS_UNCUT where the slice
- * is not cut; -1 where it is, and others write it too: then the program writes through the daemon.
+ * Makes the handle unseen from now on, because a program that has a grant of it is about to write
+ * past the daemon. Returns the mark, from which the program goes on itself; FS_UNCUT if the slice
+ * is not cut; -1 if it is cut and others write it, too: then the program writes through the daemon.
  * Thread-safe.
  */
 int64_t fs_cut_hide(struct fs_slices *slices, struct fs_handle *handle);
 
-/* The program has reached that mark and writes through the daemon again. Thread-safe. */
+/* Notes that the program has reached that mark and writes through the daemon again. Thread-safe. */
 void fs_cut_show(struct fs_slices *slices, struct fs_handle *handle, int64_t mark);
 
 static inline int64_t fs_cut_mark(const struct fs_cut *cut)

@@ -36,22 +36,22 @@ struct fs_handle {
 
     bool reads;                /* opened for reading */
     bool writes;               /* opened for writing */
-    bool joins_writers;        /* and others had it so, whose writes the kernel may hold back */
+    bool joins_writers;        /* it joined other writers, whose writes the kernel may hold back */
     bool direct;               /* past the slice's pages */
     bool holds;                /* the kernel may hold what was written, or stored through a mapping;
                                   set by fs_handle_holds */
     bool fills;                /* it writes through pages, and counts in its slice's refills */
     int backing;               /* the number of a file that the kernel uses itself; 0: none */
-    bool passed;               /* that is the shared file */
+    bool passed;               /* backing is the shared file */
     bool entered;              /* it counts in passthrough.h */
     bool shared;               /* it is behind a shared file pointer */
     struct mpiio_share *share; /* of "ordered"; NULL: it is not of that */
     unsigned rights;           /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
-    uint32_t grant;            /* what the grant's word said then; lock: the slices' */
+    uint32_t grant;            /* the grant's word at that time; lock: the slices' */
     uint64_t nonce;            /* of the request for a grant that waits for drop */
-    unsigned drop;             /* of the slice's pages, that it waits for; lock: the slices' */
+    unsigned drop;             /* of the slice's pages, which it waits for; lock: the slices' */
     bool joined;               /* it counts in its slice; lock: the slices' */
-    bool flushed;              /* one who has it open has closed it. Lock: the slices' */
+    bool flushed;              /* it was closed at least once; lock: the slices' */
     struct fs_cut_part part;   /* in its slice's cuts */
 
     /* The thread that opened the handle and has not looked up its slice since, 0: none;
@@ -74,8 +74,8 @@ static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *info)
 }
 
 /*
- * Takes a handle, with its slice set, from the slice's open ones, if it has joined them. Returns
- * true where it was the only one open for writing. Thread-safe.
+ * Removes a handle, with its slice set, from the slice's open ones, if it has joined them. Returns
+ * true if it was the only one open for writing. Thread-safe.
  */
 bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle);
 
@@ -84,8 +84,8 @@ void fs_handle_free(struct fs_slices *slices, struct fs_handle *handle);
 
 /*
  * Joins a handle, with its slice, reads and writes set, to the slice's open ones. inode is the
- * number that the kernel opened: -ESTALE where the slice is open by another one, upon which the
- * kernel looks the name up again. Thread-safe.
+ * number that the kernel opened. Returns -ESTALE if the slice is open by another number; the kernel
+ * then looks the name up again. Thread-safe.
  */
 int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_t inode,
                    pid_t opener);
@@ -111,16 +111,17 @@ bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice)
  */
 bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice);
 
-/* True where the slice is open by one handle. Thread-safe. */
+/* Returns true if the slice is open by one handle. Thread-safe. */
 bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice);
 
-/* True where another slice of the same view is open for reading. Thread-safe. */
+/* Returns true if another slice of the same view is open for reading. Thread-safe. */
 bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice);
 
 /*
  * Lists the slices open for reading, the given one among them, that may show its bytes, as
- * fs_slices_related finds them: a new array, the caller's to free(), with a reference to each.
- * Returns their number; NULL and 0 where there is none (or no memory). Thread-safe.
+ * fs_slices_related finds them. Sets *list to a new array with a reference to each; the caller
+ * frees it by free(). Returns their number; NULL and 0 if there is none (or no memory).
+ * Thread-safe.
  */
 size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
                          struct fs_slice ***list);
@@ -128,7 +129,7 @@ size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool 
 /*
  * The kernel does not wait for a release, so that one may still be under way, in another thread,
  * when a close(2) has returned and the next request comes. Waits a moment if a slice is open by
- * handles only that may have been closed for good; up to two seconds where it is cut. Thread-safe.
+ * handles only that may have been closed for good; up to two seconds if it is cut. Thread-safe.
  */
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice);
 
@@ -138,7 +139,7 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice);
  *
  * fs_handle_looked_up notes that a thread looked up a slice. fs_handle_truncates returns the handle
  * that the thread has just opened with O_TRUNC, which stays open until the truncation is answered;
- * NULL: the truncation is not an open's. Both are thread-safe.
+ * NULL if the truncation does not belong to an open. Both are thread-safe.
  */
 void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
 struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,

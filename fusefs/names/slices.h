@@ -40,21 +40,23 @@ struct fs_slice {
     struct fs_version filled;
 
     /*
-     * Its open handles, counted: no request walks over them, as there may be any number. Handles
-     * open for reading; for writing; for both; those whose bytes the kernel may hold; those that
-     * were closed at least once; those without a grant. Lock: the table's.
+     * The numbers of its open handles, because there may be too many for a request to walk over:
+     * all handles; those open for reading; for writing; for both; those whose bytes the kernel may
+     * hold; those that were closed at least once; those without a grant. Lock: the table's.
      */
     unsigned handles, readers, writers, updaters, holders, flushed, ungranted;
 
-    /* While it is open: the inode number by which it is (fs_slices_number), and its neighbours
-       among the open slices of its view. Lock: the table's. */
+    /*
+     * While it is open: the inode number that it is open by (fs_slices_number), and its neighbours
+     * among the open slices of its view. Lock: the table's.
+     */
     uint64_t inode_open;
     struct fs_slice *next_open, *prev_open;
 
     /* What the kernel read of it while it was written (fusefs/kernel/drop.h). */
     struct fs_refills refills;
 
-    /* Holds how far the slice is written since O_TRUNC. */
+    /* The mark up to which the slice is written since O_TRUNC. */
     struct fs_cut cut;
 
     /* For grants (fusefs/kernel/grants.h): whether the kernel may have pages that who has it open
@@ -95,7 +97,7 @@ struct fs_slices {
     pthread_mutex_t lock;
     struct fs_slice *buckets[FS_BUCKETS];  /* lock: lock */
     struct fs_slice *oldest, *newest;      /* the unreferenced ones; lock: lock */
-    size_t idle;                           /* how many those are; lock: lock */
+    size_t idle;                           /* their number; lock: lock */
     struct fs_open *open;                  /* by view, "whole" behind the others; lock: lock */
     struct fs_handle *openers[FS_OPENERS]; /* handles with an opener, by its number; lock: lock */
 
@@ -131,7 +133,7 @@ void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice);
 uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice,
                           const struct fs_version *version);
 
-/* Begins new numbers for all slices, from when they are not open on. */
+/* Begins new numbers for all slices, for each as soon as it is not open. */
 void fs_slices_renumber(struct fs_slices *slices);
 
 /*
@@ -141,9 +143,9 @@ void fs_slices_renumber(struct fs_slices *slices);
 int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list);
 
 /*
- * Iterates over the open slices that may show a byte of the given one, itself among them: returns
- * the one behind last, the first where last is NULL, and NULL behind the last one. apart: no two
- * ranks of its view show the same byte, so that of its own view only the slices of its own rank
+ * Iterates over the open slices that may show a byte of the given one, itself among them. Returns
+ * the slice behind last, the first one if last is NULL, and NULL behind the last one. With apart,
+ * no two ranks of its view show the same byte, and of its own view only the slices of its own rank
  * are returned. The table's lock is held throughout.
  */
 struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *slice, bool apart,
@@ -152,7 +154,7 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
 /* Returns the open slices of the view that a slice belongs to. The table's lock is held. */
 struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice);
 
-/* Returns true where a slice is open for writing. Takes the lock. */
+/* Returns true if a slice is open for writing. Takes the lock. */
 bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice);
 
 /* Reads and sets slice->filled. */

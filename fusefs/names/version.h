@@ -23,8 +23,8 @@ struct fs_version {
 };
 
 /*
- * Returns the version of a file that had the attributes st some time after the moment before
- * (CLOCK_REALTIME), and changes before that. It is settled as far as its times say. Local,
+ * Returns the version of a file that had the attributes st some time after the moment `before`
+ * (CLOCK_REALTIME), and `changes` before that. It is settled as far as its times show. Local,
  * thread-safe.
  */
 struct fs_version fs_version_of(const struct stat *st, struct timespec before, uint64_t changes);

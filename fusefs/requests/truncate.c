@@ -19,13 +19,13 @@ struct gap {
     struct fs_session *session;
     fuse_ino_t inode;
     const struct fs_handle *handle;
-    bool resizes; /* for a truncation, during which the kernel sends no pages */
+    bool resizes; /* it is for a truncation, during which the kernel sends no pages */
 };
 
 /*
- * Returns true where zeros in a gap cannot hit what another program has written. Two slices that
- * share bytes have two marks, and so has one slice on two nodes. A view that deals the file to
- * ranks gives each rank's slice to one program; a single rank's slice is for all nodes.
+ * Returns true if zeros in a gap cannot hit what another program has written. Two slices that share
+ * bytes have two marks, and so has one slice on two nodes. In a view that deals the file to ranks,
+ * one program writes each rank's slice; the slice of a single rank is for all nodes.
  */
 static bool has_one_mark(struct fs_session *session, const struct fs_slice *slice)
 {
@@ -38,9 +38,9 @@ static bool has_one_mark(struct fs_session *session, const struct fs_slice *slic
 }
 
 /*
- * Has the kernel drop what it has in [start, end) of slices that are open. It may keep the first
- * page of a write through pages, which starts at end, locked until the write is answered: the
- * notifier drops that one a moment later.
+ * Has the kernel drop its pages of [start, end) of slices that are open. It may keep the first page
+ * of a write through pages, which starts at end, locked until the write is answered. The notifier
+ * drops that page a moment later.
  */
 static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
 {
@@ -59,7 +59,7 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
         fs_count(session, FS_DROPPED);
 }
 
-/* Behind the slice's end there is nothing to be filled: the file grows with zeros. */
+/* Fills a gap. Nothing is filled behind the slice's end, where the file grows with zeros. */
 static int fill(void *data, int64_t start, int64_t end)
 {
     const struct gap *gap = data;
@@ -88,16 +88,16 @@ static int fill(void *data, int64_t start, int64_t end)
     return 0;
 }
 
-/* Returns true where truncation means nothing: a shared file pointer says where writes go. */
+/* Returns true if truncation means nothing: a shared file pointer determines where writes go. */
 static bool is_placed(const struct fs_session *session, const struct fs_handle *handle)
 {
     return handle->shared || session->stream != NULL;
 }
 
 /*
- * Returns true where a kernel that holds writes back may see the file as empty, and extend it as
- * any other file. It then drops what others have mapped or have not sent yet, so the slice must
- * have a sole user.
+ * Returns true if a kernel that holds writes back may see the file as empty, and extend it like any
+ * other file. It then drops what others have mapped or have not sent yet, so the slice must have a
+ * sole user.
  */
 static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
 {
@@ -115,7 +115,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
         return 0;
     if (!session->mode->holds_writes) {
         fs_cut_start(&session->slices, handle);
-        /* Else the program could map pages that were filled before, behind the next gap. */
+        /* Otherwise the program could map pages that were filled before, behind the next gap. */
         if (handle->fills)
             fs_drop_range(session, slice, inode, 0, 0, false);
     } else if (cuts_held(session, slice)) {
@@ -126,7 +126,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
     return 0;
 }
 
-/* Returns true where the slice is cut, and its size is the mark's. */
+/* Returns true if the slice is cut, and its size is the mark's. */
 static bool follows_mark(struct fs_session *session, const struct fs_handle *handle)
 {
     if (is_placed(session, handle) || fs_cut_mark(&handle->slice->cut) == FS_UNCUT)

@@ -124,9 +124,10 @@ bool fs_flusher_is_clean(struct fs_flusher *flusher, bool sync);
 uint64_t fs_flusher_epochs(struct fs_flusher *flusher);
 
 /*
- * Returns false from when this node hears of an epoch, before any home stores, until all nodes have
- * finished it: the file is being changed. Else *epochs is the number of the last one; always true,
- * and 0, where there are none, and true when this node stores by itself.
+ * Returns false while the file is being changed: from when this node hears of an epoch, before any
+ * home stores, until all nodes have finished it. Otherwise returns true and sets *epochs to the
+ * number of the last epoch. Without epochs it always returns true, with 0; it also returns true
+ * when this node stores by itself.
  */
 bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs);
 
@@ -146,8 +147,8 @@ void fs_flusher_finish(struct fs_flusher *flusher);
 void fs_flusher_full(void *flusher);
 
 /*
- * An epoch has begun, before this node's engine joins it; all nodes have finished it, and the homes
- * have stored. Neither waits.
+ * fs_flusher_begin notes that an epoch has begun, before this node's engine joins it.
+ * fs_flusher_end notes that all nodes have finished it, and the homes have stored. Neither waits.
  */
 void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync);
 void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int error);

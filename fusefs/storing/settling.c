@@ -14,7 +14,7 @@
  */
 #define PATIENCE (SECOND_NS / 10)
 
-/* The times and the size alone: changes are not the file's. */
+/* Returns the times and the size only, because the file does not have the changes. */
 static struct fs_version attributes(const struct fs_version *version)
 {
     struct fs_version only = *version;
@@ -60,7 +60,10 @@ void fs_settling_free(struct fs_settling *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-/* Has the thread wait for the writers of version. Lock held. False where the thread has ended. */
+/*
+ * Starts the thread's wait for the writers of version. Lock held. Returns false if the thread has
+ * ended.
+ */
 static bool begin(struct fs_settling *self, const struct fs_version *version)
 {
     self->wanted = *version;
@@ -74,7 +77,7 @@ static bool begin(struct fs_settling *self, const struct fs_version *version)
     return self->waiting;
 }
 
-/* Waits until the thread is through with version, or time is up. */
+/* Waits until the thread has finished with version, or time is up. */
 static bool await_thread(struct fs_settling *self, const struct fs_version *version)
 {
     struct fs_workers *workers = &self->session->workers;

@@ -13,9 +13,9 @@ struct fs_session;
 /*
  * Decides when a version of the shared file has settled, so that pages and blocks which are read
  * from then on may be kept for it: every write that the version shows must have ended. Attributes
- * cannot tell, because write(2) moves the times when it begins. So a thread waits for the writers
- * of each version once, and versions are remembered for which it has (src/DESIGN.md, "When a
- * version of the file has settled").
+ * cannot tell, because write(2) moves the times when it begins. So a thread waits once for the
+ * writers of each version, and versions whose writers have returned are remembered (src/DESIGN.md,
+ * "When a version of the file has settled").
  */
 struct fs_settling {
     struct fs_session *session; /* borrowed */
@@ -25,32 +25,32 @@ struct fs_settling {
     pthread_mutex_t lock;
     pthread_cond_t changed;      /* a wait has ended */
     bool waiting;                /* the thread waits for the writers of wanted; lock */
-    struct timespec give_up;     /* CLOCK_MONOTONIC: no request waits any longer; lock */
+    struct timespec give_up;     /* CLOCK_MONOTONIC: when requests stop waiting; lock */
     struct fs_version wanted;    /* lock */
     struct fs_version passed[2]; /* versions whose writers have returned; lock. Two, because an
                                     assembled file's versions are sampled in two ways */
     unsigned next;               /* the one to be replaced; lock */
 };
 
-/* Sets it up, without the fifo's thread. */
+/* Initialises self, without starting the fifo's thread. */
 void fs_settling_init(struct fs_settling *self, struct fs_session *session);
 
-/* Frees it. The fifo's thread has ended. */
+/* Frees what self owns. The fifo's thread has ended. */
 void fs_settling_free(struct fs_settling *self);
 
-/* The rest is thread-safe. */
+/* The functions below are thread-safe. */
 
 /*
- * Samples the version of the session's file, its changes being 0. It is settled only if the times
+ * Samples the version of the session's file, with changes set to 0. It is settled only if the times
  * say so, no flush of all nodes is under way, and all writes that it shows have ended. Waits for
- * such writes, but for a tenth of a second at most. 0 or a negative errno.
+ * such writes, but for a tenth of a second at most. Returns 0 or a negative errno.
  */
 int fs_settling_sample(struct fs_session *session, struct fs_version *version);
 
 /*
- * Returns true if all calls of write(2) have returned that moved the times of version, which was
- * sampled before this call, or earlier ones. False while that is not known: then the version must
- * not count as settled. Waits as fs_settling_sample does.
+ * Returns true if all calls of write(2) that moved the times to those of version, or to earlier
+ * ones, have returned. version was sampled before this call. Returns false while that is not known:
+ * then the version must not count as settled. Waits as fs_settling_sample does.
  */
 bool fs_settling_await(struct fs_settling *self, const struct fs_version *version);
 

@@ -120,15 +120,15 @@ struct mpiio_message_flush {
 
 /* What an epoch did: this node's part. Bytes, or calls. */
 struct mpiio_epoch_counters {
-    uint64_t dirty_bytes;     /* that this node handed in */
+    uint64_t dirty_bytes;     /* handed in by this node */
     uint64_t sent_bytes;      /* sent to other nodes: packed blocks */
     uint64_t received_bytes;  /* received from other nodes */
-    uint64_t merged_runs;     /* runs that this node was home of, merged */
+    uint64_t merged_runs;     /* runs that this node merged as a home */
     uint64_t stored_bytes;    /* written to the file */
-    uint64_t store_calls;     /* by so many system calls or MPI calls */
+    uint64_t store_calls;     /* number of system calls or MPI calls for that */
     uint64_t store_map_bytes; /* those of stored_bytes that were scattered into mappings */
     uint64_t rounds;          /* of the exchange */
-    uint64_t left_blocks;     /* of this node's, that were left dirty as they may wait */
+    uint64_t left_blocks;     /* blocks of this node that were left dirty, as they may wait */
 };
 
 struct mpiio_message_result {

@@ -25,15 +25,17 @@ bool mpiio_store_has_members(const struct mpiio_store *store);
 /* Where the store is of one file: 0; else mpiio_assembled_digest (members/assembled.h) of it. */
 uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
 
-/* As mpiio_assembled_identity (assembled.h) and mpiio_assembled_hold (assembled_hold.h), of such a
- * store. */
+/*
+ * Like mpiio_assembled_identity (assembled.h) and mpiio_assembled_hold (assembled_hold.h), for such
+ * a store.
+ */
 uint64_t mpiio_store_identity(const struct mpiio_store *store);
 int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain);
 
-/* As mpiio_member_find_twins (members/twins.h), of such a store. */
+/* Like mpiio_member_find_twins (members/twins.h), for such a store. */
 int mpiio_store_find_twins(const struct mpiio_store *store, struct mpiio_member_twins *twins);
 
-/* As mpiio_assembled_on_replaced (assembled.h), of such a store. */
+/* Like mpiio_assembled_on_replaced (assembled.h), for such a store. */
 void mpiio_store_on_replaced(struct mpiio_store *store,
                              void (*replaced)(void *argument, int64_t member, const char *path),
                              void *argument);
@@ -68,7 +70,7 @@ int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 /* As mpiio_members_find_list (members/rights.h), of such a store. */
 int64_t mpiio_store_find_list(const struct mpiio_store *store);
 
-/* As mpiio_file_await_writers (file/file.h). Thread-safe. */
+/* Like mpiio_file_await_writers (file/file.h). Thread-safe. */
 int mpiio_store_await_writers(struct mpiio_store *store);
 
 /* fstatvfs(2) of the file, or of the first member. */

@@ -26,8 +26,8 @@ struct engine_file {
 /*
  * Opens the file as hello says; collective. The same way is taken on all nodes: MPI-IO
  * alone where one of them asks for it, or has the file on a filesystem that is not known to be
- * local. One that is assembled from members is written by POSIX calls. A file that is not the one
- * that hello tells, by its device and inode, is refused. No path opens nothing; then
+ * local. One that is assembled from members is written by POSIX calls. A file other than the one
+ * that hello names, by device and inode, is refused. Without a path nothing is opened; then
  * no node may have one. On failure, on every node, a reason for people is in text where this node
  * knows one, else text is empty; -1 is returned, nothing is open.
  */

@@ -35,10 +35,10 @@ int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int o
 int mounts_child_finish(struct mounts_child *child, char *answer, size_t size, size_t *length,
                         int limit);
 
-/* Raises the limit of descriptors, as far as the system allows, for so many children at once. */
+/* Raises the limit of descriptors, as far as the system allows, for that many children at once. */
 void mounts_child_make_room(size_t children);
 
-/* Kills it, and does not wait for its end. child is no more to be used. */
+/* Kills the child, and does not wait for its end. child must not be used any more. */
 void mounts_child_abandon(struct mounts_child *child);
 
 /* True once it has ended; waits for ms at most. */

@@ -3,10 +3,10 @@
 #define MPIIO_MOUNTS_ENDING_H
 
 /*
- * What a daemon could not store after its mount was gone. Then no request reaches it any more, so
- * it tells by memory that it makes (memfd_create(2)) under this name when it begins to serve, and
- * that whoever unmounts opens before. The memory is empty until the daemon ends; then it has one
- * int64_t, the bytes that are lost, or 0.
+ * The name of the memory in which a daemon reports what it could not store after its mount was
+ * gone. No request reaches it then. So it makes the memory (memfd_create(2)) when it begins to
+ * serve, and whoever unmounts opens it before the mount is gone. The memory is empty until the
+ * daemon ends; then it has one int64_t: the number of bytes that are lost, or 0.
  */
 #define MOUNTS_ENDING "mpiio-ending"
 

@@ -18,16 +18,16 @@ struct run_open {
     atomic_int users;                    /* calls under way, and one a descriptor; 0: not in use */
     struct run_open *next;               /* of those that are not in use */
     int tag;                             /* by which its descriptors are known */
-    unsigned born;                       /* calls of run_share before it was opened */
+    unsigned born;                       /* number of calls of run_share before it was opened */
     void (*drop)(struct run_open *open); /* frees what follows, when it is not in use any more */
     struct mpiio_slice *slice;
     struct run_mount *mount;
     struct run_file *file;
-    int64_t least;         /* bytes that a read is to have; shorter ones are the mount's */
+    int64_t least;         /* the least bytes of a read; the mount serves shorter ones */
     uint32_t word, value;  /* grant.h of core/base */
-    _Atomic int64_t known; /* the slice's size for the kernel, at least */
+    _Atomic int64_t known; /* the kernel knows at least this size of the slice */
     _Atomic uint32_t rights;
-    _Atomic int64_t mark; /* up to which it is written, since O_TRUNC: mark.h */
+    _Atomic int64_t mark; /* up to here it is written since O_TRUNC: mark.h */
 };
 
 /*
@@ -81,7 +81,7 @@ void run_share(void);
  */
 bool run_is_withdrawn(int fd, struct run_open *open);
 
-/* No descriptor from this number on is granted. */
+/* Returns the number from which on no descriptor is granted. */
 int run_descriptors_end(void);
 
 /* True in the process whose table it is: a child of vfork(2) borrows its parent's. */
@@ -90,7 +90,7 @@ bool run_is_home(void);
 /* Ends the grants of the descriptors from first to last. */
 void run_leave_range(unsigned first, unsigned last);
 
-/* Nothing is granted in a new process. */
+/* Resets the table in a new process, in which nothing is granted. */
 void run_begin(void);
 
 #endif

@@ -19,8 +19,8 @@ bool run_grant_holds(const struct run_open *open, uint32_t right);
 
 /*
  * Reports to the kernel that a write through the grant of fd has ended at end, a byte of the slice.
- * A mapping of the slice behind its size, as the kernel knows it, is SIGBUS. To be called before
- * the write returns. Thread-safe.
+ * Otherwise, access to a mapping of the slice behind the size that the kernel knows raises SIGBUS.
+ * To be called before the write returns. Thread-safe.
  */
 void run_grant_wrote(struct run_open *open, int fd, int64_t end);
 

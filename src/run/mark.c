@@ -40,7 +40,7 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
         return false;
     if (mark == RUN_MARK_UNASKED)
         mark = ask(open, fd);
-    /* Counted before it is written, so that a gap behind it never covers it. */
+    /* Counts the bytes before they are written, so that filling a gap behind never covers them. */
     while (mark >= offset && mark < end && !atomic_compare_exchange_weak(&open->mark, &mark, end))
         continue;
     return mark >= offset;

@@ -51,7 +51,7 @@ static void before_exec(void)
     run_signals_before_exec();
 }
 
-/* exec(3) returns only if it failed. */
+/* Called when exec(3) has returned, which it does only if it failed. */
 static int after_exec(int result)
 {
     run_signals_after_exec();

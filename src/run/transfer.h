@@ -12,7 +12,7 @@
 
 #define RUN_HERE INT64_MIN /* where the last call on the descriptor ended */
 
-/* run_serve (below), for a descriptor that may be granted. */
+/* Like run_serve (below), for a descriptor that may be granted. */
 bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
                     ssize_t *result);
 
@@ -23,8 +23,8 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
  *
  * Where a call goes on is kept by the kernel, with the mount's descriptor. This moves it first, by
  * as much as it wants: no two calls get the same bytes, whatever threads and processes they are of.
- * Async-signal-safe: in a handler that interrupts one of these, the mount serves the call. A
- * cancellation point where fd may be granted.
+ * Async-signal-safe: in a handler that interrupts one of these, the mount serves the call. It is a
+ * cancellation point if fd may be granted.
  */
 static inline bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset,
                              bool writing, ssize_t *result)
@@ -43,8 +43,8 @@ static inline bool run_serve_one(int fd, const void *buffer, size_t length, int6
 }
 
 /*
- * Serves sendfile(2) from or to what is granted. An offset that is NULL is where from is. Returns
- * true and false as above; not async-signal-safe.
+ * Serves sendfile(2) from or to a granted slice. If offset is NULL, it reads at the position of
+ * `from`. Returns true or false as above; not async-signal-safe.
  */
 bool run_send(int to, int from, off64_t *offset, size_t length, ssize_t *result);
 

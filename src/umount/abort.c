@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-/* The control filesystem, mounted nowhere: a new descriptor, or -1. For root. */
+/* Returns a new descriptor of the control filesystem, mounted nowhere, or -1. For root. */
 static int mount_control(void)
 {
     int control = fsopen("fusectl", FSOPEN_CLOEXEC);
@@ -33,7 +33,7 @@ int umount_abort_open(const struct mounts_mount *mount)
     fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     error = fd < 0 ? -errno : 0;
     close(folder);
-    /* The number is the mount's as long as that is there: no other connection had it meanwhile. */
+    /* The number belongs to the mount while it exists, so no other connection had it meanwhile. */
     if (error == 0 && !mounts_is_there(mount)) {
         close(fd);
         error = -ESTALE;
@@ -44,5 +44,5 @@ int umount_abort_open(const struct mounts_mount *mount)
 void umount_abort(int fd)
 {
     if (fd >= 0 && write(fd, "1", 1) < 0)
-        return; /* it has ended */
+        return; /* the connection has ended */
 }

@@ -18,13 +18,13 @@
 #define FORCED    60000 /* ms for the rest, with force */
 #define CREW_MAX  1024  /* workers at once; the mount_max of fuse.conf is 1000 */
 #define SAID_MAX  4096
-#define HAS_ASKED '\1' /* what a worker writes before its lines once the mount has answered */
+#define HAS_ASKED '\1' /* written by a worker before its lines once the mount has answered */
 
 struct worker {
     const struct unmount_all *all;
     const char *place;
     struct mounts_child child;
-    int turn; /* the worker's: where it waits for its turn; the crew's: what is closed to give it */
+    int turn; /* in the worker, it waits here for its turn; the crew closes its end to give it */
     bool runs, answered;
     int status; /* once it has ended */
     char said[SAID_MAX];
@@ -46,7 +46,7 @@ static struct unmount job_of(const struct worker *worker)
                             .dead_only = worker->all->dead_only};
 }
 
-/* The worker's process: its lines go to out. */
+/* Runs in the worker's process; its lines go to out. */
 static int work(void *data, int out)
 {
     const struct worker *worker = data;
@@ -100,7 +100,7 @@ static void end(struct worker *worker, int status)
     worker->status = status;
 }
 
-/* Takes what the worker has said so far; waits for nothing. */
+/* Reads what the worker has said so far, without waiting. */
 static void hear(struct worker *worker)
 {
     char text[SAID_MAX];
@@ -119,7 +119,7 @@ static void collect(struct worker *worker)
     size_t length;
     int status;
 
-    /* All that it said is in the pipe. */
+    /* Everything that it said is in the pipe. */
     fcntl(worker->child.answer, F_SETFL, O_NONBLOCK);
     hear(worker);
     status = mounts_child_finish(&worker->child, rest, sizeof(rest), &length, 0);
@@ -127,7 +127,9 @@ static void collect(struct worker *worker)
     end(worker, status == 0 || status == UNMOUNT_LOST ? status : 1);
 }
 
-/* Waits until is_done says so of the crew and number, or the end has come; -1: there is none. */
+/*
+ * Waits until is_done returns true for the crew and number, or until the time `end`; -1: no limit.
+ */
 static void attend(struct crew *crew, bool (*is_done)(const struct crew *crew, size_t number),
                    size_t number, long long end)
 {
@@ -191,7 +193,7 @@ static void give_up(struct crew *crew, bool unanswered_only)
     }
 }
 
-/* The workers are in the order of the table. */
+/* Leads the workers, which are in the order of the table. */
 static void lead(struct crew *crew, bool force)
 {
     long long sequence;
@@ -204,7 +206,7 @@ static void lead(struct crew *crew, bool force)
     sequence = mounts_now() + SEQUENCE;
     for (size_t i = crew->count; i > 0; i--) {
         give_turn(&crew->workers[i - 1]);
-        /* With force the others go on by themselves: nothing of theirs can be stored. */
+        /* With force the others go on by themselves, because none of their data can be stored. */
         if (crew->workers[i - 1].answered)
             attend(crew, has_ended, i - 1, sequence);
     }
@@ -212,7 +214,7 @@ static void lead(struct crew *crew, bool force)
     give_up(crew, false);
 }
 
-/* Of a crew that is not too large. */
+/* Unmounts by one crew, which must not be too large. */
 static int unmount_some(const struct unmount_all *all, char *const *places, size_t count)
 {
     struct crew crew = {calloc(count, sizeof(*crew.workers)),

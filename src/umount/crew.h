@@ -11,17 +11,15 @@
 #include "all.h"
 
 /*
- * Unmounts what is mounted at places, which are in the order of the kernel's table, the oldest
- * first, and prints what the workers have to say. All mounts are asked at once, and have 10 s to
- * answer. Those that do are unmounted one after the other, the newest first, since a file of one
- * may lie on an older one; what is left after 20 s more, at once. With force the rest may take 60
- * s.
+ * Unmounts the mounts at places, which are in the order of the kernel's table, the oldest first,
+ * and prints the lines of the workers. All mounts are asked at once, and have 10 s to answer. Those
+ * that do are unmounted one after the other, the newest first, because a file of one may lie on an
+ * older one. After 20 s, the rest is unmounted at once. With force this may take 60 s.
  *
  * Without force there is no limit for storing: a mount that answers and then does not finish an
  * fsync is waited for.
  *
- * Returns the status to exit with: 0, 1 where a mount stays, else UNMOUNT_LOST where data were
- * lost.
+ * Returns the status to exit with: 0, 1 if a mount stays, else UNMOUNT_LOST if data was lost.
  */
 int unmount_crew(const struct unmount_all *all, char *const *places, size_t count);
 

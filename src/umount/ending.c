@@ -33,9 +33,9 @@ static bool visit(void *data, const char *name)
 }
 
 /*
- * Whether a descriptor opened by O_PATH is of memory: all of it is on one device of the kernel's. A
- * FUSE filesystem can forge the name, and would be asked, and might never answer, by any other call
- * than this one, which does not need the answer.
+ * Returns true if a descriptor opened by O_PATH is of memory, all of which is on one device of the
+ * kernel's. A FUSE filesystem can forge the name. Any other call than this one would ask that
+ * filesystem, which might never answer; this call does not need its answer.
  */
 static bool is_memory(int fd)
 {
@@ -62,7 +62,7 @@ int umount_ending_open(const struct umount_daemon *daemon)
     umount_each_name(daemon->pid, "fd", visit, &search);
     if (search.found < 0)
         return -1;
-    /* Where it lives still, its number was not another's meanwhile. */
+    /* If the daemon still lives, its number has not been another process's meanwhile. */
     if (is_memory(search.found) && !umount_daemon_ends_within(daemon, 0)) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d", search.found);
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -16,8 +16,8 @@ struct unmount {
     bool dead_only; /* unmount it only if nobody serves it */
     struct mounts_mount mount;
     struct umount_daemon daemon;
-    int abort;     /* with force: what aborts its connection, or < 0 */
-    int ending;    /* what tells of its end (ending.h), or < 0 */
+    int abort;     /* with force: a descriptor that aborts its connection, or < 0 */
+    int ending;    /* the descriptor of its last report (ending.h), or < 0 */
     bool dead;     /* nobody serves it */
     bool silent;   /* whoever serves it has not answered in time */
     bool lost;     /* data could not be stored and were given up, or nobody can tell */
@@ -25,19 +25,19 @@ struct unmount {
 };
 
 /*
- * Finds the mount and its daemon; the mount may take limit ms to answer. Returns -1 where
- * unmount_finish has to follow, or the status to exit with, 0 or 1.
+ * Finds the mount and its daemon; the mount may take limit ms to answer. Returns -1 if
+ * unmount_finish must follow, or the status to exit with, 0 or 1.
  */
 int unmount_begin(struct unmount *job, int limit);
 
 /*
- * Unmounts what unmount_begin has found. Returns the status to exit with: 0, 1, or UNMOUNT_LOST
- * where the daemon could not store all after its mount was gone. One of all (owner) that is silent
- * stays where it is not forced; without an owner it is waited for.
+ * Unmounts what unmount_begin has found. Returns the status to exit with: 0, 1, or UNMOUNT_LOST if
+ * the daemon could not store everything after its mount was gone. A silent mount stays if it is one
+ * of all (owner) and is not forced; without an owner it is waited for.
  */
 int unmount_finish(struct unmount *job);
 
-/* Does both, for one mount, and returns as they do. */
+/* Does both, for one mount, and returns the same statuses. */
 int unmount_run(struct unmount *job);
 
 /* Prints "mpiio-umount: MOUNTPOINT: " and the text on stderr, on one line without control

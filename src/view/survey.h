@@ -54,7 +54,7 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
 
 void view_survey_free(struct view_survey *survey);
 
-/* Returns the distance between ranks that are looked at, where all views differ. */
+/* Returns the distance between ranks that are examined if all views differ. */
 int64_t view_rank_step(int64_t ranks);
 
 /*

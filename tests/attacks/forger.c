@@ -201,8 +201,10 @@ static void must(int result, const char *what)
     }
 }
 
-/* Opens the page's file where the filesystem is the root of all, so that its link in /proc says
-   what one of memory says, and keeps it open. */
+/*
+ * Opens the page's file where the filesystem is the root of all, so that its link in /proc looks
+ * like that of memory, and keeps it open.
+ */
 static void hold_shown(dev_t before, int pipe)
 {
     int fd;

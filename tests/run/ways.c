@@ -248,7 +248,7 @@ static void wide(void)
     MUST(fgetwc(file) == WEOF && feof(file) && feof_unlocked(file) && !ferror(file));
     clearerr(file);
     MUST(!feof(file) && fclose(file) == 0);
-    /* A stream of bytes has none. */
+    /* A stream of bytes has no wide characters. */
     file = fopen(slice, "r");
     MUST(fgets(bytes, 100, file) != NULL && strcmp(bytes, "gr\u00fc\u00dfe 17\n") == 0);
     MUST(fgetwc(file) == WEOF && fwide(file, 1) < 0 && fclose(file) == 0);
@@ -316,7 +316,7 @@ static void bus_flags(void)
     MUST(sigaction(SIGBUS, NULL, &old) == 0 && old.sa_handler == SIG_DFL);
 }
 
-/* An ignored signal interrupts nothing, and what is executed ignores it, too. */
+/* An ignored signal interrupts nothing, and an executed program ignores it, too. */
 static void bus_ignored(void)
 {
     int pipes[2], status;

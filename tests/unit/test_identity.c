@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which file a member is: what is the same file, and what has only its name. */
+/* Tests which file a member is: when two files are the same, and when only their names are. */
 #include "slice_fixture.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-/* Both ways of asking say the same. */
+/* Checks that both ways of asking give the same answer, and returns it. */
 static int ask(const char *name)
 {
     struct stat st;
@@ -83,7 +83,7 @@ static void what_takes_the_name_is_another(void **state)
     assert_int_equal(ask(path), -ESTALE);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(ask(path), -ENOENT);
-    /* Nobody has the other end: opening it would wait. */
+    /* Nobody has the other end, so opening it would wait. */
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(ask(path), -ESTALE);
     assert_int_equal(ask("/dev/zero"), -ESTALE);

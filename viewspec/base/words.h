@@ -33,7 +33,7 @@ int vs_words_expected(struct vs_words *w, const char *what);
 /* Returns the next character that is not blank, without consuming it; '\0' at the end. */
 char vs_words_peek(struct vs_words *w);
 
-/* Consumes that character if it is the wanted one. */
+/* Consumes the next character if it is the wanted one. */
 bool vs_words_accept(struct vs_words *w, char wanted);
 
 /* Returns true if c can be part of a name. */
@@ -42,7 +42,7 @@ bool vs_words_is_name(char c);
 /* Returns the length of the name or number at this position. */
 size_t vs_words_length(struct vs_words *w);
 
-/* Consumes it if it is this word. */
+/* Consumes the name or number at this position if it is the given word. */
 bool vs_words_accept_word(struct vs_words *w, const char *word);
 
 /*

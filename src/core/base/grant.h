@@ -33,7 +33,7 @@
 /* Set in a word while a program without a grant has the slice open, and so may have it mapped. */
 #define MPIIO_GRANT_WATCHED 4U
 #define MPIIO_GRANT_FLAGS   7U
-#define MPIIO_GRANT_ROUND   8U /* what is added to a word when rights come back to it */
+#define MPIIO_GRANT_ROUND   8U /* the step of a word when rights come back to it */
 #define MPIIO_GRANT_WORDS   4096
 #define MPIIO_GRANT_SLOTS   4096
 
@@ -57,7 +57,7 @@ struct mpiio_grant {
     uint32_t word, value; /* the number of a word, and its value while the grant holds */
     uint32_t rights;
     uint32_t cut;  /* 1: the slice was truncated, and has a mark: MPIIO_GRANT_MARK */
-    uint64_t view; /* the number of views: all bytes of a file that is assembled */
+    uint64_t view; /* equal to the number of views: all bytes of an assembled file */
     int64_t rank;
 };
 
@@ -93,17 +93,19 @@ struct mpiio_grant_request {
 
 /*
  * After O_TRUNC a slice has a mark, and the daemon fills the gap between the mark and a write
- * behind it with zeros. Before its first write past the daemon a program asks for the mark, with
- * -1. It gets INT64_MAX where there is none, and -1 where others write the slice too and it is to
- * write through the mount. Else it moves the mark itself, and tells it (0 or more) before it writes
- * through the mount again; from then on it writes past the daemon no more.
+ * behind it with zeros. Before its first write past the daemon, a program asks for the mark by
+ * passing -1. It gets INT64_MAX if there is none, and -1 if others write the slice, too, and it
+ * must write through the mount. Otherwise it moves the mark itself, and passes it (0 or more) to
+ * the daemon before it writes through the mount again. From then on it no longer writes past the
+ * daemon.
  */
 #define MPIIO_GRANT_MARK _IOWR('m', 0x62, int64_t)
 
 /*
  * Makes a page of the mount, with a copy of the spec's text, in memory that nobody else can write
- * to, and enters this thread, which may have one page only, as its daemon. Sets memory to its
- * descriptor. The page stays until the process ends. Returns NULL where the system refuses it.
+ * to. Enters this thread as its daemon; a thread may have one page only. Sets memory to the
+ * descriptor of the page, which stays until the process ends. Returns NULL if the system refuses
+ * it.
  */
 struct mpiio_grant_page *mpiio_grant_page_new(const struct mpiio_grant_mount *mount,
                                               const char *text, size_t length, int *memory);

@@ -13,8 +13,8 @@ uint64_t mpiio_rlimit_descriptors(uint64_t count);
 
 /*
  * Describes a negative errno of starting something that needs descriptors, processes, threads or
- * memory: the text of strerror(3), or for EAGAIN, EMFILE and ENFILE the limit that was reached and
- * how it is raised. EAGAIN means that limit only where it comes from fork(2) or
+ * memory. The text is that of strerror(3) or, for EAGAIN, EMFILE and ENFILE, the limit that was
+ * reached and how to raise it. EAGAIN means that limit only if it comes from fork(2) or
  * pthread_create(3), not from I/O. The text is valid until the thread calls strerror(3) again.
  * Local, thread-safe.
  */

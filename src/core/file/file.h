@@ -121,10 +121,10 @@ int64_t mpiio_file_size(struct mpiio_file *file);
 int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whence);
 
 /*
- * Waits until the calls of write(2) have returned that other programs are in, where the filesystem
- * has readers wait for writers in some way: ext4, xfs, btrfs, tmpfs, and overlays of them. Writes
- * with O_DIRECT and stores through mappings are not waited for, nor anything on other filesystems,
- * where this returns at once. 0 or a negative errno.
+ * Waits for the calls of write(2) that other programs are in to return, if the filesystem makes
+ * readers wait for writers in some way: ext4, xfs, btrfs, tmpfs, and overlays of them. Does not
+ * wait for writes with O_DIRECT or stores through mappings. On other filesystems it returns at
+ * once. Returns 0 or a negative errno.
  */
 int mpiio_file_await_writers(struct mpiio_file *file);
 

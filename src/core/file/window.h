@@ -48,7 +48,7 @@ struct mpiio_windows {
     int count;            /* the most windows that are kept */
     atomic_bool refused;  /* the filesystem does not map files: no need to try again */
     atomic_bool stays;    /* the file is short enough for all of its windows to be kept */
-    atomic_bool few;      /* and so short that all windows are mapped, at any cost */
+    atomic_bool few;      /* the file is so short that all windows are mapped, at any cost */
     atomic_bool again;    /* windows are read more than once while they are kept */
     atomic_bool dear;     /* reading a new window has many page faults, where it was counted */
     pthread_mutex_t lock; /* held to look up and to count, never during a system call */

@@ -15,8 +15,8 @@
  * for it: nothing is read to be written back, and what is acknowledged is in the members.
  *
  * Its length, and how much each member holds, are those when it was assembled. A member that has
- * become shorter since then gives -EIO where it lacks bytes. A member whose path names another file
- * by then (identity.h) is not opened: -ESTALE. One that was missing is never opened.
+ * become shorter since then gives -EIO where it lacks bytes. A member whose path has come to name
+ * another file (identity.h) is not opened: -ESTALE. One that was missing is never opened.
  */
 
 /* How members are assembled. */
@@ -30,8 +30,8 @@ enum mpiio_assemble {
 /*
  * Assembles the members, borrowed, and sees that they are there, can be opened as how, values of
  * enum mpiio_assemble, says, and fit together. 0, or a negative errno with why filled, whose text
- * names the first member that is wrong: -EROFS where it is to be writable and members may overlap,
- * or two of them are one file.
+ * names the first member that is wrong: -EROFS if it is to be writable and members may overlap, or
+ * two of them are one file.
  * The new file is the caller's.
  */
 int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_file **file,
@@ -46,22 +46,22 @@ uint64_t mpiio_assembled_digest(const struct mpiio_file *file);
 /* How many bytes a member holds; of one with none the file is not looked at. Likewise. */
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 
-/* As mpiio_member_open_path (table.h), of a member that holds something. */
+/* Like mpiio_member_open_path (table.h), for a member that holds something. */
 int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member);
 
 /*
- * Returns a hash of the members' identities (identity.h) and of how many bytes each holds, the same
- * in all processes of one machine. Local, thread-safe.
+ * Returns a hash of the members' identities (identity.h) and of how many bytes each holds. It is
+ * the same in all processes of one machine. Local, thread-safe.
  */
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file);
 
-/* As mpiio_member_find_twins (twins.h), of the members. */
+/* Like mpiio_member_find_twins (twins.h), for the members. */
 int mpiio_assembled_find_twins(const struct mpiio_file *file, struct mpiio_member_twins *twins);
 
 /*
- * Has replaced(argument, member, path) called when a member's path is found to name another file
- * than when the members were assembled: once a member, by any thread. Local; to be called before
- * the file is used by several threads.
+ * Sets a function that is called as replaced(argument, member, path) when a member's path is found
+ * to name another file than when the members were assembled: once for each member, by any thread.
+ * Local; to be called before the file is used by several threads.
  */
 void mpiio_assembled_on_replaced(struct mpiio_file *file,
                                  void (*replaced)(void *argument, int64_t member, const char *path),

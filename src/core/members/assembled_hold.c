@@ -4,10 +4,10 @@
 #include "assembled_private.h"
 #include "viewspec/base/integer.h"
 
-/* Bytes of a member that take as long to read, in the page cache, as the call for them. */
+/* The bytes of a member that take as long to read from the page cache as the call itself takes. */
 #define WORTH_CALL (2 << 10)
 
-/* The least read of the whole that asks the member for a part that is worth a call. */
+/* Returns the least read of the whole that asks the member for a part that is worth a call. */
 static int64_t grain_of(const struct mpiio_member *member, int64_t bytes)
 {
     const struct vs_map *map = vs_view_map(member->view);

@@ -18,7 +18,7 @@ struct mpiio_assembled {
     bool missing_zero;
     bool creates;                  /* members that are missing are to be made */
     struct stat st;                /* of the first member that is there; times: the newest */
-    uint64_t identity;             /* of all that are: of their identities and bytes */
+    uint64_t identity;             /* a hash of the identities and bytes of all that are there */
     int64_t watched;               /* so many members are asked for their times */
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
     pthread_mutex_t syncing;       /* one syncs them at a time */

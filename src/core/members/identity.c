@@ -39,7 +39,7 @@ static void take(const struct statx *from, struct stat *st, struct mpiio_member_
     identity->known = S_ISREG(from->stx_mode);
 }
 
-/* An empty path: the file of the descriptor. */
+/* Gets the state and identity of a file. An empty path means the file of the descriptor. */
 static int look(int fd, const char *path, struct stat *st, struct mpiio_member_identity *identity)
 {
     struct statx found;
@@ -51,7 +51,10 @@ static int look(int fd, const char *path, struct stat *st, struct mpiio_member_i
     return 0;
 }
 
-/* On overlayfs the first write replaces a file of a lower layer by a copy, which is born then. */
+/*
+ * Returns false on overlayfs: its first write replaces a file of a lower layer by a copy, which is
+ * born then.
+ */
 static bool keeps_birth(int fd)
 {
     struct statfs filesystem;

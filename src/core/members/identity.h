@@ -9,9 +9,8 @@
 
 /*
  * The identity of a member's file: which file it was when the members were assembled. A member is
- * opened by its path whenever it is needed, and somebody else may own the folder. So whatever is
- * done with the path later begins with a comparison (src/DESIGN.md, "What a mount opens, and
- * when").
+ * opened by its path whenever it is needed, and somebody else may own the folder. So every later
+ * use of the path begins with a comparison (src/DESIGN.md, "What a mount opens, and when").
  *
  * Device and inode alone do not identify a file: the inode of a removed one is given to the next.
  * The time of birth tells these apart; where a filesystem has none, the owner must be the same.
@@ -22,25 +21,26 @@ struct mpiio_member_identity {
     int64_t birth; /* in ns since 1970; 0: the filesystem has none, or not for the file's life */
     uid_t owner;
     bool known;           /* false: there was no file, or it has no data: no file is the same */
-    atomic_bool reported; /* that another file has the name */
+    atomic_bool reported; /* another file has the name, and that was reported */
 };
 
 /*
- * Returns a new descriptor (O_PATH) of the regular file at path, following symbolic links, with
- * its state in st and its identity in identity. Opens no device and no FIFO. Or a negative errno:
- * what open(2) says, or -EINVAL for anything but a regular file. Local, thread-safe.
+ * Returns a new descriptor (O_PATH) of the regular file at path, following symbolic links, with its
+ * state in st and its identity in identity. Opens no device and no FIFO. Otherwise returns a
+ * negative errno: the error of open(2), or -EINVAL for anything but a regular file. Local,
+ * thread-safe.
  */
 int mpiio_member_identify(const char *path, struct stat *st,
                           struct mpiio_member_identity *identity);
 
 /*
- * Looks at the file at path: 0 with its state in st where it is the identified one, -ESTALE where
- * it is another one, or what stat(2) says. Opens nothing. Local, thread-safe.
+ * Checks the file at path without opening it. Returns 0 with its state in st if it is the
+ * identified one, -ESTALE if it is another one, or the error of stat(2). Local, thread-safe.
  */
 int mpiio_member_look(const char *path, const struct mpiio_member_identity *identity,
                       struct stat *st);
 
-/* As mpiio_member_look, but returns a new descriptor (O_PATH) of the file. */
+/* Like mpiio_member_look, but returns a new descriptor (O_PATH) of the file. */
 int mpiio_member_find(const char *path, const struct mpiio_member_identity *identity);
 
 /* A path that leads to the file of a descriptor, whatever has its name by now. */

@@ -36,7 +36,7 @@ struct mpiio_member {
 struct mpiio_member_table {
     const struct vs_members *members;         /* borrowed */
     struct mpiio_member_identity *identities; /* of each, borrowed; set before one is acquired */
-    /* Called once for a member whose path has come to name another file; NULL: nobody is told. */
+    /* Called once for a member whose path has come to name another file; NULL: no call. */
     void (*replaced)(void *argument, int64_t member, const char *path);
     void *replaced_argument;
     bool writable;
@@ -58,8 +58,8 @@ int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_me
 void mpiio_member_table_destroy(struct mpiio_member_table *table);
 
 /*
- * The member of that number, for the caller to release. 0, or a negative errno: -ESTALE where its
- * path names another file than when it was identified, what open(2) says, -ENOMEM.
+ * Gets the member of that number, for the caller to release. Returns 0 or a negative errno: -ESTALE
+ * if its path names another file than when it was identified, the error of open(2), or -ENOMEM.
  */
 int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
                          struct mpiio_member **member);
@@ -68,7 +68,7 @@ void mpiio_member_release(struct mpiio_member_table *table, struct mpiio_member 
 /* Returns a new descriptor (O_PATH) of the member's file, or an error as mpiio_member_acquire. */
 int mpiio_member_open_path(struct mpiio_member_table *table, size_t number);
 
-/* Looks at the member's file: 0 with its state in st, or an error as mpiio_member_acquire. */
+/* Checks the member's file. Returns 0 with its state in st, or an error as mpiio_member_acquire. */
 int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct stat *st);
 
 #endif
