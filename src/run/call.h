@@ -9,7 +9,7 @@
 
 struct run_open;
 
-/* Sections (hold.h) that can be abandoned. Keep errno and act on the calling thread. */
+/* Sections (hold.h) that can be abandoned. All functions keep errno and act on this thread. */
 
 /* A read or a write that is being served. */
 struct run_call {
