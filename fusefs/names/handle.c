@@ -16,7 +16,7 @@ static struct fs_handle **find_opened(struct fs_slices *slices, pid_t thread)
 {
     struct fs_handle **link = &slices->openers[(unsigned)thread % FS_OPENERS];
 
-    while (*link != NULL && (*link)->opener != thread)
+    while (*link != NULL && (*link)->opener != thread + 1)
         link = &(*link)->next_opened;
     return link;
 }
@@ -38,7 +38,7 @@ static void remember_opener(struct fs_slices *slices, struct fs_handle *handle, 
     if (*link != NULL)
         forget_opener(link);
     link = &slices->openers[(unsigned)thread % FS_OPENERS];
-    handle->opener = thread;
+    handle->opener = thread + 1;
     handle->next_opened = *link;
     *link = handle;
 }
@@ -73,7 +73,7 @@ static void leave(struct fs_slices *slices, struct fs_slice *slice, struct fs_ha
     fs_cut_left(handle);
     handle->joined = false;
     if (handle->opener != 0)
-        forget_opener(find_opened(slices, handle->opener));
+        forget_opener(find_opened(slices, handle->opener - 1));
     slice->writers -= handle->writes;
     slice->updaters -= handle->reads && handle->writes;
     slice->holders -= handle->holds;

@@ -338,6 +338,7 @@ bool run_grant_ask(int fd)
     run_hold(&held);
     if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) {
         run_let_go(&held);
+        errno = error;
         return false;
     }
     request.nonce = nonce;

@@ -9,15 +9,19 @@
 
 #include "core/base/grant.h"
 #include "descriptors.h"
+#include "hold.h"
 
-/* Held while the daemon is asked or told: no write starts in between. */
+/* Held while the daemon is asked or told: no write starts in between. Signals are held meanwhile,
+   since a handler may write to the same slice, or jump away. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t ask(struct run_open *open, int fd)
 {
+    struct run_held held;
     int64_t mark;
     int error = errno;
 
+    run_hold(&held);
     pthread_mutex_lock(&lock);
     mark = atomic_load(&open->mark);
     if (mark == RUN_MARK_UNASKED) {
@@ -26,6 +30,7 @@ static int64_t ask(struct run_open *open, int fd)
         atomic_store(&open->mark, mark);
     }
     pthread_mutex_unlock(&lock);
+    run_let_go(&held);
     errno = error;
     return mark;
 }
@@ -49,16 +54,19 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
 void run_mark_tell(struct run_open *open, int fd)
 {
     int64_t mark = atomic_load(&open->mark);
+    struct run_held held;
     int error = errno;
 
     if (mark == RUN_MARK_NONE || mark == RUN_MARK_UNASKED)
         return;
+    run_hold(&held);
     pthread_mutex_lock(&lock);
     mark = atomic_exchange(&open->mark, RUN_MARK_TOLD);
     if (mark >= 0)
         ioctl(fd, MPIIO_GRANT_MARK, &mark);
     atomic_fetch_and(&open->rights, ~MPIIO_GRANT_WRITE);
     pthread_mutex_unlock(&lock);
+    run_let_go(&held);
     errno = error;
 }
 

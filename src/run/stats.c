@@ -19,7 +19,7 @@
 #define MAX_REASONS 16
 
 static _Atomic uint64_t counts[RUN_COUNTS];
-static int out = -1;
+static atomic_int out = -1;
 
 /* Why slices were not granted. */
 static struct {
@@ -64,12 +64,11 @@ void run_stats_start(void)
 
 void run_stats_stop(void)
 {
-    int error = errno;
+    int error = errno, fd = atomic_exchange(&out, -1);
 
-    if (out >= 0) {
-        run_lower(out);
-        RUN_NEXT(close)(out);
-        out = -1;
+    if (fd >= 0) {
+        run_lower(fd);
+        RUN_NEXT(close)(fd);
     }
     errno = error;
 }

@@ -330,7 +330,8 @@ static int end_detached(struct unmount *job)
         job->lost = true;
     }
     status = await_daemon(job);
-    lost = status == 0 && job->ending >= 0 ? umount_ending_lost(job->ending) : 0;
+    /* What -f has given up is told already. */
+    lost = status == 0 && !job->lost && job->ending >= 0 ? umount_ending_lost(job->ending) : 0;
     if (lost <= 0)
         return status;
     unmount_say(job, "unmounted, but %lld bytes could not be stored and are lost", (long long)lost);
