@@ -231,7 +231,7 @@ static void settle(struct fs_session *session)
     fs_flusher_stop(flusher);
 }
 
-/* Tells whoever has unmounted, and the log, what is lost. Returns whether nothing is. */
+/* Reports to mpiio-umount and to the log how many bytes are lost. Returns true if none are. */
 static bool tell_lost(struct fs_session *session, int ending)
 {
     int64_t lost = fs_unsaved(session);

@@ -54,9 +54,9 @@ struct fs_handle {
     bool flushed;              /* it was closed at least once; lock: the slices' */
     struct fs_cut_part part;   /* in its slice's cuts */
 
-    /* 1 + the number of the thread that opened the handle and has not looked up its slice since, 0:
-       none; and the next such handle in its bucket. Threads of other PID namespaces have number 0.
-       Lock: the slices'. */
+    /* The thread that opened the handle and has not looked up its slice since: its number + 1,
+       because threads outside the daemon's PID namespace have the number 0; or 0 for none. And the
+       next such handle in its bucket. Lock: the slices'. */
     pid_t opener;
     struct fs_handle *next_opened;
 

@@ -38,7 +38,7 @@ int mounts_child_finish(struct mounts_child *child, char *answer, size_t size, s
 /* Raises the limit of descriptors, as far as the system allows, for that many children at once. */
 void mounts_child_make_room(size_t children);
 
-/* Kills the child, and does not wait for its end. child must not be used any more. */
+/* Kills the child, and does not wait for its end. child must not be used after this. */
 void mounts_child_abandon(struct mounts_child *child);
 
 /* True once it has ended; waits for ms at most. */

@@ -11,8 +11,8 @@
 #include "descriptors.h"
 #include "hold.h"
 
-/* Held while the daemon is asked or told: no write starts in between. Signals are held meanwhile,
-   since a handler may write to the same slice, or jump away. */
+/* Held during a request to the daemon about a mark, so that no write starts in between. Signals are
+   blocked meanwhile, because a handler may write to the same slice, or leave by siglongjmp(3). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t ask(struct run_open *open, int fd)

@@ -174,8 +174,8 @@ static void await(const struct host *host, bool force)
 
 /*
  * Says what the host's mpiio-umount says, else the first line of whatever did. Sets *mounted where
- * there was something. Returns UNMOUNT_LOST where nothing is left there but what is lost, 0 where
- * nothing is, else 1.
+ * there was something. Returns 0 if nothing is left there, UNMOUNT_LOST if nothing is left and data
+ * was lost, else 1.
  */
 static int report(const struct host *host, char *output, int error, bool *mounted)
 {

@@ -8,7 +8,7 @@
  */
 #define UNMOUNT_LOST 3
 
-/* Returns the status of several mounts, each of which has one of these. */
+/* Combines the statuses of several mounts. Returns the worse one: 1, then UNMOUNT_LOST, then 0. */
 static inline int umount_worse(int one, int other)
 {
     return one == 1 || other == 0 ? one : other;

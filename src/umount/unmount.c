@@ -330,7 +330,7 @@ static int end_detached(struct unmount *job)
         job->lost = true;
     }
     status = await_daemon(job);
-    /* What -f has given up is told already. */
+    /* A line about what -f gives up has been printed before. */
     lost = status == 0 && !job->lost && job->ending >= 0 ? umount_ending_lost(job->ending) : 0;
     if (lost <= 0)
         return status;

@@ -7,7 +7,7 @@
 #include "viewspec/base/integer.h"
 #include "progress.h"
 
-/* Ranks that are looked at one by one; of more, about so many that stand at equal distances. */
+/* Up to MAX_RANKS ranks are all examined; of more, about SOME_RANKS at equal distances. */
 #define MAX_RANKS  ((int64_t)4 << 20)
 #define SOME_RANKS ((int64_t)256 << 10)
 /* Work (vs_view_facts) on one by one; then ever fewer ranks are looked at, so that it is at most

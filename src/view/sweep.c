@@ -34,7 +34,7 @@ struct pair {
     int64_t size; /* bytes of the slice */
 };
 
-/* Pairs of these numbers. */
+/* The pairs with the numbers begin to end - 1. */
 struct range {
     int64_t begin, end;
 };
@@ -50,8 +50,8 @@ struct sweep {
 
     /* What the slices are like. */
     struct range all;
-    struct range filled;    /* the others have no bytes; all of them until that is known */
-    struct range found;     /* those that have some, so far */
+    struct range filled;    /* the slices outside have no bytes; all until the survey is over */
+    struct range found;     /* slices with bytes that the survey has found so far */
     struct vs_cover *cover; /* of the new file */
     bool same_sizes;        /* all bytes keep their places */
     bool monotonic;
@@ -120,7 +120,7 @@ static void close_pair(struct pair *pair)
     pair->from = pair->to = NULL;
 }
 
-/* Of a slice without bytes, the new one alone. */
+/* Opens the slice in both files, or in the new one only if it is known to have no bytes. */
 static int open_pair(struct sweep *sweep, struct pair *pair)
 {
     int status = open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
@@ -170,7 +170,7 @@ static int do_pair(struct sweep *sweep, action *act, int64_t number, const struc
     return status;
 }
 
-/* Does it with the slices of a range, until that fails. */
+/* Calls act for the slices of a range, until it fails. */
 static int for_pairs(struct sweep *sweep, struct range range, action *act, int64_t number)
 {
     int status = VIEW_DONE;
@@ -187,7 +187,7 @@ static int for_pairs(struct sweep *sweep, struct range range, action *act, int64
     return status;
 }
 
-/* With those that have bytes, and others between them. */
+/* Calls act for the slices that have bytes, and for empty ones between them. */
 static int for_each_pair(struct sweep *sweep, action *act, int64_t number)
 {
     return for_pairs(sweep, sweep->filled, act, number);

@@ -31,8 +31,8 @@ pool_sum() {
     cat at/*/.mpiio/stats.json | jq -s "map(.pool.$1) | add"
 }
 
-# settle SLICE...: reads the first bytes of each until the pool of its mount serves them, which it does
-# once the writers of the file have been waited for: longer, on a busy machine, than a read waits.
+# settle SLICE...: reads the first bytes of each until the pool of its mount serves them. The pool
+# first waits for the writers of the file, on a busy machine for longer than a read waits for it.
 settle() {
     local slice at served
     for slice; do

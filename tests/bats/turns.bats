@@ -402,7 +402,7 @@ except OSError as error:
     stop_nodes
 }
 
-@test "turns: what could not be placed after unmounting is told by mpiio-umount, and by its status" {
+@test "turns: mpiio-umount reports what could not be placed after unmounting, and exits with 3" {
     local silent # most of the nodes: who keeps the turns may be among them
     common 4
     start_nodes 3 -o peer_timeout=2,cache=through
@@ -421,7 +421,7 @@ except OSError as error:
     nothing_left
 }
 
-@test "turns: on a disk that is full at the end, mpiio-umount tells what is lost" {
+@test "turns: on a disk that is full at the end, mpiio-umount reports what is lost" {
     local cache
     mkdir disk
     as_root mount -t tmpfs -o size=1m,mode=777 tmpfs disk

@@ -10,8 +10,8 @@ struct vs_arena_block {
     max_align_t data[];
 };
 
-/* A block is as large as all before it together, within these limits: most views are small, and all
-   ranks have one. */
+/* A new block is as large as all earlier ones together, within these limits. The first ones are
+   small because most views are, and each rank has one. */
 #define MIN_BLOCK 256
 #define MAX_BLOCK 4096
 
