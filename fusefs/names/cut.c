@@ -134,13 +134,6 @@ int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fi
     return error;
 }
 
-void fs_cut_failed(struct fs_cut *cut, int64_t put, int64_t end)
-{
-    pthread_mutex_lock(&cut->lock);
-    atomic_compare_exchange_strong(&cut->mark, &end, put);
-    pthread_mutex_unlock(&cut->lock);
-}
-
 int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *data)
 {
     int64_t mark;

@@ -79,16 +79,11 @@ bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
 /*
  * Announces a write of bytes [start, end): moves the mark to end at least, after calling fill for
  * the bytes between the mark and start (NULL: nothing is filled). Nobody else moves the mark
- * meanwhile, and no writer that called this before writes into what is filled. Returns 0, or what
- * fill returned; then the mark is where it was. Thread-safe.
+ * meanwhile, and no writer that called this before writes into what is filled. The mark stays where
+ * it is if the write then fails: others may have written below it. Returns 0, or what fill
+ * returned; then the mark is where it was. May wait while another thread fills a gap. Thread-safe.
  */
 int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data);
-
-/*
- * Moves the mark back to put if nobody has moved it since fs_cut_reach announced a write up to end,
- * of which the bytes from put on were not written. Thread-safe.
- */
-void fs_cut_failed(struct fs_cut *cut, int64_t put, int64_t end);
 
 /*
  * Implements ftruncate(2): moves the mark to size, in either direction. Otherwise like
@@ -100,6 +95,7 @@ int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *dat
  * Makes the handle unseen from now on, because a program that has a grant of it is about to write
  * past the daemon. Returns the mark, from which the program goes on itself; FS_UNCUT if the slice
  * is not cut; -1 if it is cut and others write it, too: then the program writes through the daemon.
+ * What an unseen handle writes through the daemon after all moves the mark, and fills nothing.
  * Thread-safe.
  */
 int64_t fs_cut_hide(struct fs_slices *slices, struct fs_handle *handle);

@@ -40,10 +40,12 @@ static void exchange_mark(struct fs_session *session, fuse_req_t request, struct
     int64_t mark;
 
     memcpy(&mark, told, sizeof(mark));
+    fs_workers_pause(&session->workers); /* a gap may be being filled */
     if (mark < 0)
         mark = fs_cut_hide(&session->slices, handle);
     else
         fs_cut_show(&session->slices, handle, mark);
+    fs_workers_resume(&session->workers);
     fuse_reply_ioctl(request, 0, &mark, sizeof(mark));
 }
 

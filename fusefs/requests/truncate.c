@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/notifier.h"
@@ -10,7 +11,6 @@
 #include "put.h"
 
 #define ZEROS (256 << 10)
-#define PAGE  4096
 
 static const char zeros[ZEROS];
 
@@ -47,8 +47,10 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
     struct fs_session *session = gap->session;
     struct fs_slice *slice = gap->handle->slice;
     off_t first = start + slice->header;
-    off_t last = gap->resizes ? end + slice->header : (end + slice->header) / PAGE * PAGE;
+    off_t last = end + slice->header;
 
+    if (!gap->resizes)
+        last -= last % sysconf(_SC_PAGESIZE);
     if (session->mode->holds_writes || fs_atomic_is_on(&session->atomic))
         return;
     fs_overlaps_drop(session, slice, start, end - start);
@@ -147,7 +149,9 @@ int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs
     if (!follows_mark(session, handle))
         return size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, place);
     begun = fs_losses_begin_write(&session->losses);
+    fs_workers_pause(&session->workers);
     error = fs_cut_resize(&slice->cut, place, fill, &gap);
+    fs_workers_resume(&session->workers);
     fs_losses_end_write(&session->losses, begun);
     if (error != 0)
         return error;
@@ -164,8 +168,12 @@ int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
 {
     struct gap gap = {session, inode, handle, false};
     bool fills = !mapped || session->mode->holds_writes;
+    int error;
 
-    return fs_cut_reach(&handle->slice->cut, start, end, fills ? fill : NULL, &gap);
+    fs_workers_pause(&session->workers);
+    error = fs_cut_reach(&handle->slice->cut, start, end, fills ? fill : NULL, &gap);
+    fs_workers_resume(&session->workers);
+    return error;
 }
 
 void fs_truncate_mask(const struct fs_slice *slice, int64_t mark, char *buffer, size_t size,

@@ -104,24 +104,17 @@ static ssize_t put_at(struct fs_session *session, fuse_ino_t inode, const char *
                       off_t offset, const struct fuse_file_info *info)
 {
     const struct fs_handle *handle = fs_handle_of(info);
-    struct fs_cut *cut = &handle->slice->cut;
     int64_t end = offset + (int64_t)size;
-    bool counts = fs_cut_mark(cut) != FS_UNCUT;
-    ssize_t put;
     int error = 0;
 
-    if (counts)
+    if (end > fs_cut_mark(&handle->slice->cut)) /* never where the slice is not cut */
         error = fs_truncate_fill_gap(session, inode, handle, offset, end, info->writepage);
     if (info->writepage) { /* which the kernel does not send again */
-        put = fs_store_page(session, handle->slice, buffer, size, offset);
+        ssize_t put = fs_store_page(session, handle->slice, buffer, size, offset);
+
         return error != 0 ? error : put;
     }
-    if (error != 0)
-        return error;
-    put = fs_put(session, handle->slice, buffer, size, offset);
-    if (counts && put < (ssize_t)size)
-        fs_cut_failed(cut, offset + (put > 0 ? put : 0), end);
-    return put;
+    return error != 0 ? error : fs_put(session, handle->slice, buffer, size, offset);
 }
 
 static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char *buffer,
