@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "hold.h"
@@ -16,10 +17,18 @@
 #define TABLE 65536 /* descriptors that are looked at */
 #define TAGS  30    /* signals from SIGRTMIN on that are tags */
 
-static struct run_open *_Atomic table[TABLE];
-static atomic_int behind;     /* no entry is there, or further on */
-static _Atomic pid_t process; /* whose table it is */
-static atomic_uint shares;    /* how often run_share was called */
+/*
+ * Pages of its own, which the kernel empties for a child that gets a copy of the memory, by
+ * whichever call: otherwise a clone(2) that nobody catches would leave the child with marks and
+ * rights that its parent goes on to change. A child of vfork(2) shares them.
+ */
+static struct {
+    struct run_open *_Atomic entries[TABLE];
+    _Atomic pid_t process; /* whose table it is; 0: nobody's, and nothing is granted */
+} table __attribute__((aligned(65536)));
+
+static atomic_int behind;  /* no entry is there, or further on */
+static atomic_uint shares; /* how often run_share was called */
 
 static struct run_open *spare; /* lock: lock */
 static unsigned made;          /* lock: lock */
@@ -85,10 +94,10 @@ static struct run_open *look(int fd)
 
     if ((unsigned)fd >= TABLE)
         return NULL;
-    while ((open = atomic_load_explicit(&table[fd], memory_order_acquire)) != NULL) {
+    while ((open = atomic_load_explicit(&table.entries[fd], memory_order_acquire)) != NULL) {
         if (!join(open))
             continue;
-        if (atomic_load(&table[fd]) == open)
+        if (atomic_load(&table.entries[fd]) == open)
             return open;
         run_release(open);
     }
@@ -97,7 +106,8 @@ static struct run_open *look(int fd)
 
 bool run_may_be_granted(int fd)
 {
-    return (unsigned)fd < TABLE && atomic_load_explicit(&table[fd], memory_order_relaxed) != NULL;
+    return (unsigned)fd < TABLE &&
+           atomic_load_explicit(&table.entries[fd], memory_order_relaxed) != NULL;
 }
 
 struct run_open *run_acquire(int fd)
@@ -127,7 +137,7 @@ int run_descriptors_end(void)
 
 bool run_is_home(void)
 {
-    return getpid() == atomic_load(&process);
+    return getpid() == atomic_load(&table.process);
 }
 
 static void set(int fd, struct run_open *open)
@@ -140,7 +150,7 @@ static void set(int fd, struct run_open *open)
     }
     while (open != NULL && end <= fd && !atomic_compare_exchange_weak(&behind, &end, fd + 1))
         continue;
-    run_release(atomic_exchange(&table[fd], open));
+    run_release(atomic_exchange(&table.entries[fd], open));
 }
 
 void run_enter(int fd, struct run_open *open)
@@ -153,8 +163,8 @@ void run_enter(int fd, struct run_open *open)
 
 void run_leave(int fd)
 {
-    if ((unsigned)fd < TABLE && atomic_load_explicit(&table[fd], memory_order_relaxed) != NULL &&
-        run_is_home())
+    if ((unsigned)fd < TABLE &&
+        atomic_load_explicit(&table.entries[fd], memory_order_relaxed) != NULL && run_is_home())
         set(fd, NULL);
 }
 
@@ -215,9 +225,9 @@ void run_leave_range(unsigned first, unsigned last)
 
 void run_begin(void)
 {
-    for (int fd = 0; fd < atomic_load(&behind); fd++)
-        atomic_store(&table[fd], NULL);
-    atomic_store(&process, getpid());
+    if (madvise(&table, sizeof(table), MADV_WIPEONFORK) == 0)
+        atomic_store(&table.process, getpid());
+    atomic_store(&behind, 0);
     spare = NULL;
     pthread_mutex_init(&lock, NULL);
 }

@@ -121,10 +121,12 @@ CATCH_CREAT(creat64)
                        int flags)                                                                  \
     {                                                                                              \
         ssize_t result;                                                                            \
-        return flags == 0 && run_serve(fd, parts, count, offset == -1 ? RUN_HERE : offset,         \
-                                       writing, &result)                                           \
-                   ? result                                                                        \
-                   : RUN_NEXT(name)(fd, parts, count, offset, flags);                              \
+        if (flags == 0 &&                                                                          \
+            run_serve(fd, parts, count, offset == -1 ? RUN_HERE : offset, writing, &result))       \
+            return result;                                                                         \
+        if ((writing) && flags != 0)                                                               \
+            run_mark_tell_of(fd);                                                                  \
+        return RUN_NEXT(name)(fd, parts, count, offset, flags);                                    \
     }
 
 CATCH_HERE(read, void *, size_t, run_serve_one, false)
@@ -190,7 +192,21 @@ CATCH ssize_t sendfile(int to, int from, off_t *offset, size_t length)
     return result;
 }
 
-/* Truncating. The mount does it, after the library has told the daemon the mark. */
+/* The mount copies and truncates, after the library has told the daemon the mark. */
+
+CATCH ssize_t copy_file_range(int from, off64_t *start, int to, off64_t *place, size_t length,
+                              unsigned flags)
+{
+    run_mark_tell_of(to);
+    return RUN_NEXT(copy_file_range)(from, start, to, place, length, flags);
+}
+
+CATCH ssize_t splice(int from, off64_t *start, int to, off64_t *place, size_t length,
+                     unsigned flags)
+{
+    run_mark_tell_of(to);
+    return RUN_NEXT(splice)(from, start, to, place, length, flags);
+}
 
 #define CATCH_FTRUNCATE(name, offset_type)                                                         \
     CATCH int name(int fd, offset_type size)                                                       \
@@ -276,17 +292,22 @@ CATCH void closefrom(int first)
         RUN_NEXT(closefrom)(first);
 }
 
-CATCH int dup(int fd)
-{
-    return run_duplicated(fd, RUN_NEXT(dup)(fd));
-}
-
-/* The duplicate of standard error follows it, except for a child of vfork(2) before exec(3). */
+/*
+ * The duplicate of standard error follows it, except for a child of vfork(2) before exec(3). That
+ * one's duplicates are not in the table of its parent, so marks are told before they are made.
+ */
 static int duplicated(int fd, int made)
 {
     if (made == STDERR_FILENO && fd != made && run_is_home())
         run_stats_start();
+    if (run_may_be_granted(fd) && !run_is_home())
+        run_mark_share_of(fd);
     return run_duplicated(fd, made);
+}
+
+CATCH int dup(int fd)
+{
+    return duplicated(fd, RUN_NEXT(dup)(fd));
 }
 
 CATCH int dup2(int fd, int wanted)
@@ -319,8 +340,7 @@ static void note_lock(int fd, const struct flock *wanted)
         else if (run_inside == 0 && (command == F_SETLK || command == F_SETLKW))                   \
             note_lock(fd, argument);                                                               \
         result = RUN_NEXT(name)(fd, command, argument);                                            \
-        return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? run_duplicated(fd, result)       \
-                                                                : result;                          \
+        return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? duplicated(fd, result) : result; \
     }
 
 CATCH_FCNTL(fcntl)
@@ -341,8 +361,7 @@ CATCH_LOCKF(lockf64, off64_t)
 
 static void before_fork(void)
 {
-    run_share();
-    run_mark_tell_all();
+    run_mark_share();
     run_streams_lock();
 }
 

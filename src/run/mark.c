@@ -51,18 +51,21 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
     return mark >= offset;
 }
 
-void run_mark_tell(struct run_open *open, int fd)
+/* Tells the daemon the mark. Before the first write, that matters only if others may write. */
+static void tell(struct run_open *open, int fd, bool others_write)
 {
     int64_t mark = atomic_load(&open->mark);
     struct run_held held;
     int error = errno;
 
-    if (mark == RUN_MARK_NONE || mark == RUN_MARK_UNASKED)
+    if (mark == RUN_MARK_NONE || (mark == RUN_MARK_UNASKED && !others_write))
         return;
     run_hold(&held);
     pthread_mutex_lock(&lock);
     mark = atomic_exchange(&open->mark, RUN_MARK_TOLD);
-    if (mark >= 0)
+    if (mark == RUN_MARK_UNASKED)
+        mark = 0;
+    if (mark != RUN_MARK_TOLD)
         ioctl(fd, MPIIO_GRANT_MARK, &mark);
     atomic_fetch_and(&open->rights, ~MPIIO_GRANT_WRITE);
     pthread_mutex_unlock(&lock);
@@ -70,21 +73,37 @@ void run_mark_tell(struct run_open *open, int fd)
     errno = error;
 }
 
-void run_mark_tell_of(int fd)
+void run_mark_tell(struct run_open *open, int fd)
+{
+    tell(open, fd, false);
+}
+
+static void tell_of(int fd, bool others_write)
 {
     struct run_open *open = run_acquire(fd);
 
     if (open != NULL)
-        run_mark_tell(open, fd);
+        tell(open, fd, others_write);
     run_release(open);
 }
 
-void run_mark_tell_all(void)
+void run_mark_tell_of(int fd)
 {
-    int end = run_is_home() ? run_descriptors_end() : 0;
+    tell_of(fd, false);
+}
 
+void run_mark_share_of(int fd)
+{
+    tell_of(fd, true);
+}
+
+void run_mark_share(void)
+{
+    int end = run_descriptors_end();
+
+    run_share();
     for (int fd = 0; fd < end; fd++)
-        run_mark_tell_of(fd);
+        tell_of(fd, true);
 }
 
 void run_mark_begin(void)

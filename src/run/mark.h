@@ -24,16 +24,24 @@ struct run_open;
 bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t length);
 
 /*
- * Reports the mark to the daemon, before a call of fd that the mount is to serve. From then on the
- * mount serves all writes.
+ * Reports the mark to the daemon, before the mount is to serve a write or a truncation of fd. From
+ * then on the mount serves all writes. A write by a call that is not caught (io_uring, a store to a
+ * mapping) reaches the daemon unannounced: nothing is lost, but a gap before it may keep old bytes.
  */
 void run_mark_tell(struct run_open *open, int fd);
 
 /* The same for a descriptor that may be granted. */
 void run_mark_tell_of(int fd);
 
-/* The same for all descriptors, before a fork(2): a child writes through the mount. */
-void run_mark_tell_all(void);
+/*
+ * Records that another process may share all open descriptions from now on (run_share), and reports
+ * their marks: that process writes through the mount. Called before fork(2), exec(3), and the
+ * sending of descriptors, also by a child of vfork(2).
+ */
+void run_mark_share(void);
+
+/* The same for a descriptor that may be granted, which a child of vfork(2) duplicates. */
+void run_mark_share_of(int fd);
 
 /* Resets the lock in a new process, in which no thread is in one of these functions. */
 void run_mark_begin(void);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "mark.h"
 #include "next.h"
 #include "signals.h"
 #include "stats.h"
@@ -24,7 +25,7 @@
                    const posix_spawnattr_t *attributes, char *const arguments[],                   \
                    char *const environment[])                                                      \
     {                                                                                              \
-        run_share();                                                                               \
+        run_mark_share();                                                                          \
         return RUN_NEXT(name)(pid, path, actions, attributes, arguments, environment);             \
     }
 
@@ -33,13 +34,13 @@ CATCH_SPAWN(posix_spawnp)
 
 CATCH int system(const char *command)
 {
-    run_share();
+    run_mark_share();
     return RUN_NEXT(system)(command);
 }
 
 CATCH FILE *popen(const char *command, const char *type)
 {
-    run_share();
+    run_mark_share();
     return RUN_NEXT(popen)(command, type);
 }
 
@@ -47,7 +48,7 @@ CATCH FILE *popen(const char *command, const char *type)
 
 static void before_exec(void)
 {
-    run_share();
+    run_mark_share();
     run_signals_before_exec();
 }
 
@@ -137,7 +138,7 @@ CATCH int execle(const char *path, const char *first, ...)
 static void look_at(const struct msghdr *message)
 {
     if (message != NULL && message->msg_control != NULL && message->msg_controllen > 0)
-        run_share();
+        run_mark_share();
 }
 
 CATCH ssize_t sendmsg(int socket, const struct msghdr *message, int flags)

@@ -166,6 +166,17 @@ model() {
     cmp "$mnt/rank1" <(head -c 524288 before)
 }
 
+@test "sparse: holes are zeros that a child leaves, or a call that is not served" {
+    local mode run
+    for mode in "" -odirect -ocache=back -ounique; do
+        scattered $mode
+        for run in "" mpiio-run; do
+            $run /usr/bin/python3 "$top/tests/sparse/children.py" "$mnt/rank0"
+        done
+        mpiio-umount "$mnt"
+    done
+}
+
 @test "sparse: a dense writer is granted, and a gap behind what it wrote is zeros" {
     scattered
     cat >dense.py <<'END2'
