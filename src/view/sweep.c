@@ -42,6 +42,7 @@ struct range {
 struct sweep {
     const struct view_sweep *files;
     int64_t file_size;    /* of the source */
+    int64_t new_size;     /* of the new file, once it is complete */
     struct pair *pairs;   /* where all are kept open; else NULL */
     char *buffer, *other; /* a part each */
     int64_t part;
@@ -50,8 +51,9 @@ struct sweep {
 
     /* What the slices are like. */
     struct range all;
-    struct range filled;    /* the slices outside have no bytes; all until the survey is over */
-    struct range found;     /* slices with bytes that the survey has found so far */
+    struct range filled; /* the slices outside have no bytes; all until the survey is over */
+    struct range found;  /* slices with bytes that the survey has found so far */
+    bool surveyed;
     struct vs_cover *cover; /* of the new file */
     bool same_sizes;        /* all bytes keep their places */
     bool monotonic;
@@ -120,20 +122,29 @@ static void close_pair(struct pair *pair)
     pair->from = pair->to = NULL;
 }
 
-/* Opens the slice in both files, or in the new one only if it is known to have no bytes. */
+static int open_source(struct sweep *sweep, struct pair *pair)
+{
+    int status = open_side(sweep, sweep->files->spec, pair, sweep->files->from, &pair->from);
+
+    if (status)
+        return status;
+    pair->size = vs_view_slice_size(mpiio_slice_view(pair->from), sweep->file_size);
+    return pair->size < 0 ? fail_file(sweep, vs_spec_file(sweep->files->spec), (int)pair->size)
+                          : VIEW_DONE;
+}
+
+/*
+ * Opens the slice in both files. One without bytes is opened in the source only by the survey, and
+ * in the new file only after it, unless all are kept open: there may be millions.
+ */
 static int open_pair(struct sweep *sweep, struct pair *pair)
 {
-    int status = open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
+    bool may_have_bytes = pair->number >= sweep->filled.begin && pair->number < sweep->filled.end;
+    int status = may_have_bytes ? open_source(sweep, pair) : VIEW_DONE;
 
-    if (status || pair->number < sweep->filled.begin || pair->number >= sweep->filled.end)
+    if (status || !(sweep->surveyed || sweep->pairs || pair->size))
         return status;
-    status = open_side(sweep, sweep->files->spec, pair, sweep->files->from, &pair->from);
-    if (!status) {
-        pair->size = vs_view_slice_size(mpiio_slice_view(pair->from), sweep->file_size);
-        if (pair->size < 0)
-            status = fail_file(sweep, vs_spec_file(sweep->files->spec), (int)pair->size);
-    }
-    return status;
+    return open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
 }
 
 /* How many slices of a view there are: one where all ranks have the same. */
@@ -159,7 +170,7 @@ static int do_pair(struct sweep *sweep, action *act, int64_t number, const struc
     struct pair own = *pair, *used = sweep->pairs ? &sweep->pairs[pair->number] : &own;
     int status = VIEW_DONE;
 
-    if (!used->to) {
+    if (!used->from && !used->to) {
         *used = own;
         status = open_pair(sweep, used);
     }
@@ -200,18 +211,37 @@ static bool keeps_sizes(const struct vs_view *view)
     return datarep == VS_NATIVE || datarep == VS_BIG_ENDIAN || datarep == VS_LITTLE_ENDIAN;
 }
 
+static int check_writable(struct sweep *sweep, const struct pair *pair)
+{
+    char text[320];
+
+    return mpiio_slice_is_writable(pair->to)
+               ? VIEW_DONE
+               : fail(sweep, VIEW_USAGE, "%s: the view would hold bytes of the file twice",
+                      pair_text(sweep, pair, text, sizeof(text)));
+}
+
+/* Notes what a slice in the new file is like. */
+static int survey_target(struct sweep *sweep, const struct pair *pair)
+{
+    const struct vs_view *to = mpiio_slice_view(pair->to);
+    int status = check_writable(sweep, pair), error;
+
+    if (status)
+        return status;
+    sweep->same_sizes = sweep->same_sizes && keeps_sizes(to);
+    error = pair->size ? vs_cover_add(sweep->cover, vs_view_map(to), 1) : 0;
+    return error ? fail_file(sweep, sweep->files->output, error) : VIEW_DONE;
+}
+
 /* Notes what a slice is like. */
 static int survey(struct sweep *sweep, struct pair *pair, int64_t number)
 {
-    const struct vs_view *from = mpiio_slice_view(pair->from), *to = mpiio_slice_view(pair->to);
+    const struct vs_view *from = mpiio_slice_view(pair->from);
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(from));
-    char text[320];
 
     (void)number;
-    if (!mpiio_slice_is_writable(pair->to))
-        return fail(sweep, VIEW_USAGE, "%s: the view would hold bytes of the file twice",
-                    pair_text(sweep, pair, text, sizeof(text)));
-    sweep->same_sizes = sweep->same_sizes && keeps_sizes(from) && keeps_sizes(to);
+    sweep->same_sizes = sweep->same_sizes && keeps_sizes(from);
     sweep->monotonic = sweep->monotonic && facts->monotonic;
     if (facts->displacement < sweep->needed)
         sweep->needed = facts->displacement;
@@ -223,8 +253,7 @@ static int survey(struct sweep *sweep, struct pair *pair, int64_t number)
     }
     if (__builtin_add_overflow(sweep->total, pair->size, &sweep->total))
         sweep->total = INT64_MAX;
-    int result = pair->size ? vs_cover_add(sweep->cover, vs_view_map(to), 1) : 0;
-    return result ? fail_file(sweep, sweep->files->output, result) : VIEW_DONE;
+    return pair->to ? survey_target(sweep, pair) : VIEW_DONE;
 }
 
 /* Where part number `number` begins: with a whole element. */
@@ -384,14 +413,12 @@ static int extend(struct sweep *sweep, struct pair *pair, int64_t number)
 /* The new slice must end where the old one does. */
 static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
 {
-    int64_t size = mpiio_slice_size(pair->to);
+    int64_t size = vs_view_slice_size(mpiio_slice_view(pair->to), sweep->new_size);
     char text[320];
 
     (void)number;
     if (size == pair->size)
-        return VIEW_DONE;
-    if (size < 0)
-        return fail_file(sweep, sweep->files->output, (int)size);
+        return check_writable(sweep, pair);
     return fail(sweep, VIEW_USAGE,
                 "%s: the slice would have %" PRId64 " bytes in the new file, not %" PRId64,
                 pair_text(sweep, pair, text, sizeof(text)), size, pair->size);
@@ -472,14 +499,9 @@ static int copy_before(struct sweep *sweep, int64_t number)
     return status ? status : copy_up_to(sweep, sweep->needed);
 }
 
-static int64_t part_count(const struct sweep *sweep)
-{
-    return sweep->largest ? (sweep->largest - 1) / sweep->part + 1 : 0;
-}
-
 static int convert_all(struct sweep *sweep)
 {
-    int64_t parts = part_count(sweep);
+    int64_t parts = sweep->largest ? (sweep->largest - 1) / sweep->part + 1 : 0;
     int status = copy_before(sweep, 0);
 
     for (int64_t number = 0; number < parts && !status; number++) {
@@ -497,6 +519,7 @@ static int convert_all(struct sweep *sweep)
         status = for_each_pair(sweep, extend, 0);
     for (int64_t number = 0; sweep->overlapping && number < parts && !status; number++)
         status = for_each_pair(sweep, verify_part, number);
+    sweep->new_size = lseek(mpiio_store_fd(sweep->files->to), 0, SEEK_END);
     return status ? status : for_pairs(sweep, sweep->all, check_size, 0);
 }
 
@@ -555,6 +578,7 @@ int view_sweep(const struct view_sweep *files)
     if (!status)
         status = for_pairs(sweep, sweep->all, survey, 0);
     sweep->filled = sweep->found;
+    sweep->surveyed = true;
     if (!status)
         status = find_overlaps(sweep);
     if (!status) {
