@@ -435,3 +435,16 @@ END
         [ "$(cat out/e.dat)" = old ]
     done
 }
+
+@test "convert: of very many ranks those without bytes cost no system call" {
+    head -c 4000 /dev/urandom >few.dat
+    cat >few.json <<'END'
+{ "viewspec": 1, "file": "few.dat", "ranks": 100000,
+  "view": { "etype": "double", "filetype": { "type": "scatter" } } }
+END
+    strace -f -qq -o calls mpiio-view convert few.json --to external32 -o e.dat
+    [ "$(wc -l <calls)" -lt 10000 ]
+    /usr/bin/python3 -c 'import numpy
+want = numpy.fromfile("few.dat", "<f8")
+assert numpy.fromfile("e.dat", ">f8").tobytes() == want.astype(">f8").tobytes()'
+}
