@@ -200,6 +200,13 @@ void fs_grants_leave(struct fs_session *session, struct fs_handle *handle)
         drop_pages(session, slice);
 }
 
+void fs_grants_left(struct fs_session *session, struct fs_slice *slice)
+{
+    pthread_mutex_lock(&session->slices.lock);
+    mark_watched(session, slice);
+    pthread_mutex_unlock(&session->slices.lock);
+}
+
 /*
  * Gives the slice a word, or the word a new round where it gets a right back: who had that before,
  * and is writing now, is to find that it was taken away. Lock held. False: no word is free.

@@ -87,4 +87,10 @@ void fs_grants_joined(struct fs_session *session, struct fs_handle *handle);
 /* A handle is about to leave them. Thread-safe. */
 void fs_grants_leave(struct fs_session *session, struct fs_handle *handle);
 
+/*
+ * A handle has left the slice's open ones: clears MPIIO_GRANT_WATCHED if it was the last one
+ * without a grant. Thread-safe.
+ */
+void fs_grants_left(struct fs_session *session, struct fs_slice *slice);
+
 #endif

@@ -152,6 +152,7 @@ static void close_handle(struct fs_session *session, struct fs_handle *handle)
         fs_grants_leave(session, handle);
         if (fs_handle_leave(&session->slices, handle))
             fs_give_up(session, handle->slice);
+        fs_grants_left(session, handle->slice);
         fs_atomic_leave(&session->atomic);
     }
     fs_handle_free(&session->slices, handle);

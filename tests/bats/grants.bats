@@ -211,6 +211,45 @@ END
     [ "$(counted writes)" -eq 6 ]
 }
 
+@test "grants: a writer asks for the size only while a program without a grant has the slice open" {
+    counts_requests
+    : >e.dat
+    dealt e.dat 2 512 >e.json
+    mount_spec e.json
+    under /usr/bin/python3 - "$mnt" <<'END'
+import json, os, subprocess, sys, time
+mnt = sys.argv[1]
+def asked():
+    with open(f"{mnt}/.mpiio/stats.json") as stats:
+        return json.load(stats)["requests"]["getattr"]
+end = 0
+def rises():
+    """Writes 100 pages behind the end. Returns true if the size was requested for each of them."""
+    global end
+    before = asked()
+    for i in range(100):
+        end += 4096
+        assert os.pwrite(fd, b"x" * 4096, end) == 4096
+    return asked() - before >= 100
+fd = os.open(f"{mnt}/rank1", os.O_WRONLY)
+assert not rises()
+watcher = subprocess.Popen(["/usr/bin/python3", "-c", """
+import sys
+file = open(sys.argv[1])
+print(1, flush=True)
+input()
+""", f"{mnt}/rank1"], env={}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+assert watcher.stdout.readline()
+assert rises()
+watcher.communicate(b"\n")
+give_up = time.monotonic() + 60 # close(2) does not wait for the daemon
+while rises():
+    assert time.monotonic() < give_up
+END
+    served 1
+    [ "$(stat_of requests.write)" -eq 0 ]
+}
+
 @test "grants: random programs, half of them under it, against a model" {
     local seed=$RANDOM
     two_views_spec
