@@ -28,11 +28,20 @@ bool fs_atomic_is_on(const struct fs_atomic *atomic)
     return atomic_load(&atomic->on);
 }
 
+/* Waits until no change is under way, which other nodes may have to agree to. Lock held. */
+static void await_change(struct fs_atomic *atomic)
+{
+    fs_workers_pause(atomic->workers);
+    while (atomic->changing)
+        pthread_cond_wait(&atomic->changed, &atomic->lock);
+    fs_workers_resume(atomic->workers);
+}
+
 void fs_atomic_enter(struct fs_atomic *atomic)
 {
     pthread_mutex_lock(&atomic->lock);
-    while (atomic->changing)
-        pthread_cond_wait(&atomic->changed, &atomic->lock);
+    if (atomic->changing)
+        await_change(atomic);
     atomic->open++;
     pthread_mutex_unlock(&atomic->lock);
 }
