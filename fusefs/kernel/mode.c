@@ -100,7 +100,7 @@ static int new_number(struct fs_session *session, struct fs_slice *slice, fuse_i
     struct fs_version version = {0};
     int error;
 
-    fs_handle_await_release(&session->slices, slice);
+    fs_handle_await_release(&session->slices, slice, fs_workers_waits, &session->workers);
     error = fs_version_now(session, &version);
     *inode = fs_slices_number(&session->slices, slice, &version);
     return error;

@@ -239,16 +239,26 @@ static bool may_be_released(struct fs_slices *slices, struct fs_slice *slice)
     return all;
 }
 
-void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice)
+static void await_release(struct fs_slices *slices, struct fs_slice *slice)
 {
     int left = fs_cut_mark(&slice->cut) != FS_UNCUT ? RELEASE_PAUSES : 0;
     struct timespec pause = {.tv_nsec = RELEASE_PAUSE};
 
-    while ((pause.tv_nsec <= RELEASE_PAUSE_MAX || left-- > 0) && may_be_released(slices, slice)) {
+    do {
         nanosleep(&pause, NULL);
         if (pause.tv_nsec <= RELEASE_PAUSE_MAX)
             pause.tv_nsec *= 2;
-    }
+    } while ((pause.tv_nsec <= RELEASE_PAUSE_MAX || left-- > 0) && may_be_released(slices, slice));
+}
+
+void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
+                             void (*waits)(void *data, bool waits), void *data)
+{
+    if (!may_be_released(slices, slice))
+        return;
+    waits(data, true);
+    await_release(slices, slice);
+    waits(data, false);
 }
 
 bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice)

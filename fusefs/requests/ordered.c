@@ -217,7 +217,7 @@ void fs_ordered_await_releases(struct fs_session *session, size_t view)
         !fs_tree_has_ordered(&session->tree, view) ||
         fs_slice_of(session, fs_tree_shared(view), &slice) != 0)
         return;
-    fs_handle_await_release(&session->slices, slice);
+    fs_handle_await_release(&session->slices, slice, fs_workers_waits, &session->workers);
     fs_slices_put(&session->slices, slice);
 }
 

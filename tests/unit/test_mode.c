@@ -66,6 +66,11 @@ int fuse_reply_write(fuse_req_t request, size_t count)
     return 0;
 }
 
+void fs_workers_waits(void *workers, bool waits)
+{
+    (void)workers, (void)waits;
+}
+
 bool fs_atomic_is_on(const struct fs_atomic *atomic)
 {
     return atomic_load(&atomic->on);

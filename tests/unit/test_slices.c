@@ -166,6 +166,40 @@ static void those_that_are_written(void **state)
         fs_slices_put(&model.slices, slices[i]);
 }
 
+/* How many waits were reported, and how many are under way. */
+struct waits {
+    int begun, under_way;
+};
+
+static void on_wait(void *data, bool begins)
+{
+    struct waits *waits = data;
+
+    waits->begun += begins;
+    waits->under_way += begins ? 1 : -1;
+}
+
+/* A wait is reported, because another thread may have to answer the release. */
+static void waits_for_a_release(void **state)
+{
+    struct fs_slice *slice = get(1, false);
+    struct fs_handle handle = {.slice = slice, .writes = true};
+    struct waits waits = {0};
+
+    (void)state;
+    assert_int_equal(fs_handle_join(&model.slices, &handle, slice->inode, 1), 0);
+    fs_handle_await_release(&model.slices, slice, on_wait, &waits);
+    assert_int_equal(waits.begun, 0);
+    fs_handle_flushed(&model.slices, &handle);
+    fs_handle_await_release(&model.slices, slice, on_wait, &waits);
+    assert_int_equal(waits.begun, 1);
+    assert_int_equal(waits.under_way, 0);
+    assert_true(fs_handle_leave(&model.slices, &handle));
+    fs_handle_await_release(&model.slices, slice, on_wait, &waits);
+    assert_int_equal(waits.begun, 1);
+    fs_slices_put(&model.slices, slice);
+}
+
 static void *use_all(void *data)
 {
     (void)data;
@@ -204,6 +238,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_views, setup, teardown),
         cmocka_unit_test_setup_teardown(new_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(those_that_are_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(waits_for_a_release, setup, teardown),
         cmocka_unit_test_setup_teardown(threads, setup, teardown),
     };
 
