@@ -16,6 +16,7 @@
 #include "core/header.h"
 #include "core/load.h"
 #include "core/store_members.h"
+#include "core/store_wait.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/jobs/removal.h"
@@ -321,6 +322,8 @@ static int set_up_cache(struct fs_session *session)
     bool back = options->cache == FS_CACHE_BACK || (options->cache == FS_CACHE_AUTO && clustered);
     int error = 0;
 
+    if (session->store != NULL)
+        mpiio_store_on_wait(session->store, fs_workers_waits, &session->workers);
     if (session->read_only != 0)
         back = false;
     if (back)

@@ -65,6 +65,23 @@ static void release(struct mpiio_store *store, struct held *held)
         mpiio_file_lock_release(&store->locks, &held->lock);
 }
 
+/* Acquires a lock in the file, and reports the wait for it if another program has it. */
+static int lock_file(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
+                     struct mpiio_lock *lock)
+{
+    int error;
+
+    if (store->wait == NULL)
+        return mpiio_file_lock_acquire(&store->locks, start, end, exclusive, lock);
+    error = mpiio_file_lock_try(&store->locks, start, end, exclusive, lock);
+    if (error != -EAGAIN)
+        return error;
+    store->wait(store->wait_argument, true);
+    error = mpiio_file_lock_acquire(&store->locks, start, end, exclusive, lock);
+    store->wait(store->wait_argument, false);
+    return error;
+}
+
 /*
  * A filesystem without locks leaves only this store's own writers to be excluded. The lock in the
  * file comes first: another program may hold it for long, which is no matter to other elements.
@@ -75,7 +92,7 @@ static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool e
     int error = -EOPNOTSUPP;
 
     if (!locked)
-        error = mpiio_file_lock_acquire(&store->locks, start, end, exclusive, &held->lock);
+        error = lock_file(store, start, end, exclusive, &held->lock);
 
     held->locked = error == 0;
     if (error != 0 && error != -EOPNOTSUPP)

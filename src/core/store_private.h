@@ -25,6 +25,8 @@ struct mpiio_store {
        one is read, changed and written back (convert_write.h). */
     pthread_rwlock_t elements_lock;
     struct mpiio_file_locks locks; /* of parts of the file; acquired before elements_lock */
+    void (*wait)(void *argument, bool waits); /* store_wait.h; NULL: none */
+    void *wait_argument;
 };
 
 /* A new store over file, which it takes over, also where it fails. 0 or a negative errno. */

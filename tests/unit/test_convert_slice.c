@@ -6,6 +6,7 @@
 #include "core/cache/cache.h"
 #include "convert_model.h"
 #include "core/cache/cache_flush.h"
+#include "core/store_wait.h"
 
 static void random_reads(void **state)
 {
@@ -145,6 +146,63 @@ static void steps_of_any_size(void **state)
     close(fd);
 }
 
+/* A lock that another open file description has, and what the store reported of its waits. */
+static struct {
+    int fd, begun, under_way;
+} other;
+
+static void lock_all(short kind)
+{
+    struct flock range = {.l_type = kind, .l_whence = SEEK_SET};
+
+    assert_int_equal(fcntl(other.fd, F_OFD_SETLK, &range), 0);
+}
+
+static void on_wait(void *argument, bool waits)
+{
+    assert_ptr_equal(argument, &other);
+    if (waits) {
+        other.begun++;
+        lock_all(F_UNLCK);
+    }
+    other.under_way += waits ? 1 : -1;
+}
+
+/* A program that has locked the file may need the mount before it unlocks it. */
+static void a_wait_for_a_lock_is_reported(void **state)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct vs_view *view = make_view("\"etype\": \"long\", \"datarep\": \"external32\", "
+                                     "\"filetype\": {\"type\": \"contiguous\", \"count\": 1}");
+    struct mpiio_slice *slice;
+    const long value = 1;
+    char path[64];
+
+    (void)state;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    other.fd = open(path, O_RDWR);
+    assert_true(other.fd >= 0);
+    mpiio_store_on_wait(store, on_wait, &other);
+    slice = make_slice(store, view);
+    alarm(60);
+    assert_int_equal(mpiio_slice_write(slice, &value, 8, 0), 8);
+    assert_int_equal(other.begun, 0);
+    for (size_t length = 8; length >= 4; length -= 4) {
+        other.begun = 0;
+        lock_all(F_WRLCK);
+        assert_int_equal(mpiio_slice_write(slice, &value, length, 0), length);
+        assert_int_equal(other.begun, 1);
+        assert_int_equal(other.under_way, 0);
+    }
+    alarm(0);
+    mpiio_slice_free(slice);
+    vs_view_unref(view);
+    mpiio_store_close(store);
+    close(other.fd);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +210,7 @@ int main(void)
         cmocka_unit_test(random_writes),
         cmocka_unit_test(random_writes_held_back),
         cmocka_unit_test(steps_of_any_size),
+        cmocka_unit_test(a_wait_for_a_lock_is_reported),
     };
 
     return cmocka_run_group_tests_name("convert_slice", tests, NULL, NULL);
