@@ -6,7 +6,6 @@
 
 #include "core/base/clock.h"
 #include "core/store_members.h"
-#include "fusefs/names/version.h"
 #include "fusefs/session.h"
 
 /* For how long it is used, unless this mount writes, and how long at least until it is looked at
@@ -25,11 +24,10 @@ void fs_members_version_destroy(struct fs_members_version *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-static void look(struct fs_members_version *self, struct fs_session *session)
+/* Looks at all members. Lock held. */
+static void sample(struct fs_members_version *self, struct mpiio_store *store)
 {
-    struct mpiio_store *store = session->store;
     struct timespec before, times[2];
-    struct fs_version version;
     struct stat st = {0};
 
     self->writes = mpiio_store_members_writes(store);
@@ -38,8 +36,31 @@ static void look(struct fs_members_version *self, struct fs_session *session)
     st.st_mtim = times[0];
     st.st_ctim = times[1];
     st.st_size = (off_t)self->digest; /* tells versions apart as a size would */
-    version = fs_version_of(&st, before, 0);
-    self->settled = version.settled && fs_settling_await(&session->settling, &version);
+    self->version = fs_version_of(&st, before, 0);
+    self->settled = false;
+    self->unproved = self->version.settled;
+    self->samples++;
+}
+
+/*
+ * Returns true if the writers of the version that has just been sampled have returned. Waits for
+ * them, without the lock. Meanwhile another request may sample a later version, which then has a
+ * result of its own. Lock held, but not meanwhile.
+ */
+static bool prove(struct fs_members_version *self, struct fs_settling *settling)
+{
+    const struct fs_version version = self->version;
+    uint64_t number = self->samples;
+    bool settled;
+
+    pthread_mutex_unlock(&self->lock);
+    settled = fs_settling_await(settling, &version);
+    pthread_mutex_lock(&self->lock);
+    if (self->samples == number) {
+        self->settled = settled;
+        self->unproved = false;
+    }
+    return settled;
 }
 
 /* Lock held. */
@@ -63,12 +84,12 @@ bool fs_members_version_look(struct fs_members_version *self, struct fs_session 
 
     pthread_mutex_lock(&self->lock);
     if (is_due(self, session->store, seen, version->epoch, now)) {
-        look(self, session);
+        sample(self, session->store);
         self->epoch = version->epoch;
         self->looked = now;
     }
-    settled = self->settled;
     version->times[0] = (int64_t)self->digest;
+    settled = self->unproved ? prove(self, &session->settling) : self->settled;
     pthread_mutex_unlock(&self->lock);
     return settled;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fusefs/names/version.h"
 #include "pool/memory.h"
 
 struct fs_session;
@@ -20,8 +21,12 @@ struct fs_session;
 struct fs_members_version {
     pthread_mutex_t lock;
     atomic_bool again; /* it is to be looked at before it is used again */
-    /* The rest is guarded by the lock, which is held while members are looked at. */
-    bool settled;
+    /* The lock protects the rest. It is held while members are looked at, but not during the wait
+       for their writers. */
+    struct fs_version version; /* as it was sampled last */
+    uint64_t samples;          /* their number so far */
+    bool settled;              /* the version is */
+    bool unproved;             /* it is settled if its writers have returned, which is not known */
     uint64_t digest, epoch, writes;
     int64_t looked; /* when, by mpiio_clock; 0: never */
 };
@@ -30,7 +35,10 @@ struct fs_members_version {
 int fs_members_version_init(struct fs_members_version *self);
 void fs_members_version_destroy(struct fs_members_version *self);
 
-/* As struct mpiio_pool_file has it; the epoch is in version already. Thread-safe. */
+/*
+ * As struct mpiio_pool_file has it; the epoch is in version already. Waits as fs_settling_await
+ * does. Thread-safe.
+ */
 bool fs_members_version_look(struct fs_members_version *self, struct fs_session *session,
                              const struct mpiio_pool_version *seen,
                              struct mpiio_pool_version *version);

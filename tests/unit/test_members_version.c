@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* The version of a file of members, while its writers are waited for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/clock.h"
+#include "core/store_members.h"
+#include "fusefs/session.h"
+#include "fusefs/storing/members_version.h"
+
+/* What is called instead of the daemon, and what that does. */
+static struct {
+    uint64_t state;       /* of the members */
+    int64_t now;          /* ms */
+    int awaited;          /* how often their writers were */
+    bool passed;          /* those have returned */
+    void (*during)(void); /* what happens while they are waited for, once; or NULL */
+} world;
+
+static struct fs_session session;
+static struct fs_members_version *const members = &session.pool.members;
+
+int64_t mpiio_clock(void)
+{
+    return world.now;
+}
+
+uint64_t mpiio_store_members_writes(const struct mpiio_store *store)
+{
+    (void)store;
+    return 0;
+}
+
+uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2])
+{
+    (void)store;
+    memset(times, 0, 2 * sizeof(*times));
+    return world.state;
+}
+
+bool fs_settling_await(struct fs_settling *settling, const struct fs_version *version)
+{
+    void (*during)(void) = world.during;
+
+    (void)settling, (void)version;
+    world.awaited++;
+    world.during = NULL;
+    assert_int_equal(pthread_mutex_trylock(&members->lock), 0);
+    pthread_mutex_unlock(&members->lock);
+    if (during == NULL)
+        return world.passed;
+    during();
+    return !world.passed;
+}
+
+static bool look(uint64_t state)
+{
+    struct mpiio_pool_version version = {0};
+    bool settled = fs_members_version_look(members, &session, NULL, &version);
+
+    assert_int_equal(version.times[0], state);
+    return settled;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&world, 0, sizeof(world));
+    world.state = world.now = 1;
+    world.passed = true;
+    return fs_members_version_init(members);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fs_members_version_destroy(members);
+    return 0;
+}
+
+static void is_proved_once(void **state)
+{
+    (void)state;
+    assert_true(look(1));
+    assert_true(look(1));
+    assert_int_equal(world.awaited, 1);
+}
+
+static void look_beside(void)
+{
+    assert_true(look(1));
+}
+
+/* Another request waits for the same writers; it does not go without them. */
+static void others_wait_too(void **state)
+{
+    (void)state;
+    world.during = look_beside;
+    assert_false(look(1));
+    assert_int_equal(world.awaited, 2);
+}
+
+static void change(void)
+{
+    world.state = 2;
+    atomic_store(&members->again, true);
+    assert_true(look(2));
+}
+
+/* What was found of a version says nothing of a later one. */
+static void a_later_version_has_its_own_result(void **state)
+{
+    (void)state;
+    world.during = change;
+    assert_false(look(1));
+    assert_true(look(2));
+    assert_int_equal(world.awaited, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(is_proved_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(others_wait_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_later_version_has_its_own_result, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("members_version", tests, NULL, NULL);
+}
