@@ -206,6 +206,88 @@ static void test_threads_fault_at_once(void **state)
     }
 }
 
+/* Actions that differ in all that they have. */
+static struct sigaction action_of(int number)
+{
+    struct sigaction action = {.sa_flags = number == 0 ? SA_SIGINFO | SA_ONSTACK : SA_RESTART};
+
+    if (number == 0) {
+        action.sa_sigaction = own_handler;
+        sigfillset(&action.sa_mask);
+    } else {
+        action.sa_handler = SIG_IGN;
+        sigemptyset(&action.sa_mask);
+    }
+    return action;
+}
+
+static bool is_action(const struct sigaction *action, int number)
+{
+    const struct sigaction whole = action_of(number);
+
+    return action->sa_flags == whole.sa_flags && action->sa_handler == whole.sa_handler &&
+           sigismember(&action->sa_mask, SIGUSR1) == sigismember(&whole.sa_mask, SIGUSR1) &&
+           sigismember(&action->sa_mask, SIGRTMAX) == sigismember(&whole.sa_mask, SIGRTMAX);
+}
+
+static void *replace_often(void *argument)
+{
+    intptr_t wrong = 0;
+
+    for (int i = 0; i < 100000; i++) {
+        const struct sigaction action = action_of((i + *(int *)argument) % 2);
+        struct sigaction old;
+
+        wrong += !mpiio_guard_action(i % 4 == 0 ? NULL : &action, &old) ||
+                 (!is_action(&old, 0) && !is_action(&old, 1));
+    }
+    return (void *)wrong;
+}
+
+/* As sigaction(2), they are replaced as a whole, and the last one is in place afterwards. */
+static void test_threads_replace_actions_at_once(void **state)
+{
+    struct sigaction action = action_of(0), before, last;
+    pthread_t threads[4];
+    int numbers[4];
+
+    (void)state;
+    assert_true(mpiio_guard_action(&action, &before));
+    for (int i = 0; i < 4; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, replace_often, &numbers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *wrong = NULL;
+
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+    assert_int_equal(sigaction(SIGBUS, NULL, &action), 0);
+    assert_true(mpiio_guard_action(&before, &last));
+    assert_int_equal(sigismember(&action.sa_mask, SIGUSR1), is_action(&last, 0));
+}
+
+/* A handler that is to run once is the default action afterwards, and can be set again. */
+static void test_a_handler_runs_once(void **state)
+{
+    struct sigaction action = action_of(0), before, after;
+
+    (void)state;
+    restore_guard();
+    action.sa_flags |= (int)SA_RESETHAND;
+    for (int i = 0; i < 40; i++) {
+        handed_on = 0;
+        assert_true(mpiio_guard_action(&action, i == 0 ? &before : NULL));
+        if (sigsetjmp(escape, 1) == 0)
+            raise(SIGBUS);
+        assert_int_equal(handed_on, 1);
+        assert_true(mpiio_guard_action(NULL, &after));
+        assert_ptr_equal(after.sa_handler, SIG_DFL);
+    }
+    assert_true(mpiio_guard_action(&before, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +296,8 @@ int main(void)
         cmocka_unit_test(test_work_is_done),
         cmocka_unit_test(test_a_missing_page_ends_the_work),
         cmocka_unit_test(test_threads_fault_at_once),
+        cmocka_unit_test(test_threads_replace_actions_at_once),
+        cmocka_unit_test(test_a_handler_runs_once),
     };
 
     if (map_files() != 0)

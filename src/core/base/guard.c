@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "action.h"
+
 struct guard {
     sigjmp_buf back;
     uintptr_t base;
@@ -20,7 +22,7 @@ struct guard {
  */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct guard *volatile current;
 
-static struct sigaction previous;
+static struct mpiio_action previous = MPIIO_ACTION_INIT;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 static atomic_bool stands; /* the handler is installed, and previous is set */
 
@@ -39,11 +41,12 @@ static bool is_handled(const struct sigaction *action)
 
 static void hand_on(int number, siginfo_t *info, void *context)
 {
-    struct sigaction action = previous;
+    struct sigaction action;
+    uint64_t version = mpiio_action_get(&previous, &action);
 
     if (is_handled(&action)) {
         if ((action.sa_flags & SA_RESETHAND) != 0)
-            previous = (struct sigaction){.sa_flags = 0};
+            mpiio_action_reset(&previous, version);
         if ((action.sa_flags & SA_SIGINFO) != 0)
             action.sa_sigaction(number, info, context);
         else
@@ -74,22 +77,37 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
  * handler runs on the stack that it expects, with the signals blocked that it asked for. A signal
  * that is ignored interrupts no system call.
  */
-static void stand(void)
+static void stand_before(const struct sigaction *behind)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
     sigemptyset(&action.sa_mask);
-    if (is_handled(&previous)) {
-        action.sa_mask = previous.sa_mask;
-        action.sa_flags = SA_SIGINFO | (previous.sa_flags & ~SA_RESETHAND);
+    if (is_handled(behind)) {
+        action.sa_mask = behind->sa_mask;
+        action.sa_flags = SA_SIGINFO | (behind->sa_flags & ~SA_RESETHAND);
     }
     action.sa_sigaction = on_sigbus;
     sigaction(SIGBUS, &action, NULL);
 }
 
+/* Of threads that set actions at once, the last one to come here puts the last action in place. */
+static void stand(void)
+{
+    struct sigaction behind;
+    uint64_t version;
+
+    do {
+        version = mpiio_action_get(&previous, &behind);
+        stand_before(&behind);
+    } while (!mpiio_action_is(&previous, version));
+}
+
 static void install(void)
 {
-    sigaction(SIGBUS, NULL, &previous);
+    struct sigaction action;
+
+    sigaction(SIGBUS, NULL, &action);
+    mpiio_action_set(&previous, &action, NULL);
     stand();
     atomic_store(&stands, true);
 }
@@ -98,11 +116,11 @@ bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old)
 {
     if (!atomic_load(&stands))
         return false;
-    if (old != NULL)
-        *old = previous;
     if (action != NULL) {
-        previous = *action;
+        mpiio_action_set(&previous, action, old);
         stand();
+    } else if (old != NULL) {
+        mpiio_action_get(&previous, old);
     }
     return true;
 }

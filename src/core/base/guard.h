@@ -27,7 +27,7 @@ bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *
 /*
  * Implements sigaction(2) of SIGBUS for callers that must not see the handler: sets and returns the
  * action behind it, whose flags and mask take effect as if it were the only one. Returns false if
- * the handler is not installed.
+ * the handler is not installed. Thread-safe, async-signal-safe.
  */
 bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old);
 
