@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,6 +21,38 @@ long long mounts_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Children that were given up and have not been reaped. */
+static struct {
+    pid_t *pid;
+    size_t count, room;
+} given_up;
+
+void mounts_child_reap(void)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < given_up.count; i++)
+        if (waitpid(given_up.pid[i], NULL, WNOHANG) == 0)
+            given_up.pid[left++] = given_up.pid[i];
+    given_up.count = left;
+}
+
+/* Kills a child. Without memory, it stays a zombie for as long as this process lives. */
+static void give_up(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    if (given_up.count == given_up.room) {
+        size_t room = 2 * given_up.room + 16;
+        pid_t *more = realloc(given_up.pid, room * sizeof(*more));
+
+        if (more == NULL)
+            return;
+        given_up.pid = more;
+        given_up.room = room;
+    }
+    given_up.pid[given_up.count++] = pid;
 }
 
 /* Closes all descriptors but two, one of which may be -1. */
@@ -48,6 +81,7 @@ int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int o
     int ends[2];
     int error;
 
+    mounts_child_reap();
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
     child->pid = fork();
@@ -60,7 +94,7 @@ int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int o
         child->process = (int)syscall(SYS_pidfd_open, child->pid, 0);
     if (error == 0 && child->process < 0) {
         error = -errno;
-        kill(child->pid, SIGKILL);
+        give_up(child->pid);
     }
     if (error != 0)
         close(ends[0]);
@@ -80,7 +114,7 @@ void mounts_child_make_room(size_t children)
 
 void mounts_child_abandon(struct mounts_child *child)
 {
-    kill(child->pid, SIGKILL);
+    give_up(child->pid);
     close(child->answer);
     close(child->process);
 }
@@ -136,7 +170,7 @@ int mounts_child_finish(struct mounts_child *child, char *answer, size_t size, s
     if (is_ready(child->process, end) && waitpid(child->pid, &status, WNOHANG) == child->pid)
         error = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
     else
-        kill(child->pid, SIGKILL);
+        give_up(child->pid);
     close(child->process);
     return error;
 }

@@ -2,7 +2,8 @@
 /*
  * What may never come back is done by a child, in a session of its own, without terminal or
  * descriptors, but for a pipe to answer through and one that it is given. Who waits for
- * it waits so long and no longer: a child in the kernel's hands (state D) is left there.
+ * it waits so long and no longer: a child in the kernel's hands (state D) is left there. The
+ * functions are for one thread.
  */
 #ifndef MPIIO_MOUNTS_CHILD_H
 #define MPIIO_MOUNTS_CHILD_H
@@ -40,6 +41,12 @@ void mounts_child_make_room(size_t children);
 
 /* Kills the child, and does not wait for its end. child must not be used after this. */
 void mounts_child_abandon(struct mounts_child *child);
+
+/*
+ * Reaps the children that were given up, by any of these functions, and have ended since. Each
+ * start of a child does so, too.
+ */
+void mounts_child_reap(void);
 
 /* True once it has ended; waits for ms at most. */
 bool mounts_child_ends_within(const struct mounts_child *child, int ms);

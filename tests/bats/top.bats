@@ -85,6 +85,32 @@ EOS
     [[ ${lines[2]} == *" ok "*" $tmp/other" ]]
 }
 
+# has_no_zombies PID: true while no child of the process is a zombie.
+has_no_zombies() {
+    [[ $(ps --ppid "$1" -o stat=) != *Z* ]]
+}
+
+# tables COUNT: true once top has printed that many tables.
+tables() {
+    [ "$(grep -c 'MOUNT POINT' tables)" -ge "$1" ]
+}
+
+# A stopped daemon holds a child of top until its mount is gone from the table: then it is given up.
+@test "top: children that were given up do not stay as zombies" {
+    blocks_spec 4096
+    mount_spec b.json
+    stop_process "$(daemon_pid)"
+    mpiio-view top -d 0.1 >tables 3>&- &
+    watcher=$!
+    logged tables "no answer $mnt"
+    as_root umount -l "$mnt"
+    count=$(grep -c 'MOUNT POINT' tables)
+    await tables $((count + 3)) # the last ones without the mount
+    run ! grep -qF "$mnt" <(tac tables | sed '/MOUNT POINT/q')
+    within=60 await has_no_zombies "$watcher"
+    kill "$watcher"
+}
+
 # hostile_top WORD...: what root's mpiio-view top prints, as a table and for Prometheus, of a mount of nobody's that
 # lets others in: tests/attacks/hostile.c has the words.
 hostile_top() {

@@ -67,6 +67,7 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
     int64_t end = now() + (int64_t)limit * 1000000;
     size_t left = mounts->count;
 
+    mounts_child_reap(); /* there may be no mount left to start a child for */
     mounts_child_make_room(mounts->count);
     for (size_t i = 0; i < mounts->count; i++)
         if (!mounts->list[i].look)
