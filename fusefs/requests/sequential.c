@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
+#include "core/base/fd_link.h"
 #include "fusefs/kernel/passthrough.h"
 #include "viewspec/members/members.h"
 
@@ -52,13 +52,13 @@ static int refuse_options(const struct fs_session *session)
 /* An empty file that has a descriptor, and no name. */
 static int open_empty(struct fs_session *session)
 {
-    char path[64];
+    char path[MPIIO_FD_LINK_SIZE];
     int fd = memfd_create("sequential", MFD_CLOEXEC);
     int error;
 
     if (fd < 0)
         return -errno;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    mpiio_fd_link(fd, path);
     error = mpiio_store_open(path, O_RDWR, &session->store);
     close(fd);
     return error;

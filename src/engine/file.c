@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "members.h"
 #include "same.h"
+#include "core/base/fd_link.h"
 #include "core/members/assembled.h"
 #include "core/store_fence.h"
 
@@ -83,14 +84,6 @@ static void name_first(struct engine_collective *group, char *text, size_t size)
     engine_collective_share(group, first, sizeof(first), 0);
     if (end > 0)
         snprintf(text + end, size - end, " (%s)", first);
-}
-
-/* A path that leads to an open file, whatever has its name by now. */
-#define LINK_SIZE 32
-
-static void link_to(int fd, char link[LINK_SIZE])
-{
-    snprintf(link, LINK_SIZE, "/proc/self/fd/%d", fd);
 }
 
 /* Whether the path names the file that the daemon has open. 0, -ESTALE or another errno. */
@@ -183,7 +176,7 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
 {
     bool nothing = *hello->path == '\0';
     int64_t most[3] = {nothing ? 0 : choose(hello), nothing, !nothing};
-    char link[LINK_SIZE];
+    char link[MPIIO_FD_LINK_SIZE];
     int error;
 
     *file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1, .found = -1};
@@ -198,7 +191,7 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
     if (hello->assembled)
         return open_members(file, group, hello, text, size);
     error = find_file(file, group, hello, text, size);
-    link_to(file->found, link);
+    mpiio_fd_link(file->found, link);
     if (error == 0 && is_same(group, link, hello->path, text, size)) {
         error = open_way(file, (enum way)most[0], link, hello);
         say_not_open(hello->path, error, text, size);
@@ -214,12 +207,13 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
 void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
                        const struct mpiio_channel *daemon)
 {
-    char link[LINK_SIZE];
+    char link[MPIIO_FD_LINK_SIZE];
     int64_t base;
 
     if (*path == '\0')
         return;
-    link_to(file->posix != NULL ? mpiio_file_lock_place(file->posix, &base) : file->found, link);
+    mpiio_fd_link(file->posix != NULL ? mpiio_file_lock_place(file->posix, &base) : file->found,
+                  link);
     engine_fence_open(&file->fence, link, lease, daemon);
     if (file->posix != NULL)
         mpiio_file_check_changes(file->posix, engine_fence_check, &file->fence);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd_link.h"
 #include "core/members/assembled.h"
 #include "core/members/identity.h"
 #include "same.h"
@@ -241,10 +242,10 @@ static bool is_proved(struct engine_collective *group, const struct vs_members *
 
     for (int i = 0; i < first->places && other == 0; i++) {
         int fd = mpiio_assembled_open_path(file, first->member[i]);
-        char link[MPIIO_MEMBER_LINK_SIZE] = "";
+        char link[MPIIO_FD_LINK_SIZE] = "";
 
         if (fd >= 0)
-            mpiio_member_link(fd, link);
+            mpiio_fd_link(fd, link);
         if (engine_same_file(group, link) == ENGINE_OTHER) {
             say_other(members, first->member[i], "not the same file here as on node 0", text, size);
             other = 1;

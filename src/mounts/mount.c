@@ -7,6 +7,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "fd_link.h"
+
 /* The number of the mount that a descriptor belongs to; the kernel answers by itself. */
 static int mount_id(int fd)
 {
@@ -42,10 +44,10 @@ static int find_entry(int id, struct mounts_entry *entry)
 /* Where a descriptor is, without links. 0 or a negative errno. */
 static int path_of(int fd, char *path, size_t size)
 {
-    char link[64];
+    char link[MOUNTS_FD_LINK_SIZE];
     ssize_t length;
 
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    mounts_fd_link(fd, link);
     length = readlink(link, path, size);
     if (length < 0)
         return -errno;
@@ -126,7 +128,7 @@ bool mounts_is_there(const struct mounts_mount *mount)
 
 int mounts_detach(const struct mounts_mount *mount, bool lazily)
 {
-    char link[64];
+    char link[MOUNTS_FD_LINK_SIZE];
     int fd = mounts_open(mount);
     int error;
 
@@ -134,7 +136,7 @@ int mounts_detach(const struct mounts_mount *mount, bool lazily)
         return fd;
     if (lazily) {
         /* By the descriptor: no name can be made another's before. */
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        mounts_fd_link(fd, link);
         error = umount2(link, MNT_DETACH) == 0 ? 0 : -errno;
         close(fd);
         return error;

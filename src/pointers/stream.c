@@ -6,12 +6,13 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/base/fd_link.h"
 
 struct mpiio_stream {
     int fd;
@@ -29,7 +30,7 @@ struct mpiio_stream {
 /* Opens the FIFO or character device that found (O_PATH) is, and nothing that took its name. */
 static int open_found(int found, bool writes)
 {
-    char link[32];
+    char link[MPIIO_FD_LINK_SIZE];
     struct stat st;
     int flags = O_RDONLY, fd;
 
@@ -40,7 +41,7 @@ static int open_found(int found, bool writes)
     /* Opening a FIFO O_RDWR does not block on Linux even if no peer has it open yet. */
     if (writes)
         flags = S_ISFIFO(st.st_mode) ? O_RDWR : O_WRONLY;
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+    mpiio_fd_link(found, link);
     fd = open(link, O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
     return fd < 0 ? -errno : fd;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "mounts/ending.h"
+#include "mounts/fd_link.h"
 #include "process.h"
 
 struct search {
@@ -56,7 +57,7 @@ static bool is_memory(int fd)
 int umount_ending_open(const struct umount_daemon *daemon)
 {
     struct search search = {.pid = daemon->pid, .found = -1};
-    char path[64];
+    char path[MOUNTS_FD_LINK_SIZE];
     int fd = -1;
 
     umount_each_name(daemon->pid, "fd", visit, &search);
@@ -64,7 +65,7 @@ int umount_ending_open(const struct umount_daemon *daemon)
         return -1;
     /* If the daemon still lives, its number has not been another process's meanwhile. */
     if (is_memory(search.found) && !umount_daemon_ends_within(daemon, 0)) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", search.found);
+        mounts_fd_link(search.found, path);
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     }
     close(search.found);

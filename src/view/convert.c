@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "viewspec/members/members.h"
+#include "core/base/fd_link.h"
 #include "core/load.h"
 #include "output.h"
 #include "sweep.h"
@@ -91,9 +92,9 @@ static int put_spec(const struct view_args *args, const struct vs_spec *target,
 static int fill(const struct view_sweep *files, int fd)
 {
     struct view_sweep own = *files;
-    char self[64];
+    char self[MPIIO_FD_LINK_SIZE];
 
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    mpiio_fd_link(fd, self);
     int result = mpiio_store_open(self, O_RDWR, &own.to);
     if (result) {
         view_message("%s: %s", files->output, strerror(-result));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "view.h"
+#include "core/base/fd_link.h"
 
 static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
 
@@ -145,9 +146,9 @@ int view_output_open(struct view_output *output, const char *path, bool force)
 /* Gives a file without a name one. 0 or a negative errno. */
 static int link_as(const struct view_output *output, const char *name)
 {
-    char self[64];
+    char self[MPIIO_FD_LINK_SIZE];
 
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", output->fd);
+    mpiio_fd_link(output->fd, self);
     return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 

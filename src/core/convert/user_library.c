@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd_link.h"
+
 /* The buffer for a reason. */
 struct why {
     char *text;
@@ -105,9 +107,9 @@ static int open_checked(const struct why *why, int *fd)
 /* Loads the file fd. The loader's message begins with /proc/self/fd/N, which is cut off. */
 static int load(const struct why *why, struct mpiio_user_library *library)
 {
-    char name[32];
+    char name[MPIIO_FD_LINK_SIZE];
 
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", library->fd);
+    mpiio_fd_link(library->fd, name);
     library->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library->handle == NULL) {
         const char *message = dlerror();

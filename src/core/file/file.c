@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "core/base/fd_link.h"
 
 /* The most bytes that Linux moves in one call. */
 #define MAX_TRANSFER ((size_t)0x7ffff000)
@@ -187,10 +188,10 @@ int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whenc
  */
 static int open_again(const struct mpiio_file *file)
 {
-    char path[64];
+    char path[MPIIO_FD_LINK_SIZE];
     int fd;
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+    mpiio_fd_link(file->fd, path);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }

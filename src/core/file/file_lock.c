@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
+
+#include "core/base/fd_link.h"
 
 int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable)
 {
@@ -22,7 +23,7 @@ void mpiio_file_locks_destroy(struct mpiio_file_locks *locks)
 /* Returns an open file description that holds no lock, or a negative errno. */
 static int take_description(struct mpiio_file_locks *locks)
 {
-    char path[64];
+    char path[MPIIO_FD_LINK_SIZE];
     int fd = -1;
 
     if (locks->fd < 0)
@@ -34,7 +35,7 @@ static int take_description(struct mpiio_file_locks *locks)
     if (fd >= 0)
         return fd;
     /* This path opens the same file, even if its name belongs to another file by now. */
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", locks->fd);
+    mpiio_fd_link(locks->fd, path);
     fd = open(path, (locks->writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/fd_link.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/members/member_views.h"
 #include "assembled_read.h"
@@ -141,13 +142,13 @@ static void check_changes(void *argument, void (*check)(void *argument), void *c
 static int set_member_times(struct mpiio_assembled *self, size_t member,
                             const struct timespec times[2])
 {
-    char link[MPIIO_MEMBER_LINK_SIZE];
+    char link[MPIIO_FD_LINK_SIZE];
     int fd = mpiio_member_open_path(&self->table, member);
     int error;
 
     if (fd < 0)
         return fd;
-    mpiio_member_link(fd, link);
+    mpiio_fd_link(fd, link);
     error = utimensat(AT_FDCWD, link, times, 0) < 0 ? -errno : 0;
     close(fd);
     return error;
@@ -249,12 +250,11 @@ static int fail(const struct mpiio_assembled *self, int64_t member, int code, co
 /* Whether this process may open the file of a descriptor as the members are to be. */
 static int check_access(const struct mpiio_assembled *self, int fd)
 {
-    char link[MPIIO_MEMBER_LINK_SIZE];
+    const int rights = self->table.writable ? R_OK | W_OK : R_OK;
+    char link[MPIIO_FD_LINK_SIZE];
 
-    mpiio_member_link(fd, link);
-    return faccessat(AT_FDCWD, link, self->table.writable ? R_OK | W_OK : R_OK, AT_EACCESS) != 0
-               ? -errno
-               : 0;
+    mpiio_fd_link(fd, link);
+    return faccessat(AT_FDCWD, link, rights, AT_EACCESS) != 0 ? -errno : 0;
 }
 
 /* Looks at a member's file: 1 where it is there, 0 where it need not be, or a negative errno. */
@@ -430,12 +430,12 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
     int64_t first = first_present(self);
-    char link[MPIIO_MEMBER_LINK_SIZE];
+    char link[MPIIO_FD_LINK_SIZE];
     int fd = mpiio_member_open_path(&self->table, (size_t)first);
     int error = fd < 0 ? fd : 0;
 
     if (fd >= 0) {
-        mpiio_member_link(fd, link);
+        mpiio_fd_link(fd, link);
         self->lock_fd = open(link, (self->table.writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
         error = self->lock_fd < 0 ? -errno : 0;
         close(fd);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -114,9 +113,4 @@ int mpiio_member_find(const char *path, const struct mpiio_member_identity *iden
         return fd;
     close(fd);
     return error;
-}
-
-void mpiio_member_link(int fd, char link[MPIIO_MEMBER_LINK_SIZE])
-{
-    snprintf(link, MPIIO_MEMBER_LINK_SIZE, "/proc/self/fd/%d", fd);
 }

@@ -43,8 +43,4 @@ int mpiio_member_look(const char *path, const struct mpiio_member_identity *iden
 /* Like mpiio_member_look, but returns a new descriptor (O_PATH) of the file. */
 int mpiio_member_find(const char *path, const struct mpiio_member_identity *identity);
 
-/* A path that leads to the file of a descriptor, whatever has its name by now. */
-#define MPIIO_MEMBER_LINK_SIZE 32
-void mpiio_member_link(int fd, char link[MPIIO_MEMBER_LINK_SIZE]);
-
 #endif

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "assembled_private.h"
+#include "core/base/fd_link.h"
 #include "core/file/acl.h"
 
 /*
@@ -26,13 +27,13 @@ void mpiio_members_restrict(struct stat *st, const struct stat *member)
 /* A member that is not there, or is another file by now, may have any list. */
 static bool has_list(struct mpiio_assembled *self, size_t member)
 {
-    char link[MPIIO_MEMBER_LINK_SIZE];
+    char link[MPIIO_FD_LINK_SIZE];
     int fd = mpiio_member_open_path(&self->table, member);
     bool has;
 
     if (fd < 0)
         return true;
-    mpiio_member_link(fd, link);
+    mpiio_fd_link(fd, link);
     has = mpiio_acl_is_beyond_mode(link);
     close(fd);
     return has;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "viewspec/members/member_views.h"
+#include "core/base/fd_link.h"
 #include "core/base/rlimit.h"
 
 /* Descriptors that the rest of a process may need. */
@@ -132,13 +133,13 @@ int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct st
 static int open_identified(struct mpiio_member_table *table, size_t number,
                            struct mpiio_file **file)
 {
-    char link[MPIIO_MEMBER_LINK_SIZE];
+    char link[MPIIO_FD_LINK_SIZE];
     int fd = mpiio_member_open_path(table, number);
     int error;
 
     if (fd < 0)
         return fd;
-    mpiio_member_link(fd, link);
+    mpiio_fd_link(fd, link);
     error = mpiio_file_open(link, table->writable ? O_RDWR : O_RDONLY, file);
     close(fd);
     return error;
