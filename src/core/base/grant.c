@@ -12,7 +12,12 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
-/* The kernel clears page->daemon when this thread ends (set_robust_list(2)). */
+/*
+ * The kernel clears page->daemon when this thread ends (set_robust_list(2)). A thread has one
+ * robust list, and this one replaces glibc's. So this thread, from then on, must not lock a robust
+ * mutex (PTHREAD_MUTEX_ROBUST): nobody would learn that it ended with the mutex. There is none in
+ * this program.
+ */
 static struct robust_list entry;
 static struct robust_list_head robust = {.list = {.next = &entry}};
 

@@ -103,7 +103,8 @@ struct mpiio_grant_request {
 
 /*
  * Makes a page of the mount, with a copy of the spec's text, in memory that nobody else can write
- * to. Enters this thread as its daemon; a thread may have one page only. Sets memory to the
+ * to. Enters this thread as its daemon; a thread may have one page only, and must not lock robust
+ * mutexes from then on. Sets memory to the
  * descriptor of the page, which stays until the process ends. Returns NULL if the system refuses
  * it.
  */
