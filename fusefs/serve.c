@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
+#include "core/base/named_memory.h"
 #include "core/base/rlimit.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
@@ -232,22 +233,34 @@ static void settle(struct fs_session *session)
 }
 
 /* Reports to mpiio-umount and to the log how many bytes are lost. Returns true if none are. */
-static bool tell_lost(struct fs_session *session, int ending)
+static bool tell_lost(struct fs_session *session, struct mounts_ending *ending)
 {
     int64_t lost = fs_unsaved(session);
 
     if (lost != 0)
         fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
                      (long long)lost);
-    if (ending >= 0 && write(ending, &lost, sizeof(lost)) != sizeof(lost))
-        fs_log_error(&session->log, "cannot tell mpiio-umount how much is lost: %s",
-                     strerror(errno));
+    if (ending != NULL)
+        atomic_store(&ending->lost, lost);
     return lost == 0;
+}
+
+/* Makes the memory for that report, with what is lost if the daemon is killed. NULL: none. */
+static struct mounts_ending *make_ending(struct fs_session *session)
+{
+    struct mounts_ending *ending = mpiio_named_memory(MOUNTS_ENDING, sizeof(*ending));
+
+    if (ending == NULL)
+        return NULL;
+    atomic_store(&ending->lost, -1);
+    if (session->ordered != NULL)
+        mpiio_ordered_show(session->ordered, &ending->waiting);
+    return ending;
 }
 
 static int serve_and_unmount(struct fs_session *session)
 {
-    int ending = memfd_create(MOUNTS_ENDING, MFD_CLOEXEC);
+    struct mounts_ending *ending = make_ending(session);
     struct fs_signals stop;
     bool listens = false;
     int error = serve(session, &stop, &listens);
@@ -269,8 +282,6 @@ static int serve_and_unmount(struct fs_session *session)
                        mpiio_rlimit_text(error));
     else if (error != 0)
         fs_log_error(&session->log, "the mount ended: %s", mpiio_rlimit_text(error));
-    if (ending >= 0)
-        close(ending);
     return error == 0 && stored ? 0 : 1;
 }
 

@@ -2,12 +2,22 @@
 #ifndef MPIIO_MOUNTS_ENDING_H
 #define MPIIO_MOUNTS_ENDING_H
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 /*
  * The name of the memory in which a daemon reports what it could not store after its mount was
  * gone. No request reaches it then. So it makes the memory (memfd_create(2)) when it begins to
- * serve, and whoever unmounts opens it before the mount is gone. The memory is empty until the
- * daemon ends; then it has one int64_t: the number of bytes that are lost, or 0.
+ * serve, and whoever unmounts opens it before the mount is gone.
  */
 #define MOUNTS_ENDING "mpiio-ending"
+
+/* What the memory has. */
+struct mounts_ending {
+    _Atomic int64_t lost; /* the number of bytes that are lost; -1 until the daemon ends */
+    /* Bytes of "ordered" that wait for their turn or could not be stored: if the daemon is killed,
+       they are lost, and lost stays -1. */
+    _Atomic int64_t waiting;
+};
 
 #endif

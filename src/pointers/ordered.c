@@ -164,6 +164,7 @@ static ssize_t keep(struct mpiio_share *share, const void *buffer, size_t length
     if (error != 0)
         return error;
     share->ordered->stats.waiting += (int64_t)length;
+    mpiio_placing_show(share->ordered);
     return (ssize_t)length;
 }
 
@@ -290,6 +291,11 @@ static void *work(void *data)
     }
     pthread_mutex_unlock(&ordered->lock);
     return NULL;
+}
+
+void mpiio_ordered_show(struct mpiio_ordered *ordered, _Atomic int64_t *bytes)
+{
+    ordered->shown = bytes;
 }
 
 int mpiio_ordered_start(struct mpiio_ordered *ordered)

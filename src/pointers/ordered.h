@@ -71,6 +71,13 @@ struct mpiio_ordered_stats {
 int mpiio_ordered_new(const struct mpiio_ordered_options *options, struct mpiio_ordered **ordered);
 
 /*
+ * From now on, keeps in *bytes, which is borrowed, how many bytes would be lost if the process were
+ * killed: those that wait, and those that could not be placed. To be called before a share is
+ * opened.
+ */
+void mpiio_ordered_show(struct mpiio_ordered *ordered, _Atomic int64_t *bytes);
+
+/*
  * Turns that come from other nodes: starts the thread that places what has waited for them. 0 or a
  * negative errno. mpiio_ordered_finish ends it.
  */

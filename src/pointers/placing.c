@@ -2,6 +2,7 @@
 #include "placing.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Passed over or over: frees it once nobody uses it any more. Lock held. */
@@ -11,6 +12,12 @@ void mpiio_placing_let_go(struct mpiio_share *share)
         return;
     mpiio_share_bytes_drop(&share->bytes);
     free(share);
+}
+
+void mpiio_placing_show(struct mpiio_ordered *ordered)
+{
+    if (ordered->shown != NULL)
+        atomic_store(ordered->shown, ordered->stats.waiting + ordered->stats.lost);
 }
 
 /* The first share of a view has had no turn in time. Lock held. */
@@ -28,6 +35,7 @@ void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered
         ordered->stats.lost += (int64_t)chunk->length;
         free(chunk);
     }
+    mpiio_placing_show(ordered);
     mpiio_placing_let_go(share);
 }
 
@@ -102,6 +110,7 @@ static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
     } else if (placing.turn == MPIIO_ORDERED_NO_TURN) {
         ordered->out_of_turn += (int64_t)length;
     }
+    mpiio_placing_show(ordered);
     mpiio_placing_end(share);
 }
 

@@ -50,11 +50,16 @@ struct mpiio_ordered {
     int64_t out_of_turn;              /* bytes that were placed so; lock: lock */
     struct mpiio_ordered_stats stats; /* lock: lock */
 
+    _Atomic int64_t *shown; /* mpiio_ordered_show; NULL: none */
+
     pthread_cond_t news; /* for the thread that places */
     bool has_news, over; /* lock: lock */
     bool started;
     pthread_t thread;
 };
+
+/* Shows the number of bytes that wait or are lost, after it has changed (mpiio_ordered_show). */
+void mpiio_placing_show(struct mpiio_ordered *ordered);
 
 /* A call of place, with what it needs. */
 struct mpiio_placing {

@@ -72,9 +72,13 @@ int umount_ending_open(const struct umount_daemon *daemon)
     return fd;
 }
 
-int64_t umount_ending_lost(int fd)
+int64_t umount_ending_lost(int fd, bool *killed)
 {
-    int64_t lost;
+    struct mounts_ending ending;
+    bool known = pread(fd, &ending, sizeof(ending), 0) == sizeof(ending);
+    int64_t bytes;
 
-    return pread(fd, &lost, sizeof(lost), 0) == sizeof(lost) && lost >= 0 ? lost : -1;
+    *killed = known && ending.lost < 0;
+    bytes = *killed ? ending.waiting : ending.lost;
+    return known && bytes >= 0 ? bytes : -1;
 }

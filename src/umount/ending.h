@@ -2,6 +2,7 @@
 #ifndef MPIIO_UMOUNT_ENDING_H
 #define MPIIO_UMOUNT_ENDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon.h"
@@ -16,9 +17,10 @@
 int umount_ending_open(const struct umount_daemon *daemon);
 
 /*
- * Returns how many bytes are lost, or -1 if the daemon has not reported it, for example because it
- * was killed.
+ * Returns how many bytes are lost, for a daemon that has ended, or -1 if that is not known. If the
+ * daemon was killed before it reported the number, sets killed, and returns the number of bytes of
+ * "ordered" that waited for their turn.
  */
-int64_t umount_ending_lost(int fd);
+int64_t umount_ending_lost(int fd, bool *killed);
 
 #endif

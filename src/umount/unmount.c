@@ -319,10 +319,27 @@ static int await_daemon(const struct unmount *job)
     return 1;
 }
 
+/* Says what the daemon, which has ended, could not store. Returns the status to exit with. */
+static int say_lost(const struct unmount *job)
+{
+    bool killed = false;
+    int64_t lost = umount_ending_lost(job->ending, &killed);
+
+    /* A line about what -f gives up has been printed before; "ordered" was not part of it. */
+    if (lost <= 0 || (job->lost && !killed))
+        return 0;
+    if (killed)
+        unmount_say(job, "unmounted, but %lld bytes of ordered that waited for their turn are lost",
+                    (long long)lost);
+    else
+        unmount_say(job, "unmounted, but %lld bytes could not be stored and are lost",
+                    (long long)lost);
+    return UNMOUNT_LOST;
+}
+
 /* It is detached. The status to exit with. */
 static int end_detached(struct unmount *job)
 {
-    int64_t lost;
     int status;
 
     if (job->dead && job->owner != NULL) {
@@ -330,12 +347,9 @@ static int end_detached(struct unmount *job)
         job->lost = true;
     }
     status = await_daemon(job);
-    /* A line about what -f gives up has been printed before. */
-    lost = status == 0 && !job->lost && job->ending >= 0 ? umount_ending_lost(job->ending) : 0;
-    if (lost <= 0)
+    if (status != 0 || job->ending < 0 || !umount_daemon_ends_within(&job->daemon, 0))
         return status;
-    unmount_say(job, "unmounted, but %lld bytes could not be stored and are lost", (long long)lost);
-    return UNMOUNT_LOST;
+    return say_lost(job);
 }
 
 int unmount_begin(struct unmount *job, int limit)

@@ -159,6 +159,33 @@ END
     done
 }
 
+@test "ordered: mpiio-umount -f reports what waited in a daemon that it has killed" {
+    common 4
+    mount_spec s.json
+    pid=$(daemon_pid)
+    echo one >"$mnt/ordered/rank1"
+    echo three >"$mnt/ordered/rank3"
+    stop_process "$pid"
+    run -3 mpiio-umount -f "$mnt"
+    [ "${lines[0]}" = "mpiio-umount: $mnt: not synced: no answer" ]
+    [ "${lines[1]}" = "mpiio-umount: $mnt: unmounted, but 10 bytes of ordered that waited for their turn are lost" ]
+    [ "${#lines[@]}" -eq 2 ]
+    gone "$pid"
+    run ! is_mounted
+    # What has been placed is not counted.
+    mount_spec s.json
+    pid=$(daemon_pid)
+    echo one >"$mnt/ordered/rank1"
+    echo zero >"$mnt/ordered/rank0"
+    none_waits() {
+        [ "$(stat_of ordered_waiting_bytes)" -eq 0 ]
+    }
+    await none_waits
+    stop_process "$pid"
+    run -0 mpiio-umount -f "$mnt"
+    [ "$output" = "mpiio-umount: $mnt: not synced: no answer" ]
+}
+
 @test "ordered: ranks read one after the other what each of them wants" {
     common 3 int
     seq -f %3.0f 0 299 >f.dat
