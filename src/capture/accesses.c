@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "calls.h"
 #include "contents.h"
@@ -173,6 +174,20 @@ static struct capture_extents *choose(struct capture_file *file)
     return all[3] ? &extents[0] : NULL;
 }
 
+/*
+ * Collective, after all ranks have closed the file. Returns the file's size, as rank 0 sees it,
+ * which bounds what was read: a read may ask for more than the file has.
+ */
+static int64_t find_end(const struct capture_file *file)
+{
+    int64_t own = INT64_MAX, end;
+    struct stat st;
+
+    if (file->rank == 0 && stat(file->path, &st) == 0)
+        own = st.st_size;
+    return least(file, &own, &end, 1) ? end : INT64_MAX;
+}
+
 /* Collective. The basic type that all accesses of all ranks had, if it divides them; else bytes. */
 static MPI_Datatype choose_etype(const struct capture_file *file,
                                  const struct capture_extents *extents)
@@ -212,12 +227,12 @@ static char *view_text(const struct capture_extents *extents, MPI_Datatype etype
 void capture_accesses_view(struct capture_file *file)
 {
     struct capture_extents *extents = choose(file);
+    bool reads = extents == &file->accesses.extents[0];
     MPI_Datatype etype;
 
     if (extents == NULL)
         return;
-    /* A read may ask for more than there is. */
-    capture_extents_finish(extents, extents == file->accesses.extents ? file->size : INT64_MAX);
+    capture_extents_finish(extents, reads ? find_end(file) : INT64_MAX);
     etype = choose_etype(file, extents);
     capture_use_text(file, view_text(extents, etype));
 }

@@ -26,9 +26,9 @@ void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t
 void capture_accesses_lose(MPI_File handle);
 
 /*
- * Collective over the file's communicator, for a file that was taken. Where accesses tell what the
- * views that were set do not, they are put in those views' place: what was written, or read where
- * no rank has written anything.
+ * Collective over the file's communicator, for a file that was taken and closed. If the accesses
+ * tell more than the views that were set, makes a view of them that replaces those: of what was
+ * written, or read if no rank has written anything.
  */
 void capture_accesses_view(struct capture_file *file);
 

@@ -12,10 +12,11 @@
 
 /* clang-format off */
 #define CAPTURE_CALLS(CALL)                                                                        \
-    CALL(Allreduce) CALL(Comm_create) CALL(Comm_free) CALL(Comm_group) CALL(Comm_rank)             \
-    CALL(Comm_set_errhandler) CALL(Comm_size) CALL(File_get_position) CALL(File_get_size) CALL(File_get_view) CALL(Gather) CALL(Gatherv)       \
-    CALL(Group_free) CALL(Type_free) CALL(Type_get_contents) CALL(Type_get_envelope)               \
-    CALL(Type_get_extent) CALL(Type_get_name) CALL(Type_size_x)
+    CALL(Allreduce) CALL(Barrier) CALL(Comm_create) CALL(Comm_free) CALL(Comm_group)               \
+    CALL(Comm_rank) CALL(Comm_set_errhandler) CALL(Comm_size) CALL(File_get_position)              \
+    CALL(File_get_view) CALL(Gather) CALL(Gatherv) CALL(Group_free) CALL(Type_free)                \
+    CALL(Type_get_contents) CALL(Type_get_envelope) CALL(Type_get_extent) CALL(Type_get_name)      \
+    CALL(Type_size_x)
 
 /* Of MPI 4: NULL where the library is older. */
 #define CAPTURE_NEW_CALLS(CALL)                                                                    \

@@ -309,7 +309,6 @@ void capture_use_text(struct capture_file *file, char *text)
 struct capture_file *capture_take(MPI_File handle)
 {
     struct capture_file **link = &list, *file;
-    MPI_Offset size = 0;
 
     pthread_mutex_lock(&lock);
     while (*link && handle != MPI_FILE_NULL && (*link)->handle != handle)
@@ -318,8 +317,6 @@ struct capture_file *capture_take(MPI_File handle)
     if (file)
         *link = file->next;
     pthread_mutex_unlock(&lock);
-    if (file && capture_calls()->File_get_size(file->handle, &size) == MPI_SUCCESS)
-        file->size = size;
     return file;
 }
 

@@ -59,7 +59,6 @@ struct capture_file {
         MPI_Datatype leaf;    /* the basic type that all had; MPI_DATATYPE_NULL: none, or several */
         struct capture_extents extents[2]; /* read, written */
     } accesses;                            /* under accesses.c's lock until the file is closed */
-    int64_t size;                          /* of the file when it was closed, bytes */
 };
 
 /*

@@ -113,10 +113,12 @@ void capture_gather(struct capture_file *file)
 /* Collective over comm, which has the processes of MPI_COMM_WORLD. */
 static void gather_world(MPI_Comm comm)
 {
-    char *own = capture_pending_text(), *texts = NULL;
+    char *own, *texts = NULL;
     int64_t room = PENDING_ROOM;
     int rank = 0, ranks = 1;
 
+    capture_calls()->Barrier(comm);
+    own = capture_pending_text();
     capture_calls()->Comm_rank(comm, &rank);
     capture_calls()->Comm_size(comm, &ranks);
     if (capture_gather_texts(comm, rank, ranks, own ? own : "{}", &room, &texts) == 0 && rank == 0)

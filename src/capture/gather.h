@@ -7,9 +7,9 @@
 #include "files.h"
 
 /*
- * Collective over the file's communicator. Its rank 0 merges the views and writes the spec. What
- * one process alone has opened, and files without a view, wait for capture_gather_pending. The file
- * remains the caller's.
+ * Collective over the file's communicator, after MPI_File_close. Rank 0 merges the views and writes
+ * the spec. Files that a single process has opened, and files without a view, wait for
+ * capture_gather_pending. The file remains the caller's.
  */
 void capture_gather(struct capture_file *file);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "calls.h"
 #include "merge.h"
@@ -75,6 +76,15 @@ static int64_t size_of(const json_t *entry)
     return json_integer_value(json_object_get(entry, "size"));
 }
 
+/* Notes the file's size. A file that has gone since it was closed keeps the size that it had. */
+static void measure(json_t *entry)
+{
+    struct stat st;
+
+    if (stat(json_string_value(json_object_get(entry, "path")), &st) == 0)
+        json_object_set_new(entry, "size", json_integer((json_int_t)st.st_size));
+}
+
 /* Writes the spec, if that is news. */
 static void write_entry(json_t *entry)
 {
@@ -113,7 +123,7 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
     entry = find_seen(file->path, file->ranks);
     list = json_object_get(entry, "views");
     if (entry)
-        json_object_set_new(entry, "size", json_integer(file->size));
+        measure(entry);
     if (entry && file->accessed) {
         add_views(entry, "accessed", views);
         if (!json_array_size(views))
@@ -136,8 +146,13 @@ char *capture_pending_text(void)
     char *text;
 
     pthread_mutex_lock(&lock);
-    json_object_foreach(seen, key, entry) if (written(entry)) write_entry(entry);
-    json_object_foreach(seen, key, entry) json_object_del(entry, "spec");
+    json_object_foreach(seen, key, entry)
+    {
+        measure(entry);
+        if (written(entry))
+            write_entry(entry);
+        json_object_del(entry, "spec");
+    }
     text = seen ? json_dumps(seen, JSON_COMPACT) : strdup("{}");
     json_decref(seen);
     seen = NULL;

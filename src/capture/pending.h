@@ -14,18 +14,19 @@
 #include "files.h"
 
 /*
- * Rank 0 of a file's communicator closes it: its views (borrowed, those that could be captured)
- * join those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most, and the spec is
- * written where that is news, once there are many when they are twice as many, and else by
- * capture_pending_text. A communicator of one process in a larger program waits for
- * capture_pending_text, and so do a file without a view, and views that nobody has set, which are
- * written where nobody sets one later. Thread-safe.
+ * Called by rank 0 of a file's communicator when all ranks have closed the file. Adds its views
+ * (borrowed, those that could be captured) to those of earlier openings by as many ranks,
+ * CAPTURE_MAX_VIEWS at most. Writes the spec if there are new views; if there are many, only when
+ * their number has doubled, and otherwise in capture_pending_text. These wait for
+ * capture_pending_text: the views of a communicator of one process in a larger program, files
+ * without a view, and views made of accesses, which are written if no view is set later.
+ * Thread-safe.
  */
 void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set);
 
 /*
- * What waits, and which files have specs, as JSON text: new, NULL without memory. Specs of which
- * a later part waits are written.
+ * Called when all processes have closed their files. Writes specs that are not up to date. Returns
+ * what else waits, and which files have specs, as JSON text: new, NULL without memory.
  */
 char *capture_pending_text(void);
 

@@ -98,6 +98,12 @@ kind() {
     umount "$mnt"
 }
 
+@test "capture: the file's size is what it is after the last rank has written" {
+    kind late
+    [ "$(jq -c '.view | .disp, .tiles' data.view.json)" = $'"100 + rank*80"\n80' ]
+    slices_are_pieces 4 data.view.json
+}
+
 @test "capture: Fortran programs, by either binding" {
     local program
     for program in fortran fortran_f08; do

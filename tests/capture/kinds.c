@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define HEADER 24 /* bytes before what a view shows */
 #define TILES  2
@@ -249,6 +250,21 @@ static void unclosed(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
+/* Independent writes behind each other, without a barrier: the higher the rank, the later. */
+static void late(const char *path)
+{
+    struct timespec pause = {.tv_nsec = 50000000L * rank};
+    MPI_File file = open_filled(path, 0);
+    char data[80];
+
+    memset(data, 'a' + rank, sizeof(data));
+    set_view(file, 100 + 80 * rank, MPI_BYTE, MPI_BYTE);
+    nanosleep(&pause, NULL);
+    check(MPI_File_write(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE), "MPI_File_write");
+    keep(data, sizeof(data), 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+}
+
 static void temporary(const char *path)
 {
     MPI_File file;
@@ -338,6 +354,7 @@ static const struct {
     {"mixed", mixed},         {"halves", halves},
     {"unclosed", unclosed},   {"refused", refused},
     {"temporary", temporary}, {"variables", variables},
+    {"late", late},
 };
 
 int main(int argc, char **argv)
