@@ -104,6 +104,12 @@ kind() {
     slices_are_pieces 4 data.view.json
 }
 
+@test "capture: tiles of all ranks, although one rank's view is the default view" {
+    kind late-default
+    [ "$(jq -c '.view | .disp, .tiles' data.view.json)" = $'"rank*80"\n80' ]
+    slices_are_pieces 4 data.view.json
+}
+
 @test "capture: Fortran programs, by either binding" {
     local program
     for program in fortran fortran_f08; do

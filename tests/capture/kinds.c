@@ -251,18 +251,29 @@ static void unclosed(const char *path)
 }
 
 /* Independent writes behind each other, without a barrier: the higher the rank, the later. */
-static void late(const char *path)
+static void write_late(const char *path, int header)
 {
     struct timespec pause = {.tv_nsec = 50000000L * rank};
     MPI_File file = open_filled(path, 0);
     char data[80];
 
     memset(data, 'a' + rank, sizeof(data));
-    set_view(file, 100 + 80 * rank, MPI_BYTE, MPI_BYTE);
+    set_view(file, header + 80 * rank, MPI_BYTE, MPI_BYTE);
     nanosleep(&pause, NULL);
     check(MPI_File_write(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE), "MPI_File_write");
     keep(data, sizeof(data), 1);
     check(MPI_File_close(&file), "MPI_File_close");
+}
+
+static void late(const char *path)
+{
+    write_late(path, 100);
+}
+
+/* Rank 0 sets the view that a file has when it is opened. */
+static void late_default(const char *path)
+{
+    write_late(path, 0);
 }
 
 static void temporary(const char *path)
@@ -354,7 +365,7 @@ static const struct {
     {"mixed", mixed},         {"halves", halves},
     {"unclosed", unclosed},   {"refused", refused},
     {"temporary", temporary}, {"variables", variables},
-    {"late", late},
+    {"late", late},           {"late-default", late_default},
 };
 
 int main(int argc, char **argv)
