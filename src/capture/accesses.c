@@ -45,7 +45,7 @@ void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype)
     if (file == NULL)
         return;
     if (file->step_count && !file->broken)
-        text = file->known[file->steps[file->step_count - 1]].text;
+        text = file->known[file->steps[file->step_count - 1].known].text;
     capture_calls()->Type_size_x(etype, &size);
     pthread_mutex_lock(&lock);
     file->accesses.counted =
@@ -143,7 +143,7 @@ static uint64_t hash_views(const struct capture_file *file, bool *plain)
 
     *plain = true;
     for (size_t i = 0; i < file->step_count; i++) {
-        const struct capture_known *known = &file->known[file->steps[i]];
+        const struct capture_known *known = &file->known[file->steps[i].known];
         hash = capture_mix(hash, known->hash);
         *plain = *plain && is_plain(known->text) &&
                  (file->ranks > 1 || strcmp(known->text, CAPTURE_DEFAULT_VIEW) == 0);

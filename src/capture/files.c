@@ -159,14 +159,15 @@ struct capture_file *capture_find(MPI_File handle)
 
 static void append_step(struct capture_file *file, size_t known)
 {
-    uint32_t *steps = vs_list_grow(file->steps, file->step_count, &file->step_room, sizeof(*steps));
+    struct capture_view_call *steps =
+        vs_list_grow(file->steps, file->step_count, &file->step_room, sizeof(*steps));
 
     if (steps == NULL) {
         file->broken = true;
         return;
     }
     file->steps = steps;
-    file->steps[file->step_count++] = (uint32_t)known;
+    file->steps[file->step_count++] = (struct capture_view_call){.known = known};
 }
 
 static size_t find_known(const struct capture_file *file, uint64_t draft)
@@ -247,7 +248,7 @@ static const char *look_at(struct capture_file *file, const struct capture_view_
 /* The number of the view among those known, which it joins. */
 static size_t know_view(struct capture_file *file, const struct capture_view_args *args, int code)
 {
-    struct capture_tile tile = {.etypes = -1};
+    struct capture_tile tile = {.size = -1};
     uint64_t draft = 0;
     const char *why = look_at(file, args, code, &draft);
     size_t found;
@@ -301,7 +302,7 @@ void capture_use_text(struct capture_file *file, char *text)
 {
     file->accessed = true;
     file->step_count = 0;
-    append_known(file, 0, text, (struct capture_tile){.etypes = -1});
+    append_known(file, 0, text, (struct capture_tile){.size = -1});
     append_step(file, file->known_count - 1);
 }
 

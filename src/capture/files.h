@@ -33,8 +33,13 @@ struct capture_known {
     uint64_t hash;  /* of text */
     char *text;     /* JSON as capture_view_text writes it, or "!" and why there is none; owned */
     struct capture_tile tile;
-    int64_t reach; /* etypes up to the last one accessed by it; -1: not known; under accesses.c's
-                      lock until the file is closed */
+};
+
+/* A call of MPI_File_set_view. */
+struct capture_view_call {
+    size_t known;  /* which of the file's */
+    int64_t reach; /* bytes of the view up to the last one accessed until the next call; -1: not
+                      known; under accesses.c's lock until the file is closed */
 };
 
 struct capture_file {
@@ -50,7 +55,7 @@ struct capture_file {
     size_t known_count;
     size_t known_bytes; /* of all their texts */
     int64_t work;       /* done for fingerprints, in numbers (fingerprint.h) */
-    uint32_t *steps;    /* for each MPI_File_set_view, which of known */
+    struct capture_view_call *steps;
     size_t step_count, step_room;
     struct capture_accesses {
         bool counted;         /* the view is one of all bytes from origin on */

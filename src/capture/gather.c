@@ -27,67 +27,72 @@ static json_t *parse(const struct capture_file *file, const char *text, size_t r
     return json;
 }
 
-/* The views of `count` ranks, whose texts follow each other, as one. */
-static json_t *merge_texts(const struct capture_file *file, const char *texts, size_t count)
+/*
+ * Merges the views of `count` ranks, whose texts follow each other; if they are common, the first
+ * has the view. Returns a note (tiles.h).
+ */
+static json_t *merge_texts(const struct capture_file *file, const char *texts, size_t count,
+                           bool common)
 {
-    json_t **views = calloc(count, sizeof(*views)), *merged = NULL;
-    size_t parsed = 0;
+    json_t **views = calloc(count, sizeof(*views)), *ends = json_array(), *note = NULL;
+    size_t parsed = 0, different = common ? 1 : count;
 
-    for (; views && parsed < count; parsed++, texts += strlen(texts) + 1)
+    for (; views && parsed < count; parsed++, texts += strlen(texts) + 1) {
         if (!(views[parsed] = parse(file, texts, parsed)))
             break;
+        capture_tiles_take(views[parsed], ends);
+    }
     if (views && parsed == count) {
-        if (count > 1)
-            capture_subarrays(views, count);
-        merged = capture_merge(views, count);
+        if (different > 1)
+            capture_subarrays(views, different);
+        note = capture_tiles_note(capture_merge(views, different), ends);
     }
     for (size_t i = 0; i < parsed; i++)
         json_decref(views[i]);
+    json_decref(ends);
     free(views);
-    return merged;
+    return note;
 }
 
 /* What all processes may tell of files that wait for the program's end, in bytes. */
 #define PENDING_ROOM (256 << 20)
 
 /*
- * Collective. The view of all ranks in a step, on rank 0 and where it could be had. Its size is
- * taken from *room.
+ * Collective. On rank 0, returns the note of all ranks' views in a step, NULL if there is none.
+ * Takes the size of their texts from *room.
  */
 static json_t *gather_step(const struct capture_file *file, const struct capture_step *step,
                            int64_t *room)
 {
-    const char *own = file->known[file->steps[step->index]].text;
-    char *texts = NULL;
-    json_t *view = NULL;
-    int error;
+    char *own = capture_tiles_text(file, step), *texts = NULL;
+    const char *text = own ? own : "!out of memory";
+    json_t *note = NULL;
+    int error = 0;
 
-    if (step->common)
-        return file->rank ? NULL : merge_texts(file, own, 1);
-    error = capture_gather_texts(file->comm, file->rank, file->ranks, own, room, &texts);
+    if (!step->common || !step->even)
+        error = capture_gather_texts(file->comm, file->rank, file->ranks, text, room, &texts);
     if (file->rank == 0 && error)
         capture_say("%s: a view is not captured: all ranks' views together are too large",
                     file->path);
     else if (file->rank == 0)
-        view = merge_texts(file, texts, (size_t)file->ranks);
+        note =
+            merge_texts(file, texts ? texts : text, texts ? (size_t)file->ranks : 1, step->common);
     free(texts);
-    return view;
+    free(own);
+    return note;
 }
 
-/* Collective. On rank 0 the views of all steps, with what is known of their tiles. */
+/* Collective. On rank 0, returns the notes of all steps. */
 static json_t *gather_steps(const struct capture_file *file, const struct capture_step *steps,
                             long count)
 {
-    json_t *views = json_array();
+    json_t *notes = json_array(), *note;
     int64_t room = CAPTURE_MAX_TEXT;
 
-    for (long i = 0; i < count; i++) {
-        json_t *view = gather_step(file, &steps[i], &room);
-        if (view)
-            json_array_append_new(views, capture_tiles_note(view, steps[i].tiles, steps[i].behind));
-        json_decref(view);
-    }
-    return views;
+    for (long i = 0; i < count; i++)
+        if ((note = gather_step(file, &steps[i], &room)))
+            json_array_append_new(notes, note);
+    return notes;
 }
 
 void capture_gather(struct capture_file *file)
@@ -102,7 +107,6 @@ void capture_gather(struct capture_file *file)
         free(steps);
         return;
     }
-    capture_tiles_count(file, steps, count);
     views = gather_steps(file, steps, count);
     if (file->rank == 0)
         capture_pending_add(file, views, count > 0);

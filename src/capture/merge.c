@@ -201,8 +201,8 @@ static json_t *merge_values(json_t *const *values, size_t count)
 }
 
 /*
- * A rank's value of a view's key, with the default in place of what is left out; tiles, which has
- * none, is left out on all ranks or on none: NULL. New.
+ * A rank's value of a view's key, with the default in place of what is left out; NULL for tiles,
+ * which has no default. New.
  */
 static json_t *value_of(json_t *view, const char *key)
 {
@@ -213,14 +213,13 @@ static json_t *value_of(json_t *view, const char *key)
     return json_string(strcmp(key, "filetype") == 0 ? "etype" : "native");
 }
 
-/* Puts the key into the view, or into each rank's part. */
+/* Puts the key into the view, or into the parts of the ranks that have it, which returns 1. */
 static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *const *values,
                      size_t count)
 {
     json_t *common = merge_values(values, count);
+    int differ = 0;
 
-    if (!values[0])
-        return 0;
     if (common) {
         bool is_default =
             json_is_string(common) &&
@@ -230,10 +229,12 @@ static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *
             json_decref(common);
         return is_default ? 0 : json_object_set_new(merged, key, common);
     }
-    for (size_t i = 0; i < count; i++)
-        if (json_object_set(json_array_get(per_rank, i), key, values[i]))
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] && json_object_set(json_array_get(per_rank, i), key, values[i]))
             return -1;
-    return 1;
+        differ = differ || values[i];
+    }
+    return differ;
 }
 
 json_t *capture_merge(json_t *const *views, size_t count)
@@ -254,6 +255,34 @@ json_t *capture_merge(json_t *const *views, size_t count)
             json_decref(values[i]);
     }
     if (result >= 0 && differ)
+        result = json_object_set(merged, "per_rank", per_rank);
+    json_decref(per_rank);
+    free(values);
+    if (result >= 0)
+        return merged;
+    json_decref(merged);
+    return NULL;
+}
+
+json_t *capture_merge_tiles(const json_t *view, const json_t *tiles)
+{
+    size_t count = json_array_size(tiles);
+    json_t *merged = json_copy((json_t *)view), **values = calloc(count + 1, sizeof(*values));
+    json_t *per_rank = json_deep_copy(json_object_get(view, "per_rank"));
+    int result = merged && values ? 0 : -1;
+
+    if (per_rank == NULL)
+        per_rank = json_array();
+    for (size_t i = 0; i < count && !result; i++) {
+        values[i] = json_array_get(tiles, i);
+        if (json_integer_value(values[i]) < 0)
+            values[i] = NULL;
+        if (json_array_size(per_rank) == i)
+            result = json_array_append_new(per_rank, json_object());
+    }
+    if (!result)
+        result = merge_key(merged, per_rank, "tiles", values, count);
+    if (result > 0)
         result = json_object_set(merged, "per_rank", per_rank);
     json_decref(per_rank);
     free(values);

@@ -18,6 +18,12 @@
 json_t *capture_merge(json_t *const *views, size_t count);
 
 /*
+ * A copy of a merged view with "tiles": tiles has the number of each rank, or one for all ranks; a
+ * rank with a negative number gets none. A new reference; NULL without memory.
+ */
+json_t *capture_merge_tiles(const json_t *view, const json_t *tiles);
+
+/*
  * An expression of "rank" for the values of ranks 0 .. count - 1 in text (of size bytes): sums of
  * steps along the dimensions of a grid of ranks, such as "100 + rank*8" or "rank/4*32 + rank%4*8".
  * False where there is no such rule.

@@ -217,19 +217,21 @@ static json_t *by_path(const char *texts, int ranks)
     return files;
 }
 
-/* The note of the view that single processes' views, one of each, are together; new. */
+/* Merges the views of single processes, one of each. Returns a new note. */
 static json_t *merge_column(const json_t *ranks, size_t view, json_t **column)
 {
-    json_t *note = json_copy(json_array_get(json_array_get(ranks, 0), view)), *list;
+    json_t *ends = json_array(), *list, *note;
     size_t i;
 
     json_array_foreach(ranks, i, list)
     {
-        capture_tiles_agree(note, json_array_get(list, view));
-        column[i] = json_object_get(json_array_get(list, view), "view");
+        note = json_array_get(list, view);
+        column[i] = json_object_get(note, "view");
+        json_array_extend(ends, json_object_get(note, "ends"));
     }
     capture_subarrays(column, json_array_size(ranks));
-    json_object_set_new(note, "view", capture_merge(column, json_array_size(ranks)));
+    note = capture_tiles_note(capture_merge(column, json_array_size(ranks)), ends);
+    json_decref(ends);
     return note;
 }
 

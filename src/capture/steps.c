@@ -6,6 +6,7 @@
 
 #include "calls.h"
 #include "output.h"
+#include "tiles.h"
 #include "view.h"
 
 /* One number a step and rank, made one a step by the reduction. */
@@ -50,7 +51,7 @@ static bool agree(const struct capture_file *file, bool ready)
 
 static uint64_t known_hash(const struct capture_file *file, size_t step)
 {
-    return file->known[file->steps[step]].hash;
+    return file->known[file->steps[step].known].hash;
 }
 
 /* Ranks that swap their views make another step: the rank goes into the hash. */
@@ -100,16 +101,22 @@ static long pick(const struct capture_file *file, const struct hashes *hashes,
 
     for (size_t i = 0; i < file->step_count; i++) {
         bool common = hashes->low[i] == hashes->high[i];
-        const char *text = file->known[file->steps[i]].text;
+        const char *text = file->known[file->steps[i].known].text;
         if (!common || strcmp(text, CAPTURE_DEFAULT_VIEW) != 0)
-            steps[count++] =
-                (struct capture_step){.index = i, .hash = hashes->sum[i], .common = common};
+            steps[count++] = (struct capture_step){.index = i,
+                                                   .hash = hashes->sum[i],
+                                                   .common = common,
+                                                   .reach = file->steps[i].reach};
     }
     if (count)
         qsort(steps, count, sizeof(*steps), by_hash);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || steps[i].hash != steps[i - 1].hash)
+    for (size_t i = 0; i < count; i++) {
+        struct capture_step *last = different ? &steps[different - 1] : NULL;
+        if (last && last->hash == steps[i].hash)
+            last->reach = capture_tiles_farther(last->reach, steps[i].reach);
+        else
             steps[different++] = steps[i];
+    }
     if (different)
         qsort(steps, different, sizeof(*steps), by_index);
     if (different <= CAPTURE_MAX_VIEWS)
@@ -117,6 +124,22 @@ static long pick(const struct capture_file *file, const struct hashes *hashes,
     if (file->rank == 0)
         capture_say(CAPTURE_TOO_MANY, file->path, CAPTURE_MAX_VIEWS);
     return CAPTURE_MAX_VIEWS;
+}
+
+/* Collective. Finds the steps in which ranks have accessed different numbers of tiles. */
+static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
+                         struct capture_step *steps, int count)
+{
+    const struct capture_calls *mpi = capture_calls();
+
+    for (int i = 0; i < count; i++)
+        hashes->own[i] = (uint64_t)capture_tiles_count(file, &steps[i]);
+    if (mpi->Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
+        mpi->Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
+        return -1;
+    for (int i = 0; i < count; i++)
+        steps[i].even = hashes->low[i] == hashes->high[i];
+    return 0;
 }
 
 long capture_find_steps(const struct capture_file *file, struct capture_step **steps)
@@ -127,6 +150,8 @@ long capture_find_steps(const struct capture_file *file, struct capture_step **s
 
     if (agree(file, ready))
         count = file->step_count && reduce(file, &hashes) ? -1 : pick(file, &hashes, *steps);
+    if (count > 0 && compare_tiles(file, &hashes, *steps, (int)count))
+        count = -1;
     release(&hashes);
     if (count < 0) {
         free(*steps);

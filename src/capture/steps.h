@@ -11,11 +11,11 @@
 #include "files.h"
 
 struct capture_step {
-    size_t index;   /* of the call */
-    uint64_t hash;  /* of what all ranks have set */
-    bool common;    /* all ranks have set the same */
-    int64_t tiles;  /* that were accessed, whole ones; 0: not known (tiles.h) */
-    int64_t behind; /* displacement of the first byte behind them that some rank's view has */
+    size_t index;  /* of the call */
+    uint64_t hash; /* of what all ranks have set */
+    bool common;   /* all ranks have set the same */
+    bool even;     /* all ranks have accessed as many tiles */
+    int64_t reach; /* of this rank, in all calls that set the same */
 };
 
 /*

@@ -1,115 +1,130 @@
 /* SPDX-License-Identifier: MIT */
 #include "tiles.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "calls.h"
+#include "merge.h"
 
-/* Numbers that a rank tells of a step. */
-enum { TILES, UNKNOWN, NUMBERS };
+enum { TILES, BEHIND };
 
 void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t count, int64_t size,
                            int64_t unit)
 {
-    struct capture_known *known;
-    int64_t bytes, reach;
+    int64_t start, bytes, reach = -1, *old;
 
     if (file->step_count == 0 || file->broken)
         return;
-    known = &file->known[file->steps[file->step_count - 1]];
-    if (offset < 0 || unit <= 0 || __builtin_mul_overflow(count, size, &bytes) ||
-        __builtin_add_overflow(offset, bytes / unit + (bytes % unit > 0), &reach))
-        known->reach = -1;
-    else if (known->reach >= 0 && reach > known->reach)
-        known->reach = reach;
+    if (offset < 0 || __builtin_mul_overflow(offset, unit, &start) ||
+        __builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(start, bytes, &reach))
+        reach = -1;
+    old = &file->steps[file->step_count - 1].reach;
+    *old = capture_tiles_farther(*old, reach);
+}
+
+int64_t capture_tiles_farther(int64_t left, int64_t right)
+{
+    if (left < 0 || right < 0)
+        return -1;
+    return left > right ? left : right;
 }
 
 static const struct capture_known *known_of(const struct capture_file *file,
                                             const struct capture_step *step)
 {
-    return &file->known[file->steps[step->index]];
+    return &file->known[file->steps[step->index].known];
 }
 
-static void tell(const struct capture_known *known, int64_t numbers[NUMBERS])
+int64_t capture_tiles_count(const struct capture_file *file, const struct capture_step *step)
 {
-    int64_t etypes = known->tile.etypes;
+    int64_t size = known_of(file, step)->tile.size;
 
-    numbers[TILES] = etypes > 0 && known->reach > 0 ? (known->reach - 1) / etypes + 1 : 0;
-    numbers[UNKNOWN] = etypes < 0 || known->reach < 0 || (etypes > 0 && known->reach % etypes != 0);
+    if (size < 0 || step->reach < 0 || (size > 0 && step->reach % size))
+        return -1;
+    return size > 0 ? step->reach / size : 0;
 }
 
-/* Where a rank's view has its first byte behind so many tiles. */
-static int64_t find_behind(const struct capture_known *known, int64_t tiles)
+char *capture_tiles_text(const struct capture_file *file, const struct capture_step *step)
 {
-    int64_t behind;
+    const struct capture_known *known = known_of(file, step);
+    bool whole = file->rank == 0 || !step->common;
+    int64_t tiles = capture_tiles_count(file, step), behind;
+    char *text;
 
-    if (known->tile.etypes <= 0 || tiles == 0 ||
+    if (*known->text == '!')
+        return strdup(known->text);
+    if (tiles < 0 || known->tile.size == 0 ||
         __builtin_mul_overflow(tiles, known->tile.extent, &behind) ||
         __builtin_add_overflow(known->tile.first, behind, &behind))
-        return INT64_MAX;
-    return behind;
+        behind = INT64_MAX;
+    if (asprintf(&text, "{\"end\":[%" PRId64 ",%" PRId64 "]%s%s", tiles, behind, whole ? "," : "}",
+                 whole ? known->text + 1 : "") < 0)
+        return NULL;
+    return text;
 }
 
-static void count_all(const struct capture_file *file, struct capture_step *steps, int count,
-                      int64_t *own, int64_t *all)
+void capture_tiles_take(json_t *view, json_t *ends)
 {
-    const struct capture_calls *mpi = capture_calls();
+    json_t *end = json_object_get(view, "end");
 
-    for (int i = 0; i < count; i++)
-        tell(known_of(file, &steps[i]), own + NUMBERS * i);
-    if (mpi->Allreduce(own, all, NUMBERS * count, MPI_INT64_T, MPI_MAX, file->comm))
-        return;
-    for (int i = 0; i < count; i++) {
-        steps[i].tiles = all[NUMBERS * i + UNKNOWN] ? 0 : all[NUMBERS * i + TILES];
-        own[i] = find_behind(known_of(file, &steps[i]), steps[i].tiles);
-    }
-    if (mpi->Allreduce(own, all, count, MPI_INT64_T, MPI_MIN, file->comm))
-        return;
-    for (int i = 0; i < count; i++)
-        steps[i].behind = all[i];
+    if (end)
+        json_array_append(ends, end);
+    json_object_del(view, "end");
 }
 
-void capture_tiles_count(const struct capture_file *file, struct capture_step *steps, long count)
+json_t *capture_tiles_note(json_t *view, json_t *ends)
 {
-    int64_t *own = calloc(2 * NUMBERS * (size_t)count + 1, sizeof(*own)), have = own != NULL, all;
-
-    if (capture_calls()->Allreduce(&have, &all, 1, MPI_INT64_T, MPI_MIN, file->comm) ==
-            MPI_SUCCESS &&
-        all)
-        count_all(file, steps, (int)count, own, own + NUMBERS * count);
-    free(own);
+    return view ? json_pack("{s:o, s:O}", "view", view, "ends", ends) : NULL;
 }
 
-json_t *capture_tiles_note(json_t *view, int64_t tiles, int64_t behind)
+static const json_t *ends_of(const json_t *note)
 {
-    return json_pack("{s:O, s:I, s:I}", "view", view, "tiles", (json_int_t)tiles, "behind",
-                     (json_int_t)behind);
+    return json_object_get(note, "ends");
 }
 
-static int64_t number(const json_t *note, const char *key)
+/* A rank's end, where one is all ranks'. */
+static json_t *end_of(const json_t *note, size_t rank)
 {
-    return json_integer_value(json_object_get(note, key));
+    return json_array_get(ends_of(note), json_array_size(ends_of(note)) == 1 ? 0 : rank);
 }
 
-/* Nobody knows them where one opening does not; else they are those of whoever went on for longer.
- */
+static int64_t number(const json_t *end, size_t index)
+{
+    return json_integer_value(json_array_get(end, index));
+}
+
 void capture_tiles_join(json_t *left, const json_t *right)
 {
-    int64_t old = number(left, "tiles"), new = number(right, "tiles");
+    size_t count = json_array_size(ends_of(left)), others = json_array_size(ends_of(right));
+    json_t *ends = json_array();
 
-    if (old > 0 && (new == 0 || new > old)) {
-        json_object_set(left, "tiles", json_object_get(right, "tiles"));
-        json_object_set(left, "behind", json_object_get(right, "behind"));
+    for (size_t rank = 0; rank < (count > others ? count : others); rank++) {
+        json_t *old = end_of(left, rank), *new = end_of(right, rank);
+        int64_t tiles = number(old, TILES), more = number(new, TILES);
+        json_array_append(ends, more < 0 || (tiles >= 0 && more > tiles) ? new : old);
     }
+    json_object_set_new(left, "ends", ends);
 }
 
-void capture_tiles_agree(json_t *left, const json_t *right)
+/* The numbers of tiles of all ranks, new; NULL if there are none that the view needs. */
+static json_t *needed_tiles(const json_t *note, int64_t size)
 {
-    if (number(left, "tiles") != number(right, "tiles"))
-        json_object_set_new(left, "tiles", json_integer(0));
-    if (number(left, "behind") > number(right, "behind"))
-        json_object_set(left, "behind", json_object_get(right, "behind"));
+    json_t *tiles = json_array(), *end;
+    int64_t behind = INT64_MAX, most = 0;
+    size_t rank;
+
+    json_array_foreach(ends_of(note), rank, end)
+    {
+        json_array_append(tiles, json_array_get(end, TILES));
+        most = number(end, TILES) > most ? number(end, TILES) : most;
+        behind = number(end, BEHIND) < behind ? number(end, BEHIND) : behind;
+    }
+    if (most > 0 && behind < size)
+        return tiles;
+    json_decref(tiles);
+    return NULL;
 }
 
 json_t *capture_tiles_settle(const json_t *notes, int64_t size)
@@ -119,15 +134,9 @@ json_t *capture_tiles_settle(const json_t *notes, int64_t size)
 
     json_array_foreach(notes, i, note)
     {
-        json_t *view = json_object_get(note, "view");
-
-        if (number(note, "tiles") > 0 && number(note, "behind") < size) {
-            view = json_copy(view);
-            json_object_set(view, "tiles", json_object_get(note, "tiles"));
-            json_array_append_new(views, view);
-        } else {
-            json_array_append(views, view);
-        }
+        json_t *view = json_object_get(note, "view"), *tiles = needed_tiles(note, size);
+        json_array_append_new(views, tiles ? capture_merge_tiles(view, tiles) : json_incref(view));
+        json_decref(tiles);
     }
     return views;
 }

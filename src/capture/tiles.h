@@ -3,8 +3,13 @@
 #define CAPTURE_TILES_H
 
 /*
- * How many tiles of the views that were set are read and written. A view of so many tiles, where
- * the file goes on behind them, ends there: else its slices would show what is other views'.
+ * The number of tiles that each rank has accessed through a view. If the file goes on behind them,
+ * the view gets "tiles": without them its slices would show bytes of other views. No MPI calls.
+ *
+ * A note is {"view": VIEW, "ends": [[TILES, BEHIND], ...]}: a merged view without tiles, and the
+ * end of each rank's part, or one end if it is the same on all ranks, or none. TILES is the number
+ * of tiles that the rank has accessed, -1 if it is not known; BEHIND is the displacement behind
+ * them at which its view would go on.
  */
 
 #include <stdint.h>
@@ -15,31 +20,38 @@
 #include "steps.h"
 
 /*
- * count elements of size bytes were accessed from an offset of the present view on, in etypes of
- * unit bytes; offset -1: nobody knows where. Local; under accesses.c's lock.
+ * Called when count elements of size bytes were accessed at an offset of the current view, in
+ * etypes of unit bytes; -1 if the offset is not known. Under accesses.c's lock.
  */
 void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t count, int64_t size,
                            int64_t unit);
 
-/*
- * Collective over the file's communicator: fills in tiles and behind of its steps. They stay 0
- * where that is not known, or some rank has accessed a tile in part.
+/* The farther of two values of capture_view_call.reach; -1 if one is not known. */
+int64_t capture_tiles_farther(int64_t left, int64_t right);
+
+/* The number of tiles that this rank has accessed in a step; -1 if it is not known, or not whole.
  */
-void capture_tiles_count(const struct capture_file *file, struct capture_step *steps, long count);
+int64_t capture_tiles_count(const struct capture_file *file, const struct capture_step *step);
 
 /*
- * A view with what is known of its tiles: {"view", "tiles", "behind"}, borrowing nothing but a
- * reference of view; and what two openings of a file know of the same view: left's, which changes.
+ * This rank's view in a step, as struct capture_known has it, with its end; without the view on
+ * ranks that have the same as rank 0. New; NULL without memory.
  */
-json_t *capture_tiles_note(json_t *view, int64_t tiles, int64_t behind);
+char *capture_tiles_text(const struct capture_file *file, const struct capture_step *step);
+
+/* Moves the end of a rank's view, parsed from that text, to a list of ends. */
+void capture_tiles_take(json_t *view, json_t *ends);
+
+/* A new note. Steals view, which may be NULL, and then so is the note. */
+json_t *capture_tiles_note(json_t *view, json_t *ends);
+
+/* Adds to a note what is known of the same view from another opening of the file. */
 void capture_tiles_join(json_t *left, const json_t *right);
 
-/* The same of views of several processes, which are one. */
-void capture_tiles_agree(json_t *left, const json_t *right);
-
 /*
- * The views of a list of such notes, in a new list, as a file of size bytes has them: with "tiles"
- * where these are known and the view goes on behind them. NULL without memory.
+ * The views of a list of notes, in a new list, for a file of size bytes. Each gets tiles, on the
+ * ranks where they are known, if some rank's view goes on in the file behind them. NULL without
+ * memory.
  */
 json_t *capture_tiles_settle(const json_t *notes, int64_t size);
 

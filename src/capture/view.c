@@ -48,14 +48,12 @@ static bool is_filetype(const struct capture_view_args *args, const struct vs_vi
                         struct capture_tile *tile, char *why)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
-    MPI_Count size = 0, etype = 0;
+    MPI_Count size = 0;
     MPI_Aint lb = 0, extent = 0;
 
     capture_calls()->Type_size_x(args->filetype, &size);
-    capture_calls()->Type_size_x(args->etype, &etype);
-    *tile = (struct capture_tile){.etypes = etype > 0 ? size / etype : 0,
-                                  .first = facts->first,
-                                  .extent = facts->tile_extent};
+    *tile =
+        (struct capture_tile){.size = size, .first = facts->first, .extent = facts->tile_extent};
     capture_calls()->Type_get_extent(args->filetype, &lb, &extent);
     if (vs_view_facts(view)->datarep == VS_EXTERNAL32 ||
         (facts->tile_size == size && facts->tile_extent == extent))

@@ -15,10 +15,12 @@ struct capture_view_args {
     const char *datarep;
 };
 
-/* A tile of a view: etypes in it (-1: it was not compiled), displacement of its first one's lowest
- * byte, extent in bytes. */
+/*
+ * A tile of a view, in bytes: the size of its data (-1: the view was not compiled), the lowest
+ * displacement in the first tile, the extent.
+ */
 struct capture_tile {
-    int64_t etypes, first, extent;
+    int64_t size, first, extent;
 };
 
 /*

@@ -110,6 +110,20 @@ kind() {
     slices_are_pieces 4 data.view.json
 }
 
+@test "capture: each rank's tiles are those that it has accessed" {
+    local view rank
+    run -3 captured 4 kinds sizes data
+    [ "$(jq -c '.views | .view1.tiles, [.view2.per_rank[].tiles], [.view3.per_rank[].tiles]' \
+        data.view.json)" = $'"5 + rank"\n[8,0,8,8]\n[3,4,4,4]' ]
+    for view in 1 2 3; do
+        for rank in 0 1 2 3; do
+            mpiio-view cat -r $rank -v view$view data.view.json | cmp rank$rank.view$view
+        done
+    done
+    run -3 captured 4 kinds partial other
+    [ "$(jq -c '[.view.per_rank[].tiles]' other.view.json)" = '[2,2,2,null]' ]
+}
+
 @test "capture: Fortran programs, by either binding" {
     local program
     for program in fortran fortran_f08; do

@@ -276,6 +276,57 @@ static void late_default(const char *path)
     write_late(path, 0);
 }
 
+static void write_doubles(MPI_File file, int count, int view)
+{
+    double data[16];
+
+    for (int i = 0; i < count; i++)
+        data[i] = 100 * rank + i;
+    check(MPI_File_write_all(file, data, count, MPI_DOUBLE, MPI_STATUS_IGNORE),
+          "MPI_File_write_all");
+    keep(data, sizeof(double) * (size_t)count, view);
+}
+
+/*
+ * Three views with parts of different sizes: 5 + rank doubles; none on rank 1, whose view is the
+ * default view; 3 doubles and, after opening anew, 4, but never more than 3 on rank 0, which has
+ * the same view as in the beginning.
+ */
+static void sizes(const char *path)
+{
+    MPI_Offset own = rank * (9 + rank) / 2 * 8, all = ranks * (9 + ranks) / 2 * 8;
+    MPI_Offset third = rank == 0 ? 0 : all + 64 * ranks + rank * 32;
+    MPI_Datatype type = rank == 1 ? MPI_BYTE : MPI_DOUBLE;
+    MPI_File file = open_filled(path, 0);
+
+    set_view(file, own, MPI_DOUBLE, MPI_DOUBLE);
+    write_doubles(file, 5 + rank, 1);
+    set_view(file, rank == 1 ? 0 : all + rank * 64, type, type);
+    write_doubles(file, rank == 1 ? 0 : 8, 2);
+    set_view(file, third, MPI_DOUBLE, MPI_DOUBLE);
+    write_doubles(file, 3, 3);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+          "MPI_File_open");
+    set_view(file, third, MPI_DOUBLE, MPI_DOUBLE);
+    write_doubles(file, rank == 0 ? 2 : 4, rank == 0 ? 4 : 3);
+    check(MPI_File_close(&file), "MPI_File_close");
+}
+
+/* A view that all ranks share: two tiles on each rank but the last one, a tile and a half there. */
+static void partial(const char *path)
+{
+    MPI_Datatype type = dealt_ints();
+    MPI_File file = open_filled(path, 1 << 16);
+    int data[32] = {0};
+
+    set_view(file, HEADER, MPI_INT, type);
+    check(MPI_File_write_all(file, data, rank == ranks - 1 ? 24 : 32, MPI_INT, MPI_STATUS_IGNORE),
+          "MPI_File_write_all");
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
 static void temporary(const char *path)
 {
     MPI_File file;
@@ -366,6 +417,7 @@ static const struct {
     {"unclosed", unclosed},   {"refused", refused},
     {"temporary", temporary}, {"variables", variables},
     {"late", late},           {"late-default", late_default},
+    {"sizes", sizes},         {"partial", partial},
 };
 
 int main(int argc, char **argv)

@@ -175,13 +175,42 @@ static void only_what_differs_is_per_rank(void **unused)
                   "\"blocklengths\":[1,\"2 + rank\"],\"displacements\":[0,4]}}");
 }
 
+static void assert_tiles(const char *view, const char *tiles, const char *expected)
+{
+    json_t *merged = json_loads(view, 0, NULL), *list = json_loads(tiles, 0, NULL);
+    json_t *with = capture_merge_tiles(merged, list), *json = json_loads(expected, 0, NULL);
+    json_t *before = json_loads(view, 0, NULL);
+    char *text = json_dumps(with, JSON_COMPACT);
+
+    if (!json_equal(with, json))
+        fail_msg("%s\n%s", text, expected);
+    assert_true(json_equal(merged, before));
+    free(text);
+    json_decref(before);
+    json_decref(json);
+    json_decref(with);
+    json_decref(list);
+    json_decref(merged);
+}
+
+static void tiles_join_a_merged_view(void **unused)
+{
+    (void)unused;
+    assert_tiles("{\"disp\":0}", "[7]", "{\"disp\":0,\"tiles\":7}");
+    assert_tiles("{\"disp\":0}", "[7,7,7]", "{\"disp\":0,\"tiles\":7}");
+    assert_tiles("{\"disp\":0}", "[5,6,7]", "{\"disp\":0,\"tiles\":\"5 + rank\"}");
+    assert_tiles("{\"disp\":0}", "[-1,-1]", "{\"disp\":0}");
+    assert_tiles("{\"disp\":0}", "[-1,1]", "{\"disp\":0,\"per_rank\":[{},{\"tiles\":1}]}");
+    assert_tiles("{\"per_rank\":[{\"disp\":0},{\"disp\":8},{\"disp\":9}]}", "[1,-1,0]",
+                 "{\"per_rank\":[{\"disp\":0,\"tiles\":1},{\"disp\":8},{\"disp\":9,\"tiles\":0}]}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_become_expressions),
-        cmocka_unit_test(any_numbers_survive),
-        cmocka_unit_test(expressions_read_well),
-        cmocka_unit_test(only_what_differs_is_per_rank),
+        cmocka_unit_test(grids_become_expressions), cmocka_unit_test(any_numbers_survive),
+        cmocka_unit_test(expressions_read_well),    cmocka_unit_test(only_what_differs_is_per_rank),
+        cmocka_unit_test(tiles_join_a_merged_view),
     };
 
     return cmocka_run_group_tests_name("merge", tests, NULL, NULL);
