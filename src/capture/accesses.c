@@ -224,15 +224,17 @@ static char *view_text(const struct capture_extents *extents, MPI_Datatype etype
     return text;
 }
 
-void capture_accesses_view(struct capture_file *file)
+bool capture_accesses_view(struct capture_file *file, char **text)
 {
     struct capture_extents *extents = choose(file);
     bool reads = extents == &file->accesses.extents[0];
     MPI_Datatype etype;
 
+    *text = NULL;
     if (extents == NULL)
-        return;
+        return false;
     capture_extents_finish(extents, reads ? find_end(file) : INT64_MAX);
     etype = choose_etype(file, extents);
-    capture_use_text(file, view_text(extents, etype));
+    *text = view_text(extents, etype);
+    return true;
 }

@@ -26,10 +26,12 @@ void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t
 void capture_accesses_lose(MPI_File handle);
 
 /*
- * Collective over the file's communicator, for a file that was taken and closed. If the accesses
- * tell more than the views that were set, makes a view of them that replaces those: of what was
- * written, or read if no rank has written anything.
+ * Collective over the file's communicator, for a file that was taken and closed. Returns false on
+ * all ranks if the views that were set tell what each rank has accessed, or nothing was accessed.
+ * Otherwise *text is this rank's view, made of what was written, or read if no rank has written
+ * anything: JSON as capture_view_text writes it, or "!" and why there is none; new, NULL without
+ * memory.
  */
-void capture_accesses_view(struct capture_file *file);
+bool capture_accesses_view(struct capture_file *file, char **text);
 
 #endif

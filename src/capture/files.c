@@ -298,14 +298,6 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
     append_step(file, know_view(file, &args, code));
 }
 
-void capture_use_text(struct capture_file *file, char *text)
-{
-    file->accessed = true;
-    file->step_count = 0;
-    append_known(file, 0, text, (struct capture_tile){.size = -1});
-    append_step(file, file->known_count - 1);
-}
-
 struct capture_file *capture_take(MPI_File handle)
 {
     struct capture_file **link = &list, *file;

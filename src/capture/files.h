@@ -19,7 +19,6 @@
 
 /* How many different views of one file are captured. */
 #define CAPTURE_MAX_VIEWS 1000
-#define CAPTURE_TOO_MANY  "%s: more than %d different views were set: the first ones are captured"
 
 /*
  * Bytes that the views of one file may have, on one rank and of all ranks where they differ: with
@@ -50,7 +49,6 @@ struct capture_file {
     char *path;     /* absolute; owned */
     bool temporary; /* deleted when it is closed */
     bool broken;    /* a step is missing for want of memory */
-    bool accessed;  /* its view is one that nobody has set (capture_use_text) */
     struct capture_known *known;
     size_t known_count;
     size_t known_bytes; /* of all their texts */
@@ -84,12 +82,6 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
 
 /* The file of that handle, which stays until it is taken; NULL where it is not in the list. */
 struct capture_file *capture_find(MPI_File handle);
-
-/*
- * Puts a view that nobody has set in the place of those set: JSON text as capture_view_text writes
- * it, or "!" and why there is none; stolen; NULL without memory. For a file that was taken.
- */
-void capture_use_text(struct capture_file *file, char *text);
 
 /* "!" and why, new; NULL without memory. */
 char *capture_because(const char *why);

@@ -58,25 +58,24 @@ static json_t *merge_texts(const struct capture_file *file, const char *texts, s
 #define PENDING_ROOM (256 << 20)
 
 /*
- * Collective. On rank 0, returns the note of all ranks' views in a step, NULL if there is none.
- * Takes the size of their texts from *room.
+ * Collective. On rank 0, returns the note of all ranks' views, NULL if there is none. own is this
+ * rank's text, which is stolen; NULL without memory. Takes the size of the texts from *room.
  */
-static json_t *gather_step(const struct capture_file *file, const struct capture_step *step,
+static json_t *gather_view(const struct capture_file *file, char *own, bool common, bool even,
                            int64_t *room)
 {
-    char *own = capture_tiles_text(file, step), *texts = NULL;
     const char *text = own ? own : "!out of memory";
     json_t *note = NULL;
+    char *texts = NULL;
     int error = 0;
 
-    if (!step->common || !step->even)
+    if (!common || !even)
         error = capture_gather_texts(file->comm, file->rank, file->ranks, text, room, &texts);
     if (file->rank == 0 && error)
         capture_say("%s: a view is not captured: all ranks' views together are too large",
                     file->path);
     else if (file->rank == 0)
-        note =
-            merge_texts(file, texts ? texts : text, texts ? (size_t)file->ranks : 1, step->common);
+        note = merge_texts(file, texts ? texts : text, texts ? (size_t)file->ranks : 1, common);
     free(texts);
     free(own);
     return note;
@@ -89,27 +88,34 @@ static json_t *gather_steps(const struct capture_file *file, const struct captur
     json_t *notes = json_array(), *note;
     int64_t room = CAPTURE_MAX_TEXT;
 
-    for (long i = 0; i < count; i++)
-        if ((note = gather_step(file, &steps[i], &room)))
+    for (long i = 0; i < count; i++) {
+        note = gather_view(file, capture_tiles_text(file, &steps[i]), steps[i].common,
+                           steps[i].even, &room);
+        if (note)
             json_array_append_new(notes, note);
+    }
     return notes;
 }
 
 void capture_gather(struct capture_file *file)
 {
+    json_t *views, *accessed = NULL, *note;
+    int64_t room = CAPTURE_MAX_TEXT;
     struct capture_step *steps;
-    json_t *views;
+    char *text = NULL;
     long count;
 
-    capture_accesses_view(file);
-    count = capture_find_steps(file, &steps);
-    if (count < 0 || file->temporary) {
-        free(steps);
+    if (file->temporary)
         return;
-    }
+    if (capture_accesses_view(file, &text))
+        accessed = json_array();
+    count = capture_find_steps(file, &steps);
     views = gather_steps(file, steps, count);
-    if (file->rank == 0)
-        capture_pending_add(file, views, count > 0);
+    if (accessed && (note = gather_view(file, text, false, false, &room)))
+        json_array_append_new(accessed, note);
+    if (file->rank == 0 && count >= 0)
+        capture_pending_add(file, views, count > 0, accessed);
+    json_decref(accessed);
     json_decref(views);
     free(steps);
 }

@@ -75,12 +75,12 @@ void capture_say(const char *format, ...)
 }
 
 /* Who wrote a spec, of what: none other may replace it. */
-static void describe_owner(const char *path, int ranks, char *text, size_t size)
+static void describe_owner(const char *path, int ranks, bool alone, char *text, size_t size)
 {
     char host[256] = "";
 
     gethostname(host, sizeof(host) - 1);
-    snprintf(text, size, "%s:%ld:%d:%s", host, (long)getpid(), ranks, path);
+    snprintf(text, size, "%s:%ld:%s%d:%s", host, (long)getpid(), alone ? "1x" : "", ranks, path);
 }
 
 /* Waits for the log's lock, by which the processes take turns; it goes with the descriptor. */
@@ -279,12 +279,13 @@ static int write_text(const char *spec, const char *text)
 }
 
 /* Finds a name that is free and writes there. The log is locked, or not there (-1). */
-static int write_named(int log, const char *path, int ranks, size_t views, const char *text)
+static int write_named(int log, const char *path, int ranks, bool alone, size_t views,
+                       const char *text)
 {
     char spec[PATH_MAX], owner[PATH_MAX + 320], *line;
     int number = 1, error;
 
-    describe_owner(path, ranks, owner, sizeof(owner));
+    describe_owner(path, ranks, alone, owner, sizeof(owner));
     do {
         error = name_spec(path, number, spec, sizeof(spec));
     } while (!error && number++ < MAX_NAMES && is_taken(log, spec, owner));
@@ -303,7 +304,7 @@ static int write_named(int log, const char *path, int ranks, size_t views, const
     return 0;
 }
 
-void capture_write_spec(const char *path, int ranks, json_t *views)
+void capture_write_spec(const char *path, int ranks, bool alone, json_t *views)
 {
     json_t *spec = make_spec(path, ranks, views);
     char *text = format_spec(spec);
@@ -317,7 +318,7 @@ void capture_write_spec(const char *path, int ranks, json_t *views)
     else if (log >= 0 && lock_log(log))
         capture_say("%s: the log of the capture cannot be locked", path);
     else
-        write_named(log, path, ranks, json_array_size(views), text);
+        write_named(log, path, ranks, alone, json_array_size(views), text);
     if (log >= 0)
         close(log);
     free(text);

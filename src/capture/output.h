@@ -7,6 +7,8 @@
  * environment says where (CAPTURE_DIR_VARIABLE, CAPTURE_LOG_VARIABLE).
  */
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 /* The folder for the specs; unset or empty: each goes beside its file. */
@@ -23,11 +25,12 @@
 __attribute__((format(printf, 1, 2))) void capture_say(const char *format, ...);
 
 /*
- * Writes the spec of the file at an absolute path, atomically: views (borrowed) is an array of one
- * view, or several, which get the names view1, view2, ... What this process wrote before of the
- * same file and as many ranks is replaced; a name that another process took since the program was
- * started is left to it. What goes wrong is said. Thread-safe.
+ * Writes the spec of the file at an absolute path, atomically. views (borrowed) is an array of one
+ * view, or several, which get the names view1, view2, ... alone: the ranks are processes that
+ * opened the file by themselves. Replaces what this process wrote before for the same file, as many
+ * ranks and the same value of alone, but no spec that another process has written since the program
+ * was started. Reports errors by capture_say. Thread-safe.
  */
-void capture_write_spec(const char *path, int ranks, json_t *views);
+void capture_write_spec(const char *path, int ranks, bool alone, json_t *views);
 
 #endif

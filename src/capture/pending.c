@@ -20,9 +20,11 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Under lock. {"RANKS PATH": {"path", "ranks", "size", "views", "accessed", "written", "spec"}};
- * views and accessed are notes (tiles.h), accessed of views that nobody has set; written: how many
- * views stand in the spec, and spec: which.
+ * Under lock. {"RANKS PATH": {"path", "ranks", "size", "views", "set", "accessed", "irregular",
+ * "full", "written", "spec"}}: views and accessed are notes (tiles.h) of views that were set and of
+ * views made of accesses; set is there if an opening had views that tell what each rank has
+ * accessed, irregular if no view could be made of accesses, full if there were too many views;
+ * written is the number of views in the spec, and spec has them.
  */
 static json_t *seen;
 
@@ -71,6 +73,11 @@ static size_t written(const json_t *entry)
     return (size_t)json_integer_value(json_object_get(entry, "written"));
 }
 
+static int ranks_of(const json_t *entry)
+{
+    return (int)json_integer_value(json_object_get(entry, "ranks"));
+}
+
 static int64_t size_of(const json_t *entry)
 {
     return json_integer_value(json_object_get(entry, "size"));
@@ -91,8 +98,8 @@ static void write_entry(json_t *entry)
     json_t *views = capture_tiles_settle(json_object_get(entry, "views"), size_of(entry));
 
     if (json_array_size(views) && !json_equal(views, json_object_get(entry, "spec")))
-        capture_write_spec(json_string_value(json_object_get(entry, "path")),
-                           (int)json_integer_value(json_object_get(entry, "ranks")), views);
+        capture_write_spec(json_string_value(json_object_get(entry, "path")), ranks_of(entry),
+                           false, views);
     json_object_set_new(entry, "written", json_integer((json_int_t)json_array_size(views)));
     json_object_set_new(entry, "spec", views);
 }
@@ -105,35 +112,35 @@ static bool is_program_of_one(void)
     return ranks == 1;
 }
 
-/* Under lock. */
-static void add_views(json_t *entry, const char *key, json_t *views)
+/* Under lock. If there are too many, and the spec will have them, this is said once. */
+static void add_views(json_t *entry, const char *key, json_t *views, bool needed)
 {
-    if (join(json_object_get(entry, key), views) || json_object_get(entry, "full"))
+    if (join(json_object_get(entry, key), views) || !needed || json_object_get(entry, "full"))
         return;
     json_object_set_new(entry, "full", json_true());
-    capture_say(CAPTURE_TOO_MANY, json_string_value(json_object_get(entry, "path")),
-                CAPTURE_MAX_VIEWS);
+    capture_say("%s: more than %d different views were set: the first ones are captured",
+                json_string_value(json_object_get(entry, "path")), CAPTURE_MAX_VIEWS);
 }
 
-void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set)
+void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
+                         json_t *accessed)
 {
     json_t *entry, *list;
 
     pthread_mutex_lock(&lock);
     entry = find_seen(file->path, file->ranks);
     list = json_object_get(entry, "views");
-    if (entry)
+    if (entry && list) {
         measure(entry);
-    if (entry && file->accessed) {
-        add_views(entry, "accessed", views);
-        if (!json_array_size(views))
-            json_object_set_new(entry, "irregular", json_true());
-    } else if (entry && list) {
-        if (was_set)
+        if (was_set && !accessed)
             json_object_set_new(entry, "set", json_true());
-        add_views(entry, "views", views);
+        if (accessed && !json_array_size(accessed))
+            json_object_set_new(entry, "irregular", json_true());
+        add_views(entry, "views", views, json_object_get(entry, "set") != NULL);
+        add_views(entry, "accessed", accessed, true);
         /* Each time that there are twice as many: the spec may be long, and the openings many. */
-        if ((file->ranks > 1 || is_program_of_one()) && json_array_size(list) >= 2 * written(entry))
+        if (json_object_get(entry, "set") && (file->ranks > 1 || is_program_of_one()) &&
+            json_array_size(list) >= 2 * written(entry))
             write_entry(entry);
     }
     pthread_mutex_unlock(&lock);
@@ -174,26 +181,39 @@ static void add_up(struct file_sum *sum, const json_t *entry)
 
     sum->set = sum->set || json_object_get(entry, "set");
     sum->size = size_of(entry) > sum->size ? size_of(entry) : sum->size;
-    if (!written(entry) && json_array_size(views))
+    if (ranks_of(entry) == 1 && !written(entry) && json_array_size(views))
         json_array_append(sum->ranks, views);
+}
+
+static void write_notes(const struct file_sum *sum, int ranks, const json_t *notes)
+{
+    json_t *views = capture_tiles_settle(notes, sum->size);
+
+    capture_write_spec(sum->path, ranks, false, views);
+    json_decref(views);
+}
+
+/* Writes what several ranks have set in openings that other processes' views have joined. */
+static void add_set(const struct file_sum *sum, const json_t *entry)
+{
+    const json_t *notes = json_object_get(entry, "views");
+
+    if (ranks_of(entry) > 1 && !written(entry) && json_array_size(notes))
+        write_notes(sum, ranks_of(entry), notes);
 }
 
 /* Nobody has set a view: those of processes together are written, those of single ones join ranks.
  */
 static bool add_accessed(struct file_sum *sum, const json_t *entry)
 {
-    json_t *notes = json_object_get(entry, "accessed"), *views;
-    int ranks = (int)json_integer_value(json_object_get(entry, "ranks"));
+    json_t *notes = json_object_get(entry, "accessed");
 
     if (!json_array_size(notes))
         return json_object_get(entry, "irregular") != NULL;
-    if (ranks == 1) {
+    if (ranks_of(entry) == 1)
         json_array_append(sum->ranks, notes);
-        return true;
-    }
-    views = capture_tiles_settle(notes, sum->size);
-    capture_write_spec(sum->path, ranks, views);
-    json_decref(views);
+    else
+        write_notes(sum, ranks_of(entry), notes);
     return true;
 }
 
@@ -267,7 +287,7 @@ static void write_merged(const struct file_sum *sum, int processes)
         capture_say("%s: %zu of %d processes opened it by themselves and have views: they are "
                     "numbered in their order",
                     sum->path, ranks, processes);
-    capture_write_spec(sum->path, (int)ranks, views);
+    capture_write_spec(sum->path, (int)ranks, true, views);
     json_decref(views);
     json_decref(notes);
 }
@@ -279,7 +299,7 @@ static void write_bytes(const struct file_sum *sum)
     capture_say("%s: no view was set, and nothing was read or written through MPI: its spec is the "
                 "byte view, the whole file as one slice",
                 sum->path);
-    capture_write_spec(sum->path, 1, views);
+    capture_write_spec(sum->path, 1, false, views);
     json_decref(views);
 }
 
@@ -291,9 +311,14 @@ static void write_file(const char *path, const json_t *entries, int processes)
     size_t i;
 
     json_array_foreach(entries, i, entry) add_up(&sum, entry);
-    any = sum.set || json_array_size(sum.ranks);
-    if (!any)
-        json_array_foreach(entries, i, entry) any = add_accessed(&sum, entry) || any;
+    any = sum.set;
+    json_array_foreach(entries, i, entry)
+    {
+        if (sum.set)
+            add_set(&sum, entry);
+        else
+            any = add_accessed(&sum, entry) || any;
+    }
     if (json_array_size(sum.ranks))
         write_merged(&sum, processes);
     if (!any)

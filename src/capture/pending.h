@@ -14,15 +14,19 @@
 #include "files.h"
 
 /*
- * Called by rank 0 of a file's communicator when all ranks have closed the file. Adds its views
- * (borrowed, those that could be captured) to those of earlier openings by as many ranks,
- * CAPTURE_MAX_VIEWS at most. Writes the spec if there are new views; if there are many, only when
- * their number has doubled, and otherwise in capture_pending_text. These wait for
- * capture_pending_text: the views of a communicator of one process in a larger program, files
- * without a view, and views made of accesses, which are written if no view is set later.
- * Thread-safe.
+ * Called by rank 0 of a file's communicator when all ranks have closed the file. views are the
+ * notes (tiles.h) of those views that could be captured, of those that were set, if any was set.
+ * accessed is NULL if they tell what each rank has accessed, and otherwise a list of the note of
+ * the view made of the accesses, empty if none could be made. Both are borrowed. Thread-safe.
+ *
+ * Views are added to those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most. Views
+ * that were set are written unless there is only accessed, from all openings. The spec is written
+ * if it has new views; if there are many, only when their number has doubled, and otherwise in
+ * capture_pending_text. What is known only at the end waits for capture_pending_text: views made of
+ * accesses, files without a view, and files opened by one process of a larger program.
  */
-void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set);
+void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
+                         json_t *accessed);
 
 /*
  * Called when all processes have closed their files. Writes specs that are not up to date. Returns

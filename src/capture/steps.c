@@ -119,11 +119,7 @@ static long pick(const struct capture_file *file, const struct hashes *hashes,
     }
     if (different)
         qsort(steps, different, sizeof(*steps), by_index);
-    if (different <= CAPTURE_MAX_VIEWS)
-        return (long)different;
-    if (file->rank == 0)
-        capture_say(CAPTURE_TOO_MANY, file->path, CAPTURE_MAX_VIEWS);
-    return CAPTURE_MAX_VIEWS;
+    return different <= CAPTURE_MAX_VIEWS ? (long)different : CAPTURE_MAX_VIEWS + 1;
 }
 
 /* Collective. Finds the steps in which ranks have accessed different numbers of tiles. */

@@ -20,9 +20,9 @@ struct capture_step {
 
 /*
  * Collective over the file's communicator. The different steps in the order of their first
- * occurrence, without those that set the default view on every rank, at most CAPTURE_MAX_VIEWS:
- * their number, and a new array on every rank. -1 on every rank where one could not join, which
- * rank 0 says.
+ * occurrence, without those that set the default view on every rank: their number, and a new array
+ * on every rank. The number is CAPTURE_MAX_VIEWS + 1 if there are more than CAPTURE_MAX_VIEWS. -1
+ * on every rank if one could not join, which rank 0 says.
  */
 long capture_find_steps(const struct capture_file *file, struct capture_step **steps);
 

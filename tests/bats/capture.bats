@@ -124,6 +124,20 @@ kind() {
     [ "$(jq -c '[.view.per_rank[].tiles]' other.view.json)" = '[2,2,2,null]' ]
 }
 
+@test "capture: a view of all bytes is kept beside the views of other openings" {
+    run -3 captured 4 kinds plain-then-darray data
+    says "wrote $tmp/data.view.json: 4 ranks, 2 views"
+    [ "$(jq -c '.views.view1' data.view.json)" = '{"disp":24,"etype":"double","tiles":"10 + rank*10"}' ]
+    for rank in 0 1 2 3; do
+        mpiio-view cat -r $rank -v view1 data.view.json | cmp - <(head -c $((104 + 80 * rank)) data | tail -c +25)
+    done
+    mpiio-view cat -r 3 -v view2 data.view.json | cmp rank3.view1
+    run -3 captured 4 kinds plain-then-alone other
+    [ "$(sort said)" = "mpiio-view: wrote $tmp/other.2.view.json: 4 ranks, 1 view
+mpiio-view: wrote $tmp/other.view.json: 4 ranks, 1 view" ]
+    [ "$(jq -c .view.disp other*.view.json | sort)" = $'24\n344' ]
+}
+
 @test "capture: Fortran programs, by either binding" {
     local program
     for program in fortran fortran_f08; do

@@ -327,6 +327,40 @@ static void partial(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
+/*
+ * A view of all bytes behind the header, the same on all ranks, each of which writes a part; after
+ * opening anew, a darray behind them. With one process alone, that one has the darray.
+ */
+static void plain_then(const char *path, MPI_Comm comm, int of, int size)
+{
+    MPI_Datatype type = darray_of(size, of, MPI_DOUBLE);
+    MPI_File file = open_filled(path, 0);
+    double data[10];
+
+    for (int i = 0; i < 10; i++)
+        data[i] = 10 * rank + i;
+    set_view(file, HEADER, MPI_DOUBLE, MPI_DOUBLE);
+    check(MPI_File_write_at_all(file, 10 * rank, data, 10, MPI_DOUBLE, MPI_STATUS_IGNORE),
+          "MPI_File_write_at_all");
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_File_open(comm, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file), "MPI_File_open");
+    set_view(file, HEADER + 80 * ranks, MPI_DOUBLE, type);
+    if (comm != MPI_COMM_SELF || rank == 0)
+        write_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
+static void plain_then_darray(const char *path)
+{
+    plain_then(path, MPI_COMM_WORLD, rank, ranks);
+}
+
+static void plain_then_alone(const char *path)
+{
+    plain_then(path, MPI_COMM_SELF, 0, 1);
+}
+
 static void temporary(const char *path)
 {
     MPI_File file;
@@ -409,15 +443,26 @@ static const struct {
     const char *name;
     void (*run)(const char *path);
 } kinds[] = {
-    {"many", many},           {"threads", threads},
-    {"darray", darray},       {"fortran-order", fortran_order},
-    {"nested", nested},       {"changing", changing},
-    {"alone", alone},         {"other-etype", other_etype},
-    {"mixed", mixed},         {"halves", halves},
-    {"unclosed", unclosed},   {"refused", refused},
-    {"temporary", temporary}, {"variables", variables},
-    {"late", late},           {"late-default", late_default},
-    {"sizes", sizes},         {"partial", partial},
+    {"many", many},
+    {"threads", threads},
+    {"darray", darray},
+    {"fortran-order", fortran_order},
+    {"nested", nested},
+    {"changing", changing},
+    {"alone", alone},
+    {"other-etype", other_etype},
+    {"mixed", mixed},
+    {"halves", halves},
+    {"unclosed", unclosed},
+    {"refused", refused},
+    {"temporary", temporary},
+    {"variables", variables},
+    {"late", late},
+    {"late-default", late_default},
+    {"sizes", sizes},
+    {"partial", partial},
+    {"plain-then-darray", plain_then_darray},
+    {"plain-then-alone", plain_then_alone},
 };
 
 int main(int argc, char **argv)
