@@ -144,6 +144,8 @@ void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
         return;
     }
     append_file(file);
+    if (file->rank == 0)
+        capture_note(file->temporary ? CAPTURE_DELETED : CAPTURE_OPENED, file->path);
 }
 
 struct capture_file *capture_find(MPI_File handle)

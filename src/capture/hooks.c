@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "files.h"
 #include "gather.h"
+#include "output.h"
 
 void capture_hook_opened(intptr_t comm, const char *name, int mode, void *file)
 {
@@ -52,4 +53,5 @@ void capture_hook_finalize(void)
     while ((file = capture_take(MPI_FILE_NULL)))
         capture_hook_closed(file);
     capture_gather_pending();
+    capture_note(CAPTURE_ENDED, "");
 }

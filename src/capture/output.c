@@ -74,13 +74,34 @@ void capture_say(const char *format, ...)
         close(log);
 }
 
-/* Who wrote a spec, of what: none other may replace it. */
-static void describe_owner(const char *path, int ranks, bool alone, char *text, size_t size)
+static void describe_process(char *text, size_t size)
 {
     char host[256] = "";
 
     gethostname(host, sizeof(host) - 1);
-    snprintf(text, size, "%s:%ld:%s%d:%s", host, (long)getpid(), alone ? "1x" : "", ranks, path);
+    snprintf(text, size, "%s:%ld", host, (long)getpid());
+}
+
+/* Who wrote a spec, of what: none other may replace it. */
+static void describe_owner(const char *path, int ranks, bool alone, char *text, size_t size)
+{
+    char process[300];
+
+    describe_process(process, sizeof(process));
+    snprintf(text, size, "%s:%s%d:%s", process, alone ? "1x" : "", ranks, path);
+}
+
+void capture_note(const char *note, const char *path)
+{
+    char process[300], line[PATH_MAX + 320];
+    int log = open_log();
+
+    if (log < 0)
+        return;
+    describe_process(process, sizeof(process));
+    snprintf(line, sizeof(line), "%s\t%s\t%s\n", note, process, path);
+    append(log, line);
+    close(log);
 }
 
 /* Waits for the log's lock, by which the processes take turns; it goes with the descriptor. */

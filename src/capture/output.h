@@ -15,14 +15,26 @@
 #define CAPTURE_DIR_VARIABLE "MPIIO_CAPTURE_DIR"
 
 /*
- * A file to which lines are appended: "spec\tSPEC\tOWNER\tRANKS\tVIEWS" for each spec written and
- * "say\tTEXT" for each message. Where it is not set or cannot be opened, on another host say,
- * stderr gets the lines.
+ * A file to which lines are appended: "spec\tSPEC\tOWNER\tRANKS\tVIEWS" for each spec written,
+ * "say\tTEXT" for each message, and notes. Where it is not set or cannot be opened, on another host
+ * say, stderr gets the specs and the messages.
  */
 #define CAPTURE_LOG_VARIABLE "MPIIO_CAPTURE_LOG"
 
+/* Notes: a process has opened a file at a path, or one that is deleted when closed, or has ended.
+ */
+#define CAPTURE_OPENED  "opened"
+#define CAPTURE_DELETED "deleted"
+#define CAPTURE_ENDED   "ended"
+
 /* One line to whoever started the program. Thread-safe. */
 __attribute__((format(printf, 1, 2))) void capture_say(const char *format, ...);
+
+/*
+ * Appends "NOTE\tPROCESS\tPATH" to the log, if there is one. path is a file's absolute path, or "".
+ * mpiio-view sees by the notes what a program that ended early has left undone. Thread-safe.
+ */
+void capture_note(const char *note, const char *path);
 
 /*
  * Writes the spec of the file at an absolute path, atomically. views (borrowed) is an array of one

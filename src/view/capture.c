@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "core/base/preload.h"
 
 #define EXIT_NOT_EXECUTABLE 126 /* as env, nohup and timeout have it */
@@ -118,50 +120,129 @@ static int execute(char **command)
     return wait_for(pid, &caught);
 }
 
-/* "spec\tSPEC\tOWNER\tRANKS\tVIEWS" of the log; later[] are the lines behind it. */
-static bool tell_spec(char *line, const char *later)
-{
-    char again[PATH_MAX + 16];
-    const char *spec;
+/* What the library has written into its log (src/capture/output.h). */
+struct told {
+    bool any;        /* a message or a spec */
+    bool deleted;    /* a file that is deleted when it is closed */
+    json_t *running; /* {PROCESS: {PATH: whether there is a spec}}: processes that have not ended */
+};
 
-    strsep(&line, "\t");
-    spec = strsep(&line, "\t");
-    strsep(&line, "\t");
-    if (line == NULL)
-        return false;
-    snprintf(again, sizeof(again), "spec\t%s\t", spec);
-    if (strstr(later, again)) /* written once more, with more views */
-        return true;
-    const char *ranks = strsep(&line, "\t");
-    if (line)
-        view_message("wrote %s: %s rank%s, %s view%s", spec, ranks, strcmp(ranks, "1") ? "s" : "",
-                     line, strcmp(line, "1") ? "s" : "");
-    return true;
+static void add_opened(struct told *told, const char *process, const char *path)
+{
+    json_t *files = json_object_get(told->running, process);
+
+    if (files == NULL) {
+        files = json_object();
+        json_object_set_new(told->running, process, files);
+    }
+    if (!json_object_get(files, path))
+        json_object_set_new(files, path, json_false());
 }
 
-/* Says what the library has noted. Returns whether that is anything. */
-static bool tell(int log)
+static void add_spec(struct told *told, const char *path)
 {
+    const char *process;
+    json_t *files;
+
+    json_object_foreach(told->running, process, files)
+    {
+        if (json_object_get(files, path))
+            json_object_set_new(files, path, json_true());
+    }
+}
+
+/* "SPEC\tOWNER\tRANKS\tVIEWS" of the log, OWNER being HOST:PID:KIND:PATH; later: lines behind it.
+ */
+static void tell_spec(struct told *told, char *line, const char *later)
+{
+    char again[PATH_MAX + 16];
+    const char *spec = strsep(&line, "\t"), *ranks;
+    char *owner = strsep(&line, "\t");
+
+    ranks = strsep(&line, "\t");
+    for (int part = 0; part < 3; part++)
+        strsep(&owner, ":");
+    if (!line || !owner)
+        return;
+    add_spec(told, owner);
+    told->any = true;
+    snprintf(again, sizeof(again), "spec\t%s\t", spec);
+    if (!strstr(later, again)) /* else it is written once more, with more views */
+        view_message("wrote %s: %s rank%s, %s view%s", spec, ranks, strcmp(ranks, "1") ? "s" : "",
+                     line, strcmp(line, "1") ? "s" : "");
+}
+
+static void tell_line(struct told *told, char *line, const char *later)
+{
+    const char *kind = strsep(&line, "\t"), *process;
+
+    if (line && strcmp(kind, "say") == 0) {
+        view_message("%s", line);
+        told->any = true;
+    } else if (line && strcmp(kind, "spec") == 0) {
+        tell_spec(told, line, later);
+    } else if (line) {
+        process = strsep(&line, "\t");
+        if (line && strcmp(kind, "opened") == 0)
+            add_opened(told, process, line);
+        else if (strcmp(kind, "ended") == 0)
+            json_object_del(told->running, process);
+        told->deleted = told->deleted || strcmp(kind, "deleted") == 0;
+    }
+}
+
+/* Reports the files of processes that have not reached MPI_Finalize, each once. */
+static void tell_running(struct told *told)
+{
+    json_t *all = json_object(), *files, *captured;
+    const char *process, *path;
+
+    json_object_foreach(told->running, process, files)
+    {
+        json_object_foreach(files, path, captured)
+        {
+            if (!json_is_true(json_object_get(all, path)))
+                json_object_set(all, path, captured);
+        }
+    }
+    json_object_foreach(all, path, captured)
+    {
+        view_message(json_is_true(captured)
+                         ? "%s: the program ended without MPI_Finalize: the spec has what was "
+                           "known when the file was last closed"
+                         : "%s: not captured: the program ended without MPI_Finalize",
+                     path);
+        told->any = true;
+    }
+    json_decref(all);
+}
+
+/* Prints what the library has noted. Otherwise, why nothing was captured, if the command succeeded.
+ */
+static void tell(int log, int status)
+{
+    struct told told = {.running = json_object()};
     FILE *file = fdopen(log, "r");
     char *text = NULL, *line, *rest;
     size_t size = 0;
-    bool told = false;
 
     if (file == NULL || getdelim(&text, &size, '\0', file) < 0)
-        text = NULL;
-    for (rest = text; rest && *rest;) {
+        size = 0;
+    for (rest = size ? text : NULL; rest && *rest;) {
         line = strsep(&rest, "\n");
-        if (strncmp(line, "say\t", 4) == 0) {
-            view_message("%s", line + 4);
-            told = true;
-        } else if (strncmp(line, "spec\t", 5) == 0) {
-            told = tell_spec(line, rest ? rest : "") || told;
-        }
+        tell_line(&told, line, rest ? rest : "");
     }
+    tell_running(&told);
+    if (!told.any && status == 0)
+        view_message("capture: nothing was captured: %s",
+                     told.deleted ? "the program opened only files that it deletes when it closes "
+                                    "them (MPI_MODE_DELETE_ON_CLOSE)"
+                                  : "no file was opened by MPI_File_open, or the program does not "
+                                    "use MPICH's shared library");
+    json_decref(told.running);
     free(text);
     if (file)
         fclose(file);
-    return told;
 }
 
 static int capture(const char *output, char **command)
@@ -179,9 +260,7 @@ static int capture(const char *output, char **command)
     status = prepare(output, path);
     if (!status) {
         status = execute(command);
-        if (!tell(log) && status == 0)
-            view_message("capture: nothing was captured: no file was opened by MPI_File_open, or "
-                         "the program does not use MPICH's shared library");
+        tell(log, status);
     } else {
         close(log);
     }

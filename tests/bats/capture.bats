@@ -263,6 +263,23 @@ END
     [ ! -s said ]
 }
 
+@test "capture: a program that ends without MPI_Finalize is reported, with what is not captured" {
+    run -0 captured 4 kinds aborted data
+    diff - said <<END
+mpiio-view: wrote $tmp/data.view.json: 4 ranks, 1 view
+mpiio-view: $tmp/data: the program ended without MPI_Finalize: the spec has what was known when the file was last closed
+mpiio-view: $tmp/data.open: not captured: the program ended without MPI_Finalize
+END
+    slices_are_pieces 4 data.view.json
+}
+
+@test "capture: a program that has only files which it deletes when it closes them" {
+    run -0 --separate-stderr mpiio-view capture \
+        sh -c '"$MPIIO_BUILD/tests/capture/kinds" temporary data || [ $? -eq 3 ]' 3>&-
+    [ "$stderr" = "mpiio-view: capture: nothing was captured: the program opened only files that it \
+deletes when it closes them (MPI_MODE_DELETE_ON_CLOSE)" ]
+}
+
 @test "capture: an MPI library that came with a plugin" {
     run -0 captured 4 plugin data
     says "wrote $tmp/data.view.json: 4 ranks, 1 view"
