@@ -115,6 +115,8 @@ void capture_gather(struct capture_file *file)
         json_array_append_new(accessed, note);
     if (file->rank == 0 && count >= 0)
         capture_pending_add(file, views, count > 0, accessed);
+    /* mpiexec kills rank 0 if another rank ends: no rank goes on until the spec is written. */
+    capture_calls()->Barrier(file->comm);
     json_decref(accessed);
     json_decref(views);
     free(steps);
@@ -136,6 +138,7 @@ static void gather_world(MPI_Comm comm)
     else if (rank == 0)
         capture_say("files without a view, or opened by single processes, are not captured: out "
                     "of memory");
+    capture_calls()->Barrier(comm);
     free(texts);
     free(own);
 }

@@ -269,6 +269,7 @@ static int open_beside(const char *spec, char *path, size_t size)
         if (getrandom(&number, sizeof(number), 0) != sizeof(number))
             return -errno;
         snprintf(path, size, "%s.%016" PRIx64, spec, number);
+        capture_note(CAPTURE_TEMPORARY, path);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0)
             return fd;

@@ -21,11 +21,15 @@
  */
 #define CAPTURE_LOG_VARIABLE "MPIIO_CAPTURE_LOG"
 
-/* Notes: a process has opened a file at a path, or one that is deleted when closed, or has ended.
+/*
+ * Notes: a process has opened a file at a path, or one that is deleted when it is closed; it writes
+ * a spec under a temporary name, which mpiio-view removes if the process is killed meanwhile; it
+ * has ended.
  */
-#define CAPTURE_OPENED  "opened"
-#define CAPTURE_DELETED "deleted"
-#define CAPTURE_ENDED   "ended"
+#define CAPTURE_OPENED    "opened"
+#define CAPTURE_DELETED   "deleted"
+#define CAPTURE_TEMPORARY "temporary"
+#define CAPTURE_ENDED     "ended"
 
 /* One line to whoever started the program. Thread-safe. */
 __attribute__((format(printf, 1, 2))) void capture_say(const char *format, ...);

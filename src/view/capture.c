@@ -185,6 +185,8 @@ static void tell_line(struct told *told, char *line, const char *later)
         process = strsep(&line, "\t");
         if (line && strcmp(kind, "opened") == 0)
             add_opened(told, process, line);
+        else if (line && strcmp(kind, "temporary") == 0)
+            unlink(line);
         else if (strcmp(kind, "ended") == 0)
             json_object_del(told->running, process);
         told->deleted = told->deleted || strcmp(kind, "deleted") == 0;

@@ -273,6 +273,21 @@ END
     slices_are_pieces 4 data.view.json
 }
 
+@test "capture: a program that ends by _exit, or is killed, leaves a spec or none, and nothing else" {
+    local i
+    for i in 1 2 3; do
+        rm -f data*
+        run captured 4 kinds exits data # mpiexec may kill ranks that are about to end
+        [ "$(echo data*)" = "data data.view.json" ]
+        slices_are_pieces 4 data.view.json
+    done
+    rm data*
+    run -137 mpiio-view capture strace -f -qq -o /dev/null -e trace=/^rename \
+        -e inject=/^rename:signal=KILL "$MPIIO_BUILD/tests/capture/kinds" darray data 3>&-
+    [[ $output == *"mpiio-view: $tmp/data: not captured: the program ended without MPI_Finalize" ]]
+    [ "$(echo data*)" = data ]
+}
+
 @test "capture: a program that has only files which it deletes when it closes them" {
     run -0 --separate-stderr mpiio-view capture \
         sh -c '"$MPIIO_BUILD/tests/capture/kinds" temporary data || [ $? -eq 3 ]' 3>&-

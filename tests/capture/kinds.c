@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define HEADER 24 /* bytes before what a view shows */
 #define TILES  2
@@ -385,6 +386,13 @@ static void aborted(const char *path)
     MPI_Abort(MPI_COMM_WORLD, 0);
 }
 
+/* Each rank ends as soon as it can, and mpiexec then kills the others. */
+static void exits(const char *path)
+{
+    darray(path);
+    _exit(0);
+}
+
 static void temporary(const char *path)
 {
     MPI_File file;
@@ -488,6 +496,7 @@ static const struct {
     {"plain-then-darray", plain_then_darray},
     {"plain-then-alone", plain_then_alone},
     {"aborted", aborted},
+    {"exits", exits},
 };
 
 int main(int argc, char **argv)
