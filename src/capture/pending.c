@@ -14,7 +14,7 @@
 #include "subarrays.h"
 #include "tiles.h"
 
-/* From so many views of a file on its spec is not written whenever there is one more. */
+/* With fewer views of a file its spec is written each time that they change. */
 #define MANY 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -132,15 +132,15 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
     list = json_object_get(entry, "views");
     if (entry && list) {
         measure(entry);
-        if (was_set && !accessed)
+        if (was_set && accessed == NULL)
             json_object_set_new(entry, "set", json_true());
         if (accessed && !json_array_size(accessed))
             json_object_set_new(entry, "irregular", json_true());
         add_views(entry, "views", views, json_object_get(entry, "set") != NULL);
         add_views(entry, "accessed", accessed, true);
-        /* Each time that there are twice as many: the spec may be long, and the openings many. */
+        /* Of many views each time that there are twice as many: the spec may be long. */
         if (json_object_get(entry, "set") && (file->ranks > 1 || is_program_of_one()) &&
-            json_array_size(list) >= 2 * written(entry))
+            (json_array_size(list) < MANY || json_array_size(list) >= 2 * written(entry)))
             write_entry(entry);
     }
     pthread_mutex_unlock(&lock);
@@ -193,7 +193,7 @@ static void write_notes(const struct file_sum *sum, int ranks, const json_t *not
     json_decref(views);
 }
 
-/* Writes what several ranks have set in openings that other processes' views have joined. */
+/* Writes views of all bytes that several ranks have set, as others tell the ranks apart. */
 static void add_set(const struct file_sum *sum, const json_t *entry)
 {
     const json_t *notes = json_object_get(entry, "views");

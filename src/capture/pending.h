@@ -15,15 +15,15 @@
 
 /*
  * Called by rank 0 of a file's communicator when all ranks have closed the file. views are the
- * notes (tiles.h) of those views that could be captured, of those that were set, if any was set.
- * accessed is NULL if they tell what each rank has accessed, and otherwise a list of the note of
- * the view made of the accesses, empty if none could be made. Both are borrowed. Thread-safe.
+ * notes (tiles.h) of the views that were set and could be captured; was_set is false if none was
+ * set. accessed is NULL if the views tell what each rank has accessed. Otherwise it has the note of
+ * the view made of the accesses, or nothing if none could be made. Both are borrowed. Thread-safe.
  *
- * Views are added to those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most. Views
- * that were set are written unless there is only accessed, from all openings. The spec is written
- * if it has new views; if there are many, only when their number has doubled, and otherwise in
- * capture_pending_text. What is known only at the end waits for capture_pending_text: views made of
- * accesses, files without a view, and files opened by one process of a larger program.
+ * Adds the views to those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most. Writes
+ * them if some opening had views that tell what each rank has accessed: each time that they change,
+ * or, if there are many, that their number has doubled. What is decided only at the end waits for
+ * capture_pending_text: the last of many views, views made of accesses, files without a view, and
+ * files opened by one process of a larger program.
  */
 void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
                          json_t *accessed);

@@ -162,7 +162,7 @@ static void tell_spec(struct told *told, char *line, const char *later)
     ranks = strsep(&line, "\t");
     for (int part = 0; part < 3; part++)
         strsep(&owner, ":");
-    if (!line || !owner)
+    if (line == NULL || owner == NULL)
         return;
     add_spec(told, owner);
     told->any = true;

@@ -138,6 +138,38 @@ mpiio-view: wrote $tmp/other.view.json: 4 ranks, 1 view" ]
     [ "$(jq -c .view.disp other*.view.json | sort)" = $'24\n344' ]
 }
 
+# is_planned SEED: the captured slices of the program "random" are what its ranks have accessed.
+is_planned() {
+    local plan rank view
+    rm -rf ./*
+    run captured 4 random "$1" data # mpiexec may kill ranks that are about to end
+    plan=$(cat plan)
+    if [ "$plan" -eq 0 ]; then
+        grep -q ": not captured: the program ended without MPI_Finalize" said
+        [ ! -e data.view.json ]
+    else
+        [ "$(jq '.views // {view} | length' data.view.json)" -eq "$plan" ]
+    fi
+    for ((view = 1; view <= plan; view++)); do
+        for rank in 0 1 2 3; do
+            if [ "$plan" -eq 1 ]; then
+                mpiio-view cat -r $rank data.view.json | cmp - rank$rank.view1
+            else
+                mpiio-view cat -r $rank -v view$view data.view.json | cmp - rank$rank.view$view
+            fi
+        done
+    done
+    [ -z "$(find . -name '*.json.*' -o -name '*scratch*')" ]
+}
+
+@test "capture: random programs, each rank's slices against its own list of bytes" {
+    local seed
+    for seed in 5 7 17 35; do
+        echo "seed $seed"
+        is_planned $seed
+    done
+}
+
 @test "capture: Fortran programs, by either binding" {
     local program
     for program in fortran fortran_f08; do
@@ -290,7 +322,7 @@ END
 
 @test "capture: a program that has only files which it deletes when it closes them" {
     run -0 --separate-stderr mpiio-view capture \
-        sh -c '"$MPIIO_BUILD/tests/capture/kinds" temporary data || [ $? -eq 3 ]' 3>&-
+        sh -c "$MPIIO_BUILD/tests/capture/kinds temporary data || true" 3>&-
     [ "$stderr" = "mpiio-view: capture: nothing was captured: the program opened only files that it \
 deletes when it closes them (MPI_MODE_DELETE_ON_CLOSE)" ]
 }
