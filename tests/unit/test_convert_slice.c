@@ -196,8 +196,7 @@ static void a_wait_for_a_lock_is_reported(void **state)
         assert_int_equal(other.under_way, 0);
     }
     alarm(0);
-    mpiio_slice_free(slice);
-    vs_view_unref(view);
+    mpiio_slice_free(slice); /* and the view, which it has taken over */
     mpiio_store_close(store);
     close(other.fd);
     close(fd);
