@@ -95,7 +95,7 @@ int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *dat
  * Makes the handle unseen from now on, because a program that has a grant of it is about to write
  * past the daemon. Returns the mark, from which the program goes on itself; FS_UNCUT if the slice
  * is not cut; -1 if it is cut and others write it, too: then the program writes through the daemon.
- * What an unseen handle writes through the daemon after all moves the mark, and fills nothing.
+ * A write of an unseen handle that comes through the daemon moves the mark and fills nothing.
  * Thread-safe.
  */
 int64_t fs_cut_hide(struct fs_slices *slices, struct fs_handle *handle);

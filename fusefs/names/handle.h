@@ -130,8 +130,8 @@ size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool 
 /*
  * The kernel does not wait for a release, so that one may still be under way, in another thread,
  * when a close(2) has returned and the next request comes. Waits a moment if a slice is open by
- * handles only that may have been closed for good; for about a second if it is cut. Around
- * a wait, waits(data, true) and waits(data, false) are called. Thread-safe.
+ * handles only that may have been closed for good; for about a second if it is cut. Calls
+ * waits(data, true) before a wait, and waits(data, false) after it. Thread-safe.
  */
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
                              void (*waits)(void *data, bool waits), void *data);

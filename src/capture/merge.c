@@ -237,6 +237,19 @@ static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *
     return differ;
 }
 
+/* Returns merged, with the ranks' parts if they differ, and frees the rest. NULL if result < 0. */
+static json_t *finish(json_t *merged, json_t *per_rank, json_t **values, int result, bool differ)
+{
+    if (result >= 0 && differ)
+        result = json_object_set(merged, "per_rank", per_rank);
+    json_decref(per_rank);
+    free(values);
+    if (result >= 0)
+        return merged;
+    json_decref(merged);
+    return NULL;
+}
+
 json_t *capture_merge(json_t *const *views, size_t count)
 {
     static const char *const keys[] = {"disp", "etype", "filetype", "datarep", "tiles"};
@@ -254,14 +267,7 @@ json_t *capture_merge(json_t *const *views, size_t count)
         for (size_t i = 0; i < count; i++)
             json_decref(values[i]);
     }
-    if (result >= 0 && differ)
-        result = json_object_set(merged, "per_rank", per_rank);
-    json_decref(per_rank);
-    free(values);
-    if (result >= 0)
-        return merged;
-    json_decref(merged);
-    return NULL;
+    return finish(merged, per_rank, values, result, differ > 0);
 }
 
 json_t *capture_merge_tiles(const json_t *view, const json_t *tiles)
@@ -282,12 +288,5 @@ json_t *capture_merge_tiles(const json_t *view, const json_t *tiles)
     }
     if (!result)
         result = merge_key(merged, per_rank, "tiles", values, count);
-    if (result > 0)
-        result = json_object_set(merged, "per_rank", per_rank);
-    json_decref(per_rank);
-    free(values);
-    if (result >= 0)
-        return merged;
-    json_decref(merged);
-    return NULL;
+    return finish(merged, per_rank, values, result, result > 0);
 }

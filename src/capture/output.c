@@ -82,7 +82,7 @@ static void describe_process(char *text, size_t size)
     snprintf(text, size, "%s:%ld", host, (long)getpid());
 }
 
-/* Who wrote a spec, of what: none other may replace it. */
+/* Names the process that writes a spec, and the file: only the same may replace the spec. */
 static void describe_owner(const char *path, int ranks, bool alone, char *text, size_t size)
 {
     char process[300];

@@ -36,7 +36,9 @@ __attribute__((format(printf, 1, 2))) void capture_say(const char *format, ...);
 
 /*
  * Appends "NOTE\tPROCESS\tPATH" to the log, if there is one. path is a file's absolute path, or "".
- * mpiio-view sees by the notes what a program that ended early has left undone. Thread-safe.
+ * A path with control characters has been refused before (capture_opened): it could forge a note,
+ * and mpiio-view removes temporary files by their notes. The notes show mpiio-view what a program
+ * that ended early has left undone. Thread-safe.
  */
 void capture_note(const char *note, const char *path);
 

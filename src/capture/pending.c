@@ -138,7 +138,7 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
             json_object_set_new(entry, "irregular", json_true());
         add_views(entry, "views", views, json_object_get(entry, "set") != NULL);
         add_views(entry, "accessed", accessed, true);
-        /* Of many views each time that there are twice as many: the spec may be long. */
+        /* Writes many views only when their number has doubled: the spec may be long. */
         if (json_object_get(entry, "set") && (file->ranks > 1 || is_program_of_one()) &&
             (json_array_size(list) < MANY || json_array_size(list) >= 2 * written(entry)))
             write_entry(entry);

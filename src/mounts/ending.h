@@ -12,7 +12,7 @@
  */
 #define MOUNTS_ENDING "mpiio-ending"
 
-/* What the memory has. */
+/* This is the memory's contents. */
 struct mounts_ending {
     _Atomic int64_t lost; /* the number of bytes that are lost; -1 until the daemon ends */
     /* Bytes of "ordered" that wait for their turn or could not be stored: if the daemon is killed,

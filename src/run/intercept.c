@@ -293,8 +293,9 @@ CATCH void closefrom(int first)
 }
 
 /*
- * The duplicate of standard error follows it, except for a child of vfork(2) before exec(3). That
- * one's duplicates are not in the table of its parent, so marks are told before they are made.
+ * The duplicate of standard error follows it, except for a child of vfork(2) before exec(3). Such a
+ * child's duplicate does not enter its parent's table, so exec(3) would not find it there: its mark
+ * is reported at once.
  */
 static int duplicated(int fd, int made)
 {

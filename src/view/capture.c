@@ -120,31 +120,31 @@ static int execute(char **command)
     return wait_for(pid, &caught);
 }
 
-/* What the library has written into its log (src/capture/output.h). */
-struct told {
+/* Sums up the log, which the library writes (src/capture/output.h). */
+struct summary {
     bool any;        /* a message or a spec */
     bool deleted;    /* a file that is deleted when it is closed */
     json_t *running; /* {PROCESS: {PATH: whether there is a spec}}: processes that have not ended */
 };
 
-static void add_opened(struct told *told, const char *process, const char *path)
+static void add_opened(struct summary *sum, const char *process, const char *path)
 {
-    json_t *files = json_object_get(told->running, process);
+    json_t *files = json_object_get(sum->running, process);
 
     if (files == NULL) {
         files = json_object();
-        json_object_set_new(told->running, process, files);
+        json_object_set_new(sum->running, process, files);
     }
     if (!json_object_get(files, path))
         json_object_set_new(files, path, json_false());
 }
 
-static void add_spec(struct told *told, const char *path)
+static void add_spec(struct summary *sum, const char *path)
 {
     const char *process;
     json_t *files;
 
-    json_object_foreach(told->running, process, files)
+    json_object_foreach(sum->running, process, files)
     {
         if (json_object_get(files, path))
             json_object_set_new(files, path, json_true());
@@ -153,7 +153,7 @@ static void add_spec(struct told *told, const char *path)
 
 /* "SPEC\tOWNER\tRANKS\tVIEWS" of the log, OWNER being HOST:PID:KIND:PATH; later: lines behind it.
  */
-static void tell_spec(struct told *told, char *line, const char *later)
+static void report_spec(struct summary *sum, char *line, const char *later)
 {
     char again[PATH_MAX + 16];
     const char *spec = strsep(&line, "\t"), *ranks;
@@ -164,42 +164,42 @@ static void tell_spec(struct told *told, char *line, const char *later)
         strsep(&owner, ":");
     if (line == NULL || owner == NULL)
         return;
-    add_spec(told, owner);
-    told->any = true;
+    add_spec(sum, owner);
+    sum->any = true;
     snprintf(again, sizeof(again), "spec\t%s\t", spec);
     if (!strstr(later, again)) /* else it is written once more, with more views */
         view_message("wrote %s: %s rank%s, %s view%s", spec, ranks, strcmp(ranks, "1") ? "s" : "",
                      line, strcmp(line, "1") ? "s" : "");
 }
 
-static void tell_line(struct told *told, char *line, const char *later)
+static void read_line(struct summary *sum, char *line, const char *later)
 {
     const char *kind = strsep(&line, "\t"), *process;
 
     if (line && strcmp(kind, "say") == 0) {
         view_message("%s", line);
-        told->any = true;
+        sum->any = true;
     } else if (line && strcmp(kind, "spec") == 0) {
-        tell_spec(told, line, later);
+        report_spec(sum, line, later);
     } else if (line) {
         process = strsep(&line, "\t");
         if (line && strcmp(kind, "opened") == 0)
-            add_opened(told, process, line);
+            add_opened(sum, process, line);
         else if (line && strcmp(kind, "temporary") == 0)
             unlink(line);
         else if (strcmp(kind, "ended") == 0)
-            json_object_del(told->running, process);
-        told->deleted = told->deleted || strcmp(kind, "deleted") == 0;
+            json_object_del(sum->running, process);
+        sum->deleted = sum->deleted || strcmp(kind, "deleted") == 0;
     }
 }
 
 /* Reports the files of processes that have not reached MPI_Finalize, each once. */
-static void tell_running(struct told *told)
+static void report_running(struct summary *sum)
 {
     json_t *all = json_object(), *files, *captured;
     const char *process, *path;
 
-    json_object_foreach(told->running, process, files)
+    json_object_foreach(sum->running, process, files)
     {
         json_object_foreach(files, path, captured)
         {
@@ -214,16 +214,16 @@ static void tell_running(struct told *told)
                            "known when the file was last closed"
                          : "%s: not captured: the program ended without MPI_Finalize",
                      path);
-        told->any = true;
+        sum->any = true;
     }
     json_decref(all);
 }
 
 /* Prints what the library has noted. Otherwise, why nothing was captured, if the command succeeded.
  */
-static void tell(int log, int status)
+static void report(int log, int status)
 {
-    struct told told = {.running = json_object()};
+    struct summary sum = {.running = json_object()};
     FILE *file = fdopen(log, "r");
     char *text = NULL, *line, *rest;
     size_t size = 0;
@@ -232,16 +232,16 @@ static void tell(int log, int status)
         size = 0;
     for (rest = size ? text : NULL; rest && *rest;) {
         line = strsep(&rest, "\n");
-        tell_line(&told, line, rest ? rest : "");
+        read_line(&sum, line, rest ? rest : "");
     }
-    tell_running(&told);
-    if (!told.any && status == 0)
+    report_running(&sum);
+    if (!sum.any && status == 0)
         view_message("capture: nothing was captured: %s",
-                     told.deleted ? "the program opened only files that it deletes when it closes "
-                                    "them (MPI_MODE_DELETE_ON_CLOSE)"
-                                  : "no file was opened by MPI_File_open, or the program does not "
-                                    "use MPICH's shared library");
-    json_decref(told.running);
+                     sum.deleted ? "the program opened only files that it deletes when it closes "
+                                   "them (MPI_MODE_DELETE_ON_CLOSE)"
+                                 : "no file was opened by MPI_File_open, or the program does not "
+                                   "use MPICH's shared library");
+    json_decref(sum.running);
     free(text);
     if (file)
         fclose(file);
@@ -262,7 +262,7 @@ static int capture(const char *output, char **command)
     status = prepare(output, path);
     if (!status) {
         status = execute(command);
-        tell(log, status);
+        report(log, status);
     } else {
         close(log);
     }

@@ -142,7 +142,8 @@ static int open_pair(struct sweep *sweep, struct pair *pair)
     bool may_have_bytes = pair->number >= sweep->filled.begin && pair->number < sweep->filled.end;
     int status = may_have_bytes ? open_source(sweep, pair) : VIEW_DONE;
 
-    if (status || !(sweep->surveyed || sweep->pairs || pair->size))
+    /* Rank 0 tells the survey the data representation of the new view. */
+    if (status || !(sweep->surveyed || sweep->pairs || pair->size || pair->rank == 0))
         return status;
     return open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
 }

@@ -481,6 +481,15 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
     [[ $output == *"mpiio-view: $tmp/closed/data.view.json: Permission denied"* ]]
 }
 
+@test "capture: a path with a newline is not captured, and removes nothing" {
+    local folder=$tmp/d$'\ntemporary\tp\t'$tmp
+    echo mine >own
+    mkdir -p "$folder"
+    run -3 mpiio-view capture "$MPIIO_BUILD/tests/capture/kinds" darray "$folder/own" 3>&-
+    [[ $output == *"/own: not captured: its path is not plain text"* ]]
+    [ "$(cat own)" = mine ]
+}
+
 @test "capture: names that others have put beside the file lead nowhere" {
     echo mine >own
     ln -s "$tmp/own" data.view.json

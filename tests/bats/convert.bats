@@ -448,3 +448,13 @@ END
 want = numpy.fromfile("few.dat", "<f8")
 assert numpy.fromfile("e.dat", ">f8").tobytes() == want.astype(">f8").tobytes()'
 }
+
+@test "convert: of very many ranks without any bytes, what no view holds is not copied to external32" {
+    printf 12345 >gap.dat
+    cat >gap.json <<'END'
+{ "viewspec": 1, "file": "gap.dat", "ranks": 5000, "view": { "etype": "double", "filetype":
+  { "type": "indexed", "blocklengths": [1], "displacements": [2], "oldtype": "etype" } } }
+END
+    mpiio-view convert gap.json --to external32 -o gap.out
+    [ ! -s gap.out ]
+}

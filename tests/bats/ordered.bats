@@ -172,7 +172,7 @@ END
     [ "${#lines[@]}" -eq 2 ]
     gone "$pid"
     run ! is_mounted
-    # What has been placed is not counted.
+    # The number leaves out what has been placed.
     mount_spec s.json
     pid=$(daemon_pid)
     echo one >"$mnt/ordered/rank1"

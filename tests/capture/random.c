@@ -189,7 +189,7 @@ static void open_and_use(const char *path, bool last)
     }
     if (!plain && old && draw(2)) {
         struct variable *variable = &variables[draw(old)];
-        /* What the others have written is in the file when all have closed it. */
+        /* A file has the data of all ranks only after all of them have closed it. */
         if (variable->kind != PLAIN)
             use(file, variable, true);
     }

@@ -13,7 +13,7 @@
 #include "fusefs/session.h"
 #include "fusefs/storing/members_version.h"
 
-/* What is called instead of the daemon, and what that does. */
+/* The world around the module: the functions below stand in for the daemon, and follow it. */
 static struct {
     uint64_t state;       /* of the members */
     int64_t now;          /* ms */
@@ -112,7 +112,7 @@ static void change(void)
     assert_true(look(2));
 }
 
-/* What was found of a version says nothing of a later one. */
+/* The result of one version does not apply to a later one. */
 static void a_later_version_has_its_own_result(void **state)
 {
     (void)state;

@@ -90,7 +90,7 @@ static void stand_before(const struct sigaction *behind)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* Of threads that set actions at once, the last one to come here puts the last action in place. */
+/* Installs the handler for the current action, again if another thread has replaced that. */
 static void stand(void)
 {
     struct sigaction behind;
