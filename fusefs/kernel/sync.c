@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/store_members.h"
 #include "fusefs/storing/durable.h"
 #include "held.h"
 #include "fusefs/names/version.h"
@@ -15,7 +16,9 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     int error;
 
     fs_pool_look_again(&session->pool);
-    error = fs_settling_sample(session, version);
+    error = mpiio_store_refresh(session->store);
+    if (error == 0)
+        error = fs_settling_sample(session, version);
     version->changes = changes;
     return error;
 }
@@ -49,6 +52,8 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
     int error;
 
     if (waiter->handle != NULL) {
+        /* Other hosts see what was closed here only where the client has sent it. */
+        waiter->sync = waiter->sync || !mpiio_store_is_coherent(session->store);
         fs_store_lost(session);
         waiter->torn = fs_store_partial(session, waiter->handle->slice);
     }

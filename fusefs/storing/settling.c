@@ -14,13 +14,32 @@
  */
 #define PATIENCE (SECOND_NS / 10)
 
+/*
+ * How long a version must have stood, in ns, where times are another host's. Its clock has ticked
+ * since then, so that a later write leaves other times.
+ */
+#define STOOD (SECOND_NS / 20)
+
 /* Returns the times and the size only, because the file does not have the changes. */
 static struct fs_version attributes(const struct fs_version *version)
 {
     struct fs_version only = *version;
 
     only.changes = 0;
+    only.settled = true;
     return only;
+}
+
+/*
+ * Returns true if the times let a version settle. Where they are another host's, this host's clock
+ * does not tell how old they are; and times without a fraction may be of a clock that counts
+ * seconds.
+ */
+static bool may_settle(const struct fs_settling *self, const struct fs_version *version)
+{
+    if (mpiio_store_is_coherent(self->session->store))
+        return version->settled;
+    return version->mtime.tv_nsec != 0 || version->ctime.tv_nsec != 0;
 }
 
 /* Lock held. */
@@ -29,10 +48,21 @@ static bool has_passed(const struct fs_settling *self, const struct fs_version *
     return fs_version_same(&self->passed[0], version) || fs_version_same(&self->passed[1], version);
 }
 
+/* What is read behind this is what the version that was sampled before shows, or later writes. */
+static int await_writers(struct mpiio_store *store)
+{
+    const struct timespec stood = {.tv_nsec = STOOD};
+
+    if (mpiio_store_is_coherent(store))
+        return mpiio_store_await_writers(store);
+    nanosleep(&stood, NULL);
+    return mpiio_store_refresh(store);
+}
+
 static void carry_out(void *data, struct fs_task *task)
 {
     struct fs_settling *self = data;
-    int error = mpiio_store_await_writers(self->session->store);
+    int error = await_writers(self->session->store);
 
     (void)task;
     pthread_mutex_lock(&self->lock);
@@ -101,6 +131,8 @@ bool fs_settling_await(struct fs_settling *self, const struct fs_version *versio
     const struct fs_version only = attributes(version);
     bool passed, waits;
 
+    if (!may_settle(self, version))
+        return false;
     pthread_mutex_lock(&self->lock);
     passed = has_passed(self, &only);
     if (passed)
@@ -125,7 +157,7 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version)
     if (error != 0)
         return error;
     *version = fs_version_of(&st, before, 0);
-    version->settled = version->settled && fs_flusher_rests(&session->flusher, &epochs) &&
+    version->settled = fs_flusher_rests(&session->flusher, &epochs) &&
                        fs_settling_await(&session->settling, version);
     return 0;
 }

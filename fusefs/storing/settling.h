@@ -49,8 +49,9 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version);
 
 /*
  * Returns true if all calls of write(2) that moved the times to those of version, or to earlier
- * ones, have returned. version was sampled before this call. Returns false while that is not known:
- * then the version must not count as settled. Waits as fs_settling_sample does.
+ * ones, have returned. version was sampled before this call. Returns false while that is not known,
+ * or the times do not let the version settle yet: then it must not count as settled. Waits as
+ * fs_settling_sample does.
  */
 bool fs_settling_await(struct fs_settling *self, const struct fs_version *version);
 

@@ -98,6 +98,16 @@ int64_t mpiio_store_find_list(const struct mpiio_store *store)
     return mpiio_members_find_list(store->file);
 }
 
+int mpiio_store_refresh(struct mpiio_store *store)
+{
+    return mpiio_file_refresh(store->file);
+}
+
+bool mpiio_store_is_coherent(const struct mpiio_store *store)
+{
+    return store->file->coherent;
+}
+
 int mpiio_store_await_writers(struct mpiio_store *store)
 {
     return mpiio_file_await_writers(store->file);

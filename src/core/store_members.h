@@ -70,6 +70,12 @@ int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 /* As mpiio_members_find_list (members/rights.h), of such a store. */
 int64_t mpiio_store_find_list(const struct mpiio_store *store);
 
+/* Like mpiio_file_refresh (file/file.h). Thread-safe. */
+int mpiio_store_refresh(struct mpiio_store *store);
+
+/* Returns true if all who use the file, on whatever host, see the same pages of it. Thread-safe. */
+bool mpiio_store_is_coherent(const struct mpiio_store *store);
+
 /* Like mpiio_file_await_writers (file/file.h). Thread-safe. */
 int mpiio_store_await_writers(struct mpiio_store *store);
 

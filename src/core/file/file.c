@@ -25,22 +25,43 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
-/* Sets the fields that depend on the type of the filesystem. */
-static void look_at_filesystem(struct mpiio_file *file)
+/* Types that linux/magic.h does not have. */
+#define ZFS_MAGIC      0x2fc12fc1
+#define BCACHEFS_MAGIC 0xca451a4e
+#define EXFAT_MAGIC    0x2011bab0
+#define NTFS3_MAGIC    0x7366746e
+#define LUSTRE_MAGIC   0x0bd00bd0
+#define GPFS_MAGIC     0x47504653
+
+/* Sets the fields that depend on the type of the filesystem. One that is not known is taken for one
+   whose clients have caches of their own: that is slower, and never wrong. */
+static void look_at_filesystem(struct mpiio_file *file, int fd)
 {
     struct statfs filesystem;
 
-    if (fstatfs(file->fd, &filesystem) != 0)
+    if (fstatfs(fd, &filesystem) != 0)
         return;
     switch (filesystem.f_type) {
     case BTRFS_SUPER_MAGIC:
     case EXT4_SUPER_MAGIC:
     case TMPFS_MAGIC:
     case XFS_SUPER_MAGIC:
-        file->local = file->has_inode_lock = true;
+        file->local = file->has_inode_lock = file->coherent = true;
         break;
     case OVERLAYFS_SUPER_MAGIC:
-        file->has_inode_lock = true;
+        file->has_inode_lock = file->coherent = true;
+        break;
+    case BCACHEFS_MAGIC:
+    case EXFAT_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case MSDOS_SUPER_MAGIC:
+    case NTFS3_MAGIC:
+    case RAMFS_MAGIC:
+    case ZFS_MAGIC:
+    /* Their locks keep the pages of all clients the same. */
+    case GPFS_MAGIC:
+    case LUSTRE_MAGIC:
+        file->coherent = true;
         break;
     default:
         break;
@@ -54,7 +75,7 @@ static int init(struct mpiio_file *file, int fd, bool writable)
     file->fd = fd;
     file->exact = -1;
     file->writable = writable;
-    look_at_filesystem(file);
+    look_at_filesystem(file, fd);
     error = mpiio_windows_init(&file->windows, fd, writable);
     if (error != 0)
         return error;
@@ -111,6 +132,8 @@ int mpiio_file_of_kind(const struct mpiio_file_kind *kind, void *self, bool writ
     }
     new->kind = kind;
     new->self = self;
+    look_at_filesystem(new, kind->lock_fd(self));
+    new->local = new->has_inode_lock = false;
     atomic_store(&new->windows.refused, true);
     *file = new;
     return 0;
@@ -220,6 +243,25 @@ int mpiio_file_await_writers(struct mpiio_file *file)
         error = -errno;
     close(fd);
     return error;
+}
+
+/*
+ * A client of such a filesystem (NFS, and what comes by FUSE) looks for changes when a file is
+ * opened, and drops the pages that it has of it. It has one set of pages for all descriptors.
+ */
+int mpiio_file_refresh(struct mpiio_file *file)
+{
+    int fd;
+
+    if (file->coherent)
+        return 0;
+    if (file->kind != NULL)
+        return file->kind->refresh(file->self);
+    fd = open_again(file);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
 }
 
 int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st)

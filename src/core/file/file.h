@@ -33,6 +33,7 @@ struct mpiio_file_kind {
     int (*sync)(void *self, bool data_only);
     int (*set_times)(void *self, const struct timespec times[2]);
     int (*await_writers)(void *self);
+    int (*refresh)(void *self);
     int (*statfs)(void *self, struct statvfs *st);
     int64_t (*pread)(void *self, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
@@ -61,8 +62,9 @@ struct mpiio_file {
     const struct mpiio_file_kind *kind; /* NULL: a descriptor */
     void *self;                         /* of the kind's functions */
     bool writable;
-    bool local;                   /* only this system changes its size: no server need be asked */
-    bool has_inode_lock;          /* mpiio_file_await_writers can wait */
+    bool local;          /* only this system changes its size: no server need be asked */
+    bool has_inode_lock; /* mpiio_file_await_writers can wait */
+    bool coherent;       /* all who use the file, on whatever host, see the same pages of it */
     struct mpiio_windows windows; /* for writing too where the file is writable */
     struct mpiio_write_behind write_behind;
     void (*check)(
@@ -127,6 +129,12 @@ int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whenc
  * once. Returns 0 or a negative errno.
  */
 int mpiio_file_await_writers(struct mpiio_file *file);
+
+/*
+ * Has this host see what others had written and closed before, where clients of the file's
+ * filesystem have page caches of their own; elsewhere nothing is to be done. 0 or a negative errno.
+ */
+int mpiio_file_refresh(struct mpiio_file *file);
 
 /* fstatvfs(2). */
 int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st);

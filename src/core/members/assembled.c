@@ -41,12 +41,6 @@ static void take_times(struct stat *st, const struct stat *member)
         st->st_atim = member->st_atim;
 }
 
-/* A member that has nothing, and may not even be there, is not looked at. */
-static bool is_present(const struct mpiio_assembled *self, int64_t member)
-{
-    return vs_assembly_bytes(self->places, (size_t)member) > 0;
-}
-
 /* The first one's as they are now, less what the others' do not allow. */
 static void take_rights(bool first, struct stat *st, const struct stat *member)
 {
@@ -73,7 +67,7 @@ static int get_stat(void *argument, struct stat *st)
     for (int64_t i = 0; i < self->watched; i++) {
         struct stat member;
 
-        if (!is_present(self, i))
+        if (!mpiio_assembled_has(self, i))
             continue;
         if (mpiio_member_stat(&self->table, (size_t)i, &member) == 0) {
             take_times(st, &member);
@@ -119,7 +113,7 @@ static void wrote(void *argument, int64_t start, int64_t end)
     (void)start;
     (void)end;
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
-        if (is_present(self, i))
+        if (mpiio_assembled_has(self, i))
             mpiio_assembled_mark_written(self, (size_t)i);
 }
 
@@ -160,7 +154,7 @@ static int set_times(void *argument, const struct timespec times[2])
     int error = 0;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++)
-        if (is_present(self, i))
+        if (mpiio_assembled_has(self, i))
             error = set_member_times(self, (size_t)i, times);
     return error;
 }
@@ -169,7 +163,7 @@ static int64_t first_present(const struct mpiio_assembled *self)
 {
     int64_t first = 0;
 
-    while (first + 1 < vs_members_count(self->table.members) && !is_present(self, first))
+    while (first + 1 < vs_members_count(self->table.members) && !mpiio_assembled_has(self, first))
         first++;
     return first;
 }
@@ -179,25 +173,6 @@ static int get_statfs(void *argument, struct statvfs *st)
     struct mpiio_assembled *self = argument;
 
     return fstatvfs(self->lock_fd, st) < 0 ? -errno : 0;
-}
-
-/* Opens members that are not open yet: readers would read those. */
-static int await_writers(void *argument)
-{
-    struct mpiio_assembled *self = argument;
-    struct mpiio_member *member;
-    int error = 0;
-
-    for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++) {
-        if (!is_present(self, i))
-            continue;
-        error = mpiio_member_acquire(&self->table, (size_t)i, &member);
-        if (error == 0) {
-            error = mpiio_file_await_writers(member->file);
-            mpiio_member_release(&self->table, member);
-        }
-    }
-    return error;
 }
 
 static void close_all(void *argument)
@@ -223,7 +198,8 @@ static const struct mpiio_file_kind kind = {
     .wrote = wrote,
     .sync = mpiio_assembled_sync,
     .set_times = set_times,
-    .await_writers = await_writers,
+    .await_writers = mpiio_assembled_await_writers,
+    .refresh = mpiio_assembled_refresh,
     .statfs = get_statfs,
     .pread = mpiio_assembled_read,
     .write_runs = mpiio_assembled_write_runs,
@@ -546,13 +522,13 @@ uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec ti
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
         struct stat st;
 
-        if (is_present(self, i) && mpiio_member_stat(&self->table, (size_t)i, &st) == 0) {
+        if (mpiio_assembled_has(self, i) && mpiio_member_stat(&self->table, (size_t)i, &st) == 0) {
             take_times(&newest, &st);
             digest = add_time(digest, st.st_mtim);
             digest = add_time(digest, st.st_ctim);
             digest = add_to_digest(digest, (uint64_t)st.st_size);
         }
-        digest = add_to_digest(digest, is_present(self, i));
+        digest = add_to_digest(digest, mpiio_assembled_has(self, i));
     }
     times[0] = newest.st_mtim;
     times[1] = newest.st_ctim;

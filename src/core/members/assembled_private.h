@@ -34,6 +34,12 @@ static inline int64_t mpiio_assembled_block_end(int64_t displacement, int64_t en
     return end - displacement < room ? end : displacement + room;
 }
 
+/* A member that has nothing, and may not even be there, is not looked at. */
+static inline bool mpiio_assembled_has(const struct mpiio_assembled *self, int64_t member)
+{
+    return vs_assembly_bytes(self->places, (size_t)member) > 0;
+}
+
 /* Whether positions lie side by side in the file that map is of. */
 static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t position,
                                           int64_t length)

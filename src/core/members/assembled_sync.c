@@ -102,3 +102,31 @@ int mpiio_assembled_sync(void *argument, bool data_only)
     pthread_mutex_destroy(&sync.lock);
     return sync.error;
 }
+
+/* Does something with the file of each member. Opens those that are not open yet. */
+static int for_each_file(struct mpiio_assembled *self, int (*act)(struct mpiio_file *file))
+{
+    struct mpiio_member *member;
+    int error = 0;
+
+    for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++) {
+        if (!mpiio_assembled_has(self, i))
+            continue;
+        error = mpiio_member_acquire(&self->table, (size_t)i, &member);
+        if (error == 0) {
+            error = act(member->file);
+            mpiio_member_release(&self->table, member);
+        }
+    }
+    return error;
+}
+
+int mpiio_assembled_await_writers(void *argument)
+{
+    return for_each_file(argument, mpiio_file_await_writers);
+}
+
+int mpiio_assembled_refresh(void *argument)
+{
+    return for_each_file(argument, mpiio_file_refresh);
+}

@@ -4,7 +4,7 @@
 
 #include "assembled_private.h"
 
-/* Having the members stored that were written, and no others. All is thread-safe. */
+/* What is done with members one by one for the sake of others. All is thread-safe. */
 
 /* A member was written, well or not: comes after the write, and before that is acknowledged. A sync
    of one that is being written would not be of what comes then. */
@@ -16,5 +16,10 @@ void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
  * taken up is this one's to wait for, too.
  */
 int mpiio_assembled_sync(void *self, bool data_only);
+
+/* As mpiio_file_await_writers and mpiio_file_refresh (file/file.h), of each member, also of those
+   that are not open: readers would read them. */
+int mpiio_assembled_await_writers(void *self);
+int mpiio_assembled_refresh(void *self);
 
 #endif

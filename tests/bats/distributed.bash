@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # the variables are helper.bash's
+# A distributed filesystem on one machine, for tests: load it after helper. GlusterFS without its
+# glusterd; each client is a mount of its own, with a page cache of its own, as if it were on
+# another host. The options make the clients close-to-open. Needs root.
+
+# make_distributed N: a server, and its clients at dfs0, dfs1, ...
+make_distributed() {
+    local i port
+    port=$(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    mkdir brick
+    cat >server.vol <<END
+volume posix
+    type storage/posix
+    option directory $tmp/brick
+end-volume
+volume locks
+    type features/locks
+    subvolumes posix
+end-volume
+volume brick
+    type performance/io-threads
+    subvolumes locks
+end-volume
+volume server
+    type protocol/server
+    option transport-type tcp
+    option transport.socket.bind-address 127.0.0.1
+    option transport.socket.listen-port $port
+    option auth.addr.brick.allow *
+    subvolumes brick
+end-volume
+END
+    cat >client.vol <<END
+volume client
+    type protocol/client
+    option transport-type tcp
+    option remote-host 127.0.0.1
+    option remote-port $port
+    option remote-subvolume brick
+end-volume
+END
+    as_root glusterfsd -N -f server.vol --log-file="$tmp/server.log" >/dev/null 2>&1 3>&- &
+    for ((i = 0; i < $1; i++)); do
+        mkdir "dfs$i"
+        as_root glusterfs --volfile=client.vol --log-file="$tmp/client$i.log" --attribute-timeout=0 \
+            --entry-timeout=0 --fopen-keep-cache=no --auto-invalidation=off "$tmp/dfs$i" 3>&-
+        await connected "$i"
+    done
+}
+
+# The client shows the server's folder. Who asks before is not answered until then.
+connected() {
+    grep -q 'Connected, attached' "client$1.log" && mountpoint -q "dfs$1"
+}
