@@ -200,6 +200,8 @@ static int open_file(struct fs_session *session, struct vs_error *why)
         /* A missing file that may not be made is told as such. */
         error = only == -ENOENT && options->create ? error : only;
     }
+    if (error == 0)
+        mpiio_store_set_coherence(session->store, options->coherence);
     return error;
 }
 
@@ -417,6 +419,22 @@ static int open_log(struct fs_session *session)
     return 0;
 }
 
+/* Logs what the file's filesystem is taken for, where that costs time or was asked for. */
+static void log_filesystem(const struct fs_session *session)
+{
+    const char *name = mpiio_store_filesystem(session->store)->name;
+    enum mpiio_coherence coherence = mpiio_store_coherence(session->store);
+
+    if (session->options->coherence != MPIIO_COHERENCE_AUTO)
+        fs_log_error(&session->log, "%s: on %s, taken for coherence=%s as the mount option says",
+                     session->file, name, mpiio_coherence_name(coherence));
+    else if (coherence != MPIIO_COHERENCE_LOCAL)
+        fs_log_error(&session->log,
+                     "%s: on %s, whose clients have page caches of their own: taken for "
+                     "coherence=%s",
+                     session->file, name, mpiio_coherence_name(coherence));
+}
+
 /*
  * A kernel that holds writes back takes what it knows of a slice for all that there is. Slices that
  * share bytes would overwrite each other's with what they were: then it must not.
@@ -499,6 +517,8 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
         status = check_mountpoint(session);
     if (status == 0)
         status = open_log(session);
+    if (status == 0 && session->stream == NULL)
+        log_filesystem(session);
     return status;
 }
 

@@ -67,6 +67,11 @@ int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t
     error = offset < 0 ? mpiio_exclusion_begin(accesses, NULL, 0, INT64_MAX, writes, *access)
                        : mpiio_slice_access(slice, accesses, offset, length, writes, *access);
     fs_workers_resume(atomic->workers);
+    if (error != 0)
+        return error;
+    error = mpiio_slice_refresh(slice);
+    if (error != 0)
+        mpiio_exclusion_end(accesses, *access);
     return error;
 }
 

@@ -42,7 +42,8 @@ void fs_atomic_leave(struct fs_atomic *atomic);
 
 /*
  * Around a read or write of a slice that is open: in atomic mode, waits until that may be done.
- * access is set to the caller's memory before, and to NULL where the mode is off: none is needed.
+ * Then this host sees what other clients of a distributed filesystem wrote before. access is set to
+ * the caller's memory before, and to NULL where the mode is off: none is needed.
  * 0, or a negative errno, and then there is nothing to be ended.
  * For an append, offset is -1: it excludes all others.
  */

@@ -20,8 +20,9 @@ static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)
     struct stat st;
     int error;
 
-    *mount =
-        (struct mpiio_grant_mount){.mount = session->device, .narrow = session->options->narrow};
+    *mount = (struct mpiio_grant_mount){.mount = session->device,
+                                        .narrow = session->options->narrow,
+                                        .coherence = mpiio_store_coherence(session->store)};
     if (session->tree.whole) {
         mount->inode = mpiio_store_identity(session->store);
         mount->missing_zero = session->options->missing == FS_MISSING_ZERO;

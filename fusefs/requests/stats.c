@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/store_members.h"
 #include "fusefs/base/json.h"
 #include "fusefs/storing/nodes.h"
 
@@ -209,6 +210,16 @@ static void print_ordered(struct fs_session *session, FILE *out)
     print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
 }
 
+/* Prints what the file is on, and what that is taken for. A sequential file is on nothing. */
+static void print_filesystem(struct fs_session *session, FILE *out)
+{
+    if (session->options->sequential)
+        return;
+    fprintf(out, "  \"filesystem\": \"%s\",\n  \"coherence\": \"%s\",\n",
+            mpiio_store_filesystem(session->store)->name,
+            mpiio_coherence_name(mpiio_store_coherence(session->store)));
+}
+
 /* Prints how many requests were answered by reading ahead. */
 static void print_ahead(struct fs_session *session, FILE *out)
 {
@@ -240,6 +251,7 @@ char *fs_stats_text(struct fs_session *session)
             session->mode->holds_writes ? "true" : "false",
             fs_passthrough_is_on(session) ? "true" : "false",
             fs_rings_are_on(&session->workers.rings) ? "true" : "false");
+    print_filesystem(session, out);
     print_ahead(session, out);
     print_requests(session, out);
     print_atomic(session, out);

@@ -260,6 +260,7 @@ static int say_hello(struct fs_session *session, const char *address, const char
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
                                   .hello = {.path = session->cache != NULL ? session->file : "",
                                             .store = session->options->store,
+                                            .coherence = mpiio_store_coherence(session->store),
                                             .address = address,
                                             .fanout = (uint32_t)session->options->fanout,
                                             .pool = places,

@@ -37,9 +37,12 @@ static struct fs_version attributes(const struct fs_version *version)
  */
 static bool may_settle(const struct fs_settling *self, const struct fs_version *version)
 {
-    if (mpiio_store_is_coherent(self->session->store))
+    enum mpiio_coherence coherence = mpiio_store_coherence(self->session->store);
+
+    if (coherence == MPIIO_COHERENCE_LOCAL)
         return version->settled;
-    return version->mtime.tv_nsec != 0 || version->ctime.tv_nsec != 0;
+    return coherence != MPIIO_COHERENCE_NONE &&
+           (version->mtime.tv_nsec != 0 || version->ctime.tv_nsec != 0);
 }
 
 /* Lock held. */

@@ -75,7 +75,7 @@ static void code_node(struct mpiio_wire *wire, struct mpiio_message_node *node)
 
 static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hello)
 {
-    uint8_t store = (uint8_t)hello->store;
+    uint8_t store = (uint8_t)hello->store, coherence = (uint8_t)hello->coherence;
 
     code_version(wire);
     mpiio_wire_text(wire, &hello->path, MPIIO_TEXT_MAX);
@@ -84,6 +84,9 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
     mpiio_wire_u8(wire, &store);
     mpiio_wire_expect(wire, store <= MPIIO_STORE_MPIIO);
     hello->store = (enum mpiio_store_mode)store;
+    mpiio_wire_u8(wire, &coherence);
+    mpiio_wire_expect(wire, coherence <= MPIIO_COHERENCE_NONE);
+    hello->coherence = (enum mpiio_coherence)coherence;
     mpiio_wire_text(wire, &hello->address, MPIIO_TEXT_MAX);
     mpiio_wire_u32(wire, &hello->fanout);
     mpiio_wire_expect(wire, hello->fanout > 0 && hello->fanout <= INT32_MAX);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/filesystem.h"
+
 /*
  * What a node's daemon (mpiio-fused) and its engine (mpiio-engine) tell each other, over a pair of
  * connected SOCK_SEQPACKET sockets. The data itself does not travel: it lies in a memfd of the
@@ -28,7 +30,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 6
+#define MPIIO_MESSAGE_VERSION 7
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
@@ -83,6 +85,7 @@ struct mpiio_message_hello {
     uint64_t inode;   /* assembled: a hash of which files the members are, and of how much each
                          holds (mpiio_assembled_identity) */
     enum mpiio_store_mode store;
+    enum mpiio_coherence coherence; /* what the mount takes the file's filesystem for */
     const char *address; /* where those right below it find it (tree.h); "": there are none */
     uint32_t fanout;     /* how many there may be, > 0 */
     const char *pool;    /* where others of its group find this node: its part of the pool, and its

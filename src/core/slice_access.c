@@ -37,6 +37,11 @@ int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *access
                                  access);
 }
 
+int mpiio_slice_refresh(struct mpiio_slice *slice)
+{
+    return mpiio_file_refresh(slice->store->file);
+}
+
 bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice)
 {
     return slice->codec == NULL || slice->codec->plain;

@@ -103,9 +103,19 @@ int mpiio_store_refresh(struct mpiio_store *store)
     return mpiio_file_refresh(store->file);
 }
 
-bool mpiio_store_is_coherent(const struct mpiio_store *store)
+void mpiio_store_set_coherence(struct mpiio_store *store, enum mpiio_coherence coherence)
 {
-    return store->file->coherent;
+    mpiio_file_set_coherence(store->file, coherence);
+}
+
+enum mpiio_coherence mpiio_store_coherence(const struct mpiio_store *store)
+{
+    return store->file->coherence;
+}
+
+const struct mpiio_filesystem *mpiio_store_filesystem(const struct mpiio_store *store)
+{
+    return store->file->filesystem;
 }
 
 int mpiio_store_await_writers(struct mpiio_store *store)

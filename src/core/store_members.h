@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/filesystem.h"
 #include "core/member_place.h"
 #include "spec.h"
 #include "store.h"
@@ -73,8 +74,18 @@ int64_t mpiio_store_find_list(const struct mpiio_store *store);
 /* Like mpiio_file_refresh (file/file.h). Thread-safe. */
 int mpiio_store_refresh(struct mpiio_store *store);
 
-/* Returns true if all who use the file, on whatever host, see the same pages of it. Thread-safe. */
-bool mpiio_store_is_coherent(const struct mpiio_store *store);
+/* Like mpiio_file_set_coherence (file/file.h). */
+void mpiio_store_set_coherence(struct mpiio_store *store, enum mpiio_coherence coherence);
+
+/* Returns what the file's filesystem is taken for, and its type: of members, that whose hosts see
+   least of each other's writes. */
+enum mpiio_coherence mpiio_store_coherence(const struct mpiio_store *store);
+const struct mpiio_filesystem *mpiio_store_filesystem(const struct mpiio_store *store);
+
+static inline bool mpiio_store_is_coherent(const struct mpiio_store *store)
+{
+    return mpiio_store_coherence(store) == MPIIO_COHERENCE_LOCAL;
+}
 
 /* Like mpiio_file_await_writers (file/file.h). Thread-safe. */
 int mpiio_store_await_writers(struct mpiio_store *store);

@@ -2,31 +2,16 @@
 #include "identity.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 
-/* Filesystems of one machine that linux/magic.h does not have. */
-#define ZFS_MAGIC      0x2fc12fc1
-#define BCACHEFS_MAGIC 0xca451a4e
-#define XFS_MAGIC      0x58465342
+#include "core/base/filesystem.h"
 
 bool engine_identity_is_local(const char *path)
 {
-    static const uint32_t local[] = {EXT4_SUPER_MAGIC,      XFS_MAGIC,   BTRFS_SUPER_MAGIC,
-                                     F2FS_SUPER_MAGIC,      TMPFS_MAGIC, RAMFS_MAGIC,
-                                     OVERLAYFS_SUPER_MAGIC, ZFS_MAGIC,   BCACHEFS_MAGIC};
-    struct statfs fs;
-
-    if (statfs(path, &fs) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
-        if ((uint32_t)fs.f_type == local[i])
-            return true;
-    return false;
+    return mpiio_filesystem_at(path)->one_machine;
 }
 
 static void read_boot(char *boot, size_t size)

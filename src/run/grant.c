@@ -178,6 +178,7 @@ static struct run_file *open_file(const struct run_mount *mount, bool writable)
         free(file);
         return NULL;
     }
+    mpiio_store_set_coherence(file->store, (enum mpiio_coherence)mount->page->mount.coherence);
     file->next = files;
     files = file;
     return file;

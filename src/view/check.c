@@ -288,6 +288,21 @@ static void warn_of_twins(const struct vs_spec *spec)
     mpiio_store_close(store);
 }
 
+/* Prints what the file's filesystem is taken for, where hosts do not see the same pages of it. */
+static void print_filesystem(const struct vs_spec *spec)
+{
+    struct mpiio_store *store;
+
+    if (view_open_file(spec, O_RDONLY, &store))
+        return;
+    if (!mpiio_store_is_coherent(store))
+        printf("on %s, whose clients have page caches of their own: taken for coherence=%s "
+               "(mpiio-mount(1), FILESYSTEMS)\n",
+               mpiio_store_filesystem(store)->name,
+               mpiio_coherence_name(mpiio_store_coherence(store)));
+    mpiio_store_close(store);
+}
+
 static int run(const struct view_args *args, const struct vs_spec *spec)
 {
     struct vs_error why = {0};
@@ -309,6 +324,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
         printf("%s: %" PRId64 " byte%s%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
                plural(file_size), members, vs_spec_ranks(spec), plural(vs_spec_ranks(spec)), views,
                plural((int64_t)views));
+        print_filesystem(spec);
         if (vs_spec_members(spec))
             warn_of_twins(spec);
     }

@@ -3,11 +3,14 @@
 # shellcheck disable=SC2154 # the variables are helper.bash's
 # A distributed filesystem on one machine, for tests: load it after helper. GlusterFS without its
 # glusterd; each client is a mount of its own, with a page cache of its own, as if it were on
-# another host. The options make the clients close-to-open. Needs root.
+# another host. The clients have GlusterFS's own defaults, by which opening a file again leaves old
+# pages. Needs root.
 
-# make_distributed N: a server, and its clients at dfs0, dfs1, ...
+# make_distributed N [OPTION...]: a server, and its clients, with more options, at dfs0, dfs1, ...
+# At dfs is the first one; a host of cluster.bash finds its own there.
 make_distributed() {
     local i port
+    command -v glusterfsd >/dev/null || skip "glusterfs-server is missing"
     port=$(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
     mkdir brick
     cat >server.vol <<END
@@ -44,10 +47,12 @@ END
     as_root glusterfsd -N -f server.vol --log-file="$tmp/server.log" >/dev/null 2>&1 3>&- &
     for ((i = 0; i < $1; i++)); do
         mkdir "dfs$i"
-        as_root glusterfs --volfile=client.vol --log-file="$tmp/client$i.log" --attribute-timeout=0 \
-            --entry-timeout=0 --fopen-keep-cache=no --auto-invalidation=off "$tmp/dfs$i" 3>&-
+        as_root glusterfs --volfile=client.vol --log-file="$tmp/client$i.log" \
+            "${@:2}" "$tmp/dfs$i" 3>&-
         await connected "$i"
     done
+    mkdir dfs
+    as_root mount --bind dfs0 dfs
 }
 
 # The client shows the server's folder. Who asks before is not answered until then.

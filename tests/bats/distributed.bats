@@ -4,6 +4,7 @@
 
 load helper
 load distributed
+load under
 
 # two_mounts RUN OPTION [MORE]: x.dat, dealt to two ranks in runs of so many bytes, mounted over both
 # clients at m0 and m1; MORE: keys of the spec.
@@ -29,13 +30,15 @@ assert data.size == size and lost == [0, 0]
 END
 }
 
-# write_both SIZE: both ranks at once write their halves of the file, of which both clients have pages.
+# write_both SIZE [COMMAND...]: both ranks at once write their halves of the file, of which both
+# clients have pages, by a command that runs dd.
 write_both() {
-    local rank writers=()
+    local rank writers=() size=$1
+    shift
     cat m[01]/rank[01] >/dev/null
     for rank in 0 1; do
-        head -c $(($1 / 2)) /dev/zero | tr '\0' "\\$((rank + 1))" >"part$rank"
-        dd if="part$rank" of="m$rank/rank$rank" bs=64k conv=notrunc,fsync status=none 3>&- &
+        head -c $((size / 2)) /dev/zero | tr '\0' "\\$((rank + 1))" >"part$rank"
+        "$@" dd if="part$rank" of="m$rank/rank$rank" bs=64k conv=notrunc,fsync status=none 3>&- &
         writers+=($!)
     done
     for rank in 0 1; do
@@ -113,11 +116,144 @@ for round in range(1, 21):
     stale["file"] += read("m1/rank1")[:32768] != value * 32768
     with open("dfs0/x.dat", "ab") as file:
         file.write(b"x" * 1024)
-    stale["file"] += os.stat("m1/rank1").st_size != 32768 + 512 * round
+    stale["file"] += len(read("m1/rank1")) != 32768 + 512 * round
 print(sys.argv[1], stale)
 assert not any(stale.values())
 END
         mpiio-umount m0
         mpiio-umount m1
     done
+}
+
+@test "distributed: in atomic mode each read finds what was written last, by whatever client" {
+    make_distributed 3
+    head -c 65536 /dev/zero >dfs0/x.dat
+    two_mounts 512 atomic
+    python <<'END'
+import fcntl, struct
+fds = [os.open(f"m{node}/rank0", os.O_RDWR) for node in (0, 1)]
+foreign = os.open("dfs2/x.dat", os.O_RDWR)
+def locked(kind):
+    fcntl.fcntl(foreign, fcntl.F_SETLKW, struct.pack("hhqqi", kind, 0, 0, 65536, 0))
+stale = {"slice": 0, "foreign": 0, "size": 0}
+for round in range(1, 101):
+    value = bytes([round])
+    os.pwrite(fds[round % 2], value * 32768, 0)
+    stale["slice"] += os.pread(fds[1 - round % 2], 32768, 0) != value * 32768
+    locked(fcntl.F_WRLCK)
+    os.pwrite(foreign, value * 512, 65536 + (round - 1) * 1024)
+    os.pwrite(foreign, b"\xff" * 512, 1024)
+    locked(fcntl.F_UNLCK)
+    for fd in fds:
+        stale["foreign"] += os.pread(fd, 512, 512) != b"\xff" * 512
+        stale["size"] += os.pread(fd, 1024, 32768 + (round - 1) * 512) != value * 512
+print(stale)
+assert not any(stale.values())
+END
+}
+
+@test "distributed: programs under mpiio-run write beside each other, and read what others closed" {
+    local run size
+    make_distributed 2
+    for run in 8 1024; do
+        size=$((run * (run < 1024 ? 2048 : 64)))
+        head -c $size /dev/zero >dfs0/x.dat
+        two_mounts "$run" rw
+        write_both $size under
+        [ "$(counted writes)" -gt 0 ]
+        rm counts
+        none_lost "$run" $size
+        mpiio-umount m0
+        mpiio-umount m1
+    done
+    two_mounts 1024 rw
+    under /usr/bin/python3 - <<'END'
+import os
+stale = 0
+for round in range(3, 43):
+    value = bytes([round])
+    open("m1/rank0", "rb").read()
+    with open("dfs0/x.dat", "r+b", buffering=0) as file:
+        for record in range(32):
+            os.pwrite(file.fileno(), value * 1024, record * 2048)
+    stale += open("m1/rank0", "rb", buffering=0).read() != value * 32768
+    with open("m0/rank1", "r+b", buffering=0) as file:
+        file.write(value * 32768)
+    stale += open("m1/rank1", "rb", buffering=0).read() != value * 32768
+print("stale:", stale)
+assert stale == 0
+END
+    [ "$(counted writes)" -eq 40 ]
+    [ "$(counted reads)" -ge 120 ]
+}
+
+@test "distributed: the log, stats.json and check say what the file's filesystem is taken for" {
+    local option
+    make_distributed 1
+    scatter_spec
+    cp s.dat dfs0/x.dat
+    dealt "$tmp/dfs0/x.dat" 4 512 >x.json
+    run -0 mpiio-view check x.json
+    [[ $output == *"on FUSE, whose clients have page caches of their own: taken for coherence=close-to-open"* ]]
+    mount_spec x.json -o "log=$tmp/log"
+    [ "$(stat_of filesystem)" = '"FUSE"' ]
+    [ "$(stat_of coherence)" = '"close-to-open"' ]
+    grep -qF "$tmp/dfs0/x.dat: on FUSE, whose clients have page caches of their own" log
+    mpiio-umount mnt
+    for option in local close-to-open none; do
+        mount_spec x.json -o "log=$tmp/log,coherence=$option"
+        [ "$(stat_of coherence)" = "\"$option\"" ]
+        cmp mnt/rank1 <(dd if=s.dat bs=512 skip=1 count=1 status=none && dd if=s.dat bs=512 skip=5 count=1 status=none)
+        printf changed >mnt/rank1
+        mpiio-umount mnt
+        grep -qF "on FUSE, taken for coherence=$option as the mount option says" log
+        cp s.dat dfs0/x.dat
+    done
+    # On the disk nothing is to be said.
+    rm log
+    run -0 mpiio-view check s.json
+    [[ $output != *coherence* ]]
+    mount_spec s.json -o "log=$tmp/log"
+    [ "$(stat_of coherence)" = '"local"' ]
+    [ ! -s log ]
+    mpiio-umount mnt
+    run -2 mpiio-mount -o coherence=some s.json mnt
+    [[ $output == *"coherence= needs auto, local, close-to-open or none: some"* ]]
+}
+
+@test "distributed: of members on several filesystems the one counts whose hosts see least" {
+    local first
+    make_distributed 1
+    cat >s.json <<END
+{ "viewspec": 1, "ranks": 1, "members": { "count": 2, "file": "$tmp/links/T.{member}",
+    "view": { "filetype": { "type": "scatter", "blocklength": 64 } } },
+  "view": { "filetype": { "type": "broadcast" } } }
+END
+    head -c 4096 /dev/zero | tee dfs0/T >T
+    mkdir links
+    for first in 0 1; do
+        ln -sf "$tmp/T" "links/T.$first"
+        ln -sf "$tmp/dfs0/T" "links/T.$((1 - first))"
+        mpiio-mount s.json mnt
+        [ "$(stat_of coherence)" = '"close-to-open"' ]
+        mpiio-umount mnt
+    done
+}
+
+# What -o coherence=none adds: a client that keeps its pages and the file's times, whoever opens it.
+@test "distributed: with coherence=none what was closed is read although the client keeps old attributes" {
+    make_distributed 2 --attribute-timeout=600 --entry-timeout=600 --fopen-keep-cache=yes
+    head -c 65536 /dev/zero >dfs0/x.dat
+    two_mounts 512 coherence=none
+    python <<'END'
+stale = 0
+for round in range(1, 31):
+    value = bytes([round])
+    open("m1/rank0", "rb").read()
+    with open("m0/rank0", "r+b", buffering=0) as file:
+        file.write(value * 32768)
+    stale += open("m1/rank0", "rb").read() != value * 32768
+print("stale:", stale)
+assert stale == 0
+END
 }

@@ -81,7 +81,7 @@ options() {
     missing own described 'not in mpiio-mount(1)'
     missing own offered 'not in the completion'
     # The values that an option may have, too.
-    grep -oE '^  [a-z_]+=[a-z]+(\|[a-z]+)+' <<<"$fused_help" |
+    grep -oE '^  [a-z_]+=[a-z-]+(\|[a-z-]+)+' <<<"$fused_help" |
         awk -F= '{ n = split($2, value, "|"); for (i = 1; i <= n; i++) { sub(/^ */, "", $1); print $1 "=" value[i] } }' \
             >values
     completed mpiio-mount -o '' >offered

@@ -61,6 +61,7 @@ static struct mpiio_message hello(int memory)
         .type = MPIIO_MESSAGE_HELLO,
         .hello = {.path = "/data/field.dat",
                   .store = MPIIO_STORE_MPIIO,
+                  .coherence = MPIIO_COHERENCE_CLOSE_TO_OPEN,
                   .address = "10.0.0.1:4711 0123456789abcdef",
                   .fanout = 16,
                   .pool = "10.0.0.1:4712 [fd00::1]:4712",
@@ -108,6 +109,7 @@ static void hello_hands_the_memory_over(void **state)
     close(memory);
     assert_string_equal(got.hello.path, "/data/field.dat");
     assert_int_equal(got.hello.store, MPIIO_STORE_MPIIO);
+    assert_int_equal(got.hello.coherence, MPIIO_COHERENCE_CLOSE_TO_OPEN);
     assert_string_equal(got.hello.address, sent.hello.address);
     assert_string_equal(got.hello.pool, sent.hello.pool);
     assert_true(got.hello.spec == sent.hello.spec);

@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
@@ -25,47 +23,11 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
-/* Types that linux/magic.h does not have. */
-#define ZFS_MAGIC      0x2fc12fc1
-#define BCACHEFS_MAGIC 0xca451a4e
-#define EXFAT_MAGIC    0x2011bab0
-#define NTFS3_MAGIC    0x7366746e
-#define LUSTRE_MAGIC   0x0bd00bd0
-#define GPFS_MAGIC     0x47504653
-
-/* Sets the fields that depend on the type of the filesystem. One that is not known is taken for one
-   whose clients have caches of their own: that is slower, and never wrong. */
-static void look_at_filesystem(struct mpiio_file *file, int fd)
+/* The pages of a mapping are read, and written back, whole, with what others' pages have beside. */
+static void set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
 {
-    struct statfs filesystem;
-
-    if (fstatfs(fd, &filesystem) != 0)
-        return;
-    switch (filesystem.f_type) {
-    case BTRFS_SUPER_MAGIC:
-    case EXT4_SUPER_MAGIC:
-    case TMPFS_MAGIC:
-    case XFS_SUPER_MAGIC:
-        file->local = file->has_inode_lock = file->coherent = true;
-        break;
-    case OVERLAYFS_SUPER_MAGIC:
-        file->has_inode_lock = file->coherent = true;
-        break;
-    case BCACHEFS_MAGIC:
-    case EXFAT_MAGIC:
-    case F2FS_SUPER_MAGIC:
-    case MSDOS_SUPER_MAGIC:
-    case NTFS3_MAGIC:
-    case RAMFS_MAGIC:
-    case ZFS_MAGIC:
-    /* Their locks keep the pages of all clients the same. */
-    case GPFS_MAGIC:
-    case LUSTRE_MAGIC:
-        file->coherent = true;
-        break;
-    default:
-        break;
-    }
+    file->coherence = coherence;
+    atomic_store(&file->windows.refused, file->kind != NULL || coherence != MPIIO_COHERENCE_LOCAL);
 }
 
 static int init(struct mpiio_file *file, int fd, bool writable)
@@ -75,13 +37,16 @@ static int init(struct mpiio_file *file, int fd, bool writable)
     file->fd = fd;
     file->exact = -1;
     file->writable = writable;
-    look_at_filesystem(file, fd);
+    file->filesystem =
+        file->kind != NULL ? file->kind->filesystem(file->self) : mpiio_filesystem_of(fd);
     error = mpiio_windows_init(&file->windows, fd, writable);
     if (error != 0)
         return error;
+    set_coherence(file, file->filesystem->coherence);
     error = mpiio_write_behind_init(&file->write_behind, fd, &file->windows);
     if (error != 0)
         goto windows;
+    pthread_mutex_init(&file->freshness.lock, NULL);
     error = -pthread_mutex_init(&file->grow_lock, NULL);
     if (error == 0)
         return 0;
@@ -123,18 +88,18 @@ int mpiio_file_of_kind(const struct mpiio_file_kind *kind, void *self, bool writ
                        struct mpiio_file **file)
 {
     struct mpiio_file *new = calloc(1, sizeof(*new));
-    int error = new != NULL ? init(new, -1, writable) : -ENOMEM;
+    int error = -ENOMEM;
 
+    if (new != NULL) {
+        new->kind = kind;
+        new->self = self;
+        error = init(new, -1, writable);
+    }
     if (error != 0) {
         free(new);
         kind->close(self);
         return error;
     }
-    new->kind = kind;
-    new->self = self;
-    look_at_filesystem(new, kind->lock_fd(self));
-    new->local = new->has_inode_lock = false;
-    atomic_store(&new->windows.refused, true);
     *file = new;
     return 0;
 }
@@ -143,6 +108,7 @@ void mpiio_file_close(struct mpiio_file *file)
 {
     if (file != NULL) {
         pthread_mutex_destroy(&file->grow_lock);
+        pthread_mutex_destroy(&file->freshness.lock);
         mpiio_write_behind_destroy(&file->write_behind);
         mpiio_windows_destroy(&file->windows);
         if (file->exact >= 0)
@@ -186,7 +152,7 @@ int64_t mpiio_file_size(struct mpiio_file *file)
 
     if (file->kind != NULL)
         return file->kind->size(file->self);
-    if (file->local) {
+    if (file->filesystem->exact_size) {
         off_t end = lseek(file->fd, 0, SEEK_END);
 
         return end < 0 ? -errno : end;
@@ -232,7 +198,7 @@ int mpiio_file_await_writers(struct mpiio_file *file)
 
     if (file->kind != NULL)
         return file->kind->await_writers(file->self);
-    if (!file->has_inode_lock)
+    if (!file->filesystem->has_inode_lock)
         return 0;
     fd = open_again(file);
     if (fd < 0)
@@ -245,23 +211,21 @@ int mpiio_file_await_writers(struct mpiio_file *file)
     return error;
 }
 
-/*
- * A client of such a filesystem (NFS, and what comes by FUSE) looks for changes when a file is
- * opened, and drops the pages that it has of it. It has one set of pages for all descriptors.
- */
+void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
+{
+    if (coherence == MPIIO_COHERENCE_AUTO)
+        return;
+    if (file->kind != NULL)
+        file->kind->set_coherence(file->self, coherence);
+    set_coherence(file, coherence);
+}
+
 int mpiio_file_refresh(struct mpiio_file *file)
 {
-    int fd;
-
-    if (file->coherent)
+    if (mpiio_file_is_coherent(file))
         return 0;
-    if (file->kind != NULL)
-        return file->kind->refresh(file->self);
-    fd = open_again(file);
-    if (fd < 0)
-        return fd;
-    close(fd);
-    return 0;
+    return file->kind != NULL ? file->kind->refresh(file->self)
+                              : mpiio_freshness_renew(&file->freshness, file->fd, file->coherence);
 }
 
 int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st)

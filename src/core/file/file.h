@@ -12,6 +12,7 @@
 
 #include "core/counters.h"
 #include "viewspec/map.h"
+#include "freshness.h"
 #include "range.h"
 #include "reader.h"
 #include "window.h"
@@ -27,6 +28,8 @@ struct mpiio_file_kind {
     void (*close)(void *self);
     int (*stat)(void *self, struct stat *st);
     int64_t (*size)(void *self);
+    const struct mpiio_filesystem *(*filesystem)(
+        void *self);            /* what the whole is to be taken for */
     int (*lock_fd)(void *self); /* a descriptor whose locks stand for the whole file */
     int64_t (*seek)(void *self, int64_t displacement, int whence);
     void (*wrote)(void *self, int64_t start, int64_t end);
@@ -34,6 +37,7 @@ struct mpiio_file_kind {
     int (*set_times)(void *self, const struct timespec times[2]);
     int (*await_writers)(void *self);
     int (*refresh)(void *self);
+    void (*set_coherence)(void *self, enum mpiio_coherence coherence);
     int (*statfs)(void *self, struct statvfs *st);
     int64_t (*pread)(void *self, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
@@ -62,10 +66,11 @@ struct mpiio_file {
     const struct mpiio_file_kind *kind; /* NULL: a descriptor */
     void *self;                         /* of the kind's functions */
     bool writable;
-    bool local;          /* only this system changes its size: no server need be asked */
-    bool has_inode_lock; /* mpiio_file_await_writers can wait */
-    bool coherent;       /* all who use the file, on whatever host, see the same pages of it */
-    struct mpiio_windows windows; /* for writing too where the file is writable */
+    const struct mpiio_filesystem *filesystem;
+    enum mpiio_coherence coherence;   /* what it is taken for; set before the file is used */
+    struct mpiio_freshness freshness; /* where it is not coherent; of a kind not used */
+    struct mpiio_windows windows; /* for writing too where the file is writable; refused where it
+                                     is not coherent */
     struct mpiio_write_behind write_behind;
     void (*check)(
         void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
@@ -131,8 +136,20 @@ int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whenc
 int mpiio_file_await_writers(struct mpiio_file *file);
 
 /*
- * Has this host see what others had written and closed before, where clients of the file's
- * filesystem have page caches of their own; elsewhere nothing is to be done. 0 or a negative errno.
+ * Takes the file's filesystem for what coherence says, unless that is MPIIO_COHERENCE_AUTO. To be
+ * called before the file is used.
+ */
+void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
+
+/* Returns true if all who use the file, on whatever host, see the same pages of it. */
+static inline bool mpiio_file_is_coherent(const struct mpiio_file *file)
+{
+    return file->coherence == MPIIO_COHERENCE_LOCAL;
+}
+
+/*
+ * Has this host see what others wrote and closed before (freshness.h). Does nothing if the file is
+ * coherent. Returns 0 or a negative errno.
  */
 int mpiio_file_refresh(struct mpiio_file *file);
 

@@ -27,9 +27,9 @@ struct put {
     bool looked;    /* as was seen, and not only by what was written */
     int64_t lowest; /* displacement of the first run: the lowest if they ascend */
     bool settled;   /* who makes the file longer was waited for */
-    bool few;       /* or nothing is to be mapped: all runs are written by calls */
-    int64_t apart;  /* distance in bytes beyond which short runs are written directly */
-    size_t bytes;   /* what was written when it stopped */
+    bool few;
+    int64_t apart; /* distance in bytes beyond which short runs are written directly */
+    size_t bytes;  /* what was written when it stopped */
     int error;
 };
 
@@ -226,7 +226,7 @@ size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64
         return file->kind->write_runs(file->self, map, position, length, buffer, error, done);
     start(&put, file, map, buffer, done);
     put.lowest = vs_map_displacement(map, position);
-    put.few = !file->coherent || (int64_t)length / FEW_RUNS < typical_run;
+    put.few = (int64_t)length / FEW_RUNS < typical_run;
     put.bytes = length;
     /* In an order that is not the file's, the same pages are stored to repeatedly. */
     if (!facts->monotonic)
@@ -257,7 +257,7 @@ int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t d
         return 0;
     start(&put, file, NULL, image, done);
     put.lowest = displacement + ranges[0].start;
-    put.few = !file->coherent || count < FEW_RUNS;
+    put.few = count < FEW_RUNS;
     put.batches.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
     put.bytes = (size_t)(ranges[count - 1].start + ranges[count - 1].length);
     for (size_t i = 0; i < count && !put.batches.stopped; i++) {

@@ -193,6 +193,7 @@ static const struct mpiio_file_kind kind = {
     .close = close_all,
     .stat = get_stat,
     .size = get_size,
+    .filesystem = mpiio_assembled_filesystem,
     .lock_fd = get_lock_fd,
     .seek = seek,
     .wrote = wrote,
@@ -200,6 +201,7 @@ static const struct mpiio_file_kind kind = {
     .set_times = set_times,
     .await_writers = mpiio_assembled_await_writers,
     .refresh = mpiio_assembled_refresh,
+    .set_coherence = mpiio_assembled_set_coherence,
     .statfs = get_statfs,
     .pread = mpiio_assembled_read,
     .write_runs = mpiio_assembled_write_runs,
@@ -240,6 +242,8 @@ static int look(struct mpiio_assembled *self, int64_t member, struct stat *st, s
     int fd = path != NULL ? mpiio_member_identify(path, st, &self->identities[member]) : -ENOMEM;
     int error = fd < 0 ? fd : check_access(self, fd);
 
+    if (error == 0)
+        mpiio_assembled_note_filesystem(self, fd, member);
     if (fd >= 0)
         close(fd);
     free(path);

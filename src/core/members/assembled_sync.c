@@ -130,3 +130,30 @@ int mpiio_assembled_refresh(void *argument)
 {
     return for_each_file(argument, mpiio_file_refresh);
 }
+
+/* Asks only where the device is another one than the last member's. */
+void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member)
+{
+    const struct mpiio_filesystem *found;
+
+    if (self->filesystem != NULL && member > 0 &&
+        self->identities[member].device == self->identities[member - 1].device)
+        return;
+    found = mpiio_filesystem_of(fd);
+    if (self->filesystem == NULL || found->coherence > self->filesystem->coherence)
+        self->filesystem = found;
+}
+
+const struct mpiio_filesystem *mpiio_assembled_filesystem(void *argument)
+{
+    struct mpiio_assembled *self = argument;
+
+    return self->filesystem;
+}
+
+void mpiio_assembled_set_coherence(void *argument, enum mpiio_coherence coherence)
+{
+    struct mpiio_assembled *self = argument;
+
+    self->table.coherence = coherence;
+}

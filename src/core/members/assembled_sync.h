@@ -4,7 +4,8 @@
 
 #include "assembled_private.h"
 
-/* What is done with members one by one for the sake of others. All is thread-safe. */
+/* What is done with members one by one for the sake of others. All but the last three
+   functions, which come before the file is used, are thread-safe. */
 
 /* A member was written, well or not: comes after the write, and before that is acknowledged. A sync
    of one that is being written would not be of what comes then. */
@@ -21,5 +22,12 @@ int mpiio_assembled_sync(void *self, bool data_only);
    that are not open: readers would read them. */
 int mpiio_assembled_await_writers(void *self);
 int mpiio_assembled_refresh(void *self);
+
+/* While members are looked at: takes the filesystem of one, open as fd, into account. */
+void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
+
+/* As struct mpiio_file_kind has them. */
+const struct mpiio_filesystem *mpiio_assembled_filesystem(void *self);
+void mpiio_assembled_set_coherence(void *self, enum mpiio_coherence coherence);
 
 #endif

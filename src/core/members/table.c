@@ -180,6 +180,7 @@ static int make(struct mpiio_member_table *table, size_t number, struct mpiio_me
         close_member(member);
         return error;
     }
+    mpiio_file_set_coherence(member->file, table->coherence);
     member->file->write_behind.off = true; /* a thread for each would be too many */
     if (table->exact)
         posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);

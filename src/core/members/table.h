@@ -40,8 +40,9 @@ struct mpiio_member_table {
     void (*replaced)(void *argument, int64_t member, const char *path);
     void *replaced_argument;
     bool writable;
-    bool exact;                    /* the kernel reads nothing ahead of them */
-    void (*check)(void *argument); /* as mpiio_file_check_changes has it, of each; NULL: none */
+    bool exact;                     /* the kernel reads nothing ahead of them */
+    enum mpiio_coherence coherence; /* what their filesystems are taken for */
+    void (*check)(void *argument);  /* as mpiio_file_check_changes has it, of each; NULL: none */
     void *check_argument;
     size_t most; /* that are open without users */
     pthread_mutex_t lock;

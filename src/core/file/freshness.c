@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "freshness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+
+/* For how long, in ms, a state must have stood for no later write to leave the same times. */
+#define STOOD 40
+
+static bool is_time(struct timespec time, struct statx_timestamp other)
+{
+    return time.tv_sec == other.tv_sec && time.tv_nsec == (long)other.tv_nsec;
+}
+
+static struct timespec time_of(struct statx_timestamp time)
+{
+    return (struct timespec){.tv_sec = time.tv_sec, .tv_nsec = (long)time.tv_nsec};
+}
+
+/*
+ * Returns true if the host's pages may be older than the state st, which was sampled just now.
+ * Another write may leave a state that has not stood for some ticks of the server's clock as it is.
+ */
+static bool may_be_stale(struct mpiio_freshness *self, const struct statx *st)
+{
+    int64_t now = mpiio_clock();
+    bool stale;
+
+    pthread_mutex_lock(&self->lock);
+    if (self->seen == 0 || self->size != (int64_t)st->stx_size ||
+        !is_time(self->mtime, st->stx_mtime) || !is_time(self->ctime, st->stx_ctime)) {
+        self->size = (int64_t)st->stx_size;
+        self->mtime = time_of(st->stx_mtime);
+        self->ctime = time_of(st->stx_ctime);
+        self->seen = now;
+        self->stood = false;
+    }
+    stale = !self->stood;
+    pthread_mutex_unlock(&self->lock);
+    return stale;
+}
+
+/* Records that the pages were dropped after the state st was sampled, at the time now. */
+static void record_drop(struct mpiio_freshness *self, const struct statx *st, int64_t now)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->size == (int64_t)st->stx_size && is_time(self->mtime, st->stx_mtime) &&
+        is_time(self->ctime, st->stx_ctime) && now - self->seen > STOOD &&
+        (st->stx_mtime.tv_nsec != 0 || st->stx_ctime.tv_nsec != 0))
+        self->stood = true;
+    pthread_mutex_unlock(&self->lock);
+}
+
+/*
+ * Opening alone brings clients up to date that keep to close-to-open by themselves, such as NFS.
+ * Many FUSE clients keep their pages when a file is opened. Pages that are dirty stay, so they are
+ * sent first.
+ */
+int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd, enum mpiio_coherence coherence)
+{
+    int64_t now = mpiio_clock();
+    struct statx st;
+    char path[MPIIO_FD_LINK_SIZE];
+    int error = 0, again;
+
+    mpiio_fd_link(fd, path);
+    again = open(path, O_RDONLY | O_CLOEXEC);
+    if (again < 0)
+        return -errno;
+    if (statx(again, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st) != 0)
+        error = -errno;
+    if (error == 0 && (may_be_stale(freshness, &st) || coherence == MPIIO_COHERENCE_NONE)) {
+        sync_file_range(again, 0, 0,
+                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                            SYNC_FILE_RANGE_WAIT_AFTER);
+        posix_fadvise(again, 0, 0, POSIX_FADV_DONTNEED);
+        record_drop(freshness, &st, now);
+    }
+    close(again);
+    return error;
+}
