@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Random programs over the nodes of a mount, against a model of what the manual promises.
 
-    programs.py [--atomic] [--size BYTES] FILE SEED CALLS MOUNTPOINT...
+    programs.py [--atomic] [--size BYTES] [--foreign PATH] FILE SEED CALLS MOUNTPOINT...
 
 One process opens, reads, writes, syncs and closes slices through the mounts of all nodes, one call
 after the other. The model knows for each byte of the file which values a read may give; that is
 one value, but where nodes write the same byte with no sync between, or a handle is older than what
-another node has stored. With --atomic it is always the last one written. The views are those of
+another node has stored. With --foreign, a program without a mount writes to the file at PATH, which
+may be that of another client of a distributed filesystem, and closes it. With --atomic it is always the last one written. The views are those of
 spec(), which is left in programs.json beside FILE by --spec.
 """
 import argparse
@@ -87,7 +88,7 @@ class Program:
             data = file.read()[START:].ljust(self.size, b"\0")
         self.bytes = [Byte(value) for value in data]
         self.handles = []  # [fd, node, rank, since]
-        self.dirty = [set() for _ in range(self.nodes)]  # places that a node has pending
+        self.dirty = [set() for _ in range(self.nodes + 1)]  # places that a node has pending
         self.said = []
 
     def places(self, rank, offset, length):
@@ -127,6 +128,19 @@ class Program:
             self.dirty[node].add(place)
         if self.options.atomic:
             self.publish(node)
+
+    def foreign(self):
+        """Another program writes to the file itself, as node number `nodes`."""
+        start, length = self.random.randrange(self.size - 300), self.random.randrange(1, 300)
+        data = bytes(self.random.randrange(1, 256) for _ in range(length))
+        self.said[-1] += f" at {START + start}, {length} bytes"
+        fd = os.open(self.options.foreign, os.O_RDWR)
+        os.pwrite(fd, data, START + start)
+        os.close(fd)
+        for place, value in enumerate(data, start):
+            self.bytes[place].write(self.nodes, -1, value, self.now)
+            self.dirty[self.nodes].add(place)
+        self.publish(self.nodes)
 
     def read(self):
         fd, node, rank, since = self.random.choice(self.handles)
@@ -168,10 +182,12 @@ class Program:
 
     def run(self):
         calls = {"open": 6, "write": 40, "read": 40, "fsync": 4, "close": 5, "sync": 1}
+        if self.options.foreign:
+            calls["foreign"] = 8
         for _ in range(self.options.calls):
             self.now += 1
             call = self.random.choices(list(calls), list(calls.values()))[0]
-            if not self.handles or (call == "open" and len(self.handles) > 40):
+            if call != "foreign" and not self.handles or (call == "open" and len(self.handles) > 40):
                 call = "close" if self.handles else "open"
             self.said.append(call)
             getattr(self, call)()
@@ -192,6 +208,7 @@ class Program:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--atomic", action="store_true")
+    parser.add_argument("--foreign", metavar="PATH")
     parser.add_argument("--spec", action="store_true", help="only print the spec of FILE")
     parser.add_argument("--size", type=int, default=5000)
     parser.add_argument("file")

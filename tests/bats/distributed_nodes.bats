@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Several hosts with one mount, over a distributed filesystem: each has a client of its own, with a
+# page cache of its own. With MPIIO_PROGRAMS there are so many random programs of MPIIO_CALLS calls, from
+# MPIIO_SEED on.
+
+load helper
+load cluster
+load distributed
+
+# mount_distributed HOSTS BLOCK [OPTION]...: x.dat is dealt to a rank more than there are hosts,
+# which have it mounted at at/0, at/1, ...
+mount_distributed() {
+    dealt "$tmp/dfs/x.dat" $(($1 + 1)) "$2" >x.json
+    mount_hosts x.json "${@:3}"
+}
+
+# Unmounts, and waits for the daemons and engines. The clients of the filesystem remain.
+umount_distributed() {
+    mpiio-umount at/0
+    await none_serve
+}
+
+none_serve() {
+    [ -z "$(marked mpiio-fused)$(marked mpiio-engine)" ]
+}
+
+@test "distributed nodes: what one host closed, or a foreign client, is read where it is opened" {
+    local options
+    make_distributed 3
+    make_hosts 2
+    for options in auto,pool=off auto,pool=16M posix,pool=16M; do
+        head -c 98304 /dev/zero >dfs2/x.dat
+        mount_distributed 2 512 -o "store=$options"
+        python "$options" <<'PY'
+import sys
+stale = {"slice": 0, "foreign": 0, "later": 0}
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+for round in range(1, 13):
+    value = bytes([round])
+    here, there = round % 2, 1 - round % 2
+    read(f"at/{there}/rank0")
+    with open(f"at/{here}/rank0", "r+b", buffering=0) as file:
+        file.write(value * 32768)
+    stale["slice"] += read(f"at/{there}/rank0") != value * 32768
+    # A foreign client.
+    with open("dfs2/x.dat", "r+b", buffering=0) as file:
+        for run in range(64):
+            os.pwrite(file.fileno(), value * 512, run * 1536 + 1024)
+    for node in (0, 1):
+        stale["foreign"] += read(f"at/{node}/rank2") != value * 32768
+    time.sleep(0.1 if round % 6 else 1.2)
+    for node in (0, 1):
+        stale["later"] += read(f"at/{node}/rank2") != value * 32768
+print(sys.argv[1], stale)
+assert not any(stale.values())
+PY
+        umount_distributed
+    done
+}
+
+# foreign RUN HALF: a client without a mount writes that half of the records of rank 2.
+foreign() {
+    /usr/bin/python3 - "$@" <<'PY'
+import os, sys
+run, half = map(int, sys.argv[1:])
+with open("dfs2/x.dat", "r+b", buffering=0) as file:
+    for record in range(256 * half, 256 * half + 256):
+        os.pwrite(file.fileno(), b"\3" * run, (record * 3 + 2) * run)
+PY
+}
+
+# Half of the records of the foreign client are newer than the pages that the hosts have of the file.
+@test "distributed nodes: two hosts and a foreign client write beside each other, and nothing is lost" {
+    local store run foreign rank writers
+    make_distributed 3
+    make_hosts 2
+    for store in auto posix; do
+        for run in 8 1024; do
+            head -c $((run * 3 * 512)) /dev/zero >dfs2/x.dat
+            mount_distributed 2 "$run" -o "store=$store"
+            cat at/[01]/rank[012] >/dev/null
+            foreign "$run" 0
+            foreign "$run" 1 3>&- &
+            foreign=$!
+            writers=()
+            for rank in 0 1; do
+                head -c $((run * 512)) /dev/zero | tr '\0' "\\$((rank + 1))" >"part$rank"
+                dd if="part$rank" of="at/$rank/rank$rank" bs=$((run * 64)) conv=notrunc,fsync status=none 3>&- &
+                writers+=($!)
+            done
+            wait "${writers[0]}"
+            wait "${writers[1]}"
+            wait "$foreign"
+            umount_distributed
+            /usr/bin/python3 - "$store" "$run" <<'PY'
+import sys
+import numpy
+run = int(sys.argv[2])
+data = numpy.fromfile("brick/x.dat", numpy.uint8).reshape(-1, 3, run)
+lost = [int((data[:, rank] != rank + 1).any(axis=1).sum()) for rank in range(3)]
+print(f"{sys.argv[1:]}: of {data.shape[0]} records of each rank, lost are {lost}")
+assert data.size == run * 3 * 512 and lost == [0, 0, 0]
+PY
+        done
+    done
+}
+
+@test "distributed nodes: random programs over three hosts and a foreign client give what the model allows" {
+    local seed=${MPIIO_SEED:-$RANDOM} i programs=$top/tests/cluster/programs.py
+    make_distributed 4
+    make_hosts 3
+    make_file dfs0/x.dat 5000000
+    "$programs" --spec "$tmp/dfs/x.dat" >x.json
+    mount_hosts x.json
+    for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
+        timeout -s KILL 600 "$programs" --foreign dfs3/x.dat brick/x.dat $((seed + i)) \
+            "${MPIIO_CALLS:-300}" at/*
+    done
+    umount_distributed
+}
