@@ -73,7 +73,7 @@ def read_slices(points, words):
     slices, seconds = at_once(read, list(enumerate(points)))
     for node, data in enumerate(slices):
         if data != words[node::len(points)].tobytes():
-            raise Failure(f"P14: node {node} of {len(points)} read wrong data")
+            raise Failure(f"node {node} of {len(points)} read wrong data")
     return seconds
 
 

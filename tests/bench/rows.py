@@ -61,6 +61,11 @@ IDLE = Setting("mounts that nobody uses", 8)
 CONTROL = Setting("a flush of many nodes, simulated")
 PIECES = [Setting("64 members by 64 KiB", 65536), Setting("64 members by 8 bytes", 8)]
 RECORDS = Setting("records of 64 bytes")
+CLIENTS = [
+    Setting("two clients of GlusterFS, 8 of 16", 8),
+    Setting("two clients of GlusterFS, 1 of 2 KiB", 1024),
+]
+READERS = Setting("four clients of GlusterFS, 8 of 32", 8)
 SEEK = Setting("random 8-byte reads, 8 of 16 in one tile")
 
 
@@ -195,6 +200,22 @@ def sharing():
     return rows
 
 
+def distributed():
+    """Hosts that have clients of their own of a distributed filesystem."""
+    rows = []
+    for clients in CLIENTS:
+        rows += [Row("P22", f"{clients.name}: ROMIO write_all", clients,
+                     {"hosts": Column("distributed_nodes.rate", 2)}, "distributed_romio.rate",
+                     "MB/s"),
+                 Row("P22", f"{clients.name}: pwrite of the runs", clients,
+                     mount("distributed_mounts.rate", 0.9), "distributed_raw.rate", "MB/s")]
+    rows += [Row("P23", f"{READERS.name}: each by itself", READERS,
+                 {"pool": Column("distributed_pool.rate", 2)}, "distributed_apart.rate", "MB/s"),
+             Row("P23", f"{READERS.name}: sent, of the file", READERS,
+                 {"pool": Column("distributed_pool.sent", 1)}, None, "", True)]
+    return rows
+
+
 def records():
     """By processes of a job that share a pointer, against MPI's shared file pointer."""
     rows = []
@@ -225,4 +246,4 @@ def assembling():
 def table():
     """All rows, in the order of the table. A new row is a line here and, maybe, a runner; a new
     column one more entry of a row's dict."""
-    return reading() + writing() + programs() + sharing() + assembling() + records()
+    return reading() + writing() + programs() + sharing() + assembling() + records() + distributed()

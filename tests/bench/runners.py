@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Callable
 
+from distributed import distributed_runners
 from pool import run_pool
 from records import record_runners
-from testbed import (BUILD, CALL, MIB, RANKS, READ, Failure, Unavailable, at_once, drop,
-                     import_numpy, note, program, rate, run)
+from testbed import (BUILD, CALL, MIB, RANKS, Failure, Unavailable, at_once, drop, import_numpy,
+                     note, program, rate, run, write_all, write_slice)
 
 # The six times of DONIO.
 PHASES = ("wopen", "write", "wclose", "ropen", "read", "rclose")
@@ -81,25 +82,6 @@ def run_plain(bench, _setting):
 
 def run_romio(bench, setting):
     return {"read": bench.slice / float(bench.romio_slice("read", setting, 0)) / 1e6}
-
-
-def write_all(fd, data):
-    """Writes 1 MiB a call, as dd bs=1M does."""
-    view = memoryview(data)
-    for first in range(0, len(data), READ):
-        if os.write(fd, view[first:first + READ]) != len(view[first:first + READ]):
-            raise Failure("a short write")
-
-
-def write_slice(path, data, sync=True, start=0):
-    fd = os.open(path, os.O_WRONLY)
-    try:
-        os.lseek(fd, start, os.SEEK_SET)
-        write_all(fd, data)
-        if sync:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def run_write_mount(bench, setting, datarep="native", sync=True):
@@ -444,6 +426,7 @@ RUNNERS: dict[str, Callable] = {
     "nodes_16": partial(run_nodes, nodes=16),
     "nodes_10000": partial(run_nodes, nodes=10000),
     **record_runners(),
+    **distributed_runners(),
 }
 
 

@@ -107,6 +107,25 @@ def rate(path, expected, reader):
     return total / seconds / 1e6
 
 
+def write_all(fd, data):
+    """Writes 1 MiB a call, as dd bs=1M does."""
+    view = memoryview(data)
+    for first in range(0, len(data), READ):
+        if os.write(fd, view[first:first + READ]) != len(view[first:first + READ]):
+            raise Failure("a short write")
+
+
+def write_slice(path, data, sync=True, start=0):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.lseek(fd, start, os.SEEK_SET)
+        write_all(fd, data)
+        if sync:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def at_once(work, arguments):
     """A thread for each of the arguments; returns what they return, and the seconds of all."""
     with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
@@ -313,9 +332,9 @@ class Testbed:
         return path
 
     @contextlib.contextmanager
-    def mounted(self, spec, *options):
+    def mounted(self, spec, *options, name="mnt"):
         """A fresh mount of a spec."""
-        point = self.point("mnt")
+        point = self.point(name)
         run(TOP / "scripts/mpiio-mount", *options, spec, point, env=self.environment())
         try:
             yield point

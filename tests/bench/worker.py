@@ -12,8 +12,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from runners import write_slice  # noqa: E402
-from testbed import Reader, at_once, words_of  # noqa: E402
+from testbed import Reader, at_once, words_of, write_slice  # noqa: E402
 
 
 def read(*paths):

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""P22 and P23: hosts that share a distributed filesystem, each by a client with a page cache of its
+own. GlusterFS without its glusterd, all on this machine; tests/bats/distributed.bash has the same for
+the tests."""
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+from functools import partial
+
+from pool import read_slices
+from testbed import (BUILD, CALL, FACTOR, MIB, TOP, Failure, Unavailable, at_once, dealt, drop,
+                     import_numpy, program, run, wait_for, words_of, write_all, write_slice)
+
+HOSTS = 4
+FILE = 64 * MIB  # that P23 reads
+WRITE = 16 * MIB  # bytes that each of two nodes writes
+RUNS = 16384  # that each of two plain mounts writes, at a request to the server each
+
+SERVER = """
+volume posix
+    type storage/posix
+    option directory {brick}
+end-volume
+volume locks
+    type features/locks
+    subvolumes posix
+end-volume
+volume brick
+    type performance/io-threads
+    subvolumes locks
+end-volume
+volume server
+    type protocol/server
+    option transport-type tcp
+    option transport.socket.bind-address 127.0.0.1
+    option transport.socket.listen-port {port}
+    option auth.addr.brick.allow *
+    subvolumes brick
+end-volume
+"""
+CLIENT = """
+volume client
+    type protocol/client
+    option transport-type tcp
+    option remote-host 127.0.0.1
+    option remote-port {port}
+    option remote-subvolume brick
+end-volume
+"""
+
+# What mpiexec starts instead of ssh: runs the command as a host would, with a name of its own, and
+# with its client of the filesystem at dfs. Mounts at at are seen by all.
+LAUNCHER = """#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+exec unshare --uts --mount --propagation unchanged bash -c '
+    awk -v own="{dir}/at" "index(\\$5, own) != 1 {{ print \\$5 }}" /proc/self/mountinfo |
+        xargs -d "\\n" -n 1 mount --make-private 2>/dev/null
+    mount --bind "{dir}/dfs${{1#host}}" "{dir}/dfs" && hostname "$1" && eval "$2"' \\
+    launcher "$1" "${{*:2}}"
+"""
+
+
+class Hosts:
+    """A server, and a client for each host at dfs0, dfs1, ...; at dfs each host sees its own."""
+
+    def __init__(self, bench):
+        if os.geteuid() != 0:
+            raise Unavailable("hosts of a distributed filesystem need root")
+        server, client = program("glusterfsd"), program("glusterfs")
+        self.bench, self.dir = bench, bench.dir / "distributed"
+        for name in ("brick", "dfs", "at"):
+            (self.dir / name).mkdir(parents=True)
+        run("mount", "-t", "tmpfs", "tmpfs", self.dir / "at")
+        bench.mounts.insert(0, self.dir / "at")
+        run("mount", "--make-private", self.dir / "at")
+        run("mount", "--make-shared", self.dir / "at")
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
+            port = free.getsockname()[1]
+        self.write("server.vol", SERVER.format(brick=self.dir / "brick", port=port))
+        self.write("client.vol", CLIENT.format(port=port))
+        self.write("launcher", LAUNCHER.format(dir=self.dir)).chmod(0o755)
+        self.start(server, "-f", self.dir / "server.vol", f"--log-file={self.dir / 'server.log'}")
+        for host in range(HOSTS):
+            point, log = bench.point(f"distributed/dfs{host}"), self.dir / f"client{host}.log"
+            self.start(client, f"--volfile={self.dir / 'client.vol'}", f"--log-file={log}", point)
+            wait_for(lambda: log.exists() and "Connected, attached" in log.read_text() and
+                     os.path.ismount(point), "glusterfs")
+
+    def write(self, name, text):
+        path = self.dir / name
+        path.write_text(text)
+        return path
+
+    def start(self, *words):
+        self.bench.daemons.append(subprocess.Popen(
+            [words[0], "-N", *words[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True))
+
+    def sent(self):
+        """Bytes that the server has sent to its clients so far; it tells in its log."""
+        log = self.dir / "server.log"
+        before = log.stat().st_size
+        run("setfattr", "-n", "trusted.io-stats-dump", "-v", "x", self.dir / "dfs0")
+        wait_for(lambda: "total-write=" in log.read_text()[before:], "glusterfsd")
+        return int(re.search(r"total-write=(\d+)", log.read_text()[before:])[1])
+
+    def environment(self):
+        mpiexec = program("mpiexec.mpich", "mpiexec.hydra")
+        launch = f"{mpiexec} -launcher ssh -launcher-exec {self.dir / 'launcher'} " \
+                 "-localhost 127.0.0.1 -genv UCX_TLS tcp,self"
+        return {**self.bench.environment(), "MPIIO_MPIEXEC": launch}
+
+    def names(self, count):
+        return ",".join(f"host{host}" for host in range(count))
+
+    def spec(self, name, ranks, setting, folder="dfs"):
+        return self.write(f"{name}.json", json.dumps(
+            dealt(self.dir / folder / name, ranks, setting, "native")))
+
+    @contextlib.contextmanager
+    def mounted(self, spec, count, options):
+        """A mount on the first hosts."""
+        points = [self.bench.point(f"distributed/at/{host}") for host in range(count)]
+        run(TOP / "scripts/mpiio-mount", f"--hosts={self.names(count)}", "-o", options, spec,
+            self.dir / "at/%n", env=self.environment())
+        try:
+            yield points
+        finally:
+            run(BUILD / "src/umount/mpiio-umount", points[0], env=self.environment())
+
+    def fresh(self, size=0):
+        """x.dat, with zeros; no client has pages of it."""
+        with open(self.dir / "dfs3/x.dat", "wb") as file:
+            file.truncate(size)
+        for host in range(HOSTS):
+            drop(self.dir / f"dfs{host}/x.dat")
+
+    def check(self, setting, size, what):
+        numpy = import_numpy()
+        words = numpy.fromfile(self.dir / "brick/x.dat", "<u8")
+        want = numpy.arange(2 * size // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
+        if not numpy.array_equal(words, want):
+            raise Failure(f"{setting.name}, {what}: wrong data in the file")
+
+
+def hosts_of(bench):
+    return bench.once("P22", lambda: Hosts(bench))
+
+
+# P22: two hosts that write interleaved slices.
+
+
+def run_nodes(bench, setting):
+    """One mount on both; one fsync stores it all."""
+    hosts, data = hosts_of(bench), words_of(setting.run, WRITE)
+    hosts.fresh()
+    with hosts.mounted(hosts.spec("x.dat", 2, setting), 2, "flush_interval=0") as points:
+        files = [os.open(point / f"rank{rank}", os.O_WRONLY) for rank, point in enumerate(points)]
+        start = time.perf_counter()
+        at_once(write_all, list(zip(files, data)))
+        os.fsync(files[0])
+        seconds = time.perf_counter() - start
+        for fd in files:
+            os.close(fd)
+    hosts.check(setting, WRITE, "two nodes")
+    return {"rate": 2 * WRITE / seconds / 1e6}
+
+
+def run_romio(bench, setting):
+    hosts = hosts_of(bench)
+    hosts.fresh()
+    binary = bench.program_of_build("bench-romio", "mpich is not installed (libmpich-dev)")
+    words = hosts.environment()["MPIIO_MPIEXEC"].split()
+    seconds = float(run(*words, "-hosts", hosts.names(2), "-ppn", 1, "-n", 2, binary, "write_all",
+                        hosts.dfs / "x.dat", setting.run, WRITE, CALL))
+    hosts.check(setting, WRITE, "ROMIO write_all")
+    return {"rate": 2 * WRITE / seconds / 1e6}
+
+
+def run_mounts(bench, setting):
+    """A plain mount on each, over its own client."""
+    hosts, data = hosts_of(bench), words_of(setting.run, RUNS * setting.run)
+    hosts.fresh(2 * RUNS * setting.run)
+    with contextlib.ExitStack() as stack:
+        points = []
+        for host in (0, 1):
+            spec = hosts.spec("x.dat", 2, setting, f"dfs{host}")
+            points.append(stack.enter_context(bench.mounted(spec, name=f"distributed/plain{host}")))
+        _, seconds = at_once(write_slice, [(point / f"rank{rank}", data[rank])
+                                           for rank, point in enumerate(points)])
+    hosts.check(setting, RUNS * setting.run, "two mounts")
+    return {"rate": 2 * RUNS * setting.run / seconds / 1e6}
+
+
+def write_raw(path, data, run_size, first):
+    """Every other run of the file, from the run first on."""
+    fd = os.open(path, os.O_WRONLY)
+    for at in range(0, len(data), run_size):
+        os.pwrite(fd, data[at:at + run_size], 2 * at + first * run_size)
+    os.fsync(fd)
+    os.close(fd)
+
+
+def run_raw(bench, setting):
+    """The same runs by pwrite(2), by a program on each host without a mount."""
+    hosts, data = hosts_of(bench), words_of(setting.run, RUNS * setting.run)
+    hosts.fresh(2 * RUNS * setting.run)
+    _, seconds = at_once(write_raw, [(hosts.dir / f"dfs{rank}/x.dat", data[rank], setting.run, rank)
+                                     for rank in (0, 1)])
+    hosts.check(setting, RUNS * setting.run, "pwrite")
+    return {"rate": 2 * RUNS * setting.run / seconds / 1e6}
+
+
+# P23: four hosts that read interleaved slices.
+
+
+def run_pool(bench, setting, pool):
+    hosts = hosts_of(bench)
+    bench.words_file("distributed/dfs3/file.dat", FILE)
+    for host in range(HOSTS):
+        drop(hosts.dir / f"dfs{host}/file.dat")
+    words = import_numpy().fromfile(hosts.dir / "brick/file.dat", "<u8")
+    spec = hosts.spec("file.dat", HOSTS, setting)
+    with hosts.mounted(spec, HOSTS, f"ro,direct,pool={pool}") as points:
+        before = hosts.sent()
+        seconds = read_slices(points, words)
+        return {"rate": FILE / seconds / 1e6, "sent": (hosts.sent() - before) / FILE}
+
+
+def distributed_runners():
+    return {"distributed_nodes": run_nodes, "distributed_romio": run_romio,
+            "distributed_mounts": run_mounts, "distributed_raw": run_raw,
+            "distributed_pool": partial(run_pool, pool="128M"),
+            "distributed_apart": partial(run_pool, pool="off")}
