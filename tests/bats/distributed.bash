@@ -7,7 +7,8 @@
 # pages. Needs root.
 
 # make_distributed N [OPTION...]: a server, and its clients, with more options, at dfs0, dfs1, ...
-# At dfs is the first one; a host of cluster.bash finds its own there.
+# At dfs is the first one; a host of cluster.bash finds its own there. Words in tracer go before the
+# server's command.
 make_distributed() {
     local i port
     command -v glusterfsd >/dev/null || skip "glusterfs-server is missing"
@@ -44,7 +45,7 @@ volume client
     option remote-subvolume brick
 end-volume
 END
-    as_root glusterfsd -N -f server.vol --log-file="$tmp/server.log" >/dev/null 2>&1 3>&- &
+    as_root "${tracer[@]}" glusterfsd -N -f server.vol --log-file="$tmp/server.log" >/dev/null 2>&1 3>&- &
     for ((i = 0; i < $1; i++)); do
         mkdir "dfs$i"
         as_root glusterfs --volfile=client.vol --log-file="$tmp/client$i.log" \

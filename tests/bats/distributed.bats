@@ -125,6 +125,37 @@ END
     done
 }
 
+# moved CALL: how many such calls the server has made on x.dat, and how many bytes they moved.
+moved() {
+    awk -v call="$1" '$2 ~ "^" call && /brick\/x\.dat>/ { count++; bytes += $NF } END { print count + 0, bytes + 0 }' calls
+}
+
+reads_nothing() {
+    local before
+    before=$(moved pread)
+    cat m1/rank0 >/dev/null
+    [ "$(moved pread)" = "$before" ]
+}
+
+@test "distributed: the server is sent each run once, and is not asked again for what is unchanged" {
+    local i
+    tracer=(strace -f -qq -y -o "$tmp/calls" -e 'trace=/^p(read|write)')
+    make_distributed 2
+    head -c 131072 /dev/zero >dfs0/x.dat
+    two_mounts 1024 rw
+    : >calls
+    head -c 65536 /dev/zero | tr '\0' x | dd of=m0/rank0 bs=64k iflag=fullblock conv=notrunc,fsync status=none
+    [ "$(moved pwrite)" = "64 65536" ]
+    # Once the file has been left alone for a moment, its pages stay.
+    await reads_nothing
+    for ((i = 0; i < 10; i++)); do
+        reads_nothing
+    done
+    head -c 65536 /dev/zero | tr '\0' y | dd of=m0/rank1 bs=64k iflag=fullblock conv=notrunc,fsync status=none
+    [ "$(moved pwrite)" = "128 131072" ]
+    run ! reads_nothing
+}
+
 @test "distributed: in atomic mode each read finds what was written last, by whatever client" {
     make_distributed 3
     head -c 65536 /dev/zero >dfs0/x.dat
@@ -256,4 +287,95 @@ for round in range(1, 31):
 print("stale:", stale)
 assert stale == 0
 END
+}
+
+# whole_mounts OPTION: x.dat mounted over both clients, where rank 0 has it all.
+whole_mounts() {
+    local i
+    for i in 0 1; do
+        echo "{ \"viewspec\": 1, \"file\": \"$tmp/dfs$i/x.dat\", \"view\": { \"etype\": \"byte\" } }" >"s$i.json"
+        mkdir -p "m$i"
+        mpiio-mount -o "$1" "s$i.json" "m$i"
+    done
+}
+
+@test "distributed: in atomic mode two mounts and a foreign client append, and no record is lost" {
+    make_distributed 3
+    : >dfs2/x.dat
+    whole_mounts atomic
+    python <<'END'
+import fcntl, struct
+def append(path):
+    fd = os.open(path, os.O_RDWR | os.O_APPEND)
+    for number in range(200):
+        os.write(fd, f"{path[:4]} {number:10}\n".encode())
+def foreign(path):
+    fd = os.open(path, os.O_RDWR)
+    for number in range(200):
+        fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
+        os.pwrite(fd, f"{path[:4]} {number:10}\n".encode(), os.lseek(fd, 0, os.SEEK_END))
+        fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, 0, 0))
+with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    for done in [pool.submit(append, "m0/rank0"), pool.submit(append, "m1/rank0"),
+                 pool.submit(foreign, "dfs2/x.dat")]:
+        done.result()
+lines = open("brick/x.dat").read().splitlines()
+print(len(lines), "of 600")
+assert sorted(lines) == sorted(f"{who} {number:10}" for who in ("m0/r", "m1/r", "dfs2") for number in range(200))
+END
+}
+
+@test "distributed: holes, space that is reserved, and an end that others have moved are found where a slice is opened" {
+    make_distributed 3
+    truncate -s 1048576 dfs2/x.dat
+    whole_mounts rw
+    python <<'END'
+def opened(path):
+    return os.open(path, os.O_RDWR)
+def data_at(path):
+    fd = opened(path)
+    try:
+        return os.lseek(fd, 0, os.SEEK_DATA)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    finally:
+        os.close(fd)
+assert data_at("m1/rank0") == "ENXIO", data_at("m1/rank0")
+fd = opened("m0/rank0")
+os.pwrite(fd, b"x" * 4096, 524288)
+os.close(fd)
+assert data_at("m1/rank0") == 524288, data_at("m1/rank0")
+fd = opened("dfs2/x.dat")
+os.pwrite(fd, b"x" * 4096, 65536)
+os.close(fd)
+assert data_at("m0/rank0") == data_at("m1/rank0") == 65536
+fd = opened("m1/rank0")
+os.posix_fallocate(fd, 0, 2097152)
+os.close(fd)
+assert os.path.getsize("brick/x.dat") == 2097152
+for path in ("m0/rank0", "m1/rank0"):
+    fd = opened(path)
+    assert os.fstat(fd).st_size == 2097152 and os.pread(fd, 4096, 524288) == b"x" * 4096
+    os.close(fd)
+END
+}
+
+@test "distributed: delete_on_close removes the file for all clients" {
+    make_distributed 2
+    head -c 4096 /dev/zero >dfs0/x.dat
+    echo "{ \"viewspec\": 1, \"file\": \"$tmp/dfs0/x.dat\" }" >s.json
+    mpiio-mount -o delete_on_close s.json "$mnt"
+    [ -s "$mnt/rank0" ]
+    mpiio-umount "$mnt"
+    [ ! -e brick/x.dat ]
+    await eval '[ ! -e dfs1/x.dat ]'
+}
+
+# Tests of other topics, whose files all lie there. By hand: MPIIO_TEST_DIR=... scripts/test bats TOPIC.
+@test "distributed: tests of reading, writing, appending and of everyday tools pass on it" {
+    local names
+    make_distributed 1
+    mapfile -t names < <(compgen -v BATS_)
+    env "${names[@]/#/--unset=}" MPIIO_TEST_DIR="$tmp/dfs0" bats \
+        "$top"/tests/bats/{calls,sharing,tools,write,shared,ordered,delete_on_close,atomic,convert,capture}.bats 3>&-
 }

@@ -7,6 +7,7 @@
 load helper
 load cluster
 load distributed
+load ordered
 
 # mount_distributed HOSTS BLOCK [OPTION]...: x.dat is dealt to a rank more than there are hosts,
 # which have it mounted at at/0, at/1, ...
@@ -106,6 +107,45 @@ assert data.size == run * 3 * 512 and lost == [0, 0, 0]
 PY
         done
     done
+}
+
+# everybody ETYPE: x.dat, where each of three ranks sees all, mounted on three hosts.
+everybody() {
+    echo "{ \"viewspec\": 1, \"file\": \"$tmp/dfs/x.dat\", \"ranks\": 3, \"view\": { \"etype\": $1 } }" >x.json
+    mount_hosts x.json
+}
+
+@test "distributed nodes: by shared each record is taken once and placed once, by ordered in the order of ranks" {
+    local host writers=()
+    make_distributed 3
+    make_hosts 3
+    seq -f %07.0f 0 2999 >dfs0/x.dat
+    cp dfs0/x.dat all
+    everybody '{ "type": "contiguous", "count": 8, "oldtype": "byte" }'
+    for host in 0 1 2 0 1 2; do
+        /usr/bin/python3 "$top/tests/pointers/take.py" "at/$host/shared" 8 >"got${#writers[@]}" &
+        writers+=($!)
+    done
+    wait "${writers[@]}"
+    umount_distributed
+    sort got? | cmp - all
+
+    : >dfs0/x.dat
+    everybody '"byte"'
+    writers=()
+    for host in 0 1 2 0 1 2; do
+        /usr/bin/python3 "$top/tests/pointers/put.py" "at/$host/shared" "${#writers[@]}" 200 &
+        writers+=($!)
+    done
+    wait "${writers[@]}"
+    umount_distributed
+    /usr/bin/python3 "$top/tests/pointers/put.py" --check brick/x.dat 6 200
+
+    : >dfs0/x.dat
+    everybody '"short"'
+    random_rounds 30 3 2 300000 at/0 at/1 at/2
+    umount_distributed
+    cmp brick/x.dat want
 }
 
 @test "distributed nodes: random programs over three hosts and a foreign client give what the model allows" {
