@@ -13,6 +13,7 @@
 #define BLOCK      ((size_t)MPIIO_BLOCK_SIZE)
 #define MASK_BYTES (BLOCK / 8)
 #define SHARED     (BLOCK / 8 * 7)
+#define MOST       32 /* blocks of the file */
 
 /* A lease that has run out is looked at so often, in us (src/engine/fence.c). */
 #define PAUSE 10000.0
@@ -22,9 +23,10 @@ static struct {
     char *stored;              /* the file */
     char *told;                /* as nodes were told, in their own parts */
     char *expected;            /* of the present epoch, where frozen */
-    uint32_t *writer;          /* likewise: the last of the nodes that have the byte */
+    uint32_t *writer;          /* likewise, of what is everybody's: the last node that has it */
     uint64_t *frozen, *marked; /* bytes: frozen for the present epoch, and stored in it */
     bool *touched;             /* blocks: something is frozen */
+    bool *used;                /* blocks: something was frozen, or stored */
     int *outcome;              /* of blocks, as the first node was told; 1: none was yet */
     int64_t failing;
     uint64_t total;
@@ -32,7 +34,7 @@ static struct {
 
 static void *get(size_t size)
 {
-    void *memory = mmap(NULL, size + 1, PROT_READ | PROT_WRITE,
+    void *memory = mmap(NULL, size * MOST, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (memory == MAP_FAILED)
@@ -40,36 +42,43 @@ static void *get(size_t size)
     return memory;
 }
 
+/* The memory is the same in each run: else a third of the time goes into page faults. */
 void shared_file_create(int blocks)
 {
     size_t count = (size_t)blocks;
 
+    if (blocks > MOST)
+        abort();
     file.blocks = blocks;
     file.total = 0;
     file.failing = -1;
-    file.stored = get(count * BLOCK);
-    file.told = get(count * BLOCK);
-    file.expected = get(count * BLOCK);
-    file.writer = get(count * BLOCK * sizeof(*file.writer));
-    file.frozen = get(count * MASK_BYTES);
-    file.marked = get(count * MASK_BYTES);
+    if (file.stored == NULL) {
+        file.stored = get(BLOCK);
+        file.told = get(BLOCK);
+        file.expected = get(BLOCK);
+        file.writer = get((BLOCK - SHARED) * sizeof(*file.writer));
+        file.frozen = get(MASK_BYTES);
+        file.marked = get(MASK_BYTES);
+    }
     file.touched = calloc(count + 1, sizeof(*file.touched));
+    file.used = calloc(count + 1, sizeof(*file.used));
     file.outcome = calloc(count + 1, sizeof(*file.outcome));
-    if (file.touched == NULL || file.outcome == NULL)
+    if (file.touched == NULL || file.used == NULL || file.outcome == NULL)
         abort();
 }
 
 void shared_file_free(void)
 {
-    size_t count = (size_t)file.blocks;
-
-    munmap(file.stored, count * BLOCK + 1);
-    munmap(file.told, count * BLOCK + 1);
-    munmap(file.expected, count * BLOCK + 1);
-    munmap(file.writer, count * BLOCK * sizeof(*file.writer) + 1);
-    munmap(file.frozen, count * MASK_BYTES + 1);
-    munmap(file.marked, count * MASK_BYTES + 1);
+    for (size_t i = 0; i < (size_t)file.blocks; i++) {
+        if (!file.used[i])
+            continue;
+        memset(file.stored + i * BLOCK, 0, BLOCK);
+        memset(file.told + i * BLOCK, 0, BLOCK);
+        memset(file.frozen + i * BLOCK / 64, 0, MASK_BYTES);
+        memset(file.marked + i * BLOCK / 64, 0, MASK_BYTES);
+    }
     free(file.touched);
+    free(file.used);
     free(file.outcome);
 }
 
@@ -131,20 +140,28 @@ void shared_file_begin_epoch(uint64_t epoch)
 void shared_file_freeze(int node, int64_t block, const struct mpiio_slot *slot)
 {
     size_t start = (size_t)block * BLOCK;
+    char *expected = file.expected + start;
+    uint64_t *frozen = file.frozen + start / 64;
+    uint32_t *writer = file.writer + (size_t)block * (BLOCK - SHARED);
     struct mpiio_mask_run bytes = {0};
 
     if (file.blocks == 0 || mpiio_slot_bytes(slot) == 0)
         return;
-    file.touched[block] = true;
+    file.touched[block] = file.used[block] = true;
+    /* What is everybody's, byte by byte: the node with the highest number is stored. */
     while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
-        for (size_t i = bytes.start; i < bytes.end; i++) {
-            size_t at = start + i;
+        size_t own = bytes.end < SHARED ? bytes.end : SHARED;
 
-            if (is_set(file.frozen, at) && file.writer[at] > (uint32_t)node)
+        if (bytes.start < own) {
+            mpiio_mask_set(frozen, (struct mpiio_mask_runs){bytes.start, own - bytes.start, 1, 0});
+            memcpy(expected + bytes.start, slot->data + bytes.start, own - bytes.start);
+        }
+        for (size_t i = bytes.start > SHARED ? bytes.start : SHARED; i < bytes.end; i++) {
+            if (is_set(frozen, i) && writer[i - SHARED] > (uint32_t)node)
                 continue;
-            set(file.frozen, at);
-            file.writer[at] = (uint32_t)node;
-            file.expected[at] = slot->data[i];
+            set(frozen, i);
+            writer[i - SHARED] = (uint32_t)node;
+            expected[i] = slot->data[i];
         }
     }
 }
@@ -155,10 +172,13 @@ static void tell(int node, size_t start, const struct mpiio_slot *slot)
     size_t own = shared_file_own_start(node), end = own + shared_file_own_size();
     struct mpiio_mask_run bytes = {0};
 
-    while (mpiio_slot_next_run(slot, bytes.end, &bytes))
-        for (size_t i = bytes.start; i < bytes.end; i++)
-            if (i >= own && i < end)
-                file.told[start + i] = slot->data[i];
+    while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
+        size_t from = bytes.start > own ? bytes.start : own;
+        size_t to = bytes.end < end ? bytes.end : end;
+
+        if (from < to)
+            memcpy(file.told + start + from, slot->data + from, to - from);
+    }
 }
 
 /* Once somebody acts alone, what is everybody's may have been written over. */
@@ -203,6 +223,7 @@ void shared_file_store_alone(int node, int64_t block, const struct mpiio_slot *s
     size_t start = (size_t)block * BLOCK;
     struct mpiio_mask_run bytes = {0};
 
+    file.used[block] = true;
     while (mpiio_slot_next_run(slot, bytes.end, &bytes))
         memcpy(file.stored + start + bytes.start, slot->data + bytes.start,
                bytes.end - bytes.start);
