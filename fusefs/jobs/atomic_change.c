@@ -2,8 +2,6 @@
 #include "atomic_change.h"
 
 #include <errno.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 
 #include "core/store_members.h"
 #include "fusefs/kernel/sync.h"
@@ -19,23 +17,11 @@ static void set_mode(struct fs_session *session, bool on)
     fs_flusher_changed(&session->flusher);
 }
 
-/* NFS has clients look at a file anew where they lock it: that is one member, and not the others.
- */
-static bool is_incoherent(const struct fs_session *session, int fd)
-{
-    struct statfs filesystem;
-
-    return session->cluster.nodes > 1 && mpiio_store_has_members(session->store) &&
-           fstatfs(fd, &filesystem) == 0 && filesystem.f_type == NFS_SUPER_MAGIC;
-}
-
 static int get_locks(struct fs_session *session)
 {
     int64_t base;
     int fd = mpiio_store_lock_place(session->store, &base);
 
-    if (is_incoherent(session, fd))
-        return -EOPNOTSUPP;
     return fs_atomic_get_locks(&session->atomic, fd, base, session->read_only == 0);
 }
 

@@ -39,7 +39,8 @@ void fs_passthrough_init(struct fs_session *session)
 {
     struct stat st;
     bool fits = session->options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
-                session->cluster.nodes <= 1 && session->pool.pool == NULL && !session->tree.npy &&
+                session->cluster.nodes <= 1 && session->pool.pool == NULL &&
+                mpiio_store_is_coherent(session->store) && !session->tree.npy &&
                 !session->tree.whole && mpiio_store_stat(session->store, &st) == 0 &&
                 S_ISREG(st.st_mode) && mpiio_capability_has(CAP_SYS_ADMIN);
 
