@@ -419,18 +419,18 @@ static int open_log(struct fs_session *session)
     return 0;
 }
 
-/* Logs what the file's filesystem is taken for, where that costs time or was asked for. */
+/* Logs how the file's filesystem is treated if that costs time, or was set by an option. */
 static void log_filesystem(const struct fs_session *session)
 {
     const char *name = mpiio_store_filesystem(session->store)->name;
     enum mpiio_coherence coherence = mpiio_store_coherence(session->store);
 
     if (session->options->coherence != MPIIO_COHERENCE_AUTO)
-        fs_log_error(&session->log, "%s: on %s, taken for coherence=%s as the mount option says",
+        fs_log_error(&session->log, "%s: on %s, treated as coherence=%s (mount option)",
                      session->file, name, mpiio_coherence_name(coherence));
     else if (coherence != MPIIO_COHERENCE_LOCAL)
         fs_log_error(&session->log,
-                     "%s: on %s, whose clients have page caches of their own: taken for "
+                     "%s: on %s, whose clients may have page caches of their own: treated as "
                      "coherence=%s",
                      session->file, name, mpiio_coherence_name(coherence));
 }

@@ -41,10 +41,10 @@ void fs_atomic_enter(struct fs_atomic *atomic);
 void fs_atomic_leave(struct fs_atomic *atomic);
 
 /*
- * Around a read or write of a slice that is open: in atomic mode, waits until that may be done.
- * Then this host sees what other clients of a distributed filesystem wrote before. access is set to
- * the caller's memory before, and to NULL where the mode is off: none is needed.
- * 0, or a negative errno, and then there is nothing to be ended.
+ * Around a read or write of a slice that is open: in atomic mode, waits until that may be done, and
+ * refreshes the file, so that the access sees what other clients wrote before. Sets access to the
+ * caller's memory, or to NULL if the mode is off and no lock is needed.
+ * Returns 0, or a negative errno, and then there is nothing to be ended.
  * For an append, offset is -1: it excludes all others.
  */
 int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t offset,

@@ -108,7 +108,7 @@ static const struct mount_option {
      "whether the daemon holds writes back"},
     {"coherence", CHOICE, FIELD(coherence), 0, 0, 0, "auto|local|close-to-open|none",
      "auto, local, close-to-open or none",
-     "what hosts see of each other's writes to the file, whatever its filesystem"},
+     "when hosts see each other's writes to the file (auto: by the type of its filesystem)"},
     {"passthrough", CHOICE, FIELD(passthrough), 0, 0, 0, "auto|off", "auto or off",
      "whether the kernel itself may read and write the file where a slice is all of it"},
     {"io_uring", CHOICE, FIELD(io_uring), 0, 0, 0, "auto|off", "auto or off",

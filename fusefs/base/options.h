@@ -72,7 +72,7 @@ struct fs_options {
     bool has_fsname, has_subtype;
     int engine_fd; /* where the engine speaks that has started this daemon; -1: there is none */
     enum fs_cache cache;
-    enum mpiio_coherence coherence; /* what the file's filesystem is taken for */
+    enum mpiio_coherence coherence; /* how the file's filesystem is treated */
     enum mpiio_store_mode store;
     int64_t dirty_max;      /* of write-back, in bytes */
     int64_t pool;           /* of blocks of the file, in bytes; 0: none; or FS_POOL_AUTO */

@@ -52,7 +52,7 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
     int error;
 
     if (waiter->handle != NULL) {
-        /* Other hosts see what was closed here only where the client has sent it. */
+        /* The client may delay sending written data: sync it, so that other hosts see it. */
         waiter->sync = waiter->sync || !mpiio_store_is_coherent(session->store);
         fs_store_lost(session);
         waiter->torn = fs_store_partial(session, waiter->handle->slice);

@@ -210,7 +210,7 @@ static void print_ordered(struct fs_session *session, FILE *out)
     print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
 }
 
-/* Prints what the file is on, and what that is taken for. A sequential file is on nothing. */
+/* Prints the type of the file's filesystem and its coherence. A sequential mount has neither. */
 static void print_filesystem(struct fs_session *session, FILE *out)
 {
     if (session->options->sequential)

@@ -216,8 +216,7 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
         fs_cluster_engine_lost(session, why_lost(error));
     if (error == 0 && frozen_error == 0 && session->cache != NULL) {
         take_errors(cluster->blocks, flush.count, cluster->errors, stored);
-        /* The homes may have stored through other clients, and this one have the pages of before.
-         */
+        /* Homes on other hosts store through their own clients: this one's pages may be stale. */
         if (flush.count > 0 && outcome == 0)
             outcome = mpiio_store_refresh(session->store);
         mpiio_cache_resolve(session->cache, cluster->errors);

@@ -15,12 +15,12 @@
 #define PATIENCE (SECOND_NS / 10)
 
 /*
- * How long a version must have stood, in ns, where times are another host's. Its clock has ticked
- * since then, so that a later write leaves other times.
+ * How long, in ns, a version must have been seen before it may settle if a server sets the times.
+ * By then the server's clock has ticked, so that a later write leaves other times.
  */
 #define STOOD (SECOND_NS / 20)
 
-/* Returns the times and the size only, because the file does not have the changes. */
+/* Returns a copy to compare by size and times alone: without changes, and marked as settled. */
 static struct fs_version attributes(const struct fs_version *version)
 {
     struct fs_version only = *version;
@@ -31,9 +31,8 @@ static struct fs_version attributes(const struct fs_version *version)
 }
 
 /*
- * Returns true if the times let a version settle. Where they are another host's, this host's clock
- * does not tell how old they are; and times without a fraction may be of a clock that counts
- * seconds.
+ * Returns true if the times allow the version to settle. If another host sets them, this host's
+ * clock cannot tell their age. Times without a fraction may come from a clock that counts seconds.
  */
 static bool may_settle(const struct fs_settling *self, const struct fs_version *version)
 {
@@ -51,7 +50,10 @@ static bool has_passed(const struct fs_settling *self, const struct fs_version *
     return fs_version_same(&self->passed[0], version) || fs_version_same(&self->passed[1], version);
 }
 
-/* What is read behind this is what the version that was sampled before shows, or later writes. */
+/*
+ * Waits until the writes that the sampled version shows have ended, so that data read after this
+ * call contains them.
+ */
 static int await_writers(struct mpiio_store *store)
 {
     const struct timespec stood = {.tv_nsec = STOOD};

@@ -85,7 +85,7 @@ struct mpiio_message_hello {
     uint64_t inode;   /* assembled: a hash of which files the members are, and of how much each
                          holds (mpiio_assembled_identity) */
     enum mpiio_store_mode store;
-    enum mpiio_coherence coherence; /* what the mount takes the file's filesystem for */
+    enum mpiio_coherence coherence; /* how the mount treats the file's filesystem */
     const char *address; /* where those right below it find it (tree.h); "": there are none */
     uint32_t fanout;     /* how many there may be, > 0 */
     const char *pool;    /* where others of its group find this node: its part of the pool, and its

@@ -77,8 +77,8 @@ int mpiio_store_refresh(struct mpiio_store *store);
 /* Like mpiio_file_set_coherence (file/file.h). */
 void mpiio_store_set_coherence(struct mpiio_store *store, enum mpiio_coherence coherence);
 
-/* Returns what the file's filesystem is taken for, and its type: of members, that whose hosts see
-   least of each other's writes. */
+/* Return the coherence and the type of the file's filesystem. For members, that is the least
+   coherent filesystem that a member is on. */
 enum mpiio_coherence mpiio_store_coherence(const struct mpiio_store *store);
 const struct mpiio_filesystem *mpiio_store_filesystem(const struct mpiio_store *store);
 

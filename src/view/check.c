@@ -288,7 +288,7 @@ static void warn_of_twins(const struct vs_spec *spec)
     mpiio_store_close(store);
 }
 
-/* Prints what the file's filesystem is taken for, where hosts do not see the same pages of it. */
+/* Prints how a mount treats the file's filesystem if hosts do not share its pages. */
 static void print_filesystem(const struct vs_spec *spec)
 {
     struct mpiio_store *store;
@@ -296,8 +296,8 @@ static void print_filesystem(const struct vs_spec *spec)
     if (view_open_file(spec, O_RDONLY, &store))
         return;
     if (!mpiio_store_is_coherent(store))
-        printf("on %s, whose clients have page caches of their own: taken for coherence=%s "
-               "(mpiio-mount(1), FILESYSTEMS)\n",
+        printf("filesystem: %s, whose clients may have page caches of their own: treated as "
+               "coherence=%s (mpiio-mount(1), FILESYSTEMS)\n",
                mpiio_store_filesystem(store)->name,
                mpiio_coherence_name(mpiio_store_coherence(store)));
     mpiio_store_close(store);

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# A distributed filesystem on one machine, for tests: load it after helper. GlusterFS without its
-# glusterd; each client is a mount of its own, with a page cache of its own, as if it were on
-# another host. The clients have GlusterFS's own defaults, by which opening a file again leaves old
-# pages. Needs root.
+# A distributed filesystem on one machine (load after helper): GlusterFS without glusterd. Each client
+# is a separate mount with its own page cache, like one on another host. The clients use GlusterFS's
+# default options, with which reopening a file keeps stale pages. Needs root.
 
-# make_distributed N [OPTION...]: a server, and its clients, with more options, at dfs0, dfs1, ...
-# At dfs is the first one; a host of cluster.bash finds its own there. Words in tracer go before the
-# server's command.
+# make_distributed N [OPTION...]: starts a server and N clients, with further options, at dfs0, dfs1,
+# ... The first is also at dfs; a host of cluster.bash finds its own client there. The words of the
+# array tracer precede the server's command.
 make_distributed() {
     local i port
     command -v glusterfsd >/dev/null || skip "glusterfs-server is missing"
@@ -56,7 +55,7 @@ END
     as_root mount --bind dfs0 dfs
 }
 
-# The client shows the server's folder. Who asks before is not answered until then.
+# Succeeds once the client shows the server's directory. Earlier requests are not answered.
 connected() {
     grep -q 'Connected, attached' "client$1.log" && mountpoint -q "dfs$1"
 }

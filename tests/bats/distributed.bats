@@ -85,9 +85,9 @@ END
     none_lost 64 49152
 }
 
-# What is closed is read by whoever opens it later, on the other client, too; one that goes on
-# reading a descriptor that it has had open need not see it.
-@test "distributed: what was closed on one client, or by another program, is read where it is opened" {
+# Whoever opens a slice sees what was closed before, on the other client, too. A program that keeps
+# reading an open descriptor need not see it.
+@test "distributed: opening a slice shows what another client or program has closed" {
     local option
     make_distributed 2
     for option in rw direct cache=back ro; do
@@ -137,7 +137,7 @@ reads_nothing() {
     [ "$(moved pread)" = "$before" ]
 }
 
-@test "distributed: the server is sent each run once, and is not asked again for what is unchanged" {
+@test "distributed: each run is sent to the server once, and unchanged data is not read again" {
     local i
     tracer=(strace -f -qq -y -o "$tmp/calls" -e 'trace=/^p(read|write)')
     make_distributed 2
@@ -156,7 +156,7 @@ reads_nothing() {
     run ! reads_nothing
 }
 
-@test "distributed: in atomic mode each read finds what was written last, by whatever client" {
+@test "distributed: in atomic mode each read returns the last write of any client" {
     make_distributed 3
     head -c 65536 /dev/zero >dfs0/x.dat
     two_mounts 512 atomic
@@ -218,18 +218,18 @@ END
     [ "$(counted reads)" -ge 120 ]
 }
 
-@test "distributed: the log, stats.json and check say what the file's filesystem is taken for" {
+@test "distributed: the log, stats.json and check report the coherence of the file's filesystem" {
     local option
     make_distributed 1
     scatter_spec
     cp s.dat dfs0/x.dat
     dealt "$tmp/dfs0/x.dat" 4 512 >x.json
     run -0 mpiio-view check x.json
-    [[ $output == *"on FUSE, whose clients have page caches of their own: taken for coherence=close-to-open"* ]]
+    [[ $output == "filesystem: FUSE, whose clients may have page caches of their own: treated as coherence=close-to-open"* ]]
     mount_spec x.json -o "log=$tmp/log"
     [ "$(stat_of filesystem)" = '"FUSE"' ]
     [ "$(stat_of coherence)" = '"close-to-open"' ]
-    grep -qF "$tmp/dfs0/x.dat: on FUSE, whose clients have page caches of their own" log
+    grep -qF "$tmp/dfs0/x.dat: on FUSE, whose clients may have page caches of their own" log
     mpiio-umount mnt
     for option in local close-to-open none; do
         mount_spec x.json -o "log=$tmp/log,coherence=$option"
@@ -237,7 +237,7 @@ END
         cmp mnt/rank1 <(dd if=s.dat bs=512 skip=1 count=1 status=none && dd if=s.dat bs=512 skip=5 count=1 status=none)
         printf changed >mnt/rank1
         mpiio-umount mnt
-        grep -qF "on FUSE, taken for coherence=$option as the mount option says" log
+        grep -qF "on FUSE, treated as coherence=$option (mount option)" log
         cp s.dat dfs0/x.dat
     done
     # On the disk nothing is to be said.
@@ -252,7 +252,7 @@ END
     [[ $output == *"coherence= needs auto, local, close-to-open or none: some"* ]]
 }
 
-@test "distributed: of members on several filesystems the one counts whose hosts see least" {
+@test "distributed: the least coherent filesystem of the members counts" {
     local first
     make_distributed 1
     cat >s.json <<END
@@ -271,8 +271,8 @@ END
     done
 }
 
-# What -o coherence=none adds: a client that keeps its pages and the file's times, whoever opens it.
-@test "distributed: with coherence=none what was closed is read although the client keeps old attributes" {
+# coherence=none is for a client that keeps pages and attributes across opens.
+@test "distributed: coherence=none shows closed data even if the client caches attributes" {
     make_distributed 2 --attribute-timeout=600 --entry-timeout=600 --fopen-keep-cache=yes
     head -c 65536 /dev/zero >dfs0/x.dat
     two_mounts 512 coherence=none
@@ -325,7 +325,7 @@ assert sorted(lines) == sorted(f"{who} {number:10}" for who in ("m0/r", "m1/r", 
 END
 }
 
-@test "distributed: holes, space that is reserved, and an end that others have moved are found where a slice is opened" {
+@test "distributed: opening a slice shows holes, reserved space and growth by other clients" {
     make_distributed 3
     truncate -s 1048576 dfs2/x.dat
     whole_mounts rw
@@ -371,8 +371,8 @@ END
     await eval '[ ! -e dfs1/x.dat ]'
 }
 
-# Tests of other topics, whose files all lie there. By hand: MPIIO_TEST_DIR=... scripts/test bats TOPIC.
-@test "distributed: tests of reading, writing, appending and of everyday tools pass on it" {
+# Runs other topics with all their files there. By hand: MPIIO_TEST_DIR=... scripts/test bats TOPIC.
+@test "distributed: the tests of other topics pass with their files on it" {
     local names
     make_distributed 1
     mapfile -t names < <(compgen -v BATS_)

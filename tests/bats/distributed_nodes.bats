@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Several hosts with one mount, over a distributed filesystem: each has a client of its own, with a
-# page cache of its own. With MPIIO_PROGRAMS there are so many random programs of MPIIO_CALLS calls, from
-# MPIIO_SEED on.
+# Several hosts with one mount over a distributed filesystem: each has its own client and page cache.
+# MPIIO_PROGRAMS sets the number of random programs, MPIIO_CALLS the calls of each, MPIIO_SEED the
+# first seed.
 
 load helper
 load cluster
@@ -26,7 +26,7 @@ none_serve() {
     [ -z "$(marked mpiio-fused)$(marked mpiio-engine)" ]
 }
 
-@test "distributed nodes: what one host closed, or a foreign client, is read where it is opened" {
+@test "distributed nodes: opening a slice shows what another host or a foreign client has closed" {
     local options
     make_distributed 3
     make_hosts 2
@@ -73,8 +73,8 @@ with open("dfs2/x.dat", "r+b", buffering=0) as file:
 PY
 }
 
-# Half of the records of the foreign client are newer than the pages that the hosts have of the file.
-@test "distributed nodes: two hosts and a foreign client write beside each other, and nothing is lost" {
+# Half of the foreign client's records are newer than the pages that the hosts have cached.
+@test "distributed nodes: two hosts and a foreign client write side by side, and no record is lost" {
     local store run foreign rank writers
     make_distributed 3
     make_hosts 2
@@ -115,7 +115,7 @@ everybody() {
     mount_hosts x.json
 }
 
-@test "distributed nodes: by shared each record is taken once and placed once, by ordered in the order of ranks" {
+@test "distributed nodes: shared takes and appends each record once, ordered keeps the order of ranks" {
     local host writers=()
     make_distributed 3
     make_hosts 3
@@ -148,7 +148,7 @@ everybody() {
     cmp brick/x.dat want
 }
 
-@test "distributed nodes: random programs over three hosts and a foreign client give what the model allows" {
+@test "distributed nodes: random programs on three hosts and a foreign client agree with the model" {
     local seed=${MPIIO_SEED:-$RANDOM} i programs=$top/tests/cluster/programs.py
     make_distributed 4
     make_hosts 3

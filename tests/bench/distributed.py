@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""P22 and P23: hosts that share a distributed filesystem, each by a client with a page cache of its
-own. GlusterFS without its glusterd, all on this machine; tests/bats/distributed.bash has the same for
-the tests."""
+"""P22 and P23: hosts that share a distributed filesystem, each through its own client and page
+cache. GlusterFS runs without glusterd, all on this machine, as in tests/bats/distributed.bash."""
 import contextlib
 import json
 import os
@@ -16,9 +15,9 @@ from testbed import (BUILD, CALL, FACTOR, MIB, TOP, Failure, Unavailable, at_onc
                      import_numpy, program, run, wait_for, words_of, write_all, write_slice)
 
 HOSTS = 4
-FILE = 64 * MIB  # that P23 reads
+FILE = 64 * MIB  # read by P23
 WRITE = 16 * MIB  # bytes that each of two nodes writes
-RUNS = 16384  # that each of two plain mounts writes, at a request to the server each
+RUNS = 16384  # that each of two plain mounts writes, one request to the server for each
 
 SERVER = """
 volume posix
@@ -52,8 +51,8 @@ volume client
 end-volume
 """
 
-# What mpiexec starts instead of ssh: runs the command as a host would, with a name of its own, and
-# with its client of the filesystem at dfs. Mounts at at are seen by all.
+# mpiexec starts this instead of ssh. It runs the command as a host with its own name, and with its
+# own client of the filesystem at dfs. All hosts see the mounts in at.
 LAUNCHER = """#!/bin/bash
 while [[ $1 == -* ]]; do shift; done
 exec unshare --uts --mount --propagation unchanged bash -c '
@@ -101,7 +100,7 @@ class Hosts:
             stderr=subprocess.DEVNULL, start_new_session=True))
 
     def sent(self):
-        """Bytes that the server has sent to its clients so far; it tells in its log."""
+        """Returns how many bytes the server has sent so far, from the dump in its log."""
         log = self.dir / "server.log"
         before = log.stat().st_size
         run("setfattr", "-n", "trusted.io-stats-dump", "-v", "x", self.dir / "dfs0")
@@ -176,7 +175,7 @@ def run_romio(bench, setting):
     binary = bench.program_of_build("bench-romio", "mpich is not installed (libmpich-dev)")
     words = hosts.environment()["MPIIO_MPIEXEC"].split()
     seconds = float(run(*words, "-hosts", hosts.names(2), "-ppn", 1, "-n", 2, binary, "write_all",
-                        hosts.dfs / "x.dat", setting.run, WRITE, CALL))
+                        hosts.dir / "dfs/x.dat", setting.run, WRITE, CALL))
     hosts.check(setting, WRITE, "ROMIO write_all")
     return {"rate": 2 * WRITE / seconds / 1e6}
 

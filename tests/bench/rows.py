@@ -201,7 +201,7 @@ def sharing():
 
 
 def distributed():
-    """Hosts that have clients of their own of a distributed filesystem."""
+    """Hosts that share a distributed filesystem, each through a client of its own."""
     rows = []
     for clients in CLIENTS:
         rows += [Row("P22", f"{clients.name}: ROMIO write_all", clients,
@@ -209,9 +209,9 @@ def distributed():
                      "MB/s"),
                  Row("P22", f"{clients.name}: pwrite of the runs", clients,
                      mount("distributed_mounts.rate", 0.9), "distributed_raw.rate", "MB/s")]
-    rows += [Row("P23", f"{READERS.name}: each by itself", READERS,
+    rows += [Row("P23", f"{READERS.name}: without the pool", READERS,
                  {"pool": Column("distributed_pool.rate", 2)}, "distributed_apart.rate", "MB/s"),
-             Row("P23", f"{READERS.name}: sent, of the file", READERS,
+             Row("P23", f"{READERS.name}: bytes sent / file size", READERS,
                  {"pool": Column("distributed_pool.sent", 1)}, None, "", True)]
     return rows
 

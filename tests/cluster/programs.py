@@ -7,9 +7,10 @@
 One process opens, reads, writes, syncs and closes slices through the mounts of all nodes, one call
 after the other. The model knows for each byte of the file which values a read may give; that is
 one value, but where nodes write the same byte with no sync between, or a handle is older than what
-another node has stored. With --foreign, a program without a mount writes to the file at PATH, which
-may be that of another client of a distributed filesystem, and closes it. With --atomic it is always the last one written. The views are those of
-spec(), which is left in programs.json beside FILE by --spec.
+another node has stored. With --atomic that value is always the last one written. With --foreign, a
+program without a mount also writes to the file at PATH and closes it; PATH may belong to another
+client of a distributed filesystem. The views are those of spec(), which is left in programs.json
+beside FILE by --spec.
 """
 import argparse
 import json

@@ -13,7 +13,7 @@
 #define BLOCK      ((size_t)MPIIO_BLOCK_SIZE)
 #define MASK_BYTES (BLOCK / 8)
 #define SHARED     (BLOCK / 8 * 7)
-#define MOST       32 /* blocks of the file */
+#define MOST       32 /* blocks of the file, at most */
 
 /* A lease that has run out is looked at so often, in us (src/engine/fence.c). */
 #define PAUSE 10000.0
@@ -42,7 +42,7 @@ static void *get(size_t size)
     return memory;
 }
 
-/* The memory is the same in each run: else a third of the time goes into page faults. */
+/* The memory is reused by all simulations: mapping it anew cost a third of the time. */
 void shared_file_create(int blocks)
 {
     size_t count = (size_t)blocks;

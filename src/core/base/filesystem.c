@@ -18,7 +18,7 @@
 #define LOCAL MPIIO_COHERENCE_LOCAL
 #define OPENS MPIIO_COHERENCE_CLOSE_TO_OPEN
 
-/* A type that is not known is taken for close-to-open: that costs time, and no data. */
+/* An unknown type counts as close-to-open. If that is too strict, it only costs time. */
 static const struct mpiio_filesystem filesystems[] = {
     {BTRFS_SUPER_MAGIC, "btrfs", LOCAL, true, true, true},
     {EXT4_SUPER_MAGIC, "ext4", LOCAL, true, true, true},
@@ -47,7 +47,7 @@ static const struct mpiio_filesystem filesystems[] = {
     {ORANGEFS_MAGIC, "OrangeFS", OPENS, false, false, false},
     {SMB2_SUPER_MAGIC, "SMB", OPENS, false, false, false},
     {V9FS_MAGIC, "9P", OPENS, false, false, false},
-    {0, "a filesystem of another type", OPENS, false, false, false},
+    {0, "an unknown filesystem", OPENS, false, false, false},
 };
 
 static const struct mpiio_filesystem *find(uint32_t type)

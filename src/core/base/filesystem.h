@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * What hosts see of each other's writes to a file: src/DESIGN.md, "What we assume of a filesystem".
+ * When a host sees other hosts' writes to a file (src/DESIGN.md, "What we assume of a filesystem").
  * The values are in the order of the mount option "coherence".
  */
 enum mpiio_coherence {
@@ -16,21 +16,21 @@ enum mpiio_coherence {
     MPIIO_COHERENCE_NONE,          /* each host may keep what it has read for as long as it likes */
 };
 
-/* A type of filesystem, as far as it is known. */
+/* A type of filesystem, and what is assumed of it. */
 struct mpiio_filesystem {
-    uint32_t type;    /* statfs(2)'s f_type; 0: all that are not known */
+    uint32_t type;    /* f_type of statfs(2); 0: any unknown type */
     const char *name; /* as users know it */
     enum mpiio_coherence coherence;
     bool one_machine;    /* no other machine has it mounted */
-    bool exact_size;     /* lseek(2) returns the present size: no server need be asked */
-    bool has_inode_lock; /* readers can wait for writers: mpiio_file_await_writers */
+    bool exact_size;     /* lseek(2) returns the current size without asking a server */
+    bool has_inode_lock; /* mpiio_file_await_writers can wait for writers */
 };
 
 /* Returns the type of filesystem that a path, or an open file, is on. Never NULL. Thread-safe. */
 const struct mpiio_filesystem *mpiio_filesystem_at(const char *path);
 const struct mpiio_filesystem *mpiio_filesystem_of(int fd);
 
-/* Returns the value as the mount option has it: "local", ... */
+/* Returns the value's name in the mount option, such as "local". */
 const char *mpiio_coherence_name(enum mpiio_coherence coherence);
 
 #endif

@@ -23,7 +23,10 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
-/* The pages of a mapping are read, and written back, whole, with what others' pages have beside. */
+/*
+ * Sets the coherence. Refuses mappings unless all hosts share the pages: a mapping writes back whole
+ * pages, and with them stale bytes that others have overwritten.
+ */
 static void set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
 {
     file->coherence = coherence;

@@ -29,7 +29,7 @@ struct mpiio_file_kind {
     int (*stat)(void *self, struct stat *st);
     int64_t (*size)(void *self);
     const struct mpiio_filesystem *(*filesystem)(
-        void *self);            /* what the whole is to be taken for */
+        void *self);            /* the least coherent one of its files */
     int (*lock_fd)(void *self); /* a descriptor whose locks stand for the whole file */
     int64_t (*seek)(void *self, int64_t displacement, int whence);
     void (*wrote)(void *self, int64_t start, int64_t end);
@@ -67,8 +67,8 @@ struct mpiio_file {
     void *self;                         /* of the kind's functions */
     bool writable;
     const struct mpiio_filesystem *filesystem;
-    enum mpiio_coherence coherence;   /* what it is taken for; set before the file is used */
-    struct mpiio_freshness freshness; /* where it is not coherent; of a kind not used */
+    enum mpiio_coherence coherence;   /* how it is treated; set before the file is used */
+    struct mpiio_freshness freshness; /* used if not coherent, and without a kind */
     struct mpiio_windows windows; /* for writing too where the file is writable; refused where it
                                      is not coherent */
     struct mpiio_write_behind write_behind;
@@ -136,20 +136,20 @@ int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whenc
 int mpiio_file_await_writers(struct mpiio_file *file);
 
 /*
- * Takes the file's filesystem for what coherence says, unless that is MPIIO_COHERENCE_AUTO. To be
- * called before the file is used.
+ * Overrides the coherence that the filesystem's type implies, unless coherence is
+ * MPIIO_COHERENCE_AUTO. Must be called before the file is used.
  */
 void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
 
-/* Returns true if all who use the file, on whatever host, see the same pages of it. */
+/* Returns true if all users of the file, on all hosts, see the same pages of it. */
 static inline bool mpiio_file_is_coherent(const struct mpiio_file *file)
 {
     return file->coherence == MPIIO_COHERENCE_LOCAL;
 }
 
 /*
- * Has this host see what others wrote and closed before (freshness.h). Does nothing if the file is
- * coherent. Returns 0 or a negative errno.
+ * Makes this host see what others wrote and closed before this call (freshness.h). Does nothing if
+ * the file is coherent. Returns 0 or a negative errno.
  */
 int mpiio_file_refresh(struct mpiio_file *file);
 

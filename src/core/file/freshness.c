@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 
-/* For how long, in ms, a state must have stood for no later write to leave the same times. */
+/* A state is old after this many ms: a later write then leaves other times. */
 #define STOOD 40
 
 static bool is_time(struct timespec time, struct statx_timestamp other)
@@ -24,7 +24,8 @@ static struct timespec time_of(struct statx_timestamp time)
 
 /*
  * Returns true if the host's pages may be older than the state st, which was sampled just now.
- * Another write may leave a state that has not stood for some ticks of the server's clock as it is.
+ * Records st if it is new. A second write within one tick of the server's clock leaves the same
+ * state, so pages that were dropped while the state was recent may be stale, too.
  */
 static bool may_be_stale(struct mpiio_freshness *self, const struct statx *st)
 {
@@ -57,9 +58,9 @@ static void record_drop(struct mpiio_freshness *self, const struct statx *st, in
 }
 
 /*
- * Opening alone brings clients up to date that keep to close-to-open by themselves, such as NFS.
- * Many FUSE clients keep their pages when a file is opened. Pages that are dirty stay, so they are
- * sent first.
+ * An open makes clients with close-to-open of their own, such as NFS, revalidate. Many FUSE clients
+ * keep their pages across opens, so the pages are dropped explicitly. POSIX_FADV_DONTNEED skips
+ * dirty pages, so these are written back first.
  */
 int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd, enum mpiio_coherence coherence)
 {

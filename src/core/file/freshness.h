@@ -10,22 +10,22 @@
 #include "core/base/filesystem.h"
 
 /*
- * The state of the file when this host last dropped the pages that it had of it. Initialised by
- * zeros and a mutex.
+ * The last state of the file that this host has seen, and whether its pages were dropped after that
+ * state was old. Initialise the mutex, and all else with zeros.
  */
 struct mpiio_freshness {
     pthread_mutex_t lock;
     struct timespec mtime, ctime; /* lock */
     int64_t size;                 /* lock */
     int64_t seen;                 /* when this state was first seen, mpiio_clock(); lock */
-    bool stood;                   /* pages were dropped when it had stood for a while; lock */
+    bool stood;                   /* the pages were dropped when the state was old; lock */
 };
 
 /*
- * Has this host see what others wrote to the file and closed before: opens the file again through
- * fd, asks the server for its state, and drops the host's pages unless that state is old and they
- * were dropped since. Always drops them with MPIIO_COHERENCE_NONE. Returns 0 or a negative errno.
- * Thread-safe.
+ * Makes this host see what others wrote and closed before this call. Opens the file again through
+ * fd, asks the server for its state, and drops the host's pages unless the state is old and they
+ * have been dropped since. With MPIIO_COHERENCE_NONE it always drops them. Returns 0 or a negative
+ * errno. Thread-safe.
  */
 int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd,
                           enum mpiio_coherence coherence);

@@ -17,8 +17,8 @@
  *   direct   a write call per run: long runs, short ones that lie far apart, and a few
  *   mapped   scattered into a shared mapping of the file, guarded (guard.h): dense short runs.
  *            Behind the end of the file, space is allocated and large pages are made first.
- *            Not where clients of the file's filesystem have page caches of their own: what they
- *            store is whole pages, with what others' pages have beside it.
+ *            Not used if clients have page caches of their own (file.h, coherence): they write
+ *            back whole pages, and with them stale bytes beside the runs.
  *            If the file cannot be mapped, or a page is missing (the disk is full, the file was
  *            truncated), each run is written by a call, which extends the file or returns the
  *            actual error.

@@ -23,8 +23,7 @@ struct mpiio_assembled {
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
     pthread_mutex_t syncing;       /* one syncs them at a time */
     atomic_uint_fast64_t writes;   /* to members, that are over */
-    const struct mpiio_filesystem *filesystem; /* of all that the members are on, the one whose
-                                                  hosts see least of each other's writes */
+    const struct mpiio_filesystem *filesystem; /* the least coherent one that a member is on */
     int lock_fd;                               /* of the first member that is there; -1: none is */
 };
 
@@ -36,7 +35,7 @@ static inline int64_t mpiio_assembled_block_end(int64_t displacement, int64_t en
     return end - displacement < room ? end : displacement + room;
 }
 
-/* A member that has nothing, and may not even be there, is not looked at. */
+/* Returns true if the member holds bytes of the file. One that does not may be missing. */
 static inline bool mpiio_assembled_has(const struct mpiio_assembled *self, int64_t member)
 {
     return vs_assembly_bytes(self->places, (size_t)member) > 0;

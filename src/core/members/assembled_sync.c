@@ -103,7 +103,7 @@ int mpiio_assembled_sync(void *argument, bool data_only)
     return sync.error;
 }
 
-/* Does something with the file of each member. Opens those that are not open yet. */
+/* Calls act for the file of each member that holds bytes. Opens those that are not open yet. */
 static int for_each_file(struct mpiio_assembled *self, int (*act)(struct mpiio_file *file))
 {
     struct mpiio_member *member;
@@ -131,7 +131,7 @@ int mpiio_assembled_refresh(void *argument)
     return for_each_file(argument, mpiio_file_refresh);
 }
 
-/* Asks only where the device is another one than the last member's. */
+/* Skips fstatfs(2) if the device is the same as the previous member's. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member)
 {
     const struct mpiio_filesystem *found;

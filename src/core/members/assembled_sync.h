@@ -4,8 +4,8 @@
 
 #include "assembled_private.h"
 
-/* What is done with members one by one for the sake of others. All but the last three
-   functions, which come before the file is used, are thread-safe. */
+/* Operations on one member after the other. Thread-safe, but for the last three functions: these
+   are called before the file is used. */
 
 /* A member was written, well or not: comes after the write, and before that is acknowledged. A sync
    of one that is being written would not be of what comes then. */
@@ -18,12 +18,12 @@ void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
  */
 int mpiio_assembled_sync(void *self, bool data_only);
 
-/* As mpiio_file_await_writers and mpiio_file_refresh (file/file.h), of each member, also of those
-   that are not open: readers would read them. */
+/* Like mpiio_file_await_writers and mpiio_file_refresh (file/file.h), for all members. Includes
+   members that are not open yet, because a later read may open them. */
 int mpiio_assembled_await_writers(void *self);
 int mpiio_assembled_refresh(void *self);
 
-/* While members are looked at: takes the filesystem of one, open as fd, into account. */
+/* Called for each member when the file is opened: notes the filesystem of fd. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
 
 /* As struct mpiio_file_kind has them. */

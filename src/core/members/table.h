@@ -41,7 +41,7 @@ struct mpiio_member_table {
     void *replaced_argument;
     bool writable;
     bool exact;                     /* the kernel reads nothing ahead of them */
-    enum mpiio_coherence coherence; /* what their filesystems are taken for */
+    enum mpiio_coherence coherence; /* how the members' filesystems are treated */
     void (*check)(void *argument);  /* as mpiio_file_check_changes has it, of each; NULL: none */
     void *check_argument;
     size_t most; /* that are open without users */
