@@ -17,13 +17,14 @@ upgraded() {
         rm -rf unpacked
         dpkg-deb -R "$package" unpacked
         sed -i -E 's/^Version: .*/&+later/; s/\(= ([^)]*)\)/(= \1+later)/' unpacked/DEBIAN/control
-        dpkg-deb --root-owner-group -b unpacked "$1" >built
+        dpkg-deb -Zgzip -z1 --root-owner-group -b unpacked "$1" >built
     done
 }
 
 @test "package: four packages and the sources, which lintian takes, install and are removed" {
-    CC='' DEB_BUILD_OPTIONS="nocheck parallel=2" "$top/scripts/package" out
-    (cd out && printf '%s\n' *) | sed -E 's/_.*//; /dbgsym/d' | sort -u >built
+    # Symbols for debuggers would take half of the time; they are in packages of their own.
+    CC='' DEB_CFLAGS_STRIP=-g DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=2" "$top/scripts/package" out
+    (cd out && printf '%s\n' *) | sed 's/_.*//' | sort -u >built
     diff built - <<LINES
 libmpiio-dev
 libmpiio0
@@ -39,7 +40,6 @@ LINES
     rm -r out/sources
     mkdir -p root/var/lib/dpkg/{info,updates,triggers}
     touch root/var/lib/dpkg/status
-    rm out/*dbgsym*
     in_root -i out/*.deb >installed
     # Each file that an installation from source has is in a package.
     (cd "$MPIIO_STAGE" && find . -type f \( -name 'mpiio*' -o -name '*.h' -o -name 'libmpiio*' \)) |
