@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/capability.h"
+#include "core/store_members.h"
 #include "fusefs/session.h"
 
 /* Of the kernel's protocol, what a linux/fuse.h before 6.9 does not have. */

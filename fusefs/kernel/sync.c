@@ -15,8 +15,8 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     uint64_t changes = atomic_load(&session->flusher.changes);
     int error;
 
-    fs_pool_look_again(&session->pool);
     error = mpiio_store_refresh(session->store);
+    fs_pool_look_again(&session->pool); /* after it: a reader may look at once */
     if (error == 0)
         error = fs_settling_sample(session, version);
     version->changes = changes;

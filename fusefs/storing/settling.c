@@ -16,9 +16,10 @@
 
 /*
  * How long, in ns, a version must have been seen before it may settle if a server sets the times.
- * By then the server's clock has ticked, so that a later write leaves other times.
+ * By then the server's clock has ticked, so that a later write leaves other times, and the pages
+ * that are dropped after it need not be dropped again.
  */
-#define STOOD (SECOND_NS / 20)
+#define STOOD ((MPIIO_FRESHNESS_AGE + 10) * (SECOND_NS / 1000))
 
 /* Returns a copy to compare by size and times alone: without changes, and marked as settled. */
 static struct fs_version attributes(const struct fs_version *version)

@@ -151,6 +151,12 @@ static bool open_single(const struct mpiio_grant_mount *mount, struct run_file *
            st.st_dev == mount->device && st.st_ino == mount->inode;
 }
 
+static bool hold_members(struct run_file *file, enum mpiio_coherence coherence)
+{
+    mpiio_store_set_coherence(file->store, coherence);
+    return mpiio_store_hold_members(file->store, &file->grain) == 0;
+}
+
 /* Opens all members now: they must be the daemon's. */
 static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_spec *spec,
                          struct run_file *file)
@@ -161,7 +167,7 @@ static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_
            mpiio_store_open_spec(spec, O_RDONLY, mount->missing_zero != 0, &file->store, &error) ==
                0 &&
            mpiio_store_identity(file->store) == mount->inode &&
-           mpiio_store_hold_members(file->store, &file->grain) == 0;
+           hold_members(file, (enum mpiio_coherence)mount->coherence);
 }
 
 static struct run_file *open_file(const struct run_mount *mount, bool writable)

@@ -59,8 +59,12 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
     struct vs_error error = {0};
     int result = mpiio_store_open_spec(spec, flags, false, store, &error);
 
-    if (!result)
-        return VIEW_DONE;
+    if (!result) {
+        result = mpiio_store_refresh(*store);
+        if (!result)
+            return VIEW_DONE;
+        mpiio_store_close(*store);
+    }
     if (error.code)
         return view_file_failed(spec, result, &error);
     view_message("%s: %s", vs_spec_file(spec), strerror(-result));

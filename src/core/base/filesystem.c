@@ -10,6 +10,8 @@
 #define EXFAT_MAGIC    0x2011bab0
 #define GFS2_MAGIC     0x01161970
 #define GPFS_MAGIC     0x47504653
+#define HFSPLUS_MAGIC  0x482b
+#define JFS_MAGIC      0x3153464a
 #define LUSTRE_MAGIC   0x0bd00bd0
 #define NTFS3_MAGIC    0x7366746e
 #define ORANGEFS_MAGIC 0x20030528
@@ -30,7 +32,16 @@ static const struct mpiio_filesystem filesystems[] = {
     {F2FS_SUPER_MAGIC, "F2FS", LOCAL, true, false, false},
     {MSDOS_SUPER_MAGIC, "FAT", LOCAL, true, false, false},
     {NTFS3_MAGIC, "NTFS", LOCAL, true, false, false},
+    {ECRYPTFS_SUPER_MAGIC, "eCryptfs", LOCAL, true, false, false},
+    {EROFS_SUPER_MAGIC_V1, "EROFS", LOCAL, true, false, false},
+    {HFSPLUS_MAGIC, "HFS+", LOCAL, true, false, false},
+    {ISOFS_SUPER_MAGIC, "ISO 9660", LOCAL, true, false, false},
+    {JFS_MAGIC, "JFS", LOCAL, true, false, false},
+    {NILFS_SUPER_MAGIC, "NILFS2", LOCAL, true, false, false},
     {RAMFS_MAGIC, "ramfs", LOCAL, true, false, false},
+    {REISERFS_SUPER_MAGIC, "ReiserFS", LOCAL, true, false, false},
+    {SQUASHFS_MAGIC, "SquashFS", LOCAL, true, false, false},
+    {UDF_SUPER_MAGIC, "UDF", LOCAL, true, false, false},
     {ZFS_MAGIC, "ZFS", LOCAL, true, false, false},
     /* Their locks keep the pages of all clients the same. */
     {GFS2_MAGIC, "GFS2", LOCAL, false, false, false},

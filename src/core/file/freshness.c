@@ -3,14 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
-
-/* A state is old after this many ms: a later write then leaves other times. */
-#define STOOD 40
+#include "core/base/fd_link.h"
 
 static bool is_time(struct timespec time, struct statx_timestamp other)
 {
@@ -51,7 +48,7 @@ static void record_drop(struct mpiio_freshness *self, const struct statx *st, in
 {
     pthread_mutex_lock(&self->lock);
     if (self->size == (int64_t)st->stx_size && is_time(self->mtime, st->stx_mtime) &&
-        is_time(self->ctime, st->stx_ctime) && now - self->seen > STOOD &&
+        is_time(self->ctime, st->stx_ctime) && now - self->seen > MPIIO_FRESHNESS_AGE &&
         (st->stx_mtime.tv_nsec != 0 || st->stx_ctime.tv_nsec != 0))
         self->stood = true;
     pthread_mutex_unlock(&self->lock);
@@ -71,8 +68,8 @@ int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd, enum mpiio_
 
     mpiio_fd_link(fd, path);
     again = open(path, O_RDONLY | O_CLOEXEC);
-    if (again < 0)
-        return -errno;
+    if (again < 0) /* no descriptor is left, or the file's mode has changed */
+        again = fd;
     if (statx(again, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st) != 0)
         error = -errno;
     if (error == 0 && (may_be_stale(freshness, &st) || coherence == MPIIO_COHERENCE_NONE)) {
@@ -82,6 +79,7 @@ int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd, enum mpiio_
         posix_fadvise(again, 0, 0, POSIX_FADV_DONTNEED);
         record_drop(freshness, &st, now);
     }
-    close(again);
+    if (again != fd)
+        close(again);
     return error;
 }

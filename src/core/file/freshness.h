@@ -9,6 +9,9 @@
 
 #include "core/base/filesystem.h"
 
+/* A state of the file is old after this many ms: a later write then leaves other times. */
+#define MPIIO_FRESHNESS_AGE 40
+
 /*
  * The last state of the file that this host has seen, and whether its pages were dropped after that
  * state was old. Initialise the mutex, and all else with zeros.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "assembled_sync.h"
 
+#include <errno.h>
 #include "core/base/thread.h"
 
 /* So many members are synced at a time: most of it is waiting for a device, or a server. */
@@ -103,7 +104,10 @@ int mpiio_assembled_sync(void *argument, bool data_only)
     return sync.error;
 }
 
-/* Calls act for the file of each member that holds bytes. Opens those that are not open yet. */
+/*
+ * Calls act for the file of each member that holds bytes. Opens those that are not open yet.
+ * Ignores members that have been removed or replaced: whoever reads them gets the error.
+ */
 static int for_each_file(struct mpiio_assembled *self, int (*act)(struct mpiio_file *file))
 {
     struct mpiio_member *member;
@@ -117,6 +121,8 @@ static int for_each_file(struct mpiio_assembled *self, int (*act)(struct mpiio_f
             error = act(member->file);
             mpiio_member_release(&self->table, member);
         }
+        if (error == -ENOENT || error == -ESTALE)
+            error = 0;
     }
     return error;
 }
