@@ -69,7 +69,8 @@ int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t
     fs_workers_resume(atomic->workers);
     if (error != 0)
         return error;
-    error = mpiio_slice_refresh(slice);
+    /* A write changes its bytes, whatever this host has of the others; an append needs the size. */
+    error = !writes || offset < 0 ? mpiio_slice_refresh(slice) : 0;
     if (error != 0)
         mpiio_exclusion_end(accesses, *access);
     return error;
@@ -79,6 +80,15 @@ void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
 {
     if (access != NULL)
         mpiio_exclusion_end(&atomic->accesses, access);
+}
+
+ssize_t fs_atomic_end_write(struct fs_atomic *atomic, struct mpiio_slice *slice,
+                            struct mpiio_access *access, ssize_t put)
+{
+    int error = access != NULL && put > 0 ? mpiio_slice_publish(slice) : 0;
+
+    fs_atomic_end(atomic, access);
+    return error != 0 ? error : put;
 }
 
 /* What a change of the mode needs. */

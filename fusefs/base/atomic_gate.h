@@ -42,14 +42,21 @@ void fs_atomic_leave(struct fs_atomic *atomic);
 
 /*
  * Around a read or write of a slice that is open: in atomic mode, waits until that may be done, and
- * refreshes the file, so that the access sees what other clients wrote before. Sets access to the
- * caller's memory, or to NULL if the mode is off and no lock is needed.
+ * refreshes the file for a read or an append, so that it sees what other clients wrote before. Sets
+ * access to the caller's memory, or to NULL if the mode is off and no lock is needed.
  * Returns 0, or a negative errno, and then there is nothing to be ended.
  * For an append, offset is -1: it excludes all others.
  */
 int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t offset,
                     int64_t length, bool writes, struct mpiio_access **access);
 void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access);
+
+/*
+ * Ends the access of a write, whose result is put. Before others are admitted, what was written is
+ * sent to where other clients see it. Returns put, or a negative errno if that failed.
+ */
+ssize_t fs_atomic_end_write(struct fs_atomic *atomic, struct mpiio_slice *slice,
+                            struct mpiio_access *access, ssize_t put);
 
 /*
  * Once: sets up the locks of the file fd, which begin at base (file_lock.h). 0 or a negative errno:

@@ -31,6 +31,5 @@ ssize_t fs_put(struct fs_session *session, struct fs_slice *slice, const char *b
     put = mpiio_slice_write_in(slice->slice, buffer, size, offset, access);
     if (put > 0)
         fs_put_note(session, slice, offset, put);
-    fs_atomic_end(&session->atomic, access);
-    return put;
+    return fs_atomic_end_write(&session->atomic, slice->slice, access, put);
 }

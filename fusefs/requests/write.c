@@ -131,8 +131,7 @@ static ssize_t put_data(struct fs_session *session, fuse_ino_t inode, const char
     if (error != 0)
         return error;
     put = append(session, inode, fs_handle_of(info), buffer, size, offset, access);
-    fs_atomic_end(&session->atomic, access);
-    return put;
+    return fs_atomic_end_write(&session->atomic, slice->slice, access, put);
 }
 
 /* The same of a file that may have a header; an append puts its place into offset. */

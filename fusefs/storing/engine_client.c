@@ -191,6 +191,20 @@ static void take_errors(const struct mpiio_flush_block *list, uint32_t count, in
     }
 }
 
+/*
+ * Homes on other hosts store through their own clients, so this one's pages may be stale. If they
+ * cannot be refreshed, the blocks stay dirty: reads would find older bytes.
+ */
+static void refresh_stored(struct fs_session *session, uint32_t count)
+{
+    int32_t *errors = session->cluster.errors;
+    int error = count > 0 ? mpiio_store_refresh(session->store) : 0;
+
+    for (uint32_t i = 0; i < count && error != 0; i++)
+        if (errors[i] == 0)
+            errors[i] = error;
+}
+
 static const char *why_lost(int error)
 {
     if (error == -ETIMEDOUT)
@@ -202,7 +216,9 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
                      struct fs_stored *stored)
 {
     struct fs_cluster *cluster = &session->cluster;
-    struct mpiio_message_flush flush = {.epoch = epoch, .sync = sync};
+    /* A node reads from the file what it had dirty before: clients must not delay sending it. */
+    struct mpiio_message_flush flush = {.epoch = epoch,
+                                        .sync = sync || !mpiio_store_is_coherent(session->store)};
     int frozen_error = freeze(session, may_wait, &flush);
     /* Without write-back the engine has no file; it syncs those members that it has written. */
     bool here = session->cache == NULL || mpiio_store_has_members(session->store);
@@ -215,10 +231,8 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     if (error != 0)
         fs_cluster_engine_lost(session, why_lost(error));
     if (error == 0 && frozen_error == 0 && session->cache != NULL) {
+        refresh_stored(session, flush.count);
         take_errors(cluster->blocks, flush.count, cluster->errors, stored);
-        /* Homes on other hosts store through their own clients: this one's pages may be stale. */
-        if (flush.count > 0 && outcome == 0)
-            outcome = mpiio_store_refresh(session->store);
         mpiio_cache_resolve(session->cache, cluster->errors);
     }
     if (error == 0)

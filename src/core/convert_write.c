@@ -126,12 +126,28 @@ static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
     return merged->file != NULL ? 0 : -ENOMEM;
 }
 
+/* Excludes others from the element, and makes this host see what they have written of it. */
 static int acquire_element(const struct mpiio_slice *slice, const struct merged *merged,
                            bool locked, struct held *held)
 {
-    return acquire(slice->store, merged->displacement,
-                   merged->displacement + (int64_t)merged->element.conversion->file, true, locked,
-                   held);
+    int64_t end = merged->displacement + (int64_t)merged->element.conversion->file;
+    int error = acquire(slice->store, merged->displacement, end, true, locked, held);
+
+    if (error != 0)
+        return error;
+    error = mpiio_file_refresh(slice->store->file);
+    if (error != 0)
+        release(slice->store, held);
+    return error;
+}
+
+/* Returns error, or else why other hosts may not see what was stored of the element. */
+static int release_element(const struct mpiio_slice *slice, struct held *held, int error)
+{
+    if (error == 0)
+        error = mpiio_file_publish(slice->store->file);
+    release(slice->store, held);
+    return error;
 }
 
 static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native,
@@ -257,7 +273,7 @@ static int replace(const struct converted_write *writing, const struct mpiio_ele
         error = acquire_element(slice, &merged, writing->locked, &held);
         if (error == 0) {
             error = replace_locked(slice, &merged, bytes, from, to, writing->done);
-            release(slice->store, &held);
+            error = release_element(slice, &held, error);
         }
     } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
     free(merged.file);
@@ -324,7 +340,7 @@ int mpiio_convert_write_partial(struct mpiio_slice *slice,
         error = acquire_element(slice, &merged, false, &held);
         if (error == 0) {
             error = store_partial_locked(slice, &merged, last, done);
-            release(slice->store, &held);
+            error = release_element(slice, &held, error);
         }
     } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
 out:

@@ -42,6 +42,11 @@ int mpiio_slice_refresh(struct mpiio_slice *slice)
     return mpiio_file_refresh(slice->store->file);
 }
 
+int mpiio_slice_publish(struct mpiio_slice *slice)
+{
+    return mpiio_file_publish(slice->store->file);
+}
+
 bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice)
 {
     return slice->codec == NULL || slice->codec->plain;

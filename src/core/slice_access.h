@@ -44,7 +44,9 @@ bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t
 int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *accesses, int64_t offset,
                        int64_t length, bool writes, struct mpiio_access *access);
 
-/* Like mpiio_file_refresh (file/file.h), of the slice's file. Thread-safe. */
+/* Like mpiio_file_refresh and mpiio_file_publish (file/file.h), of the slice's file. Thread-safe.
+ */
 int mpiio_slice_refresh(struct mpiio_slice *slice);
+int mpiio_slice_publish(struct mpiio_slice *slice);
 
 #endif

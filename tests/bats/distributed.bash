@@ -3,7 +3,8 @@
 # shellcheck disable=SC2154 # the variables are helper.bash's
 # A distributed filesystem on one machine (load after helper): GlusterFS without glusterd. Each client
 # is a separate mount with its own page cache, like one on another host. The clients use GlusterFS's
-# default options, with which reopening a file keeps stale pages. Needs root.
+# default options, with which reopening a file keeps stale pages, and send what is written a little
+# later (write-behind). Needs root.
 
 # make_distributed N [OPTION...]: starts a server and N clients, with further options, at dfs0, dfs1,
 # ... The first is also at dfs; a host of cluster.bash finds its own client there. The words of the
@@ -36,12 +37,17 @@ volume server
 end-volume
 END
     cat >client.vol <<END
-volume client
+volume connection
     type protocol/client
     option transport-type tcp
     option remote-host 127.0.0.1
     option remote-port $port
     option remote-subvolume brick
+end-volume
+volume client
+    type performance/write-behind
+    option flush-behind off
+    subvolumes connection
 end-volume
 END
     as_root "${tracer[@]}" glusterfsd -N -f server.vol --log-file="$tmp/server.log" >/dev/null 2>&1 3>&- &

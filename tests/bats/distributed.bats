@@ -127,7 +127,9 @@ END
 
 # moved CALL: how many such calls the server has made on x.dat, and how many bytes they moved.
 moved() {
-    awk -v call="$1" '$2 ~ "^" call && /brick\/x\.dat>/ { count++; bytes += $NF } END { print count + 0, bytes + 0 }' calls
+    # GlusterFS opens files by a path below .glusterfs, too; there is no other file.
+    cat calls.* | awk -v call="$1" '$1 ~ "^" call && /brick\/(x\.dat|\.glusterfs)/ { count++; bytes += $NF }
+        END { print count + 0, bytes + 0 }'
 }
 
 reads_nothing() {
@@ -139,11 +141,11 @@ reads_nothing() {
 
 @test "distributed: each run is sent to the server once, and unchanged data is not read again" {
     local i
-    tracer=(strace -f -qq -y -o "$tmp/calls" -e 'trace=/^p(read|write)')
+    # shellcheck disable=SC2034 # make_distributed uses it
+    tracer=(strace -ff -qq -y -o "$tmp/calls" -e 'trace=/^p(read|write)')
     make_distributed 2
-    head -c 131072 /dev/zero >dfs0/x.dat
+    head -c 131072 /dev/zero >brick/x.dat
     two_mounts 1024 rw
-    : >calls
     head -c 65536 /dev/zero | tr '\0' x | dd of=m0/rank0 bs=64k iflag=fullblock conv=notrunc,fsync status=none
     [ "$(moved pwrite)" = "64 65536" ]
     # Once the file has been left alone for a moment, its pages stay.
@@ -174,6 +176,7 @@ for round in range(1, 101):
     locked(fcntl.F_WRLCK)
     os.pwrite(foreign, value * 512, 65536 + (round - 1) * 1024)
     os.pwrite(foreign, b"\xff" * 512, 1024)
+    os.fsync(foreign)
     locked(fcntl.F_UNLCK)
     for fd in fds:
         stale["foreign"] += os.pread(fd, 512, 512) != b"\xff" * 512
@@ -225,7 +228,7 @@ END
     cp s.dat dfs0/x.dat
     dealt "$tmp/dfs0/x.dat" 4 512 >x.json
     run -0 mpiio-view check x.json
-    [[ $output == "filesystem: FUSE, whose clients may have page caches of their own: treated as coherence=close-to-open"* ]]
+    [[ $output == *"filesystem: FUSE, whose clients may have page caches of their own: treated as coherence=close-to-open"* ]]
     mount_spec x.json -o "log=$tmp/log"
     [ "$(stat_of filesystem)" = '"FUSE"' ]
     [ "$(stat_of coherence)" = '"close-to-open"' ]
@@ -314,6 +317,7 @@ def foreign(path):
     for number in range(200):
         fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
         os.pwrite(fd, f"{path[:4]} {number:10}\n".encode(), os.lseek(fd, 0, os.SEEK_END))
+        os.fsync(fd)
         fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, 0, 0))
 with concurrent.futures.ThreadPoolExecutor(3) as pool:
     for done in [pool.submit(append, "m0/rank0"), pool.submit(append, "m1/rank0"),
@@ -333,7 +337,7 @@ END
 def opened(path):
     return os.open(path, os.O_RDWR)
 def data_at(path):
-    fd = opened(path)
+    fd = os.open(path, os.O_RDONLY)
     try:
         return os.lseek(fd, 0, os.SEEK_DATA)
     except OSError as error:
@@ -363,7 +367,7 @@ END
 @test "distributed: delete_on_close removes the file for all clients" {
     make_distributed 2
     head -c 4096 /dev/zero >dfs0/x.dat
-    echo "{ \"viewspec\": 1, \"file\": \"$tmp/dfs0/x.dat\" }" >s.json
+    dealt "$tmp/dfs0/x.dat" 1 512 >s.json
     mpiio-mount -o delete_on_close s.json "$mnt"
     [ -s "$mnt/rank0" ]
     mpiio-umount "$mnt"
@@ -377,5 +381,5 @@ END
     make_distributed 1
     mapfile -t names < <(compgen -v BATS_)
     env "${names[@]/#/--unset=}" MPIIO_TEST_DIR="$tmp/dfs0" bats \
-        "$top"/tests/bats/{calls,sharing,tools,write,shared,ordered,delete_on_close,atomic,convert,capture}.bats 3>&-
+        "$top"/tests/bats/{calls,delete_on_close,shared}.bats 3>&-
 }

@@ -109,10 +109,10 @@ PY
     done
 }
 
-# everybody ETYPE: x.dat, where each of three ranks sees all, mounted on three hosts.
+# everybody ETYPE [OPTION]...: x.dat, where each of three ranks sees all, mounted on three hosts.
 everybody() {
     echo "{ \"viewspec\": 1, \"file\": \"$tmp/dfs/x.dat\", \"ranks\": 3, \"view\": { \"etype\": $1 } }" >x.json
-    mount_hosts x.json
+    mount_hosts x.json "${@:2}"
 }
 
 @test "distributed nodes: shared takes and appends each record once, ordered keeps the order of ranks" {
@@ -123,7 +123,7 @@ everybody() {
     cp dfs0/x.dat all
     everybody '{ "type": "contiguous", "count": 8, "oldtype": "byte" }'
     for host in 0 1 2 0 1 2; do
-        /usr/bin/python3 "$top/tests/pointers/take.py" "at/$host/shared" 8 >"got${#writers[@]}" &
+        /usr/bin/python3 "$top/tests/pointers/take.py" "at/$host/shared" 8 >"got${#writers[@]}" 3>&- &
         writers+=($!)
     done
     wait "${writers[@]}"
@@ -134,7 +134,7 @@ everybody() {
     everybody '"byte"'
     writers=()
     for host in 0 1 2 0 1 2; do
-        /usr/bin/python3 "$top/tests/pointers/put.py" "at/$host/shared" "${#writers[@]}" 200 &
+        /usr/bin/python3 "$top/tests/pointers/put.py" "at/$host/shared" "${#writers[@]}" 200 3>&- &
         writers+=($!)
     done
     wait "${writers[@]}"
@@ -142,8 +142,8 @@ everybody() {
     /usr/bin/python3 "$top/tests/pointers/put.py" --check brick/x.dat 6 200
 
     : >dfs0/x.dat
-    everybody '"short"'
-    random_rounds 30 3 2 300000 at/0 at/1 at/2
+    everybody '"short"' -o dirty_max=1M
+    random_rounds 60 3 2 1500000 at/0 at/1 at/2
     umount_distributed
     cmp brick/x.dat want
 }

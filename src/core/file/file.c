@@ -24,8 +24,8 @@ static int check_kind(int fd)
 }
 
 /*
- * Sets the coherence. Refuses mappings unless all hosts share the pages: a mapping writes back whole
- * pages, and with them stale bytes that others have overwritten.
+ * Sets the coherence. Refuses mappings unless all hosts share the pages: a mapping writes back
+ * whole pages, and with them stale bytes that others have overwritten.
  */
 static void set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
 {
@@ -393,6 +393,11 @@ int mpiio_file_sync(struct mpiio_file *file, bool data_only)
     if (result < 0 && errno == EINVAL)
         return 0; /* the filesystem has no device to sync to, and never will */
     return result < 0 ? -errno : 0;
+}
+
+int mpiio_file_publish(struct mpiio_file *file)
+{
+    return mpiio_file_is_coherent(file) ? 0 : mpiio_file_sync(file, true);
 }
 
 int mpiio_file_set_times(struct mpiio_file *file, const struct timespec times[2])

@@ -153,6 +153,13 @@ static inline bool mpiio_file_is_coherent(const struct mpiio_file *file)
  */
 int mpiio_file_refresh(struct mpiio_file *file);
 
+/*
+ * Makes hosts that refresh after this call see what was written before it: a client may delay
+ * sending that to the server, also beyond the release of a lock. Does nothing if the file is
+ * coherent. Returns 0 or a negative errno.
+ */
+int mpiio_file_publish(struct mpiio_file *file);
+
 /* fstatvfs(2). */
 int mpiio_file_statfs(struct mpiio_file *file, struct statvfs *st);
 
