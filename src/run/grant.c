@@ -151,13 +151,7 @@ static bool open_single(const struct mpiio_grant_mount *mount, struct run_file *
            st.st_dev == mount->device && st.st_ino == mount->inode;
 }
 
-static bool hold_members(struct run_file *file, enum mpiio_coherence coherence)
-{
-    mpiio_store_set_coherence(file->store, coherence);
-    return mpiio_store_hold_members(file->store, &file->grain) == 0;
-}
-
-/* Opens all members now: they must be the daemon's. */
+/* Opens the file that is assembled from members, which must be the daemon's. */
 static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_spec *spec,
                          struct run_file *file)
 {
@@ -166,25 +160,28 @@ static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_
     return !run_locks_any() && vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
            mpiio_store_open_spec(spec, O_RDONLY, mount->missing_zero != 0, &file->store, &error) ==
                0 &&
-           mpiio_store_identity(file->store) == mount->inode &&
-           hold_members(file, (enum mpiio_coherence)mount->coherence);
+           mpiio_store_identity(file->store) == mount->inode;
 }
 
 static struct run_file *open_file(const struct run_mount *mount, bool writable)
 {
+    const struct mpiio_grant_mount *granted = &mount->page->mount;
+    bool has_members = vs_spec_members(mount->spec) != NULL, opened;
     struct run_file *file = calloc(1, sizeof(*file));
 
     if (file == NULL)
         return NULL;
     *file = (struct run_file){.mount = mount, .writable = writable, .users = 1};
-    if (!(vs_spec_members(mount->spec) != NULL
-              ? open_members(&mount->page->mount, mount->spec, file)
-              : open_single(&mount->page->mount, file))) {
+    opened = has_members ? open_members(granted, mount->spec, file) : open_single(granted, file);
+    if (opened) {
+        mpiio_store_set_coherence(file->store, (enum mpiio_coherence)granted->coherence);
+        opened = !has_members || mpiio_store_hold_members(file->store, &file->grain) == 0;
+    }
+    if (!opened) {
         mpiio_store_close(file->store);
         free(file);
         return NULL;
     }
-    mpiio_store_set_coherence(file->store, (enum mpiio_coherence)mount->page->mount.coherence);
     file->next = files;
     files = file;
     return file;

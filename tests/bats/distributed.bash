@@ -8,48 +8,15 @@
 
 # make_distributed N [OPTION...]: starts a server and N clients, with further options, at dfs0, dfs1,
 # ... The first is also at dfs; a host of cluster.bash finds its own client there. The words of the
-# array tracer precede the server's command.
+# array tracer precede the server's command. The lines in above describe one more layer of the clients.
 make_distributed() {
     local i port
     command -v glusterfsd >/dev/null || skip "glusterfs-server is missing"
     port=$(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
     mkdir brick
-    cat >server.vol <<END
-volume posix
-    type storage/posix
-    option directory $tmp/brick
-end-volume
-volume locks
-    type features/locks
-    subvolumes posix
-end-volume
-volume brick
-    type performance/io-threads
-    subvolumes locks
-end-volume
-volume server
-    type protocol/server
-    option transport-type tcp
-    option transport.socket.bind-address 127.0.0.1
-    option transport.socket.listen-port $port
-    option auth.addr.brick.allow *
-    subvolumes brick
-end-volume
-END
-    cat >client.vol <<END
-volume connection
-    type protocol/client
-    option transport-type tcp
-    option remote-host 127.0.0.1
-    option remote-port $port
-    option remote-subvolume brick
-end-volume
-volume client
-    type performance/write-behind
-    option flush-behind off
-    subvolumes connection
-end-volume
-END
+    sed "s|BRICK|$tmp/brick|; s|PORT|$port|" "$top/tests/cluster/server.vol" >server.vol
+    sed "s|PORT|$port|" "$top/tests/cluster/client.vol" >client.vol
+    [ -z "${above:-}" ] || printf 'volume above\n    %s\n    subvolumes client\nend-volume\n' "$above" >>client.vol
     as_root "${tracer[@]}" glusterfsd -N -f server.vol --log-file="$tmp/server.log" >/dev/null 2>&1 3>&- &
     for ((i = 0; i < $1; i++)); do
         mkdir "dfs$i"

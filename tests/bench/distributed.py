@@ -20,37 +20,7 @@ FILE = 64 * MIB  # read by P23
 WRITE = 16 * MIB  # bytes that each of two nodes writes
 RUNS = 16384  # that each of two plain mounts writes, one request to the server for each
 
-SERVER = """
-volume posix
-    type storage/posix
-    option directory {brick}
-end-volume
-volume locks
-    type features/locks
-    subvolumes posix
-end-volume
-volume brick
-    type performance/io-threads
-    subvolumes locks
-end-volume
-volume server
-    type protocol/server
-    option transport-type tcp
-    option transport.socket.bind-address 127.0.0.1
-    option transport.socket.listen-port {port}
-    option auth.addr.brick.allow *
-    subvolumes brick
-end-volume
-"""
-CLIENT = """
-volume client
-    type protocol/client
-    option transport-type tcp
-    option remote-host 127.0.0.1
-    option remote-port {port}
-    option remote-subvolume brick
-end-volume
-"""
+VOLUMES = TOP / "tests/cluster"  # as the tests of distributed.bats have them
 
 # mpiexec starts this instead of ssh. It runs the command as a host with its own name, and with its
 # own client of the filesystem at dfs. All hosts see the mounts in at.
@@ -80,8 +50,10 @@ class Hosts:
         run("mount", "--make-shared", self.dir / "at")
         with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
             port = free.getsockname()[1]
-        self.write("server.vol", SERVER.format(brick=self.dir / "brick", port=port))
-        self.write("client.vol", CLIENT.format(port=port))
+        for name in ("server.vol", "client.vol"):
+            text = (VOLUMES / name).read_text()
+            self.write(name, text.replace("BRICK", str(self.dir / "brick"))
+                       .replace("PORT", str(port)))
         self.write("launcher", LAUNCHER.format(dir=self.dir)).chmod(0o755)
         self.start(server, "-f", self.dir / "server.vol", f"--log-file={self.dir / 'server.log'}")
         for host in range(HOSTS):
