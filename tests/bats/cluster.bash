@@ -33,10 +33,8 @@ make_hosts() {
 }
 
 # What mpiexec starts instead of ssh: drops ssh's options, and runs the command as the host would.
-# A /sys of its own shows the host's interfaces; mounts in $tmp/at go out. Mounts of others, which
-# would outlive their end here, are let go of: once nothing here is shared with where they come
-# from, or they would be unmounted there, too. A host that has a client of a distributed filesystem
-# (distributed.bash) finds it at dfs.
+# A /sys of its own shows the host's interfaces; mounts in $tmp/at go out. A host that has a client
+# of a distributed filesystem (distributed.bash) finds it at dfs.
 make_launcher() {
     cat >"$tmp/launcher" <<'END'
 #!/bin/bash
@@ -45,13 +43,9 @@ host=$1
 shift
 [ ! -e "$tmp/unreachable-$host" ] || { echo "ssh: connect to host $host: No route" >&2; exit 255; }
 [ ! -e "$tmp/silent-$host" ] || exec sleep 1000
-exec nsenter --net="$tmp/net/$host" unshare --uts --mount --propagation unchanged bash -c '
-    awk -v own="$tmp/" "index(\$5, own) != 1 { print \$5 }" /proc/self/mountinfo |
-        xargs -d "\n" -n 1 mount --make-private 2>/dev/null
-    awk -v own="$tmp/" "index(\$5, own) != 1 && (\$0 ~ / - fuse/ || \$5 ~ \"^/(var/)?tmp/\") {
-        print \$5 }" /proc/self/mountinfo | tac | xargs -r -d "\n" -n 1 umount -l 2>/dev/null
+exec nsenter --net="$tmp/net/$host" unshare --uts "$top/tests/let_go" --keep "$tmp" --share "$tmp/at" bash -c '
     [ ! -e "$tmp/dfs${1#node}" ] || mount --bind "$tmp/dfs${1#node}" "$tmp/dfs"
-    hostname "$1" && mount --make-private /sys && mount -t sysfs sysfs /sys && eval "$2"' \
+    hostname "$1" && mount -t sysfs sysfs /sys && eval "$2"' \
     launcher "$host" "$*"
 END
     chmod +x "$tmp/launcher"

@@ -253,3 +253,11 @@ keeps_to() {
     cat bad
     [ ! -s bad ]
 }
+
+# Elsewhere it would keep the mounts of tests beside it alive.
+@test "tests: a mount namespace is made by tests/let_go alone" {
+    cd "$top"
+    run -1 grep -rnE 'unshare\>.* (-[a-z]*m|--mount)|unshare\(.*NEWNS' tests scripts .ci \
+        --exclude=let_go --exclude=layout.bats --exclude=forger.c
+    [ -z "$output" ]
+}

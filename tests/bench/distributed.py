@@ -26,9 +26,7 @@ VOLUMES = TOP / "tests/cluster"  # as the tests of distributed.bats have them
 # own client of the filesystem at dfs. All hosts see the mounts in at.
 LAUNCHER = """#!/bin/bash
 while [[ $1 == -* ]]; do shift; done
-exec unshare --uts --mount --propagation unchanged bash -c '
-    awk -v own="{dir}/at" "index(\\$5, own) != 1 {{ print \\$5 }}" /proc/self/mountinfo |
-        xargs -d "\\n" -n 1 mount --make-private 2>/dev/null
+exec unshare --uts "{top}/tests/let_go" --keep "{dir}" --share "{dir}/at" bash -c '
     mount --bind "{dir}/dfs${{1#host}}" "{dir}/dfs" && hostname "$1" && eval "$2"' \\
     launcher "$1" "${{*:2}}"
 """
@@ -54,7 +52,7 @@ class Hosts:
             text = (VOLUMES / name).read_text()
             self.write(name, text.replace("BRICK", str(self.dir / "brick"))
                        .replace("PORT", str(port)))
-        self.write("launcher", LAUNCHER.format(dir=self.dir)).chmod(0o755)
+        self.write("launcher", LAUNCHER.format(top=TOP, dir=self.dir)).chmod(0o755)
         self.start(server, "-f", self.dir / "server.vol", f"--log-file={self.dir / 'server.log'}")
         for host in range(HOSTS):
             point, log = bench.point(f"distributed/dfs{host}"), self.dir / f"client{host}.log"

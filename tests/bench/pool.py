@@ -14,9 +14,7 @@ RATE = 50  # MiB a second that a node's store reads
 # A daemon in a mount namespace of its own, where the store lies over the folder of the file. What it
 # mounts itself, in a folder that is shared, is seen outside.
 DAEMON = """#!/bin/bash
-exec unshare --mount --propagation unchanged bash -c '
-    awk -v own="{at}" "index(\\$5, own) != 1 {{ print \\$5 }}" /proc/self/mountinfo |
-        xargs -d "\\n" -n 1 mount --make-private 2>/dev/null
+exec "{top}/tests/let_go" --keep "{dir}" --share "{at}" bash -c '
     "{build}/tests/pool/slowfs" "{folder}" "{folder}" {rate} "{count}/$$" >/dev/null 2>&1 &
     for ((i = 0; i < 200; i++)); do
         mountpoint -q "{folder}" && exec "{build}/fusefs/mpiio-fused" "$@"
@@ -50,8 +48,8 @@ def slow_nodes(bench, places, spec, count, pool):
     for path in places["count"].iterdir():
         path.unlink()
     daemon = bench.dir / "daemon"
-    daemon.write_text(DAEMON.format(at=places["at"], folder=places["slow"], rate=RATE,
-                                    count=places["count"], build=BUILD))
+    daemon.write_text(DAEMON.format(top=TOP, dir=bench.dir, at=places["at"], folder=places["slow"],
+                                    rate=RATE, count=places["count"], build=BUILD))
     daemon.chmod(0o755)
     points = [bench.point(f"at/{node}") for node in range(count)]
     environment = {**bench.environment(), "MPIIO_FUSED": str(daemon)}

@@ -7,9 +7,12 @@ import resource
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 from cells import contents
 from mounts import Mount, Wrong, await_true, device, family, in_kernel, states
+
+LET_GO = Path(__file__).parents[1] / "let_go"
 
 
 def fill(path):
@@ -235,8 +238,8 @@ class Aborted(DaemonFault):
     def mount(self, mount):
         os.makedirs("dev", exist_ok=True)
         return mount.start(["bash", "-c", """
-            [ "${PMI_RANK:-1}" = 1 ] || exec "$@"
-            exec unshare -m bash -ec "$0" bash "$@" """, self.WITHOUT])
+            [ "${PMI_RANK:-1}" = 1 ] || exec "${@:2}"
+            exec "$1" --keep "$PWD" bash -ec "$0" bash "${@:2}" """, self.WITHOUT, LET_GO])
 
 
 class Broken(Fault):
