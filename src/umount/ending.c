@@ -72,13 +72,13 @@ int umount_ending_open(const struct umount_daemon *daemon)
     return fd;
 }
 
-int64_t umount_ending_lost(int fd, bool *killed)
+int64_t umount_ending_lost(int fd, bool *unreported)
 {
     struct mounts_ending ending;
     bool known = pread(fd, &ending, sizeof(ending), 0) == sizeof(ending);
     int64_t bytes;
 
-    *killed = known && ending.lost < 0;
-    bytes = *killed ? ending.waiting : ending.lost;
+    *unreported = known && ending.lost < 0;
+    bytes = *unreported ? ending.waiting : ending.lost;
     return known && bytes >= 0 ? bytes : -1;
 }

@@ -17,10 +17,10 @@
 int umount_ending_open(const struct umount_daemon *daemon);
 
 /*
- * Returns how many bytes are lost, for a daemon that has ended, or -1 if that is not known. If the
- * daemon was killed before it reported the number, sets killed, and returns the number of bytes of
- * "ordered" that waited for their turn.
+ * Returns how many bytes are lost, or -1 if that is not known. If the daemon has not reported the
+ * number, because it goes on or was killed, sets unreported, and returns the number of bytes of
+ * "ordered" that wait for their turn, or waited for it.
  */
-int64_t umount_ending_lost(int fd, bool *killed);
+int64_t umount_ending_lost(int fd, bool *unreported);
 
 #endif

@@ -263,26 +263,31 @@ static bool detach(const struct unmount *job)
     return false;
 }
 
-/* Waits for the daemon's end, and says what it waits for where that can be seen. */
+/*
+ * Waits for the daemon's end, and says what it waits for where that can be seen. Where others have
+ * the mount, too, all that was written is stored by now, but for what waits for its turn.
+ */
 static int await_end(const struct unmount *job)
 {
     char copies[LIST_MAX];
     long pid = job->daemon.pid;
+    bool waiting;
 
     if (umount_daemon_ends_within(&job->daemon, COPIES))
         return 0;
     *copies = '\0';
     if (!job->force) /* which has ended it whoever has it */
         umount_copies(&job->mount, copies, sizeof(copies));
-    if (*copies != '\0')
+    if (*copies != '\0') {
         unmount_say(job,
-                    "unmounted, but its daemon (process %ld) goes on, since it is still "
+                    "unmounted here, but its daemon (process %ld) goes on, since it is still "
                     "mounted %s (SIGTERM to the daemon ends it)",
                     pid, copies);
-    else if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
+        return job->ending >= 0 && umount_ending_lost(job->ending, &waiting) > 0;
+    }
+    if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
         return 0;
-    else
-        unmount_say(job, "unmounted, but its daemon (process %ld) is still running", pid);
+    unmount_say(job, "unmounted, but its daemon (process %ld) is still running", pid);
     return 1;
 }
 

@@ -186,6 +186,20 @@ END
     [ "$output" = "mpiio-umount: $mnt: not synced: no answer" ]
 }
 
+@test "ordered: mpiio-umount fails where bytes wait in a daemon that goes on for another mount" {
+    common 4
+    mount_spec s.json
+    pid=$(daemon_pid)
+    mkdir copy
+    as_root mount --bind "$mnt" copy
+    echo three >"$mnt/ordered/rank3"
+    run -1 mpiio-umount "$mnt"
+    [[ $output == *"still mounted at $tmp/copy (SIGTERM "* ]]
+    run -0 mpiio-umount copy
+    gone "$pid"
+    [ "$(<f.dat)" = three ]
+}
+
 @test "ordered: ranks read one after the other what each of them wants" {
     common 3 int
     seq -f %3.0f 0 299 >f.dat

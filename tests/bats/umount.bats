@@ -21,11 +21,11 @@ has_copy() {
         other=$(marked sleep)
         await has_copy "$other"
         begun=$SECONDS
-        run --separate-stderr timeout 300 mpiio-umount $force "$mnt"
+        run -0 --separate-stderr timeout 300 mpiio-umount $force "$mnt"
         echo "$stderr; $((SECONDS - begun)) s"
         run ! is_mounted
         if [ -z "$force" ]; then
-            [ "$stderr" = "mpiio-umount: $mnt: unmounted, but its daemon (process $daemon) goes on, since it is still mounted in the mount namespace of sleep ($other) (SIGTERM to the daemon ends it)" ]
+            [ "$stderr" = "mpiio-umount: $mnt: unmounted here, but its daemon (process $daemon) goes on, since it is still mounted in the mount namespace of sleep ($other) (SIGTERM to the daemon ends it)" ]
             kill -TERM "$daemon"
         else
             [ -z "$stderr" ]
@@ -39,7 +39,7 @@ has_copy() {
     mount_spec s.json
     as_root mount --bind "$mnt" copy
     daemon=$(daemon_pid)
-    run -1 --separate-stderr mpiio-umount "$mnt"
+    run -0 --separate-stderr mpiio-umount "$mnt"
     [[ $stderr == *"still mounted at $tmp/copy (SIGTERM "* ]]
     mpiio-umount copy
     gone "$daemon"
