@@ -30,9 +30,8 @@ struct mpiio_stream {
 /* Opens the FIFO or character device that found (O_PATH) is, and nothing that took its name. */
 static int open_found(int found, bool writes)
 {
-    char link[MPIIO_FD_LINK_SIZE];
     struct stat st;
-    int flags = O_RDONLY, fd;
+    int flags = O_RDONLY;
 
     if (fstat(found, &st) != 0)
         return -errno;
@@ -41,9 +40,7 @@ static int open_found(int found, bool writes)
     /* Opening a FIFO O_RDWR does not block on Linux even if no peer has it open yet. */
     if (writes)
         flags = S_ISFIFO(st.st_mode) ? O_RDWR : O_WRONLY;
-    mpiio_fd_link(found, link);
-    fd = open(link, O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
-    return fd < 0 ? -errno : fd;
+    return mpiio_fd_reopen(found, O_NONBLOCK | O_NOCTTY | flags);
 }
 
 int mpiio_stream_open(const char *path, bool writes, size_t etype, struct mpiio_stream **stream)

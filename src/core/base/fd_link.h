@@ -2,6 +2,8 @@
 #ifndef MPIIO_FD_LINK_H
 #define MPIIO_FD_LINK_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 /* Long enough for the number of any descriptor. */
@@ -15,6 +17,20 @@
 static inline void mpiio_fd_link(int fd, char link[MPIIO_FD_LINK_SIZE])
 {
     snprintf(link, MPIIO_FD_LINK_SIZE, "/proc/self/fd/%d", fd);
+}
+
+/*
+ * Opens the file of a descriptor anew, with flags as open(2) takes them; O_CLOEXEC is added.
+ * Returns a descriptor, which the caller closes, or a negative errno. Thread-safe.
+ */
+static inline int mpiio_fd_reopen(int fd, int flags)
+{
+    char link[MPIIO_FD_LINK_SIZE];
+    int again;
+
+    mpiio_fd_link(fd, link);
+    again = open(link, flags | O_CLOEXEC);
+    return again < 0 ? -errno : again;
 }
 
 #endif

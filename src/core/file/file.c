@@ -175,23 +175,10 @@ int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whenc
 }
 
 /*
- * A descriptor of the same file with a position of its own; or a negative errno. The kernel lets
- * one lseek(2) at a time use a position: one that waits would hold up all others.
- */
-static int open_again(const struct mpiio_file *file)
-{
-    char path[MPIIO_FD_LINK_SIZE];
-    int fd;
-
-    mpiio_fd_link(file->fd, path);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-/*
  * A buffered write(2) holds the inode's lock from before it moves the file's times until all bytes
  * are copied. lseek(2) for a hole takes that lock shared on ext4, btrfs and tmpfs, and read(2) does
- * on xfs. Near the end of the file both have the least to do.
+ * on xfs. Near the end of the file both have the least to do. The kernel lets only one lseek(2) at
+ * a time use a position, so this one has a position of its own.
  */
 int mpiio_file_await_writers(struct mpiio_file *file)
 {
@@ -203,7 +190,7 @@ int mpiio_file_await_writers(struct mpiio_file *file)
         return file->kind->await_writers(file->self);
     if (!file->filesystem->has_inode_lock)
         return 0;
-    fd = open_again(file);
+    fd = mpiio_fd_reopen(file->fd, O_RDONLY);
     if (fd < 0)
         return fd;
     last = lseek(fd, 0, SEEK_END);
@@ -283,7 +270,7 @@ void mpiio_file_be_exact(struct mpiio_file *file)
         file->kind->be_exact(file->self);
         return;
     }
-    file->exact = open_again(file);
+    file->exact = mpiio_fd_reopen(file->fd, O_RDONLY);
     if (file->exact >= 0)
         posix_fadvise(file->exact, 0, 0, POSIX_FADV_RANDOM);
 }

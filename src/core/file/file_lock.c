@@ -23,7 +23,6 @@ void mpiio_file_locks_destroy(struct mpiio_file_locks *locks)
 /* Returns an open file description that holds no lock, or a negative errno. */
 static int take_description(struct mpiio_file_locks *locks)
 {
-    char path[MPIIO_FD_LINK_SIZE];
     int fd = -1;
 
     if (locks->fd < 0)
@@ -34,10 +33,7 @@ static int take_description(struct mpiio_file_locks *locks)
     pthread_mutex_unlock(&locks->lock);
     if (fd >= 0)
         return fd;
-    /* This path opens the same file, even if its name belongs to another file by now. */
-    mpiio_fd_link(locks->fd, path);
-    fd = open(path, (locks->writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    return mpiio_fd_reopen(locks->fd, locks->writable ? O_RDWR : O_RDONLY);
 }
 
 static void give_description(struct mpiio_file_locks *locks, int fd)

@@ -9,14 +9,15 @@
 #include "core/base/clock.h"
 #include "core/base/fd_link.h"
 
-static bool is_time(struct timespec time, struct statx_timestamp other)
+static bool is_same(struct statx_timestamp one, struct statx_timestamp other)
 {
-    return time.tv_sec == other.tv_sec && time.tv_nsec == (long)other.tv_nsec;
+    return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
 
-static struct timespec time_of(struct statx_timestamp time)
+static bool is_state(const struct mpiio_freshness *self, const struct statx *st)
 {
-    return (struct timespec){.tv_sec = time.tv_sec, .tv_nsec = (long)time.tv_nsec};
+    return self->size == (int64_t)st->stx_size && is_same(self->mtime, st->stx_mtime) &&
+           is_same(self->ctime, st->stx_ctime);
 }
 
 /*
@@ -30,11 +31,10 @@ static bool may_be_stale(struct mpiio_freshness *self, const struct statx *st)
     bool stale;
 
     pthread_mutex_lock(&self->lock);
-    if (self->seen == 0 || self->size != (int64_t)st->stx_size ||
-        !is_time(self->mtime, st->stx_mtime) || !is_time(self->ctime, st->stx_ctime)) {
+    if (self->seen == 0 || !is_state(self, st)) {
         self->size = (int64_t)st->stx_size;
-        self->mtime = time_of(st->stx_mtime);
-        self->ctime = time_of(st->stx_ctime);
+        self->mtime = st->stx_mtime;
+        self->ctime = st->stx_ctime;
         self->seen = now;
         self->stood = false;
     }
@@ -47,8 +47,7 @@ static bool may_be_stale(struct mpiio_freshness *self, const struct statx *st)
 static void record_drop(struct mpiio_freshness *self, const struct statx *st, int64_t now)
 {
     pthread_mutex_lock(&self->lock);
-    if (self->size == (int64_t)st->stx_size && is_time(self->mtime, st->stx_mtime) &&
-        is_time(self->ctime, st->stx_ctime) && now - self->seen > MPIIO_FRESHNESS_AGE &&
+    if (is_state(self, st) && now - self->seen > MPIIO_FRESHNESS_AGE &&
         (st->stx_mtime.tv_nsec != 0 || st->stx_ctime.tv_nsec != 0))
         self->stood = true;
     pthread_mutex_unlock(&self->lock);
@@ -63,11 +62,8 @@ int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd, enum mpiio_
 {
     int64_t now = mpiio_clock();
     struct statx st;
-    char path[MPIIO_FD_LINK_SIZE];
-    int error = 0, again;
+    int error = 0, again = mpiio_fd_reopen(fd, O_RDONLY);
 
-    mpiio_fd_link(fd, path);
-    again = open(path, O_RDONLY | O_CLOEXEC);
     if (again < 0) /* no descriptor is left, or the file's mode has changed */
         again = fd;
     if (statx(again, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st) != 0)

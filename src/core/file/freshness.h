@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "core/base/filesystem.h"
 
@@ -18,10 +18,10 @@
  */
 struct mpiio_freshness {
     pthread_mutex_t lock;
-    struct timespec mtime, ctime; /* lock */
-    int64_t size;                 /* lock */
-    int64_t seen;                 /* when this state was first seen, mpiio_clock(); lock */
-    bool stood;                   /* the pages were dropped when the state was old; lock */
+    struct statx_timestamp mtime, ctime; /* lock */
+    int64_t size;                        /* lock */
+    int64_t seen;                        /* when this state was first seen, mpiio_clock(); lock */
+    bool stood;                          /* the pages were dropped when the state was old; lock */
 };
 
 /*

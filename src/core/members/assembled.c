@@ -410,14 +410,12 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
     int64_t first = first_present(self);
-    char link[MPIIO_FD_LINK_SIZE];
     int fd = mpiio_member_open_path(&self->table, (size_t)first);
     int error = fd < 0 ? fd : 0;
 
     if (fd >= 0) {
-        mpiio_fd_link(fd, link);
-        self->lock_fd = open(link, (self->table.writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-        error = self->lock_fd < 0 ? -errno : 0;
+        self->lock_fd = mpiio_fd_reopen(fd, self->table.writable ? O_RDWR : O_RDONLY);
+        error = self->lock_fd < 0 ? self->lock_fd : 0;
         close(fd);
     }
     return error == 0 ? 0 : fail(self, first, error, strerror(-error), why);
