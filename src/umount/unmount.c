@@ -216,15 +216,19 @@ static int try_to_detach(const struct unmount *job, char output[OUTPUT_MAX])
     return error;
 }
 
-/* Why, of the first line of an output: what is behind the program's and the mount's name. */
-static const char *reason_in(char *output)
+/* Returns the reason in the first line of an output, without the names of the program and mount. */
+static const char *reason_in(const struct unmount *job, char *output)
 {
-    const char *reason = output;
+    static const char program[] = "fusermount3: ";
+    const char *place = job->mount.entry.place, *behind;
 
     output[strcspn(output, "\n")] = '\0';
-    for (const char *colon = output; (colon = strstr(colon, ": ")) != NULL; colon += 2)
-        reason = colon + 2;
-    return reason;
+    if (strncmp(output, program, strlen(program)) == 0)
+        output += strlen(program);
+    behind = strstr(output, place);
+    if (behind != NULL && strncmp(behind + strlen(place), ": ", 2) == 0)
+        return behind + strlen(place) + 2;
+    return output;
 }
 
 /* Whether it is in use; users: who is seen to use it. */
@@ -252,14 +256,17 @@ static bool detach(const struct unmount *job)
 
         if (error == 0 || is_gone(job) || (error == -ETIMEDOUT && job->force))
             return true;
-        reason = reason_in(output);
+        reason = reason_in(job, output);
         busy = is_busy(job, reason, users);
     } while (busy && *users == '\0' && ++tries < BUSY_TRIES && nanosleep(&pause, NULL) == 0);
     if (busy)
         unmount_say(job, "busy%s%s (-f unmounts it all the same)",
                     *users != '\0' ? ": in use by " : "", users);
     else
-        unmount_say(job, "cannot unmount: %s", *reason != '\0' ? reason : "not permitted");
+        unmount_say(job, "cannot unmount: %s%s", *reason != '\0' ? reason : "not permitted",
+                    strstr(reason, "/etc/mtab: ") != NULL
+                        ? " (it can be a link to /proc/self/mounts)"
+                        : "");
     return false;
 }
 

@@ -200,3 +200,21 @@ nobody_is_seen() {
         has_ended "$pid"
     done
 }
+
+@test "mpiio-umount: what fusermount3 says is told whole" {
+    user_folder own
+    as_user true # may open /dev/fuse
+    scatter_spec
+    chmod 666 s.dat
+    cp -a /etc etc
+    rm etc/mtab
+    # shellcheck disable=SC2016 # for the other shell
+    as_root "$top/tests/let_go" --keep "$tmp" bash -euc '
+        as_nobody() { HOME=$tmp setpriv --reuid nobody --regid nogroup --clear-groups "$@"; }
+        as_nobody mpiio-mount s.json own
+        mount --bind etc /etc
+        as_nobody mpiio-umount own || true
+        umount /etc
+        as_nobody mpiio-umount own' 2>err 3>&-
+    [ "$(<err)" = "mpiio-umount: own: cannot unmount: failed to open /etc/mtab: No such file or directory (it can be a link to /proc/self/mounts)" ]
+}
