@@ -119,6 +119,12 @@ TEXT
     mv copy m/200
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDONLY)' 'os.pread(f, 512, 200 * 512)')" = ESTALE ]
     grep "member 200, $tmp/m/200: another file" log
+    # The log goes on at its beginning when logrotate has emptied it.
+    : >log
+    cp m/201 copy
+    mv copy m/201
+    [ "$(error_of 'f = os.open(m + "/whole", os.O_RDONLY)' 'os.pread(f, 512, 201 * 512)')" = ESTALE ]
+    [[ $(tr '\0' N <log) == [0-9]*"member 201, $tmp/m/201: another file"* ]]
 }
 
 # hidden PATH ARGUMENT...: mounting at mnt is refused, since PATH lies below it.
