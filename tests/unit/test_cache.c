@@ -304,7 +304,7 @@ static void test_no_memory(void **state)
     struct mpiio_cache_stats stats;
 
     (void)state;
-    needs_faults();
+    FAULTS_OR_RETURN();
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
     write_slice(0, 0, 1000);

@@ -130,7 +130,7 @@ static void test_other_faults_are_handed_on(void **state)
     struct touch work = {.place = absent};
 
     (void)state;
-    needs_faults();
+    FAULTS_OR_RETURN();
     restore_guard();
     if (sigsetjmp(escape, 1) == 0)
         touch(&work);
@@ -159,7 +159,7 @@ static void test_a_missing_page_ends_the_work(void **state)
     sigset_t mask;
 
     (void)state;
-    needs_faults();
+    FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 1000; i++) {
         struct touch work = {.place = absent};
@@ -192,7 +192,7 @@ static void test_threads_fault_at_once(void **state)
     int numbers[4];
 
     (void)state;
-    needs_faults();
+    FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 4; i++) {
         numbers[i] = i;

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "cannot_run.h"
 #include "slice_fixture.h"
 
 #define MIB         ((int64_t)1 << 20)
@@ -168,9 +169,8 @@ static void test_sparse_runs(void **state)
         assert_int_equal(pread(mpiio_store_fd(fixture.store), buffer, READ_LENGTH, UNPROBED + at),
                          READ_LENGTH);
     if (!is_cached(mpiio_store_fd(fixture.store), UNPROBED)) {
-        print_message("# this filesystem cannot tell what is in memory\n");
         close_file(&fixture);
-        skip();
+        CANNOT_RUN("this filesystem cannot tell what is in memory");
     }
     counters = read_at(&fixture, 0);
     assert_int_equal(counters.store_map_bytes, 0);
@@ -233,9 +233,8 @@ static void test_sparse_runs_on_storage(void **state)
 
     (void)state;
     if (!store_bytes(fixture.fd, UNPROBED)) {
-        print_message("# this filesystem keeps all in memory\n");
         close_file(&fixture);
-        skip();
+        CANNOT_RUN("this filesystem keeps all in memory");
     }
     for (int tries = 0; reads != 4 && tries < 20; tries++) {
         uint64_t before = counters.store_reads;
@@ -257,9 +256,8 @@ static void test_faults_on_storage(void **state)
 
     (void)state;
     if (!store_bytes(fixture.fd, probed)) {
-        print_message("# this filesystem keeps all in memory\n");
         close_file(&fixture);
-        skip();
+        CANNOT_RUN("this filesystem keeps all in memory");
     }
     for (int64_t i = 0; i < 3; i++)
         read_at(&fixture, (probed - UNPROBED) / 4 + i * READ_LENGTH);
@@ -318,10 +316,8 @@ static void test_limited_space(void **state)
     limit = (struct rlimit){.rlim_cur = (rlim_t)1 << 46, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
     assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
-    if (limit.rlim_cur == before.rlim_cur) {
-        print_message("# no limit of address space is taken: an emulator's\n");
-        skip();
-    }
+    if (limit.rlim_cur == before.rlim_cur)
+        CANNOT_RUN("no limit of address space is taken: an emulator's");
     assert_int_equal(mpiio_windows_init(&windows, -1, false), 0);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(windows.count, MPIIO_WINDOW_FEW);

@@ -20,12 +20,6 @@ struct disk {
 
 static struct disk disk; /* of the test that runs; no folder: none */
 
-static void skip_test(const char *reason)
-{
-    print_message("# skipped: %s\n", reason);
-    skip();
-}
-
 static void make_disk(void)
 {
     strcpy(disk.folder, "/tmp/mpiio-disk-XXXXXX");
@@ -49,7 +43,7 @@ static void open_disk(void)
     disk.store = open_store_for(disk.fd, O_RDWR);
 }
 
-static void make_tmpfs(void)
+static bool make_tmpfs(void)
 {
     char options[64];
 
@@ -57,12 +51,13 @@ static void make_tmpfs(void)
     snprintf(options, sizeof(options), "size=%" PRId64, DISK_BYTES);
     if (mount("mpiio-test", disk.folder, "tmpfs", 0, options) != 0) {
         forget_folder();
-        skip_test("mounting a tmpfs needs root");
+        return false;
     }
     open_disk();
+    return true;
 }
 
-static void make_ext4(void)
+static bool make_ext4(void)
 {
     char command[512];
 
@@ -75,9 +70,10 @@ static void make_ext4(void)
     if (system(command) != 0) {
         unlink(disk.image);
         forget_folder();
-        skip_test("mounting an ext4 image needs root, mkfs.ext4 and a loop device");
+        return false;
     }
     open_disk();
+    return true;
 }
 
 /* After each test, also one that failed. */
@@ -187,7 +183,7 @@ static void check_disk(void)
 {
     static const int runs[] = {8, 512, 3000, 32 << 10};
 
-    needs_faults();
+    FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 4; i++) {
         check_growing(runs[i]);
@@ -199,7 +195,8 @@ static void test_full_tmpfs(void **state)
 {
 
     (void)state;
-    make_tmpfs();
+    if (!make_tmpfs())
+        CANNOT_RUN("to mount a tmpfs takes root");
     check_disk();
 }
 
@@ -207,7 +204,8 @@ static void test_full_ext4(void **state)
 {
 
     (void)state;
-    make_ext4();
+    if (!make_ext4())
+        CANNOT_RUN("to mount an image of ext4 takes root, mkfs.ext4 and a loop device");
     check_disk();
 }
 
@@ -218,8 +216,9 @@ static void test_reserved_space(void **state)
     int filler;
 
     (void)state;
-    make_tmpfs();
-    needs_faults();
+    if (!make_tmpfs())
+        CANNOT_RUN("to mount a tmpfs takes root");
+    FAULTS_OR_RETURN();
     restore_guard();
     slice = make_slice(disk.store, make_vector(0, 8, 16));
     assert_int_equal(mpiio_slice_reserve(slice, 0, sizeof(bytes)), 0);

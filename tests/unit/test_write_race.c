@@ -302,7 +302,7 @@ static void test_truncated_while_written(void **state)
     static const int runs[] = {4, 300, 20000};
 
     (void)state;
-    needs_faults();
+    FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 3; i++) {
         int fd = make_file();
