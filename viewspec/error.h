@@ -15,11 +15,13 @@ extern "C" {
  * is not thread-safe: each thread uses its own.
  */
 struct vs_error {
-    int code;          /* 0: no error; else a negative errno: -EINVAL for a wrong spec,
-                          -ENOENT, -EACCES, -ENOMEM, ... for other failures */
-    int line, column;  /* 1-based, in characters; 0 if the error has no place in a text */
-    char source[256];  /* file name as the caller gave it, or the option ("-D n=x") */
-    char pointer[512]; /* JSON pointer (RFC 6901) of the value, "" for the whole text */
+    int code;         /* 0: no error; else a negative errno: -EINVAL for a wrong spec,
+                         -ENOENT, -EACCES, -ENOMEM, ... for other failures */
+    int line, column; /* 1-based, in characters; 0 if the error has no place in a text */
+    char source[256]; /* file name as the caller gave it, or the option ("-D n=x") */
+    /* JSON pointer (RFC 6901) of the value, "" for the whole text; of shorthand, the value's name
+     */
+    char pointer[512];
     char reason[512];
 };
 

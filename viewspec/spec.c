@@ -10,6 +10,7 @@
 #include "viewspec/text/header_private.h"
 #include "viewspec/text/hints_private.h"
 #include "viewspec/text/keys.h"
+#include "viewspec/text/syntax.h"
 #include "viewspec/members/members_private.h"
 #include "viewspec/base/path.h"
 #include "viewspec/text/pretty.h"
@@ -37,32 +38,6 @@ static int no_memory(const struct vs_spec *spec, struct vs_error *error)
 
 #define fail_at(spec, error, name, ...)                                                            \
     vs_fail((error), &(spec)->text, &(struct vs_place){.key = (name)}, false, __VA_ARGS__)
-
-/* Returns the length of the token that jansson quotes as "near '...'", less one; 0 if there is
- * none. */
-static int token_tail(const char *reason)
-{
-    const char *token = strstr(reason, " near '"), *end = strrchr(reason, '\'');
-    int characters = 0;
-    for (const char *c = token ? token + 7 : end; c && c < end; c++)
-        characters += ((unsigned char)*c & 0xc0) != 0x80;
-    return characters ? characters - 1 : 0;
-}
-
-/* Notes jansson's error in one line, at the beginning of the token: jansson's column is its end. */
-static int note_syntax(const struct vs_spec *spec, const json_error_t *json, struct vs_error *error)
-{
-    if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
-        return no_memory(spec, error);
-    note(error, -EINVAL, spec->text.source, json->text);
-    for (char *c = error->reason; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = ' ';
-    error->line = json->line < 1 ? 1 : json->line;
-    int column = json->column - token_tail(error->reason);
-    error->column = column < 1 ? 1 : column;
-    return error->code;
-}
 
 /* Reads the -D options into an object of strings by name. */
 static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrides,
@@ -438,7 +413,7 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     if (!spec->text.source)
         note(error, -ENOMEM, source, "out of memory");
     else if (!(spec->root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &json)))
-        note_syntax(spec, &json, error);
+        vs_syntax_fail(&spec->text, &json, error);
     else
         resolve(spec, folder, overrides, error);
     if (error->code)
@@ -472,6 +447,7 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
         spec->text.bytes = spec->bytes;
         spec->text.length = strlen(spec->bytes);
         spec->text.shorthand = spec->shorthand;
+        spec->text.pieces = overrides->pieces ? "--pieces" : "--view";
         spec->text.origins = spec->origins;
         resolve(spec, folder, overrides, error);
     }

@@ -84,7 +84,7 @@ END
     run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,blok on 2x2'
     [ "$stderr" = "mpiio-view: --view:1:18: expected block, cyclic or none, found 'blok'" ]
     run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,block on 2x2' -n 6
-    [ "$stderr" = "mpiio-view: --view:1:27: /view/filetype/psizes: the product is 4, not the number of ranks, 6" ]
+    [ "$stderr" = "mpiio-view: --view:1:27: psizes: the product is 4, not the number of ranks, 6" ]
     run -2 --separate-stderr mpiio-view spec --view 'scatter n' -D m=1
     [ "$stderr" = 'mpiio-view: --view:1:9: unknown name "n" (-D n=VALUE would define it)' ]
     run -2 --separate-stderr mpiio-view spec --view 'scatter n' -D n=x

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -139,6 +140,33 @@ static const char *find_origin(const struct vs_text *text, const char *pointer)
     }
 }
 
+/*
+ * Names the option that a value comes from, and keeps only the value's own name: whoever writes
+ * shorthand has not seen the JSON.
+ */
+static void name_option(struct vs_error *error, const struct vs_text *text)
+{
+    static const char members[] = "/members", views[] = "/members/view";
+    const char *key = strrchr(error->pointer, '/');
+
+    if (strncmp(error->pointer, members, strlen(members)) != 0) {
+        vs_place_at(error, text->shorthand, find_origin(text, error->pointer));
+    } else {
+        bool of_views = strncmp(error->pointer, views, strlen(views)) == 0;
+
+        snprintf(error->source, sizeof(error->source), "%s", of_views ? text->pieces : "--members");
+        if (!of_views)
+            key = NULL;
+    }
+    while (key != NULL && key > error->pointer && isdigit((unsigned char)key[1]))
+        while (*--key != '/')
+            ;
+    if (key == NULL)
+        error->pointer[0] = '\0';
+    else
+        memmove(error->pointer, key + 1, strlen(key));
+}
+
 int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
             bool at_key, const char *format, ...)
 {
@@ -152,7 +180,7 @@ int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_
     va_end(arguments);
     write_pointer(error, place);
     if (text->shorthand) {
-        vs_place_at(error, text->shorthand, find_origin(text, error->pointer));
+        name_option(error, text);
         return error->code;
     }
     const char *at = text->length ? find_place(text, place, at_key) : NULL;

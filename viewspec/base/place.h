@@ -25,6 +25,7 @@ struct vs_text {
     const char *bytes;  /* JSON that was parsed without error */
     size_t length;
     const char *shorthand; /* what the JSON was translated from; NULL: nothing */
+    const char *pieces;    /* with shorthand: the option that the members' views come from */
     json_t *origins;       /* JSON pointer -> byte offset in shorthand; borrowed */
 };
 

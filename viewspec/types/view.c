@@ -129,7 +129,8 @@ static int check_etype(struct vs_builder *b, const struct vs_place *place,
                              "negative",
                              (long long)type->node->lo);
     if (!type->node->monotonic)
-        return vs_build_fail(b, b->blame, "displacements must not decrease");
+        return vs_build_fail(b, b->blame,
+                             "displacements must not decrease (blocks overlap or go back)");
     if (extent < 1)
         return vs_build_fail(b, place, "the etype's extent is %lld: it must be positive",
                              (long long)extent);
@@ -151,7 +152,8 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
                              "negative",
                              (long long)type->node->lo);
     if (!type->node->monotonic)
-        return vs_build_fail(b, b->blame ? b->blame : place, "displacements must not decrease");
+        return vs_build_fail(b, b->blame ? b->blame : place,
+                             "displacements must not decrease (blocks overlap or go back)");
     if (extent < 1)
         return vs_build_fail(b, place, "the filetype's extent is %lld: it must be positive",
                              (long long)extent);
