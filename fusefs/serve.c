@@ -117,6 +117,18 @@ static void name_limit(char *line, size_t size)
     }
 }
 
+/* Returns what a user who is not root can do about a line of fusermount3; may be empty. */
+static const char *advice(const char *line)
+{
+    if (geteuid() == 0)
+        return "";
+    if (strstr(line, "exec fusermount3") != NULL)
+        return " (it is in the package fuse3)";
+    if (strstr(line, "mount failed: Operation not permitted") != NULL)
+        return " (fusermount3 has to be set-user-ID root; a container needs CAP_SYS_ADMIN)";
+    return "";
+}
+
 /*
  * libfuse and fusermount3 speak to stderr in their own ways: what they say is caught and told in
  * ours if the mount fails.
@@ -136,8 +148,8 @@ static int mount_quietly(struct fs_session *session)
     if (error != 0) {
         first_line(caught, line, sizeof(line));
         name_limit(line, sizeof(line));
-        mpiio_complain(session->options->name, "%s: cannot mount%s%s", session->options->mountpoint,
-                       *line ? ": " : "", line);
+        mpiio_complain(session->options->name, "%s: cannot mount%s%s%s",
+                       session->options->mountpoint, *line ? ": " : "", line, advice(line));
     }
     if (saved >= 0)
         close(saved);

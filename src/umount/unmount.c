@@ -137,7 +137,9 @@ static bool sync_all(struct unmount *job)
     if (error == 0 || error == -ENOTCONN || error == -ECONNABORTED || is_gone(job))
         return true;
     job->lost = job->force;
-    if (!hopeless)
+    if (error == -EACCES && job->mount.entry.owner != (long)geteuid())
+        snprintf(lost, sizeof(lost), ": user %ld has mounted it", (long)job->mount.entry.owner);
+    else if (!hopeless)
         add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
         unmount_say(job, "not synced: %s%s", why(error), lost);

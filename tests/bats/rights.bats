@@ -203,3 +203,22 @@ TEXT
     run -1 --separate-stderr mount_spec <(sed 's/"count": 3/"count": 301/; s/512/2/; s,files,'"$tmp"'/files,' s.json) -o allow_other
     [ "$stderr" = "mpiio-mount: $tmp/files/{member}: allow_other: the rights of 256 members at most can be told, not of 301" ]
 }
+
+@test "rights: what fusermount3 needs is told where a user cannot mount" {
+    user_folder own
+    as_user true # may open /dev/fuse
+    scatter_spec
+    cp "$(type -P fusermount3)" plain # without the set-user-ID bit
+    : >none
+    # shellcheck disable=SC2016 # for the other shell
+    as_root "$top/tests/let_go" --keep "$tmp" bash -uc '
+        for program in plain none; do
+            mount --bind $program "$(type -P fusermount3)"
+            setpriv --reuid nobody --regid nogroup --clear-groups "$MPIIO_BIN/mpiio-mount" s.json own
+            umount "$(type -P fusermount3)"
+        done' 2>err 3>&-
+    diff err - <<'LINES'
+mpiio-mount: own: cannot mount: mount failed: Operation not permitted (fusermount3 has to be set-user-ID root; a container needs CAP_SYS_ADMIN)
+mpiio-mount: own: cannot mount: failed to exec fusermount3: Permission denied (it is in the package fuse3)
+LINES
+}
