@@ -13,8 +13,9 @@
  *     name = [ value, ... ];        or { value ... };
  *
  * of which dimList tells, for each dimension, the size of the whole array and the first and the
- * last index (from 1) that the .data file has, the fastest dimension first; dataprec the type;
- * nrecords how many such arrays follow each other; fldList their names. All else is left aside.
+ * last index (from 1) that the .data file has, the fastest dimension first; dataprec, in older
+ * files format, the type; nrecords how many such arrays follow each other; fldList their names. All
+ * else is left aside.
  */
 
 #define FIELDS_MAX 4096
@@ -93,10 +94,8 @@ static void read_entry(struct reader *r)
         const char *name;
         void (*read)(struct reader *r);
     } entries[] = {
-        {"dimList", read_list},
-        {"dataprec", read_precision},
-        {"nrecords", read_records},
-        {"fldList", read_fields},
+        {"dimList", read_list},     {"dataprec", read_precision}, {"format", read_precision},
+        {"nrecords", read_records}, {"fldList", read_fields},
     };
 
     for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)

@@ -314,7 +314,9 @@ def write_tiles(name, array, tiles, fields=()):
                 reversed(list(zip(array.shape[1:], tile)))]
         with open(path + ".meta", "w") as meta:
             meta.write(f" nDims = [ {len(rows):3} ];\n dimList = [\n" + ",\n".join(rows) + "\n ];\n")
-            meta.write(f" dataprec = [ 'float{8 * array.itemsize}' ];\n nrecords = [ {len(array):5} ];\n")
+            precision = "format" if len(tiles) % 2 else "dataprec"
+            meta.write(f" {precision} = [ 'float{8 * array.itemsize}' ];\n")
+            meta.write(f" nrecords = [ {len(array):5} ];\n")
             if fields:
                 names = " ".join(f"'{field:8}'" for field in fields)
                 meta.write(f" nFlds = [ {len(fields):4} ];\n fldList = {{\n {names}\n }};\n")
