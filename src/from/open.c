@@ -79,6 +79,39 @@ static void refuse_disorder(struct from_file *file)
     }
 }
 
+/* Returns where the last element of a variable without chunks ends, which its format has checked.
+ */
+static int64_t end_of(const struct from_variable *variable)
+{
+    int64_t elements = from_elements(variable);
+
+    if (elements == 0)
+        return 0;
+    if (variable->stride)
+        return variable->at + (variable->shape[0] - 1) * variable->stride +
+               elements / variable->shape[0] * variable->size;
+    return variable->at + elements * variable->size;
+}
+
+/* Refuses variables whose last bytes the file has not: their slices would be shorter than arrays.
+ */
+static void refuse_cut(struct from_file *file, int64_t size)
+{
+    struct stat st;
+
+    if (file->members)
+        return;
+    if (file->data)
+        size = stat(file->data, &st) == 0 ? st.st_size : 0;
+    for (size_t i = 0; i < file->count; i++) {
+        struct from_variable *variable = &file->variables[i];
+        if (!variable->reason && !variable->chunks.count && end_of(variable) > size)
+            from_refuse(variable, "%s has %lld bytes, and should have %lld or more",
+                        file->data ? file->data : "the file", (long long)size,
+                        (long long)end_of(variable));
+    }
+}
+
 /* The path itself, or that of the file which describes what goes by this name. A new string. */
 static char *path_of(const char *name)
 {
@@ -109,6 +142,7 @@ int from_open(const char *name, struct from_file **result, struct vs_error *erro
         head.size = st.st_size;
         code = parse(fd, &head, file, error);
         refuse_disorder(file);
+        refuse_cut(file, head.size);
     }
     if (fd >= 0)
         close(fd);
