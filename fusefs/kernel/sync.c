@@ -17,8 +17,9 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
 
     error = mpiio_store_refresh(session->store);
     fs_pool_look_again(&session->pool); /* after it: a reader may look at once */
+    /* Where the server's clock must tick first, each call would wait. Its pages are not kept. */
     if (error == 0)
-        error = fs_settling_sample(session, version);
+        error = fs_settling_sample(session, version, mpiio_store_is_coherent(session->store));
     version->changes = changes;
     return error;
 }

@@ -8,8 +8,8 @@
 /* Having all that was written stored, in the file and on its device. */
 
 /*
- * Samples the shared file's version. Waits for writers as fs_settling_sample does
- * (fusefs/storing/settling.h). Returns 0 or a negative errno. Thread-safe.
+ * Samples the shared file's version. Where the filesystem is local, waits for writers as
+ * fs_settling_sample does (fusefs/storing/settling.h). Returns 0 or a negative errno. Thread-safe.
  */
 int fs_version_now(struct fs_session *session, struct fs_version *version);
 

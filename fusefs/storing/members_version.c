@@ -54,7 +54,7 @@ static bool prove(struct fs_members_version *self, struct fs_settling *settling)
     bool settled;
 
     pthread_mutex_unlock(&self->lock);
-    settled = fs_settling_await(settling, &version);
+    settled = fs_settling_await(settling, &version, true);
     pthread_mutex_lock(&self->lock);
     if (self->samples == number) {
         self->settled = settled;

@@ -69,7 +69,7 @@ static bool look(void *data, const struct mpiio_pool_version *seen,
         version->size = mpiio_store_members_size(session->store);
         return fs_members_version_look(&session->pool.members, session, seen, version);
     }
-    if (fs_settling_sample(session, &now) != 0)
+    if (fs_settling_sample(session, &now, true) != 0)
         return false;
     version->size = now.size;
     version->times[0] = now.mtime.tv_sec;

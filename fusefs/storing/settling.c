@@ -132,10 +132,10 @@ static bool await_thread(struct fs_settling *self, const struct fs_version *vers
     return passed;
 }
 
-bool fs_settling_await(struct fs_settling *self, const struct fs_version *version)
+bool fs_settling_await(struct fs_settling *self, const struct fs_version *version, bool waits)
 {
     const struct fs_version only = attributes(version);
-    bool passed, waits;
+    bool passed;
 
     if (!may_settle(self, version))
         return false;
@@ -144,14 +144,14 @@ bool fs_settling_await(struct fs_settling *self, const struct fs_version *versio
     if (passed)
         waits = false;
     else if (self->waiting)
-        waits = fs_version_same(&self->wanted, &only);
+        waits = waits && fs_version_same(&self->wanted, &only);
     else
-        waits = begin(self, &only);
+        waits = begin(self, &only) && waits;
     pthread_mutex_unlock(&self->lock);
     return waits ? await_thread(self, &only) : passed;
 }
 
-int fs_settling_sample(struct fs_session *session, struct fs_version *version)
+int fs_settling_sample(struct fs_session *session, struct fs_version *version, bool waits)
 {
     struct timespec before;
     struct stat st;
@@ -164,6 +164,6 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version)
         return error;
     *version = fs_version_of(&st, before, 0);
     version->settled = fs_flusher_rests(&session->flusher, &epochs) &&
-                       fs_settling_await(&session->settling, version);
+                       fs_settling_await(&session->settling, version, waits);
     return 0;
 }

@@ -42,10 +42,10 @@ void fs_settling_free(struct fs_settling *self);
 
 /*
  * Samples the version of the session's file, with changes set to 0. It is settled only if the times
- * say so, no flush of all nodes is under way, and all writes that it shows have ended. Waits for
- * such writes, but for a tenth of a second at most. Returns 0 or a negative errno.
+ * say so, no flush of all nodes is under way, and all writes that it shows have ended. With waits,
+ * waits for such writes, but for a tenth of a second at most. Returns 0 or a negative errno.
  */
-int fs_settling_sample(struct fs_session *session, struct fs_version *version);
+int fs_settling_sample(struct fs_session *session, struct fs_version *version, bool waits);
 
 /*
  * Returns true if all calls of write(2) that moved the times to those of version, or to earlier
@@ -54,6 +54,6 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version);
  * fs_settling_sample does. Writers on other hosts cannot be waited for. Where the filesystem is not
  * local, this instead waits until the server's clock has ticked, and refreshes this host's pages.
  */
-bool fs_settling_await(struct fs_settling *self, const struct fs_version *version);
+bool fs_settling_await(struct fs_settling *self, const struct fs_version *version, bool waits);
 
 #endif
