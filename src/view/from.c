@@ -115,6 +115,47 @@ static int check_grid(const struct from_grid *grid, const struct from_file *file
     return VIEW_USAGE;
 }
 
+/* Returns a spec of one variable, or NULL with error filled. */
+static struct vs_spec *spec_of(const struct from_file *file, size_t variable,
+                               const struct from_grid *grid, struct vs_error *error)
+{
+    char *text = from_spec(file, &variable, 1, false, grid, error);
+    struct vs_spec *spec = NULL;
+
+    if (text)
+        vs_spec_parse(text, strlen(text), file->path, ".", NULL, &spec, error);
+    free(text);
+    return spec;
+}
+
+/*
+ * Checks the decomposition against each of the chosen variables. One that it does not fit is
+ * reported, and left out if all that fit were asked for.
+ */
+static int leave_out(const struct view_args *args, const struct from_file *file,
+                     const struct from_grid *grid, size_t *chosen, size_t *count)
+{
+    size_t fitting = 0;
+
+    for (size_t i = 0; i < *count; i++) {
+        struct vs_error error = {0};
+        struct vs_spec *spec = spec_of(file, chosen[i], grid, &error);
+
+        if (spec != NULL)
+            chosen[fitting++] = chosen[i];
+        else if (error.line > 0) /* of the spec, which the user has not seen */
+            view_message("%s: %s: the decomposition does not fit: %s", file->path,
+                         file->variables[chosen[i]].name, error.reason);
+        else
+            return view_spec_failed(&error);
+        vs_spec_free(spec);
+    }
+    if (fitting < *count && (!args->all || fitting == 0))
+        return VIEW_USAGE;
+    *count = fitting;
+    return VIEW_DONE;
+}
+
 /* Prints the text in the layout of specs, having it checked as any other. */
 static int print_spec(const char *text, const struct from_file *file)
 {
@@ -148,6 +189,8 @@ static int make_spec(const struct view_args *args, const struct from_file *file)
         status = view_spec_failed(&error);
     if (!status)
         status = check_grid(&grid, file, chosen, count);
+    if (!status)
+        status = leave_out(args, file, &grid, chosen, &count);
     if (!status) {
         char *text = from_spec(file, chosen, count, args->all, &grid, &error);
         status = text ? print_spec(text, file) : view_spec_failed(&error);

@@ -280,6 +280,26 @@ LIST
     [ "$output" = "mpiio-mount: DECOMPOSITION: no variable has 2 dimensions, and the decomposition 2" ]
 }
 
+@test "from: a variable that the decomposition does not fit is named, and left out of a mount" {
+    py '
+with netCDF4.Dataset("grid.nc", "w", format="NETCDF3_CLASSIC") as data:
+    for name, length in dict(y=8, edge=9, x=6).items():
+        data.createDimension(name, length)
+    data.createVariable("t", "f8", ("y", "x"))[:] = np.arange(48).reshape(8, 6)
+    data.createVariable("v", "f8", ("edge", "x"))[:] = 2'
+    fails 2 "grid.nc: v: the decomposition does not fit: 2 blocks of 4 do not cover 9 elements" \
+        mpiio-view spec --from grid.nc --var v 'block(4),none on 2'
+    mpiio-mount -o npy --from grid.nc 'block(4),none on 2' "$mnt" 2>err
+    [ "$(<err)" = "mpiio-mount: grid.nc: v: the decomposition does not fit: 2 blocks of 4 do not cover 9 elements" ]
+    [ "$(ls "$mnt")" = t ]
+    py 'assert (np.load("mnt/t/rank1.npy") == np.arange(24, 48.0).reshape(4, 6)).all()'
+    mpiio-umount "$mnt"
+    # All fit in blocks that are as even as can be.
+    mpiio-mount --from grid.nc 'block,none on 2' "$mnt"
+    [ "$(stat -c %s "$mnt/v/rank0" "$mnt/v/rank1")" = $'240\n192' ]
+    mpiio-umount "$mnt"
+}
+
 @test "from: damaged files are refused with one line" {
     ocean
     py '
