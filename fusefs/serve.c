@@ -117,13 +117,13 @@ static void name_limit(char *line, size_t size)
     }
 }
 
-/* Returns what a user who is not root can do about a line of fusermount3; may be empty. */
+/* Returns a hint for an error of fusermount3, or "" (always for root). */
 static const char *advice(const char *line)
 {
     if (geteuid() == 0)
         return "";
-    if (strstr(line, "exec fusermount3") != NULL)
-        return " (it is in the package fuse3)";
+    if (strstr(line, "exec fusermount3: No such file") != NULL)
+        return " (install the package fuse3)";
     if (strstr(line, "mount failed: Operation not permitted") != NULL)
         return " (fusermount3 has to be set-user-ID root; a container needs CAP_SYS_ADMIN)";
     return "";

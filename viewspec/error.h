@@ -19,8 +19,7 @@ struct vs_error {
                          -ENOENT, -EACCES, -ENOMEM, ... for other failures */
     int line, column; /* 1-based, in characters; 0 if the error has no place in a text */
     char source[256]; /* file name as the caller gave it, or the option ("-D n=x") */
-    /* JSON pointer (RFC 6901) of the value, "" for the whole text; of shorthand, the value's name
-     */
+    /* JSON pointer (RFC 6901) of the value, "" for the whole text; of shorthand, its last key */
     char pointer[512];
     char reason[512];
 };

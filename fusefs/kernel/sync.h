@@ -9,7 +9,8 @@
 
 /*
  * Samples the shared file's version. Where the filesystem is local, waits for writers as
- * fs_settling_sample does (fusefs/storing/settling.h). Returns 0 or a negative errno. Thread-safe.
+ * fs_settling_sample does (fusefs/storing/settling.h); otherwise returns at once. Returns 0 or a
+ * negative errno. Thread-safe.
  */
 int fs_version_now(struct fs_session *session, struct fs_version *version);
 

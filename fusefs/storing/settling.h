@@ -50,9 +50,10 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version, b
 /*
  * Returns true if all calls of write(2) that moved the times to those of version, or to earlier
  * ones, have returned. version was sampled before this call. Returns false while that is not known,
- * or the times do not let the version settle yet: then it must not count as settled. Waits as
- * fs_settling_sample does. Writers on other hosts cannot be waited for. Where the filesystem is not
- * local, this instead waits until the server's clock has ticked, and refreshes this host's pages.
+ * or the times do not let the version settle yet: then it must not count as settled. Without waits,
+ * starts the check in the background and returns at once. With waits, waits for it, but for a tenth
+ * of a second at most. Writers on other hosts cannot be waited for. If the filesystem is not local,
+ * the check instead lets 50 ms pass and refreshes this host's pages.
  */
 bool fs_settling_await(struct fs_settling *self, const struct fs_version *version, bool waits);
 

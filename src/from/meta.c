@@ -13,9 +13,9 @@
  *     name = [ value, ... ];        or { value ... };
  *
  * of which dimList tells, for each dimension, the size of the whole array and the first and the
- * last index (from 1) that the .data file has, the fastest dimension first; dataprec, in older
- * files format, the type; nrecords how many such arrays follow each other; fldList their names. All
- * else is left aside.
+ * last index (from 1) that the .data file has, the fastest dimension first; dataprec
+ * (format in older files) gives the type; nrecords how many such arrays follow each other; fldList
+ * their names. All else is left aside.
  */
 
 #define FIELDS_MAX 4096

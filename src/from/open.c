@@ -79,8 +79,7 @@ static void refuse_disorder(struct from_file *file)
     }
 }
 
-/* Returns where the last element of a variable without chunks ends, which its format has checked.
- */
+/* Returns the end of a variable without chunks. Its format has ruled out overflow. */
 static int64_t end_of(const struct from_variable *variable)
 {
     int64_t elements = from_elements(variable);
@@ -93,8 +92,7 @@ static int64_t end_of(const struct from_variable *variable)
     return variable->at + elements * variable->size;
 }
 
-/* Refuses variables whose last bytes the file has not: their slices would be shorter than arrays.
- */
+/* Refuses variables that extend beyond the end of the file, whose slices would be short. */
 static void refuse_cut(struct from_file *file, int64_t size)
 {
     struct stat st;
@@ -106,7 +104,7 @@ static void refuse_cut(struct from_file *file, int64_t size)
     for (size_t i = 0; i < file->count; i++) {
         struct from_variable *variable = &file->variables[i];
         if (!variable->reason && !variable->chunks.count && end_of(variable) > size)
-            from_refuse(variable, "%s has %lld bytes, and should have %lld or more",
+            from_refuse(variable, "%s is truncated: %lld bytes of at least %lld",
                         file->data ? file->data : "the file", (long long)size,
                         (long long)end_of(variable));
     }

@@ -17,9 +17,9 @@
 int umount_ending_open(const struct umount_daemon *daemon);
 
 /*
- * Returns how many bytes are lost, or -1 if that is not known. If the daemon has not reported the
- * number, because it goes on or was killed, sets unreported, and returns the number of bytes of
- * "ordered" that wait for their turn, or waited for it.
+ * Returns the number of lost bytes, or -1 if it is not known. If the daemon has not reported it,
+ * because it is still running or was killed, sets unreported and returns the number of bytes of
+ * "ordered" that were waiting for their turn.
  */
 int64_t umount_ending_lost(int fd, bool *unreported);
 

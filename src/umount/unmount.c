@@ -138,7 +138,8 @@ static bool sync_all(struct unmount *job)
         return true;
     job->lost = job->force;
     if (error == -EACCES && job->mount.entry.owner != (long)geteuid())
-        snprintf(lost, sizeof(lost), ": user %ld has mounted it", (long)job->mount.entry.owner);
+        snprintf(lost, sizeof(lost), " (only user %ld or root can unmount it)",
+                 (long)job->mount.entry.owner);
     else if (!hopeless)
         add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
@@ -218,7 +219,7 @@ static int try_to_detach(const struct unmount *job, char output[OUTPUT_MAX])
     return error;
 }
 
-/* Returns the reason in the first line of an output, without the names of the program and mount. */
+/* Returns the reason in output's first line, without the names of fusermount3 and the mount. */
 static const char *reason_in(const struct unmount *job, char *output)
 {
     static const char program[] = "fusermount3: ";
@@ -266,21 +267,21 @@ static bool detach(const struct unmount *job)
                     *users != '\0' ? ": in use by " : "", users);
     else
         unmount_say(job, "cannot unmount: %s%s", *reason != '\0' ? reason : "not permitted",
-                    strstr(reason, "/etc/mtab: ") != NULL
-                        ? " (it can be a link to /proc/self/mounts)"
+                    strstr(reason, "/etc/mtab: No such file") != NULL
+                        ? " (ln -s /proc/self/mounts /etc/mtab creates it)"
                         : "");
     return false;
 }
 
 /*
- * Waits for the daemon's end, and says what it waits for where that can be seen. Where others have
- * the mount, too, all that was written is stored by now, but for what waits for its turn.
+ * Waits for the daemon's end. If the filesystem is also mounted elsewhere, reports that instead:
+ * sync_all() has stored everything except the waiting bytes of "ordered".
  */
 static int await_end(const struct unmount *job)
 {
     char copies[LIST_MAX];
     long pid = job->daemon.pid;
-    bool waiting;
+    bool unreported;
 
     if (umount_daemon_ends_within(&job->daemon, COPIES))
         return 0;
@@ -288,11 +289,18 @@ static int await_end(const struct unmount *job)
     if (!job->force) /* which has ended it whoever has it */
         umount_copies(&job->mount, copies, sizeof(copies));
     if (*copies != '\0') {
-        unmount_say(job,
-                    "unmounted here, but its daemon (process %ld) goes on, since it is still "
-                    "mounted %s (SIGTERM to the daemon ends it)",
-                    pid, copies);
-        return job->ending >= 0 && umount_ending_lost(job->ending, &waiting) > 0;
+        int64_t bytes = job->ending >= 0 ? umount_ending_lost(job->ending, &unreported) : 0;
+        char waits[80] = "";
+
+        if (bytes > 0)
+            snprintf(waits, sizeof(waits), "; %lld bytes of ordered wait for their turn",
+                     (long long)bytes);
+        unmount_say(
+            job,
+            "unmounted here, but still mounted %s%s; the daemon (process %ld) keeps running "
+            "(SIGTERM to it unmounts everywhere)",
+            copies, waits, pid);
+        return bytes > 0;
     }
     if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
         return 0;

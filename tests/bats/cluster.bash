@@ -33,8 +33,8 @@ make_hosts() {
 }
 
 # What mpiexec starts instead of ssh: drops ssh's options, and runs the command as the host would.
-# A /sys of its own shows the host's interfaces; mounts in $tmp/at go out. A host that has a client
-# of a distributed filesystem (distributed.bash) finds it at dfs.
+# The host has its own /sys, which shows its interfaces. Mounts in $tmp/at are seen by all. A host
+# that has a client of a distributed filesystem (distributed.bash) finds it at dfs.
 make_launcher() {
     cat >"$tmp/launcher" <<'END'
 #!/bin/bash

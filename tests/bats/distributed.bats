@@ -319,7 +319,7 @@ def foreign(path):
     fd = os.open(path, os.O_RDWR)
     for number in range(200):
         fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
-        os.fchmod(fd, 0o644)  # the client may have cached the size for a second
+        os.fchmod(fd, 0o644)  # refreshes the size, which the client may cache for a second
         os.pwrite(fd, f"{path[:4]} {number:10}\n".encode(), os.lseek(fd, 0, os.SEEK_END))
         os.fsync(fd)
         fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, 0, 0))

@@ -337,23 +337,23 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48):
     fails 2 "short.nc: damaged netCDF header at byte 100: the file ends in it" mpiio-view spec --from short.nc
 }
 
-@test "from: a variable that the file ends in is no view: its slices would be shorter than its arrays" {
+@test "from: a variable beyond the end of a truncated file is not a view" {
     ocean
     cp ocean.nc whole.nc
-    # The last record of time, and then of temp, too.
+    # Cut the last record of time, then also that of temp.
     truncate -s -4 ocean.nc
     size=$(stat -c %s ocean.nc)
-    [ "$(mpiio-view spec --from ocean.nc)" = $'temp\tfloat\t3x4x6\ntime\t-\t3\tnot a view: the file has '"$size bytes, and should have $((size + 4)) or more" ]
+    [ "$(mpiio-view spec --from ocean.nc)" = $'temp\tfloat\t3x4x6\ntime\t-\t3\tnot a view: the file is truncated: '"$size bytes of at least $((size + 4))" ]
     mpiio-mount --from ocean.nc "$mnt" 2>err
     [ "$(ls "$mnt")" = temp ]
     mpiio-umount "$mnt"
     truncate -s -8 ocean.nc
-    [ "$(mpiio-view spec --from ocean.nc | grep -c 'not a view: the file has')" -eq 2 ]
+    [ "$(mpiio-view spec --from ocean.nc | grep -c 'not a view: the file is truncated')" -eq 2 ]
     py 'np.save("a.npy", np.arange(100.)); np.zeros(23, ">f4").tofile("m.data")'
     echo "nDims = [ 1 ]; dimList = [ 24, 1, 24 ]; dataprec = [ 'float32' ];" >m.meta
-    fails 2 "m.meta: m: not a view: m.data has 92 bytes, and should have 96 or more" mpiio-view spec --from m.meta --var m
+    fails 2 "m.meta: m: not a view: m.data is truncated: 92 bytes of at least 96" mpiio-view spec --from m.meta --var m
     truncate -s -1 a.npy
-    fails 2 "a.npy: a: not a view: the file has 927 bytes, and should have 928 or more" mpiio-view spec --from a.npy --var a
+    fails 2 "a.npy: a: not a view: the file is truncated: 927 bytes of at least 928" mpiio-view spec --from a.npy --var a
 }
 
 @test "from: MITgcm's .meta describes the .data file beside it" {

@@ -254,8 +254,8 @@ keeps_to() {
     [ ! -s bad ]
 }
 
-# Elsewhere it would keep the mounts of tests beside it alive.
-@test "tests: a mount namespace is made by tests/let_go alone" {
+# A namespace made elsewhere would keep mounts of concurrent tests alive.
+@test "tests: only tests/let_go creates mount namespaces" {
     cd "$top"
     run -1 grep -rnE 'unshare\>.* (-[a-z]*m|--mount)|unshare\(.*NEWNS' tests scripts .ci \
         --exclude=let_go --exclude=layout.bats --exclude=forger.c

@@ -22,7 +22,7 @@ upgraded() {
 }
 
 @test "package: four packages and the sources, which lintian takes, install and are removed" {
-    # To compile for debuggers would take half of the time.
+    # Compiling with -g would take half of the time.
     CC='' DEB_CFLAGS_STRIP=-g DEB_BUILD_OPTIONS="nocheck parallel=2" "$top/scripts/package" out
     (cd out && printf '%s\n' *) | sed 's/_.*//' | sort -u >built
     diff built - <<LINES

@@ -119,7 +119,7 @@ TEXT
     mv copy m/200
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDONLY)' 'os.pread(f, 512, 200 * 512)')" = ESTALE ]
     grep "member 200, $tmp/m/200: another file" log
-    # The log goes on at its beginning when logrotate has emptied it.
+    # After copytruncate the daemon appends at offset 0, without a hole.
     : >log
     cp m/201 copy
     mv copy m/201

@@ -204,7 +204,7 @@ TEXT
     [ "$stderr" = "mpiio-mount: $tmp/files/{member}: allow_other: the rights of 256 members at most can be told, not of 301" ]
 }
 
-@test "rights: what fusermount3 needs is told where a user cannot mount" {
+@test "rights: a failed mount reports what fusermount3 needs" {
     user_folder own
     as_user true # may open /dev/fuse
     scatter_spec
@@ -219,6 +219,6 @@ TEXT
         done' 2>err 3>&-
     diff err - <<'LINES'
 mpiio-mount: own: cannot mount: mount failed: Operation not permitted (fusermount3 has to be set-user-ID root; a container needs CAP_SYS_ADMIN)
-mpiio-mount: own: cannot mount: failed to exec fusermount3: Permission denied (it is in the package fuse3)
+mpiio-mount: own: cannot mount: failed to exec fusermount3: Permission denied
 LINES
 }

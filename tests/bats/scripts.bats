@@ -298,10 +298,10 @@ script() {
     export MPIIO_START_TIMEOUT=1
     MPIIO_ENGINE=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"
     [ "$stderr" = "mpiio-mount: no answer from localhost within 1 s" ]
-    # mpiexec reports it only when it is ended.
+    # mpiexec reports it only when it is terminated.
     MPIIO_START_TIMEOUT=300 MPIIO_MPIEXEC="$(mpich_mpiexec) -launcher ssh -launcher-exec $tmp/no-ssh" \
         run -1 --separate-stderr mpiio-mount --hosts=elsewhere,nowhere s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: $tmp/no-ssh: No such file or directory (mpiexec starts the engines with it)" ]
+    [ "$stderr" = "mpiio-mount: $tmp/no-ssh: No such file or directory (mpiexec's launcher)" ]
     # A daemon that does not begin, until its engine is gone.
     script asleep 'exec cat <&3 >/dev/null'
     MPIIO_FUSED=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"

@@ -25,7 +25,7 @@ has_copy() {
         echo "$stderr; $((SECONDS - begun)) s"
         run ! is_mounted
         if [ -z "$force" ]; then
-            [ "$stderr" = "mpiio-umount: $mnt: unmounted here, but its daemon (process $daemon) goes on, since it is still mounted in the mount namespace of sleep ($other) (SIGTERM to the daemon ends it)" ]
+            [ "$stderr" = "mpiio-umount: $mnt: unmounted here, but still mounted in the mount namespace of sleep ($other); the daemon (process $daemon) keeps running (SIGTERM to it unmounts everywhere)" ]
             kill -TERM "$daemon"
         else
             [ -z "$stderr" ]
@@ -40,7 +40,7 @@ has_copy() {
     as_root mount --bind "$mnt" copy
     daemon=$(daemon_pid)
     run -0 --separate-stderr mpiio-umount "$mnt"
-    [[ $stderr == *"still mounted at $tmp/copy (SIGTERM "* ]]
+    [[ $stderr == *"still mounted at $tmp/copy; the daemon "* ]]
     mpiio-umount copy
     gone "$daemon"
 }
@@ -201,7 +201,7 @@ nobody_is_seen() {
     done
 }
 
-@test "mpiio-umount: what fusermount3 says is told whole" {
+@test "mpiio-umount: fusermount3's whole reason is reported" {
     user_folder own
     as_user true # may open /dev/fuse
     scatter_spec
@@ -216,5 +216,5 @@ nobody_is_seen() {
         as_nobody mpiio-umount own || true
         umount /etc
         as_nobody mpiio-umount own' 2>err 3>&-
-    [ "$(<err)" = "mpiio-umount: own: cannot unmount: failed to open /etc/mtab: No such file or directory (it can be a link to /proc/self/mounts)" ]
+    [ "$(<err)" = "mpiio-umount: own: cannot unmount: failed to open /etc/mtab: No such file or directory (ln -s /proc/self/mounts /etc/mtab creates it)" ]
 }

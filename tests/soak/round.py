@@ -21,7 +21,7 @@ DESCRIPTOR_SLACK = 4
 PATIENCE = 5  # seconds until all names of a slice must show what was written by one
 POOL = 16 << 20  # bytes, where a mount has one
 EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$",
-            r": atomic mode is o(n|ff)$")  # in the log
+            r": atomic mode is o(n|ff)$", r": treated as coherence=")  # in the log
 
 
 def random_options(rng, nodes):

@@ -2,13 +2,14 @@
 #ifndef CANNOT_RUN_H
 #define CANNOT_RUN_H
 
-/* For tests that not every machine can run, after cmocka.h. */
+/* For tests that not every machine can run. Include after cmocka.h. */
 
 #include <stdlib.h>
 
 /*
- * Ends a test that cannot run here. In CI, where all can, that is a failure. (What cmocka's skip()
- * prints is a failure for meson everywhere.)
+ * Returns from a test that cannot run here, so that it passes with a note. With CI set it fails,
+ * because CI can run every test. (cmocka's skip() prints "not ok", which meson counts as a
+ * failure.)
  */
 #define CANNOT_RUN(reason)                                                                         \
     do {                                                                                           \

@@ -25,7 +25,7 @@ static inline void faults_note(int number, siginfo_t *info, void *context)
     siglongjmp(faults_back, 1);
 }
 
-/* Returns true if a handler of SIGBUS learns which page is missing. */
+/* Returns true if handlers of SIGBUS get the address of the missing page. */
 static inline bool has_faults(void)
 {
     FILE *empty = tmpfile();
@@ -48,7 +48,7 @@ static inline bool has_faults(void)
 #define FAULTS_OR_RETURN()                                                                         \
     do {                                                                                           \
         if (!has_faults())                                                                         \
-            CANNOT_RUN("an emulator reports wrong addresses of faults");                           \
+            CANNOT_RUN("the emulator reports wrong fault addresses");                              \
     } while (0)
 
 #endif

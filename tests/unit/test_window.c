@@ -170,7 +170,7 @@ static void test_sparse_runs(void **state)
                          READ_LENGTH);
     if (!is_cached(mpiio_store_fd(fixture.store), UNPROBED)) {
         close_file(&fixture);
-        CANNOT_RUN("this filesystem cannot tell what is in memory");
+        CANNOT_RUN("this filesystem does not report what is in memory");
     }
     counters = read_at(&fixture, 0);
     assert_int_equal(counters.store_map_bytes, 0);
@@ -317,7 +317,7 @@ static void test_limited_space(void **state)
     assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
     assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
     if (limit.rlim_cur == before.rlim_cur)
-        CANNOT_RUN("no limit of address space is taken: an emulator's");
+        CANNOT_RUN("RLIMIT_AS is ignored (emulator)");
     assert_int_equal(mpiio_windows_init(&windows, -1, false), 0);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(windows.count, MPIIO_WINDOW_FEW);

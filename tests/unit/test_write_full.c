@@ -196,7 +196,7 @@ static void test_full_tmpfs(void **state)
 
     (void)state;
     if (!make_tmpfs())
-        CANNOT_RUN("to mount a tmpfs takes root");
+        CANNOT_RUN("mounting a tmpfs needs root");
     check_disk();
 }
 
@@ -205,7 +205,7 @@ static void test_full_ext4(void **state)
 
     (void)state;
     if (!make_ext4())
-        CANNOT_RUN("to mount an image of ext4 takes root, mkfs.ext4 and a loop device");
+        CANNOT_RUN("mounting an ext4 image needs root, mkfs.ext4 and a loop device");
     check_disk();
 }
 
@@ -217,7 +217,7 @@ static void test_reserved_space(void **state)
 
     (void)state;
     if (!make_tmpfs())
-        CANNOT_RUN("to mount a tmpfs takes root");
+        CANNOT_RUN("mounting a tmpfs needs root");
     FAULTS_OR_RETURN();
     restore_guard();
     slice = make_slice(disk.store, make_vector(0, 8, 16));

@@ -141,8 +141,8 @@ static const char *find_origin(const struct vs_text *text, const char *pointer)
 }
 
 /*
- * Names the option that a value comes from, and keeps only the value's own name: whoever writes
- * shorthand has not seen the JSON.
+ * Names the option that a value comes from, and reduces the pointer to its last key and indices
+ * ("dargs/0"), because the user of shorthand has not seen the JSON.
  */
 static void name_option(struct vs_error *error, const struct vs_text *text)
 {

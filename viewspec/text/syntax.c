@@ -26,15 +26,15 @@ static int token_tail(const char *reason)
     return characters ? characters - 1 : 0;
 }
 
-/* Returns what a text that does not begin as JSON does is instead. NULL if it begins so. */
+/* Returns the reason for a text that does not begin with '{', or NULL if it does. */
 static const char *other_format(const struct vs_text *text)
 {
     static const struct {
         const char *magic, *name;
     } formats[] = {
-        {"CDF", "a netCDF file, not a spec: --from reads it"},
-        {"\x89HDF", "an HDF5 file, not a spec: --from reads it"},
-        {"\x93NUMPY", "a .npy file, not a spec: --from reads it"},
+        {"CDF", "a netCDF file, not a spec (use --from)"},
+        {"\x89HDF", "an HDF5 file, not a spec (use --from)"},
+        {"\x93NUMPY", "a .npy file, not a spec (use --from)"},
     };
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
@@ -43,7 +43,7 @@ static const char *other_format(const struct vs_text *text)
     if (text->bytes[strspn(text->bytes, " \t\r\n")] == '{')
         return NULL;
     return text->length == 0 ? "an empty file, not a spec"
-                             : "not a spec, which begins with '{' (-f names the shared file)";
+                             : "not a spec: a spec begins with '{' (-f names the shared file)";
 }
 
 /* Returns the comma in front of the bracket where the parser stopped; NULL if there is none. */
@@ -58,7 +58,6 @@ static const char *comma_before(const struct vs_text *text, int position)
     return c > text->bytes && *c == ',' ? c : NULL;
 }
 
-/* Notes jansson's error in one line, at the beginning of the token: jansson's column is its end. */
 int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct vs_error *error)
 {
     const char *other = other_format(text);
@@ -69,10 +68,11 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
     if (other != NULL)
         return note(error, text, other);
     if (comma != NULL) {
-        note(error, text, "a comma behind the last value");
+        note(error, text, "a comma after the last value");
         vs_place_at(error, text->bytes, comma);
         return error->code;
     }
+    /* jansson's column is the end of the token. */
     note(error, text, json->text);
     for (char *c = error->reason; *c; c++)
         if ((unsigned char)*c < ' ')

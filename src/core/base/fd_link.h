@@ -20,8 +20,9 @@ static inline void mpiio_fd_link(int fd, char link[MPIIO_FD_LINK_SIZE])
 }
 
 /*
- * Opens the file of a descriptor anew, with flags as open(2) takes them; O_CLOEXEC is added.
- * Returns a descriptor, which the caller closes, or a negative errno. Thread-safe.
+ * Opens a descriptor's file again, whatever its name leads to by now, with flags as open(2) takes
+ * them and O_CLOEXEC. The new open file description has its own position and locks. Returns a
+ * descriptor, which the caller closes, or a negative errno. Thread-safe.
  */
 static inline int mpiio_fd_reopen(int fd, int flags)
 {

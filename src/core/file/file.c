@@ -177,8 +177,8 @@ int64_t mpiio_file_seek(struct mpiio_file *file, int64_t displacement, int whenc
 /*
  * A buffered write(2) holds the inode's lock from before it moves the file's times until all bytes
  * are copied. lseek(2) for a hole takes that lock shared on ext4, btrfs and tmpfs, and read(2) does
- * on xfs. Near the end of the file both have the least to do. The kernel lets only one lseek(2) at
- * a time use a position, so this one has a position of its own.
+ * on xfs. Near the end of the file both have the least to do. A waiting lseek(2)
+ * holds the lock of its descriptor's position, so others use another descriptor.
  */
 int mpiio_file_await_writers(struct mpiio_file *file)
 {
