@@ -2,6 +2,8 @@
 #ifndef VS_ERROR_H
 #define VS_ERROR_H
 
+#include <stdbool.h>
+
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -15,12 +17,12 @@ extern "C" {
  * is not thread-safe: each thread uses its own.
  */
 struct vs_error {
-    int code;         /* 0: no error; else a negative errno: -EINVAL for a wrong spec,
-                         -ENOENT, -EACCES, -ENOMEM, ... for other failures */
-    int line, column; /* 1-based, in characters; 0 if the error has no place in a text */
-    char source[256]; /* file name as the caller gave it, or the option ("-D n=x") */
-    /* JSON pointer (RFC 6901) of the value, "" for the whole text; of shorthand, its last key */
-    char pointer[512];
+    int code;          /* 0: no error; else a negative errno: -EINVAL for a wrong spec,
+                          -ENOENT, -EACCES, -ENOMEM, ... for other failures */
+    int line, column;  /* 1-based, in characters; 0 if the error has no place in a text */
+    char source[256];  /* file name as the caller gave it, or the option ("-D n=x") */
+    char pointer[512]; /* JSON pointer (RFC 6901) of the value, "" for the whole text */
+    bool shorthand;    /* the pointer is of the JSON that shorthand stands for */
     char reason[512];
 };
 

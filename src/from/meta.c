@@ -120,7 +120,7 @@ static void check(struct reader *r)
     if (!r->numbers || r->numbers % 3)
         from_words_fail(&r->words, "dimList does not have three numbers a dimension");
     if (meta->size == 8 && strcmp(r->precision, "float64") != 0)
-        from_words_fail(&r->words, "dataprec is neither float32 nor float64");
+        from_words_fail(&r->words, "dataprec (or format) is neither float32 nor float64");
     if (meta->records < 1)
         from_words_fail(&r->words, "nrecords is not 1 or more");
     for (const int64_t *of = meta->list; of < meta->list + r->numbers; of += 3) {

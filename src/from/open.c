@@ -95,18 +95,23 @@ static int64_t end_of(const struct from_variable *variable)
 /* Refuses variables that extend beyond the end of the file, whose slices would be short. */
 static void refuse_cut(struct from_file *file, int64_t size)
 {
+    const char *why = NULL;
     struct stat st;
 
     if (file->members)
         return;
-    if (file->data)
-        size = stat(file->data, &st) == 0 ? st.st_size : 0;
+    if (file->data && stat(file->data, &st) != 0)
+        why = strerror(errno);
+    else if (file->data)
+        size = st.st_size;
     for (size_t i = 0; i < file->count; i++) {
         struct from_variable *variable = &file->variables[i];
-        if (!variable->reason && !variable->chunks.count && end_of(variable) > size)
-            from_refuse(variable, "%s is truncated: %lld bytes of at least %lld",
-                        file->data ? file->data : "the file", (long long)size,
-                        (long long)end_of(variable));
+        if (why)
+            from_refuse(variable, "%s: %s", file->data, why);
+        else if (!variable->reason && !variable->chunks.count && end_of(variable) > size)
+            from_refuse(
+                variable, "%s is truncated: %lld bytes of at least %lld (truncate -s adds zeros)",
+                file->data ? file->data : "the file", (long long)size, (long long)end_of(variable));
     }
 }
 
@@ -139,8 +144,10 @@ int from_open(const char *name, struct from_file **result, struct vs_error *erro
     if (!code) {
         head.size = st.st_size;
         code = parse(fd, &head, file, error);
-        refuse_disorder(file);
-        refuse_cut(file, head.size);
+        if (!code) {
+            refuse_disorder(file);
+            refuse_cut(file, head.size);
+        }
     }
     if (fd >= 0)
         close(fd);

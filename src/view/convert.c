@@ -39,7 +39,7 @@ static int load_target(const struct view_args *args, const struct vs_spec *spec,
         return VIEW_DONE;
     /* The representation itself does not stand in the text. */
     const char *key = strrchr(error.pointer, '/');
-    if (!strcmp(key ? key + 1 : error.pointer, "datarep") || strstr(error.pointer, "/datarep/")) {
+    if (key && (!strcmp(key, "/datarep") || strstr(error.pointer, "/datarep/"))) {
         snprintf(error.source, sizeof(error.source), "--to %s", args->to);
         error.pointer[0] = '\0';
         error.line = error.column = 0;

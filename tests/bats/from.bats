@@ -343,7 +343,7 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48):
     # Cut the last record of time, then also that of temp.
     truncate -s -4 ocean.nc
     size=$(stat -c %s ocean.nc)
-    [ "$(mpiio-view spec --from ocean.nc)" = $'temp\tfloat\t3x4x6\ntime\t-\t3\tnot a view: the file is truncated: '"$size bytes of at least $((size + 4))" ]
+    [ "$(mpiio-view spec --from ocean.nc)" = $'temp\tfloat\t3x4x6\ntime\t-\t3\tnot a view: the file is truncated: '"$size bytes of at least $((size + 4)) (truncate -s adds zeros)" ]
     mpiio-mount --from ocean.nc "$mnt" 2>err
     [ "$(ls "$mnt")" = temp ]
     mpiio-umount "$mnt"
@@ -351,9 +351,9 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48):
     [ "$(mpiio-view spec --from ocean.nc | grep -c 'not a view: the file is truncated')" -eq 2 ]
     py 'np.save("a.npy", np.arange(100.)); np.zeros(23, ">f4").tofile("m.data")'
     echo "nDims = [ 1 ]; dimList = [ 24, 1, 24 ]; dataprec = [ 'float32' ];" >m.meta
-    fails 2 "m.meta: m: not a view: m.data is truncated: 92 bytes of at least 96" mpiio-view spec --from m.meta --var m
+    fails 2 "m.meta: m: not a view: m.data is truncated: 92 bytes of at least 96 (truncate -s adds zeros)" mpiio-view spec --from m.meta --var m
     truncate -s -1 a.npy
-    fails 2 "a.npy: a: not a view: the file is truncated: 927 bytes of at least 928" mpiio-view spec --from a.npy --var a
+    fails 2 "a.npy: a: not a view: the file is truncated: 927 bytes of at least 928 (truncate -s adds zeros)" mpiio-view spec --from a.npy --var a
 }
 
 @test "from: MITgcm's .meta describes the .data file beside it" {
@@ -385,7 +385,7 @@ for rank in range(4):
     mpiio-view spec --from run/T.0000000010.meta | grep -q "ETAN.*not a view: the file has a part"
     sed -i 's/float32/float16/' run/T.0000000010.meta
     run -2 mpiio-view spec --from run/T.0000000010.meta
-    [[ $output == "mpiio-view: run/T.0000000010.meta: damaged .meta file at byte "*": dataprec is neither float32 nor float64" ]]
+    [[ $output == "mpiio-view: run/T.0000000010.meta: damaged .meta file at byte "*": dataprec (or format) is neither float32 nor float64" ]]
 }
 
 @test "from: MITgcm's tiles are the array that NumPy has cut, by ranks, too" {

@@ -257,7 +257,7 @@ keeps_to() {
 # A namespace made elsewhere would keep mounts of concurrent tests alive.
 @test "tests: only tests/let_go creates mount namespaces" {
     cd "$top"
-    run -1 grep -rnE 'unshare\>.* (-[a-z]*m|--mount)|unshare\(.*NEWNS' tests scripts .ci \
+    run -1 grep -rnE 'unshare\>.*( |")(-[A-Za-z]*m|--mount)|CLONE_NEWNS|netns exec' tests scripts .ci \
         --exclude=let_go --exclude=layout.bats --exclude=forger.c
     [ -z "$output" ]
 }

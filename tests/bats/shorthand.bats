@@ -94,6 +94,13 @@ END
     [ "$stderr" = "mpiio-view: owner: -v: not an option of this subcommand where there is a SPEC (see mpiio-view owner --help)" ]
     run -2 --separate-stderr mpiio-mount --view "$shorthand of int" m.dat "$mnt"
     [ "$stderr" = 'mpiio-mount: --view:1:53: "of" is said twice' ]
+    # The option is named that the value came from.
+    run -2 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'vector 4x5 stride 3 on 2 of byte' "$mnt"
+    [ "$stderr" = "mpiio-mount: --pieces: filetype: displacements must not decrease (blocks overlap or go back)" ]
+    run -1 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 2 of byte' "$mnt"
+    [ "$stderr" = "mpiio-mount: --members: member 0, $tmp/T.0: No such file or directory" ]
+    run -2 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 70000000' "$mnt"
+    [[ $stderr == "mpiio-mount: --pieces: count: "* ]]
 }
 
 @test "shorthand: a mount" {

@@ -5,6 +5,7 @@
 /* For tests that not every machine can run. Include after cmocka.h. */
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Returns from a test that cannot run here, so that it passes with a note. With CI set it fails,
@@ -13,7 +14,7 @@
  */
 #define CANNOT_RUN(reason)                                                                         \
     do {                                                                                           \
-        if (getenv("CI") != NULL)                                                                  \
+        if (getenv("CI") != NULL && strcmp(getenv("CI"), "true") == 0)                             \
             fail_msg("cannot run: %s", reason);                                                    \
         print_message("# cannot run: %s\n", reason);                                               \
         return;                                                                                    \

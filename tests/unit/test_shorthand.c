@@ -128,7 +128,7 @@ static void forms_are_json(void **state)
 
         if (!forms[i].view) { /* psizes follow the ranks, of which there is one */
             assert_null(spec);
-            assert_string_equal(error.pointer, "psizes/0");
+            assert_string_equal(error.pointer, "/view/filetype/psizes/0");
             continue;
         }
         if (spec == NULL)

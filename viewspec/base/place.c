@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -140,31 +139,22 @@ static const char *find_origin(const struct vs_text *text, const char *pointer)
     }
 }
 
-/*
- * Names the option that a value comes from, and reduces the pointer to its last key and indices
- * ("dargs/0"), because the user of shorthand has not seen the JSON.
- */
+/* Names the option that a value comes from, and the place in it if that is known. */
 static void name_option(struct vs_error *error, const struct vs_text *text)
 {
-    static const char members[] = "/members", views[] = "/members/view";
-    const char *key = strrchr(error->pointer, '/');
+    static const char members[] = "/members";
+    const char *part = error->pointer;
 
-    if (strncmp(error->pointer, members, strlen(members)) != 0) {
-        vs_place_at(error, text->shorthand, find_origin(text, error->pointer));
-    } else {
-        bool of_views = strncmp(error->pointer, views, strlen(views)) == 0;
-
-        snprintf(error->source, sizeof(error->source), "%s", of_views ? text->pieces : "--members");
-        if (!of_views)
-            key = NULL;
+    error->shorthand = true;
+    if (strncmp(part, members, strlen(members)) == 0) {
+        part += strlen(members);
+        snprintf(error->source, sizeof(error->source), "%s",
+                 strncmp(part, "/view", 5) == 0 || strcmp(part, "/count") == 0 ? text->pieces
+                                                                               : "--members");
+        if (strncmp(part, "/view", 5) != 0 || strcmp(text->pieces, text->source) != 0)
+            return;
     }
-    while (key != NULL && key > error->pointer && isdigit((unsigned char)key[1]))
-        while (*--key != '/')
-            ;
-    if (key == NULL)
-        error->pointer[0] = '\0';
-    else
-        memmove(error->pointer, key + 1, strlen(key));
+    vs_place_at(error, text->shorthand, find_origin(text, part));
 }
 
 int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,

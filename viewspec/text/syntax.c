@@ -46,12 +46,14 @@ static const char *other_format(const struct vs_text *text)
                              : "not a spec: a spec begins with '{' (-f names the shared file)";
 }
 
-/* Returns the comma in front of the bracket where the parser stopped; NULL if there is none. */
-static const char *comma_before(const struct vs_text *text, int position)
+/* Returns the comma in front of the bracket that the parser did not expect; NULL if there is none.
+ */
+static const char *comma_before(const struct vs_text *text, const json_error_t *json)
 {
-    const char *c = text->bytes + position;
+    const char *c = text->bytes + json->position, *token = strstr(json->text, " near '");
 
-    if (position < 2 || (size_t)position > text->length || (c[-1] != '}' && c[-1] != ']'))
+    if (json->position < 2 || (size_t)json->position > text->length || token == NULL ||
+        (strcmp(token, " near '}'") != 0 && strcmp(token, " near ']'") != 0))
         return NULL;
     for (c -= 2; c > text->bytes && isspace((unsigned char)*c); c--)
         ;
@@ -61,7 +63,7 @@ static const char *comma_before(const struct vs_text *text, int position)
 int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct vs_error *error)
 {
     const char *other = other_format(text);
-    const char *comma = comma_before(text, json->position);
+    const char *comma = comma_before(text, json);
 
     if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
         return vs_fail_memory(error, text);
