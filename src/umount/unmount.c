@@ -22,6 +22,7 @@
 #define ANSWER   5000  /* ms that a mount may take to tell its statistics */
 /* ms after which it is told who else has the mount: a container that starts has it for a moment */
 #define COPIES     5000
+#define AGAIN      1000 /* ms after which these are looked for once more */
 #define NODES_MAX  (1 << 20)
 #define LIST_MAX   1024
 #define OUTPUT_MAX 1024
@@ -288,6 +289,11 @@ static int await_end(const struct unmount *job)
     *copies = '\0';
     if (!job->force) /* which has ended it whoever has it */
         umount_copies(&job->mount, copies, sizeof(copies));
+    if (*copies != '\0') { /* a container that starts may have it for a moment */
+        if (umount_daemon_ends_within(&job->daemon, AGAIN))
+            return 0;
+        umount_copies(&job->mount, copies, sizeof(copies));
+    }
     if (*copies != '\0') {
         int64_t bytes = job->ending >= 0 ? umount_ending_lost(job->ending, &unreported) : 0;
         char waits[80] = "";

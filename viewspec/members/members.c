@@ -130,7 +130,9 @@ static int read_count(struct vs_spec *spec, struct vs_members *members, struct v
                        vs_kind_name(members->names));
     members->count = names;
     if (value == NULL && !members->names)
-        return vs_fail(error, &spec->text, &at_members, false, "\"count\" is missing");
+        return vs_fail(error, &spec->text, &at_members, false,
+                       spec->text.shorthand ? "their number is missing: 'on N' or -n N"
+                                            : "\"count\" is missing");
     if (value && vs_scope_integer(&spec->scope, &spec->text, &place, value, &members->count))
         return error->code;
     if (members->names && members->count != names)
