@@ -17,8 +17,7 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
 
     error = mpiio_store_refresh(session->store);
     fs_pool_look_again(&session->pool); /* after it: a reader may look at once */
-    /* If the filesystem is not local, each call would wait 50 ms. Its pages are not kept instead.
-     */
+    /* Where the filesystem is not local, waiting would cost each call 50 ms. */
     if (error == 0)
         error = fs_settling_sample(session, version, mpiio_store_is_coherent(session->store));
     version->changes = changes;
