@@ -140,8 +140,11 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
         tile = vs_shape_of_node(&assembly->shapes, vs_map_tile(map));
         if (tile && !tile->disjoint)
             return -EINVAL;
-        /* The count is never used, so any number will do. */
-        member.tiles = tile ? vs_shape_loop(&assembly->shapes, 2, facts->tile_extent, tile) : NULL;
+        /* The count is never used, so any number will do. A single tile may end behind its extent.
+         */
+        member.tiles =
+            tile ? vs_shape_loop(&assembly->shapes, 2, vs_max(facts->tile_extent, tile->span), tile)
+                 : NULL;
         if (!member.tiles)
             return -ENOMEM;
     }
@@ -184,6 +187,11 @@ void vs_assembly_finish(struct vs_assembly *assembly)
     for (size_t i = 0; i < assembly->count; i++)
         if (assembly->members[i].tiles)
             assembly->size = vs_max(assembly->size, full_end(&assembly->members[i], arrays));
+}
+
+void vs_assembly_extend(struct vs_assembly *assembly, int64_t size)
+{
+    assembly->size = vs_max(assembly->size, size);
 }
 
 int64_t vs_assembly_size(const struct vs_assembly *assembly)
