@@ -187,15 +187,14 @@ static int open_file(struct fs_session *session, struct vs_error *why)
 
     if (options->access != FS_ACCESS_RO)
         error = mpiio_store_open_spec(session->spec, O_RDWR | (options->create ? O_CREAT : 0),
-                                      options->missing == FS_MISSING_ZERO, &session->store, why);
+                                      &session->store, why);
     session->read_only = error;
     if (options->access == FS_ACCESS_RO ||
         (options->access == FS_ACCESS_BEST && is_no_permission(error))) {
         int only;
 
         *why = (struct vs_error){0};
-        only = mpiio_store_open_spec(session->spec, O_RDONLY, options->missing == FS_MISSING_ZERO,
-                                     &session->store, why);
+        only = mpiio_store_open_spec(session->spec, O_RDONLY, &session->store, why);
 
         /* A missing file that may not be made is told as such. */
         error = only == -ENOENT && options->create ? error : only;

@@ -198,7 +198,11 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
         return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
     if (value && !name[0])
         return fail_at(spec, error, "file", "the file's name is empty");
-    if (json_object_get(spec->root, "members") && !overrides->file)
+    json_t *members = json_object_get(spec->root, "members");
+    if (json_is_object(members) && overrides->missing &&
+        vs_members_override_missing(members, overrides->missing, error))
+        return error->code;
+    if (members && !overrides->file)
         return vs_members_read(spec, folder, error);
     if (overrides->file) {
         spec->file = strdup(overrides->file);

@@ -63,6 +63,9 @@ struct vs_overrides {
        data; NULL: the view. With pieces, the view may be "": one rank sees all bytes. */
     const char *members;
     const char *pieces;
+    /* What members lack: "error", "zero" or a number, as "missing" in "members"; NULL: the text's.
+       Ignored without members. */
+    const char *missing;
 };
 
 /* The length of the longest text that is accepted, in bytes. */

@@ -83,8 +83,8 @@ static const struct mount_option {
      "the pointer of \"shared\" begins at the file's end"},
     {"sequential", FLAG, FIELD(sequential), 0, 0, 0, NULL, NULL,
      "the file is a FIFO or a character device: read with ro, else written"},
-    {"missing", CHOICE, FIELD(missing), 0, 0, 0, "error|zero", "error or zero",
-     "members of the file that are missing or too short: fail, or zeros instead"},
+    {"missing", TEXT, FIELD(missing), 1, 0, 0, "error|zero|VALUE", NULL,
+     "members of the file that are missing or too short: fail, or read zeros or VALUE"},
     {"unique", FLAG, FIELD(unique), 0, 0, 0, NULL, NULL,
      "nobody else has the file open: writes may be held back"},
     {"direct", FLAG, FIELD(direct), 0, 0, 0, NULL, NULL,
@@ -489,6 +489,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         mpiio_complain(options->name, "out of memory");
     if (error != 0 || options->help || options->version)
         return error;
+    options->overrides.missing = options->missing;
     error = take_members(options);
     if (error != 0)
         return error;
@@ -506,6 +507,7 @@ void fs_options_free(struct fs_options *options)
     free(options->members);
     free(options->pieces);
     free(options->interface);
+    free(options->missing);
     free(options->log);
     free(options->fuse);
 }

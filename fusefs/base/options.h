@@ -29,11 +29,6 @@ enum fs_cache {
     FS_CACHE_BACK,
 };
 
-enum fs_missing {
-    FS_MISSING_ERROR,
-    FS_MISSING_ZERO, /* bytes that members lack are zeros */
-};
-
 enum fs_wish {
     FS_WISH_AUTO, /* where it can be had */
     FS_WISH_OFF,
@@ -55,14 +50,14 @@ struct fs_options {
     bool foreground;
     bool help, version;
     enum fs_access access;
-    bool create;                           /* make the file if it is missing */
-    bool delete_on_close;                  /* remove it when all nodes are unmounted */
-    bool sequential;                       /* it is a FIFO or a character device */
-    enum fs_missing missing;               /* what members lack */
-    bool local;                            /* show this node's block of ranks only */
-    bool atomic;                           /* atomic mode, from the start */
-    bool append;                           /* shared pointers begin at the end */
-    bool unique;                           /* nobody else has the file open */
+    bool create;          /* make the file if it is missing */
+    bool delete_on_close; /* remove it when all nodes are unmounted */
+    bool sequential;      /* it is a FIFO or a character device */
+    char *missing;        /* what members lack, as vs_overrides has it; NULL: as the spec says */
+    bool local;           /* show this node's block of ranks only */
+    bool atomic;          /* atomic mode, from the start */
+    bool append;          /* shared pointers begin at the end */
+    bool unique;          /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
     enum fs_wish passthrough;              /* of identity views */
     enum fs_wish io_uring;                 /* by which requests come */

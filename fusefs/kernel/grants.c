@@ -25,7 +25,6 @@ static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)
                                         .coherence = mpiio_store_coherence(session->store)};
     if (session->tree.whole) {
         mount->inode = mpiio_store_identity(session->store);
-        mount->missing_zero = session->options->missing == FS_MISSING_ZERO;
         return 0;
     }
     error = mpiio_store_stat(session->store, &st);

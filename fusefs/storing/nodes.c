@@ -222,7 +222,6 @@ static int add_members(const struct fs_session *session, struct mpiio_message_he
     ssize_t put = -1;
 
     hello->assembled = mpiio_store_has_members(session->store);
-    hello->missing_zero = session->options->missing == FS_MISSING_ZERO;
     hello->held = mpiio_store_members_digest(session->store);
     hello->members = -1;
     if (!hello->assembled)

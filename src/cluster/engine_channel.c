@@ -93,7 +93,6 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
     mpiio_wire_text(wire, &hello->pool, MPIIO_TEXT_MAX);
     mpiio_wire_u64(wire, &hello->spec);
     mpiio_wire_flag(wire, &hello->assembled);
-    mpiio_wire_flag(wire, &hello->missing_zero);
     mpiio_wire_u64(wire, &hello->held);
     code_hints(wire, &hello->hints);
 }

@@ -30,7 +30,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 7
+#define MPIIO_MESSAGE_VERSION 8
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
@@ -92,11 +92,10 @@ struct mpiio_message_hello {
                             shared file pointers; "": nowhere */
     uint64_t spec;       /* a hash of what its views are */
     struct mpiio_hints hints;
-    int memory;        /* a memfd with the slots of slots.h; received: the caller's to close */
-    bool assembled;    /* the file is made of members; path is for messages alone */
-    bool missing_zero; /* bytes that they lack are zeros */
-    uint64_t held;     /* mpiio_assembled_digest of them, as the daemon has them; else 0 */
-    int members;       /* assembled: a memfd with their spec (members.h); as memory */
+    int memory;     /* a memfd with the slots of slots.h; received: the caller's to close */
+    bool assembled; /* the file is made of members; path is for messages alone */
+    uint64_t held;  /* mpiio_assembled_digest of them, as the daemon has them; else 0 */
+    int members;    /* assembled: a memfd with their spec (members.h); as memory */
 };
 
 struct mpiio_message_peers {

@@ -2,18 +2,21 @@
 #include "store_members.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include "core/members/assembled.h"
 #include "core/members/assembled_find.h"
 #include "core/members/assembled_hold.h"
 #include "core/members/rights.h"
+#include "missing.h"
 #include "store_private.h"
 
-int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_zero,
-                          struct mpiio_store **store, struct vs_error *why)
+int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_store **store,
+                          struct vs_error *why)
 {
     const struct vs_members *members = vs_spec_members(spec);
-    unsigned how = missing_zero ? MPIIO_ASSEMBLE_MISSING_ZERO : 0;
+    struct mpiio_fills fills = {0};
+    unsigned how = 0;
     struct mpiio_file *file;
     int error;
 
@@ -21,7 +24,12 @@ int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_ze
         return mpiio_store_open(vs_spec_file(spec), flags, store);
     how |= (flags & O_ACCMODE) == O_RDWR ? MPIIO_ASSEMBLE_WRITABLE : 0;
     how |= (flags & O_CREAT) ? MPIIO_ASSEMBLE_CREATE : 0;
-    error = mpiio_assemble(members, how, &file, why);
+    error = mpiio_fills_make(spec, &fills, why);
+    if (error != 0) {
+        free(fills.list);
+        return error;
+    }
+    error = mpiio_assemble(members, how, fills, &file, why);
     return error != 0 ? error : mpiio_store_of_file(file, store);
 }
 

@@ -13,12 +13,11 @@
 
 /*
  * Opens the spec's file as mpiio_store_open does, or assembles its members: flags are O_RDONLY or
- * O_RDWR then, or that with O_CREAT, which makes members that are missing; with missing_zero bytes
- * that members lack are zeros. 0; or a negative errno, with why filled where members are to blame.
- * The spec outlives the store.
+ * O_RDWR then, or that with O_CREAT, which makes members that are missing. 0; or a negative errno,
+ * with why filled where members are to blame. The spec outlives the store.
  */
-int mpiio_store_open_spec(const struct vs_spec *spec, int flags, bool missing_zero,
-                          struct mpiio_store **store, struct vs_error *why);
+int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_store **store,
+                          struct vs_error *why);
 
 /* Whether the store is assembled from members. */
 bool mpiio_store_has_members(const struct mpiio_store *store);

@@ -67,10 +67,8 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
     *file = NULL;
     error = parse(hello->members, spec, &why);
     if (error == 0)
-        error = mpiio_assemble(vs_spec_members(*spec),
-                               MPIIO_ASSEMBLE_WRITABLE |
-                                   (hello->missing_zero ? MPIIO_ASSEMBLE_MISSING_ZERO : 0),
-                               file, &why);
+        error = mpiio_assemble(vs_spec_members(*spec), MPIIO_ASSEMBLE_WRITABLE,
+                               (struct mpiio_fills){0}, file, &why);
     if (error != 0) {
         say_why(&why, error, text, size);
     } else if (mpiio_assembled_identity(*file) == hello->inode) {

@@ -158,8 +158,7 @@ static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_
     struct vs_error error = {0};
 
     return !run_locks_any() && vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
-           mpiio_store_open_spec(spec, O_RDONLY, mount->missing_zero != 0, &file->store, &error) ==
-               0 &&
+           mpiio_store_open_spec(spec, O_RDONLY, &file->store, &error) == 0 &&
            mpiio_store_identity(file->store) == mount->inode;
 }
 

@@ -24,6 +24,9 @@ static const char common_help[] =
     "their\n"
     "                           names being the number; instead of SPEC, with --view or --pieces\n"
     "      --pieces=SHORTHAND   where the members' data lies in the whole (default: as the view)\n"
+    "      --missing=WHAT       bytes that members lack: error (default), zero, or a number, "
+    "which\n"
+    "                           they read as\n"
     "  -h, --help               this text\n"
     "  -V, --version            the version\n"
     "\n"
@@ -49,6 +52,7 @@ enum {
     ALL,
     MEMBERS,
     PIECES,
+    MISSING,
 };
 
 static const struct option long_options[] = {
@@ -59,6 +63,7 @@ static const struct option long_options[] = {
     {"view", required_argument, NULL, 'v'},
     {"members", required_argument, NULL, MEMBERS},
     {"pieces", required_argument, NULL, PIECES},
+    {"missing", required_argument, NULL, MISSING},
     {"offset", required_argument, NULL, OFFSET},
     {"length", required_argument, NULL, LENGTH},
     {"format", required_argument, NULL, FORMAT},
@@ -270,6 +275,9 @@ static int take_option(const struct view_command *command, int option, struct vi
     case PIECES:
         args->pieces = optarg;
         return VIEW_DONE;
+    case MISSING:
+        args->missing = optarg;
+        return VIEW_DONE;
     case OFFSET:
         args->offset_given = true;
         return parse_size(command, "--offset", optarg, &args->offset);
@@ -441,6 +449,7 @@ struct vs_overrides view_overrides(const struct view_args *args)
     return (struct vs_overrides){.file = args->file,
                                  .members = args->members,
                                  .pieces = args->pieces,
+                                 .missing = args->missing,
                                  .ranks = args->ranks,
                                  .defines = args->defines,
                                  .define_count = args->define_count,

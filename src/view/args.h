@@ -33,6 +33,7 @@ struct view_args {
     const char *file;      /* NULL: the spec's own */
     const char *members;   /* with shorthand: the members' names; NULL: none */
     const char *pieces;    /* where they lie; NULL: as the view */
+    const char *missing;   /* what members lack, as vs_overrides has it; NULL: as the spec says */
     const char **defines;  /* owned */
     size_t define_count;
     int64_t ranks; /* 0: the spec's own */

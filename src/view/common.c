@@ -57,7 +57,7 @@ int view_file_failed(const struct vs_spec *spec, int64_t size, const struct vs_e
 int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **store)
 {
     struct vs_error error = {0};
-    int result = mpiio_store_open_spec(spec, flags, false, store, &error);
+    int result = mpiio_store_open_spec(spec, flags, store, &error);
 
     if (!result) {
         result = mpiio_store_refresh(*store);
@@ -87,8 +87,7 @@ int64_t view_file_size(const struct vs_spec *spec, struct vs_error *why)
 {
     struct mpiio_store *store;
     struct stat st;
-    int result =
-        vs_spec_file(spec) ? mpiio_store_open_spec(spec, O_RDONLY, false, &store, why) : -ENOENT;
+    int result = vs_spec_file(spec) ? mpiio_store_open_spec(spec, O_RDONLY, &store, why) : -ENOENT;
 
     if (result)
         return result;

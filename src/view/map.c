@@ -131,7 +131,7 @@ static struct mpiio_store *open_members(const struct vs_spec *spec)
     struct mpiio_store *store = NULL;
     struct vs_error why = {0};
 
-    if (vs_spec_members(spec) && mpiio_store_open_spec(spec, O_RDONLY, false, &store, &why))
+    if (vs_spec_members(spec) && mpiio_store_open_spec(spec, O_RDONLY, &store, &why))
         return NULL;
     return store;
 }

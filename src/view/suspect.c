@@ -335,7 +335,7 @@ void view_suspect(const struct view_survey *survey, const struct vs_spec *spec, 
 
     look_at_end(&look);
     if (survey->tile_max > 0 && survey->file_size > 0 &&
-        mpiio_store_open_spec(spec, O_RDONLY, false, &look.store, &error) == 0) {
+        mpiio_store_open_spec(spec, O_RDONLY, &look.store, &error) == 0) {
         records = look_for_records(&look);
         if (!looks_swapped(&look, spec, index))
             look_at_order(&look);

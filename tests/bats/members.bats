@@ -250,6 +250,19 @@ for k in range(5 * 512, len(whole), 16 * 512):
 sys.stdout.buffer.write(whole)')
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDWR)' 'os.pwrite(f, b"x", 2560)')" = ENXIO ]
     mpiio-umount "$mnt"
+    # Under mpiio-run and by mpiio-view they are the same value.
+    mount_spec s.json -o ro,missing=90
+    cmp "$mnt/whole" <(py 'import sys
+whole = bytearray(open("whole.dat", "rb").read())
+for k in range(5 * 512, len(whole), 16 * 512):
+    whole[k:k + 512] = b"Z" * 512
+sys.stdout.buffer.write(whole)')
+    cmp "$mnt/rank7" <(mpiio-run cat "$mnt/rank7")
+    cmp "$mnt/rank7" <(mpiio-view cat s.json -r 7 --missing 90)
+    mpiio-view check s.json --missing zero >/dev/null
+    mpiio-umount "$mnt"
+    refused "s.json:2:3: /members: missing=300: the views' type does not have this value" -o missing=300
+    code=2 refused "missing: expected error, zero or a number, got some" -o missing=some
     mkdir T.0005.data
     refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: not a regular file"
     rmdir T.0005.data

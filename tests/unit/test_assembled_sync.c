@@ -124,7 +124,7 @@ static int setup(void **state)
     make_members();
     if (vs_spec_parse(text, strlen(text), "spec", folder, NULL, &spec, &error) != 0)
         fail_msg("%s", error.reason);
-    if (mpiio_store_open_spec(spec, O_RDWR, false, &store, &error) != 0)
+    if (mpiio_store_open_spec(spec, O_RDWR, &store, &error) != 0)
         fail_msg("%s", error.reason);
     slice = make_slice(store, vs_members_whole(vs_spec_members(spec)));
     calls.hold_syncs = calls.inside = calls.most = calls.syncs = calls.error = 0;

@@ -218,7 +218,7 @@ static void assemble(int flags)
 {
     struct vs_error error = {0};
 
-    if (mpiio_store_open_spec(model.spec, flags, false, &model.store, &error) != 0)
+    if (mpiio_store_open_spec(model.spec, flags, &model.store, &error) != 0)
         fail_msg("%s: %s", model.text, error.reason);
     assert_int_equal(mpiio_store_size(model.store), model.size);
 }
@@ -420,7 +420,7 @@ static void expect_failure(const char *text, bool writable, const char *reason)
     struct mpiio_store *store;
 
     if (!error.code)
-        mpiio_store_open_spec(model.spec, writable ? O_RDWR : O_RDONLY, false, &store, &error);
+        mpiio_store_open_spec(model.spec, writable ? O_RDWR : O_RDONLY, &store, &error);
     assert_true(error.code != 0);
     if (strstr(error.reason, reason) == NULL)
         fail_msg("%s: %s", text, error.reason);
@@ -450,18 +450,29 @@ static void make_member(int member, int64_t size)
 #define ROWS                                                                                       \
     "{\"filetype\": {\"type\": \"subarray\", \"sizes\": [40], \"subsizes\": [10], "                \
     "\"starts\": [\"10 * rank\"], \"order\": \"C\"}}"
+#define PAIRS                                                                                      \
+    "{\"tiles\": 1, \"filetype\": {\"type\": \"struct\", \"blocklengths\": [1, 2], "               \
+    "\"displacements\": [0, \"12 + 2 * rank\"], \"types\": [{\"type\": \"subarray\", "             \
+    "\"sizes\": [8], \"subsizes\": [2], \"starts\": [\"2 * rank\"], \"order\": \"C\"}, "           \
+    "\"byte\"]}}"
 #define BEHIND "{\"disp\": \"10 * rank\"}"
 
-static void read_whole(bool missing_zero, const char *expected)
+#define ZERO "\"missing\": \"zero\", "
+
+static void read_whole(const char *expected)
 {
     struct vs_error error = {0};
     struct mpiio_slice *slice;
-    char bytes[1000] = "";
+    char bytes[1000] = "", halves[1000];
 
-    if (mpiio_store_open_spec(model.spec, O_RDONLY, missing_zero, &model.store, &error) != 0)
+    if (mpiio_store_open_spec(model.spec, O_RDONLY, &model.store, &error) != 0)
         fail_msg("%s", error.reason);
     slice = slice_of_whole(-1);
+    /* In two parts, and then at once. */
+    for (size_t at = 0; at < strlen(expected); at += strlen(expected) / 2 + 1)
+        mpiio_slice_read(slice, halves + at, strlen(expected) / 2 + 1, (int64_t)at);
     assert_int_equal(mpiio_slice_read(slice, bytes, sizeof(bytes), 0), strlen(expected));
+    assert_memory_equal(bytes, halves, strlen(expected));
     for (char *c = bytes; c < bytes + strlen(expected); c++)
         *c = *c ? *c : '.';
     assert_string_equal(bytes, expected);
@@ -479,9 +490,26 @@ static void test_short(void **state)
     /* A hole that only a longer member can fill. */
     expect_failure(FOUR(STRIPES, ""), false, "member 2, ");
     expect_failure(FOUR(STRIPES, ""), false, "too short: it has 15 bytes of data");
-    assert_int_equal(load(FOUR(STRIPES, "")).code, 0);
-    read_whole(true,
-               "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc.....dddddddddd");
+    assert_int_equal(load(FOUR(STRIPES, ZERO)).code, 0);
+    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc.....dddddddddd");
+    vs_spec_free(model.spec);
+    /* Holes read as a value; where several fills overlap, as the last one. */
+    assert_int_equal(load(FOUR(STRIPES, "\"missing\": 43, ")).code, 0);
+    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc+++++dddddddddd");
+    vs_spec_free(model.spec);
+    assert_int_equal(load(FOUR(STRIPES, ZERO "\"fill\": [{\"at\": 60, \"size\": 20, \"value\": "
+                                             "\"2b2d\"}, {\"at\": 3, \"size\": 1, \"every\": 4, "
+                                             "\"count\": 17, \"value\": \"3D\"}], "))
+                         .code,
+                     0);
+    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc-+=+-dddddddddd");
+    vs_spec_free(model.spec);
+    expect_failure(FOUR(STRIPES, "\"missing\": 256, "), false, "does not have this value");
+    expect_failure(FOUR(STRIPES, "\"missing\": 1.5, "), false, "does not have this value");
+    /* The extent of a struct is that of its subarray, which the struct's other part lies behind. */
+    assert_int_equal(
+        load(FOUR(PAIRS, "\"fill\": [{\"at\": 20, \"size\": 3, \"value\": \"2b\"}], ")).code, 0);
+    read_whole("aabbccdd....aabbccdd+++");
     vs_spec_free(model.spec);
     /* An array is expected as a whole. */
     for (int i = 0; i < 4; i++)
@@ -489,25 +517,25 @@ static void test_short(void **state)
     expect_failure(FOUR(ROWS, ""), false, "member 3, ");
     /* Pieces one behind the other need no length, but there must be no hole between them. */
     assert_int_equal(load(FOUR(BEHIND, "")).code, 0);
-    read_whole(false, "aaaaaaaaaabbbbbbbbbbccccccccccdddd");
+    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccdddd");
     vs_spec_free(model.spec);
     make_member(1, 9);
     expect_failure(FOUR(BEHIND, ""), false, "member 1, ");
     make_member(1, 11);
     expect_failure(FOUR(BEHIND, ""), false, "byte 20 of the whole is in member 2, too");
     assert_int_equal(load(FOUR(BEHIND, "\"overlap\": \"first\", ")).code, 0);
-    read_whole(false, "aaaaaaaaaabbbbbbbbbbbcccccccccdddd");
+    read_whole("aaaaaaaaaabbbbbbbbbbbcccccccccdddd");
     vs_spec_free(model.spec);
     assert_int_equal(load(FOUR(BEHIND, "\"overlap\": \"last\", ")).code, 0);
-    read_whole(false, "aaaaaaaaaabbbbbbbbbbccccccccccdddd");
+    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccdddd");
     vs_spec_free(model.spec);
     expect_failure(FOUR(BEHIND, "\"overlap\": \"last\", "), true, "can only be read");
     model.count = 3;
     drop();
     expect_failure(FOUR(BEHIND, ""), false, "member 0, ");
     expect_failure(FOUR(BEHIND, ""), false, "No such file or directory");
-    assert_int_equal(load(FOUR(BEHIND, "")).code, 0);
-    read_whole(true, "..............................dddd");
+    assert_int_equal(load(FOUR(BEHIND, ZERO)).code, 0);
+    read_whole("..............................dddd");
     vs_spec_free(model.spec);
     model.spec = NULL;
     model.count = 4;

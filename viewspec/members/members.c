@@ -207,7 +207,8 @@ bool vs_members_see_all(json_t *root)
 
 static int read_members(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
 {
-    static const char *const keys[] = {"count", "file", "files", "view", "local", "overlap", NULL};
+    static const char *const keys[] = {"count",   "file",    "files", "view", "local",
+                                       "overlap", "missing", "fill",  NULL};
     json_t *file = json_object_get(members->json, "file");
 
     if (vs_check_keys(error, &spec->text, &at_members, members->json, keys))
@@ -222,6 +223,7 @@ static int read_members(struct vs_spec *spec, struct vs_members *members, struct
     if (!json_object_get(members->json, "view"))
         return vs_fail(error, &spec->text, &at_members, false, "\"view\" is missing");
     if (read_count(spec, members, error) || read_overlap(spec, members, error) ||
+        vs_members_read_missing(spec, members, error) ||
         (file ? read_pattern(spec, members, file, error) : read_names(spec, members, error)))
         return error->code;
     return list_views(spec, members, error);

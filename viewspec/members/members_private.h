@@ -13,6 +13,10 @@ enum { VS_MEMBER_VIEW, VS_MEMBER_LOCAL, VS_MEMBER_WHOLE, VS_MEMBER_VIEWS };
 struct vs_members {
     int64_t count;
     enum vs_overlap overlap;
+    enum vs_missing missing;
+    const char *missing_value; /* NULL unless missing is VS_MISSING_VALUE */
+    struct vs_fill *fills;
+    size_t fill_count;
     char *folder;  /* that relative names count from */
     json_t *json;  /* the object, borrowed from the spec */
     json_t *none;  /* an empty object */
@@ -28,6 +32,14 @@ struct vs_members {
  * short into spec->file; the views are not compiled. 0 or a negative errno, with error filled.
  */
 int vs_members_read(struct vs_spec *spec, const char *folder, struct vs_error *error);
+
+/* Sets "missing" of the object "members" to the text of an option, which is checked. 0 or a
+   negative errno, with error filled. */
+int vs_members_override_missing(json_t *members, const char *text, struct vs_error *error);
+
+/* Reads "missing" and "fill" into members. 0 or a negative errno, with error filled. */
+int vs_members_read_missing(struct vs_spec *spec, struct vs_members *members,
+                            struct vs_error *error);
 
 /*
  * The JSON of a spec with members, from shorthand: that of the views of the whole, and overrides'.

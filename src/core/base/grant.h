@@ -48,7 +48,6 @@ struct mpiio_grant_mount {
     uint64_t mount;         /* st_dev of the mount's files */
     uint64_t device, inode; /* of the shared file; or 0, and mpiio_store_identity of its members */
     uint32_t narrow;        /* enum mpiio_narrow */
-    uint32_t missing_zero;  /* 1: bytes that members lack read as zeros */
     uint32_t coherence;     /* enum mpiio_coherence */
     char file[MPIIO_GRANT_PATH_MAX];
 };

@@ -94,6 +94,8 @@ static int64_t seek(void *argument, int64_t displacement, int whence)
 
     if (displacement < 0 || displacement >= self->st.st_size)
         return -ENXIO;
+    if (mpiio_fills_any(&self->fills)) /* no byte is known to be zero */
+        return whence == SEEK_HOLE ? self->st.st_size : displacement;
     found = vs_assembly_seek(self->places, displacement, whence == SEEK_HOLE);
     return whence == SEEK_DATA && found == self->st.st_size ? -ENXIO : found;
 }
@@ -185,6 +187,7 @@ static void close_all(void *argument)
     vs_assembly_free(self->places);
     free(self->identities);
     free(self->written);
+    free(self->fills.list);
     pthread_mutex_destroy(&self->syncing);
     free(self);
 }
@@ -247,7 +250,7 @@ static int look(struct mpiio_assembled *self, int64_t member, struct stat *st, s
     if (fd >= 0)
         close(fd);
     free(path);
-    if (error == -ENOENT && (self->missing_zero || self->creates))
+    if (error == -ENOENT && (self->allows_missing || self->creates))
         return 0;
     if (error < 0)
         return fail(self, member, error, error == -EINVAL ? "not a regular file" : strerror(-error),
@@ -357,7 +360,7 @@ static int fail_fit(const struct mpiio_assembled *self, const struct vs_assembly
     case VS_ASSEMBLY_SHORT:
         snprintf(what, sizeof(what),
                  "too short: it has %" PRId64 " bytes of data and should have %" PRId64
-                 " (-o missing=zero reads zeros)",
+                 " (missing=zero reads zeros instead)",
                  vs_assembly_bytes(self->places, fault->member), fault->expected);
         break;
     case VS_ASSEMBLY_TOO_MANY:
@@ -374,10 +377,11 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     struct vs_assembly_fault fault;
 
     vs_assembly_finish(self->places);
+    vs_assembly_extend(self->places, vs_members_filled(self->table.members));
     self->st.st_size = vs_assembly_size(self->places);
     if (vs_assembly_check(self->places, &fault) != 0)
         return vs_members_fail(self->table.members, -ENOMEM, why, "%s", strerror(ENOMEM));
-    if (self->missing_zero && fault.kind == VS_ASSEMBLY_SHORT)
+    if (self->allows_missing && fault.kind == VS_ASSEMBLY_SHORT)
         return 0;
     return fail_fit(self, &fault, why);
 }
@@ -467,23 +471,28 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
     return error == 0 ? open_lock(self, why) : error;
 }
 
-int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_file **file,
-                   struct vs_error *why)
+int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_fills fills,
+                   struct mpiio_file **file, struct vs_error *why)
 {
     bool writable = (how & MPIIO_ASSEMBLE_WRITABLE) != 0;
     struct mpiio_assembled *self;
     int error;
 
-    if (writable && vs_members_overlap(members) != VS_OVERLAP_ERROR)
+    self = calloc(1, sizeof(*self));
+    if (self == NULL || (writable && vs_members_overlap(members) != VS_OVERLAP_ERROR))
+        free(fills.list);
+    if (writable && vs_members_overlap(members) != VS_OVERLAP_ERROR) {
+        free(self);
         return vs_members_fail(members, -EROFS, why,
                                "members that may overlap can only be read (-o ro)");
-    self = calloc(1, sizeof(*self));
+    }
     if (self == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     self->lock_fd = -1;
     pthread_mutex_init(&self->syncing, NULL);
     self->overlap = vs_members_overlap(members);
-    self->missing_zero = (how & MPIIO_ASSEMBLE_MISSING_ZERO) != 0;
+    self->allows_missing = vs_members_missing(members) != VS_MISSING_ERROR;
+    self->fills = fills;
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
     self->identity = DIGEST_START;
     error = init(self, members, writable, why);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "core/file/file.h"
+#include "fill.h"
 #include "twins.h"
 #include "viewspec/members/members.h"
 
@@ -22,20 +23,18 @@
 /* How members are assembled. */
 enum mpiio_assemble {
     MPIIO_ASSEMBLE_WRITABLE = 1,
-    MPIIO_ASSEMBLE_MISSING_ZERO =
-        2,                     /* bytes that they lack are holes, and lacking all is no error */
-    MPIIO_ASSEMBLE_CREATE = 4, /* those that are missing are made (create.h) */
+    MPIIO_ASSEMBLE_CREATE = 2, /* those that are missing are made (create.h) */
 };
 
 /*
  * Assembles the members, borrowed, and sees that they are there, can be opened as how, values of
  * enum mpiio_assemble, says, and fit together. 0, or a negative errno with why filled, whose text
  * names the first member that is wrong: -EROFS if it is to be writable and members may overlap, or
- * two of them are one file.
+ * two of them are one file. fills->list becomes the file's, in case of an error, too.
  * The new file is the caller's.
  */
-int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_file **file,
-                   struct vs_error *why);
+int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_fills fills,
+                   struct mpiio_file **file, struct vs_error *why);
 
 /*
  * What tells apart two assemblies of one spec: how many bytes each member holds. Local,

@@ -15,7 +15,8 @@ struct mpiio_assembled {
     struct mpiio_member_identity *identities; /* of each member */
     struct vs_assembly *places;
     enum vs_overlap overlap;
-    bool missing_zero;
+    bool allows_missing;           /* bytes that members lack are holes */
+    struct mpiio_fills fills;      /* what holes read as */
     bool creates;                  /* members that are missing are to be made */
     struct stat st;                /* of the first member that is there; times: the newest */
     uint64_t identity;             /* a hash of the identities and bytes of all that are there */

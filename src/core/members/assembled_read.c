@@ -49,6 +49,19 @@ struct block {
     struct mpiio_counters *done;
 };
 
+/* Writes to `to` what positions of a member read as that its file does not have any longer. */
+static void fill_packed(const struct block *block, const struct mpiio_member *member,
+                        int64_t position, int64_t length, char *to)
+{
+    struct vs_runs runs;
+    struct vs_run run;
+
+    vs_runs_start(&runs, vs_view_map(member->view), position, length);
+    while (vs_runs_next(&runs, &run))
+        mpiio_fill(&block->self->fills, to + (run.position - position), run.displacement,
+                   (size_t)run.length);
+}
+
 /* Reads positions of a member to where they are wanted packed. */
 static int read_packed(const struct block *block, const struct mpiio_member *member,
                        int64_t position, int64_t length, char *to)
@@ -61,9 +74,10 @@ static int read_packed(const struct block *block, const struct mpiio_member *mem
         return fetched.error;
     if (fetched.bytes == (size_t)length)
         return 0;
-    if (!block->self->missing_zero)
+    if (!block->self->allows_missing)
         return -EIO;
-    memset(to + fetched.bytes, 0, (size_t)length - fetched.bytes);
+    fill_packed(block, member, position + (int64_t)fetched.bytes, length - (int64_t)fetched.bytes,
+                to + fetched.bytes);
     return 0;
 }
 
@@ -203,7 +217,8 @@ static int read_parts(struct block *block, const struct vs_assembly_part *parts,
     for (size_t i = 0; i < count; i++)
         held += parts[i].length;
     if (held < block->end - block->start || block->self->overlap != VS_OVERLAP_ERROR)
-        memset(block->buffer, 0, (size_t)(block->end - block->start));
+        mpiio_fill(&block->self->fills, block->buffer, block->start,
+                   (size_t)(block->end - block->start));
     for (size_t i = 0; i < count && error == 0; i++)
         error = read_part(block, &parts[backwards ? count - 1 - i : i]);
     scatter_strands(block);

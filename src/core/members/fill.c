@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "fill.h"
+
+#include <string.h>
+
+#include "viewspec/base/integer.h"
+
+/* Writes the part of one range of the fill, which begins at displacement start, that lies in
+   buffer. */
+static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, int64_t at,
+                       int64_t end)
+{
+    int64_t to = vs_min(end, start + fill->size);
+
+    for (int64_t byte = vs_max(at, start); byte < to; byte++)
+        buffer[byte - at] = (char)fill->value[(byte - start) % fill->length];
+}
+
+void mpiio_fill(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length)
+{
+    int64_t end = at + (int64_t)length;
+
+    memset(buffer, 0, length);
+    for (size_t i = 0; i < fills->count; i++) {
+        const struct vs_fill *fill = &fills->list[i];
+        int64_t first = 0, last = 0;
+
+        if (at >= end || end <= fill->at)
+            continue;
+        if (fill->count > 1 && fill->every > 0) {
+            first = vs_max(at - fill->at - fill->size, 0) / fill->every;
+            last = vs_min((end - 1 - fill->at) / fill->every, fill->count - 1);
+        } else if (fill->count == 0) {
+            last = -1;
+        }
+        for (int64_t range = first; range <= last; range++)
+            fill_range(fill, fill->at + range * fill->every, buffer, at, end);
+    }
+}
+
+bool mpiio_fills_any(const struct mpiio_fills *fills)
+{
+    static const unsigned char zeros[VS_FILL_BYTES];
+
+    for (size_t i = 0; i < fills->count; i++)
+        if (memcmp(fills->list[i].value, zeros, fills->list[i].length) != 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "members_private.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "viewspec/base/integer.h"
+#include "viewspec/text/keys.h"
+
+/* Reads what a spec says of bytes of the whole that no member holds: "missing" and "fill". */
+
+static const struct vs_place at_members = {.key = "members"};
+static const struct vs_place at_fill = {.up = &at_members, .key = "fill"};
+
+/* Returns the value of a "missing" as text: the string, or the number as the spec writes it. */
+static const char *missing_text(struct vs_spec *spec, const json_t *value)
+{
+    char *printed;
+    const char *text;
+
+    if (!json_is_number(value))
+        return json_string_value(value);
+    printed = json_dumps(value, JSON_ENCODE_ANY);
+    text = printed ? vs_arena_text(&spec->arena, printed) : NULL;
+    free(printed);
+    return text;
+}
+
+/* Whether the text is a word of "missing", or a number. */
+static bool is_missing(const char *text)
+{
+    char *end = NULL;
+
+    if (text == NULL || !strcmp(text, "error") || !strcmp(text, "zero"))
+        return text != NULL;
+    strtod(text, &end);
+    return end != text && !*end;
+}
+
+int vs_members_override_missing(json_t *members, const char *text, struct vs_error *error)
+{
+    static const struct vs_text option = {.source = "missing"};
+
+    if (!is_missing(text))
+        return vs_fail(error, &option, NULL, false, "expected error, zero or a number, got %s",
+                       text);
+    return json_object_set_new(members, "missing", json_string(text))
+               ? vs_fail_memory(error, &option)
+               : 0;
+}
+
+static int read_missing(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+{
+    const struct vs_place place = {.up = &at_members, .key = "missing"};
+    const json_t *value = json_object_get(members->json, "missing");
+    const char *text = missing_text(spec, value);
+
+    if (value == NULL)
+        return 0;
+    if (!is_missing(text))
+        return vs_fail(error, &spec->text, &place, false,
+                       "expected \"error\", \"zero\" or a number");
+    if (!strcmp(text, "error"))
+        return 0;
+    members->missing = strcmp(text, "zero") ? VS_MISSING_VALUE : VS_MISSING_ZERO;
+    members->missing_value = members->missing == VS_MISSING_VALUE ? text : NULL;
+    return 0;
+}
+
+/* Reads bytes in hexadecimal. Returns how many, or 0 if the text is something else. */
+static unsigned read_bytes(const char *text, unsigned char *bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t length = text ? strlen(text) : 0;
+
+    if (length % 2 || length > 2 * VS_FILL_BYTES)
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        const char *digit = strchr(digits, tolower((unsigned char)text[i]));
+        if (digit == NULL)
+            return 0;
+        bytes[i / 2] = (unsigned char)(bytes[i / 2] << 4 | (digit - digits));
+    }
+    return (unsigned)length / 2;
+}
+
+static int read_integer(struct vs_spec *spec, const struct vs_place *entry, json_t *json,
+                        const char *key, int64_t *value)
+{
+    const struct vs_place place = {.up = entry, .key = key};
+    json_t *found = json_object_get(json, key);
+
+    return found ? vs_scope_integer(&spec->scope, &spec->text, &place, found, value) : 0;
+}
+
+static int read_fill(struct vs_spec *spec, const struct vs_place *place, json_t *json,
+                     struct vs_fill *fill, struct vs_error *error)
+{
+    static const char *const keys[] = {"at", "size", "count", "every", "value", NULL};
+    const struct vs_place value = {.up = place, .key = "value"};
+    int64_t end;
+
+    if (vs_check_keys(error, &spec->text, place, json, keys))
+        return error->code;
+    *fill = (struct vs_fill){.size = -1, .count = 1};
+    if (read_integer(spec, place, json, "at", &fill->at) ||
+        read_integer(spec, place, json, "size", &fill->size) ||
+        read_integer(spec, place, json, "count", &fill->count) ||
+        read_integer(spec, place, json, "every", &fill->every))
+        return error->code;
+    fill->length = read_bytes(json_string_value(json_object_get(json, "value")), fill->value);
+    if (fill->length == 0)
+        return vs_fail(error, &spec->text, &value, false,
+                       "expected the bytes of a value in hexadecimal, 1 to %d of them",
+                       VS_FILL_BYTES);
+    if (fill->at < 0 || fill->size < 0 || fill->count < 0 ||
+        (fill->count > 1 && fill->every < fill->size))
+        return vs_fail(error, &spec->text, place, false,
+                       "\"at\", \"size\" and \"count\" are 0 or more, \"every\" is not less than "
+                       "\"size\"");
+    if (__builtin_mul_overflow(fill->every, fill->count, &end) ||
+        __builtin_add_overflow(end, fill->size, &end) ||
+        __builtin_add_overflow(end, fill->at, &end))
+        return vs_fail(error, &spec->text, place, false, "it ends behind byte 2^63-1");
+    return 0;
+}
+
+static int read_fills(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+{
+    json_t *list = json_object_get(members->json, "fill");
+    size_t count = json_array_size(list);
+
+    if (list == NULL)
+        return 0;
+    if (!json_is_array(list))
+        return vs_fail(error, &spec->text, &at_fill, false, "expected an array, got %s",
+                       vs_kind_name(list));
+    members->fills = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*members->fills));
+    if (members->fills == NULL)
+        return vs_fail_memory(error, &spec->text);
+    for (size_t i = 0; i < count; i++) {
+        const struct vs_place place = {.up = &at_fill, .index = i};
+        if (read_fill(spec, &place, json_array_get(list, i), &members->fills[i], error))
+            return error->code;
+    }
+    members->fill_count = count;
+    return 0;
+}
+
+int vs_members_read_missing(struct vs_spec *spec, struct vs_members *members,
+                            struct vs_error *error)
+{
+    return read_missing(spec, members, error) || read_fills(spec, members, error) ? error->code : 0;
+}
+
+enum vs_missing vs_members_missing(const struct vs_members *members)
+{
+    return members->missing;
+}
+
+const char *vs_members_missing_value(const struct vs_members *members)
+{
+    return members->missing_value;
+}
+
+const struct vs_fill *vs_members_fills(const struct vs_members *members, size_t *count)
+{
+    *count = members->fill_count;
+    return members->fills;
+}
+
+int64_t vs_members_filled(const struct vs_members *members)
+{
+    int64_t end = 0;
+
+    for (size_t i = 0; i < members->fill_count; i++) {
+        const struct vs_fill *fill = &members->fills[i];
+        if (fill->count > 0 && fill->size > 0)
+            end = vs_max(end, fill->at + (fill->count - 1) * fill->every + fill->size);
+    }
+    return end;
+}
