@@ -100,6 +100,8 @@ void from_clear(struct from_file *file)
     for (size_t i = 0; i < file->part_count; i++)
         free(file->parts[i].path);
     free(file->data);
+    free(file->note);
+    file->note = NULL;
     json_decref(file->members);
     file->data = NULL;
     file->members = NULL;

@@ -10,62 +10,20 @@
 
 #include "chunks.h"
 #include "formats.h"
+#include "head.h"
 
-/* So much of a file is read at first; then four times as much, until its header is there. */
-#define FIRST_BYTES ((size_t)1 << 16)
-/* A header that is longer is none. */
-#define MOST_BYTES ((size_t)1 << 28)
-
-/* Reads up to length bytes of the file's beginning. Returns how many, or a negative errno. */
-static ssize_t read_head(int fd, unsigned char *bytes, size_t length)
+/* Has the header parsed, by the format that it is of. */
+static int parse(void *argument, const struct from_bytes *head, struct vs_error *error)
 {
-    size_t done = 0;
+    struct from_file *file = argument;
+    const struct from_format *format = from_format_of(head);
 
-    while (done < length) {
-        ssize_t n = pread(fd, bytes + done, length - done, (off_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        done += (size_t)n;
-    }
-    return (ssize_t)done;
-}
-
-/* Has the header parsed, by the format that it is of, with so much of the file as it needs. */
-static int parse(int fd, struct from_bytes *head, struct from_file *file, struct vs_error *error)
-{
-    unsigned char *bytes = NULL;
-    int code = -EAGAIN;
-
-    for (size_t room = FIRST_BYTES; code == -EAGAIN; room *= 4) {
-        unsigned char *larger = realloc(bytes, room);
-        ssize_t length = larger ? read_head(fd, larger, room) : -ENOMEM;
-        bytes = larger ? larger : bytes;
-        if (length < 0) {
-            code = from_fail(error, (int)length, head->path, "%s", strerror((int)-length));
-            break;
-        }
-        head->bytes = bytes;
-        head->length = (size_t)length;
-        const struct from_format *format = from_format_of(head);
-        if (format == NULL) {
-            code = from_fail(error, -EINVAL, head->path, "not a file that describes itself (%s)",
-                             from_format_names());
-            break;
-        }
-        from_clear(file);
-        file->format = format->name;
-        code =
-            format->list ? format->list(head->path, file, error) : format->parse(head, file, error);
-        if (code == -EAGAIN && ((size_t)length < room || room >= MOST_BYTES))
-            code = from_fail(error, -EINVAL, head->path, "damaged %s header: %s", format->name,
-                             (size_t)length < room ? "the file ends in it" : "it does not end");
-    }
-    free(bytes);
-    return code;
+    if (format == NULL)
+        return from_fail(error, -EINVAL, head->path, "not a file that describes itself (%s)",
+                         from_format_names());
+    from_clear(file);
+    file->format = format->name;
+    return format->list ? format->list(head->path, file, error) : format->parse(head, file, error);
 }
 
 /* In an order of its own a slice shows gaps, which an element has not for NumPy. */
@@ -143,7 +101,7 @@ int from_open(const char *name, struct from_file **result, struct vs_error *erro
         free(path);
     if (!code) {
         head.size = st.st_size;
-        code = parse(fd, &head, file, error);
+        code = from_head(fd, &head, parse, file, &file->format, error);
         if (!code) {
             refuse_disorder(file);
             refuse_cut(file, head.size);

@@ -208,6 +208,8 @@ int view_from(const struct view_args *args)
 
     if (from_open(args->from, &file, &error))
         return view_spec_failed(&error);
+    if (file->note)
+        view_message("%s: %s", file->path, file->note);
     if (args->all || args->var_count)
         status = make_spec(args, file);
     else

@@ -436,7 +436,7 @@ for name in "TU":
     # The spec is refused where some data are missing, or a .meta has changed.
     cp $tile.data data
     truncate -s 40 $tile.data
-    fails 1 "s.json:3:3: /members: member 1, $tmp/$tile.data: too short: it has 40 bytes of data and should have 48 (-o missing=zero reads zeros)" \
+    fails 1 "s.json:3:3: /members: member 1, $tmp/$tile.data: too short: it has 40 bytes of data and should have 48 (missing=zero reads zeros instead)" \
         mpiio-view cat s.json -v ETAN -r 0
     cp data $tile.data
     cp $tile.meta good

@@ -413,4 +413,5 @@ def main(what, *arguments):
     print(compared)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "head.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So much of a file is read at first; then four times as much, until its header is there. */
+#define FIRST_BYTES ((size_t)1 << 16)
+/* A header that is longer is none. */
+#define MOST_BYTES ((size_t)1 << 28)
+
+/* Reads up to length bytes of the file's beginning. Returns how many, or a negative errno. */
+static ssize_t read_head(int fd, unsigned char *bytes, size_t length)
+{
+    size_t done = 0;
+
+    while (done < length) {
+        ssize_t n = pread(fd, bytes + done, length - done, (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+int from_head(int fd, struct from_bytes *head,
+              int (*parse)(void *argument, const struct from_bytes *head, struct vs_error *error),
+              void *argument, const char *const *what, struct vs_error *error)
+{
+    unsigned char *bytes = NULL;
+    int code = -EAGAIN;
+
+    for (size_t room = FIRST_BYTES; code == -EAGAIN; room *= 4) {
+        unsigned char *larger = realloc(bytes, room);
+        ssize_t length = larger ? read_head(fd, larger, room) : -ENOMEM;
+        bytes = larger ? larger : bytes;
+        if (length < 0) {
+            code = from_fail(error, (int)length, head->path, "%s", strerror((int)-length));
+            break;
+        }
+        head->bytes = bytes;
+        head->length = (size_t)length;
+        code = parse(argument, head, error);
+        if (code == -EAGAIN && ((size_t)length < room || room >= MOST_BYTES))
+            code = from_fail(error, -EINVAL, head->path, "damaged %s header: %s", *what,
+                             (size_t)length < room ? "the file ends in it" : "it does not end");
+    }
+    head->bytes = NULL;
+    free(bytes);
+    return code;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+#include "netcdf_header.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+#include "viewspec/base/list.h"
+
+/*
+ * The header of netCDF's classic formats, by their grammar:
+ *
+ *     header    "CDF" version numrecs dimensions attributes variables
+ *     list      tag count item...       (both 0 where there are none)
+ *     dimension name length             (0: the record dimension)
+ *     attribute name type count value...
+ *     variable  name count dimension-number... attributes type vsize begin
+ *     name      count character...      (as values, padded to 4 bytes)
+ *
+ * All numbers are big-endian; counts have 4 bytes, or 8 in CDF-5, and displacements 4 in CDF-1
+ * alone. Nothing is reserved by what a count says: each item takes bytes of the header.
+ */
+
+enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
+enum { BYTE = 1, CHAR, SHORT, INT, FLOAT, DOUBLE, UBYTE, USHORT, UINT, INT64, UINT64, TYPES };
+
+/* The attributes that are kept: of models that write a file a process, and values where data are
+   missing. */
+static const char *const kept[] = {
+    "_FillValue",
+    "missing_value",
+    "domain_decomposition",
+    "DOMAIN_dimensions_ids",
+    "DOMAIN_size_global",
+    "DOMAIN_position_first",
+    "DOMAIN_halo_size_start",
+    "DOMAIN_halo_size_end",
+    "Nx",
+    "Ny",
+    "sNx",
+    "sNy",
+    "tile_number",
+    "exch2_txGlobalo",
+    "exch2_txglobalo",
+    "exch2_tyGlobalo",
+    "exch2_tyglobalo",
+    "partition",
+    "WEST-EAST_GRID_DIMENSION",
+    "WEST-EAST_PATCH_START_UNSTAG",
+    "WEST-EAST_PATCH_START_STAG",
+    "SOUTH-NORTH_GRID_DIMENSION",
+    "SOUTH-NORTH_PATCH_START_UNSTAG",
+    "SOUTH-NORTH_PATCH_START_STAG",
+};
+
+static const int type_sizes[TYPES] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
+
+struct reader {
+    const struct from_bytes *head;
+    struct from_file *file;
+    struct vs_error *error;
+    size_t at;
+    int version;     /* 1, 2 or 5 */
+    bool ended;      /* more of the file is needed */
+    int64_t records; /* -1: as many as the file holds */
+    struct from_nc_header *header;
+};
+
+static int damaged(struct reader *r, const char *what)
+{
+    return from_fail(r->error, -EINVAL, r->head->path, "damaged netCDF header at byte %zu: %s",
+                     r->at, what);
+}
+
+static bool stopped(const struct reader *r)
+{
+    return r->ended || r->error->code;
+}
+
+/* The next length bytes, or NULL. */
+static const unsigned char *take(struct reader *r, int64_t length)
+{
+    const unsigned char *bytes = r->head->bytes + r->at;
+
+    if (stopped(r))
+        return NULL;
+    if (length > (int64_t)(r->head->length - r->at)) {
+        if (length > r->head->size - (int64_t)r->at)
+            damaged(r, "the file ends in it");
+        r->ended = true;
+        return NULL;
+    }
+    r->at += (size_t)length;
+    return bytes;
+}
+
+/* A big-endian number of 4 or 8 bytes, without a sign; 0 where there is none. */
+static int64_t number(struct reader *r, int bytes)
+{
+    const unsigned char *from = take(r, bytes);
+    uint64_t value = 0;
+
+    for (int i = 0; from && i < bytes; i++)
+        value = value << 8 | from[i];
+    if (value > INT64_MAX) {
+        damaged(r, "a number is larger than 2^63-1");
+        return 0;
+    }
+    return (int64_t)value;
+}
+
+static int64_t count(struct reader *r)
+{
+    return number(r, r->version == 5 ? 8 : 4);
+}
+
+static int64_t padded(int64_t bytes)
+{
+    return bytes + (4 - bytes % 4) % 4;
+}
+
+/* Skips count values of size bytes, and what pads them to 4. */
+static const unsigned char *values(struct reader *r, int64_t length, int size)
+{
+    int64_t bytes;
+
+    if (__builtin_mul_overflow(length, size, &bytes) || bytes > INT64_MAX - 4) {
+        damaged(r, "a count is too large");
+        return NULL;
+    }
+    return take(r, padded(bytes));
+}
+
+static const unsigned char *name(struct reader *r, int64_t *length)
+{
+    *length = count(r);
+    return values(r, *length, 1);
+}
+
+/* The tag and the count of a list: the count. */
+static int64_t list(struct reader *r, int64_t wanted)
+{
+    int64_t tag = number(r, 4), items = count(r);
+
+    if (!stopped(r) && tag != wanted && (tag || items))
+        damaged(r, "no such list");
+    return stopped(r) ? 0 : items;
+}
+
+static int type(struct reader *r)
+{
+    int64_t type = number(r, 4);
+
+    if (!stopped(r) && (type < BYTE || type >= TYPES || (type > DOUBLE && r->version != 5)))
+        damaged(r, "no such type");
+    return stopped(r) ? BYTE : (int)type;
+}
+
+static void fail_memory(struct reader *r)
+{
+    from_fail(r->error, -ENOMEM, r->head->path, "%s", strerror(ENOMEM));
+}
+
+static const char *find_kept(const unsigned char *bytes, int64_t length)
+{
+    for (size_t i = 0; bytes && i < sizeof(kept) / sizeof(*kept); i++)
+        if ((int64_t)strlen(kept[i]) == length && !memcmp(kept[i], bytes, (size_t)length))
+            return kept[i];
+    return NULL;
+}
+
+static void keep_attribute(struct reader *r, const struct from_nc_attribute *attribute,
+                           const unsigned char *from)
+{
+    struct from_nc_header *header = r->header;
+    struct from_nc_attribute *more = vs_list_grow(header->attributes, header->attribute_count,
+                                                  &header->attribute_room, sizeof(*more));
+
+    if (more == NULL) {
+        fail_memory(r);
+        return;
+    }
+    header->attributes = more;
+    more += header->attribute_count++;
+    *more = *attribute;
+    for (int64_t i = 0; i < attribute->count * attribute->size && i < FROM_NC_VALUES; i++)
+        more->values[i] = from[i];
+}
+
+/* Reads the attributes of a variable, or of the file (-1). */
+static void read_attributes(struct reader *r, long variable)
+{
+    int64_t items = list(r, TAG_ATTRIBUTE), length;
+
+    for (int64_t i = 0; i < items && !stopped(r); i++) {
+        const unsigned char *bytes = name(r, &length);
+        struct from_nc_attribute attribute = {.name = find_kept(bytes, length),
+                                              .variable = variable};
+        int kind = type(r);
+        attribute.size = type_sizes[kind];
+        attribute.is_integer = kind != CHAR && kind != FLOAT && kind != DOUBLE;
+        attribute.count = count(r);
+        bytes = values(r, attribute.count, attribute.size);
+        if (bytes && attribute.name)
+            keep_attribute(r, &attribute, bytes);
+    }
+}
+
+static void read_dimensions(struct reader *r)
+{
+    struct from_nc_header *header = r->header;
+    int64_t items = list(r, TAG_DIMENSION), length;
+
+    for (int64_t i = 0; i < items && !stopped(r); i++) {
+        const unsigned char *bytes = name(r, &length);
+        struct from_nc_dimension *more = vs_list_grow(header->dimensions, header->dimension_count,
+                                                      &header->dimension_room, sizeof(*more));
+        if (bytes == NULL || more == NULL) {
+            if (bytes)
+                fail_memory(r);
+            return;
+        }
+        header->dimensions = more;
+        more += header->dimension_count;
+        *more = (struct from_nc_dimension){.name = strndup((const char *)bytes, (size_t)length)};
+        if (!more->name) {
+            fail_memory(r);
+            return;
+        }
+        header->dimension_count++;
+        more->length = count(r);
+    }
+}
+
+/* Returns room for the numbers of the next variable's dimensions, or NULL. */
+static int64_t *add_shape(struct reader *r)
+{
+    struct from_nc_header *header = r->header;
+    int64_t(*more)[FROM_DIMENSIONS_MAX] =
+        vs_list_grow(header->shapes, header->shape_count, &header->shape_room, sizeof(*more));
+
+    if (more == NULL) {
+        fail_memory(r);
+        return NULL;
+    }
+    header->shapes = more;
+    return more[header->shape_count++];
+}
+
+/* A variable's dimensions. Its stride says that it has records, until place_records. */
+static void read_shape(struct reader *r, struct from_variable *variable)
+{
+    const struct from_nc_header *header = r->header;
+    int64_t items = count(r), *numbers = add_shape(r);
+
+    if (items > FROM_DIMENSIONS_MAX)
+        from_refuse(variable, "more than %d dimensions", FROM_DIMENSIONS_MAX);
+    for (int64_t i = 0; i < items && !stopped(r); i++) {
+        int64_t dimension = count(r);
+        if (stopped(r))
+            return;
+        if (dimension >= (int64_t)header->dimension_count) {
+            damaged(r, "no such dimension");
+            return;
+        }
+        int64_t length = header->dimensions[dimension].length;
+        if (i < FROM_DIMENSIONS_MAX) {
+            numbers[variable->dimensions] = dimension;
+            variable->shape[variable->dimensions++] = length;
+        }
+        if (length == 0 && i > 0)
+            damaged(r, "the record dimension is not the first one");
+        else if (length == 0)
+            variable->stride = -1;
+    }
+}
+
+static json_t *element(int type)
+{
+    if (type == CHAR)
+        return json_string("char");
+    if (type == FLOAT || type == DOUBLE)
+        return from_float(type_sizes[type]);
+    return from_integer(type_sizes[type], type < UBYTE || type == INT64);
+}
+
+static void read_variable(struct reader *r)
+{
+    int64_t length;
+    const unsigned char *bytes = name(r, &length);
+
+    if (bytes == NULL)
+        return;
+    struct from_variable *variable = from_add(r->file, (const char *)bytes, (size_t)length);
+    if (variable == NULL) {
+        fail_memory(r);
+        return;
+    }
+    read_shape(r, variable);
+    read_attributes(r, (long)r->file->count - 1);
+    int kind = type(r);
+    take(r,
+         r->version == 5 ? 8 : 4); /* vsize: follows from the shape; has no room for large ones */
+    variable->at = number(r, r->version == 1 ? 4 : 8);
+    variable->size = type_sizes[kind];
+    variable->etype = element(kind);
+    variable->datarep = variable->size > 1 ? "big-endian" : NULL;
+    if (!variable->etype)
+        fail_memory(r);
+}
+
+/* Bytes of one record of a variable, or of all of it where it has none; -1: too many. */
+static int64_t bytes_of(const struct from_variable *variable)
+{
+    struct from_variable one = *variable;
+
+    if (one.stride)
+        one.shape[0] = 1;
+    int64_t elements = from_elements(&one);
+    return elements < 0 || elements * one.size > INT64_MAX - 4 ? -1 : elements * one.size;
+}
+
+/*
+ * The distance from one record to the next: the records of all variables stand side by side, each
+ * padded to 4 bytes, but not where there is a single one. *first is where the first begins.
+ */
+static int64_t record_size(struct reader *r, int64_t *first)
+{
+    int64_t sum = 0, single = 0, variables = 0;
+
+    *first = INT64_MAX;
+    for (size_t i = 0; i < r->file->count; i++) {
+        const struct from_variable *variable = &r->file->variables[i];
+        if (!variable->stride)
+            continue;
+        variables++;
+        single = bytes_of(variable);
+        *first = variable->at < *first ? variable->at : *first;
+        if (single < 0 || __builtin_add_overflow(sum, padded(single), &sum)) {
+            damaged(r, "records are larger than 2^63-1 bytes");
+            return 0;
+        }
+    }
+    return variables == 1 ? single : sum;
+}
+
+/* Gives record variables their number of records and their stride. */
+static void place_records(struct reader *r)
+{
+    int64_t first, size = record_size(r, &first), records = r->records;
+
+    if (records < 0)
+        records = size > 0 && r->head->size > first ? (r->head->size - first) / size : 0;
+    for (size_t i = 0; i < r->file->count && !stopped(r); i++) {
+        struct from_variable *variable = &r->file->variables[i];
+        if (!variable->stride)
+            continue;
+        variable->shape[0] = records;
+        variable->stride = bytes_of(variable) == size ? 0 : size;
+    }
+    r->header->records = records;
+}
+
+/* Variables lie behind the header, and inside of what a file can have. */
+static void check_places(struct reader *r)
+{
+    for (size_t i = 0; i < r->file->count && !stopped(r); i++) {
+        const struct from_variable *variable = &r->file->variables[i];
+        int64_t elements = from_elements(variable), end;
+        bool over = elements < 0;
+
+        if (elements > 0 && variable->stride)
+            over = __builtin_mul_overflow(variable->shape[0], variable->stride, &end) ||
+                   __builtin_add_overflow(end, variable->at, &end);
+        else if (elements > 0)
+            over = __builtin_add_overflow(elements * variable->size, variable->at, &end);
+        if (over)
+            damaged(r, "a variable ends behind byte 2^63-1");
+        else if (elements > 0 && variable->at < (int64_t)r->at)
+            damaged(r, "a variable begins inside the header");
+    }
+}
+
+static void read_header(struct reader *r)
+{
+    const unsigned char *magic = take(r, 4);
+
+    if (magic == NULL)
+        return;
+    r->version = magic[3];
+    const unsigned char *records = r->head->bytes + r->at;
+    int wide = r->version == 5 ? 8 : 4;
+    /* All bits set: a program that could not go back has written the file. */
+    if (r->head->length - r->at >= (size_t)wide &&
+        !memcmp(records, "\xff\xff\xff\xff\xff\xff\xff\xff", (size_t)wide)) {
+        r->records = -1;
+        r->at += (size_t)wide;
+    } else {
+        r->records = number(r, wide);
+    }
+    read_dimensions(r);
+    read_attributes(r, -1);
+    int64_t items = list(r, TAG_VARIABLE);
+    for (int64_t i = 0; i < items && !stopped(r); i++)
+        read_variable(r);
+}
+
+bool from_nc_is_it(const struct from_bytes *head)
+{
+    return head->length >= 4 && !memcmp(head->bytes, "CDF", 3) &&
+           (head->bytes[3] == 1 || head->bytes[3] == 2 || head->bytes[3] == 5);
+}
+
+int from_nc_read(const struct from_bytes *head, struct from_file *file,
+                 struct from_nc_header *header, struct vs_error *error)
+{
+    struct reader r = {.head = head, .file = file, .header = header, .error = error};
+
+    *header = (struct from_nc_header){0};
+    read_header(&r);
+    if (!stopped(&r))
+        place_records(&r);
+    if (!stopped(&r))
+        check_places(&r);
+    header->bytes = (int64_t)r.at;
+    return error->code ? error->code : r.ended ? -EAGAIN : 0;
+}
+
+void from_nc_free(struct from_nc_header *header)
+{
+    for (size_t i = 0; i < header->dimension_count; i++)
+        free(header->dimensions[i].name);
+    free(header->dimensions);
+    free(header->shapes);
+    free(header->attributes);
+}
+
+const struct from_nc_attribute *from_nc_attribute(const struct from_nc_header *header,
+                                                  long variable, const char *name)
+{
+    for (size_t i = 0; i < header->attribute_count; i++)
+        if (header->attributes[i].variable == variable && !strcmp(header->attributes[i].name, name))
+            return &header->attributes[i];
+    return NULL;
+}
+
+bool from_nc_integers(const struct from_nc_header *header, long variable, const char *name,
+                      size_t count, int64_t *values)
+{
+    const struct from_nc_attribute *found = from_nc_attribute(header, variable, name);
+
+    if (!found || !found->is_integer || found->count < (int64_t)count ||
+        count * (size_t)found->size > FROM_NC_VALUES)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *bytes = found->values + i * (size_t)found->size;
+        uint64_t value = bytes[0] & 0x80 ? UINT64_MAX : 0;
+        for (int k = 0; k < found->size; k++)
+            value = value << 8 | bytes[k];
+        values[i] = (int64_t)value;
+        if (values[i] < INT32_MIN || values[i] > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool from_nc_has_records(const struct from_nc_header *header, const struct from_file *file,
+                         size_t variable)
+{
+    return file->variables[variable].dimensions > 0 &&
+           !header->dimensions[header->shapes[variable][0]].length;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+#include "netcdf_merge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+#include "viewspec/base/integer.h"
+
+/*
+ * The whole is laid out as a netCDF file without its header: the variables without records one
+ * after the other, then records, each with its part of every record variable. Both a tile's file
+ * and the whole have the variables in one order, so that a member's bytes pair with those of the
+ * whole by position. Several tiles have the same part of a variable whose dimensions are not all
+ * decomposed, such as a coordinate; that of the first of these tiles counts.
+ */
+
+/* Variables begin at multiples of this. */
+#define ALIGNMENT 8
+
+/* Where a variable lies in the whole. */
+struct slot {
+    size_t variable;
+    bool has_records;
+    int64_t at;    /* in the whole, or in a record of it */
+    int64_t bytes; /* of all of it, or of a record */
+    bool is_split; /* a dimension of it is decomposed */
+};
+
+struct merge {
+    const struct from_nc_members *set;
+    const struct from_nc_member *first;
+    struct from_file *file;
+    struct vs_error *error;
+    struct slot *slots; /* in the order of the files */
+    size_t count;
+    int64_t records_at, record; /* of the whole: where records begin, bytes of one */
+    bool *is_split;             /* for each dimension */
+    bool *counts;               /* for each tile and slot, whether the tile's part is a member's */
+};
+
+static int fail_memory(struct merge *merge)
+{
+    return from_fail(merge->error, -ENOMEM, merge->first->path, "%s", strerror(ENOMEM));
+}
+
+/* Whether both tiles have the same variables of the same dimensions. Fills what differs. */
+static bool is_alike(const struct from_nc_member *one, const struct from_nc_member *other,
+                     const char **what)
+{
+    *what = "it is a tile of another model";
+    if (!other->model || strcmp(one->model, other->model) != 0)
+        return false;
+    *what = "its dimensions differ";
+    if (one->header.dimension_count != other->header.dimension_count)
+        return false;
+    for (size_t d = 0; d < one->header.dimension_count; d++)
+        if (strcmp(one->header.dimensions[d].name, other->header.dimensions[d].name) != 0 ||
+            one->ranges[d].whole != other->ranges[d].whole)
+            return false;
+    *what = "it has another number of records";
+    if (one->header.records != other->header.records)
+        return false;
+    *what = "its variables differ";
+    if (one->file.count != other->file.count)
+        return false;
+    for (size_t v = 0; v < one->file.count; v++) {
+        const struct from_variable *mine = &one->file.variables[v];
+        const struct from_variable *its = &other->file.variables[v];
+        if (strcmp(mine->name, its->name) != 0 || !json_equal(mine->etype, its->etype) ||
+            mine->dimensions != its->dimensions ||
+            memcmp(one->header.shapes[v], other->header.shapes[v],
+                   (size_t)mine->dimensions * sizeof(**one->header.shapes)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Places tiles along a dimension where each says its number alone: behind those before it. */
+static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error *error)
+{
+    const struct from_nc_member *first = &set->tiles[0];
+    int64_t at = 0;
+
+    for (int64_t place = 0; place < first->ranges[d].places; place++) {
+        int64_t count = -1;
+        for (size_t i = 0; i < set->count; i++) {
+            struct from_nc_range *range = &set->tiles[i].ranges[d];
+            if (range->place != place)
+                continue;
+            if (count >= 0 && range->count != count)
+                return from_fail(error, -EINVAL, set->tiles[i].path,
+                                 "%" PRId64 " points of %s, where tiles beside it have %" PRId64,
+                                 range->count, first->header.dimensions[d].name, count);
+            count = range->count;
+            range->start = at;
+        }
+        if (count < 0)
+            return from_fail(error, -EINVAL, first->path,
+                             "no tile says how many points number %" PRId64 " along %s has", place,
+                             first->header.dimensions[d].name);
+        at += count;
+    }
+    for (size_t i = 0; i < set->count; i++)
+        set->tiles[i].ranges[d].whole = at;
+    return 0;
+}
+
+/* Fills what ranges of a dimension leave open, and gives shared points to one tile. */
+static int complete(struct from_nc_members *set, size_t d, struct vs_error *error)
+{
+    int64_t reach = 0;
+
+    if (set->tiles[0].ranges[d].places && place_in_grid(set, d, error))
+        return error->code;
+    for (size_t i = 0; i < set->count; i++)
+        reach = vs_max(reach, set->tiles[i].ranges[d].start + set->tiles[i].ranges[d].count);
+    for (size_t i = 0; i < set->count; i++) {
+        struct from_nc_range *range = &set->tiles[i].ranges[d];
+        range->whole = range->whole < 0 ? reach : range->whole;
+        if (range->start + range->count < range->whole)
+            range->count -= range->shared;
+    }
+    return 0;
+}
+
+/* Whether two tiles have the same points of each dimension. */
+static bool is_same_place(const struct from_nc_member *one, const struct from_nc_member *other)
+{
+    for (size_t d = 0; d < one->header.dimension_count; d++)
+        if (one->ranges[d].start != other->ranges[d].start ||
+            one->ranges[d].count != other->ranges[d].count)
+            return false;
+    return true;
+}
+
+/* Sees that the tiles belong together, and completes their ranges. */
+static int check_tiles(struct from_nc_members *set, struct vs_error *error)
+{
+    const struct from_nc_member *first = &set->tiles[0];
+    const char *what = "it is no tile";
+
+    for (size_t i = 0; i < set->count; i++)
+        if (!set->tiles[i].model ||
+            set->tiles[i].header.dimension_count != first->header.dimension_count)
+            return from_fail(error, -EINVAL, set->tiles[i].path, "not of the set of %s: %s",
+                             first->path, set->tiles[i].model ? "its dimensions differ" : what);
+    for (size_t d = 0; d < first->header.dimension_count; d++)
+        if (complete(set, d, error))
+            return error->code;
+    for (size_t i = 1; i < set->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (is_same_place(&set->tiles[i], &set->tiles[k]))
+                return from_fail(error, -EINVAL, set->tiles[i].path,
+                                 "it lies where %s does in the whole", set->tiles[k].path);
+    for (size_t i = 1; i < set->count; i++)
+        if (!is_alike(first, &set->tiles[i], &what))
+            return from_fail(error, -EINVAL, set->tiles[i].path, "not of the set of %s: %s",
+                             first->path, what);
+    return 0;
+}
+
+enum overlap { DISJOINT, EQUAL, OVERLAPPING };
+
+/* Compares what two tiles have of a variable of these dimensions. */
+static enum overlap overlap(const struct from_nc_member *one, const struct from_nc_member *other,
+                            const int64_t *dimensions, int count)
+{
+    bool equal = true;
+
+    for (int i = 0; i < count; i++) {
+        const struct from_nc_range *mine = &one->ranges[dimensions[i]];
+        const struct from_nc_range *its = &other->ranges[dimensions[i]];
+        if (mine->start >= its->start + its->count || its->start >= mine->start + mine->count)
+            return DISJOINT;
+        equal = equal && mine->start == its->start && mine->count == its->count;
+    }
+    return equal ? EQUAL : OVERLAPPING;
+}
+
+/* Finds which parts of a variable count: those that no tile before has. */
+static int choose_parts(struct merge *merge, size_t number)
+{
+    const struct from_nc_members *set = merge->set;
+    const struct slot *slot = &merge->slots[number];
+    const struct from_variable *variable = &merge->file->variables[slot->variable];
+    const int64_t *dimensions = merge->first->header.shapes[slot->variable];
+
+    for (size_t i = 0; i < set->count; i++) {
+        bool *counts = &merge->counts[i * merge->count + number];
+        *counts = slot->is_split || i == 0;
+        for (size_t k = 0; k < i && *counts; k++) {
+            enum overlap found =
+                overlap(&set->tiles[i], &set->tiles[k], dimensions + slot->has_records,
+                        variable->dimensions - slot->has_records);
+            *counts = found == DISJOINT;
+            if (found == OVERLAPPING)
+                return from_fail(merge->error, -EINVAL, set->tiles[i].path,
+                                 "has values of %s that %s has, too", variable->name,
+                                 set->tiles[k].path);
+        }
+    }
+    return 0;
+}
+
+static int choose_all_parts(struct merge *merge)
+{
+    size_t places;
+
+    if (__builtin_mul_overflow(merge->set->count, merge->count, &places) ||
+        !(merge->counts = calloc(places + 1, sizeof(*merge->counts))))
+        return fail_memory(merge);
+    for (size_t i = 0; i < merge->count && !merge->error->code; i++)
+        choose_parts(merge, i);
+    return merge->error->code;
+}
+
+/* Adds a variable of the whole, without its place. */
+static int add_variable(struct merge *merge, size_t v)
+{
+    const struct from_variable *part = &merge->first->file.variables[v];
+    const struct from_nc_header *header = &merge->first->header;
+    struct from_variable *variable = from_add(merge->file, part->name, strlen(part->name));
+
+    if (variable == NULL)
+        return fail_memory(merge);
+    variable->etype = json_incref(part->etype);
+    variable->datarep = part->datarep;
+    variable->size = part->size;
+    variable->dimensions = part->dimensions;
+    for (int d = 0; d < part->dimensions; d++) {
+        int64_t number = header->shapes[v][d];
+        variable->shape[d] = header->dimensions[number].length ? merge->first->ranges[number].whole
+                                                               : header->records;
+    }
+    if (part->reason)
+        from_refuse(variable, "%s", part->reason);
+    else if (from_elements(variable) < 0)
+        from_refuse(variable, "more than 2^63-1 bytes");
+    return 0;
+}
+
+static int compare_slots(const void *a, const void *b, void *argument)
+{
+    const struct slot *one = a, *other = b;
+    const struct from_variable *variables = argument;
+    int64_t mine = variables[one->variable].at, its = variables[other->variable].at;
+
+    return one->has_records != other->has_records ? one->has_records - other->has_records
+                                                  : (mine > its) - (mine < its);
+}
+
+/* Makes slots for all variables that can be views and have values. */
+static int make_slots(struct merge *merge)
+{
+    const struct from_nc_member *first = merge->first;
+
+    merge->slots = calloc(first->file.count + 1, sizeof(*merge->slots));
+    if (!merge->slots)
+        return fail_memory(merge);
+    for (size_t v = 0; v < first->file.count; v++) {
+        if (add_variable(merge, v))
+            return merge->error->code;
+        const struct from_variable *variable = &merge->file->variables[v];
+        struct slot slot = {.variable = v,
+                            .has_records = from_nc_has_records(&first->header, &first->file, v)};
+        int64_t elements = from_elements(variable);
+        if (variable->reason || elements == 0)
+            continue;
+        slot.bytes = elements * variable->size / (slot.has_records ? variable->shape[0] : 1);
+        for (int d = 0; d < variable->dimensions; d++)
+            slot.is_split = slot.is_split || merge->is_split[first->header.shapes[v][d]];
+        merge->slots[merge->count++] = slot;
+    }
+    qsort_r(merge->slots, merge->count, sizeof(*merge->slots), compare_slots,
+            first->file.variables);
+    return 0;
+}
+
+/* Gives bytes of the whole to each slot, and its place to each variable. */
+static int lay_out(struct merge *merge)
+{
+    int64_t *end = &merge->records_at, records = merge->first->header.records, all;
+    bool over = false;
+
+    for (size_t i = 0; i < merge->count; i++) {
+        struct slot *slot = &merge->slots[i];
+        end = slot->has_records ? &merge->record : &merge->records_at;
+        slot->at = *end;
+        over = over || __builtin_add_overflow(*end, slot->bytes, end) ||
+               __builtin_add_overflow(*end, (ALIGNMENT - *end % ALIGNMENT) % ALIGNMENT, end);
+    }
+    if (over || __builtin_mul_overflow(merge->record, records, &all) ||
+        __builtin_add_overflow(all, merge->records_at, &all))
+        return from_fail(merge->error, -EINVAL, merge->first->path,
+                         "the whole has more than 2^63-1 bytes");
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct slot *slot = &merge->slots[i];
+        struct from_variable *variable = &merge->file->variables[slot->variable];
+        variable->at = slot->at + (slot->has_records ? merge->records_at : 0);
+        variable->stride = slot->has_records && slot->bytes != merge->record ? merge->record : 0;
+    }
+    return 0;
+}
+
+static json_t *cells(int64_t bytes)
+{
+    return json_pack("{s:s, s:I}", "type", "contiguous", "count", (json_int_t)bytes);
+}
+
+/* The part of a variable that a tile has: in the whole, or in the tile's file. */
+static json_t *part(const struct merge *merge, const struct from_nc_member *tile,
+                    const struct slot *slot, bool in_whole)
+{
+    const struct from_variable *variable = &merge->file->variables[slot->variable];
+    json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
+
+    for (int d = slot->has_records; d < variable->dimensions; d++) {
+        int64_t number = tile->header.shapes[slot->variable][d];
+        const struct from_nc_range *range = &tile->ranges[number];
+        json_array_append_new(
+            sizes, json_integer(in_whole ? range->whole : tile->header.dimensions[number].length));
+        json_array_append_new(subsizes, json_integer(range->count));
+        json_array_append_new(starts, json_integer(in_whole ? range->start : range->skip));
+    }
+    if (json_array_size(sizes))
+        return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "type", "subarray", "sizes", sizes,
+                         "subsizes", subsizes, "starts", starts, "order", "C", "oldtype",
+                         cells(variable->size));
+    json_decref(sizes);
+    json_decref(subsizes);
+    json_decref(starts);
+    return cells(variable->size);
+}
+
+/* The bytes of a variable's first value in a tile's file, and from record to record. */
+static int64_t record_of(const struct from_nc_member *tile, const struct slot *slot)
+{
+    const struct from_variable *variable = &tile->file.variables[slot->variable];
+
+    return variable->stride ? variable->stride
+                            : from_elements(variable) * variable->size / variable->shape[0];
+}
+
+/* For each slot, whether the tile's part counts. */
+static const bool *counts_of(const struct merge *merge, const struct from_nc_member *tile)
+{
+    return &merge->counts[(size_t)(tile - merge->set->tiles) * merge->count];
+}
+
+/*
+ * Adds the tile's variables with records, or those without, to a structure that begins at
+ * displacement base. Returns how many, or -1 where they lie in another order than the first tile's.
+ */
+static int add_parts(const struct merge *merge, const struct from_nc_member *tile, bool records,
+                     bool in_whole, int64_t base, json_t *structure)
+{
+    const bool *counts = counts_of(merge, tile);
+    int64_t last = -1;
+    int added = 0;
+
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct slot *slot = &merge->slots[i];
+        int64_t at = in_whole ? slot->at : tile->file.variables[slot->variable].at - base;
+        if (slot->has_records != records || !counts[i])
+            continue;
+        if (at <= last)
+            return -1;
+        last = at;
+        from_member(structure, at, part(merge, tile, slot, in_whole));
+        added++;
+    }
+    return added;
+}
+
+/* The first slot with records of a tile, or NULL. */
+static const struct slot *first_record(const struct merge *merge, const struct from_nc_member *tile)
+{
+    for (size_t i = 0; i < merge->count; i++)
+        if (merge->slots[i].has_records && counts_of(merge, tile)[i])
+            return &merge->slots[i];
+    return NULL;
+}
+
+/* The type of all that a tile has: in the whole, or in its file. NULL with error filled. */
+static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, bool in_whole)
+{
+    const struct slot *first = first_record(merge, tile);
+    json_t *type = from_struct(), *record = from_struct();
+    int64_t at = 0, stride = 0;
+
+    if (first) {
+        at = in_whole ? merge->records_at : tile->file.variables[first->variable].at;
+        stride = in_whole ? merge->record : record_of(tile, first);
+    }
+    int fixed = add_parts(merge, tile, false, in_whole, 0, type);
+    int varying = add_parts(merge, tile, true, in_whole, at, record);
+    if (varying > 0)
+        from_member(type, at,
+                    json_pack("{s:s, s:I, s:i, s:I, s:O}", "type", "hvector", "count",
+                              (json_int_t)merge->first->header.records, "blocklength", 1, "stride",
+                              (json_int_t)stride, "oldtype", record));
+    json_decref(record);
+    if (fixed < 0 || varying < 0) {
+        from_fail(merge->error, -EINVAL, tile->path,
+                  "its variables lie in another order than in %s", merge->first->path);
+        json_decref(type);
+        return NULL;
+    }
+    if (fixed + varying == 0) {
+        json_decref(type);
+        type = cells(0);
+    }
+    return type;
+}
+
+/* The bytes that values of a variable have where there are none, in hexadecimal. */
+static void print_fill(const struct merge *merge, size_t v, char *text)
+{
+    static const struct {
+        const char *type, *value;
+    } defaults[] = {{"int8_t", "81"},
+                    {"char", "00"},
+                    {"int16_t", "8001"},
+                    {"int32_t", "80000001"},
+                    {"float", "7cf00000"},
+                    {"double", "479e000000000000"},
+                    {"uint8_t", "ff"},
+                    {"uint16_t", "ffff"},
+                    {"uint32_t", "ffffffff"},
+                    {"int64_t", "8000000000000002"},
+                    {"uint64_t", "fffffffffffffffe"}};
+    const struct from_nc_header *header = &merge->first->header;
+    const struct from_variable *variable = &merge->file->variables[v];
+    const struct from_nc_attribute *fill = from_nc_attribute(header, (long)v, "_FillValue");
+
+    if (!fill)
+        fill = from_nc_attribute(header, (long)v, "missing_value");
+    if (fill && fill->size == variable->size && fill->count > 0) {
+        for (int i = 0; i < fill->size; i++)
+            sprintf(text + 2 * i, "%02x", fill->values[i]);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++)
+        if (!strcmp(json_string_value(variable->etype), defaults[i].type))
+            strcpy(text, defaults[i].value);
+}
+
+/* How many values of a slot the tiles have. */
+static int64_t covered(const struct merge *merge, size_t number)
+{
+    const struct slot *slot = &merge->slots[number];
+    const struct from_variable *variable = &merge->file->variables[slot->variable];
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < merge->set->count; i++) {
+        const struct from_nc_member *tile = &merge->set->tiles[i];
+        int64_t values = slot->has_records ? variable->shape[0] : 1;
+        for (int d = slot->has_records; d < variable->dimensions; d++)
+            values *= tile->ranges[tile->header.shapes[slot->variable][d]].count;
+        sum += counts_of(merge, tile)[number] ? values : 0;
+    }
+    return sum;
+}
+
+/* What values read as that no tile has; a note says how many those are. */
+static json_t *fills(const struct merge *merge)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct slot *slot = &merge->slots[i];
+        const struct from_variable *variable = &merge->file->variables[slot->variable];
+        int64_t all = from_elements(variable), held = covered(merge, i);
+        char value[2 * FROM_NC_VALUES + 1];
+        if (held >= all)
+            continue;
+        print_fill(merge, slot->variable, value);
+        json_array_append_new(list,
+                              json_pack("{s:I, s:I, s:I, s:I, s:s}", "at", (json_int_t)variable->at,
+                                        "size", (json_int_t)slot->bytes, "count",
+                                        (json_int_t)(slot->has_records ? variable->shape[0] : 1),
+                                        "every", (json_int_t)merge->record, "value", value));
+        if (!merge->file->note &&
+            asprintf(&merge->file->note,
+                     "tiles are missing: the %zu that are there have %" PRId64 " of %" PRId64
+                     " values of %s; the others read as its fill value",
+                     merge->set->count, held, all, variable->name) < 0)
+            merge->file->note = NULL;
+    }
+    return list;
+}
+
+/* Makes members of the tiles, and parts of the header. */
+static int make_members(struct merge *merge)
+{
+    json_t *names = json_array(), *views = json_array(), *locals = json_array(), *filled;
+
+    for (size_t i = 0; i < merge->set->count && !merge->error->code; i++) {
+        const struct from_nc_member *tile = &merge->set->tiles[i];
+        json_array_append_new(names, json_string(tile->path));
+        json_array_append_new(views, json_pack("{s:o}", "filetype", type_of(merge, tile, true)));
+        json_array_append_new(locals, json_pack("{s:o}", "filetype", type_of(merge, tile, false)));
+        if (from_add_part_of(merge->file, tile->path, 0, tile->header.bytes))
+            fail_memory(merge);
+    }
+    merge->file->members =
+        json_pack("{s:o, s:{s:i, s:o}, s:{s:i, s:o}}", "files", names, "view", "tiles", 1,
+                  "per_rank", views, "local", "tiles", 1, "per_rank", locals);
+    if (!merge->error->code && !merge->file->members)
+        return fail_memory(merge);
+    filled = fills(merge);
+    if (json_array_size(filled))
+        json_object_set(merge->file->members, "fill", filled);
+    json_decref(filled);
+    return merge->error->code;
+}
+
+int from_nc_merge(struct from_nc_members *set, struct from_file *file, struct vs_error *error)
+{
+    struct merge merge = {.set = set, .first = &set->tiles[0], .file = file, .error = error};
+    size_t dimensions = merge.first->header.dimension_count;
+    int code = check_tiles(set, error);
+
+    if (code)
+        return code;
+    from_clear(file); /* of the variables of the one tile */
+    merge.is_split = calloc(dimensions + 1, sizeof(*merge.is_split));
+    if (!merge.is_split)
+        code = fail_memory(&merge);
+    for (size_t d = 0; d < dimensions && !code; d++)
+        for (size_t i = 0; i < set->count; i++)
+            if (from_nc_is_part(&set->tiles[i].ranges[d]))
+                merge.is_split[d] = true;
+    if (!code)
+        code = make_slots(&merge);
+    if (!code)
+        code = choose_all_parts(&merge);
+    if (!code)
+        code = lay_out(&merge);
+    if (!code)
+        code = make_members(&merge);
+    free(merge.counts);
+    free(merge.slots);
+    free(merge.is_split);
+    return code;
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Sets of netCDF files that the processes of a model wrote, and values where none are.
+
+load helper
+
+# sets WHAT ARGUMENT...: makes sets and compares them; prints how many slices were compared.
+sets() {
+    /usr/bin/python3 "$top/tests/from/sets.py" "$@" 3>&-
+}
+
+# py CODE: runs python with netCDF4, numpy as np.
+py() {
+    /usr/bin/python3 - 3>&- <<CODE
+import netCDF4, os, numpy as np
+$1
+CODE
+}
+
+@test "sets: whole variables are what the tiles were cut from, by ranks, too" {
+    run -0 sets random 11 60
+    echo "$output"
+    [ "$output" -gt 600 ]
+}
+
+@test "sets: a mount shows whole variables, and writes land in the tiles" {
+    local model name
+    for model in fms nemo mitgcm roms wrf; do
+        sets write $model $model
+    done
+    for name in fms.nc nemo.nc mitgcm.0000000000 roms.nc wrf_2000-01-24_12:00:00; do
+        mpiio-mount -o npy --from "$name" 'none,block,block on 4x1' "$mnt"
+        py '
+whole = np.arange(144, dtype="f4").reshape(3, 8, 6)
+for rank in range(4):
+    got = np.load(f"mnt/temp/rank{rank}.npy", mmap_mode="r+")
+    assert (got == whole[:, 2 * rank:2 * rank + 2]).all(), rank
+    if rank == 2:
+        got[1, 0] = -7
+        got.flush()'
+        mpiio-umount "$mnt"
+    done
+    # Row 4 is the first one of the third tile and the fourth.
+    py '
+import glob
+for pattern in "fms.nc.000[23]", "nemo_000[23].nc", "mitgcm*t00[34].nc", "roms.0[23].nc", "wrf*000[23]":
+    files = sorted(glob.glob(pattern))
+    assert len(files) == 2, files
+    for at, name in enumerate(files):
+        want = np.arange(144, dtype="f4").reshape(3, 8, 6)
+        want[1, 4] = -7
+        with netCDF4.Dataset(name) as data:
+            data.set_auto_mask(False)
+            got = data["temp"][:]
+            own = slice(at and got.shape[2] - 3, None if at else 3)
+            assert (got[:, -4:][..., own] == want[:, 4:, 3 * at:3 * at + 3]).all(), name'
+}
+
+@test "sets: tiles that are not there read as fill values, and are counted" {
+    sets write fms ocean
+    rm ocean.nc.0001
+    run -0 --separate-stderr mpiio-view spec --from ocean.nc
+    # shellcheck disable=SC2154 # run sets it
+    [ "$stderr" = "mpiio-view: ocean.nc.0000: tiles are missing: the 3 that are there have 108 of 144 values of temp; the others read as its fill value" ]
+    [ "${lines[0]%%$'\t'*}" = yh ]
+    mpiio-mount -o npy --from ocean.nc.0002 'none,none,block on 2' "$mnt" 2>err
+    grep -q "mpiio-mount: ocean.nc.0002: tiles are missing" err
+    py '
+want = np.arange(144, dtype="f4").reshape(3, 8, 6)
+want[:, :4, 3:] = -1e34
+for rank in range(2):
+    assert (np.load(f"mnt/temp/rank{rank}.npy") == want[:, :, 3 * rank:3 * rank + 3]).all()
+assert (np.load("mnt/xh/rank0.npy") == np.arange(6) * 0.5).all()
+# What reads as something else than zeros is no hole.
+slice = os.open("mnt/temp/rank1", os.O_RDONLY)
+assert os.lseek(slice, 0, os.SEEK_HOLE) == 3 * 8 * 3 * 4
+os.close(slice)
+slice = os.open("mnt/temp/rank1", os.O_WRONLY)
+try:
+    os.pwrite(slice, bytes(4), 0)
+except OSError as error:
+    print(error.errno)' >errors
+    [ "$(<errors)" = 6 ]
+    mpiio-umount "$mnt"
+    # A value that the user gives counts for all variables, which must be of one type.
+    mpiio-view spec --from ocean.nc --var temp 2>/dev/null >temp.json
+    [ "$(mpiio-view dump temp.json -r 0 --missing -5 --offset 12 --length 4)" = -5.0 ]
+    [ "$(mpiio-view dump temp.json -r 0 --missing nan --offset 12 --length 4)" = nan ]
+    mpiio-view spec --from ocean.nc --all 2>/dev/null >all.json
+    fails 1 "all.json:3:3: /members: missing=-5: the views differ in type, representation or alignment" \
+        mpiio-view cat all.json -v temp -r 0 --missing -5
+}
+
+@test "sets: files that are no set are refused, or read one by one" {
+    sets write fms ocean
+    sets write nemo other
+    cp other_0000.nc ocean.nc.0007
+    fails 2 "ocean.nc.0007: not of the set of ocean.nc.0000: its dimensions differ" mpiio-view spec --from ocean.nc
+    cp ocean.nc.0002 ocean.nc.0007
+    fails 2 "ocean.nc.0007: it lies where ocean.nc.0002 does in the whole" mpiio-view spec --from ocean.nc
+    head -c 100 ocean.nc.0002 >ocean.nc.0007
+    fails 2 "ocean.nc.0007: damaged netCDF header at byte 100: the file ends in it" mpiio-view spec --from ocean.nc
+    echo text >ocean.nc.0007
+    fails 2 "ocean.nc.0007: not a file of netCDF's classic formats" mpiio-view spec --from ocean.nc
+    rm ocean.nc.0007
+    # A tile that has changed since, or is too short.
+    mpiio-view spec --from ocean.nc --var temp >temp.json
+    cp ocean.nc.0003 good
+    py '
+with netCDF4.Dataset("ocean.nc.0003", "a") as data:
+    data.history = "changed"'
+    fails 1 "$tmp/ocean.nc.0003: its header is not the one that the spec was made from (mpiio-view spec --from makes a new spec)" \
+        mpiio-view cat temp.json -r 0
+    cp good ocean.nc.0003
+    truncate -s -8 ocean.nc.0003
+    run -1 mpiio-view cat temp.json -r 0
+    [[ $output == *"ocean.nc.0003: too short: it has "*" (missing=zero reads zeros instead)" ]]
+    cp good ocean.nc.0003
+    # Without a number in its name a tile stands alone; a file with one that is no tile, too.
+    cp ocean.nc.0003 alone.nc
+    [ "$(mpiio-view spec --from alone.nc | grep temp)" = $'temp\tfloat\t3x4x3' ]
+    py '
+for year in 2000, 2001:
+    with netCDF4.Dataset(f"data_{year}.nc", "w", format="NETCDF3_CLASSIC") as data:
+        data.createDimension("x", 3)
+        data.createVariable("v", "i4", ("x",))[:] = year'
+    [ "$(mpiio-view spec --from data_2000.nc)" = $'v\tint32_t\t3' ]
+    fails 2 "data.nc: No such file or directory" mpiio-view spec --from data.nc
+}
+
+@test "sets: damaged tiles give one line, or whole variables" {
+    sets write wrf w
+    py '
+import random, subprocess
+dice = random.Random(5)
+name = "w_2000-01-24_12:00:00_0001"
+whole = open(name, "rb").read()
+seen = set()
+for i in range(80):
+    bytes = bytearray(whole)
+    for j in range(dice.randint(1, 3)):
+        bytes[dice.randrange(4, len(bytes))] = dice.choice([0, 1, 127, 255])
+    open(name, "wb").write(bytes)
+    done = subprocess.run(["mpiio-view", "spec", "--from", name, "--all"], capture_output=True,
+                          timeout=60)
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode in (0, 1, 2), done
+    assert done.returncode == 0 or (lines and not done.stdout), lines
+    assert all(line.startswith("mpiio-view: ") for line in lines), lines
+    seen.add(done.returncode)
+assert seen == {0, 2}, seen'
+}
