@@ -450,7 +450,7 @@ bool from_nc_integers(const struct from_nc_header *header, long variable, const 
 {
     const struct from_nc_attribute *found = from_nc_attribute(header, variable, name);
 
-    if (!found || !found->is_integer || found->count < (int64_t)count ||
+    if (found == NULL || !found->is_integer || found->count < (int64_t)count ||
         count * (size_t)found->size > FROM_NC_VALUES)
         return false;
     for (size_t i = 0; i < count; i++) {

@@ -437,7 +437,7 @@ static void print_fill(const struct merge *merge, size_t v, char *text)
     const struct from_variable *variable = &merge->file->variables[v];
     const struct from_nc_attribute *fill = from_nc_attribute(header, (long)v, "_FillValue");
 
-    if (!fill)
+    if (fill == NULL)
         fill = from_nc_attribute(header, (long)v, "missing_value");
     if (fill && fill->size == variable->size && fill->count > 0) {
         for (int i = 0; i < fill->size; i++)

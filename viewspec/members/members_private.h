@@ -3,6 +3,7 @@
 #define VS_MEMBERS_PRIVATE_H
 
 #include "members.h"
+#include "missing.h"
 #include "viewspec/spec_private.h"
 
 /* Private to viewspec/: reading and printing the members of a spec. */
@@ -32,14 +33,6 @@ struct vs_members {
  * short into spec->file; the views are not compiled. 0 or a negative errno, with error filled.
  */
 int vs_members_read(struct vs_spec *spec, const char *folder, struct vs_error *error);
-
-/* Sets "missing" of the object "members" to the text of an option, which is checked. 0 or a
-   negative errno, with error filled. */
-int vs_members_override_missing(json_t *members, const char *text, struct vs_error *error);
-
-/* Reads "missing" and "fill" into members. 0 or a negative errno, with error filled. */
-int vs_members_read_missing(struct vs_spec *spec, struct vs_members *members,
-                            struct vs_error *error);
 
 /*
  * The JSON of a spec with members, from shorthand: that of the views of the whole, and overrides'.

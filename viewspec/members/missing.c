@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "members_private.h"
+#include "missing.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "viewspec/base/integer.h"
+#include "members_private.h"
 #include "viewspec/text/keys.h"
 
 /* Reads what a spec says of bytes of the whole that no member holds: "missing" and "fill". */

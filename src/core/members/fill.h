@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "viewspec/members/members.h"
+#include "viewspec/members/missing.h"
 
 /* The values that holes of an assembled file read as. Immutable once made; zeroed there are none,
    and holes read as zeros. */
