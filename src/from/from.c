@@ -86,6 +86,18 @@ int64_t from_elements(const struct from_variable *variable)
     return __builtin_mul_overflow(elements, variable->size, &bytes) ? -1 : elements;
 }
 
+int64_t from_end(const struct from_variable *variable)
+{
+    int64_t elements = from_elements(variable);
+
+    if (elements == 0)
+        return 0;
+    if (variable->stride)
+        return variable->at + (variable->shape[0] - 1) * variable->stride +
+               elements / variable->shape[0] * variable->size;
+    return variable->at + elements * variable->size;
+}
+
 void from_clear(struct from_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {

@@ -115,4 +115,8 @@ int from_fail(struct vs_error *error, int code, const char *path, const char *fo
 /* Number of elements of a variable; -1: more than 2^63-1 bytes of them. */
 int64_t from_elements(const struct from_variable *variable);
 
+/* Returns the displacement behind the last element of a variable without chunks; 0 if it has no
+   elements. Its format has ruled out overflow. */
+int64_t from_end(const struct from_variable *variable);
+
 #endif

@@ -2,12 +2,48 @@
 #include "netcdf.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "netcdf_header.h"
 #include "netcdf_set.h"
+#include "viewspec/base/integer.h"
 
 /* netCDF's classic formats: a file, or one of a set that the processes of a model wrote. */
+
+/*
+ * Makes the file a member of a whole that is as long as the header says. Programs leave files that
+ * are too short where they have not written all values, and netCDF reads zeros there.
+ */
+static int lengthen(const struct from_bytes *head, struct from_file *file, int64_t end)
+{
+    file->members = json_pack("{s:[s], s:{s:I}, s:[{s:I, s:I, s:s}]}", "files", head->path, "view",
+                              "tiles", (json_int_t)head->size, "fill", "at", (json_int_t)head->size,
+                              "size", (json_int_t)(end - head->size), "value", "00");
+    if (asprintf(&file->note,
+                 "the file is truncated: bytes %" PRId64 " to %" PRId64
+                 " read as zeros (truncate -s %" PRId64 " lets them be written)",
+                 head->size, end - 1, end) < 0)
+        file->note = NULL;
+    return file->members && file->note ? 0 : -ENOMEM;
+}
+
+/* Completes a file that is no tile. */
+static int complete(const struct from_bytes *head, struct from_file *file, int64_t header_bytes)
+{
+    int64_t end = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < file->count; i++)
+        if (!file->variables[i].reason)
+            end = vs_max(end, from_end(&file->variables[i]));
+    if (end > head->size)
+        code = lengthen(head, file, end);
+    if (!code && file->members)
+        return from_add_part_of(file, head->path, 0, header_bytes);
+    return code ? code : from_add_part(file, 0, header_bytes);
+}
 
 static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
@@ -16,7 +52,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
     if (!code && from_nc_is_tile(head->path, file, &header))
         code = from_nc_set(head->path, file, error);
-    else if (!code && from_add_part(file, 0, header.bytes))
+    else if (!code && complete(head, file, header.bytes))
         code = from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
     from_nc_free(&header);
     return code;

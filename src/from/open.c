@@ -37,19 +37,6 @@ static void refuse_disorder(struct from_file *file)
     }
 }
 
-/* Returns the end of a variable without chunks. Its format has ruled out overflow. */
-static int64_t end_of(const struct from_variable *variable)
-{
-    int64_t elements = from_elements(variable);
-
-    if (elements == 0)
-        return 0;
-    if (variable->stride)
-        return variable->at + (variable->shape[0] - 1) * variable->stride +
-               elements / variable->shape[0] * variable->size;
-    return variable->at + elements * variable->size;
-}
-
 /* Refuses variables that extend beyond the end of the file, whose slices would be short. */
 static void refuse_cut(struct from_file *file, int64_t size)
 {
@@ -66,10 +53,11 @@ static void refuse_cut(struct from_file *file, int64_t size)
         struct from_variable *variable = &file->variables[i];
         if (why)
             from_refuse(variable, "%s: %s", file->data, why);
-        else if (!variable->reason && !variable->chunks.count && end_of(variable) > size)
-            from_refuse(
-                variable, "%s is truncated: %lld bytes of at least %lld (truncate -s adds zeros)",
-                file->data ? file->data : "the file", (long long)size, (long long)end_of(variable));
+        else if (!variable->reason && !variable->chunks.count && from_end(variable) > size)
+            from_refuse(variable,
+                        "%s is truncated: %lld bytes of at least %lld (truncate -s adds zeros)",
+                        file->data ? file->data : "the file", (long long)size,
+                        (long long)from_end(variable));
     }
 }
 
