@@ -39,7 +39,8 @@ static bool put_integer(const struct vs_basic *basic, const char *text, unsigned
     return true;
 }
 
-static bool put_float(unsigned size, const char *text, unsigned char *native)
+/* The bytes that pad an x87 number stay as they are. */
+static bool put_float(unsigned size, bool extended, const char *text, unsigned char *native)
 {
     long double number = strtold(text, NULL);
     double binary64 = strtod(text, NULL);
@@ -50,7 +51,7 @@ static bool put_float(unsigned size, const char *text, unsigned char *native)
     else if (size == sizeof(double))
         memcpy(native, &binary64, size);
     else if (size == sizeof(long double))
-        memcpy(native, &number, size);
+        memcpy(native, &number, extended ? 10 : size);
     else
         return false;
     return true;
@@ -64,7 +65,7 @@ static bool put_number(const struct vs_basic *basic, const char *text, unsigned 
     if (basic->kind != VS_FLOAT)
         return put_integer(basic, text, native);
     for (unsigned i = 0; i < basic->parts; i++)
-        if (!put_float(part, text, native + i * part))
+        if (!put_float(part, basic->extended, text, native + i * part))
             return false;
     return true;
 }

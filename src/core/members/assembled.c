@@ -452,6 +452,9 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
 
     if (error != 0)
         return vs_members_fail(members, error, why, "%s", strerror(-error));
+    if (writable && self->overlap != VS_OVERLAP_ERROR)
+        return vs_members_fail(members, -EROFS, why,
+                               "members that may overlap can only be read (-o ro)");
     self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
     self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
     self->identities = calloc((size_t)count, sizeof(*self->identities));
@@ -475,19 +478,13 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
                    struct mpiio_file **file, struct vs_error *why)
 {
     bool writable = (how & MPIIO_ASSEMBLE_WRITABLE) != 0;
-    struct mpiio_assembled *self;
+    struct mpiio_assembled *self = calloc(1, sizeof(*self));
     int error;
 
-    self = calloc(1, sizeof(*self));
-    if (self == NULL || (writable && vs_members_overlap(members) != VS_OVERLAP_ERROR))
+    if (self == NULL) {
         free(fills.list);
-    if (writable && vs_members_overlap(members) != VS_OVERLAP_ERROR) {
-        free(self);
-        return vs_members_fail(members, -EROFS, why,
-                               "members that may overlap can only be read (-o ro)");
-    }
-    if (self == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
+    }
     self->lock_fd = -1;
     pthread_mutex_init(&self->syncing, NULL);
     self->overlap = vs_members_overlap(members);

@@ -10,10 +10,16 @@
 static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, int64_t at,
                        int64_t end)
 {
-    int64_t to = vs_min(end, start + fill->size);
+    int64_t from = vs_max(at, start), count = vs_min(end, start + fill->size) - from, done = 0;
+    char *to = buffer + (from - at);
 
-    for (int64_t byte = vs_max(at, start); byte < to; byte++)
-        buffer[byte - at] = (char)fill->value[(byte - start) % fill->length];
+    for (; done < count && done < fill->length; done++)
+        to[done] = (char)fill->value[(from - start + done) % fill->length];
+    /* Copies what is there, whole values, and so twice as many each time. */
+    for (int64_t more; done < count; done += more) {
+        more = vs_min(done, count - done);
+        memcpy(to + done, to, (size_t)more);
+    }
 }
 
 void mpiio_fill(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length)
