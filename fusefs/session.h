@@ -105,7 +105,6 @@ struct fs_session {
     bool has_slices;       /* slices and buffer are set up */
     int ready;             /* where one byte says that the mount serves; -1: nobody waits */
     atomic_bool greeted;   /* INIT is answered */
-    uint32_t offered;      /* the later flags of INIT; of the thread that answers it */
     atomic_bool readahead; /* the kernel's readahead was seen to */
     struct fs_losses losses;
     atomic_uint failed_syncs; /* how often the file could not be stored on its device */

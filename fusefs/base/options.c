@@ -41,14 +41,16 @@ static const char *const fuse_options[] = {
 
 /* Options of fstab(5) that speak to mount(8), and those that change nothing here. */
 static const char *const ignored_options[] = {
-    "defaults", "auto",  "noauto",  "nofail",   "_netdev",  "user",       "nouser",
-    "users",    "owner", "nogroup", "relatime", "diratime", "norelatime", "nodiratime",
+    "defaults", "auto",     "noauto",     "nofail",     "_netdev",
+    "user",     "nouser",   "users",      "owner",      "nogroup",
+    "relatime", "diratime", "norelatime", "nodiratime", "io_uring=off",
 };
 
 /* Options that were removed, and what users of them can do. */
 static const struct removed_option {
     const char *key, *advice;
 } removed_options[] = {
+    {"io_uring", "the mount option io_uring was removed: requests come by /dev/fuse alone"},
     {"slice_cache", "the mount option slice_cache was removed: copy the slice to /dev/shm instead"},
 };
 
@@ -111,8 +113,6 @@ static const struct mount_option {
      "when hosts see each other's writes to the file (auto: by the type of its filesystem)"},
     {"passthrough", CHOICE, FIELD(passthrough), 0, 0, 0, "auto|off", "auto or off",
      "whether the kernel itself may read and write the file where a slice is all of it"},
-    {"io_uring", CHOICE, FIELD(io_uring), 0, 0, 0, "auto|off", "auto or off",
-     "whether requests may come by io_uring, where the kernel has it enabled"},
     {"dirty_max", SIZE, FIELD(dirty_max), 1 << 20, INT64_MAX, 0, "SIZE", "a size of 1M or more",
      "how much it may hold back (256M)"},
     {"pool", ROOM, FIELD(pool), 16 << 20, INT64_MAX - 1, 0, "SIZE|off",

@@ -60,7 +60,6 @@ struct fs_options {
     bool unique;          /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
     enum fs_wish passthrough;              /* of identity views */
-    enum fs_wish io_uring;                 /* by which requests come */
     bool direct;                           /* reads go past the page cache */
     bool npy;                              /* slices are there with a NumPy header, too */
     bool allow_other, default_permissions; /* the latter is implied by the former */

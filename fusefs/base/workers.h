@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "ring.h"
-
 struct fs_worker;
 
 /*
@@ -19,17 +17,14 @@ struct fs_worker;
  */
 struct fs_workers {
     struct fuse_session *fuse; /* borrowed */
-    unsigned most;             /* threads at once, for each queue of the kernel's */
-    struct fs_rings rings;     /* by which requests may come, too */
-    atomic_bool full;          /* a queue of theirs may need another thread */
+    unsigned most;             /* threads at once */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct fs_worker *all;       /* those that were started; lock: lock */
-    unsigned count;              /* how many of them take from /dev/fuse; lock: lock */
-    unsigned idle;               /* how many of those wait for a request; lock: lock */
+    unsigned count;              /* how many of them have not come to their end; lock: lock */
+    unsigned idle;               /* how many wait for a request; lock: lock */
     unsigned paused;             /* how many wait for others than the kernel; lock: lock */
-    unsigned running;            /* how many have not come to their end; lock: lock */
     atomic_bool stop;            /* no more requests are to be taken; set with the lock */
     int error;                   /* a negative errno that a worker met; lock: lock */
     void (*on_stop)(void *data); /* NULL: none */
@@ -51,13 +46,6 @@ void fs_workers_on_stop(struct fs_workers *workers, void (*function)(void *data)
  * negative errno. Once only.
  */
 int fs_workers_run(struct fs_workers *workers);
-
-/*
- * From the answer to INIT, before it is given: threads that are to take requests by io_uring, of so
- * many bytes each beside their headers. 0: fs_rings_decide is due; or a negative errno.
- */
-int fs_workers_add_rings(struct fs_workers *workers, int fd, const char *mountpoint,
-                         size_t payload);
 
 /*
  * Around what a worker waits for in a request that others, who may need this mount, must give it:

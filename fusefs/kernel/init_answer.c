@@ -11,8 +11,6 @@
 
 /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36: linux/fuse.h has it from 6.6 on. */
 #define ALLOW_MMAP_FLAG2 (UINT32_C(1) << 4)
-/* FUSE_OVER_IO_URING, bit 41: from 6.14 on. */
-#define IO_URING_FLAG2 (UINT32_C(1) << 9)
 
 /* Of the flags of a request of the kernel's, INIT, the later 32; 0: it is none. */
 static uint32_t offer(const void *request, size_t length)
@@ -33,28 +31,9 @@ static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
     struct fs_session *session = userdata;
     ssize_t got = read(fd, buffer, length);
 
-    if (got > 0 && !atomic_load_explicit(&session->greeted, memory_order_relaxed)) {
-        session->offered = offer(buffer, (size_t)got);
-        fs_passthrough_asked(session, session->offered);
-    }
+    if (got > 0 && !atomic_load_explicit(&session->greeted, memory_order_relaxed))
+        fs_passthrough_asked(session, offer(buffer, (size_t)got));
     return got;
-}
-
-/* Bytes that a request or an answer may have beside its headers. */
-static size_t payload_size(const struct fuse_init_out *answer)
-{
-    size_t pages = (size_t)answer->max_pages * (size_t)sysconf(_SC_PAGESIZE);
-
-    return pages > answer->max_write ? pages : answer->max_write;
-}
-
-/* Whether requests are to come by io_uring. */
-static bool takes_rings(struct fs_session *session, const struct fuse_init_out *answer)
-{
-    return session->options->io_uring == FS_WISH_AUTO && (session->offered & IO_URING_FLAG2) != 0 &&
-           (answer->flags & FUSE_MAX_PAGES) != 0 &&
-           fs_workers_add_rings(&session->workers, fuse_session_fd(session->fuse),
-                                session->mountpoint, payload_size(answer)) == 0;
 }
 
 static void amend(struct fs_session *session, const struct iovec *part)
@@ -70,10 +49,6 @@ static void amend(struct fs_session *session, const struct iovec *part)
         answer.flags |= FUSE_INIT_EXT;
         answer.flags2 |= ALLOW_MMAP_FLAG2;
     }
-    if (takes_rings(session, &answer)) {
-        answer.flags |= FUSE_INIT_EXT;
-        answer.flags2 |= IO_URING_FLAG2;
-    }
     memcpy(part->iov_base, &answer, end);
     fs_passthrough_answer(session, part);
 }
@@ -81,21 +56,15 @@ static void amend(struct fs_session *session, const struct iovec *part)
 static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userdata)
 {
     struct fs_session *session = userdata;
-    struct fs_rings *rings = &session->workers.rings;
-    ssize_t put;
 
     fs_open_answer_complete(parts, count);
-    if (fs_rings_answer(rings, parts, count))
-        return (ssize_t)((const struct fuse_out_header *)parts[0].iov_base)->len;
     /* The first answer is the one to INIT: nothing else comes before the kernel has it. */
     if (atomic_load_explicit(&session->greeted, memory_order_relaxed) ||
         atomic_exchange(&session->greeted, true))
         return writev(fd, parts, count);
     if (count > 1)
         amend(session, &parts[1]);
-    put = writev(fd, parts, count);
-    fs_rings_decide(rings, put > 0);
-    return put;
+    return writev(fd, parts, count);
 }
 
 int fs_init_answer_amend(struct fs_session *session)

@@ -9,8 +9,7 @@
  * no FUSE_CAP. Without it the kernel asks for the extended attribute security.capability before
  * each write: twice the requests. There is nothing to do for it: slices have no set-user-ID bit and
  * no capabilities. With the option direct, slices can be mapped all the same. And what
- * passthrough.h and base/ring.h say: answers to requests that came by a ring go back by it. Kernels
- * that do not know a flag ignore it. Returns 0, or a negative errno.
+ * passthrough.h says. Kernels that do not know a flag ignore it. Returns 0, or a negative errno.
  */
 int fs_init_answer_amend(struct fs_session *session);
 

@@ -19,10 +19,8 @@
 /* This thread's buffer for reads; NULL without memory. */
 static void *read_buffer(struct fs_session *session)
 {
-    void *buffer = fs_ring_memory();
+    void *buffer = pthread_getspecific(session->buffer);
 
-    if (buffer == NULL)
-        buffer = pthread_getspecific(session->buffer);
     if (buffer == NULL) {
         buffer = fs_buffer_new(FS_READ_MAX);
         if (buffer != NULL && pthread_setspecific(session->buffer, buffer) != 0) {
@@ -178,10 +176,8 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
         fuse_reply_buf(request, ahead != NULL ? ahead : buffer, (size_t)got);
     if (prefetch != NULL)
         fs_prefetch_done(prefetch, size, offset, got, ahead != NULL);
-    if (cut != NULL) {
-        fs_ring_flush();
+    if (cut != NULL)
         drop_pages(session, cut, inode);
-    }
 }
 
 /* What the kernel may hold is not in the file yet: all counts as data. */

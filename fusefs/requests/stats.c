@@ -244,13 +244,10 @@ char *fs_stats_text(struct fs_session *session)
     fprintf(out, "  \"mounted\": \"%s\",\n  \"nodes\": %d,\n", mounted, session->cluster.nodes);
     fprintf(out, "  \"ranks\": %lld,\n  \"views\": %zu,\n", (long long)session->tree.ranks,
             session->tree.views);
-    fprintf(out,
-            "  \"writable\": %s,\n  \"writeback\": %s,\n  \"passthrough\": %s,\n"
-            "  \"io_uring\": %s,\n",
+    fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n  \"passthrough\": %s,\n",
             session->read_only == 0 ? "true" : "false",
             session->mode->holds_writes ? "true" : "false",
-            fs_passthrough_is_on(session) ? "true" : "false",
-            fs_rings_are_on(&session->workers.rings) ? "true" : "false");
+            fs_passthrough_is_on(session) ? "true" : "false");
     print_filesystem(session, out);
     print_ahead(session, out);
     print_requests(session, out);

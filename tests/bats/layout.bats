@@ -164,8 +164,7 @@ keeps_to() {
     cd "$top"
     run -1 grep -rnE --include='*.c' '\b(read|write|pread|pwrite|readv|writev|preadv|pwritev|lseek|mmap|ftruncate)(64|2)?\(.*mpiio_store_fd' \
         fusefs
-    # io_uring's rings are shared memory of the kernel.
-    run -1 grep -rnE --include='*.c' --exclude=uring.c '\b(mmap|pwrite|ftruncate)(64)?\(' fusefs
+    run -1 grep -rnE --include='*.c' '\b(mmap|pwrite|ftruncate)(64)?\(' fusefs
 }
 
 @test "layout: the folders are the architecture" {

@@ -171,7 +171,7 @@ def sharing():
                      None, "", True)]
     rows += [
         Row("P11", "fio 4 KiB, 4 threads: passthrough_ll", RANDOM,
-            mount("fio_mount.iops", 1) | {"io_uring": Column("fio_rings.iops", 1.3)} |
+            mount("fio_mount.iops", 1) |
             under("fio_under.iops", 10), "fio_passthrough.iops",
             "reads/s"),
         Row("P12", "an 8-byte read: ROMIO", SEEK, {"library": Column("seek.rate", 1000)},

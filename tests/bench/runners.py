@@ -293,14 +293,7 @@ def fio(path, total, start=run):
 
 
 def run_fio_mount(bench, setting):
-    with bench.mounted(bench.spec(setting), "-o", "io_uring=off") as point:
-        return {"iops": fio(point / "rank0", bench.slice)}
-
-
-def run_fio_rings(bench, setting):
     with bench.mounted(bench.spec(setting)) as point:
-        if not stats_of(point)["io_uring"]:
-            raise Unavailable("io_uring is not enabled (/sys/module/fuse/parameters/enable_uring)")
         return {"iops": fio(point / "rank0", bench.slice)}
 
 
@@ -410,7 +403,6 @@ RUNNERS: dict[str, Callable] = {
     "small": partial(run_start, name="small", ranks=4, doubles=10**6),
     "large": partial(run_start, name="large", ranks=10**6, doubles=10**12),
     "fio_mount": run_fio_mount,
-    "fio_rings": run_fio_rings,
     "fio_under": run_fio_under,
     "fio_passthrough": run_fio_passthrough,
     "whole": run_whole,

@@ -61,7 +61,6 @@ static void defaults(void **state)
     assert_int_equal(options.access, FS_ACCESS_BEST);
     assert_int_equal(options.cache, FS_CACHE_AUTO);
     assert_int_equal(options.passthrough, FS_WISH_AUTO);
-    assert_int_equal(options.io_uring, FS_WISH_AUTO);
     assert_int_equal(options.narrow, MPIIO_NARROW_REFUSE);
     assert_int_equal(options.threads, 8);
     assert_int_equal(options.max_read, 1 << 20);
@@ -107,7 +106,6 @@ static void every_option(void **state)
     assert_string_equal(options.interface, "10.0.0.0/8");
     assert_int_equal(options.cache, FS_CACHE_BACK);
     assert_int_equal(options.passthrough, FS_WISH_OFF);
-    assert_int_equal(options.io_uring, FS_WISH_OFF);
     assert_int_equal(options.dirty_max, 1 << 30);
     assert_int_equal(options.pool, INT64_C(3) << 30);
     assert_int_equal(options.flush_interval, 0);
