@@ -38,6 +38,13 @@ json_t *from_complex(int64_t size)
     return named(names, size);
 }
 
+json_t *from_number(char kind, int64_t size)
+{
+    return kind == 'f'   ? from_float(size)
+           : kind == 'c' ? from_complex(size)
+                         : from_integer(size, kind == 'i');
+}
+
 json_t *from_several(json_t *type, int64_t count)
 {
     if (count == 1)

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "envi.h"
 #include "hdf5_loader.h"
 #include "mitgcm.h"
 #include "netcdf.h"
@@ -10,7 +11,7 @@
 #include "subfiling.h"
 
 static const struct from_format *const formats[] = {&from_netcdf, &from_subfiling, &from_hdf5,
-                                                    &from_npy, &from_mitgcm};
+                                                    &from_npy,    &from_envi,      &from_mitgcm};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {
@@ -32,5 +33,5 @@ char *from_format_find(const char *name)
 
 const char *from_format_names(void)
 {
-    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta";
+    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, ENVI";
 }

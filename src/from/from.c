@@ -88,14 +88,16 @@ int64_t from_elements(const struct from_variable *variable)
 
 int64_t from_end(const struct from_variable *variable)
 {
-    int64_t elements = from_elements(variable);
+    int64_t elements = from_elements(variable), rows = variable->stride ? variable->shape[0] : 1;
+    int64_t end;
 
-    if (elements == 0)
-        return 0;
-    if (variable->stride)
-        return variable->at + (variable->shape[0] - 1) * variable->stride +
-               elements / variable->shape[0] * variable->size;
-    return variable->at + elements * variable->size;
+    if (elements <= 0)
+        return elements;
+    if (__builtin_mul_overflow(rows - 1, variable->stride, &end) ||
+        __builtin_add_overflow(end, elements / rows * variable->size, &end) ||
+        __builtin_add_overflow(end, variable->at, &end))
+        return -1;
+    return end - variable->gap;
 }
 
 void from_clear(struct from_file *file)

@@ -43,6 +43,8 @@ struct from_variable {
     bool fortran;   /* the first index runs fastest */
     int64_t at;     /* displacement of the first element */
     int64_t stride; /* bytes from one index of the first dimension to the next; 0: without gaps */
+    int64_t gap;    /* bytes at the end of an element that hold none of its values; the file may end
+                       before those of the last element */
     struct from_chunks chunks; /* instead of at and stride */
     struct from_part part;     /* that says where this one lies, beside those of the file */
     char *reason;              /* why it cannot be a view, owned; NULL: it can */
@@ -78,14 +80,17 @@ struct from_source {
 
 /*
  * A format. parse adds what it finds to file: 0, -EAGAIN where it needs more of the file's
- * beginning, or a negative errno with error filled. list, where there is one, is called instead,
- * and reads the file itself. find, where there is one, tells the path of the file that describes
- * what goes by a name which is no file's: a new string, or NULL.
+ * beginning, or a negative errno with error filled. scan, where there is one, is called instead,
+ * for headers that lie between data. list, where there is one, is called instead, and reads the
+ * file itself. find, where there is one, tells the path of the file that describes what goes by a
+ * name which is no file's: a new string, or NULL.
  */
 struct from_format {
     const char *name;
     bool (*is_it)(const struct from_bytes *head);
     int (*parse)(const struct from_bytes *head, struct from_file *file, struct vs_error *error);
+    int (*scan)(const struct from_source *source, const char *path, struct from_file *file,
+                struct vs_error *error);
     int (*list)(const char *path, struct from_file *file, struct vs_error *error);
     char *(*find)(const char *name);
 };
@@ -115,8 +120,8 @@ int from_fail(struct vs_error *error, int code, const char *path, const char *fo
 /* Number of elements of a variable; -1: more than 2^63-1 bytes of them. */
 int64_t from_elements(const struct from_variable *variable);
 
-/* Returns the displacement behind the last element of a variable without chunks; 0 if it has no
-   elements. Its format has ruled out overflow. */
+/* The byte behind the last value of a variable without chunks, or 0 if it has none; -1: more than
+   2^63-1. */
 int64_t from_end(const struct from_variable *variable);
 
 #endif

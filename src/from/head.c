@@ -11,13 +11,13 @@
 /* A header that is longer is none. */
 #define MOST_BYTES ((size_t)1 << 28)
 
-/* Reads up to length bytes of the file's beginning. Returns how many, or a negative errno. */
-static ssize_t read_head(int fd, unsigned char *bytes, size_t length)
+int64_t from_read(void *self, void *buffer, size_t length, int64_t at)
 {
+    const int *fd = self;
     size_t done = 0;
 
     while (done < length) {
-        ssize_t n = pread(fd, bytes + done, length - done, (off_t)done);
+        ssize_t n = pread(*fd, (char *)buffer + done, length - done, (off_t)(at + (int64_t)done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -26,10 +26,10 @@ static ssize_t read_head(int fd, unsigned char *bytes, size_t length)
             break;
         done += (size_t)n;
     }
-    return (ssize_t)done;
+    return (int64_t)done;
 }
 
-int from_head(int fd, struct from_bytes *head,
+int from_head(const struct from_source *source, struct from_bytes *head,
               int (*parse)(void *argument, const struct from_bytes *head, struct vs_error *error),
               void *argument, const char *const *what, struct vs_error *error)
 {
@@ -38,7 +38,7 @@ int from_head(int fd, struct from_bytes *head,
 
     for (size_t room = FIRST_BYTES; code == -EAGAIN; room *= 4) {
         unsigned char *larger = realloc(bytes, room);
-        ssize_t length = larger ? read_head(fd, larger, room) : -ENOMEM;
+        int64_t length = larger ? source->read(source->self, larger, room, 0) : -ENOMEM;
         bytes = larger ? larger : bytes;
         if (length < 0) {
             code = from_fail(error, (int)length, head->path, "%s", strerror((int)-length));

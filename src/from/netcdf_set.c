@@ -67,6 +67,7 @@ static int read_tile(struct from_nc_member *tile, struct vs_error *error)
     static const char *const what = "netCDF";
     struct from_bytes head = {.path = tile->path};
     int fd = open(tile->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct from_source source = {from_read, &fd, 0};
     const char *wrong = NULL;
     struct stat st;
     int code = 0;
@@ -75,9 +76,9 @@ static int read_tile(struct from_nc_member *tile, struct vs_error *error)
         code = from_fail(error, -errno, tile->path, "%s", strerror(errno));
     else if (!S_ISREG(st.st_mode))
         code = from_fail(error, -EINVAL, tile->path, "not a regular file");
-    head.size = code ? 0 : st.st_size;
+    head.size = source.size = code ? 0 : st.st_size;
     if (!code)
-        code = from_head(fd, &head, read_header, tile, &what, error);
+        code = from_head(&source, &head, read_header, tile, &what, error);
     if (fd >= 0)
         close(fd);
     if (code)

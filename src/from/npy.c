@@ -42,13 +42,10 @@ static json_t *basic(char kind, int64_t size)
     case 'b':
         return size == 1 ? json_string("c_bool") : NULL;
     case 'i':
-        return from_integer(size, true);
     case 'u':
-        return from_integer(size, false);
     case 'f':
-        return from_float(size);
     case 'c':
-        return from_complex(size);
+        return from_number(kind, size);
     case 'S':
     case 'a':
         return size > 0 ? from_several(json_string("char"), size) : NULL;

@@ -12,10 +12,16 @@
 #include "formats.h"
 #include "head.h"
 
+struct input {
+    const struct from_source *source;
+    struct from_file *file;
+};
+
 /* Has the header parsed, by the format that it is of. */
 static int parse(void *argument, const struct from_bytes *head, struct vs_error *error)
 {
-    struct from_file *file = argument;
+    const struct input *input = argument;
+    struct from_file *file = input->file;
     const struct from_format *format = from_format_of(head);
 
     if (format == NULL)
@@ -23,7 +29,11 @@ static int parse(void *argument, const struct from_bytes *head, struct vs_error 
                          from_format_names());
     from_clear(file);
     file->format = format->name;
-    return format->list ? format->list(head->path, file, error) : format->parse(head, file, error);
+    if (format->list)
+        return format->list(head->path, file, error);
+    if (format->scan)
+        return format->scan(input->source, head->path, file, error);
+    return format->parse(head, file, error);
 }
 
 /* In an order of its own a slice shows gaps, which an element has not for NumPy. */
@@ -75,6 +85,8 @@ int from_open(const char *name, struct from_file **result, struct vs_error *erro
     char *path = path_of(name);
     struct from_bytes head = {.path = path};
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, code = 0;
+    struct from_source source = {from_read, &fd, 0};
+    struct input input = {&source, file};
     struct stat st;
 
     if (file == NULL || path == NULL)
@@ -88,8 +100,8 @@ int from_open(const char *name, struct from_file **result, struct vs_error *erro
     else
         free(path);
     if (!code) {
-        head.size = st.st_size;
-        code = from_head(fd, &head, parse, file, &file->format, error);
+        head.size = source.size = st.st_size;
+        code = from_head(&source, &head, parse, &input, &file->format, error);
         if (!code) {
             refuse_disorder(file);
             refuse_cut(file, head.size);

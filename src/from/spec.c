@@ -30,7 +30,7 @@ static void name_view(const json_t *views, const char *name, bool has_members, c
 {
     size_t length = 0;
 
-    if (is_taken(name, has_members) || name[0] == '.' || !name[0])
+    if (is_taken(name, has_members) || strchr("./", name[0]))
         text[length++] = '_';
     for (; *name && length < NAME_SIZE - 16; name++)
         text[length++] = isalnum((unsigned char)*name) || strchr("_-.", *name) ? *name

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: what is called a file that describes itself (netCDF classic, .npy, .meta)
- * either is refused, or each variable that can be a view makes a spec that is a right one. The
- * first byte of the input chooses a decomposition, and whether the file goes on behind the input,
- * which is its beginning.
+ * libFuzzer harness: what is called a file that describes itself (but HDF5) either is refused, or
+ * each variable that can be a view makes a spec that is a right one. The first byte of the input
+ * chooses a decomposition, and whether the file goes on behind the input, which is its beginning
+ * and has zeros behind it, and whether there is a data file beside it.
  *
  * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
@@ -62,6 +62,23 @@ static void check_view(const struct from_variable *variable, const struct from_g
     free(text);
 }
 
+/* Reads as struct from_source says; self is the beginning. */
+static int64_t read_bytes(void *self, void *buffer, size_t length, int64_t at)
+{
+    const struct from_bytes *head = self;
+    int64_t got = head->size - at < (int64_t)length ? head->size - at : (int64_t)length;
+
+    CHECK(at >= 0);
+    if (got <= 0)
+        return 0;
+    memset(buffer, 0, (size_t)got);
+    if (at < (int64_t)head->length) {
+        int64_t there = (int64_t)head->length - at;
+        memcpy(buffer, head->bytes + at, (size_t)(there < got ? there : got));
+    }
+    return got;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct from_file *file;
@@ -71,14 +88,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1)
         return 0;
     struct from_bytes head = {.bytes = data + 1, .length = size - 1, .path = "fuzz.meta"};
+    if (data[0] & 0x40)
+        head.path = "/dev/zero.hdr";
     head.size = data[0] & 0x80 ? INT64_C(1) << 50 : (int64_t)head.length;
     const struct from_format *format = from_format_of(&head);
-    if (format == NULL || !format->parse)
+    const struct from_source source = {read_bytes, &head, head.size};
+    if (format == NULL || format->list)
         return 0;
     CHECK(from_grid(decompositions[data[0] % DECOMPOSITIONS], 0, &grid, &none) == 0);
     file = calloc(1, sizeof(*file));
     CHECK(file != NULL);
-    int code = format->parse(&head, file, &error);
+    int code = format->scan ? format->scan(&source, head.path, file, &error)
+                            : format->parse(&head, file, &error);
     CHECK(code == 0 || code == -EAGAIN || (code == error.code && error.reason[0]));
     for (size_t i = 0; !code && i < file->count && i < LOOKED_AT; i++)
         if (!file->variables[i].reason)

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "envi.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "brick.h"
+#include "element.h"
+#include "lines.h"
+
+/* An image of more bands is listed as a whole only. */
+#define BANDS_MAX 4096
+
+enum interleave { BSQ, BIL, BIP };
+
+struct reader {
+    struct from_lines lines;
+    struct from_brick brick;
+    int64_t samples, line_count, bands, type, order, interleave;
+    struct from_span names; /* of the bands, separated by commas */
+    const char *reason;     /* why nothing of it can be a view */
+};
+
+static const struct {
+    int64_t code;
+    char kind;
+    int size;
+} types[] = {{1, 'u', 1},  {2, 'i', 2},  {3, 'i', 4},  {4, 'f', 4},  {5, 'f', 8}, {6, 'c', 8},
+             {9, 'c', 16}, {12, 'u', 2}, {13, 'u', 4}, {14, 'i', 8}, {15, 'u', 8}};
+
+static void read_interleave(struct reader *r, struct from_span value)
+{
+    static const char *const names[] = {"bsq", "bil", "bip"};
+
+    for (int i = BSQ; i <= BIP; i++)
+        if (from_span_is(value, names[i]))
+            r->interleave = i;
+    if (r->interleave < 0)
+        from_lines_fail(&r->lines, "interleave is none of bsq, bil and bip");
+}
+
+/* Reads keys that say that the data is no plain image, unless they are 0. */
+static void read_other(struct reader *r, struct from_span key, struct from_span value)
+{
+    static const struct {
+        const char *key, *reason;
+    } others[] = {{"file compression", "the image is compressed"},
+                  {"major frame offsets", "there are bytes around each frame"},
+                  {"minor frame offsets", "there are bytes around each line"}};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        for (size_t j = 0; j < value.length && from_span_is(key, others[i].key); j++)
+            if (value.at[j] >= '1' && value.at[j] <= '9')
+                r->reason = others[i].reason;
+}
+
+static void read_entry(struct reader *r, struct from_span key, struct from_span value)
+{
+    const struct {
+        const char *key;
+        int64_t *number, least;
+    } numbers[] = {{"samples", &r->samples, 1}, {"lines", &r->line_count, 1},
+                   {"bands", &r->bands, 1},     {"header offset", &r->brick.disp, 0},
+                   {"data type", &r->type, 0},  {"byte order", &r->order, 0}};
+
+    from_lines_braces(&r->lines, &value);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (from_span_is(key, numbers[i].key)) {
+            if (!from_span_number(value, numbers[i].number) ||
+                *numbers[i].number < numbers[i].least)
+                from_lines_fail(&r->lines, "%s is no number, or less than %d", numbers[i].key,
+                                (int)numbers[i].least);
+            return;
+        }
+    if (from_span_is(key, "interleave"))
+        read_interleave(r, value);
+    else if (from_span_is(key, "band names"))
+        r->names = value;
+    else
+        read_other(r, key, value);
+}
+
+static void read_lines(struct reader *r)
+{
+    struct from_span line, key, value;
+
+    from_lines_next(&r->lines, &line); /* ENVI */
+    while (from_lines_next(&r->lines, &line))
+        if (line.length && *line.at != ';' && from_span_split(line, "=", &key, &value))
+            read_entry(r, key, value);
+    if (r->samples < 0 || r->line_count < 0 || r->bands < 0 || r->type < 0 || r->interleave < 0)
+        from_lines_fail(&r->lines, "%s is missing",
+                        r->samples < 0      ? "samples"
+                        : r->line_count < 0 ? "lines"
+                        : r->bands < 0      ? "bands"
+                        : r->type < 0       ? "data type"
+                                            : "interleave");
+    if (r->order != 0 && r->order != 1)
+        from_lines_fail(&r->lines, "byte order is neither 0 nor 1");
+}
+
+/* Finds the data file, which is named as the header without .hdr or with another suffix instead. */
+static int find_data(struct reader *r)
+{
+    static const char *const suffixes[] = {"", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip"};
+    const char *path = r->brick.path, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    bool has_suffix = length > 4 && !strcasecmp(name + length - 4, ".hdr");
+    struct stat st;
+    int code = 0;
+
+    if (has_suffix)
+        length -= 4;
+    for (size_t i = has_suffix ? 0 : 1; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        char *text = NULL;
+        if (asprintf(&text, "%.*s%s", (int)length, name, suffixes[i]) < 0)
+            return -ENOMEM;
+        code = from_brick_add(&r->brick, from_span_of(text));
+        free(text);
+        if (code || (!stat(r->brick.names[0], &st) && !S_ISDIR(st.st_mode)))
+            return code;
+        free(r->brick.names[--r->brick.count]);
+    }
+    r->reason = "there is no data file beside it (of the same name, alone or with .img, .dat, "
+                ".raw, .bsq, .bil or .bip)";
+    return 0;
+}
+
+/* Completes a variable with what all have. */
+static int finish(struct reader *r, struct from_variable *variable, json_t *etype, int64_t size)
+{
+    variable->etype = etype;
+    variable->datarep = size == 1 ? NULL : r->order ? "big-endian" : "little-endian";
+    if (r->reason)
+        from_refuse(variable, "%s", r->reason);
+    return etype ? 0 : -ENOMEM;
+}
+
+/* Adds all values as they lie in the file. */
+static int add_whole(struct reader *r, char kind, int64_t size)
+{
+    const int64_t shapes[][3] = {[BSQ] = {r->bands, r->line_count, r->samples},
+                                 [BIL] = {r->line_count, r->bands, r->samples},
+                                 [BIP] = {r->line_count, r->samples, r->bands}};
+    struct from_variable *variable = from_brick_variable(&r->brick);
+
+    if (variable == NULL)
+        return -ENOMEM;
+    variable->size = size;
+    variable->dimensions = 3;
+    memcpy(variable->shape, shapes[r->interleave], sizeof(shapes[0]));
+    int64_t values = from_elements(variable);
+    if (values < 0)
+        from_lines_fail(&r->lines, "more than 2^63-1 bytes");
+    r->brick.bytes = values * size;
+    return finish(r, variable, from_number(kind, size), size);
+}
+
+/* Adds a band, whose values may lie between those of others. */
+static int add_band(struct reader *r, char kind, int64_t size, int64_t band, struct from_span name)
+{
+    struct from_variable *variable = from_add(r->brick.file, name.at, name.length);
+    json_t *etype = from_number(kind, size);
+    int64_t bands = r->bands;
+
+    if (variable == NULL) {
+        json_decref(etype);
+        return -ENOMEM;
+    }
+    variable->size = size;
+    variable->dimensions = 2;
+    variable->shape[0] = r->line_count;
+    variable->shape[1] = r->samples;
+    if (r->interleave == BSQ) {
+        variable->at = band * r->line_count * r->samples * size;
+    } else if (r->interleave == BIL) {
+        variable->at = band * r->samples * size;
+        variable->stride = bands > 1 ? bands * r->samples * size : 0;
+    } else {
+        variable->at = band * size;
+        variable->size = bands * size;
+        variable->gap = (bands - 1) * size;
+        etype = bands > 1 ? from_spaced(etype, bands * size) : etype;
+    }
+    return finish(r, variable, etype, size);
+}
+
+static bool is_taken(const struct from_file *file, struct from_span name)
+{
+    for (size_t i = 0; i < file->count; i++)
+        if (strlen(file->variables[i].name) == name.length &&
+            !memcmp(file->variables[i].name, name.at, name.length))
+            return true;
+    return false;
+}
+
+/* Adds each band, by its own name or its number from 1. */
+static int add_bands(struct reader *r, char kind, int64_t size)
+{
+    int code = 0;
+
+    for (int64_t band = 0; band < r->bands && r->bands <= BANDS_MAX && !code; band++) {
+        struct from_span name = r->names, rest = {NULL, 0};
+        char number[32];
+
+        if (from_span_split(r->names, ",", &name, &rest))
+            r->names = rest;
+        else
+            r->names.length = 0;
+        if (!name.length || is_taken(r->brick.file, name)) {
+            snprintf(number, sizeof(number), "band%lld", (long long)band + 1);
+            name = from_span_of(number);
+        }
+        code = add_band(r, kind, size, band, name);
+    }
+    return code;
+}
+
+static int add_variables(struct reader *r)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (types[i].code == r->type) {
+            int code = add_whole(r, types[i].kind, types[i].size);
+            return code || r->lines.error->code ? code : add_bands(r, types[i].kind, types[i].size);
+        }
+    from_lines_fail(&r->lines, "there is no data type %lld", (long long)r->type);
+    return 0;
+}
+
+static bool is_it(const struct from_bytes *head)
+{
+    return head->length > 4 && !memcmp(head->bytes, "ENVI", 4) &&
+           strchr("\r\n \t", head->bytes[4]) && head->bytes[4];
+}
+
+static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+{
+    const char *text = (const char *)head->bytes;
+    struct reader r = {.lines = {.at = text,
+                                 .end = text + head->length,
+                                 .path = head->path,
+                                 .format = "ENVI",
+                                 .error = error},
+                       .brick = {.path = head->path, .file = file},
+                       .samples = -1,
+                       .line_count = -1,
+                       .bands = -1,
+                       .type = -1,
+                       .interleave = -1,
+                       .names = {text, 0}};
+
+    if ((int64_t)head->length < head->size)
+        return -EAGAIN;
+    read_lines(&r);
+    int code = error->code ? 0 : find_data(&r);
+    if (!code && !error->code)
+        code = add_variables(&r);
+    if (code)
+        from_fail(error, code, head->path, "%s", strerror(-code));
+    if (!error->code)
+        from_brick_place(&r.brick, head->size, head->size, error);
+    from_brick_free(&r.brick);
+    return error->code;
+}
+
+const struct from_format from_envi = {
+    .name = "ENVI",
+    .is_it = is_it,
+    .parse = parse,
+};

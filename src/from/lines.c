@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "lines.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "from.h"
+
+static struct from_span trim(const char *at, const char *end)
+{
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    while (end > at && isspace((unsigned char)end[-1]))
+        end--;
+    return (struct from_span){at, (size_t)(end - at)};
+}
+
+bool from_lines_next(struct from_lines *lines, struct from_span *line)
+{
+    if (lines->at == lines->end || lines->error->code)
+        return false;
+    const char *newline = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
+    const char *end = newline ? newline : lines->end;
+
+    *line = trim(lines->at, end);
+    lines->at = newline ? newline + 1 : end;
+    lines->number++;
+    return true;
+}
+
+void from_lines_braces(struct from_lines *lines, struct from_span *value)
+{
+    struct from_span line = *value;
+    const char *end;
+
+    if (!value->length || *value->at != '{')
+        return;
+    while ((end = memchr(line.at, '}', line.length)) == NULL)
+        if (!from_lines_next(lines, &line)) {
+            from_lines_fail(lines, "a { has no }");
+            return;
+        }
+    *value = trim(value->at + 1, end);
+}
+
+void from_lines_fail(struct from_lines *lines, const char *format, ...)
+{
+    char what[sizeof(lines->error->reason) / 2];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    from_fail(lines->error, -EINVAL, lines->path, "damaged %s header at line %" PRId64 ": %s",
+              lines->format, lines->number, what);
+}
+
+bool from_span_is(struct from_span span, const char *word)
+{
+    return strlen(word) == span.length && !strncasecmp(span.at, word, span.length);
+}
+
+struct from_span from_span_of(const char *text)
+{
+    return (struct from_span){text, strlen(text)};
+}
+
+bool from_span_split(struct from_span span, const char *marks, struct from_span *left,
+                     struct from_span *right)
+{
+    const char *end = span.at + span.length;
+
+    for (const char *at = span.at; at < end; at++)
+        if (*at && strchr(marks, *at)) {
+            *left = trim(span.at, at);
+            *right = trim(at + 1, end);
+            return true;
+        }
+    return false;
+}
+
+bool from_span_word(struct from_span *rest, char mark, struct from_span *word)
+{
+    const char *end = rest->at + rest->length, *at = rest->at;
+
+    while (at < end && (isspace((unsigned char)*at) || (mark && *at == mark)))
+        at++;
+    word->at = at;
+    while (at < end && !isspace((unsigned char)*at) && !(mark && *at == mark))
+        at++;
+    word->length = (size_t)(at - word->at);
+    *rest = (struct from_span){at, (size_t)(end - at)};
+    return word->length > 0;
+}
+
+bool from_span_number(struct from_span span, int64_t *number)
+{
+    size_t i = span.length && (*span.at == '-' || *span.at == '+');
+    int64_t value = 0;
+
+    if (i == span.length)
+        return false;
+    for (; i < span.length; i++)
+        if (!isdigit((unsigned char)span.at[i]) || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, span.at[i] - '0', &value))
+            return false;
+    *number = *span.at == '-' ? -value : value;
+    return true;
+}
+
+int from_span_numbers(struct from_span span, int64_t *list, int most)
+{
+    struct from_span word;
+    int count = 0;
+
+    while (from_span_word(&span, ',', &word))
+        if (count == most || !from_span_number(word, &list[count++]))
+            return -1;
+    return count;
+}
