@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "nrrd.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "brick.h"
+#include "element.h"
+#include "lines.h"
+
+/*
+ * The header is a line "NRRD000N", then lines
+ *
+ *     field: value
+ *     key:=value
+ *     # comment
+ *
+ * up to an empty line, behind which the data begins, or to the end of the file where a field "data
+ * file" names others. A list of those is the rest of the file, a name a line.
+ */
+
+struct reader {
+    struct from_lines lines;
+    struct from_brick brick;
+    int dimension, sizes;
+    int64_t shape[FROM_DIMENSIONS_MAX]; /* the fastest dimension first */
+    char kind;                          /* of the values; 0: unknown yet */
+    int size;
+    char order;
+    bool is_raw, is_detached;
+    struct from_span type, encoding;
+    int64_t files_at; /* the dimension from which on indices belong to different files */
+};
+
+static const struct {
+    char kind;
+    int size;
+    const char *names[10];
+} types[] = {
+    {'i', 1, {"signed char", "int8", "int8_t"}},
+    {'u', 1, {"uchar", "unsigned char", "uint8", "uint8_t"}},
+    {'i', 2, {"short", "short int", "signed short", "signed short int", "int16", "int16_t"}},
+    {'u', 2, {"ushort", "unsigned short", "unsigned short int", "uint16", "uint16_t"}},
+    {'i', 4, {"int", "signed int", "int32", "int32_t"}},
+    {'u', 4, {"uint", "unsigned int", "uint32", "uint32_t"}},
+    {'i',
+     8,
+     {"longlong", "long long", "long long int", "signed long long", "signed long long int", "int64",
+      "int64_t"}},
+    {'u', 8, {"ulonglong", "unsigned long long", "unsigned long long int", "uint64", "uint64_t"}},
+    {'f', 4, {"float"}},
+    {'f', 8, {"double"}},
+    {'V', 1, {"block"}},
+};
+
+static void read_type(struct reader *r, struct from_span value)
+{
+    r->type = value;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        for (const char *const *name = types[i].names; *name; name++)
+            if (from_span_is(value, *name)) {
+                r->kind = types[i].kind;
+                r->size = types[i].size;
+            }
+    if (!r->kind)
+        from_lines_fail(&r->lines, "no such type");
+}
+
+static void read_dimension(struct reader *r, struct from_span value)
+{
+    int64_t number;
+
+    if (!from_span_number(value, &number) || number < 1 || number > FROM_DIMENSIONS_MAX)
+        from_lines_fail(&r->lines, "dimension is none of 1 to %d", FROM_DIMENSIONS_MAX);
+    else
+        r->dimension = (int)number;
+}
+
+static void read_sizes(struct reader *r, struct from_span value)
+{
+    r->sizes = from_span_numbers(value, r->shape, FROM_DIMENSIONS_MAX);
+    for (int d = 0; d < r->sizes; d++)
+        if (r->shape[d] < 1)
+            r->sizes = -1;
+    if (r->sizes < 1)
+        from_lines_fail(&r->lines, "sizes are no positive numbers");
+}
+
+static void read_endian(struct reader *r, struct from_span value)
+{
+    r->order = from_span_is(value, "little") ? '<' : from_span_is(value, "big") ? '>' : 0;
+    if (!r->order)
+        from_lines_fail(&r->lines, "endian is neither little nor big");
+}
+
+static void read_encoding(struct reader *r, struct from_span value)
+{
+    r->encoding = value;
+    r->is_raw = from_span_is(value, "raw");
+}
+
+static void read_byte_skip(struct reader *r, struct from_span value)
+{
+    if (!from_span_number(value, &r->brick.disp) || r->brick.disp < FROM_AT_END)
+        from_lines_fail(&r->lines, "byte skip is no number from -1 on");
+}
+
+static void read_line_skip(struct reader *r, struct from_span value)
+{
+    if (!from_span_number(value, &r->brick.lines) || r->brick.lines < 0)
+        from_lines_fail(&r->lines, "line skip is no number from 0 on");
+}
+
+/* Reads the names behind a LIST, up to the end of the file. */
+static int read_list(struct reader *r)
+{
+    struct from_span line;
+    int code = 0;
+
+    while (!code && from_lines_next(&r->lines, &line))
+        if (line.length)
+            code = from_brick_add(&r->brick, line);
+    return code;
+}
+
+/* Reads "name", "LIST [dimension]" or "pattern min max step [dimension]". */
+static int read_data_file(struct reader *r, struct from_span value)
+{
+    struct from_span rest = value, word = {value.at, 0};
+    int64_t numbers[4];
+    int count, code;
+
+    r->is_detached = true;
+    from_span_word(&rest, 0, &word);
+    count = from_span_numbers(rest, numbers, 4);
+    if (from_span_is(word, "LIST") && (count == 0 || count == 1)) {
+        r->files_at = count ? numbers[0] : -1;
+        return read_list(r);
+    }
+    if (count < 3 || !memchr(word.at, '%', word.length))
+        return from_brick_add(&r->brick, value);
+    r->files_at = count == 4 ? numbers[3] : -1;
+    code = from_brick_add_numbered(&r->brick, word, numbers[0], numbers[1], numbers[2]);
+    if (code == -EINVAL || (!code && !r->brick.count))
+        from_lines_fail(&r->lines, "data file is no pattern with one %%d and its numbers");
+    return code == -EINVAL ? 0 : code;
+}
+
+static int read_field(struct reader *r, struct from_span key, struct from_span value)
+{
+    static const struct {
+        const char *key, *alias;
+        void (*read)(struct reader *r, struct from_span value);
+    } fields[] = {{"type", NULL, read_type},
+                  {"dimension", NULL, read_dimension},
+                  {"sizes", NULL, read_sizes},
+                  {"endian", NULL, read_endian},
+                  {"encoding", NULL, read_encoding},
+                  {"byte skip", "byteskip", read_byte_skip},
+                  {"line skip", "lineskip", read_line_skip}};
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+        if (from_span_is(key, fields[i].key) ||
+            (fields[i].alias && from_span_is(key, fields[i].alias)))
+            fields[i].read(r, value);
+    if (from_span_is(key, "data file") || from_span_is(key, "datafile"))
+        return read_data_file(r, value);
+    return 0;
+}
+
+/* Reads up to the empty line. */
+static int read_lines(struct reader *r)
+{
+    struct from_span line, key, value;
+    int code = 0;
+
+    while (!code && from_lines_next(&r->lines, &line) && line.length) {
+        /* Behind the mark of a key that is no field stands an =. */
+        if (*line.at != '#' && from_span_split(line, ":", &key, &value) &&
+            !(key.at + key.length + 1 < line.at + line.length && key.at[key.length + 1] == '='))
+            code = read_field(r, key, value);
+    }
+    return code;
+}
+
+/* Checks that the array is as many blocks of equal size as there are files. */
+static void check_files(struct reader *r)
+{
+    int64_t files = 1, given = (int64_t)r->brick.count;
+    int from = r->files_at < 0 ? r->sizes - 1 : (int)r->files_at;
+
+    if (given < 2 && r->files_at < 0)
+        return;
+    if (from < 1 || from > r->sizes || r->files_at > r->sizes) {
+        from_lines_fail(&r->lines, "the files have no %d dimensions", from);
+        return;
+    }
+    for (int d = from; d < r->sizes; d++)
+        if (__builtin_mul_overflow(files, r->shape[d], &files))
+            return;
+    if (from < r->sizes ? files != given : r->shape[r->sizes - 1] % given)
+        from_lines_fail(&r->lines, "%lld data files do not make up the array", (long long)given);
+}
+
+static void check(struct reader *r)
+{
+    if (!r->kind || !r->sizes || !r->encoding.length)
+        from_lines_fail(&r->lines, "%s is missing",
+                        !r->kind    ? "type"
+                        : !r->sizes ? "sizes"
+                                    : "encoding");
+    else if (r->dimension != r->sizes)
+        from_lines_fail(&r->lines, "dimension and sizes do not go together");
+    else if (r->is_raw && r->size > 1 && !r->order)
+        from_lines_fail(&r->lines, "endian is missing");
+    else if (r->is_detached && !r->brick.count)
+        from_lines_fail(&r->lines, "the list of data files is empty");
+    else
+        check_files(r);
+}
+
+static int add_variable(struct reader *r)
+{
+    struct from_variable *variable = from_brick_variable(&r->brick);
+
+    if (variable == NULL)
+        return -ENOMEM;
+    variable->size = r->size;
+    variable->etype = r->kind == 'V' ? NULL : from_number(r->kind, r->size);
+    variable->datarep = r->size == 1 ? NULL : from_datarep(r->order);
+    for (int d = r->sizes - 1; d >= 0; d--)
+        variable->shape[variable->dimensions++] = r->shape[d];
+    if (!r->is_raw)
+        from_refuse(variable, "encoding %.*s", (int)r->encoding.length, r->encoding.at);
+    if (r->kind == 'V')
+        from_refuse(variable, "values of type block");
+    int64_t values = from_elements(variable);
+    if (values < 0)
+        from_lines_fail(&r->lines, "more than 2^63-1 bytes");
+    r->brick.bytes = values * r->size;
+    return variable->etype || variable->reason ? 0 : -ENOMEM;
+}
+
+static bool is_it(const struct from_bytes *head)
+{
+    return head->length > 8 && !memcmp(head->bytes, "NRRD000", 7);
+}
+
+/* Returns whether an empty line has been read of the file. */
+static bool has_end(const struct from_bytes *head)
+{
+    return memmem(head->bytes, head->length, "\n\n", 2) ||
+           memmem(head->bytes, head->length, "\n\r\n", 3);
+}
+
+static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+{
+    const char *text = (const char *)head->bytes;
+    struct reader r = {.lines = {.at = text,
+                                 .end = text + head->length,
+                                 .path = head->path,
+                                 .format = "NRRD",
+                                 .error = error},
+                       .brick = {.path = head->path, .file = file},
+                       .files_at = -1};
+    struct from_span line;
+
+    if (!has_end(head) && (int64_t)head->length < head->size)
+        return -EAGAIN;
+    from_lines_next(&r.lines, &line); /* NRRD000N */
+    int code = read_lines(&r);
+    if (!code && !error->code)
+        check(&r);
+    if (!code && !error->code && !r.is_detached && !has_end(head))
+        from_lines_fail(&r.lines, "the file ends in it");
+    r.brick.start = r.is_detached ? 0 : r.lines.at - text;
+    if (!code && !error->code)
+        code = add_variable(&r);
+    if (code)
+        from_fail(error, code, head->path, "%s", strerror(-code));
+    if (!error->code)
+        from_brick_place(&r.brick, r.lines.at - text, head->size, error);
+    from_brick_free(&r.brick);
+    return error->code;
+}
+
+const struct from_format from_nrrd = {
+    .name = "NRRD",
+    .is_it = is_it,
+    .parse = parse,
+};
