@@ -5,14 +5,16 @@
 
 #include "envi.h"
 #include "hdf5_loader.h"
+#include "metaimage.h"
 #include "mitgcm.h"
 #include "netcdf.h"
 #include "npy.h"
 #include "nrrd.h"
 #include "subfiling.h"
 
-static const struct from_format *const formats[] = {
-    &from_netcdf, &from_subfiling, &from_hdf5, &from_npy, &from_nrrd, &from_envi, &from_mitgcm};
+static const struct from_format *const formats[] = {&from_netcdf,    &from_subfiling, &from_hdf5,
+                                                    &from_npy,       &from_nrrd,      &from_envi,
+                                                    &from_metaimage, &from_mitgcm};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {
@@ -34,5 +36,5 @@ char *from_format_find(const char *name)
 
 const char *from_format_names(void)
 {
-    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, NRRD, ENVI";
+    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, NRRD, MetaImage, ENVI";
 }
