@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "bov.h"
 #include "envi.h"
 #include "hdf5_loader.h"
 #include "metaimage.h"
@@ -14,7 +15,7 @@
 
 static const struct from_format *const formats[] = {&from_netcdf,    &from_subfiling, &from_hdf5,
                                                     &from_npy,       &from_nrrd,      &from_envi,
-                                                    &from_metaimage, &from_mitgcm};
+                                                    &from_metaimage, &from_bov,       &from_mitgcm};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {
@@ -36,5 +37,6 @@ char *from_format_find(const char *name)
 
 const char *from_format_names(void)
 {
-    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, NRRD, MetaImage, ENVI";
+    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, NRRD, MetaImage, ENVI, "
+           "BOV";
 }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "bov.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "brick.h"
+#include "element.h"
+#include "lines.h"
+#include "viewspec/base/integer.h"
+
+/*
+ * The header is lines "KEY: value". One file has all values, or, where DATA_FILE has a %d, each has
+ * those of a part of the array, of DATA_BRICKLETS' size; the parts count along x first.
+ */
+
+struct reader {
+    struct from_lines lines;
+    struct from_brick brick;
+    int64_t sizes[3], parts[3]; /* x first */
+    int64_t components;
+    char kind;
+    int size;
+    bool is_big;
+    struct from_span file, variable;
+    const char *reason;
+};
+
+static void read_sizes(struct reader *r, struct from_span value, int64_t *sizes)
+{
+    int count = from_span_numbers(value, sizes, 3);
+
+    /* VisIt takes any less than three for a plane or a line. */
+    for (int d = count; count > 0 && d < 3; d++)
+        sizes[d] = 1;
+    for (int d = 0; d < 3; d++)
+        if (count < 1 || sizes[d] < 1) {
+            from_lines_fail(&r->lines, "no three positive numbers");
+            return;
+        }
+}
+
+static void read_type(struct reader *r, struct from_span value)
+{
+    static const struct {
+        const char *name;
+        char kind;
+        int size;
+    } types[] = {{"BYTE", 'u', 1},  {"CHAR", 'u', 1}, {"SHORT", 'i', 2}, {"INT", 'i', 4},
+                 {"FLOAT", 'f', 4}, {"REAL", 'f', 4}, {"DOUBLE", 'f', 8}};
+
+    /* The word may go on: INTEGER, FLOATS. */
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (value.length >= strlen(types[i].name) &&
+            from_span_is((struct from_span){value.at, strlen(types[i].name)}, types[i].name)) {
+            r->kind = types[i].kind;
+            r->size = types[i].size;
+            return;
+        }
+    from_lines_fail(&r->lines, "no such DATA_FORMAT");
+}
+
+static struct from_span unquoted(struct from_span value)
+{
+    if (value.length > 1 && *value.at == '"' && value.at[value.length - 1] == '"')
+        return (struct from_span){value.at + 1, value.length - 2};
+    return value;
+}
+
+static void read_entry(struct reader *r, struct from_span key, struct from_span value)
+{
+    if (from_span_is(key, "DATA_FILE")) {
+        r->file = unquoted(value);
+    } else if (from_span_is(key, "VARIABLE")) {
+        r->variable = unquoted(value);
+    } else if (from_span_is(key, "DATA_SIZE")) {
+        read_sizes(r, value, r->sizes);
+    } else if (from_span_is(key, "DATA_BRICKLETS")) {
+        read_sizes(r, value, r->parts);
+    } else if (from_span_is(key, "DATA_FORMAT")) {
+        read_type(r, value);
+    } else if (from_span_is(key, "DATA_ENDIAN")) {
+        r->is_big = from_span_is(value, "BIG");
+        if (!r->is_big && !from_span_is(value, "LITTLE"))
+            from_lines_fail(&r->lines, "DATA_ENDIAN is neither LITTLE nor BIG");
+    } else if (from_span_is(key, "BYTE_OFFSET")) {
+        if (!from_span_number(value, &r->brick.disp) || r->brick.disp < 0)
+            from_lines_fail(&r->lines, "BYTE_OFFSET is no number from 0 on");
+    } else if (from_span_is(key, "DATA_COMPONENTS")) {
+        r->components = 2;
+        if (!from_span_is(value, "COMPLEX") &&
+            (!from_span_number(value, &r->components) || r->components < 1))
+            from_lines_fail(&r->lines, "DATA_COMPONENTS is no positive number");
+    } else if (from_span_is(key, "HAS_BOUNDARY") && from_span_is(value, "true")) {
+        r->reason = "its parts overlap (HAS_BOUNDARY)";
+    }
+}
+
+static void read_lines(struct reader *r)
+{
+    struct from_span line, key, value;
+
+    while (from_lines_next(&r->lines, &line))
+        if (line.length && *line.at != '#' && from_span_split(line, ":", &key, &value))
+            read_entry(r, key, value);
+    if (!r->file.length || !r->sizes[0] || !r->kind)
+        from_lines_fail(&r->lines, "%s is missing",
+                        !r->file.length ? "DATA_FILE"
+                        : !r->sizes[0]  ? "DATA_SIZE"
+                                        : "DATA_FORMAT");
+}
+
+/* Returns the view of the members: each is a subarray of the whole, in bytes along x. */
+static json_t *view_of(const struct reader *r, const int64_t *counts)
+{
+    int64_t element = r->components * r->size;
+    const int64_t *size = r->sizes, *part = r->parts;
+
+    return json_pack(
+        "{s:{s:s, s:[I,I,I], s:[I,I,I], s:[o,o,o], s:s}, s:i}", "filetype", "type", "subarray",
+        "sizes", (json_int_t)size[2], (json_int_t)size[1], (json_int_t)(size[0] * element),
+        "subsizes", (json_int_t)part[2], (json_int_t)part[1], (json_int_t)(part[0] * element),
+        "starts", json_sprintf("rank / %" PRId64 " * %" PRId64, counts[0] * counts[1], part[2]),
+        json_sprintf("rank / %" PRId64 " %% %" PRId64 " * %" PRId64, counts[0], counts[1], part[1]),
+        json_sprintf("rank %% %" PRId64 " * %" PRId64, counts[0], part[0] * element), "order", "C",
+        "tiles", 1);
+}
+
+/* Adds the files of a pattern, one for each part. */
+static int add_parts(struct reader *r)
+{
+    int64_t counts[3], files = 1;
+    int code;
+
+    for (int d = 0; d < 3; d++) {
+        if (!r->parts[d] || r->sizes[d] % r->parts[d]) {
+            from_lines_fail(&r->lines, "DATA_FILE is a pattern, and DATA_BRICKLETS do not divide "
+                                       "DATA_SIZE");
+            return 0;
+        }
+        counts[d] = r->sizes[d] / r->parts[d];
+        files = vs_mul_capped(files, counts[d]);
+    }
+    code = from_brick_add_numbered(&r->brick, r->file, 0, files - 1, 1);
+    if (code == -EINVAL)
+        from_lines_fail(&r->lines, "DATA_FILE is no pattern with one %%d, or has too many files");
+    if (code)
+        return code == -EINVAL ? 0 : code;
+    r->brick.view = files > 1 ? view_of(r, counts) : NULL;
+    return files > 1 && !r->brick.view ? -ENOMEM : 0;
+}
+
+static int add_variable(struct reader *r)
+{
+    struct from_variable *variable =
+        r->variable.length ? from_add(r->brick.file, r->variable.at, r->variable.length)
+                           : from_brick_variable(&r->brick);
+
+    if (variable == NULL)
+        return -ENOMEM;
+    variable->size = r->size;
+    variable->etype = from_number(r->kind, r->size);
+    variable->datarep = r->size == 1 ? NULL : r->is_big ? "big-endian" : "little-endian";
+    for (int d = 2; d >= 0; d--)
+        variable->shape[variable->dimensions++] = r->sizes[d];
+    if (r->components > 1)
+        variable->shape[variable->dimensions++] = r->components;
+    int64_t values = from_elements(variable);
+    if (values < 0) {
+        from_lines_fail(&r->lines, "more than 2^63-1 bytes");
+        return 0;
+    }
+    r->brick.bytes = values * r->size;
+    if (r->file.length > 3 && !memcmp(r->file.at + r->file.length - 3, ".gz", 3))
+        r->reason = "the data file is compressed";
+    if (r->reason)
+        from_refuse(variable, "%s", r->reason);
+    if (!variable->etype)
+        return -ENOMEM;
+    return memchr(r->file.at, '%', r->file.length) ? add_parts(r)
+                                                   : from_brick_add(&r->brick, r->file);
+}
+
+/* Returns whether a line of the text begins with the key. */
+static bool has_key(const struct from_bytes *head, const char *key)
+{
+    const unsigned char *at = memmem(head->bytes, head->length, key, strlen(key));
+
+    return at && (at == head->bytes || at[-1] == '\n');
+}
+
+static bool is_it(const struct from_bytes *head)
+{
+    return has_key(head, "DATA_FILE:") && has_key(head, "DATA_SIZE:");
+}
+
+static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+{
+    const char *text = (const char *)head->bytes;
+    struct reader r = {.lines = {.at = text,
+                                 .end = text + head->length,
+                                 .path = head->path,
+                                 .format = "BOV",
+                                 .error = error},
+                       .brick = {.path = head->path, .file = file},
+                       .components = 1,
+                       .is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__};
+    int code = 0;
+
+    if ((int64_t)head->length < head->size)
+        return -EAGAIN;
+    read_lines(&r);
+    if (!error->code)
+        code = add_variable(&r);
+    if (code)
+        from_fail(error, code, head->path, "%s", strerror(-code));
+    if (!error->code)
+        from_brick_place(&r.brick, head->size, head->size, error);
+    from_brick_free(&r.brick);
+    return error->code;
+}
+
+const struct from_format from_bov = {
+    .name = "BOV",
+    .is_it = is_it,
+    .parse = parse,
+};
