@@ -12,10 +12,11 @@
 #include "npy.h"
 #include "nrrd.h"
 #include "subfiling.h"
+#include "vtk_legacy.h"
 
-static const struct from_format *const formats[] = {&from_netcdf,    &from_subfiling, &from_hdf5,
-                                                    &from_npy,       &from_nrrd,      &from_envi,
-                                                    &from_metaimage, &from_bov,       &from_mitgcm};
+static const struct from_format *const formats[] = {
+    &from_netcdf,     &from_subfiling, &from_hdf5,      &from_npy, &from_nrrd,
+    &from_vtk_legacy, &from_envi,      &from_metaimage, &from_bov, &from_mitgcm};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {
@@ -37,6 +38,6 @@ char *from_format_find(const char *name)
 
 const char *from_format_names(void)
 {
-    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, NRRD, MetaImage, ENVI, "
-           "BOV";
+    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, VTK, NRRD, MetaImage, "
+           "ENVI, BOV";
 }

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+#include "vtk_legacy.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "element.h"
+#include "viewspec/base/integer.h"
+#include "vtk_shape.h"
+
+/*
+ * The file is lines of words, the first a keyword. Behind some of them lie an array's values, which
+ * are big-endian, and a newline. All text up to the next values is a part of the header.
+ */
+
+/* A line has fewer bytes, and at most so many words. */
+#define LINE_MAX_BYTES 1024
+#define WORDS_MAX      8
+
+struct reader {
+    const struct from_source *source;
+    const char *path;
+    struct from_file *file;
+    struct vs_error *error;
+    int64_t at;    /* of the next byte */
+    int64_t text;  /* where the text began that ends before it */
+    int64_t start; /* of the line that was read last */
+    char line[LINE_MAX_BYTES];
+    char *words[WORDS_MAX]; /* NULL-terminated where there are fewer */
+    bool has_offsets;       /* cells are offsets and connectivity: since version 5.1 */
+    int64_t dimensions[3];  /* of the points; 0: they have no structure */
+    const char *section;    /* that attributes belong to */
+    int64_t tuples;         /* of them */
+    int64_t fields;         /* arrays of a FIELD that are still to come */
+};
+
+static void fail(struct reader *r, const char *what)
+{
+    from_fail(r->error, -EINVAL, r->path, "damaged VTK file at byte %lld: %s", (long long)r->start,
+              what);
+}
+
+/* Reads the next line. Returns false at the end of the file, or with error filled. */
+static bool next_line(struct reader *r)
+{
+    int64_t length = -1;
+
+    r->start = r->at;
+    if (!r->error->code && r->at < r->source->size)
+        length = r->source->read(r->source->self, r->line, sizeof(r->line), r->at);
+    if (length < 0 && r->at < r->source->size)
+        from_fail(r->error, (int)length, r->path, "%s", strerror((int)-length));
+    if (length <= 0)
+        return false;
+    char *end = memchr(r->line, '\n', (size_t)length);
+    if (end == NULL && length == sizeof(r->line)) {
+        fail(r, "a line has more than 1023 bytes");
+        return false;
+    }
+    r->at += end ? end - r->line + 1 : length;
+    *(end ? end : r->line + length) = '\0';
+    return true;
+}
+
+/* Reads the next line that has words. */
+static bool next_words(struct reader *r)
+{
+    char *rest = NULL;
+
+    do {
+        if (!next_line(r))
+            return false;
+        r->words[0] = strtok_r(r->line, " \t\r", &rest);
+    } while (!r->words[0]);
+    for (int i = 1; i < WORDS_MAX; i++)
+        r->words[i] = r->words[i - 1] ? strtok_r(NULL, " \t\r", &rest) : NULL;
+    return true;
+}
+
+/* Returns the number that a word is; 0 with an error if it is none, or less than least. */
+static int64_t number(struct reader *r, int word, int64_t least)
+{
+    const char *text = r->words[word];
+    char *end = NULL;
+
+    errno = 0;
+    long long value = text ? strtoll(text, &end, 10) : 0;
+    if (text == NULL || errno || end == text || *end || value < least) {
+        fail(r, "expected a number");
+        return 0;
+    }
+    return value;
+}
+
+static const struct {
+    const char *name;
+    char kind; /* 0: it has no elements of equal size in bytes */
+    int size;
+} types[] = {
+    {"unsigned_char", 'u', 1},
+    {"char", 'i', 1},
+    {"signed_char", 'i', 1},
+    {"unsigned_short", 'u', 2},
+    {"short", 'i', 2},
+    {"unsigned_int", 'u', 4},
+    {"int", 'i', 4},
+    {"unsigned_long", 'u', 8},
+    {"long", 'i', 8},
+    {"float", 'f', 4},
+    {"double", 'f', 8},
+    {"vtkIdType", 'i', 4},
+    {"vtktypeint64", 'i', 8},
+    {"vtktypeuint64", 'u', 8},
+    {"bit", 0, 0},
+    {"string", 0, 1},
+    {"utf8_string", 0, 1},
+};
+
+/* Decodes a name, in which %20 is a blank. */
+static void decode(char *name)
+{
+    char *to = name;
+
+    for (const char *from = name; *from; from++) {
+        unsigned char hex[3] = {0};
+        if (*from == '%' && isxdigit((unsigned char)from[1]) && isxdigit((unsigned char)from[2])) {
+            hex[0] = (unsigned char)from[1];
+            hex[1] = (unsigned char)from[2];
+            char c = (char)strtol((char *)hex, NULL, 16);
+            *to++ = c ? c : '?';
+            from += 2;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+/* Adds the variable "section/name". */
+static struct from_variable *add(struct reader *r, const char *section, const char *name)
+{
+    char text[LINE_MAX_BYTES + 32];
+    int length = name ? snprintf(text, sizeof(text), "%s/%s", section, name)
+                      : snprintf(text, sizeof(text), "%s", section);
+    struct from_variable *variable = from_add(r->file, text, (size_t)length);
+
+    if (variable == NULL)
+        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+    return variable;
+}
+
+/* Ends the part of the header before the values, of so many bytes, which begin here. */
+static void skip_values(struct reader *r, int64_t bytes)
+{
+    if (from_add_part(r->file, r->text, r->at - r->text))
+        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+    if (__builtin_add_overflow(r->at, bytes, &r->at))
+        fail(r, "more than 2^63-1 bytes");
+    r->text = r->at;
+}
+
+/*
+ * Moves behind so many strings. Each begins with its length, in 1, 2, 4 or 8 bytes by the first two
+ * bits.
+ */
+static void skip_strings(struct reader *r, int64_t count)
+{
+    skip_values(r, 0);
+    for (; count > 0 && !r->error->code; count--) {
+        unsigned char text[8] = {0};
+        int64_t got = r->source->read(r->source->self, text, sizeof(text), r->at);
+        int width = 8 >> (text[0] >> 6);
+        uint64_t length = text[0] & 0x3f;
+
+        for (int i = 1; i < width; i++)
+            length = length << 8 | text[i];
+        /* A length that needs no 8 bytes is stored in fewer. */
+        if (got < width || (width == 8 && length < 1 << 30) ||
+            length > (uint64_t)(r->source->size - r->at - width))
+            fail(r, "a string is missing");
+        else
+            r->at += width + (int64_t)length;
+    }
+    r->text = r->at;
+}
+
+/* Adds an array whose values begin here. */
+static void take(struct reader *r, const char *section, const char *name, const char *type,
+                 int64_t tuples, int64_t components)
+{
+    struct from_variable *variable = r->error->code ? NULL : add(r, section, name);
+    size_t kind = 0, count = sizeof(types) / sizeof(*types);
+
+    while (kind < count && strcasecmp(types[kind].name, type) != 0)
+        kind++;
+    if (kind == count)
+        fail(r, "no such type");
+    if (variable == NULL || r->error->code)
+        return;
+    from_vtk_shape(variable, section, r->dimensions, tuples, components);
+    variable->at = r->at;
+    variable->size = vs_max(types[kind].size, 1);
+    int64_t values = from_elements(variable);
+    if (values < 0 || from_end(variable) < 0) {
+        fail(r, "more than 2^63-1 bytes");
+        return;
+    }
+    if (types[kind].kind) {
+        variable->etype = from_number(types[kind].kind, types[kind].size);
+        variable->datarep = types[kind].size > 1 ? "big-endian" : NULL;
+        skip_values(r, values * variable->size);
+    } else {
+        from_refuse(variable, "values of type %s", type);
+        if (types[kind].size)
+            skip_strings(r, values);
+        else
+            skip_values(r, values / 8 + (values % 8 > 0));
+    }
+    if (types[kind].kind && !variable->etype)
+        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+}
+
+static const char *word(struct reader *r, int i)
+{
+    if (!r->words[i])
+        fail(r, "a word is missing");
+    return r->words[i] ? r->words[i] : "";
+}
+
+static void read_dimensions(struct reader *r)
+{
+    bool is_extent = !strcasecmp(r->words[0], "EXTENT");
+    int64_t end;
+
+    for (int d = 0; d < 3; d++)
+        if (!is_extent)
+            r->dimensions[d] = number(r, 1 + d, 0);
+        else if (__builtin_sub_overflow(number(r, 2 + 2 * d, INT64_MIN),
+                                        number(r, 1 + 2 * d, INT64_MIN), &end) ||
+                 end < 0 || end == INT64_MAX)
+            fail(r, "no such extent");
+        else
+            r->dimensions[d] = end + 1;
+}
+
+static void read_points(struct reader *r)
+{
+    take(r, "Points", NULL, word(r, 2), number(r, 1, 0), 3);
+}
+
+static void read_coordinates(struct reader *r)
+{
+    const char name[2] = {(char)tolower((unsigned char)r->words[0][0]), '\0'};
+
+    take(r, "Coordinates", name, word(r, 2), number(r, 1, 0), 1);
+}
+
+/* Reads cells. Before version 5.1 the number and the points of each are in one array. */
+static void read_cells(struct reader *r)
+{
+    static const char *const names[][2] = {{"CELLS", "Cells"},
+                                           {"VERTICES", "Verts"},
+                                           {"LINES", "Lines"},
+                                           {"TRIANGLE_STRIPS", "Strips"},
+                                           {"POLYGONS", "Polys"}};
+    int64_t counts[2] = {number(r, 1, 0), number(r, 2, 0)};
+    const char *section = NULL;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcasecmp(r->words[0], names[i][0]))
+            section = names[i][1];
+    if (!r->has_offsets) {
+        take(r, section, NULL, "int", counts[1], 1);
+        return;
+    }
+    for (int i = 0; i < 2 && counts[0] > 0; i++) {
+        if (!next_words(r) || strcasecmp(r->words[0], i ? "CONNECTIVITY" : "OFFSETS") != 0) {
+            fail(r, i ? "expected CONNECTIVITY" : "expected OFFSETS");
+            return;
+        }
+        take(r, section, i ? "connectivity" : "offsets", word(r, 1), counts[i], 1);
+    }
+}
+
+static void read_cell_types(struct reader *r)
+{
+    take(r, "CellTypes", NULL, "int", number(r, 1, 0), 1);
+}
+
+static void read_section(struct reader *r)
+{
+    r->section = !strcasecmp(r->words[0], "POINT_DATA")  ? "PointData"
+                 : !strcasecmp(r->words[0], "CELL_DATA") ? "CellData"
+                                                         : "RowData";
+    r->tuples = number(r, 1, 0);
+}
+
+static void read_field(struct reader *r)
+{
+    r->fields = number(r, 2, 0);
+}
+
+/* Reads SCALARS name type [components], and LOOKUP_TABLE name in the next line. */
+static void read_scalars(struct reader *r)
+{
+    char name[LINE_MAX_BYTES], type[LINE_MAX_BYTES];
+    int64_t components = r->words[3] ? number(r, 3, 1) : 1;
+
+    decode(strcpy(name, word(r, 1)));
+    strcpy(type, word(r, 2));
+    if (r->error->code)
+        return;
+    if (!next_words(r) || strcasecmp(r->words[0], "LOOKUP_TABLE") != 0)
+        fail(r, "expected LOOKUP_TABLE");
+    take(r, r->section, name, type, r->tuples, components);
+}
+
+/* Reads COLOR_SCALARS name components, or LOOKUP_TABLE name size, which has four components. */
+static void read_colors(struct reader *r)
+{
+    bool is_table = !strcasecmp(r->words[0], "LOOKUP_TABLE");
+    int64_t count = number(r, 2, 0);
+    char name[LINE_MAX_BYTES];
+
+    decode(strcpy(name, word(r, 1)));
+    if (is_table)
+        take(r, "LookupTable", name, "unsigned_char", count, 4);
+    else
+        take(r, r->section, name, "unsigned_char", r->tuples, count);
+}
+
+/* Reads KEYWORD name type, or KEYWORD name components type if the keyword does not tell the number
+   of components. */
+static void read_attribute(struct reader *r)
+{
+    static const struct {
+        const char *keyword;
+        int components;
+    } attributes[] = {
+        {"VECTORS", 3},    {"NORMALS", 3},      {"TENSORS", 9},    {"TENSORS6", 6},
+        {"GLOBAL_IDS", 1}, {"PEDIGREE_IDS", 1}, {"EDGE_FLAGS", 1}, {"TEXTURE_COORDINATES", 0}};
+    int64_t components = 0;
+    char name[LINE_MAX_BYTES];
+
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
+        if (!strcasecmp(r->words[0], attributes[i].keyword))
+            components = attributes[i].components;
+    bool is_given = !components;
+    if (is_given)
+        components = number(r, 2, 1);
+    decode(strcpy(name, word(r, 1)));
+    take(r, r->section, name, word(r, is_given ? 3 : 2), r->tuples, components);
+}
+
+/* Reads an array of a FIELD: name components tuples type. */
+static void read_array(struct reader *r)
+{
+    int64_t components = number(r, 1, 0), tuples = number(r, 2, 0);
+
+    r->fields--;
+    decode(r->words[0]);
+    take(r, r->section, r->words[0], word(r, 3), tuples, components);
+}
+
+/* Skips information on the array before, up to an empty line. */
+static void skip_metadata(struct reader *r)
+{
+    while (next_line(r) && r->line[strspn(r->line, " \t\r")])
+        ;
+}
+
+static void ignore(struct reader *r)
+{
+    (void)r;
+}
+
+static const struct {
+    const char *word;
+    void (*read)(struct reader *r);
+} keywords[] = {
+    {"DIMENSIONS", read_dimensions},
+    {"EXTENT", read_dimensions},
+    {"ORIGIN", ignore},
+    {"SPACING", ignore},
+    {"ASPECT_RATIO", ignore},
+    {"POINTS", read_points},
+    {"X_COORDINATES", read_coordinates},
+    {"Y_COORDINATES", read_coordinates},
+    {"Z_COORDINATES", read_coordinates},
+    {"CELLS", read_cells},
+    {"VERTICES", read_cells},
+    {"LINES", read_cells},
+    {"TRIANGLE_STRIPS", read_cells},
+    {"POLYGONS", read_cells},
+    {"CELL_TYPES", read_cell_types},
+    {"POINT_DATA", read_section},
+    {"CELL_DATA", read_section},
+    {"ROW_DATA", read_section},
+    {"FIELD", read_field},
+    {"SCALARS", read_scalars},
+    {"COLOR_SCALARS", read_colors},
+    {"LOOKUP_TABLE", read_colors},
+    {"VECTORS", read_attribute},
+    {"NORMALS", read_attribute},
+    {"TENSORS", read_attribute},
+    {"TENSORS6", read_attribute},
+    {"GLOBAL_IDS", read_attribute},
+    {"PEDIGREE_IDS", read_attribute},
+    {"EDGE_FLAGS", read_attribute},
+    {"TEXTURE_COORDINATES", read_attribute},
+    {"METADATA", skip_metadata},
+};
+
+static void read_keyword(struct reader *r)
+{
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
+        if (!strcasecmp(r->words[0], keywords[i].word)) {
+            keywords[i].read(r);
+            return;
+        }
+    fail(r, "no such keyword");
+}
+
+/* Reads the four lines that each file begins with: version, title, kind of values, kind of data. */
+static void read_start(struct reader *r)
+{
+    static const char *const known[] = {"STRUCTURED_POINTS",
+                                        "STRUCTURED_GRID",
+                                        "RECTILINEAR_GRID",
+                                        "UNSTRUCTURED_GRID",
+                                        "POLYDATA",
+                                        "TABLE",
+                                        "FIELD"};
+    bool is_known = false;
+
+    if (!next_words(r) || !next_line(r) || !next_words(r)) {
+        fail(r, "the file ends in its header");
+        return;
+    }
+    if (!strcasecmp(r->words[0], "ASCII"))
+        from_fail(r->error, -EINVAL, r->path, "a VTK file whose values are text (ASCII)");
+    else if (strcasecmp(r->words[0], "BINARY") != 0)
+        fail(r, "expected BINARY");
+    if (!next_words(r)) {
+        fail(r, "expected DATASET");
+        return;
+    }
+    if (!strcasecmp(r->words[0], "FIELD")) { /* without a dataset */
+        read_field(r);
+        return;
+    }
+    if (strcasecmp(r->words[0], "DATASET") != 0)
+        fail(r, "expected DATASET");
+    const char *kind = word(r, 1);
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        is_known = is_known || !strcasecmp(kind, known[i]);
+    if (!is_known)
+        from_fail(r->error, -EINVAL, r->path, "a VTK file of an unknown kind (%s)", kind);
+}
+
+static bool is_it(const struct from_bytes *head)
+{
+    static const char magic[] = "# vtk DataFile Version ";
+
+    return head->length >= strlen(magic) && !memcmp(head->bytes, magic, strlen(magic));
+}
+
+static int scan(const struct from_source *source, const char *path, struct from_file *file,
+                struct vs_error *error)
+{
+    struct reader r = {
+        .source = source, .path = path, .file = file, .error = error, .section = "FieldData"};
+    char version[32] = "";
+    int64_t length = source->read(source->self, version, sizeof(version) - 1, 0);
+
+    r.has_offsets = length > 23 && strtod(version + 23, NULL) > 5.05;
+    read_start(&r);
+    while (!error->code && next_words(&r))
+        if (r.fields > 0 && strcasecmp(r.words[0], "METADATA") != 0)
+            read_array(&r);
+        else
+            read_keyword(&r);
+    if (!error->code && r.text < source->size && from_add_part(file, r.text, source->size - r.text))
+        from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    return error->code;
+}
+
+const struct from_format from_vtk_legacy = {
+    .name = "VTK",
+    .is_it = is_it,
+    .scan = scan,
+};
