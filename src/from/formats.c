@@ -13,10 +13,11 @@
 #include "nrrd.h"
 #include "subfiling.h"
 #include "vtk_legacy.h"
+#include "vtk_xml.h"
 
 static const struct from_format *const formats[] = {
-    &from_netcdf,     &from_subfiling, &from_hdf5,      &from_npy, &from_nrrd,
-    &from_vtk_legacy, &from_envi,      &from_metaimage, &from_bov, &from_mitgcm};
+    &from_netcdf,  &from_subfiling, &from_hdf5,      &from_npy, &from_nrrd,  &from_vtk_legacy,
+    &from_vtk_xml, &from_envi,      &from_metaimage, &from_bov, &from_mitgcm};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {

@@ -24,6 +24,7 @@ class MpiioViewfs(MesonPackage):
     depends_on("pkgconfig", type="build")
     depends_on("scdoc", type="build", when="+man")
     depends_on("cmocka", type="test")
+    depends_on("expat@2.4:")
     depends_on("jansson@2.13:")
     depends_on("libfuse@3.10:")
     depends_on("mpi", when="+engine")

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "vtk_xml.h"
+
+#include <errno.h>
+#include <expat.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+#include "lines.h"
+#include "viewspec/base/list.h"
+#include "vtk_shape.h"
+
+/*
+ * The file is XML up to <AppendedData encoding="raw">, behind which, after a "_", lie blocks: the
+ * number of bytes, then the values of an array. A DataArray says at which offset from there its
+ * block begins. Its place in the XML says what it belongs to.
+ */
+
+#define CHUNK       ((size_t)1 << 16)
+#define XML_BYTES   ((int64_t)1 << 28)
+#define NAME_LENGTH 512
+/* So many blanks may precede the blocks. */
+#define BLANKS_MAX 256
+
+/* What the XML says of a variable beside its type. */
+struct array {
+    int64_t offset; /* of its block */
+    int64_t components;
+    int64_t points[3]; /* of the piece along x, y and z; 0: it is no grid */
+    char section[16];  /* PointData, ... */
+};
+
+struct reader {
+    const struct from_source *source;
+    const char *path;
+    struct from_file *file;
+    struct vs_error *error;
+    XML_Parser parser;
+    char order;
+    int header; /* bytes of the number in front of a block */
+    bool is_compressed;
+    struct array piece;   /* what arrays of the piece and section have in common */
+    int64_t pieces;       /* begun so far */
+    int64_t unnamed;      /* arrays of the section without a name */
+    struct array *arrays; /* one for each variable; owned */
+    size_t room;
+    int64_t xml; /* bytes of the XML; 0: <AppendedData> did not come yet */
+    bool is_raw;
+};
+
+static void fail(struct reader *r, const char *what)
+{
+    from_fail(r->error, -EINVAL, r->path, "damaged VTK file at line %lu: %s",
+              (unsigned long)XML_GetCurrentLineNumber(r->parser), what);
+    XML_StopParser(r->parser, XML_FALSE);
+}
+
+static const char *attribute(const char **attributes, const char *name)
+{
+    for (; *attributes; attributes += 2)
+        if (!strcmp(attributes[0], name))
+            return attributes[1];
+    return NULL;
+}
+
+/* Returns the number that an attribute is, or otherwise if there is none. It must not be less than
+   least. */
+static int64_t number(struct reader *r, const char **attributes, const char *name, int64_t least,
+                      int64_t otherwise)
+{
+    const char *text = attribute(attributes, name);
+    int64_t value = otherwise;
+
+    if (text && (!from_span_number(from_span_of(text), &value) || value < least)) {
+        fail(r, "an attribute is no number, or too small");
+        return least;
+    }
+    return value;
+}
+
+static void read_file(struct reader *r, const char **attributes)
+{
+    const char *order = attribute(attributes, "byte_order");
+    const char *header = attribute(attributes, "header_type");
+
+    r->order = order && !strcmp(order, "BigEndian") ? '>' : '<';
+    r->header = header && !strcmp(header, "UInt64") ? 8 : 4;
+    r->is_compressed = attribute(attributes, "compressor");
+    if (order && r->order == '<' && strcmp(order, "LittleEndian") != 0)
+        fail(r, "byte_order is neither LittleEndian nor BigEndian");
+    if (header && r->header == 4 && strcmp(header, "UInt32") != 0)
+        fail(r, "header_type is neither UInt32 nor UInt64");
+}
+
+/* Reads a piece, which is a grid if it has an extent. */
+static void read_piece(struct reader *r, const char **attributes)
+{
+    const char *extent = attribute(attributes, "Extent");
+    int64_t ends[6], *points = r->piece.points;
+
+    r->pieces++;
+    memset(points, 0, sizeof(r->piece.points));
+    if (extent && from_span_numbers(from_span_of(extent), ends, 6) != 6) {
+        fail(r, "Extent is not six numbers");
+        return;
+    }
+    for (int d = 0; d < 3 && extent; d++)
+        if (__builtin_sub_overflow(ends[2 * d + 1], ends[2 * d], &points[d]) ||
+            __builtin_add_overflow(points[d], 1, &points[d]) || points[d] < 0) {
+            fail(r, "no such Extent");
+            return;
+        }
+}
+
+static const struct {
+    const char *name;
+    char kind;
+    int size;
+} types[] = {{"Int8", 'i', 1},    {"UInt8", 'u', 1},  {"Int16", 'i', 2}, {"UInt16", 'u', 2},
+             {"Int32", 'i', 4},   {"UInt32", 'u', 4}, {"Int64", 'i', 8}, {"UInt64", 'u', 8},
+             {"Float32", 'f', 4}, {"Float64", 'f', 8}};
+
+/* Returns why the values of an array are no block of bytes; NULL: they are one. */
+static const char *reason_of(const struct reader *r, const char **attributes)
+{
+    const char *format = attribute(attributes, "format");
+
+    if (format == NULL || !strcmp(format, "ascii"))
+        return "values are text";
+    if (strcmp(format, "appended") != 0)
+        return "values are encoded in base64";
+    return r->is_compressed ? "values are compressed" : NULL;
+}
+
+/* Adds the variable "section/name". Where its block lies is known when all of the XML is. */
+static struct from_variable *add(struct reader *r, const char **attributes)
+{
+    struct array *more = vs_list_grow(r->arrays, r->file->count, &r->room, sizeof(*more));
+    const char *name = attribute(attributes, "Name"), *section = r->piece.section;
+    char text[NAME_LENGTH], piece[32] = "", number[32];
+
+    if (more == NULL)
+        return NULL;
+    r->arrays = more;
+    r->arrays[r->file->count] = r->piece;
+    if (r->pieces > 1)
+        snprintf(piece, sizeof(piece), "Piece%lld/", (long long)r->pieces);
+    if (name == NULL || !*name) {
+        snprintf(number, sizeof(number), "%lld", (long long)r->unnamed++);
+        name = number;
+    }
+    if (!strcmp(section, "Points"))
+        snprintf(text, sizeof(text), "%sPoints", piece);
+    else
+        snprintf(text, sizeof(text), "%s%s/%s", piece, section, name);
+    return from_add(r->file, text, strlen(text));
+}
+
+static void read_array(struct reader *r, const char **attributes)
+{
+    const char *type = attribute(attributes, "type"), *reason = reason_of(r, attributes);
+    struct from_variable *variable = add(r, attributes);
+
+    if (variable == NULL) {
+        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        XML_StopParser(r->parser, XML_FALSE);
+        return;
+    }
+    struct array *array = &r->arrays[r->file->count - 1];
+    array->components = number(r, attributes, "NumberOfComponents", 0, 1);
+    array->offset = number(r, attributes, "offset", 0, -1);
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types) && type; i++)
+        if (!strcmp(types[i].name, type)) {
+            variable->etype = from_number(types[i].kind, types[i].size);
+            variable->size = types[i].size;
+            variable->datarep = types[i].size > 1 ? from_datarep(r->order) : NULL;
+        }
+    if (reason)
+        from_refuse(variable, "%s", reason);
+    else if (array->offset < 0)
+        from_refuse(variable, "it has no offset");
+    else if (!variable->etype)
+        from_refuse(variable, "values of type %s", type ? type : "unknown");
+}
+
+static void start(void *self, const char *name, const char **attributes)
+{
+    static const char *const sections[] = {"FieldData",   "PointData", "CellData", "Points",
+                                           "Coordinates", "Cells",     "Verts",    "Lines",
+                                           "Strips",      "Polys"};
+    struct reader *r = self;
+
+    if (!strcmp(name, "VTKFile")) {
+        read_file(r, attributes);
+    } else if (!strcmp(name, "Piece")) {
+        read_piece(r, attributes);
+    } else if (!strcmp(name, "DataArray") || !strcmp(name, "Array") ||
+               !strcmp(name, "StringArray")) {
+        read_array(r, attributes);
+    } else if (!strcmp(name, "AppendedData")) {
+        const char *encoding = attribute(attributes, "encoding");
+        r->is_raw = encoding && !strcmp(encoding, "raw");
+        r->xml = XML_GetCurrentByteIndex(r->parser) + XML_GetCurrentByteCount(r->parser);
+        XML_StopParser(r->parser, XML_FALSE);
+    }
+    for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+        if (!strcmp(name, sections[i])) {
+            snprintf(r->piece.section, sizeof(r->piece.section), "%s", name);
+            r->unnamed = 0;
+        }
+}
+
+/* Refuses a document type, which could define entities. No such file has one. */
+static void refuse_doctype(void *self, const char *name, const char *system, const char *public,
+                           int internal)
+{
+    (void)name, (void)system, (void)public, (void)internal;
+    fail(self, "it has a document type");
+}
+
+/* Has expat read the XML, up to <AppendedData> or its end. */
+static void read_xml(struct reader *r)
+{
+    int64_t at = 0, length = 1;
+    enum XML_Status status = XML_STATUS_OK;
+
+    while (!r->error->code && !r->xml && length > 0 && status == XML_STATUS_OK) {
+        void *chunk = XML_GetBuffer(r->parser, CHUNK);
+        length = chunk ? r->source->read(r->source->self, chunk, CHUNK, at) : -ENOMEM;
+        if (length < 0) {
+            from_fail(r->error, (int)length, r->path, "%s", strerror((int)-length));
+            return;
+        }
+        at += length;
+        status = XML_ParseBuffer(r->parser, (int)length, length == 0);
+        if (at > XML_BYTES && !r->xml)
+            fail(r, "the XML does not end");
+    }
+    if (status != XML_STATUS_OK && !r->xml)
+        fail(r, XML_ErrorString(XML_GetErrorCode(r->parser)));
+    if (!r->error->code && !r->file->count)
+        from_fail(r->error, -EINVAL, r->path, "a VTK file without arrays of its own");
+}
+
+/* Returns where blocks begin, behind a "_"; -1 with error filled. */
+static int64_t find_blocks(struct reader *r)
+{
+    unsigned char text[BLANKS_MAX];
+    int64_t length = r->source->read(r->source->self, text, sizeof(text), r->xml);
+
+    for (int64_t i = 0; i < length; i++)
+        if (text[i] == '_')
+            return r->xml + i + 1;
+        else if (!strchr(" \t\r\n", text[i]) || !text[i])
+            break;
+    from_fail(r->error, -EINVAL, r->path, "damaged VTK file: AppendedData does not begin with _");
+    return -1;
+}
+
+/* Reads the number of bytes of a block. Returns false, and refuses the variable, if there is none.
+ */
+static bool read_block(struct reader *r, struct from_variable *variable, int64_t at, int64_t *bytes)
+{
+    unsigned char text[8];
+    uint64_t value = 0;
+
+    if (r->source->read(r->source->self, text, (size_t)r->header, at) != r->header) {
+        from_refuse(variable, "its block begins behind the end of the file");
+        return false;
+    }
+    for (int i = 0; i < r->header; i++)
+        value = value << 8 | text[r->order == '>' ? i : r->header - 1 - i];
+    *bytes = (int64_t)value;
+    if (value > INT64_MAX)
+        from_refuse(variable, "its block has more than 2^63-1 bytes");
+    return value <= INT64_MAX;
+}
+
+/* Places a variable in its block, which the header says the size of. */
+static void place(struct reader *r, struct from_variable *variable, const struct array *array,
+                  int64_t blocks)
+{
+    int64_t at = 0, bytes = 0, tuple = 0;
+
+    if (variable->reason)
+        return;
+    if (!r->is_raw) {
+        from_refuse(variable, "values are encoded in base64");
+        return;
+    }
+    if (__builtin_add_overflow(blocks, array->offset, &at) || at > INT64_MAX - r->header ||
+        at > r->source->size) {
+        from_refuse(variable, "its block begins behind the end of the file");
+        return;
+    }
+    if (!read_block(r, variable, at, &bytes))
+        return;
+    variable->part = (struct from_part){at, r->header, NULL};
+    variable->at = at + r->header;
+    if (__builtin_mul_overflow(array->components, variable->size, &tuple) || !tuple ||
+        bytes % tuple)
+        from_refuse(variable, "its block of %lld bytes has no whole number of tuples",
+                    (long long)bytes);
+    else
+        from_vtk_shape(variable, array->section, array->points, bytes / tuple, array->components);
+    if (from_end(variable) < 0)
+        from_refuse(variable, "its block ends behind byte 2^63-1");
+}
+
+static bool is_it(const struct from_bytes *head)
+{
+    size_t i = 0;
+
+    while (i < head->length && strchr(" \t\r\n", head->bytes[i]) && head->bytes[i])
+        i++;
+    return i < head->length && head->bytes[i] == '<' &&
+           memmem(head->bytes, head->length, "<VTKFile", 8);
+}
+
+static int scan(const struct from_source *source, const char *path, struct from_file *file,
+                struct vs_error *error)
+{
+    struct reader r = {.source = source,
+                       .path = path,
+                       .file = file,
+                       .error = error,
+                       .piece = {.section = "FieldData"},
+                       .parser = XML_ParserCreate(NULL)};
+    int64_t blocks = 0;
+
+    if (r.parser == NULL)
+        return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    XML_SetUserData(r.parser, &r);
+    XML_SetStartElementHandler(r.parser, start);
+    XML_SetStartDoctypeDeclHandler(r.parser, refuse_doctype);
+    read_xml(&r);
+    if (!error->code && r.xml)
+        blocks = r.is_raw ? find_blocks(&r) : r.xml;
+    for (size_t i = 0; i < file->count && !error->code; i++)
+        place(&r, &file->variables[i], &r.arrays[i], blocks);
+    if (!error->code && from_add_part(file, 0, blocks ? blocks : source->size))
+        from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    free(r.arrays);
+    XML_ParserFree(r.parser);
+    return error->code;
+}
+
+const struct from_format from_vtk_xml = {
+    .name = "VTK XML",
+    .is_it = is_it,
+    .scan = scan,
+};
