@@ -5,6 +5,7 @@
 
 #include "bov.h"
 #include "envi.h"
+#include "fits.h"
 #include "hdf5_loader.h"
 #include "metaimage.h"
 #include "mitgcm.h"
@@ -16,8 +17,8 @@
 #include "vtk_xml.h"
 
 static const struct from_format *const formats[] = {
-    &from_netcdf,  &from_subfiling, &from_hdf5,      &from_npy, &from_nrrd,  &from_vtk_legacy,
-    &from_vtk_xml, &from_envi,      &from_metaimage, &from_bov, &from_mitgcm};
+    &from_netcdf,     &from_subfiling, &from_hdf5, &from_npy,       &from_nrrd, &from_fits,
+    &from_vtk_legacy, &from_vtk_xml,   &from_envi, &from_metaimage, &from_bov,  &from_mitgcm};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {
@@ -39,6 +40,6 @@ char *from_format_find(const char *name)
 
 const char *from_format_names(void)
 {
-    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, VTK, NRRD, MetaImage, "
-           "ENVI, BOV";
+    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, "
+           "MetaImage, ENVI, BOV";
 }

@@ -330,7 +330,7 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48):
         open("changed", "wb").write(bytes)
         spec("changed")'
     truncate -s 0 empty
-    fails 2 "empty: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, VTK, NRRD, MetaImage, ENVI, BOV)" \
+    fails 2 "empty: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV)" \
         mpiio-view spec --from empty
     fails 2 ".: not a regular file" mpiio-view spec --from .
     head -c 100 ocean.nc >short.nc

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+#include "fits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+#include "lines.h"
+
+/*
+ * The file is units: a header of cards, each of 80 bytes, the last of which is END; and data. Both
+ * end at a multiple of 2880 bytes. Numbers are big-endian, and the first dimension runs fastest.
+ */
+
+#define BLOCK    2880
+#define CARD     80
+#define TEXT_MAX 72
+/* A header of more bytes is none. */
+#define HEADER_MAX (1 << 24)
+#define FIELDS_MAX 999
+#define AXES_MAX   999
+
+/* A column of a table. */
+struct column {
+    char form[32];
+};
+
+/* A unit, as its header says. */
+struct reader {
+    const struct from_source *source;
+    const char *path;
+    struct from_file *file;
+    struct vs_error *error;
+    int64_t at;   /* of the next card */
+    int64_t unit; /* its number, from 0 */
+    bool ended;   /* the file ended at the beginning of a unit */
+    char kind[TEXT_MAX], name[TEXT_MAX], compression[TEXT_MAX];
+    int64_t version, bits, axes, seen, groups, parameters, fields;
+    int64_t shape[FROM_DIMENSIONS_MAX]; /* the fastest dimension first */
+    int64_t first;                      /* the length of the first axis */
+    int64_t values;                     /* product of the axes' lengths */
+    int64_t behind;                     /* product of all but the first */
+    bool has_groups, is_compressed;
+    struct column *columns;
+};
+
+static void fail(struct reader *r, const char *what)
+{
+    from_fail(r->error, -EINVAL, r->path, "damaged FITS header at byte %lld: %s",
+              (long long)r->at - CARD, what);
+}
+
+static void start_unit(struct reader *r)
+{
+    r->kind[0] = r->name[0] = r->compression[0] = '\0';
+    r->version = r->parameters = r->fields = r->seen = 0;
+    r->bits = r->axes = -1;
+    r->groups = r->values = r->behind = 1;
+    r->first = 1;
+    r->has_groups = r->is_compressed = false;
+    memset(r->shape, 0, sizeof(r->shape));
+    memset(r->columns, 0, FIELDS_MAX * sizeof(*r->columns));
+}
+
+/* Copies a string in quotes, of which two stand for one, without the blanks at its end. */
+static void read_string(struct reader *r, struct from_span value, char *text, size_t size)
+{
+    size_t length = 0, i = 1;
+
+    if (!value.length || *value.at != '\'') {
+        fail(r, "expected a string");
+        return;
+    }
+    for (; i < value.length; i++) {
+        if (value.at[i] == '\'' && (i + 1 == value.length || value.at[++i] != '\''))
+            break;
+        if (length + 1 < size)
+            text[length++] = value.at[i];
+    }
+    while (length && text[length - 1] == ' ')
+        length--;
+    text[length] = '\0';
+}
+
+static void read_number(struct reader *r, struct from_span value, int64_t *number)
+{
+    struct from_span rest;
+
+    from_span_split(value, "/", &value, &rest);
+    if (!from_span_number(value, number))
+        fail(r, "expected a number");
+}
+
+static bool is_true(struct from_span value)
+{
+    return value.length && *value.at == 'T';
+}
+
+/* Returns the number behind a key's name, as in NAXIS3; -1: there is none. */
+static int64_t index_of(struct from_span key, const char *name)
+{
+    size_t length = strlen(name);
+    int64_t index;
+
+    if (key.length <= length || memcmp(key.at, name, length) != 0)
+        return -1;
+    key.at += length;
+    key.length -= length;
+    return from_span_number(key, &index) && index > 0 ? index : -1;
+}
+
+/* Reads NAXISn. Axes come in order. */
+static void read_axis(struct reader *r, int64_t axis, struct from_span value)
+{
+    int64_t length = 0;
+
+    read_number(r, value, &length);
+    if (length < 0 || axis > r->axes || axis != ++r->seen) {
+        fail(r, "no such axis, or not in order");
+        return;
+    }
+    if (axis <= FROM_DIMENSIONS_MAX)
+        r->shape[axis - 1] = length;
+    if (axis == 1)
+        r->first = length;
+    if (__builtin_mul_overflow(r->values, length, &r->values) ||
+        (axis > 1 && __builtin_mul_overflow(r->behind, length, &r->behind)))
+        fail(r, "more than 2^63-1 values");
+}
+
+static void read_value(struct reader *r, struct from_span key, struct from_span value)
+{
+    const struct {
+        const char *key;
+        int64_t *number;
+    } numbers[] = {{"BITPIX", &r->bits},       {"NAXIS", &r->axes},     {"GCOUNT", &r->groups},
+                   {"PCOUNT", &r->parameters}, {"TFIELDS", &r->fields}, {"EXTVER", &r->version}};
+    int64_t axis = index_of(key, "NAXIS"), column = index_of(key, "TFORM");
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (from_span_is(key, numbers[i].key))
+            read_number(r, value, numbers[i].number);
+    if (axis > 0)
+        read_axis(r, axis, value);
+    else if (column > 0 && column <= FIELDS_MAX)
+        read_string(r, value, r->columns[column - 1].form, sizeof(r->columns->form));
+    else if (from_span_is(key, "XTENSION"))
+        read_string(r, value, r->kind, sizeof(r->kind));
+    else if (from_span_is(key, "EXTNAME"))
+        read_string(r, value, r->name, sizeof(r->name));
+    else if (from_span_is(key, "ZCMPTYPE"))
+        read_string(r, value, r->compression, sizeof(r->compression));
+    else if (from_span_is(key, "GROUPS"))
+        r->has_groups = is_true(value);
+    else if (from_span_is(key, "ZIMAGE") || from_span_is(key, "ZTABLE"))
+        r->is_compressed = is_true(value);
+}
+
+/* Reads the next card. Returns false behind END, at the end of the file, or with error filled. */
+static bool read_card(struct reader *r, bool is_first)
+{
+    char text[CARD];
+    int64_t got = r->error->code ? 0 : r->source->read(r->source->self, text, CARD, r->at);
+    struct from_span key = {text, 8}, value = {text + 10, CARD - 10};
+
+    if (got != CARD || (is_first && memcmp(text, r->unit ? "XTENSION" : "SIMPLE  ", 8) != 0)) {
+        /* Anything may follow the last unit. */
+        r->ended = is_first;
+        if (got < 0)
+            from_fail(r->error, (int)got, r->path, "%s", strerror((int)-got));
+        if (!is_first)
+            from_fail(r->error, -EINVAL, r->path, "damaged FITS header: the file ends in it");
+        return false;
+    }
+    r->at += CARD;
+    while (key.length && text[key.length - 1] == ' ')
+        key.length--;
+    if (from_span_is(key, "END"))
+        return false;
+    if (text[8] != '=' || text[9] != ' ')
+        return true;
+    for (; value.length && *value.at == ' '; value.length--)
+        value.at++;
+    while (value.length && value.at[value.length - 1] == ' ')
+        value.length--;
+    read_value(r, key, value);
+    return true;
+}
+
+/* Checks what was read of a header, and returns the bytes of the data: -1 with error filled. */
+static int64_t check(struct reader *r)
+{
+    int64_t values = r->has_groups && !r->first ? r->behind : r->values, bytes;
+
+    if (r->axes < 0 || r->axes > AXES_MAX || r->seen != r->axes || r->groups < 0 ||
+        r->parameters < 0 ||
+        (r->bits != 8 && r->bits != 16 && r->bits != 32 && r->bits != 64 && r->bits != -32 &&
+         r->bits != -64)) {
+        fail(r, "no such BITPIX, NAXIS, PCOUNT or GCOUNT");
+        return -1;
+    }
+    if (r->axes == 0)
+        values = 0;
+    if (__builtin_add_overflow(values, r->parameters, &bytes) ||
+        __builtin_mul_overflow(bytes, r->groups, &bytes) ||
+        __builtin_mul_overflow(bytes, labs(r->bits) / 8, &bytes) || bytes > INT64_MAX - BLOCK) {
+        fail(r, "more than 2^63-1 bytes");
+        return -1;
+    }
+    return bytes;
+}
+
+/* Names a unit by EXTNAME, and EXTVER where it has one; else, and where that name is taken, by its
+   number. */
+static struct from_variable *add(struct reader *r)
+{
+    char text[2 * TEXT_MAX];
+
+    if (r->version > 0 && r->name[0])
+        snprintf(text, sizeof(text), "%s,%lld", r->name, (long long)r->version);
+    else
+        snprintf(text, sizeof(text), "%s", r->name[0] ? r->name : r->unit ? "" : "PRIMARY");
+    bool taken = !text[0];
+    for (size_t i = 0; i < r->file->count; i++)
+        taken = taken || !strcmp(r->file->variables[i].name, text);
+    if (taken)
+        snprintf(text, sizeof(text), "HDU%lld", (long long)r->unit);
+    return from_add(r->file, text, strlen(text));
+}
+
+static void add_image(struct reader *r, struct from_variable *variable)
+{
+    int64_t size = labs(r->bits) / 8;
+
+    variable->size = size;
+    variable->etype = from_number(r->bits < 0 ? 'f' : r->bits == 8 ? 'u' : 'i', size);
+    variable->datarep = size > 1 ? "big-endian" : NULL;
+    if (r->axes > FROM_DIMENSIONS_MAX)
+        from_refuse(variable, "more than %d dimensions", FROM_DIMENSIONS_MAX);
+    for (int64_t d = r->axes - 1; d >= 0 && r->axes <= FROM_DIMENSIONS_MAX; d--)
+        variable->shape[variable->dimensions++] = r->shape[d];
+    if (r->has_groups || r->groups != 1 || r->parameters)
+        from_refuse(variable, "random groups");
+}
+
+/* Returns a column's type and its number of bytes; NULL for no bytes, or with the reason noted. */
+static json_t *column_type(struct from_variable *variable, const char *form, int64_t *bytes)
+{
+    static const struct {
+        char code, kind;
+        int size;
+    } types[] = {{'L', 'S', 1}, {'A', 'S', 1}, {'B', 'u', 1}, {'X', 'u', 1},
+                 {'I', 'i', 2}, {'J', 'i', 4}, {'K', 'i', 8}, {'E', 'f', 4},
+                 {'D', 'f', 8}, {'C', 'c', 8}, {'M', 'c', 16}};
+    int64_t count = 1;
+    size_t digits = strspn(form, "0123456789");
+
+    *bytes = 0;
+    if (digits && (digits > 9 || !from_span_number((struct from_span){form, digits}, &count)))
+        count = -1;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types) && count >= 0; i++)
+        if (types[i].code == form[digits]) {
+            count = form[digits] == 'X' ? (count + 7) / 8 : count;
+            *bytes = count * types[i].size;
+            if (!count)
+                return NULL;
+            return from_several(types[i].kind == 'S' ? json_string("char")
+                                                     : from_number(types[i].kind, types[i].size),
+                                count);
+        }
+    from_refuse(variable, "a column of the form %s%s", *form ? form : "(none)",
+                form[digits] == 'P' || form[digits] == 'Q' ? ", of variable length" : "");
+    return NULL;
+}
+
+/* Makes an element of each row: a structure. */
+static void add_table(struct reader *r, struct from_variable *variable)
+{
+    json_t *row = from_struct();
+    int64_t at = 0, bytes;
+
+    variable->size = r->first;
+    variable->dimensions = 1;
+    variable->shape[0] = r->behind;
+    variable->datarep = "big-endian";
+    if (r->bits != 8 || r->axes != 2 || r->groups != 1 || r->fields < 0 || r->fields > FIELDS_MAX)
+        from_refuse(variable, "no such table");
+    for (int64_t i = 0; i < r->fields && !variable->reason; i++, at += bytes) {
+        json_t *type = column_type(variable, r->columns[i].form, &bytes);
+        if (type)
+            from_member(row, at, type);
+    }
+    if (!variable->reason && at != r->first)
+        from_refuse(variable, "columns have %lld bytes, and rows %lld", (long long)at,
+                    (long long)r->first);
+    if (!at)
+        from_refuse(variable, "it has no columns");
+    variable->etype = from_spaced(row, r->first);
+}
+
+static void add_variable(struct reader *r)
+{
+    struct from_variable *variable = add(r);
+
+    if (variable == NULL) {
+        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        return;
+    }
+    variable->at = r->at;
+    if (r->is_compressed)
+        from_refuse(variable, "it is compressed (%s)", r->compression);
+    if (!r->kind[0] || !strcmp(r->kind, "IMAGE") || !strcmp(r->kind, "IUEIMAGE"))
+        add_image(r, variable);
+    else if (!strcmp(r->kind, "BINTABLE") || !strcmp(r->kind, "A3DTABLE"))
+        add_table(r, variable);
+    else if (!strcmp(r->kind, "TABLE"))
+        from_refuse(variable, "values are text");
+    else
+        from_refuse(variable, "an extension of the kind %s", r->kind);
+    if (!variable->reason && !variable->etype)
+        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+    if (!variable->reason && from_end(variable) < 0)
+        fail(r, "more than 2^63-1 bytes");
+}
+
+/* Reads a unit. Its header is a part of the file's, as it says where the next one is. */
+static void read_unit(struct reader *r)
+{
+    int64_t begin = r->at, bytes;
+
+    start_unit(r);
+    for (bool is_first = true; read_card(r, is_first); is_first = false)
+        if (r->at - begin > HEADER_MAX)
+            fail(r, "it does not end");
+    if (r->ended || r->error->code || (bytes = check(r)) < 0)
+        return;
+    r->at += (BLOCK - r->at % BLOCK) % BLOCK;
+    if (r->at > r->source->size)
+        from_fail(r->error, -EINVAL, r->path, "damaged FITS header: the file ends in it");
+    else if (from_add_part(r->file, begin, r->at - begin))
+        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+    if (r->axes > 0 || r->has_groups)
+        add_variable(r);
+    bytes += (BLOCK - bytes % BLOCK) % BLOCK;
+    if (__builtin_add_overflow(r->at, bytes, &r->at))
+        r->ended = true;
+    r->unit++;
+}
+
+static bool is_it(const struct from_bytes *head)
+{
+    return head->length >= 9 && !memcmp(head->bytes, "SIMPLE  =", 9);
+}
+
+static int scan(const struct from_source *source, const char *path, struct from_file *file,
+                struct vs_error *error)
+{
+    struct reader r = {.source = source,
+                       .path = path,
+                       .file = file,
+                       .error = error,
+                       .columns = calloc(FIELDS_MAX, sizeof(struct column))};
+
+    if (r.columns == NULL)
+        return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    while (!r.ended && !error->code && r.at < source->size)
+        read_unit(&r);
+    free(r.columns);
+    return error->code;
+}
+
+const struct from_format from_fits = {
+    .name = "FITS",
+    .is_it = is_it,
+    .scan = scan,
+};
