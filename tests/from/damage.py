@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Damages files that describe themselves, in their text: damage.py FILE...
+
+mpiio-view must take each, or refuse it with lines of its own: a single one for a file, others for
+variables that cannot be views.
+"""
+import os
+import random
+import subprocess
+import sys
+
+
+def spec(path, *arguments):
+    done = subprocess.run(["mpiio-view", "spec", "--from", path, *arguments], capture_output=True, timeout=300, check=False)
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode in (0, 1, 2), (path, done.returncode, lines)
+    assert all(line.startswith("mpiio-view: ") for line in lines), (path, lines)
+    assert done.returncode == 0 or lines and not done.stdout, (path, lines)
+    assert done.returncode == 0 or arguments or len(lines) == 1, (path, lines)
+    return done.returncode
+
+
+def main(paths):
+    dice, refused = random.Random(5), 0
+    for path in paths:
+        if not os.path.exists(path):  # a pattern that no file has matched
+            continue
+        with open(path, "rb") as file:
+            whole = file.read()
+        damaged = "damaged" + os.path.splitext(path)[1]
+        header = min(len(whole), 2000)
+        for i in range(8):
+            data = bytearray(whole)
+            if i < 3:
+                del data[dice.randrange(header):]
+            else:
+                for j in range(dice.randint(1, 3)):
+                    data[dice.randrange(4, header)] = dice.choice(b"\0\n 0179-{}<>\"'\xff")
+            with open(damaged, "wb") as file:
+                file.write(data)
+            refused += spec(damaged) != 0
+            spec(damaged, "--all")
+    print(refused)
+    assert refused > len(paths) // 2, refused
+
+
+main(sys.argv[1:])
