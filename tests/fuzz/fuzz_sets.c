@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer harness: what are called the headers of two tiles of a set either are refused, or make
+ * members that a spec can have, and whole variables that can be views of them. The first two bytes
+ * of the input, big-endian, say how long the first header is.
+ *
+ * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "from/netcdf_merge.h"
+#include "from/view.h"
+#include "viewspec/members/member_views.h"
+#include "viewspec/spec.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            abort();                                                                               \
+    } while (0)
+
+/* So many variables of a set are looked at. */
+#define LOOKED_AT 4
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Reads a tile's header. False where it is damaged, or no tile. */
+static bool read_tile(struct from_nc_member *tile, const char *path, const uint8_t *data,
+                      size_t length)
+{
+    struct from_bytes head = {data, length, INT64_C(1) << 50, path};
+    struct vs_error error = {0};
+    const char *wrong;
+
+    tile->path = strdup(path);
+    CHECK(tile->path != NULL);
+    if (!from_nc_is_it(&head) || from_nc_read(&head, &tile->file, &tile->header, &error) != 0)
+        return false;
+    tile->ranges = calloc(tile->header.dimension_count + 1, sizeof(*tile->ranges));
+    CHECK(tile->ranges != NULL);
+    tile->model = from_nc_tile(&tile->file, &tile->header, tile->ranges, &wrong);
+    return tile->model != NULL && wrong == NULL;
+}
+
+static void free_tile(struct from_nc_member *tile)
+{
+    from_clear(&tile->file);
+    free(tile->file.variables);
+    free(tile->file.parts);
+    from_nc_free(&tile->header);
+    free(tile->ranges);
+    free(tile->path);
+}
+
+/* Where a member lies in the whole and in its file. */
+static void check_member(const struct vs_members *members, int64_t number)
+{
+    struct vs_error why = {0};
+    struct vs_view *view = NULL, *local = NULL;
+
+    CHECK(vs_members_view(members, number, &view, &why) == 0);
+    CHECK(vs_members_local(members, number, &local, &why) == 0);
+    CHECK(vs_map_facts(vs_view_map(view))->monotonic);
+    CHECK(vs_map_facts(vs_view_map(view))->disjoint);
+    CHECK(vs_map_facts(vs_view_map(view))->limit == vs_map_facts(vs_view_map(local))->limit);
+    vs_view_unref(view);
+    vs_view_unref(local);
+}
+
+static void check_variable(const struct from_file *file, const struct from_variable *variable)
+{
+    const struct from_grid grid = {.ranks = 1};
+    struct vs_error error = {0}, why = {0};
+    struct vs_spec *spec = NULL;
+    json_t *view = from_view(variable, &grid, &error);
+    json_t *root = json_pack("{s:i, s:O, s:i, s:o}", "viewspec", 1, "members", file->members,
+                             "ranks", 1, "view", view);
+    char *text = json_dumps(root, JSON_COMPACT);
+
+    CHECK(view != NULL && text != NULL);
+    CHECK(vs_spec_parse(text, strlen(text), "fuzz", "/", NULL, &spec, &why) == 0);
+    for (int64_t i = 0; i < vs_members_count(vs_spec_members(spec)); i++)
+        check_member(vs_spec_members(spec), i);
+    vs_spec_free(spec);
+    json_decref(root);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct from_nc_member tiles[2] = {0};
+    struct from_nc_members set = {.tiles = tiles, .count = 2};
+    struct from_file file = {0};
+    struct vs_error error = {0};
+    size_t first = size < 2 ? 0 : (size_t)data[0] << 8 | data[1];
+
+    if (size < 2 || first > size - 2)
+        return 0;
+    if (read_tile(&tiles[0], "/a", data + 2, first) &&
+        read_tile(&tiles[1], "/b", data + 2 + first, size - 2 - first)) {
+        int code = from_nc_merge(&set, &file, &error);
+        CHECK(code == 0 || (code == error.code && error.reason[0]));
+        for (size_t i = 0; !code && i < file.count && i < LOOKED_AT; i++)
+            if (!file.variables[i].reason)
+                check_variable(&file, &file.variables[i]);
+    }
+    from_clear(&file);
+    free(file.variables);
+    free(file.parts);
+    free_tile(&tiles[0]);
+    free_tile(&tiles[1]);
+    return 0;
+}
