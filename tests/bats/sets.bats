@@ -3,6 +3,7 @@
 # Sets of netCDF files that the processes of a model wrote, and values where none are.
 
 load helper
+load nodes
 
 # sets WHAT ARGUMENT...: makes sets and compares them; prints how many slices were compared.
 sets() {
@@ -149,4 +150,29 @@ for i in range(80):
     assert all(line.startswith("mpiio-view: ") for line in lines), lines
     seen.add(done.returncode)
 assert seen == {0, 2}, seen'
+}
+
+@test "sets: two nodes write to tiles by their engine, and read values where a tile is missing" {
+    sets write nemo restart
+    rm restart_0003.nc
+    mpiio-view spec --from restart.nc --all 'none,block,none on 2' >s.json 2>/dev/null
+    start_nodes 2 -o flush_interval=0,pool=64M
+    py '
+want = np.arange(144, dtype="f4").reshape(3, 8, 6)
+want[:, 4:, 3:] = -1e34
+for node in 0, 1:
+    for rank in 0, 1:
+        got = np.fromfile(f"m{node}/temp/rank{rank}", "f4").reshape(3, 4, 6)
+        assert (got == want[:, 4 * rank:4 * rank + 4]).all(), (node, rank)
+for node in 0, 1:
+    slice = os.open(f"m{node}/temp/rank{node}", os.O_WRONLY)
+    assert os.pwrite(slice, np.full(3, 1000 + node, "f4").tobytes(), 24) == 12
+    os.fsync(slice)
+    os.close(slice)'
+    stop_nodes
+    py '
+for number, row in (0, 1), (2, 2): # behind a halo
+    with netCDF4.Dataset(f"restart_{number:04}.nc") as data:
+        data.set_auto_mask(False)
+        assert (data["temp"][0, row, :3] == 1000 + number // 2).all(), data["temp"][0]'
 }
