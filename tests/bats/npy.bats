@@ -403,3 +403,39 @@ assert open("disk/x.dat", "rb").read()[65536:65544] == b"twowords"
 os.close(f)'
     mpiio-umount "$mnt"
 }
+
+@test "npy: slices with gaps are arrays of their type where the gaps are, too" {
+    /usr/bin/python3 -c 'import numpy; numpy.arange(24.0).tofile("d.dat")'
+    # A line of 6 in two parts, between ghost cells; and what no subarray says.
+    cat >d.json <<'END'
+{ "viewspec": 1, "file": "d.dat", "ranks": 2,
+  "views": {
+    "halo": { "etype": "double", "disp": "24 * rank", "tiles": 1,
+      "filetype": { "type": "contiguous", "count": 3 },
+      "buftype": { "type": "hindexed", "blocklengths": [3], "displacements": [8] } },
+    "wide": { "etype": "double", "disp": "24 * rank", "tiles": 1,
+      "filetype": { "type": "contiguous", "count": 3 },
+      "buftype": { "type": "resized", "lb": 0, "extent": 40,
+                   "oldtype": { "type": "hindexed", "blocklengths": [3], "displacements": [8] } } },
+    "shaped": { "etype": "double", "tiles": 1, "shape": [1, 5],
+      "filetype": { "type": "contiguous", "count": 4 },
+      "buftype": { "type": "vector", "count": 2, "blocklength": 2, "stride": 3 } } } }
+END
+    mount_spec d.json -o npy
+    np '
+for rank in range(2):
+    part = [3.0 * rank + i for i in range(3)]
+    a, b = (np.load(f"{m}/{name}/rank{rank}.npy") for name in ("halo", "wide"))
+    assert a.dtype == "f8" and a.tolist() == [0.0] + part
+    assert b.dtype == "f8" and b.tolist() == [0.0] + part + [0.0]
+a = np.load(m + "/shaped/rank0.npy")
+assert a.dtype == "f8" and a.tolist() == [[0, 1, 0, 2, 3]]'
+}
+
+@test "npy: random gaps, beside a naive typemap" {
+    local seed=${MPIIO_SEED:-$RANDOM}
+    echo "MPIIO_SEED=$seed"
+    /usr/bin/python3 "$top/tests/npy/gaps.py" make "$seed"
+    mount_spec gaps.json -o npy
+    /usr/bin/python3 "$top/tests/npy/gaps.py" check "$mnt" 3>&-
+}

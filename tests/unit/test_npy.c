@@ -189,6 +189,32 @@ static void test_resized(void **state)
                96, F8("False", "2, 2, 3"));
 }
 
+#define GAPS(etype, count, buftype)                                                                \
+    "\"etype\": " etype                                                                            \
+    ", \"tiles\": 1, \"filetype\": {\"type\": \"contiguous\", \"count\": " count                   \
+    "}, \"buftype\": " buftype
+#define HVECTOR(stride)                                                                            \
+    "{\"type\": \"hvector\", \"count\": 3, \"blocklength\": 1, \"stride\": " stride "}"
+
+/* Gaps that are multiples of the type are values; others make bytes of the slice. */
+static void test_gaps(void **state)
+{
+    (void)state;
+    check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("16")), 40, F8("False", "5,"));
+    check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("12")), 32,
+               "{'descr': '|u1', 'fortran_order': False, 'shape': (32,), }");
+    check_once(1, 0, GAPS("\"int\"", "3", HVECTOR("12")), 28,
+               "{'descr': '<i4', 'fortran_order': False, 'shape': (7,), }");
+    /* Gaps inside an etype. */
+    check_once(1, 0,
+               GAPS("{\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, \"stride\": 2, "
+                    "\"oldtype\": \"int\"}",
+                    "3", HVECTOR("16")),
+               44, "{'descr': '<i4', 'fortran_order': False, 'shape': (11,), }");
+    check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("16") ", \"shape\": [5, 1]"), 40,
+               F8("False", "5, 1"));
+}
+
 static void test_several_values(void **state)
 {
     const char *etype = "\"etype\": {\"type\": \"contiguous\", \"count\": 5, \"oldtype\": "
@@ -407,13 +433,13 @@ static void test_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_darray),     cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_subarray),   cmocka_unit_test(test_no_array),
-        cmocka_unit_test(test_resized),    cmocka_unit_test(test_several_values),
-        cmocka_unit_test(test_dimensions), cmocka_unit_test(test_basics),
-        cmocka_unit_test(test_structures), cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_long),       cmocka_unit_test(test_length),
-        cmocka_unit_test(test_read_back),
+        cmocka_unit_test(test_darray),         cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_subarray),       cmocka_unit_test(test_no_array),
+        cmocka_unit_test(test_resized),        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_several_values), cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_basics),         cmocka_unit_test(test_structures),
+        cmocka_unit_test(test_endless),        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_length),         cmocka_unit_test(test_read_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,8 +40,23 @@ static struct vs_builder builder_of(const struct vs_buftype_source *from, const 
     };
 }
 
-/* Builds the etype with its layout in memory. */
-static int build_etype(const struct vs_buftype_source *from, struct vs_type *etype)
+/*
+ * Returns a divisor of the places and lengths of an etype's elements in memory. An etype with gaps
+ * inside has one if all its elements are of one basic type.
+ */
+static int64_t grain_of(const struct vs_type *etype)
+{
+    const struct vs_node *node = etype->node;
+
+    if (node->disjoint && node->hi - node->lo == node->size)
+        return vs_gcd(node->lo, node->size);
+    return etype->elements.basic
+               ? vs_gcd(vs_gcd(node->starts.first, node->starts.grain), etype->elements.native)
+               : 1;
+}
+
+/* Builds the etype with its layout in memory, and finds its grain. */
+static int build_etype(const struct vs_buftype_source *from, struct vs_type *etype, int64_t *grain)
 {
     struct vs_builder b = builder_of(from, "etype", vs_representation_native());
     if (from->etype.value)
@@ -53,6 +68,7 @@ static int build_etype(const struct vs_buftype_source *from, struct vs_type *ety
         return from->source->scope->error->code;
     if (!etype->node->disjoint)
         return fail(from, from->etype.place, "the etype overlaps itself in memory");
+    *grain = grain_of(etype);
     etype->node = vs_node_unit(from->arena, etype->node);
     return check(from, from->etype.place);
 }
@@ -117,10 +133,11 @@ static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *til
 static int find_order(const struct vs_buftype_source *from, const struct vs_place *place,
                       const struct vs_both *both, struct vs_tile *tile)
 {
-    int64_t extent = tile->order.extent;
+    int64_t extent = tile->order.extent, grain = tile->order.grain;
     int result = vs_order_find(from->arena, both, &tile->order);
 
     tile->order.extent = extent;
+    tile->order.grain = grain;
     tile->ordered = true;
     from->source->scope->work += tile->order.pieces;
     if (result == -EINVAL)
@@ -154,9 +171,10 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
 {
     struct vs_type etype, file, memory;
     const struct vs_place *place = from->buftype.place;
+    int64_t grain = 1;
     int error;
 
-    if ((error = build_etype(from, &etype)) ||
+    if ((error = build_etype(from, &etype, &grain)) ||
         (error = build_origins(from, "filetype", from->representation, &from->filetype,
                                from->file_etype, &file)) ||
         (error = build_origins(from, "buftype", vs_representation_native(), &from->buftype, &etype,
@@ -177,6 +195,8 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
     if (first < 0)
         return fail(from, place, "the slice has data at offset %lld: none may be negative",
                     (long long)first);
+    grain = vs_gcd(grain, vs_gcd(both.memory->starts.first, both.memory->starts.grain));
+    tile->order.grain = vs_gcd(grain, tile->order.extent);
     return find_order(from, place, &both, tile);
 }
 

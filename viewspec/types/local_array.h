@@ -4,15 +4,23 @@
 
 /* Private to viewspec/: the array that "shape" makes of a view's slice. */
 
+#include "viewspec/map/order.h"
 #include "view.h"
 
+/* A tile of a slice. All pointers are borrowed. */
+struct vs_slice_tile {
+    int64_t etypes; /* of data */
+    const struct vs_view_facts *facts;
+    const struct vs_order *order; /* NULL: the slice has no gaps */
+};
+
 /*
- * Reads value, at place, a list of sizes, as an array in C order. The array must have whole->etypes
- * elements, each one etype, whole->element bytes apart in the file. It is allocated in the arena.
- * Returns 0 or a negative errno, with the scope's error filled.
+ * Reads value, at place, a list of sizes, as an array in C order. The array must have as many
+ * elements as the tile has etypes, gaps included. It is allocated in the arena. Returns 0 or a
+ * negative errno, with the scope's error filled.
  */
 int vs_local_array(const struct vs_source *source, json_t *value, const struct vs_place *place,
-                   struct vs_arena *arena, const struct vs_array *whole,
+                   struct vs_arena *arena, const struct vs_slice_tile *tile,
                    const struct vs_array **result);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "byte_order.h"
 #include "view.h"
+#include "viewspec/map_private.h"
 #include "viewspec/npy.h"
 
 /* A dtype longer than this becomes void: nested types may have any length when written out. */
@@ -99,6 +100,13 @@ static void put_dtype(struct text *text, const struct vs_repeat *one)
     put(text, "]");
 }
 
+/* Returns true if the slice has gaps that make it no array of items. */
+static bool is_uneven(const struct vs_npy *npy)
+{
+    return vs_view_gaps(npy->view) && !vs_view_facts(npy->view)->memory &&
+           vs_map_order(vs_view_map(npy->view))->grain % npy->item;
+}
+
 /* Sets descr, item and items. Returns 0 or -ENOMEM. */
 static int find_dtype(struct vs_npy *npy)
 {
@@ -110,7 +118,7 @@ static int find_dtype(struct vs_npy *npy)
     npy->item = etype->native;
     npy->items = etype->count;
     put_dtype(&text, etype);
-    if (npy->item > ITEM_MAX || (vs_view_gaps(npy->view) && !vs_view_facts(npy->view)->memory)) {
+    if (npy->item > ITEM_MAX || is_uneven(npy)) {
         npy->item = 1;
         npy->items = etype->count * etype->native;
         text.length = 0;

@@ -366,17 +366,16 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
     };
 }
 
-/* Reads the array that "shape" makes of a tile of the slice. */
+/* Reads the array that "shape" makes of a tile of the slice. In the file's order it is unknown. */
 static int read_shape(const struct vs_source *source, struct vs_view *view)
 {
     struct member shape;
     find_member(source, "shape", &shape);
-    if (!shape.value)
+    if (!shape.value || source->by_file)
         return 0;
-    struct vs_array whole = {.etypes =
-                                 vs_map_facts(view->map)->tile_size / view->facts.etype_file_size,
-                             .element = view->facts.etype_extent};
-    return vs_local_array(source, shape.value, &shape.place, &view->arena, &whole,
+    struct vs_slice_tile tile = {vs_map_facts(view->map)->tile_size / view->facts.etype_file_size,
+                                 &view->facts, view->gaps ? vs_map_order(view->map) : NULL};
+    return vs_local_array(source, shape.value, &shape.place, &view->arena, &tile,
                           &view->facts.memory);
 }
 
