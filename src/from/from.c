@@ -9,6 +9,9 @@
 
 #include "viewspec/base/list.h"
 
+/* The links on a path that are followed. Those of a circle never end. */
+#define LINKS_MAX 64
+
 int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
 {
     va_list args;
@@ -73,6 +76,68 @@ int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64
     return 0;
 }
 
+int from_add_link(struct from_file *file, const char *name, const char *target)
+{
+    struct from_link *more =
+        vs_list_grow(file->links, file->link_count, &file->link_room, sizeof(*more));
+    if (more == NULL)
+        return -ENOMEM;
+    file->links = more;
+    struct from_link *link = &file->links[file->link_count++];
+    *link = (struct from_link){strdup(name), strdup(target)};
+    return link->name && link->target ? 0 : -ENOMEM;
+}
+
+/* Returns the rest of path behind the link's name, or NULL if the path does not begin with it. */
+static const char *behind(const struct from_link *link, const char *path)
+{
+    size_t length = strlen(link->name);
+
+    return !strncmp(path, link->name, length) && (path[length] == '/' || !path[length])
+               ? path + length
+               : NULL;
+}
+
+/*
+ * Follows the first link on a path. Returns the path that it leads to, a new string, or NULL if
+ * there is no link.
+ */
+static char *follow(const struct from_file *file, const char *path)
+{
+    const struct from_link *first = NULL;
+    char *next = NULL;
+
+    if (file->link_count && path[0] == '/')
+        return strdup(path + 1);
+    for (size_t i = 0; i < file->link_count; i++)
+        if (behind(&file->links[i], path) &&
+            (first == NULL || strlen(file->links[i].name) < strlen(first->name)))
+            first = &file->links[i];
+    if (first == NULL)
+        return NULL;
+    const char *rest = behind(first, path);
+    if (asprintf(&next, "%s%s", first->target, rest + (!first->target[0] && rest[0])) < 0)
+        return NULL;
+    return next;
+}
+
+long from_find(const struct from_file *file, const char *name)
+{
+    char *path = strdup(name);
+    long found = -1;
+
+    for (int steps = 0; path && found < 0 && steps <= LINKS_MAX; steps++) {
+        for (size_t i = 0; i < file->count && found < 0; i++)
+            if (!strcmp(file->variables[i].name, path))
+                found = (long)i;
+        char *next = found < 0 ? follow(file, path) : NULL;
+        free(path);
+        path = next;
+    }
+    free(path);
+    return found;
+}
+
 int64_t from_elements(const struct from_variable *variable)
 {
     int64_t elements = 1, bytes;
@@ -113,13 +178,17 @@ void from_clear(struct from_file *file)
     }
     for (size_t i = 0; i < file->part_count; i++)
         free(file->parts[i].path);
+    for (size_t i = 0; i < file->link_count; i++) {
+        free(file->links[i].name);
+        free(file->links[i].target);
+    }
     free(file->data);
     free(file->note);
     file->note = NULL;
     json_decref(file->members);
     file->data = NULL;
     file->members = NULL;
-    file->count = file->part_count = 0;
+    file->count = file->part_count = file->link_count = 0;
 }
 
 void from_free(struct from_file *file)
@@ -129,6 +198,7 @@ void from_free(struct from_file *file)
     from_clear(file);
     free(file->path);
     free(file->variables);
+    free(file->links);
     free(file->parts);
     free(file);
 }

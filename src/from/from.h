@@ -50,6 +50,11 @@ struct from_variable {
     char *reason;              /* why it cannot be a view, owned; NULL: it can */
 };
 
+/* Another name of a variable, or of a group of them. */
+struct from_link {
+    char *name, *target; /* paths of names without a / at their beginning; owned */
+};
+
 struct from_file {
     const char *format; /* its name for people */
     char *path;         /* of the file that says so, as it was given; owned */
@@ -58,6 +63,8 @@ struct from_file {
     json_t *members;    /* instead of data: "members" as viewspec(5) has it, owned */
     struct from_variable *variables;
     size_t count, room;
+    struct from_link *links;
+    size_t link_count, link_room;
     struct from_part *parts;
     size_t part_count, part_room;
 };
@@ -108,6 +115,12 @@ int from_add_part(struct from_file *file, int64_t at, int64_t bytes);
 
 /* The same, a part of the file at path (copied). */
 int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes);
+
+/* For formats: adds another name (both are copied). Returns 0 or -ENOMEM. */
+int from_add_link(struct from_file *file, const char *name, const char *target);
+
+/* Returns the number of the variable of that name, or which links lead to; -1 if there is none. */
+long from_find(const struct from_file *file, const char *name);
 
 /* For formats: the variable cannot be a view; the first reason stays. */
 void from_refuse(struct from_variable *variable, const char *format, ...)

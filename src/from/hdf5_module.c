@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hdf5_element.h"
+#include "hdf5_links.h"
 #include "hdf5_source.h"
 
 /* A view lists its chunks one by one, and libhdf5 looks for each among all. */
@@ -21,6 +22,7 @@ struct visit {
     const char *path;
     hid_t root;
     const struct from_source *source; /* for what libhdf5 does not tell */
+    struct from_hdf5_objects objects; /* that were visited */
     int64_t base;                     /* where addresses count from: behind a user's own block */
 };
 
@@ -296,6 +298,10 @@ static herr_t visit_object(hid_t root, const char *name, const H5O_info_t *info,
     struct visit *visit = argument;
 
     (void)root;
+    if (from_hdf5_object(&visit->objects, name, info->addr)) {
+        no_memory(visit);
+        return -1;
+    }
     if (info->type != H5O_TYPE_DATASET)
         return 0;
     hid_t set = H5Dopen2(visit->root, name, H5P_DEFAULT);
@@ -320,7 +326,8 @@ static int list(struct visit *visit)
     H5Pclose(properties);
     visit->base = (int64_t)block;
     if (H5Fget_info2(visit->root, &info) < 0 ||
-        H5Ovisit(visit->root, H5_INDEX_NAME, H5_ITER_INC, visit_object, visit) < 0)
+        H5Ovisit(visit->root, H5_INDEX_NAME, H5_ITER_INC, visit_object, visit) < 0 ||
+        from_hdf5_links(visit->root, &visit->objects, visit->file, visit->error))
         return from_fail(visit->error, -EINVAL, visit->path, "damaged HDF5 file");
     return from_add_part(visit->file, visit->base, (int64_t)info.super.super_size)
                ? no_memory(visit)
@@ -340,6 +347,7 @@ static void visit_all(struct visit *visit)
         return;
     }
     list(visit);
+    from_hdf5_objects_free(&visit->objects);
     H5Fclose(visit->root);
 }
 

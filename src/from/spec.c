@@ -23,10 +23,10 @@ static bool is_taken(const char *name, bool has_members)
 }
 
 /*
- * A view's name for a variable's: what a view cannot have in its name becomes _, the / of HDF5's
- * groups a dot; behind a name that is there already comes a number.
+ * Makes a view's name of a variable's: what a view cannot have in its name becomes _, the / of
+ * HDF5's groups a dot.
  */
-static void name_view(const json_t *views, const char *name, bool has_members, char *text)
+static void make_name(const char *name, bool has_members, char *text)
 {
     size_t length = 0;
 
@@ -37,8 +37,37 @@ static void name_view(const json_t *views, const char *name, bool has_members, c
                          : *name == '/'                                        ? '.'
                                                                                : '_';
     text[length] = '\0';
-    for (int i = 2; json_object_get(views, text); i++)
+}
+
+/* Returns the names of the chosen variables that a view can have as they are. */
+static json_t *unchanged_names(const struct from_file *file, const size_t *chosen, size_t count)
+{
+    json_t *names = json_object();
+    char text[NAME_SIZE];
+
+    for (size_t i = 0; i < count; i++) {
+        const char *name = file->variables[chosen[i]].name;
+        make_name(name, file->members, text);
+        if (!strcmp(name, text))
+            json_object_set_new(names, text, json_null());
+    }
+    return names;
+}
+
+/* Names the view of a variable. A changed name gives way to others: it has a number at its end. */
+static void name_view(const json_t *views, const json_t *unchanged, const char *name,
+                      bool has_members, char *text)
+{
+    size_t length;
+
+    make_name(name, has_members, text);
+    length = strlen(text);
+    bool changed = strcmp(name, text) != 0;
+    for (int i = 2; json_object_get(views, text) || (changed && json_object_get(unchanged, text));
+         i++) {
         snprintf(text + length, 16, "-%d", i);
+        changed = true;
+    }
 }
 
 /* Adds a part of a header, with its checksum now. */
@@ -76,14 +105,15 @@ static json_t *make_header(const struct from_file *file, const size_t *chosen, s
 static json_t *make_views(const struct from_file *file, const size_t *chosen, size_t count,
                           const struct from_grid *grid, struct vs_error *error)
 {
-    json_t *views = json_object();
+    json_t *views = json_object(), *unchanged = unchanged_names(file, chosen, count);
     char name[NAME_SIZE];
 
     for (size_t i = 0; i < count && !error->code; i++) {
         const struct from_variable *variable = &file->variables[chosen[i]];
-        name_view(views, variable->name, file->members, name);
+        name_view(views, unchanged, variable->name, file->members, name);
         json_object_set_new(views, name, from_view(variable, grid, error));
     }
+    json_decref(unchanged);
     return views;
 }
 

@@ -57,17 +57,13 @@ static int list(const struct from_file *file)
 /* The variable of that name, which can be a view; -1: there is none, which is said. */
 static long find(const struct from_file *file, const char *name)
 {
-    for (size_t i = 0; i < file->count; i++) {
-        const struct from_variable *variable = &file->variables[i];
-        if (strcmp(variable->name, name) != 0)
-            continue;
-        if (!variable->reason)
-            return (long)i;
-        view_message("%s: %s: not a view: %s", file->path, name, variable->reason);
-        return -1;
-    }
-    view_message("%s: no variable %s (mpiio-view spec --from lists them)", file->path, name);
-    return -1;
+    long found = from_find(file, name);
+
+    if (found < 0)
+        view_message("%s: no variable %s (mpiio-view spec --from lists them)", file->path, name);
+    else if (file->variables[found].reason)
+        view_message("%s: %s: not a view: %s", file->path, name, file->variables[found].reason);
+    return found < 0 || file->variables[found].reason ? -1 : found;
 }
 
 /* Chooses all that can be views; of the others it is said why not. */

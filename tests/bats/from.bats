@@ -259,6 +259,59 @@ LIST
         mpiio-view spec --from a.h5 --var nope
 }
 
+@test "from: a name that needs no change stays, and changed ones have numbers" {
+    py '
+with h5py.File("n.h5", "w") as f:
+    for number, name in enumerate(["a b", "a+b", "a_b", "a_b-2", "g/x", "g.x", "z"]):
+        f[name] = np.full(3, number)'
+    mpiio-mount -o npy --from n.h5 "$mnt"
+    # shellcheck disable=SC2012 # what ls shows is what is tested
+    [ "$(ls "$mnt" | tr '\n' ' ')" = "a_b a_b-2 a_b-3 a_b-4 g.x g.x-2 z " ]
+    py '
+want = {"a_b": 2, "a_b-2": 3, "a_b-3": 1, "a_b-4": 0, "g.x": 5, "g.x-2": 4, "z": 6}
+changed = {"a_b-3", "a_b-4"}
+got = {name: np.load(f"mnt/{name}/rank0.npy")[0] for name in want}
+assert {got.pop(name) for name in changed} == {0, 1}
+assert all(want[name] == number for name, number in got.items()), got'
+    mpiio-umount "$mnt"
+}
+
+@test "from: HDF5 datasets have the names of their links, too" {
+    py '
+with h5py.File("l.h5", "w") as f:
+    f["g/v"] = np.arange(5)
+    f["hard"] = f["g/v"]
+    f["group"] = f["g"]
+    f["g/up"] = f["/"]
+    f["soft"] = h5py.SoftLink("/g/v")
+    f["to"] = h5py.SoftLink("group")
+    f["g/near"] = h5py.SoftLink("v")
+    f["twice"] = h5py.SoftLink("soft")
+    f["circle"] = h5py.SoftLink("circle2")
+    f["circle2"] = h5py.SoftLink("circle")
+    f["dangling"] = h5py.SoftLink("/nothing")
+    f["g/out"] = h5py.ExternalLink("other.h5", "/x/y")'
+    mpiio-view spec --from l.h5 | sort >list
+    diff list - <<'LIST'
+g/out	-	-	not a view: an external link to /x/y in other.h5 (give that file to --from)
+g/v	int64_t	5
+LIST
+    mpiio-view spec --from l.h5 --var g/v >want
+    local name
+    for name in hard group/v g/up/g/v soft to/v g/near to/near twice /g/v /to/up/hard g/up/to/up/twice; do
+        mpiio-view spec --from l.h5 --var "$name" | cmp - want
+        [ "$(py "print(h5py.File('l.h5')['$name'][2])")" = 2 ]
+    done
+    for name in dangling circle circle2 harder to/vv g group to; do
+        fails 2 "l.h5: no variable $name (mpiio-view spec --from lists them)" \
+            mpiio-view spec --from l.h5 --var "$name"
+    done
+    for name in g/out to/out; do
+        fails 2 "l.h5: $name: not a view: an external link to /x/y in other.h5 (give that file to --from)" \
+            mpiio-view spec --from l.h5 --var "$name"
+    done
+}
+
 @test "from: an array is not shared as it cannot be" {
     ocean
     fails 2 "DECOMPOSITION:1:1: expected block, cyclic or none, found 'blob'" \
