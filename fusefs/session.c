@@ -65,6 +65,7 @@ static int load_spec(struct fs_session *session)
     const char *shorthand = session->options->shorthand;
     int error;
 
+    overrides.from_options = true;
     overrides.datarep_argument = &conversions;
     error = shorthand != NULL
                 ? mpiio_spec_load_shorthand(shorthand, &overrides, &session->spec, &why)

@@ -49,7 +49,7 @@ static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrid
     for (size_t i = 0; i < overrides->define_count; i++) {
         const char *define = overrides->defines[i], *equals = strchr(define, '=');
         char source[200];
-        snprintf(source, sizeof(source), "-D %s", define);
+        snprintf(source, sizeof(source), "%s%s", spec->names->define, define);
         if (!equals || equals == define)
             return note(error, -EINVAL, source, "expected NAME=VALUE");
         char *name = vs_arena_text(&spec->arena, define);
@@ -97,11 +97,12 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
         if (define == NULL)
             continue;
         struct vs_text *text = vs_arena_alloc(&spec->arena, sizeof(*text));
-        size_t size = strlen(name) + strlen(json_string_value(define)) + 5;
+        const char *before = spec->names->define;
+        size_t size = strlen(before) + strlen(name) + strlen(json_string_value(define)) + 2;
         char *source = vs_arena_alloc(&spec->arena, size);
         if (text == NULL || source == NULL)
             return no_memory(spec, error);
-        snprintf(source, size, "-D %s=%s", name, json_string_value(define));
+        snprintf(source, size, "%s%s=%s", before, name, json_string_value(define));
         text->source = source;
         bindings[i] = (struct vs_binding){name, define, text, NULL};
     }
@@ -138,7 +139,7 @@ static int read_ranks(struct vs_spec *spec, const struct vs_overrides *overrides
         char reason[100];
         snprintf(reason, sizeof(reason), "%lld ranks: must be 1 to %lld", (long long)spec->ranks,
                  (long long)MAX_RANKS);
-        return overrides->ranks ? note(error, -EINVAL, "-n", reason)
+        return overrides->ranks ? note(error, -EINVAL, spec->names->ranks, reason)
                                 : vs_fail(error, &spec->text, &place, false, "%s", reason);
     }
     spec->scope.ranks = spec->ranks;
@@ -211,7 +212,7 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
         return 0;
     else if (name == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing%s",
-                       spec->shorthand ? ": give it with -f" : "");
+                       spec->shorthand ? spec->names->give_file : "");
     else
         spec->file = vs_path_from(folder, name);
     return spec->file ? 0 : no_memory(spec, error);
@@ -361,6 +362,7 @@ static int nest_members(struct vs_spec *outer, const struct vs_overrides *overri
     if (spec == NULL)
         return no_memory(outer, error);
     spec->text = outer->text;
+    spec->names = outer->names;
     spec->rank_word = "member";
     spec->views = outer->members->named;
     spec->view_count = VS_MEMBER_VIEWS;
@@ -370,8 +372,8 @@ static int nest_members(struct vs_spec *outer, const struct vs_overrides *overri
             json_object_set(spec->root, shared[i], json_object_get(outer->root, shared[i])))
             return no_memory(outer, error);
     int result;
-    if ((result = read_defines(spec, &own, error)) || (result = bind_names(spec, error)) ||
-        (result = read_ranks(spec, &own, error)))
+    if ((result = read_defines(spec, &own, error)) ||
+        (result = bind_names(spec, error)) || (result = read_ranks(spec, &own, error)))
         return result;
     return compile_common(spec, "/", &own, error);
 }
@@ -394,6 +396,11 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
     return compile_common(spec, folder, overrides, error);
 }
 
+static const struct vs_names *names_of(const struct vs_overrides *overrides)
+{
+    return overrides && overrides->from_options ? &vs_names_options : &vs_names_fields;
+}
+
 int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
                   const struct vs_overrides *overrides, struct vs_spec **result,
                   struct vs_error *error)
@@ -410,6 +417,7 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     memcpy(bytes, text, length);
     bytes[length] = '\0';
     spec->bytes = bytes;
+    spec->names = names_of(overrides);
     spec->rank_word = "rank";
     spec->text = (struct vs_text){.source = source, .bytes = bytes, .length = length};
     spec->text.source = vs_arena_text(&spec->arena, source);
@@ -436,11 +444,12 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
     struct vs_spec *spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
         return note(error, -ENOMEM, source, "out of memory");
+    spec->names = names_of(overrides);
     spec->rank_word = "rank";
     if (overrides->members && !overrides->file)
         spec->root = vs_members_translate(text, overrides, &spec->origins, error);
     else
-        spec->root = vs_shorthand_translate(text, source, overrides->defines,
+        spec->root = vs_shorthand_translate(text, source, spec->names, overrides->defines,
                                             overrides->define_count, &spec->origins, error);
     spec->bytes = spec->root ? vs_pretty(spec->root) : NULL;
     spec->shorthand = strdup(text);
@@ -451,7 +460,8 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
         spec->text.bytes = spec->bytes;
         spec->text.length = strlen(spec->bytes);
         spec->text.shorthand = spec->shorthand;
-        spec->text.pieces = overrides->pieces ? "--pieces" : "--view";
+        spec->text.names = spec->names;
+        spec->text.pieces = overrides->pieces ? spec->names->pieces : spec->names->view;
         spec->text.origins = spec->origins;
         resolve(spec, folder, overrides, error);
     }

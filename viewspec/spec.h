@@ -66,6 +66,8 @@ struct vs_overrides {
     /* What members lack: "error", "zero" or a number, as "missing" in "members"; NULL: the text's.
        Ignored without members. */
     const char *missing;
+    bool from_options; /* errors name the options of the commands (--view, -n, -D, ...) for values
+                          that are not in the text; else the fields of this struct */
 };
 
 /* The length of the longest text that is accepted, in bytes. */

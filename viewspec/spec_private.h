@@ -29,8 +29,9 @@ struct vs_spec {
     json_t *defines; /* name -> string, from -D */
     char *file;
     int64_t ranks;
-    const char *rank_word; /* the word for a rank in errors */
-    struct vs_scope scope; /* without a rank: the values that are common to all */
+    const struct vs_names *names; /* of what the caller gave */
+    const char *rank_word;        /* the word for a rank in errors */
+    struct vs_scope scope;        /* without a rank: the values that are common to all */
     struct named_view *views;
     size_t view_count;
     struct vs_representation *representations; /* the user-defined ones */

@@ -447,6 +447,7 @@ struct vs_overrides view_overrides(const struct view_args *args)
     static struct mpiio_datarep_log conversions = {.report = tell_conversion};
 
     return (struct vs_overrides){.file = args->file,
+                                 .from_options = true,
                                  .members = args->members,
                                  .pieces = args->pieces,
                                  .missing = args->missing,

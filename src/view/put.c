@@ -17,6 +17,7 @@
 struct copy {
     struct mpiio_slice *slice;
     const char *file;
+    int64_t rank;
     int64_t offset; /* slice offset of what comes next */
     char *buffer;   /* CHUNK bytes */
     struct view_progress progress;
@@ -40,6 +41,22 @@ static ssize_t read_chunk(char *buffer)
     return (ssize_t)have;
 }
 
+/* Says why nothing can be written at copy->offset. */
+static void say_failed(const struct copy *copy, int error)
+{
+    const struct vs_view *view = mpiio_slice_view(copy->slice);
+    int64_t tiles = vs_map_facts(vs_view_map(view))->tiles;
+    int64_t end = vs_view_slice_size(view, INT64_MAX);
+
+    if (error == -EFBIG && tiles < INT64_MAX && copy->offset >= end)
+        view_message("%s: the slice of rank %lld ends at slice offset %lld, with tile %lld of the "
+                     "view: what follows was not written (\"tiles\" says how many there are)",
+                     copy->file, (long long)copy->rank, (long long)end, (long long)tiles);
+    else
+        view_message("%s: %s at slice offset %lld", copy->file, strerror(-error),
+                     (long long)copy->offset);
+}
+
 /* Writes all of a chunk. How far it came is said: what is before that is in the file. */
 static int write_chunk(struct copy *copy, size_t length)
 {
@@ -50,8 +67,7 @@ static int write_chunk(struct copy *copy, size_t length)
             mpiio_slice_write(copy->slice, copy->buffer + done, length - done, copy->offset);
         if (put <= 0) {
             view_progress_end(&copy->progress);
-            view_message("%s: %s at slice offset %lld", copy->file,
-                         strerror(put < 0 ? (int)-put : EIO), (long long)copy->offset);
+            say_failed(copy, put < 0 ? (int)put : -EIO);
             return VIEW_FAILED;
         }
         done += (size_t)put;
@@ -97,7 +113,7 @@ static int settle(const struct copy *copy)
 static int put(const struct view_args *args, const char *file, struct mpiio_store *store,
                struct mpiio_slice *slice)
 {
-    struct copy copy = {.slice = slice, .file = file, .offset = args->offset};
+    struct copy copy = {.slice = slice, .file = file, .rank = args->rank, .offset = args->offset};
     int status, result;
 
     if (!mpiio_slice_is_writable(slice)) {

@@ -100,3 +100,49 @@ sys.stdout.buffer.write(struct.pack(">8d", *range(1, 9)))' >d.dat
     run -1 ./scale d.json 0 0.5
     [ "$output" = "scale: $tmp/d.dat: No such file or directory" ]
 }
+
+@test "library: errors name what the caller gave, and no options of commands" {
+    local pc flags
+    cat >wrong.c <<'END'
+#include <mpiio/load.h>
+#include <stdio.h>
+
+static void load(const char *text, struct vs_overrides overrides)
+{
+    struct vs_spec *spec = NULL;
+    struct vs_error error = {0};
+    char line[1024];
+
+    if (mpiio_spec_load_shorthand(text, &overrides, &spec, &error) == 0)
+        vs_spec_free(spec);
+    puts(vs_error_text(&error, line, sizeof(line)));
+}
+
+int main(void)
+{
+    const char *one = "n=x", *two = "n";
+
+    load("scatter blob", (struct vs_overrides){.file = "f"});
+    load("scatter n", (struct vs_overrides){.file = "f", .defines = &one, .define_count = 1});
+    load("scatter 2", (struct vs_overrides){.file = "f", .defines = &two, .define_count = 1});
+    load("scatter 2", (struct vs_overrides){.file = "f", .ranks = 1L << 40});
+    load("scatter 2", (struct vs_overrides){0});
+    load("scatter 2", (struct vs_overrides){.members = "m"});
+    load("scatter 2 on 2", (struct vs_overrides){.members = "m"});
+    load("", (struct vs_overrides){.members = "m{member}", .pieces = "vector 4x5 stride 3 on 2"});
+    load("scatter -1", (struct vs_overrides){.members = "m{member}", .pieces = "scatter on 2"});
+    return 0;
+}
+END
+    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
+    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" \
+        --cflags --libs mpiio)
+    # shellcheck disable=SC2086 # the flags are words
+    gcc -std=c11 -Wall -Wextra -pedantic -Werror -o wrong wrong.c $flags
+    export LD_LIBRARY_PATH=${library%/*}
+    ./wrong >lines
+    cat lines
+    [ "$(wc -l <lines)" -eq 9 ]
+    run ! grep -E -- '(^|[ (])--?[a-zA-Z]' lines
+    [ "$(cut -d: -f1 lines | paste -sd,)" = "view,n=x,n,ranks,view,members,members,pieces,view" ]
+}

@@ -275,7 +275,7 @@ sys.stdout.buffer.write(whole)')
     sed -i 's/"view": { "filetype": { "type": "scatter", "blocklength": "block" } } }/"view": { "disp": "1000 * rank" } }/' s.json
     refused "s.json:2:3: /members: member 0, $tmp/T.0000.data: byte 1000 of the whole is in member 1, too*"
     sed -i 's/"count"/"overlap": "last", "count"/' s.json
-    refused "s.json:2:3: /members: members that may overlap can only be read (-o ro)" -o rw
+    refused "s.json:2:3: /members: members that may overlap can only be read (mpiio-mount -o ro)" -o rw
     mount_spec s.json
     cmp "$mnt/whole" <(for member in {0..14}; do head -c 1000 "$(printf T.%04d.data "$member")"; done
         cat T.0015.data)

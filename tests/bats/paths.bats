@@ -191,7 +191,7 @@ hidden() {
         $same
         run -1 --separate-stderr mount_spec s.json -o rw
         echo "$stderr"
-        [ "$stderr" = "mpiio-mount: s.json:1:18: /members: member 2, $tmp/m/2: the same file as member 0, $tmp/m/0: they can only be read (-o ro)" ]
+        [ "$stderr" = "mpiio-mount: s.json:1:18: /members: member 2, $tmp/m/2: the same file as member 0, $tmp/m/0: they can only be read (mpiio-mount -o ro)" ]
         run ! is_mounted
         mount_spec s.json
         [ "$(error_of 'open(m + "/whole", "r+b")')" = EROFS ]
@@ -199,7 +199,7 @@ hidden() {
         mpiio-umount "$mnt"
         run -0 --separate-stderr mpiio-view check s.json
         [ "${stderr_lines[0]}" = "mpiio-view: warning: member 2, $tmp/m/2: the same file as member 0, $tmp/m/0: they can only be read" ]
-        fails 1 "${stderr_lines[0]/*warning: /s.json:1:18: \/members: } (-o ro)" mpiio-view put s.json -r 0 </dev/null
+        fails 1 "${stderr_lines[0]/*warning: /s.json:1:18: \/members: } (mpiio-mount -o ro)" mpiio-view put s.json -r 0 </dev/null
     done
     # Also those that are made.
     rm m/*

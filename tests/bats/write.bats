@@ -386,6 +386,21 @@ END
     [ "$(stat_of requests.getattr)" -lt 20 ]
 }
 
+@test "write: mpiio-view put says that the input is longer than the view's tiles" {
+    truncate -s 0 t.dat
+    echo '{ "viewspec": 1, "file": "t.dat", "ranks": 2, "view": { "etype": "int", "tiles": 3,
+        "filetype": { "type": "scatter", "blocklength": 2 } } }' >t.json
+    head -c 24 /dev/zero | tr '\0' a >data
+    mpiio-view put t.json -r 1 <data
+    [ "$(stat -c %s t.dat)" -eq 48 ]
+    echo more >>data
+    fails 1 "$tmp/t.dat: the slice of rank 1 ends at slice offset 24, with tile 3 of the view: what follows was not written (\"tiles\" says how many there are)" \
+        mpiio-view put t.json -r 1 <data
+    fails 1 "$tmp/t.dat: the slice of rank 0 ends at slice offset 24, with tile 3 of the view: what follows was not written (\"tiles\" says how many there are)" \
+        mpiio-view put t.json -r 0 --offset 30 <data
+    cmp <(mpiio-view cat t.json -r 1) <(head -c 24 data)
+}
+
 @test "write: mpiio-view put writes what cat reads" {
     gaps_spec
     cp g.dat before.dat

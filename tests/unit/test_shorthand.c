@@ -229,7 +229,7 @@ static void overrides(void **state)
     assert_int_equal(vs_spec_ranks(spec), 6);
     vs_spec_free(spec);
     assert_int_equal(vs_spec_parse_shorthand("scatter", "v", "/", NULL, &spec, &error), -EINVAL);
-    assert_string_equal(error.reason, "\"file\" is missing: give it with -f");
+    assert_string_equal(error.reason, "\"file\" is missing");
 }
 
 /* Text, and the error as "LINE:COLUMN: POINTER: reason". */
@@ -263,7 +263,7 @@ static const char *const errors[][2] = {
     {"scatter at 9000000T", "1:12: 9000000T exceeds 2^63-1"},
     {"scatter at (1 + 2", "1:18: expected ')' at the end"},
     {"scatter at min(1)", "1:17: expected ',', found ')'"},
-    {"scatter at rows", "1:12: unknown name \"rows\" (-D rows=VALUE would define it)"},
+    {"scatter at rows", "1:12: unknown name \"rows\" (rows=VALUE would define it)"},
     {"scatter at 0 at 1", "1:14: \"at\" is said twice"},
     {"scatter 5 bytes",
      "1:11: expected of, at, as, every, on, order, tiles or memory, found 'bytes'"},

@@ -280,8 +280,9 @@ static void overrides(void **state)
     spec = NULL;
     assert_int_equal(vs_spec_parse(text, strlen(text), "text", "/folder", &over, &spec, &error),
                      -EINVAL);
-    assert_string_equal(error.source, "-D m=80");
+    assert_string_equal(error.source, "m=80");
     error = (struct vs_error){0};
+    over.from_options = true;
     over.defines = syntax;
     assert_int_equal(vs_spec_parse(text, strlen(text), "text", "/folder", &over, &spec, &error),
                      -EINVAL);

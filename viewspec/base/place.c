@@ -8,6 +8,26 @@
 
 #include "place.h"
 
+const struct vs_names vs_names_options = {
+    .view = "--view",
+    .members = "--members",
+    .pieces = "--pieces",
+    .ranks = "-n",
+    .define = "-D ",
+    .give_file = ": give it with -f",
+    .give_count = "'on N' or -n N",
+};
+
+const struct vs_names vs_names_fields = {
+    .view = "view",
+    .members = "members",
+    .pieces = "pieces",
+    .ranks = "ranks",
+    .define = "",
+    .give_file = "",
+    .give_count = "'on N'",
+};
+
 /* The text is valid JSON: only strings and the nesting of brackets matter. */
 static const char *skip_space(const char *at, const char *end)
 {
@@ -149,8 +169,9 @@ static void name_option(struct vs_error *error, const struct vs_text *text)
     if (strncmp(part, members, strlen(members)) == 0) {
         part += strlen(members);
         snprintf(error->source, sizeof(error->source), "%s",
-                 strncmp(part, "/view", 5) == 0 || strcmp(part, "/count") == 0 ? text->pieces
-                                                                               : "--members");
+                 strncmp(part, "/view", 5) == 0 || strcmp(part, "/count") == 0
+                     ? text->pieces
+                     : text->names->members);
         if (strncmp(part, "/view", 5) != 0 || strcmp(text->pieces, text->source) != 0)
             return;
     }

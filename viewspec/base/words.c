@@ -154,6 +154,15 @@ static void in_parentheses(struct vs_words *w, struct expression *e, int values)
     e->nesting--;
 }
 
+static void unknown_name(struct vs_words *w, const char *name, int length)
+{
+    if (w->text.names)
+        vs_words_fail(w, name, "unknown name \"%.*s\" (%s%.*s=VALUE would define it)", length, name,
+                      w->text.names->define, length, name);
+    else
+        vs_words_fail(w, name, "unknown name \"%.*s\"", length, name);
+}
+
 static void operand(struct vs_words *w, struct expression *e)
 {
     while (vs_words_accept(w, '-'))
@@ -170,9 +179,7 @@ static void operand(struct vs_words *w, struct expression *e)
     } else if (isalpha((unsigned char)next) || next == '_') {
         size_t length = vs_words_length(w);
         if (!is_defined(w, start, length))
-            vs_words_fail(w, start, "unknown name \"%.*s\" (-D %.*s=VALUE would define it)",
-                          length > 128 ? 128 : (int)length, start, length > 128 ? 128 : (int)length,
-                          start);
+            unknown_name(w, start, length > 128 ? 128 : (int)length);
         add(w, e, start, length);
         w->at += length;
     } else {

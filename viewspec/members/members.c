@@ -130,9 +130,9 @@ static int read_count(struct vs_spec *spec, struct vs_members *members, struct v
                        vs_kind_name(members->names));
     members->count = names;
     if (value == NULL && !members->names)
-        return vs_fail(error, &spec->text, &at_members, false,
-                       spec->text.shorthand ? "their number is missing: 'on N' or -n N"
-                                            : "\"count\" is missing");
+        return vs_fail(error, &spec->text, &at_members, false, "%s%s",
+                       spec->text.shorthand ? "their number is missing: " : "\"count\" is missing",
+                       spec->text.shorthand ? spec->names->give_count : "");
     if (value && vs_scope_integer(&spec->scope, &spec->text, &place, value, &members->count))
         return error->code;
     if (members->names && members->count != names)
@@ -267,11 +267,12 @@ static json_t *members_of(json_t *pieces, const struct vs_overrides *overrides)
 json_t *vs_members_translate(const char *text, const struct vs_overrides *overrides,
                              json_t **places, struct vs_error *error)
 {
+    const struct vs_names *names = overrides->from_options ? &vs_names_options : &vs_names_fields;
     const char *pieces = overrides->pieces ? overrides->pieces : text;
     json_t *inner = NULL, *root;
 
-    root = vs_shorthand_translate(pieces, overrides->pieces ? "--pieces" : "--view",
-                                  overrides->defines, overrides->define_count, &inner, error);
+    root = vs_shorthand_translate(pieces, overrides->pieces ? names->pieces : names->view,
+                                  names, overrides->defines, overrides->define_count, &inner, error);
     if (root == NULL)
         return NULL;
     json_t *members = members_of(root, overrides);
@@ -282,11 +283,11 @@ json_t *vs_members_translate(const char *text, const struct vs_overrides *overri
         json_object_del(root, "ranks");
     } else if (overrides->pieces) {
         json_decref(root);
-        root = vs_shorthand_translate(text, "--view", overrides->defines, overrides->define_count,
-                                      places, error);
+        root = vs_shorthand_translate(text, names->view, names, overrides->defines,
+                                      overrides->define_count, places, error);
     }
     if (root && json_object_set_new(root, "members", members)) {
-        vs_fail_memory(error, &(struct vs_text){.source = "--members"});
+        vs_fail_memory(error, &(struct vs_text){.source = names->members});
         json_decref(root);
         return NULL;
     }

@@ -486,14 +486,16 @@ static void read_all(struct reader *r)
         read_clause(r);
 }
 
-json_t *vs_shorthand_translate(const char *text, const char *source, const char *const *defines,
-                               size_t define_count, json_t **places, struct vs_error *error)
+json_t *vs_shorthand_translate(const char *text, const char *source, const struct vs_names *names,
+                               const char *const *defines, size_t define_count, json_t **places,
+                               struct vs_error *error)
 {
-    struct reader r = {.words = {.text = {.source = source, .bytes = text, .length = strlen(text)},
-                                 .at = text,
-                                 .defines = defines,
-                                 .define_count = define_count,
-                                 .error = error}};
+    struct reader r = {
+        .words = {.text = {.source = source, .bytes = text, .length = strlen(text), .names = names},
+                  .at = text,
+                  .defines = defines,
+                  .define_count = define_count,
+                  .error = error}};
     json_t *root = NULL;
     *places = NULL;
     read_all(&r);
@@ -522,7 +524,8 @@ char *vs_shorthand_json(const char *text, const char *source, const char *const 
                         size_t define_count, struct vs_error *error)
 {
     json_t *places;
-    json_t *root = vs_shorthand_translate(text, source, defines, define_count, &places, error);
+    json_t *root =
+        vs_shorthand_translate(text, source, NULL, defines, define_count, &places, error);
     char *json = root ? vs_pretty(root) : NULL;
     if (root && json == NULL)
         vs_fail_memory(error, &(struct vs_text){.source = source});

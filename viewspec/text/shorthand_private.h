@@ -8,11 +8,15 @@
 
 #include "viewspec/error.h"
 
+struct vs_names;
+
 /*
  * Translates text as vs_shorthand_json does, but returns the JSON itself, a new reference. Sets
  * places, also a new reference, to the origin of each value: JSON pointer -> byte offset in text.
+ * names, which may be NULL, is for errors (place.h).
  */
-json_t *vs_shorthand_translate(const char *text, const char *source, const char *const *defines,
-                               size_t define_count, json_t **places, struct vs_error *error);
+json_t *vs_shorthand_translate(const char *text, const char *source, const struct vs_names *names,
+                               const char *const *defines, size_t define_count, json_t **places,
+                               struct vs_error *error);
 
 #endif

@@ -32,9 +32,9 @@ static const char *other_format(const struct vs_text *text)
     static const struct {
         const char *magic, *name;
     } formats[] = {
-        {"CDF", "a netCDF file, not a spec (use --from)"},
-        {"\x89HDF", "an HDF5 file, not a spec (use --from)"},
-        {"\x93NUMPY", "a .npy file, not a spec (use --from)"},
+        {"CDF", "a netCDF file, not a spec (mpiio-view spec --from FILE makes one)"},
+        {"\x89HDF", "an HDF5 file, not a spec (mpiio-view spec --from FILE makes one)"},
+        {"\x93NUMPY", "a .npy file, not a spec (mpiio-view spec --from FILE makes one)"},
     };
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)

@@ -131,7 +131,10 @@ int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, stru
 int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overrides,
                               struct vs_spec **spec, struct vs_error *error)
 {
-    return parse(text, strlen(text), true, "--view", overrides, spec, error);
+    bool from_options = overrides && overrides->from_options;
+
+    return parse(text, strlen(text), true, from_options ? "--view" : "view", overrides, spec,
+                 error);
 }
 
 int mpiio_spec_reload(const struct vs_spec *spec, const char *path,

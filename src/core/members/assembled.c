@@ -402,7 +402,7 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
     second = vs_members_file(members, twins.second);
     vs_members_fail(members, -EROFS, why,
                     "member %" PRId64 ", %s: the same file as member %" PRId64
-                    ", %s: they can only be read (-o ro)",
+                    ", %s: they can only be read (mpiio-mount -o ro)",
                     twins.second, second != NULL ? second : "?", twins.first,
                     first != NULL ? first : "?");
     free(first);
@@ -454,7 +454,7 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
         return vs_members_fail(members, error, why, "%s", strerror(-error));
     if (writable && self->overlap != VS_OVERLAP_ERROR)
         return vs_members_fail(members, -EROFS, why,
-                               "members that may overlap can only be read (-o ro)");
+                               "members that may overlap can only be read (mpiio-mount -o ro)");
     self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
     self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
     self->identities = calloc((size_t)count, sizeof(*self->identities));
