@@ -350,6 +350,17 @@ static int compile_common(struct vs_spec *spec, const char *folder,
     return result;
 }
 
+/* Makes the indices in the members' names names of the nested spec, behind those of "let". */
+static int bind_indices(struct vs_spec *spec, const struct vs_spec *outer, struct vs_error *error)
+{
+    json_t *let = json_copy(json_object_get(spec->root, "let"));
+    let = let ? let : json_object();
+    return vs_pattern_bind(&outer->members->pattern, let) ||
+                   json_object_set_new(spec->root, "let", let)
+               ? no_memory(outer, error)
+               : 0;
+}
+
 /* Parses the members' views as a spec inside this one; the members are its ranks. */
 static int nest_members(struct vs_spec *outer, const struct vs_overrides *overrides,
                         struct vs_error *error)
@@ -372,7 +383,7 @@ static int nest_members(struct vs_spec *outer, const struct vs_overrides *overri
             json_object_set(spec->root, shared[i], json_object_get(outer->root, shared[i])))
             return no_memory(outer, error);
     int result;
-    if ((result = read_defines(spec, &own, error)) ||
+    if ((result = bind_indices(spec, outer, error)) || (result = read_defines(spec, &own, error)) ||
         (result = bind_names(spec, error)) || (result = read_ranks(spec, &own, error)))
         return result;
     return compile_common(spec, "/", &own, error);

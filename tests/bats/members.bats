@@ -427,3 +427,75 @@ assert (numpy.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).al
     [ "$(ls "$mnt")" = $'bytes\ncolumns\nwhole' ]
     [ "$(attribute "$mnt/whole" about)" = "all bytes of the members: 1 x byte of each 1 byte from byte 0 on" ]
 }
+
+@test "members: names count from any number, by steps, and by several indices" {
+    local seed=${MPIIO_SEED:-$RANDOM}
+    echo "MPIIO_SEED=$seed"
+    # Tiles of random rows and columns, in names that the pattern must come to by itself.
+    /usr/bin/python3 - "$seed" <<'END'
+import json, os, random, sys
+import numpy as np
+dice = random.Random(int(sys.argv[1]))
+for case in range(40):
+    counts = [dice.randint(1, 5) for _ in range(dice.randint(1, 3))]
+    shape = [dice.randint(1, 4) for _ in counts]
+    whole = np.random.default_rng(case).integers(0, 255, [c * s for c, s in zip(counts, shape)], dtype="u1")
+    names, pattern, numbers = "ijk", f"{case}", []
+    for name, count in zip(names, counts):
+        first, step, width = dice.randint(0, 12), dice.choice([1, 1, 2, 10, -1]), dice.randint(0, 4)
+        if step < 0:
+            first += count
+        numbers.append([first + step * n for n in range(count)])
+        last = numbers[-1][-1] + (dice.randint(0, abs(step) - 1) if step > 0 else 0)
+        by = f"..{step}" if step not in (1, -1) else dice.choice(["", f"..{step}"]) if count > 1 else "..1" if step == 1 else "..-1"
+        pattern += "_{%s%s=%d..%d%s}" % (name, f":{width}" if width else "", first, last, by)
+        numbers[-1] = [f"{n:0{width}}" for n in numbers[-1]]
+    if dice.random() < 0.5:
+        pattern += ".{i}"
+    for place in np.ndindex(*counts):
+        words = [n[p] for n, p in zip(numbers, place)]
+        name = f"{case}_" + "_".join(words)
+        if pattern.endswith(".{i}"):
+            name += f".{int(words[0])}"
+        box = tuple(slice(p * s, p * s + s) for p, s in zip(place, shape))
+        whole[box].tofile(name)
+    view = {"type": "subarray", "sizes": list(whole.shape), "subsizes": shape, "order": "C",
+            "starts": [f"{n} * {s}" for n, s in zip(names, shape)]}
+    spec = {"viewspec": 1, "members": {"file": pattern, "view": {"filetype": view}}}
+    json.dump(spec, open(f"s{case}.json", "w"))
+    whole.tofile(f"whole{case}")
+END
+    local case
+    for case in {0..39}; do
+        mpiio-view cat "s$case.json" -r 0 | cmp - "whole$case" || {
+            cat "s$case.json"
+            false
+        }
+        # The resolved spec is the same file.
+        mpiio-view spec "s$case.json" >again.json
+        mpiio-view cat again.json -r 0 | cmp - "whole$case"
+    done
+    mount_spec s7.json
+    cmp "$mnt/whole" whole7
+}
+
+@test "members: indices in shorthand" {
+    local i j t
+    make_file whole.dat 48
+    for t in 1 2 3; do
+        dd if=whole.dat bs=16 skip=$((t - 1)) count=1 of="grid.t00$t.nc" status=none
+    done
+    mpiio-view cat --members 'grid.t{member:3=1}.nc' --pieces 'contiguous 16 at 16*rank tiles 1 on 3' -r 0 | cmp - whole.dat
+    mpiio-view cat --members 'grid.t{member:3=1..3}.nc' --pieces 'contiguous 16 at 16*rank tiles 1' -r 0 | cmp - whole.dat
+    for i in 2 4; do
+        for j in 0 1 2; do
+            dd if=whole.dat bs=8 skip=$(((i / 2 - 1) * 3 + j)) count=1 of="x$i-$j" status=none
+        done
+    done
+    mpiio-mount --members 'x{i=2..2*n..2}-{j=0..n}' --pieces 'contiguous 8 at 24*i+8*j tiles 1' \
+        --view 'scatter 12 on 4' -D n=2 "$mnt"
+    cmp "$mnt/whole" whole.dat
+    cmp "$mnt/rank1" <(tail -c +13 whole.dat | head -c 12)
+    fails 2 "--members: file: 6 names for 5 members" mpiio-view cat --members 'x{i=2..4..2}-{j=0..2}' --pieces 'contiguous 8 on 5' -r 0
+    fails 2 "--members: file: i: expected FIRST..LAST" mpiio-view cat --members 'x{i=2}' --pieces 'contiguous 8 on 5' -r 0
+}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "members.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,87 +12,40 @@
 #include "viewspec/base/path.h"
 #include "viewspec/text/shorthand_private.h"
 
-#define WIDTH_MAX 20
-
 static const struct vs_place at_members = {.key = "members"};
 
 #define fail_at(spec, error, name, ...)                                                            \
     vs_fail((error), &(spec)->text, &(struct vs_place){.up = &at_members, .key = (name)}, false,   \
             __VA_ARGS__)
 
-/*
- * The first "{member}" or "{member:WIDTH}" in text: where it begins, and behind it, and its width.
- * False where there is none; a width that is none is -1.
- */
-static bool find_number(const char *text, const char **begin, const char **end, int *width)
-{
-    static const char name[] = "{member";
-
-    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
-        char *behind = (char *)at + strlen(name);
-
-        *width = 0;
-        if (*behind == ':') {
-            long digits = isdigit((unsigned char)behind[1]) ? strtol(behind + 1, &behind, 10) : -1;
-
-            *width = digits >= 1 && digits <= WIDTH_MAX && *behind == '}' ? (int)digits : -1;
-        } else if (*behind != '}') {
-            continue;
-        }
-        *begin = at;
-        *end = behind + 1;
-        return true;
-    }
-    return false;
-}
-
-/* The name that a pattern gives to a member. A new string; NULL without memory. */
-static char *expand(const char *pattern, int64_t member)
-{
-    const char *begin, *end;
-    char *name = strdup(""), *next;
-    int width;
-
-    while (name && find_number(pattern, &begin, &end, &width)) {
-        next = NULL;
-        if (asprintf(&next, "%s%.*s%0*lld", name, (int)(begin - pattern), pattern, width,
-                     (long long)member) < 0)
-            next = NULL;
-        free(name);
-        name = next;
-        pattern = end;
-    }
-    next = NULL;
-    if (name && asprintf(&next, "%s%s", name, pattern) < 0)
-        next = NULL;
-    free(name);
-    return next;
-}
-
+/* Reads the pattern of names, without which members have no number. */
 static int read_pattern(struct vs_spec *spec, struct vs_members *members, json_t *value,
                         struct vs_error *error)
 {
-    const char *begin, *end;
-    bool numbered = false;
-    int width = 0;
+    struct vs_place place = {.up = &at_members, .key = "file"};
+    const char *text = json_string_value(value);
 
-    members->pattern = json_string_value(value);
-    if (!members->pattern)
+    if (value == NULL)
+        return 0;
+    if (text == NULL)
         return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
-    if (!members->pattern[0])
+    if (!text[0])
         return fail_at(spec, error, "file", "the file's name is empty");
-    for (const char *at = members->pattern; width >= 0 && find_number(at, &begin, &end, &width);
-         at = end)
-        numbered = true;
-    if (width < 0)
-        return fail_at(spec, error, "file", "expected {member} or {member:WIDTH}, WIDTH 1 to %d",
-                       WIDTH_MAX);
-    if (!numbered && members->count > 1)
+    return vs_pattern_read(spec, &place, text, &members->pattern, error);
+}
+
+/* Names the members by the pattern. */
+static int name_members(struct vs_spec *spec, const struct vs_members *members,
+                        struct vs_error *error)
+{
+    const struct vs_pattern *pattern = &members->pattern;
+
+    if (!pattern->named && !pattern->indices && members->count > 1)
         return fail_at(spec, error, "file",
                        "%lld members have one name: {member} or {member:WIDTH} stands for the "
                        "number of each",
                        (long long)members->count);
-    spec->file = vs_path_from(members->folder, members->pattern);
+    spec->file = vs_path_from(members->folder, pattern->text);
     return spec->file ? 0 : vs_fail_memory(error, &spec->text);
 }
 
@@ -107,7 +59,7 @@ static int read_names(struct vs_spec *spec, struct vs_members *members, struct v
         struct vs_place place = {.up = &list, .index = i};
         const char *name = json_string_value(json_array_get(members->names, i));
 
-        if (!name || !name[0])
+        if (name == NULL || !name[0])
             return vs_fail(error, &spec->text, &place, false, "expected a file's name, got %s",
                            name ? "an empty one" : vs_kind_name(json_array_get(members->names, i)));
     }
@@ -123,23 +75,30 @@ static int read_count(struct vs_spec *spec, struct vs_members *members, struct v
 {
     json_t *value = json_object_get(members->json, "count");
     struct vs_place place = {.up = &at_members, .key = "count"};
-    int64_t names = (int64_t)json_array_size(members->names);
+    int64_t names = members->names          ? (int64_t)json_array_size(members->names)
+                    : members->pattern.text ? vs_pattern_count(&members->pattern)
+                                            : 0;
 
     if (members->names && !json_is_array(members->names))
         return fail_at(spec, error, "files", "expected an array, got %s",
                        vs_kind_name(members->names));
     members->count = names;
-    if (value == NULL && !members->names)
+    if (value == NULL && !members->names && !names)
         return vs_fail(error, &spec->text, &at_members, false, "%s%s",
                        spec->text.shorthand ? "their number is missing: " : "\"count\" is missing",
                        spec->text.shorthand ? spec->names->give_count : "");
     if (value && vs_scope_integer(&spec->scope, &spec->text, &place, value, &members->count))
         return error->code;
-    if (members->names && members->count != names)
-        return fail_at(spec, error, "files", "%lld names for %lld members", (long long)names,
-                       (long long)members->count);
+    if (names < 0)
+        return fail_at(spec, error, "file", "{member} and the indices have different numbers");
+    if ((members->names || names) && members->count != names)
+        return fail_at(spec, error, members->names ? "files" : "file",
+                       "%lld names for %lld members", (long long)names, (long long)members->count);
     if (members->count < 1 || members->count > VS_MEMBERS_MAX)
-        return fail_at(spec, error, members->names ? "files" : "count",
+        return fail_at(spec, error,
+                       members->names ? "files"
+                       : value        ? "count"
+                                      : "file",
                        "%lld members: must be 1 to %d", (long long)members->count, VS_MEMBERS_MAX);
     return 0;
 }
@@ -222,9 +181,10 @@ static int read_members(struct vs_spec *spec, struct vs_members *members, struct
                             : "\"file\" (or \"files\") is missing");
     if (!json_object_get(members->json, "view"))
         return vs_fail(error, &spec->text, &at_members, false, "\"view\" is missing");
-    if (read_count(spec, members, error) || read_overlap(spec, members, error) ||
+    if (read_pattern(spec, members, file, error) || read_count(spec, members, error) ||
+        read_overlap(spec, members, error) ||
         vs_members_read_missing(spec, members, error) ||
-        (file ? read_pattern(spec, members, file, error) : read_names(spec, members, error)))
+        (file ? name_members(spec, members, error) : read_names(spec, members, error)))
         return error->code;
     return list_views(spec, members, error);
 }
@@ -264,15 +224,55 @@ static json_t *members_of(json_t *pieces, const struct vs_overrides *overrides)
     return NULL;
 }
 
+/* Returns true if one of the defines is of that name. */
+static bool is_defined(const struct vs_overrides *overrides, const char *name)
+{
+    for (size_t i = 0; i < overrides->define_count; i++)
+        if (strncmp(overrides->defines[i], name, strlen(name)) == 0 &&
+            overrides->defines[i][strlen(name)] == '=')
+            return true;
+    return false;
+}
+
+/* Translates the pieces, which may use the names of the indices. As vs_shorthand_translate. */
+static json_t *translate_pieces(const struct vs_overrides *overrides, const struct vs_names *names,
+                                json_t **places, struct vs_error *error)
+{
+    char indices[VS_INDICES_MAX][VS_INDEX_NAME], texts[VS_INDICES_MAX][VS_INDEX_NAME + 3];
+    int found = vs_pattern_names(overrides->members, indices);
+    size_t count = overrides->define_count;
+    const char **defines = calloc(count + VS_INDICES_MAX, sizeof(*defines));
+    json_t *root;
+
+    if (defines == NULL) {
+        vs_fail_memory(error, &(struct vs_text){.source = names->pieces});
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        defines[i] = overrides->defines[i];
+    for (int i = 0; i < found; i++) {
+        snprintf(texts[i], sizeof(texts[i]), "%.*s=0", VS_INDEX_NAME, indices[i]);
+        if (!is_defined(overrides, indices[i]))
+            defines[count++] = texts[i];
+    }
+    root = vs_shorthand_translate(overrides->pieces, names->pieces, names, defines, count, places,
+                                  error);
+    for (int i = 0; i < found; i++)
+        if (!is_defined(overrides, indices[i]))
+            json_object_del(json_object_get(root, "let"), indices[i]);
+    free(defines);
+    return root;
+}
+
 json_t *vs_members_translate(const char *text, const struct vs_overrides *overrides,
                              json_t **places, struct vs_error *error)
 {
     const struct vs_names *names = overrides->from_options ? &vs_names_options : &vs_names_fields;
-    const char *pieces = overrides->pieces ? overrides->pieces : text;
     json_t *inner = NULL, *root;
 
-    root = vs_shorthand_translate(pieces, overrides->pieces ? names->pieces : names->view,
-                                  names, overrides->defines, overrides->define_count, &inner, error);
+    root = overrides->pieces ? translate_pieces(overrides, names, &inner, error)
+                             : vs_shorthand_translate(text, names->view, names, overrides->defines,
+                                                      overrides->define_count, &inner, error);
     if (root == NULL)
         return NULL;
     json_t *members = members_of(root, overrides);
@@ -310,8 +310,8 @@ json_t *vs_members_resolved(const struct vs_members *members)
     json_t *copy = json_copy(members->json), *names;
     int failed = json_object_set_new(copy, "count", json_integer(members->count));
 
-    if (members->pattern) {
-        char *path = vs_path_from(members->folder, members->pattern);
+    if (members->pattern.text) {
+        char *path = vs_path_from(members->folder, members->pattern.text);
 
         failed |= json_object_set_new(copy, "file", path ? json_string(path) : NULL);
         free(path);
@@ -354,7 +354,7 @@ char *vs_members_file(const struct vs_members *members, int64_t member)
     if (members->names)
         return vs_path_from(members->folder,
                             json_string_value(json_array_get(members->names, (size_t)member)));
-    name = expand(members->pattern, member);
+    name = vs_pattern_expand(&members->pattern, member);
     path = name ? vs_path_from(members->folder, name) : NULL;
     free(name);
     return path;

@@ -4,6 +4,7 @@
 
 #include "members.h"
 #include "missing.h"
+#include "pattern.h"
 #include "viewspec/spec_private.h"
 
 /* Private to viewspec/: reading and printing the members of a spec. */
@@ -22,7 +23,7 @@ struct vs_members {
     json_t *json;  /* the object, borrowed from the spec */
     json_t *none;  /* an empty object */
     json_t *names; /* an array of them; NULL: there is a pattern */
-    const char *pattern;
+    struct vs_pattern pattern;
     struct vs_text text; /* of the spec, for errors */
     struct named_view named[VS_MEMBER_VIEWS];
     struct vs_spec *views; /* these, compiled; owned by the spec */
