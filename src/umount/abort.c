@@ -7,6 +7,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "mounts/fd_link.h"
+
 /* Returns a new descriptor of the control filesystem, mounted nowhere, or -1. For root. */
 static int mount_control(void)
 {
@@ -20,7 +22,7 @@ static int mount_control(void)
     return folder;
 }
 
-int umount_abort_open(const struct mounts_mount *mount)
+static int open_control(const struct mounts_mount *mount, const char *file, int flags)
 {
     char name[32];
     int folder =
@@ -29,8 +31,8 @@ int umount_abort_open(const struct mounts_mount *mount)
 
     if (folder < 0)
         return -errno;
-    snprintf(name, sizeof(name), "%u/abort", mount->entry.minor);
-    fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    snprintf(name, sizeof(name), "%u/%s", mount->entry.minor, file);
+    fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
     error = fd < 0 ? -errno : 0;
     close(folder);
     /* The number belongs to the mount while it exists, so no other connection had it meanwhile. */
@@ -39,6 +41,32 @@ int umount_abort_open(const struct mounts_mount *mount)
         error = -ESTALE;
     }
     return error != 0 ? error : fd;
+}
+
+int umount_abort_open(const struct mounts_mount *mount)
+{
+    return open_control(mount, "abort", O_WRONLY);
+}
+
+int umount_waiting_open(const struct mounts_mount *mount)
+{
+    return open_control(mount, "waiting", O_PATH);
+}
+
+bool umount_is_connected(int fd)
+{
+    char path[MOUNTS_FD_LINK_SIZE], text[32];
+    bool connected;
+
+    if (fd < 0)
+        return false;
+    /* The file can be read once only. The kernel has no text for a connection that has ended. */
+    mounts_fd_link(fd, path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    connected = fd >= 0 && read(fd, text, sizeof(text)) > 0;
+    if (fd >= 0)
+        close(fd);
+    return connected;
 }
 
 void umount_abort(int fd)

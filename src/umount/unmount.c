@@ -289,11 +289,14 @@ static int await_end(const struct unmount *job)
     *copies = '\0';
     if (!job->force) /* which has ended it whoever has it */
         umount_copies(&job->mount, copies, sizeof(copies));
-    if (*copies != '\0') { /* a container that starts may have it for a moment */
+    /* A container that starts may have it for a moment. */
+    if (*copies != '\0' || umount_is_connected(job->waiting)) {
         if (umount_daemon_ends_within(&job->daemon, AGAIN))
             return 0;
         umount_copies(&job->mount, copies, sizeof(copies));
     }
+    if (*copies == '\0' && umount_is_connected(job->waiting))
+        snprintf(copies, sizeof(copies), "in a mount namespace of another user");
     if (*copies != '\0') {
         int64_t bytes = job->ending >= 0 ? umount_ending_lost(job->ending, &unreported) : 0;
         char waits[80] = "";
@@ -405,10 +408,13 @@ int unmount_finish(struct unmount *job)
         return 1;
     /* Its number may be another's once it is detached. */
     job->abort = job->force ? umount_abort_open(&job->mount) : -1;
+    job->waiting = job->force ? -1 : umount_waiting_open(&job->mount);
     job->ending = job->daemon.pid != 0 ? umount_ending_open(&job->daemon) : -1;
     status = detach(job) ? end_detached(job) : 1;
     if (job->abort >= 0)
         close(job->abort);
+    if (job->waiting >= 0)
+        close(job->waiting);
     if (job->ending >= 0)
         close(job->ending);
     return status;

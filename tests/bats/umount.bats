@@ -45,6 +45,30 @@ has_copy() {
     gone "$daemon"
 }
 
+@test "mpiio-umount: a mount namespace of another user that has the mount is told, too" {
+    local daemon other
+    user_folder own
+    scatter_spec
+    mv s.json s.dat own
+    mnt=$tmp/own/mnt
+    as_user mkdir own/mnt
+    as_user "$MPIIO_BIN/mpiio-mount" own/s.json own/mnt
+    daemon=$(as_user cat own/mnt/.mpiio/stats.json | jq .pid)
+    # Systems without systemd may lack it.
+    local connections=/sys/fs/fuse/connections
+    mountpoint -q $connections && connections='' || as_root mount -t fusectl fusectl $connections
+    as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
+    await in_namespace
+    other=$(marked sleep)
+    await has_copy "$other"
+    run -0 --separate-stderr as_user timeout 300 "$MPIIO_BIN/mpiio-umount" own/mnt
+    [ "$stderr" = "mpiio-umount: own/mnt: unmounted here, but still mounted in a mount namespace of another user; the daemon (process $daemon) keeps running (SIGTERM to it unmounts everywhere)" ]
+    as_root kill "$other"
+    gone "$other"
+    gone "$daemon"
+    [ -z "$connections" ] || as_root umount -l "$connections"
+}
+
 in_namespace() {
     [ -n "$(marked sleep)" ]
 }
