@@ -229,6 +229,7 @@ _mpiio_view() {
         _mpiio_offer "$cur" "${variables[*]}"
         return
         ;;
+    --type) _mpiio_offer "$cur" "int float double int64_t complex" && return ;;
     -o | --output | --spec | --svg) _mpiio_offer_files "$cur" && return ;;
     esac
     case ${COMP_WORDS[1]} in
@@ -236,7 +237,7 @@ _mpiio_view() {
     put) own="-r --rank -v --view --offset --narrow" ;;
     dump) own="-r --rank -v --view --offset --length --format --fields" ;;
     draw) own="-v --view --offset --window --svg --width --color" ;;
-    spec) own="-v --view --from --var --all" ;;
+    spec) own="-v --view --from --var --all --type" ;;
     convert) own="-v --view --to -o --output --force --spec --narrow" ;;
     esac
     case $cur in

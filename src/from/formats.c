@@ -6,6 +6,7 @@
 #include "bov.h"
 #include "envi.h"
 #include "fits.h"
+#include "fortran.h"
 #include "hdf5_loader.h"
 #include "metaimage.h"
 #include "mitgcm.h"
@@ -17,8 +18,9 @@
 #include "vtk_xml.h"
 
 static const struct from_format *const formats[] = {
-    &from_netcdf,     &from_subfiling, &from_hdf5, &from_npy,       &from_nrrd, &from_fits,
-    &from_vtk_legacy, &from_vtk_xml,   &from_envi, &from_metaimage, &from_bov,  &from_mitgcm};
+    &from_netcdf, &from_subfiling,  &from_hdf5,    &from_npy,  &from_nrrd,
+    &from_fits,   &from_vtk_legacy, &from_vtk_xml, &from_envi, &from_metaimage,
+    &from_bov,    &from_mitgcm,     &from_fortran};
 
 const struct from_format *from_format_of(const struct from_bytes *head)
 {
@@ -41,5 +43,5 @@ char *from_format_find(const char *name)
 const char *from_format_names(void)
 {
     return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, "
-           "MetaImage, ENVI, BOV";
+           "MetaImage, ENVI, BOV, Fortran records";
 }

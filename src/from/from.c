@@ -187,6 +187,7 @@ void from_clear(struct from_file *file)
     file->note = NULL;
     json_decref(file->members);
     file->data = NULL;
+    file->datarep = NULL;
     file->members = NULL;
     file->count = file->part_count = file->link_count = 0;
 }

@@ -56,11 +56,12 @@ struct from_link {
 };
 
 struct from_file {
-    const char *format; /* its name for people */
-    char *path;         /* of the file that says so, as it was given; owned */
-    char *data;         /* path of the file that has the values, owned; NULL: the same */
-    char *note;         /* for people, about the file: NULL: nothing; owned */
-    json_t *members;    /* instead of data: "members" as viewspec(5) has it, owned */
+    const char *format;  /* its name for people */
+    char *path;          /* of the file that says so, as it was given; owned */
+    char *data;          /* path of the file that has the values, owned; NULL: the same */
+    const char *datarep; /* of values in variables of bytes; NULL: native */
+    char *note;          /* for people, about the file: NULL: nothing; owned */
+    json_t *members;     /* instead of data: "members" as viewspec(5) has it, owned */
     struct from_variable *variables;
     size_t count, room;
     struct from_link *links;

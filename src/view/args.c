@@ -50,6 +50,7 @@ enum {
     FROM,
     VAR,
     ALL,
+    TYPE,
     MEMBERS,
     PIECES,
     MISSING,
@@ -80,6 +81,7 @@ static const struct option long_options[] = {
     {"from", required_argument, NULL, FROM},
     {"var", required_argument, NULL, VAR},
     {"all", no_argument, NULL, ALL},
+    {"type", required_argument, NULL, TYPE},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {NULL, 0, NULL, 0},
@@ -108,6 +110,7 @@ static const struct {
     {FROM, VIEW_TAKES_SOURCE, "--from"},
     {VAR, VIEW_TAKES_SOURCE, "--var"},
     {ALL, VIEW_TAKES_SOURCE, "--all"},
+    {TYPE, VIEW_TAKES_SOURCE, "--type"},
 };
 
 /* The values of --format, in the order of enum view_format. */
@@ -248,6 +251,8 @@ static int take_source_option(int option, struct view_args *args)
         args->from = optarg;
     else if (option == VAR)
         args->vars[args->var_count++] = optarg;
+    else if (option == TYPE)
+        args->type = optarg;
     else
         args->all = true;
     return VIEW_DONE;
@@ -296,6 +301,7 @@ static int take_option(const struct view_command *command, int option, struct vi
     case FROM:
     case VAR:
     case ALL:
+    case TYPE:
         return take_source_option(option, args);
     default:
         return take_target_option(command, option, args);
@@ -372,6 +378,8 @@ static int take_source(const struct view_command *command, int count, char **ope
         return usage(command, operands[1], "one argument too many");
     if (count == 1 && !args->all && !args->var_count)
         return usage(command, operands[0], "of which variable? (--var NAME, --all)");
+    if (args->type && !args->all && !args->var_count)
+        return usage(command, "--type", "of which variable? (--var NAME, --all)");
     args->decomposition = count ? operands[0] : NULL;
     return VIEW_DONE;
 }
@@ -385,7 +393,7 @@ static int take_operands(const struct view_command *command, int count, char **o
 
     if (args->from)
         return take_source(command, count, operands, args);
-    if (args->all || args->var_count)
+    if (args->all || args->var_count || args->type)
         return usage(command, "--from FILE is missing", "");
     wanted -= !has_spec;
     if (count < 1 && has_spec)

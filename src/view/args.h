@@ -58,6 +58,7 @@ struct view_args {
     const char **vars; /* names of its variables, owned */
     size_t var_count;
     bool all;                  /* all of them */
+    const char *type;          /* of variables that are bytes: "TYPE [SHAPE]"; NULL: bytes */
     const char *decomposition; /* how ranks share them; NULL: they do not */
 };
 

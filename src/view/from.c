@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "common.h"
+#include "from/fortran.h"
 #include "from/open.h"
+#include "from/retype.h"
 #include "from/spec.h"
 #include "viewspec/base/line.h"
 
@@ -55,11 +57,16 @@ static int list(const struct from_file *file)
 }
 
 /* The variable of that name, which can be a view; -1: there is none, which is said. */
-static long find(const struct from_file *file, const char *name)
+static long find(struct from_file *file, const char *name)
 {
+    struct vs_error error = {0};
     long found = from_find(file, name);
 
     if (found < 0)
+        found = from_fortran_rows(file, name, &error);
+    if (error.code)
+        view_spec_failed(&error);
+    else if (found < 0)
         view_message("%s: no variable %s (mpiio-view spec --from lists them)", file->path, name);
     else if (file->variables[found].reason)
         view_message("%s: %s: not a view: %s", file->path, name, file->variables[found].reason);
@@ -82,7 +89,7 @@ static int choose_all(const struct from_file *file, size_t *chosen, size_t *coun
     return VIEW_USAGE;
 }
 
-static int choose(const struct view_args *args, const struct from_file *file, size_t *chosen,
+static int choose(const struct view_args *args, struct from_file *file, size_t *chosen,
                   size_t *count)
 {
     if (args->all)
@@ -94,6 +101,17 @@ static int choose(const struct view_args *args, const struct from_file *file, si
         chosen[(*count)++] = (size_t)found;
     }
     return VIEW_DONE;
+}
+
+/* Gives the chosen variables the type of --type. */
+static int retype(const struct view_args *args, struct from_file *file, const size_t *chosen,
+                  size_t count)
+{
+    struct vs_error error = {0};
+
+    for (size_t i = 0; i < count && args->type && !error.code; i++)
+        from_retype(file, &file->variables[chosen[i]], args->type, &error);
+    return error.code ? view_spec_failed(&error) : VIEW_DONE;
 }
 
 /* A decomposition fits some of the variables. */
@@ -174,13 +192,15 @@ static int print_spec(const char *text, const struct from_file *file)
     return status;
 }
 
-static int make_spec(const struct view_args *args, const struct from_file *file)
+static int make_spec(const struct view_args *args, struct from_file *file)
 {
     size_t *chosen = calloc(file->count + args->var_count + 1, sizeof(*chosen)), count = 0;
     struct from_grid grid;
     struct vs_error error = {0};
     int status = chosen ? choose(args, file, chosen, &count) : VIEW_FAILED;
 
+    if (!status)
+        status = retype(args, file, chosen, count);
     if (!status && from_grid(args->decomposition, args->ranks, &grid, &error))
         status = view_spec_failed(&error);
     if (!status)

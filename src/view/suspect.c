@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "suspect.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
+#include "from/records.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/element.h"
 #include "viewspec/base/integer.h"
@@ -23,7 +25,6 @@
 #define LENGTH   512 /* bytes of the slice at each place */
 #define SPOTS    32  /* of an array */
 #define IN_A_ROW 8   /* values at each spot */
-#define RECORDS  4   /* Fortran records that follow each other by chance only in a strange file */
 
 struct look {
     const struct view_survey *survey;
@@ -242,45 +243,44 @@ static void look_at_order(struct look *look)
                      look->view, column, row, array->fortran ? "C" : "Fortran");
 }
 
-/* How many Fortran records with markers of width bytes follow each other from begin on. */
-static int count_records(struct look *look, int64_t begin, int64_t width, bool big, int64_t *first)
+/* Reads a marker for from_find_markers, as pread(2). */
+static int64_t read_marker(void *self, void *buffer, size_t length, int64_t at)
 {
-    int64_t at = begin, size = look->survey->file_size;
-    int records = 0;
+    const unsigned char *bytes = bytes_at(self, at, (int64_t)length);
 
-    look->reads = READS;
-    while (records < RECORDS && at < size) {
-        const unsigned char *bytes = bytes_at(look, at, width);
-        uint64_t length = bytes ? load(bytes, width, big) : 0;
-        if (!length || length > INT64_MAX || (int64_t)length > size - at - 2 * width)
-            return 0;
-        bytes = bytes_at(look, at + width + (int64_t)length, width);
-        if (bytes == NULL || load(bytes, width, big) != length)
-            return 0;
-        if (!records++)
-            *first = (int64_t)length;
-        at += 2 * width + (int64_t)length;
-    }
-    return records;
+    if (bytes == NULL)
+        return -EIO;
+    memcpy(buffer, bytes, length);
+    return (int64_t)length;
 }
 
 static bool look_for_records(struct look *look)
 {
-    int64_t begin = vs_map_facts(vs_view_map(look->survey->first))->displacement, length = 0;
+    int64_t begin = vs_map_facts(vs_view_map(look->survey->first))->displacement;
+    struct from_source source = {read_marker, look, look->survey->file_size};
+    struct from_markers markers;
+    struct from_record record;
+    char parts[64] = "", hint[96];
 
-    for (int kind = 0; kind < 4; kind++) {
-        int64_t width = kind < 2 ? 4 : 8;
-        int records = count_records(look, begin, width, kind % 2, &length);
-        if (!records)
-            continue;
-        view_message("warning: %s: a Fortran record seems to begin at displacement %" PRId64
-                     ": %" PRId64 " bytes between two markers of %" PRId64
-                     "%s%s (is \"disp\" %" PRId64 "?)",
-                     look->view, begin, length, width, kind % 2 ? ", which are big-endian" : "",
-                     records > 1 ? ", and more records follow" : "", begin + width);
-        return true;
-    }
-    return false;
+    look->reads = READS;
+    int records = from_find_markers(&source, begin, true, &markers, &record);
+    if (!records)
+        return false;
+    if (record.subrecords > 1)
+        snprintf(parts, sizeof(parts), ", in %" PRId64 " subrecords with markers of their own",
+                 record.subrecords);
+    if (record.subrecords > 1)
+        snprintf(hint, sizeof(hint), "mpiio-view spec --from FILE joins them");
+    else
+        snprintf(hint, sizeof(hint),
+                 "is \"disp\" %" PRId64 "? mpiio-view spec --from FILE lists the records",
+                 begin + markers.width);
+    view_message("warning: %s: a Fortran record seems to begin at displacement %" PRId64
+                 ": %" PRId64 " bytes between two markers of %d%s%s%s (%s)",
+                 look->view, begin, record.bytes, markers.width,
+                 markers.big ? ", which are big-endian" : "", parts,
+                 records > 1 ? ", and more records follow" : "", hint);
+    return true;
 }
 
 /* Whether whole arrays fill the file. records: a better reason was found where they do not. */

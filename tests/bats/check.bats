@@ -223,12 +223,17 @@ END
 @test "check: markers of Fortran records" {
     local array='darray 40x100 block,block on 2x2 of double'
     fields
-    suspects 'a Fortran record seems to begin at displacement 0: 32000 bytes between two markers of 4 (is "disp" 4?)' \
+    suspects 'a Fortran record seems to begin at displacement 0: 32000 bytes between two markers of 4 (is "disp" 4? mpiio-view spec --from FILE lists the records)' \
         'the file has 8 bytes more' -- --view "$array" -f record
     suspects 'the file ends inside an etype' 'the file has 4 bytes more' \
         -- --view "$array at 4" -f record
-    suspects 'a Fortran record seems to begin at displacement 0: 32000 bytes between two markers of 8 (is "disp" 8?)' \
+    suspects 'a Fortran record seems to begin at displacement 0: 32000 bytes between two markers of 8 (is "disp" 8? mpiio-view spec --from FILE lists the records)' \
         'the file has 16 bytes more' -- --view "$array" -f long
-    suspects 'a Fortran record seems to begin at displacement 0: 800 bytes between two markers of 4, which are big-endian, and more records follow (is "disp" 4?)' \
+    suspects 'a Fortran record seems to begin at displacement 0: 800 bytes between two markers of 4, which are big-endian, and more records follow (is "disp" 4? mpiio-view spec --from FILE lists the records)' \
         'the file has 320 bytes more' -- --view "$array" -f records
+    # gfortran's subrecords, here of 1003 bytes.
+    gfortran -fmax-subrecord-length=1003 "$top/tests/from/records.f90" -o write
+    ./write parts
+    suspects 'a Fortran record seems to begin at displacement 264: 8000 bytes between two markers of 4, in 8 subrecords with markers of their own, and more records follow (mpiio-view spec --from FILE joins them)' \
+        -- --view 'contiguous of byte at 264' -f parts
 }

@@ -356,7 +356,9 @@ with netCDF4.Dataset("grid.nc", "w", format="NETCDF3_CLASSIC") as data:
 @test "from: damaged files are refused with one line" {
     ocean
     py '
-import random, subprocess
+import random, struct, subprocess
+mark = struct.pack("<i", 40)
+open("f.dat", "wb").write(b"".join(mark + bytes([i]) * 40 + mark for i in range(4)))
 np.save("a.npy", np.zeros((3, 4), [("a", "i1"), ("b", "f8")]))
 with h5py.File("a.h5", "w", libver="latest") as f:
     f["v"] = np.arange(10)
@@ -370,7 +372,7 @@ def spec(path):
     assert all(line.startswith("mpiio-view: ") for line in lines), lines
     return done.returncode, lines
 dice = random.Random(3)
-for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48):
+for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48), ("f.dat", 48):
     whole = open(path, "rb").read()
     for cut in [1, 3, 4, 7, 10] + [dice.randrange(header) for i in range(8)]:
         open("cut", "wb").write(whole[:cut])
@@ -383,7 +385,7 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48):
         open("changed", "wb").write(bytes)
         spec("changed")'
     truncate -s 0 empty
-    fails 2 "empty: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV)" \
+    fails 2 "empty: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
         mpiio-view spec --from empty
     fails 2 ".: not a regular file" mpiio-view spec --from .
     head -c 100 ocean.nc >short.nc

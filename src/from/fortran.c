@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "fortran.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "records.h"
+
+#define RECORDS_MAX (1 << 20)
+/* A spec lists the subrecords one by one. */
+#define PIECES_MAX 16384
+
+static const char format_name[] = "Fortran records";
+
+static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t at)
+{
+    return pread(*(int *)self, buffer, length, at);
+}
+
+/* Looks for the markers of the first record, which the head may not have. */
+static bool is_it(const struct from_bytes *head)
+{
+    int fd = open(head->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct from_source source = {read_descriptor, &fd, head->size};
+    struct from_markers markers;
+    struct from_record first;
+
+    if (fd < 0)
+        return false;
+    int records = from_find_markers(&source, 0, false, &markers, &first);
+    close(fd);
+    return records > 0;
+}
+
+/* The file while its records are listed. */
+struct scan {
+    const struct from_source *source;
+    struct from_file *file;
+    struct from_markers markers;
+    struct from_pieces pieces;
+    bool divided; /* a record has subrecords: variables lie in the pieces joined together */
+};
+
+/* Adds record number `number`, from its first marker at `at`. Returns 0 or -ENOMEM. */
+static int add_record(struct scan *scan, size_t number, int64_t at,
+                      const struct from_record *record)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "record%zu", number);
+    struct from_variable *variable = from_add(scan->file, name, strlen(name));
+    if (variable == NULL)
+        return -ENOMEM;
+    variable->etype = json_string("byte");
+    variable->size = variable->dimensions = 1;
+    variable->shape[0] = record->bytes;
+    variable->at = at + scan->markers.width;
+    variable->part = (struct from_part){.at = at, .bytes = scan->markers.width};
+    scan->divided = scan->divided || record->subrecords > 1;
+    if (record->why[0])
+        from_refuse(variable, "damaged at byte %" PRId64 ": %s", record->wrong, record->why);
+    return variable->etype ? 0 : -ENOMEM;
+}
+
+/* Adds all records, up to the first that is damaged. */
+static int add_records(struct scan *scan)
+{
+    int64_t at = 0;
+    size_t number = 1;
+    int code = 0;
+
+    while (at < scan->source->size && !code) {
+        size_t whole = scan->pieces.count;
+        struct from_record record;
+        code = from_record(scan->source, &scan->markers, at, &record, &scan->pieces);
+        if (code == -ENOMEM)
+            return code;
+        if (code)
+            scan->pieces.count = whole;
+        if (add_record(scan, number, at, &record))
+            return -ENOMEM;
+        if (number++ == RECORDS_MAX)
+            return -E2BIG;
+        at = record.end;
+    }
+    return 0;
+}
+
+/*
+ * Makes the file the pieces of all records joined together, if one has subrecords: an element may
+ * lie on both sides of the markers between them.
+ */
+static int join(struct scan *scan)
+{
+    struct from_file *file = scan->file;
+    json_t *names = json_array(), *views = json_array(), *locals = json_array();
+    int64_t at = 0;
+
+    for (size_t i = 0; i < scan->pieces.count; i++) {
+        const struct from_piece *piece = &scan->pieces.list[i];
+        if (!piece->bytes)
+            continue;
+        json_array_append_new(names, json_string(file->path));
+        json_array_append_new(views,
+                              json_pack("{s:I, s:{s:s, s:I}}", "disp", (json_int_t)at, "filetype",
+                                        "type", "contiguous", "count", (json_int_t)piece->bytes));
+        json_array_append_new(locals, json_pack("{s:I}", "disp", (json_int_t)piece->at));
+        at += piece->bytes;
+    }
+    file->members = json_pack("{s:o, s:{s:i, s:o}, s:{s:o}}", "files", names, "view", "tiles", 1,
+                              "per_rank", views, "local", "per_rank", locals);
+    at = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        struct from_variable *variable = &file->variables[i];
+        variable->at = at;
+        variable->part.path = strdup(file->path);
+        if (!variable->part.path)
+            return -ENOMEM;
+        at += variable->reason ? 0 : variable->shape[0];
+    }
+    return file->members ? 0 : -ENOMEM;
+}
+
+static int scan(const struct from_source *source, const char *path, struct from_file *file,
+                struct vs_error *error)
+{
+    struct scan scan = {.source = source, .file = file};
+    struct from_record first;
+    int code = from_find_markers(source, 0, false, &scan.markers, &first) ? 0 : -EINVAL;
+
+    file->datarep = scan.markers.big ? "big-endian" : "little-endian";
+    if (!code)
+        code = add_records(&scan);
+    if (!code && scan.divided)
+        code = scan.pieces.count > PIECES_MAX ? -E2BIG : join(&scan);
+    free(scan.pieces.list);
+    if (code == -E2BIG)
+        return from_fail(error, code, path, "more than %d records, or %d of them and of subrecords",
+                         RECORDS_MAX, PIECES_MAX);
+    return code ? from_fail(error, code, path, "%s", strerror(-code)) : 0;
+}
+
+/* Returns the bytes from one record to the next if all from first to last have the length of the
+   first; -1, with error filled, if not. */
+static int64_t stride_of(const struct from_file *file, size_t first, size_t last,
+                         struct vs_error *error)
+{
+    const struct from_variable *one = &file->variables[first];
+
+    for (size_t i = first; i <= last; i++) {
+        const struct from_variable *next = &file->variables[i];
+        if (next->reason)
+            return from_fail(error, -EINVAL, file->path, "%s: not a view: %s", next->name,
+                             next->reason);
+        if (next->shape[0] != one->shape[0])
+            return from_fail(error, -EINVAL, file->path,
+                             "%s has %" PRId64 " bytes, %s has %" PRId64
+                             ": rows have the same length",
+                             one->name, one->shape[0], next->name, next->shape[0]);
+    }
+    return one[1].at - one->at;
+}
+
+long from_fortran_rows(struct from_file *file, const char *name, struct vs_error *error)
+{
+    size_t first, last;
+    int end = 0;
+
+    if (file->format != format_name || sscanf(name, "record%zu-%zu%n", &first, &last, &end) != 2 ||
+        name[end] || first < 1 || last <= first || last > file->count)
+        return -ENOENT;
+    int64_t stride = stride_of(file, first - 1, last - 1, error);
+    if (stride < 0)
+        return error->code;
+    struct from_variable *rows = from_add(file, name, strlen(name));
+    if (rows == NULL)
+        return from_fail(error, -ENOMEM, file->path, "%s", strerror(ENOMEM));
+    const struct from_variable *one = &file->variables[first - 1];
+    rows->etype = json_incref(one->etype);
+    rows->size = 1;
+    rows->dimensions = 2;
+    rows->shape[0] = (int64_t)(last - first) + 1;
+    rows->shape[1] = one->shape[0];
+    rows->at = one->at;
+    rows->stride = stride == one->shape[0] ? 0 : stride;
+    rows->part = one->part;
+    rows->part.path = one->part.path ? strdup(one->part.path) : NULL;
+    return (long)file->count - 1;
+}
+
+const struct from_format from_fortran = {
+    .name = format_name,
+    .is_it = is_it,
+    .scan = scan,
+};
