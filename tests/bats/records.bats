@@ -87,7 +87,7 @@ file.close()'
     mpiio-view spec --from bad | grep -q $'^record2\t-\t.*not a view: damaged at byte '
     # Of no marker, of zeros, and of another kind.
     head -c 4000 /dev/zero >zeros
-    fails 2 "zeros: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, Fortran records)" \
+    fails 2 "zeros: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
         mpiio-view spec --from zeros
     fails 2 "plain: record1 has 256 bytes, record2 has 8000: rows have the same length" \
         mpiio-view spec --from plain --var record1-2

@@ -182,8 +182,7 @@ static int read_members(struct vs_spec *spec, struct vs_members *members, struct
     if (!json_object_get(members->json, "view"))
         return vs_fail(error, &spec->text, &at_members, false, "\"view\" is missing");
     if (read_pattern(spec, members, file, error) || read_count(spec, members, error) ||
-        read_overlap(spec, members, error) ||
-        vs_members_read_missing(spec, members, error) ||
+        read_overlap(spec, members, error) || vs_members_read_missing(spec, members, error) ||
         (file ? name_members(spec, members, error) : read_names(spec, members, error)))
         return error->code;
     return list_views(spec, members, error);
