@@ -214,22 +214,18 @@ static void read_dimensions(struct reader *r)
 
     for (int64_t i = 0; i < items && !stopped(r); i++) {
         const unsigned char *bytes = name(r, &length);
+        if (bytes == NULL)
+            return;
         struct from_nc_dimension *more = vs_list_grow(header->dimensions, header->dimension_count,
                                                       &header->dimension_room, sizeof(*more));
-        if (bytes == NULL || more == NULL) {
-            if (bytes)
-                fail_memory(r);
-            return;
-        }
-        header->dimensions = more;
-        more += header->dimension_count;
-        *more = (struct from_nc_dimension){.name = strndup((const char *)bytes, (size_t)length)};
-        if (!more->name) {
+        header->dimensions = more ? more : header->dimensions;
+        char *text = more ? strndup((const char *)bytes, (size_t)length) : NULL;
+        if (text == NULL) {
             fail_memory(r);
             return;
         }
-        header->dimension_count++;
-        more->length = count(r);
+        header->dimensions[header->dimension_count++] =
+            (struct from_nc_dimension){.name = text, .length = count(r)};
     }
 }
 
