@@ -336,13 +336,12 @@ static json_t *part(const struct merge *merge, const struct from_nc_member *tile
     return cells(variable->size);
 }
 
-/* The bytes of a variable's first value in a tile's file, and from record to record. */
-static int64_t record_of(const struct from_nc_member *tile, const struct slot *slot)
+/* Returns the bytes of a variable in a tile's file, or of one record of it. */
+static int64_t bytes_in_file(const struct from_nc_member *tile, const struct slot *slot)
 {
     const struct from_variable *variable = &tile->file.variables[slot->variable];
 
-    return variable->stride ? variable->stride
-                            : from_elements(variable) * variable->size / variable->shape[0];
+    return from_elements(variable) * variable->size / (slot->has_records ? variable->shape[0] : 1);
 }
 
 /* For each slot, whether the tile's part counts. */
@@ -353,13 +352,13 @@ static const bool *counts_of(const struct merge *merge, const struct from_nc_mem
 
 /*
  * Adds the tile's variables with records, or those without, to a structure that begins at
- * displacement base. Returns how many, or -1 where they lie in another order than the first tile's.
+ * displacement base. Moves *end to the end of the last one. Returns how many were added, or -1 if
+ * one begins before *end: variables overlap, or lie in another order than the first tile's.
  */
 static int add_parts(const struct merge *merge, const struct from_nc_member *tile, bool records,
-                     bool in_whole, int64_t base, json_t *structure)
+                     bool in_whole, int64_t base, json_t *structure, int64_t *end)
 {
     const bool *counts = counts_of(merge, tile);
-    int64_t last = -1;
     int added = 0;
 
     for (size_t i = 0; i < merge->count; i++) {
@@ -367,9 +366,9 @@ static int add_parts(const struct merge *merge, const struct from_nc_member *til
         int64_t at = in_whole ? slot->at : tile->file.variables[slot->variable].at - base;
         if (slot->has_records != records || !counts[i])
             continue;
-        if (at <= last)
+        if (at < *end)
             return -1;
-        last = at;
+        *end = at + (in_whole ? slot->bytes : bytes_in_file(tile, slot));
         from_member(structure, at, part(merge, tile, slot, in_whole));
         added++;
     }
@@ -390,23 +389,26 @@ static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, b
 {
     const struct slot *first = first_record(merge, tile);
     json_t *type = from_struct(), *record = from_struct();
-    int64_t at = 0, stride = 0;
+    int64_t at = INT64_MAX, stride = 0, end = 0, record_end = 0;
 
     if (first) {
-        at = in_whole ? merge->records_at : tile->file.variables[first->variable].at;
-        stride = in_whole ? merge->record : record_of(tile, first);
+        const struct from_variable *variable = &tile->file.variables[first->variable];
+        at = in_whole ? merge->records_at : variable->at;
+        stride = in_whole           ? merge->record
+                 : variable->stride ? variable->stride
+                                    : bytes_in_file(tile, first);
     }
-    int fixed = add_parts(merge, tile, false, in_whole, 0, type);
-    int varying = add_parts(merge, tile, true, in_whole, at, record);
+    int fixed = add_parts(merge, tile, false, in_whole, 0, type, &end);
+    int varying = add_parts(merge, tile, true, in_whole, at, record, &record_end);
     if (varying > 0)
         from_member(type, at,
                     json_pack("{s:s, s:I, s:i, s:I, s:O}", "type", "hvector", "count",
                               (json_int_t)merge->first->header.records, "blocklength", 1, "stride",
                               (json_int_t)stride, "oldtype", record));
     json_decref(record);
-    if (fixed < 0 || varying < 0) {
+    if (fixed < 0 || varying < 0 || end > at || record_end > stride) {
         from_fail(merge->error, -EINVAL, tile->path,
-                  "its variables lie in another order than in %s", merge->first->path);
+                  "its variables overlap, or lie in another order than in %s", merge->first->path);
         json_decref(type);
         return NULL;
     }
