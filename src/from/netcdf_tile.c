@@ -155,7 +155,7 @@ static bool fits(const struct from_nc_range *range, int64_t length)
 {
     int64_t end;
 
-    if (range->skip < 0 || range->count < 1 || range->start < -1 ||
+    if (range->skip < 0 || range->count < 1 || range->start < (range->places ? -1 : 0) ||
         __builtin_add_overflow(range->skip, range->count, &end) || end > length)
         return false;
     return range->start < 0 || range->whole < 0 ||
