@@ -265,7 +265,7 @@ END
 }
 
 @test "grants: threads at once, and their children" {
-    local seed=$RANDOM
+    local seed=$RANDOM round
     make_file x.dat 1000000
     dealt x.dat 4 40 >x.json
     mount_spec x.json
@@ -274,7 +274,11 @@ END
     [ "$(counted writes)" -gt 100 ]
     [ "$(counted fell_back)" -eq 0 ]
     rm counts
-    under "$MPIIO_BUILD/tests/run/run-threads" "$seed" "$mnt/rank1" forks
+    # Until a grant is taken back while a call is under way, which is a matter of chance.
+    for ((round = 0; round < 20; round++)); do
+        under "$MPIIO_BUILD/tests/run/run-threads" $((seed + round)) "$mnt/rank1" forks
+        [ "$(counted taken_back)" -eq 0 ] || break
+    done
     [ "$(counted writes)" -gt 10 ]
     [ "$(counted taken_back)" -gt 0 ]
 }
