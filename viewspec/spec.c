@@ -350,7 +350,7 @@ static int compile_common(struct vs_spec *spec, const char *folder,
     return result;
 }
 
-/* Makes the indices in the members' names names of the nested spec, behind those of "let". */
+/* Adds the indices in the members' names to "let" of the nested spec, after its other names. */
 static int bind_indices(struct vs_spec *spec, const struct vs_spec *outer, struct vs_error *error)
 {
     json_t *let = json_copy(json_object_get(spec->root, "let"));

@@ -63,11 +63,11 @@ struct vs_overrides {
        data; NULL: the view. With pieces, the view may be "": one rank sees all bytes. */
     const char *members;
     const char *pieces;
-    /* What members lack: "error", "zero" or a number, as "missing" in "members"; NULL: the text's.
-       Ignored without members. */
+    /* Replaces "missing" in "members": "error", "zero" or a number; NULL: keep the text's. Ignored
+       without members. */
     const char *missing;
-    bool from_options; /* errors name the options of the commands (--view, -n, -D, ...) for values
-                          that are not in the text; else the fields of this struct */
+    bool from_options; /* for values that are not in the text, errors name the commands' options
+                          (--view, -n, -D, ...), not the fields of this struct */
 };
 
 /* The length of the longest text that is accepted, in bytes. */

@@ -50,14 +50,14 @@ struct fs_options {
     bool foreground;
     bool help, version;
     enum fs_access access;
-    bool create;          /* make the file if it is missing */
-    bool delete_on_close; /* remove it when all nodes are unmounted */
-    bool sequential;      /* it is a FIFO or a character device */
-    char *missing;        /* what members lack, as vs_overrides has it; NULL: as the spec says */
-    bool local;           /* show this node's block of ranks only */
-    bool atomic;          /* atomic mode, from the start */
-    bool append;          /* shared pointers begin at the end */
-    bool unique;          /* nobody else has the file open */
+    bool create;                           /* create the file if it is missing */
+    bool delete_on_close;                  /* remove the file when all nodes are unmounted */
+    bool sequential;                       /* the file is a FIFO or a character device */
+    char *missing;                         /* as in struct vs_overrides; owned; NULL: the spec's */
+    bool local;                            /* show this node's block of ranks only */
+    bool atomic;                           /* atomic mode, from the start */
+    bool append;                           /* shared pointers begin at the end */
+    bool unique;                           /* nobody else has the file open */
     enum mpiio_narrow narrow;              /* integers that the file has no room for */
     enum fs_wish passthrough;              /* of identity views */
     bool direct;                           /* reads go past the page cache */

@@ -30,14 +30,15 @@ static void ignore_wake(int number)
 
 static int start_worker(struct fs_workers *workers);
 
-/* Where no thread is left for a request, another one. Without it the others go on. Lock held. */
+/* Starts another thread if none is left for a request. If that fails, the others continue. Lock
+   held. */
 static void add_worker(struct fs_workers *workers)
 {
     if (workers->idle == 0 && !workers->stop && workers->count < workers->most + workers->paused)
         start_worker(workers);
 }
 
-/* Joins those that wait for a request, or leaves them; the last to leave is replaced. */
+/* Adds the worker to the idle ones, or removes it. Starts another worker if none is idle then. */
 static void set_idle(struct fs_worker *worker, bool idle)
 {
     struct fs_workers *workers = worker->workers;
@@ -76,20 +77,20 @@ void fs_workers_waits(void *workers, bool waits)
         fs_workers_resume(workers);
 }
 
-/* What a worker leaves behind. got: what its last wait for a request came to. */
+/* Updates the state when a worker exits. got is the result of its last wait for a request. */
 static void leave(struct fs_worker *worker, int got)
 {
     struct fs_workers *workers = worker->workers;
     bool is_spare;
 
     pthread_mutex_lock(&workers->lock);
-    is_spare = got == -ENOMEM && workers->count > 1; /* the others go on */
+    is_spare = got == -ENOMEM && workers->count > 1; /* the others continue */
     worker->idle = false;
     workers->idle--;
     workers->count--;
     if (got < 0 && got != -EINTR && !is_spare)
         workers->error = got;
-    /* Unmounted, or nobody is left. */
+    /* The filesystem is unmounted, or no worker is left. */
     if (got == 0 || workers->count == 0)
         workers->stop = true;
     pthread_cond_signal(&workers->changed);

@@ -21,10 +21,10 @@ struct fs_workers {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct fs_worker *all;       /* those that were started; lock: lock */
-    unsigned count;              /* how many of them have not come to their end; lock: lock */
-    unsigned idle;               /* how many wait for a request; lock: lock */
-    unsigned paused;             /* how many wait for others than the kernel; lock: lock */
+    struct fs_worker *all;       /* workers that were started; lock: lock */
+    unsigned count;              /* number of workers that have not exited; lock: lock */
+    unsigned idle;               /* number of workers that wait for a request; lock: lock */
+    unsigned paused;             /* number that wait for something but the kernel; lock: lock */
     atomic_bool stop;            /* no more requests are to be taken; set with the lock */
     int error;                   /* a negative errno that a worker met; lock: lock */
     void (*on_stop)(void *data); /* NULL: none */

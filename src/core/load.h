@@ -22,8 +22,8 @@ int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, stru
 
 /*
  * The same for a view in shorthand (shorthand.h), by vs_spec_parse_shorthand. Relative paths are
- * taken from the working folder. Errors carry the source "view", or "--view" with
- * overrides->from_options.
+ * taken from the working folder. The source in errors is "--view" if overrides->from_options is
+ * set, else "view".
  */
 int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overrides,
                               struct vs_spec **spec, struct vs_error *error);

@@ -8,7 +8,7 @@
 
 #include "convert/codec.h"
 
-/* One element of the views: its bytes in the file, and where elements begin modulo their size. */
+/* One element of the views: its bytes in the file, and its displacement modulo its size. */
 struct element {
     struct vs_fill fill;
     const struct vs_basic *basic;
@@ -39,7 +39,7 @@ static bool put_integer(const struct vs_basic *basic, const char *text, unsigned
     return true;
 }
 
-/* The bytes that pad an x87 number stay as they are. */
+/* Converts the text of a number. Does not change the bytes that pad an x87 number. */
 static bool put_float(unsigned size, bool extended, const char *text, unsigned char *native)
 {
     long double number = strtold(text, NULL);
@@ -57,7 +57,7 @@ static bool put_float(unsigned size, bool extended, const char *text, unsigned c
     return true;
 }
 
-/* Converts the text of a number to an element, of which a complex one has it in both parts. */
+/* Converts the text of a number to an element. Both parts of a complex element get the number. */
 static bool put_number(const struct vs_basic *basic, const char *text, unsigned char *native)
 {
     unsigned part = basic->size / basic->parts;
@@ -95,7 +95,7 @@ static int encode(const struct vs_view *view, const unsigned char *native, struc
     return error;
 }
 
-/* Makes the element that text is in the view. */
+/* Converts text to an element of the view. Sets *wrong to the reason if it fails. */
 static int make_element(const struct vs_view *view, const char *text, struct element *element,
                         const char **wrong)
 {
@@ -127,7 +127,7 @@ static bool is_same(const struct element *one, const struct element *other)
            !strcmp(one->representation, other->representation);
 }
 
-/* Makes the element of one view of one rank, which must be that of the views before. */
+/* Makes the element of one view of one rank, and checks that it equals that of the views before. */
 static int add_view(const struct vs_spec *spec, size_t index, int64_t rank, struct element *common,
                     struct vs_error *why)
 {
@@ -151,7 +151,8 @@ static int add_view(const struct vs_spec *spec, size_t index, int64_t rank, stru
     return error ? vs_members_fail(members, error, why, "missing=%s: %s", text, wrong) : 0;
 }
 
-/* Makes the one fill of "missing". Views have it alike, and ranks: a few of these are compared. */
+/* Makes the one fill of "missing". It must be the same for all views and ranks. To save time, only
+   the first two ranks and the last one are compared. */
 static int make_value(const struct vs_spec *spec, struct vs_fill *fill, struct vs_error *why)
 {
     int64_t ranks = vs_spec_ranks(spec), looked_at[] = {0, ranks > 1, ranks - 1};

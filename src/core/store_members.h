@@ -12,9 +12,9 @@
 /* Stores of what a spec names: a file, or one that is assembled from members. Not installed. */
 
 /*
- * Opens the spec's file as mpiio_store_open does, or assembles its members: flags are O_RDONLY or
- * O_RDWR then, or that with O_CREAT, which makes members that are missing. 0; or a negative errno,
- * with why filled where members are to blame. The spec outlives the store.
+ * Opens the spec's file like mpiio_store_open, or assembles its members. For members, flags are
+ * O_RDONLY or O_RDWR; O_CREAT creates missing members. Returns 0, or a negative errno, with why
+ * filled if the members are the cause. The spec must outlive the store.
  */
 int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_store **store,
                           struct vs_error *why);

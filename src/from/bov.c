@@ -11,8 +11,8 @@
 #include "viewspec/base/integer.h"
 
 /*
- * The header is lines "KEY: value". One file has all values, or, where DATA_FILE has a %d, each has
- * those of a part of the array, of DATA_BRICKLETS' size; the parts count along x first.
+ * The header consists of lines "KEY: value". One file has all values. If DATA_FILE has a %d, each
+ * file has a part of the array, of the size in DATA_BRICKLETS. Parts are numbered along x first.
  */
 
 struct reader {
@@ -31,7 +31,7 @@ static void read_sizes(struct reader *r, struct from_span value, int64_t *sizes)
 {
     int count = from_span_numbers(value, sizes, 3);
 
-    /* VisIt takes any less than three for a plane or a line. */
+    /* VisIt takes fewer than three sizes for a plane or a line. */
     for (int d = count; count > 0 && d < 3; d++)
         sizes[d] = 1;
     for (int d = 0; d < 3; d++)
@@ -50,7 +50,7 @@ static void read_type(struct reader *r, struct from_span value)
     } types[] = {{"BYTE", 'u', 1},  {"CHAR", 'u', 1}, {"SHORT", 'i', 2}, {"INT", 'i', 4},
                  {"FLOAT", 'f', 4}, {"REAL", 'f', 4}, {"DOUBLE", 'f', 8}};
 
-    /* The word may go on: INTEGER, FLOATS. */
+    /* Accept longer words, such as INTEGER and FLOATS. */
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         if (value.length >= strlen(types[i].name) &&
             from_span_is((struct from_span){value.at, strlen(types[i].name)}, types[i].name)) {
@@ -111,7 +111,7 @@ static void read_lines(struct reader *r)
                                         : "DATA_FORMAT");
 }
 
-/* Returns the view of the members: each is a subarray of the whole, in bytes along x. */
+/* Returns the view of the members. Each is a subarray of the whole, whose x counts bytes. */
 static json_t *view_of(const struct reader *r, const int64_t *counts)
 {
     int64_t element = r->components * r->size;
@@ -127,7 +127,7 @@ static json_t *view_of(const struct reader *r, const int64_t *counts)
         "tiles", 1);
 }
 
-/* Adds the files of a pattern, one for each part. */
+/* Adds the files that a pattern names, one for each part. */
 static int add_parts(struct reader *r)
 {
     int64_t counts[3], files = 1;
@@ -182,7 +182,7 @@ static int add_variable(struct reader *r)
                                                    : from_brick_add(&r->brick, r->file);
 }
 
-/* Returns whether a line of the text begins with the key. */
+/* Returns true if a line of the text begins with the key. */
 static bool has_key(const struct from_bytes *head, const char *key)
 {
     const unsigned char *at = memmem(head->bytes, head->length, key, strlen(key));

@@ -2,7 +2,7 @@
 #ifndef FROM_BOV_H
 #define FROM_BOV_H
 
-/* Bricks of values as VisIt and VAPOR read them: a .bov file beside the data. */
+/* Bricks of values (BOV), as VisIt and VAPOR read them: a .bov file beside the data. */
 
 #include "from.h"
 

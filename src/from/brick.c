@@ -12,7 +12,7 @@
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 
-/* No number that a pattern makes has more digits. */
+/* The most digits of a number that a pattern makes. */
 #define WIDTH_MAX 64
 
 void from_brick_free(struct from_brick *brick)
@@ -38,8 +38,8 @@ int from_brick_add(struct from_brick *brick, struct from_span name)
     return 0;
 }
 
-/* Expands the one %d of a pattern (flags 0 and width allowed; i and u are the same). Returns false
-   if the pattern is another one. */
+/* Expands the one %d of a pattern; it may have a flag 0 and a width, and i and u are synonyms.
+   Returns false if the pattern has another form. */
 static bool expand(struct from_span pattern, int64_t number, char *text, size_t size)
 {
     size_t length = 0, conversions = 0;
@@ -85,7 +85,8 @@ int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, 
     return code;
 }
 
-/* Returns where line number lines of a file begins, from byte at on; -1 if it has fewer. */
+/* Returns the displacement behind a number of lines that begin at byte at, or -1 if the file has
+   fewer lines. */
 static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
 {
     FILE *file = lines ? fopen(path, "re") : NULL;
@@ -110,7 +111,7 @@ static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
 }
 
 /* Returns the displacement of a block in a file of size bytes, or -1 with the reason, a new string
-   (NULL without memory). */
+   (NULL if memory is exhausted). */
 static int64_t find_block(const struct from_brick *brick, const char *path, int64_t bytes,
                           int64_t size, char **reason)
 {
@@ -134,7 +135,8 @@ static int64_t find_block(const struct from_brick *brick, const char *path, int6
     return -1;
 }
 
-/* Does the same in a data file, which has to be there. */
+/* Does the same in a data file. Returns -1 also if the file does not exist or, as one of several,
+   is too short. */
 static int64_t find_in(const struct from_brick *brick, const char *path, int64_t bytes,
                        char **reason)
 {
@@ -182,7 +184,7 @@ static json_t *members_of(const struct from_brick *brick, int64_t bytes, const j
     return json_pack("{s:o, s:o, s:o}", "files", names, "view", view, "local", local);
 }
 
-/* Makes members of several files. Their blocks may begin at different displacements. */
+/* Makes several files members. Their blocks may begin at different displacements. */
 static int make_members(struct from_brick *brick, char **reason)
 {
     int64_t bytes = brick->bytes / (int64_t)brick->count;
@@ -201,7 +203,7 @@ static int make_members(struct from_brick *brick, char **reason)
     return brick->file->members ? 0 : -ENOMEM;
 }
 
-/* Moves the variables to where the block begins, or refuses them. */
+/* Adds the block's displacement to those of the variables, or refuses them. */
 static int move(struct from_brick *brick, int64_t at, const char *reason)
 {
     for (size_t i = 0; i < brick->file->count; i++) {
@@ -227,7 +229,7 @@ int from_brick_place(struct from_brick *brick, int64_t header, int64_t size, str
     } else if (!brick->count) {
         at = find_block(brick, path, brick->bytes, size, &reason);
     } else {
-        /* Whether it is there, and long enough, is looked at when all is known. */
+        /* from_open checks later that the file exists and is long enough. */
         brick->file->data = strdup(brick->names[0]);
         code |= brick->file->data ? 0 : -ENOMEM;
         at = brick->lines || brick->disp == FROM_AT_END

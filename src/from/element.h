@@ -16,7 +16,7 @@ json_t *from_integer(int64_t size, bool is_signed);
 json_t *from_float(int64_t size);   /* IEEE binary16, 32, 64; this machine's long double */
 json_t *from_complex(int64_t size); /* of two such */
 
-/* A number by its kind, as NumPy has it: i, u, f or c. */
+/* Returns the type of a number by its kind in NumPy: i, u, f or c. */
 json_t *from_number(char kind, int64_t size);
 
 /* count of them side by side. */

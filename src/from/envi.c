@@ -12,7 +12,7 @@
 #include "element.h"
 #include "lines.h"
 
-/* An image of more bands is listed as a whole only. */
+/* The bands of an image with more bands are not listed one by one. */
 #define BANDS_MAX 4096
 
 enum interleave { BSQ, BIL, BIP };
@@ -22,7 +22,7 @@ struct reader {
     struct from_brick brick;
     int64_t samples, line_count, bands, type, order, interleave;
     struct from_span names; /* of the bands, separated by commas */
-    const char *reason;     /* why nothing of it can be a view */
+    const char *reason;     /* why no variable can be a view; NULL: they can */
 };
 
 static const struct {
@@ -43,7 +43,7 @@ static void read_interleave(struct reader *r, struct from_span value)
         from_lines_fail(&r->lines, "interleave is none of bsq, bil and bip");
 }
 
-/* Reads keys that say that the data is no plain image, unless they are 0. */
+/* Reads keys that declare the data not to be a plain image, unless their values are 0. */
 static void read_other(struct reader *r, struct from_span key, struct from_span value)
 {
     static const struct {
@@ -103,7 +103,7 @@ static void read_lines(struct reader *r)
         from_lines_fail(&r->lines, "byte order is neither 0 nor 1");
 }
 
-/* Finds the data file, which is named as the header without .hdr or with another suffix instead. */
+/* Finds the data file. It has the header's name without .hdr, or with another suffix instead. */
 static int find_data(struct reader *r)
 {
     static const char *const suffixes[] = {"", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip"};
@@ -130,7 +130,7 @@ static int find_data(struct reader *r)
     return 0;
 }
 
-/* Completes a variable with what all have. */
+/* Sets the properties that all variables have. */
 static int finish(struct reader *r, struct from_variable *variable, json_t *etype, int64_t size)
 {
     variable->etype = etype;
@@ -140,7 +140,7 @@ static int finish(struct reader *r, struct from_variable *variable, json_t *etyp
     return etype ? 0 : -ENOMEM;
 }
 
-/* Adds all values as they lie in the file. */
+/* Adds the whole image, in the order of the file. */
 static int add_whole(struct reader *r, char kind, int64_t size)
 {
     const int64_t shapes[][3] = {[BSQ] = {r->bands, r->line_count, r->samples},
@@ -160,7 +160,7 @@ static int add_whole(struct reader *r, char kind, int64_t size)
     return finish(r, variable, from_number(kind, size), size);
 }
 
-/* Adds a band, whose values may lie between those of others. */
+/* Adds a band, whose values may be interleaved with those of others. */
 static int add_band(struct reader *r, char kind, int64_t size, int64_t band, struct from_span name)
 {
     struct from_variable *variable = from_add(r->brick.file, name.at, name.length);
@@ -198,7 +198,7 @@ static bool is_taken(const struct from_file *file, struct from_span name)
     return false;
 }
 
-/* Adds each band, by its own name or its number from 1. */
+/* Adds each band under its own name, or its number counted from 1. */
 static int add_bands(struct reader *r, char kind, int64_t size)
 {
     int code = 0;

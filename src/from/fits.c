@@ -10,14 +10,15 @@
 #include "lines.h"
 
 /*
- * The file is units: a header of cards, each of 80 bytes, the last of which is END; and data. Both
- * end at a multiple of 2880 bytes. Numbers are big-endian, and the first dimension runs fastest.
+ * The file consists of header and data units (HDUs). A header is a list of cards of 80 bytes, which
+ * ends with END. Header and data are padded to multiples of 2880 bytes. Numbers are big-endian. The
+ * first dimension varies fastest.
  */
 
 #define BLOCK    2880
 #define CARD     80
 #define TEXT_MAX 72
-/* A header of more bytes is none. */
+/* The most bytes of a header. */
 #define HEADER_MAX (1 << 24)
 #define FIELDS_MAX 999
 #define AXES_MAX   999
@@ -27,7 +28,7 @@ struct column {
     char form[32];
 };
 
-/* A unit, as its header says. */
+/* A unit, as its header describes it. */
 struct reader {
     const struct from_source *source;
     const char *path;
@@ -64,7 +65,7 @@ static void start_unit(struct reader *r)
     memset(r->columns, 0, FIELDS_MAX * sizeof(*r->columns));
 }
 
-/* Copies a string in quotes, of which two stand for one, without the blanks at its end. */
+/* Copies a quoted string without its trailing blanks. Two quotes in it stand for one. */
 static void read_string(struct reader *r, struct from_span value, char *text, size_t size)
 {
     size_t length = 0, i = 1;
@@ -98,7 +99,7 @@ static bool is_true(struct from_span value)
     return value.length && *value.at == 'T';
 }
 
-/* Returns the number behind a key's name, as in NAXIS3; -1: there is none. */
+/* Returns the number behind a key's name, as in NAXIS3, or -1 if there is none. */
 static int64_t index_of(struct from_span key, const char *name)
 {
     size_t length = strlen(name);
@@ -158,7 +159,7 @@ static void read_value(struct reader *r, struct from_span key, struct from_span 
         r->is_compressed = is_true(value);
 }
 
-/* Reads the next card. Returns false behind END, at the end of the file, or with error filled. */
+/* Reads the next card. Returns false after END, at the end of the file, or with error filled. */
 static bool read_card(struct reader *r, bool is_first)
 {
     char text[CARD];
@@ -189,7 +190,8 @@ static bool read_card(struct reader *r, bool is_first)
     return true;
 }
 
-/* Checks what was read of a header, and returns the bytes of the data: -1 with error filled. */
+/* Checks the header that was read. Returns the number of bytes of its data, or -1 with error
+   filled. */
 static int64_t check(struct reader *r)
 {
     int64_t values = r->has_groups && !r->first ? r->behind : r->values, bytes;
@@ -212,8 +214,8 @@ static int64_t check(struct reader *r)
     return bytes;
 }
 
-/* Names a unit by EXTNAME, and EXTVER where it has one; else, and where that name is taken, by its
-   number. */
+/* Adds a variable for a unit. It is named by EXTNAME, and EXTVER if there is one; a primary unit
+   without EXTNAME is PRIMARY. Without a name, or if it is taken, it is named by its number. */
 static struct from_variable *add(struct reader *r)
 {
     char text[2 * TEXT_MAX];
@@ -245,7 +247,8 @@ static void add_image(struct reader *r, struct from_variable *variable)
         from_refuse(variable, "random groups");
 }
 
-/* Returns a column's type and its number of bytes; NULL for no bytes, or with the reason noted. */
+/* Returns a column's type and its number of bytes. Returns NULL if it has no bytes, or if its form
+   is unknown, and refuses the variable then. */
 static json_t *column_type(struct from_variable *variable, const char *form, int64_t *bytes)
 {
     static const struct {
@@ -275,7 +278,7 @@ static json_t *column_type(struct from_variable *variable, const char *form, int
     return NULL;
 }
 
-/* Makes an element of each row: a structure. */
+/* Makes each row an element, which is a structure. */
 static void add_table(struct reader *r, struct from_variable *variable)
 {
     json_t *row = from_struct();
@@ -325,7 +328,8 @@ static void add_variable(struct reader *r)
         fail(r, "more than 2^63-1 bytes");
 }
 
-/* Reads a unit. Its header is a part of the file's, as it says where the next one is. */
+/* Reads a unit. The header becomes a part of the file's, because the next unit's place depends on
+   it. */
 static void read_unit(struct reader *r)
 {
     int64_t begin = r->at, bytes;

@@ -22,7 +22,7 @@ static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t 
     return pread(*(int *)self, buffer, length, at);
 }
 
-/* Looks for the markers of the first record, which the head may not have. */
+/* Searches for the markers of the first records. Opens the file, because head may be too short. */
 static bool is_it(const struct from_bytes *head)
 {
     int fd = open(head->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -43,10 +43,10 @@ struct scan {
     struct from_file *file;
     struct from_markers markers;
     struct from_pieces pieces;
-    bool divided; /* a record has subrecords: variables lie in the pieces joined together */
+    bool divided; /* a record has subrecords: displacements count in the joined pieces */
 };
 
-/* Adds record number `number`, from its first marker at `at`. Returns 0 or -ENOMEM. */
+/* Adds record number `number`, whose first marker is at `at`. Returns 0 or -ENOMEM. */
 static int add_record(struct scan *scan, size_t number, int64_t at,
                       const struct from_record *record)
 {
@@ -67,7 +67,7 @@ static int add_record(struct scan *scan, size_t number, int64_t at,
     return variable->etype ? 0 : -ENOMEM;
 }
 
-/* Adds all records, up to the first that is damaged. */
+/* Adds all records up to the first damaged one. */
 static int add_records(struct scan *scan)
 {
     int64_t at = 0;
@@ -92,8 +92,8 @@ static int add_records(struct scan *scan)
 }
 
 /*
- * Makes the file the pieces of all records joined together, if one has subrecords: an element may
- * lie on both sides of the markers between them.
+ * Makes the pieces of all records members, which joins them. This is needed if a record has
+ * subrecords, because an element may extend across the markers between them.
  */
 static int join(struct scan *scan)
 {
@@ -145,8 +145,8 @@ static int scan(const struct from_source *source, const char *path, struct from_
     return code ? from_fail(error, code, path, "%s", strerror(-code)) : 0;
 }
 
-/* Returns the bytes from one record to the next if all from first to last have the length of the
-   first; -1, with error filled, if not. */
+/* Returns the distance in bytes from one record to the next. Records first to last must have the
+   same length, else it returns -1 with error filled. */
 static int64_t stride_of(const struct from_file *file, size_t first, size_t last,
                          struct vs_error *error)
 {

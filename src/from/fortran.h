@@ -8,8 +8,8 @@
 extern const struct from_format from_fortran;
 
 /*
- * Adds the variable "recordA-B": records A to B, which have the same length, as rows. Returns its
- * number, or a negative errno with error filled if the name has this form; -ENOENT if it has not.
+ * Adds the variable "recordA-B", whose rows are records A to B of the same length. Returns its
+ * number, -ENOENT if the name does not have this form, or a negative errno with error filled.
  */
 long from_fortran_rows(struct from_file *file, const char *name, struct vs_error *error);
 

@@ -9,7 +9,7 @@
 
 #include "viewspec/base/list.h"
 
-/* The links on a path that are followed. Those of a circle never end. */
+/* The most links that are followed for a path, because links may form a cycle. */
 #define LINKS_MAX 64
 
 int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
@@ -88,7 +88,7 @@ int from_add_link(struct from_file *file, const char *name, const char *target)
     return link->name && link->target ? 0 : -ENOMEM;
 }
 
-/* Returns the rest of path behind the link's name, or NULL if the path does not begin with it. */
+/* Returns the rest of path after the link's name, or NULL if the path does not begin with it. */
 static const char *behind(const struct from_link *link, const char *path)
 {
     size_t length = strlen(link->name);
@@ -99,8 +99,8 @@ static const char *behind(const struct from_link *link, const char *path)
 }
 
 /*
- * Follows the first link on a path. Returns the path that it leads to, a new string, or NULL if
- * there is no link.
+ * Replaces the first link on a path by its target. Returns the new path, a new string, or NULL if
+ * the path has no link.
  */
 static char *follow(const struct from_file *file, const char *path)
 {

@@ -3,8 +3,9 @@
 #define FROM_FROM_H
 
 /*
- * What is in a file that describes itself: its variables, where they lie, and which of the file's
- * bytes say so. Formats fill these in; specs are made of them (spec.h). Local; not thread-safe.
+ * The contents of a file that describes itself: its variables, their positions, and the parts of
+ * the file that describe them. Formats fill these in, and spec.h makes specs of them. Local; not
+ * thread-safe.
  */
 
 #include <jansson.h>
@@ -43,25 +44,25 @@ struct from_variable {
     bool fortran;   /* the first index runs fastest */
     int64_t at;     /* displacement of the first element */
     int64_t stride; /* bytes from one index of the first dimension to the next; 0: without gaps */
-    int64_t gap;    /* bytes at the end of an element that hold none of its values; the file may end
-                       before those of the last element */
+    int64_t gap;    /* bytes of padding at the end of an element; the file may end before the
+                       padding of the last element */
     struct from_chunks chunks; /* instead of at and stride */
-    struct from_part part;     /* that says where this one lies, beside those of the file */
+    struct from_part part;     /* describes this variable, in addition to the file's parts */
     char *reason;              /* why it cannot be a view, owned; NULL: it can */
 };
 
 /* Another name of a variable, or of a group of them. */
 struct from_link {
-    char *name, *target; /* paths of names without a / at their beginning; owned */
+    char *name, *target; /* paths without a leading /; owned */
 };
 
 struct from_file {
     const char *format;  /* its name for people */
-    char *path;          /* of the file that says so, as it was given; owned */
+    char *path;          /* of the file with the header, as it was given; owned */
     char *data;          /* path of the file that has the values, owned; NULL: the same */
     const char *datarep; /* of values in variables of bytes; NULL: native */
-    char *note;          /* for people, about the file: NULL: nothing; owned */
-    json_t *members;     /* instead of data: "members" as viewspec(5) has it, owned */
+    char *note;          /* a message to the user about the file, owned; NULL: none */
+    json_t *members;     /* instead of data: "members" of viewspec(5), owned */
     struct from_variable *variables;
     size_t count, room;
     struct from_link *links;
@@ -70,7 +71,7 @@ struct from_file {
     size_t part_count, part_room;
 };
 
-/* The beginning of a file, which holds all of its header, or not yet. */
+/* The beginning of a file. It may not hold all of the header yet. */
 struct from_bytes {
     const unsigned char *bytes;
     size_t length; /* of bytes */
@@ -78,8 +79,8 @@ struct from_bytes {
     const char *path;
 };
 
-/* A file's bytes, wherever they are: read is as pread(2), all of them but where the file ends, and
-   returns a negative errno. */
+/* A source of a file's bytes. read works like pread(2), but returns a negative errno on error, and
+   fewer bytes than requested only at the end of the file. */
 struct from_source {
     int64_t (*read)(void *self, void *buffer, size_t length, int64_t at);
     void *self;
@@ -87,11 +88,11 @@ struct from_source {
 };
 
 /*
- * A format. parse adds what it finds to file: 0, -EAGAIN where it needs more of the file's
- * beginning, or a negative errno with error filled. scan, where there is one, is called instead,
- * for headers that lie between data. list, where there is one, is called instead, and reads the
- * file itself. find, where there is one, tells the path of the file that describes what goes by a
- * name which is no file's: a new string, or NULL.
+ * A format. parse adds the variables that it finds to file. It returns 0, -EAGAIN if it needs more
+ * of the file's beginning, or a negative errno with error filled. Two optional functions replace
+ * parse: list, which reads the file itself, and scan, for headers that lie between data. If a name
+ * is not that of a file, the optional find returns the path of the file that describes it, a new
+ * string, or NULL.
  */
 struct from_format {
     const char *name;
@@ -120,7 +121,7 @@ int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64
 /* For formats: adds another name (both are copied). Returns 0 or -ENOMEM. */
 int from_add_link(struct from_file *file, const char *name, const char *target);
 
-/* Returns the number of the variable of that name, or which links lead to; -1 if there is none. */
+/* Returns the number of the variable with that name, following links; -1 if there is none. */
 long from_find(const struct from_file *file, const char *name);
 
 /* For formats: the variable cannot be a view; the first reason stays. */
@@ -134,8 +135,8 @@ int from_fail(struct vs_error *error, int code, const char *path, const char *fo
 /* Number of elements of a variable; -1: more than 2^63-1 bytes of them. */
 int64_t from_elements(const struct from_variable *variable);
 
-/* The byte behind the last value of a variable without chunks, or 0 if it has none; -1: more than
-   2^63-1. */
+/* Returns the displacement behind the last value of a variable without chunks, 0 if it has no
+   values, or -1 if that is more than 2^63-1. */
 int64_t from_end(const struct from_variable *variable);
 
 #endif

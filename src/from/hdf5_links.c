@@ -45,7 +45,7 @@ static int compare(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Adds a hard link, unless the object was listed by this name. */
+/* Adds a hard link, unless the object was listed under this name. */
 static int add_hard(const struct links *links, const char *name, haddr_t address)
 {
     struct from_hdf5_object key = {.address = address};
@@ -56,7 +56,7 @@ static int add_hard(const struct links *links, const char *name, haddr_t address
                                                    : 0;
 }
 
-/* Adds a soft link. Its path counts from the link's own group unless it begins with a /. */
+/* Adds a soft link. Its path is relative to the link's own group unless it begins with a /. */
 static int add_soft(const struct links *links, const char *name, const char *path)
 {
     const char *slash = strrchr(name, '/');

@@ -6,9 +6,9 @@
 
 #include "from.h"
 
-/* Private to the module (hdf5_module.h): the other names of objects in an HDF5 file. */
+/* Private to the module (hdf5_module.h): additional names of objects in an HDF5 file. */
 
-/* An object and the name that it was listed by. */
+/* An object and the name under which it was listed. */
 struct from_hdf5_object {
     haddr_t address;
     char *name; /* owned */
@@ -24,8 +24,9 @@ struct from_hdf5_objects {
 int from_hdf5_object(struct from_hdf5_objects *objects, const char *name, haddr_t address);
 
 /*
- * Adds to file the hard and soft links whose names objects does not have. An external link becomes
- * a variable that cannot be a view. Returns 0, -ENOMEM with error filled, or -EINVAL without.
+ * Adds to file all soft links, and the hard links whose names are not in objects, which it sorts.
+ * An external link becomes a variable that cannot be a view. Returns 0, or -EINVAL, with error
+ * filled if memory is exhausted.
  */
 int from_hdf5_links(hid_t root, struct from_hdf5_objects *objects, struct from_file *file,
                     struct vs_error *error);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So much of a file is read at first; then four times as much, until its header is there. */
+/* The size of the first read. Each further read is four times as large, until it has the header. */
 #define FIRST_BYTES ((size_t)1 << 16)
-/* A header that is longer is none. */
+/* The most bytes of a header. */
 #define MOST_BYTES ((size_t)1 << 28)
 
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at)

@@ -4,14 +4,14 @@
 
 #include "from.h"
 
-/* Reads as struct from_source says; self points to a descriptor. */
+/* Implements read of struct from_source. self points to a descriptor. */
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
 
 /*
- * Calls parse with the beginning of a file, and again with more of it as long as that returns
- * -EAGAIN. head has the file's path and size; its bytes are valid in the calls alone. Returns what
- * parse returned, or a negative errno with error filled: the file cannot be read, or ends before
- * parse has enough. what names the format for that message.
+ * Calls parse with the beginning of a file, and again with more of it as long as parse returns
+ * -EAGAIN. head has the file's path and size; its bytes are valid only during the calls. Returns
+ * the value of parse, or a negative errno with error filled if the file cannot be read or ends too
+ * early. what is the name of the format for that message.
  */
 int from_head(const struct from_source *source, struct from_bytes *head,
               int (*parse)(void *argument, const struct from_bytes *head, struct vs_error *error),

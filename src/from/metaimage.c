@@ -9,9 +9,9 @@
 #include "lines.h"
 
 /*
- * The header is lines "Key = Value", the last of which is ElementDataFile: LOCAL where the data
- * follows it; the name of a file; LIST where names follow, one a line; or a pattern of names with
- * the first and the last number and the step.
+ * The header consists of lines "Key = Value". The last key is ElementDataFile. Its value is LOCAL
+ * if the data follows; the name of a file; LIST if names follow, one a line; or a pattern of names
+ * with the first number, the last one and the step.
  */
 
 struct reader {
@@ -70,7 +70,8 @@ static void read_sizes(struct reader *r, struct from_span value)
         from_lines_fail(&r->lines, "DimSize is no list of positive numbers");
 }
 
-/* Adds the files of a pattern; max and step follow from the array where they are missing. */
+/* Adds the files that a pattern names. By default min and step are 1, and the array's last
+   dimension determines max. */
 static int read_pattern(struct reader *r, struct from_span pattern, const int64_t *numbers,
                         int count)
 {
@@ -200,7 +201,7 @@ static bool is_it(const struct from_bytes *head)
     return false;
 }
 
-/* Returns whether the line of ElementDataFile has been read, or all of the file. */
+/* Returns true if head has the line of ElementDataFile, or the whole file. */
 static bool is_enough(const struct from_bytes *head)
 {
     const unsigned char *line = memmem(head->bytes, head->length, "ElementDataFile", 15);

@@ -2,7 +2,7 @@
 #ifndef FROM_METAIMAGE_H
 #define FROM_METAIMAGE_H
 
-/* ITK's MetaImage, with its data (.mha) or beside it (.mhd). */
+/* ITK's MetaImage, with the data in the same file (.mha) or in another one (.mhd). */
 
 #include "from.h"
 

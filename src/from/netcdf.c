@@ -10,11 +10,11 @@
 #include "netcdf_set.h"
 #include "viewspec/base/integer.h"
 
-/* netCDF's classic formats: a file, or one of a set that the processes of a model wrote. */
+/* netCDF's classic formats: a single file, or a tile of a set that a model's processes wrote. */
 
 /*
- * Makes the file a member of a whole that is as long as the header says. Programs leave files that
- * are too short where they have not written all values, and netCDF reads zeros there.
+ * Makes the file the member of a whole of the length that the header requires. Files are too short
+ * if programs have not written all values. The netCDF library reads zeros there.
  */
 static int lengthen(const struct from_bytes *head, struct from_file *file, int64_t end)
 {
@@ -29,7 +29,7 @@ static int lengthen(const struct from_bytes *head, struct from_file *file, int64
     return file->members && file->note ? 0 : -ENOMEM;
 }
 
-/* Completes a file that is no tile. */
+/* Completes a file that is not a tile. */
 static int complete(const struct from_bytes *head, struct from_file *file, int64_t header_bytes)
 {
     int64_t end = 0;

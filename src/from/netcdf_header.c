@@ -18,15 +18,15 @@
  *     variable  name count dimension-number... attributes type vsize begin
  *     name      count character...      (as values, padded to 4 bytes)
  *
- * All numbers are big-endian; counts have 4 bytes, or 8 in CDF-5, and displacements 4 in CDF-1
- * alone. Nothing is reserved by what a count says: each item takes bytes of the header.
+ * All numbers are big-endian. Counts have 4 bytes, or 8 in CDF-5. Displacements have 8 bytes, or 4
+ * in CDF-1. Counts are not trusted: memory grows only with the items that the header really has.
  */
 
 enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 enum { BYTE = 1, CHAR, SHORT, INT, FLOAT, DOUBLE, UBYTE, USHORT, UINT, INT64, UINT64, TYPES };
 
-/* The attributes that are kept: of models that write a file a process, and values where data are
-   missing. */
+/* The attributes that are kept: fill values, and those of models that write one file per process.
+ */
 static const char *const kept[] = {
     "_FillValue",
     "missing_value",
@@ -78,7 +78,7 @@ static bool stopped(const struct reader *r)
     return r->ended || r->error->code;
 }
 
-/* The next length bytes, or NULL. */
+/* Takes the next length bytes. Returns NULL if there are fewer. */
 static const unsigned char *take(struct reader *r, int64_t length)
 {
     const unsigned char *bytes = r->head->bytes + r->at;
@@ -95,7 +95,7 @@ static const unsigned char *take(struct reader *r, int64_t length)
     return bytes;
 }
 
-/* A big-endian number of 4 or 8 bytes, without a sign; 0 where there is none. */
+/* Reads an unsigned big-endian number of 4 or 8 bytes. Returns 0 if there is none. */
 static int64_t number(struct reader *r, int bytes)
 {
     const unsigned char *from = take(r, bytes);
@@ -120,7 +120,8 @@ static int64_t padded(int64_t bytes)
     return bytes + (4 - bytes % 4) % 4;
 }
 
-/* Skips count values of size bytes, and what pads them to 4. */
+/* Takes length values of size bytes, padded to a multiple of 4 bytes. Returns NULL if they are not
+   there. */
 static const unsigned char *values(struct reader *r, int64_t length, int size)
 {
     int64_t bytes;
@@ -138,7 +139,7 @@ static const unsigned char *name(struct reader *r, int64_t *length)
     return values(r, *length, 1);
 }
 
-/* The tag and the count of a list: the count. */
+/* Reads the tag and the count of a list. Returns the count. */
 static int64_t list(struct reader *r, int64_t wanted)
 {
     int64_t tag = number(r, 4), items = count(r);
@@ -244,7 +245,7 @@ static int64_t *add_shape(struct reader *r)
     return more[header->shape_count++];
 }
 
-/* A variable's dimensions. Its stride says that it has records, until place_records. */
+/* Reads a variable's dimensions. Until place_records, a nonzero stride marks a record variable. */
 static void read_shape(struct reader *r, struct from_variable *variable)
 {
     const struct from_nc_header *header = r->header;
@@ -296,8 +297,7 @@ static void read_variable(struct reader *r)
     read_shape(r, variable);
     read_attributes(r, (long)r->file->count - 1);
     int kind = type(r);
-    take(r,
-         r->version == 5 ? 8 : 4); /* vsize: follows from the shape; has no room for large ones */
+    take(r, r->version == 5 ? 8 : 4); /* vsize is redundant, and too small for large variables */
     variable->at = number(r, r->version == 1 ? 4 : 8);
     variable->size = type_sizes[kind];
     variable->etype = element(kind);
@@ -306,7 +306,7 @@ static void read_variable(struct reader *r)
         fail_memory(r);
 }
 
-/* Bytes of one record of a variable, or of all of it where it has none; -1: too many. */
+/* Returns the bytes of one record of a variable, or of a variable without records; -1: too many. */
 static int64_t bytes_of(const struct from_variable *variable)
 {
     struct from_variable one = *variable;
@@ -318,8 +318,9 @@ static int64_t bytes_of(const struct from_variable *variable)
 }
 
 /*
- * The distance from one record to the next: the records of all variables stand side by side, each
- * padded to 4 bytes, but not where there is a single one. *first is where the first begins.
+ * Returns the distance from one record to the next. A record has the values of all record
+ * variables, each padded to 4 bytes; a single record variable is not padded. Sets *first to the
+ * beginning of the first record.
  */
 static int64_t record_size(struct reader *r, int64_t *first)
 {
@@ -341,7 +342,7 @@ static int64_t record_size(struct reader *r, int64_t *first)
     return variables == 1 ? single : sum;
 }
 
-/* Gives record variables their number of records and their stride. */
+/* Sets the number of records and the stride of record variables. */
 static void place_records(struct reader *r)
 {
     int64_t first, size = record_size(r, &first), records = r->records;
@@ -358,7 +359,7 @@ static void place_records(struct reader *r)
     r->header->records = records;
 }
 
-/* Variables lie behind the header, and inside of what a file can have. */
+/* Checks that variables begin behind the header and end before byte 2^63. */
 static void check_places(struct reader *r)
 {
     for (size_t i = 0; i < r->file->count && !stopped(r); i++) {
@@ -387,7 +388,7 @@ static void read_header(struct reader *r)
     r->version = magic[3];
     const unsigned char *records = r->head->bytes + r->at;
     int wide = r->version == 5 ? 8 : 4;
-    /* All bits set: a program that could not go back has written the file. */
+    /* All bits are set (STREAMING) if the writer could not seek back to store the number. */
     if (r->head->length - r->at >= (size_t)wide &&
         !memcmp(records, "\xff\xff\xff\xff\xff\xff\xff\xff", (size_t)wide)) {
         r->records = -1;

@@ -11,11 +11,11 @@
 #include "viewspec/base/integer.h"
 
 /*
- * The whole is laid out as a netCDF file without its header: the variables without records one
- * after the other, then records, each with its part of every record variable. Both a tile's file
- * and the whole have the variables in one order, so that a member's bytes pair with those of the
- * whole by position. Several tiles have the same part of a variable whose dimensions are not all
- * decomposed, such as a coordinate; that of the first of these tiles counts.
+ * The whole has the layout of a netCDF file without its header: first the variables without
+ * records, then records, each with its part of every record variable. Tiles' files and the whole
+ * have the variables in the same order, because a member's bytes correspond to bytes of the whole
+ * by position. If not all dimensions of a variable are decomposed, as those of a coordinate,
+ * several tiles have the same part. The part of the first of these tiles counts.
  */
 
 /* Variables begin at multiples of this. */
@@ -39,7 +39,7 @@ struct merge {
     size_t count;
     int64_t records_at, record; /* of the whole: where records begin, bytes of one */
     bool *is_split;             /* for each dimension */
-    bool *counts;               /* for each tile and slot, whether the tile's part is a member's */
+    bool *counts;               /* for each tile and slot: the tile's part belongs to the member */
 };
 
 static int fail_memory(struct merge *merge)
@@ -47,7 +47,8 @@ static int fail_memory(struct merge *merge)
     return from_fail(merge->error, -ENOMEM, merge->first->path, "%s", strerror(ENOMEM));
 }
 
-/* Whether both tiles have the same variables of the same dimensions. Fills what differs. */
+/* Returns true if both tiles have the same variables with the same dimensions. Else sets *what to
+   the difference. */
 static bool is_alike(const struct from_nc_member *one, const struct from_nc_member *other,
                      const char **what)
 {
@@ -79,7 +80,7 @@ static bool is_alike(const struct from_nc_member *one, const struct from_nc_memb
     return true;
 }
 
-/* Places tiles along a dimension where each says its number alone: behind those before it. */
+/* Places tiles, of which only the numbers along a dimension are known, one after the other. */
 static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error *error)
 {
     const struct from_nc_member *first = &set->tiles[0];
@@ -109,7 +110,7 @@ static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error 
     return 0;
 }
 
-/* Fills what ranges of a dimension leave open, and gives shared points to one tile. */
+/* Completes the ranges of a dimension, and assigns each shared point to one tile, the later one. */
 static int complete(struct from_nc_members *set, size_t d, struct vs_error *error)
 {
     int64_t reach = 0;
@@ -127,7 +128,7 @@ static int complete(struct from_nc_members *set, size_t d, struct vs_error *erro
     return 0;
 }
 
-/* Whether two tiles have the same points of each dimension. */
+/* Returns true if two tiles have the same points of each dimension. */
 static bool is_same_place(const struct from_nc_member *one, const struct from_nc_member *other)
 {
     for (size_t d = 0; d < one->header.dimension_count; d++)
@@ -137,7 +138,7 @@ static bool is_same_place(const struct from_nc_member *one, const struct from_nc
     return true;
 }
 
-/* Sees that the tiles belong together, and completes their ranges. */
+/* Checks that the tiles belong together, and completes their ranges. */
 static int check_tiles(struct from_nc_members *set, struct vs_error *error)
 {
     const struct from_nc_member *first = &set->tiles[0];
@@ -165,7 +166,7 @@ static int check_tiles(struct from_nc_members *set, struct vs_error *error)
 
 enum overlap { DISJOINT, EQUAL, OVERLAPPING };
 
-/* Compares what two tiles have of a variable of these dimensions. */
+/* Compares the parts that two tiles have of a variable with these dimensions. */
 static enum overlap overlap(const struct from_nc_member *one, const struct from_nc_member *other,
                             const int64_t *dimensions, int count)
 {
@@ -181,7 +182,7 @@ static enum overlap overlap(const struct from_nc_member *one, const struct from_
     return equal ? EQUAL : OVERLAPPING;
 }
 
-/* Finds which parts of a variable count: those that no tile before has. */
+/* Finds the parts of a variable that count: those that no earlier tile has. */
 static int choose_parts(struct merge *merge, size_t number)
 {
     const struct from_nc_members *set = merge->set;
@@ -218,7 +219,7 @@ static int choose_all_parts(struct merge *merge)
     return merge->error->code;
 }
 
-/* Adds a variable of the whole, without its place. */
+/* Adds a variable of the whole. lay_out sets its displacement. */
 static int add_variable(struct merge *merge, size_t v)
 {
     const struct from_variable *part = &merge->first->file.variables[v];
@@ -280,7 +281,7 @@ static int make_slots(struct merge *merge)
     return 0;
 }
 
-/* Gives bytes of the whole to each slot, and its place to each variable. */
+/* Assigns bytes of the whole to each slot, and sets the displacement of each variable. */
 static int lay_out(struct merge *merge)
 {
     int64_t *end = &merge->records_at, records = merge->first->header.records, all;
@@ -311,7 +312,7 @@ static json_t *cells(int64_t bytes)
     return json_pack("{s:s, s:I}", "type", "contiguous", "count", (json_int_t)bytes);
 }
 
-/* The part of a variable that a tile has: in the whole, or in the tile's file. */
+/* Returns the type of a tile's part of a variable, in the whole or in the tile's file. */
 static json_t *part(const struct merge *merge, const struct from_nc_member *tile,
                     const struct slot *slot, bool in_whole)
 {
@@ -344,7 +345,7 @@ static int64_t bytes_in_file(const struct from_nc_member *tile, const struct slo
     return from_elements(variable) * variable->size / (slot->has_records ? variable->shape[0] : 1);
 }
 
-/* For each slot, whether the tile's part counts. */
+/* Returns the flags of a tile's parts that count, one for each slot. */
 static const bool *counts_of(const struct merge *merge, const struct from_nc_member *tile)
 {
     return &merge->counts[(size_t)(tile - merge->set->tiles) * merge->count];
@@ -375,7 +376,7 @@ static int add_parts(const struct merge *merge, const struct from_nc_member *til
     return added;
 }
 
-/* The first slot with records of a tile, or NULL. */
+/* Returns a tile's first slot with records, or NULL. */
 static const struct slot *first_record(const struct merge *merge, const struct from_nc_member *tile)
 {
     for (size_t i = 0; i < merge->count; i++)
@@ -384,7 +385,8 @@ static const struct slot *first_record(const struct merge *merge, const struct f
     return NULL;
 }
 
-/* The type of all that a tile has: in the whole, or in its file. NULL with error filled. */
+/* Returns the type of all parts of a tile, in the whole or in its file, or NULL with error filled.
+ */
 static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, bool in_whole)
 {
     const struct slot *first = first_record(merge, tile);
@@ -419,7 +421,7 @@ static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, b
     return type;
 }
 
-/* The bytes that values of a variable have where there are none, in hexadecimal. */
+/* Prints a variable's fill value in hexadecimal. */
 static void print_fill(const struct merge *merge, size_t v, char *text)
 {
     static const struct {
@@ -451,7 +453,7 @@ static void print_fill(const struct merge *merge, size_t v, char *text)
             strcpy(text, defaults[i].value);
 }
 
-/* How many values of a slot the tiles have. */
+/* Returns the number of a slot's values that the tiles have. */
 static int64_t covered(const struct merge *merge, size_t number)
 {
     const struct slot *slot = &merge->slots[number];
@@ -468,7 +470,8 @@ static int64_t covered(const struct merge *merge, size_t number)
     return sum;
 }
 
-/* What values read as that no tile has; a note says how many those are. */
+/* Returns the fills for values that no tile has. The file's note reports how many values the tiles
+   have. */
 static json_t *fills(const struct merge *merge)
 {
     json_t *list = json_array();
@@ -496,7 +499,7 @@ static json_t *fills(const struct merge *merge)
     return list;
 }
 
-/* Makes members of the tiles, and parts of the header. */
+/* Makes the tiles members, and their headers parts of the file's header. */
 static int make_members(struct merge *merge)
 {
     json_t *names = json_array(), *views = json_array(), *locals = json_array(), *filled;
@@ -529,7 +532,7 @@ int from_nc_merge(struct from_nc_members *set, struct from_file *file, struct vs
 
     if (code)
         return code;
-    from_clear(file); /* of the variables of the one tile */
+    from_clear(file); /* which has the variables of the tile that was opened */
     merge.is_split = calloc(dimensions + 1, sizeof(*merge.is_split));
     if (!merge.is_split)
         code = fail_memory(&merge);

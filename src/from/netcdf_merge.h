@@ -2,7 +2,7 @@
 #ifndef FROM_NETCDF_MERGE_H
 #define FROM_NETCDF_MERGE_H
 
-/* The whole variables of a set of tiles, and the members that hold their parts. */
+/* Merges a set of tiles into whole variables, and makes the tiles members that hold their parts. */
 
 #include "netcdf_tile.h"
 
@@ -11,7 +11,7 @@ struct from_nc_member {
     struct from_file file;
     struct from_nc_header header;
     struct from_nc_range *ranges; /* one for each dimension, owned */
-    const char *model;            /* NULL: the file is no tile */
+    const char *model;            /* NULL: the file is not a tile */
 };
 
 struct from_nc_members {
@@ -20,9 +20,9 @@ struct from_nc_members {
 };
 
 /*
- * Makes file of the tiles, of which there is at least one: the whole variables of all, members and
- * parts of the header, and a note where the tiles do not cover the whole. Completes their ranges.
- * 0, or a negative errno with error filled.
+ * Fills file from the tiles, at least one: the whole variables, the members, the parts of the
+ * header, and a note if the tiles do not cover the whole. Completes the tiles' ranges. Returns 0,
+ * or a negative errno with error filled.
  */
 int from_nc_merge(struct from_nc_members *set, struct from_file *file, struct vs_error *error);
 

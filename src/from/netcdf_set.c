@@ -18,8 +18,8 @@
 
 #define SUFFIX ".nc"
 
-/* The parts of a tile's path: [0, base) the folder, [base, number) and [end, length) the same for
-   all tiles, the digits between them the tile's own. */
+/* The parts of a tile's path: [0, base) is the folder, [number, end) the digits of the tile's
+   number. [base, number) and [end, length) are the same for all tiles. */
 struct name {
     size_t base, number, end, length;
 };
@@ -38,7 +38,7 @@ static bool split(const char *path, struct name *name)
     return name->number > name->base && name->number < name->end;
 }
 
-/* Whether entry, in the folder of path, is named as another tile of path's set. */
+/* Returns true if entry, in the folder of path, has the name of a tile of path's set. */
 static bool is_of_set(const char *entry, const char *path, const struct name *name)
 {
     struct name own;
@@ -61,7 +61,7 @@ static int read_header(void *argument, const struct from_bytes *head, struct vs_
     return from_nc_read(head, &tile->file, &tile->header, error);
 }
 
-/* Reads a tile's header, and where it lies. */
+/* Reads a tile's header and its position in the whole. */
 static int read_tile(struct from_nc_member *tile, struct vs_error *error)
 {
     static const char *const what = "netCDF";
@@ -115,7 +115,7 @@ bool from_nc_is_tile(const char *path, const struct from_file *file,
     return is_tile;
 }
 
-/* Opens the folder of a path. NULL with errno set. */
+/* Opens the folder of a path. Returns NULL with errno set if that fails. */
 static DIR *open_folder(const char *path, size_t base)
 {
     char *folder = base ? strndup(path, base) : strdup(".");
@@ -127,7 +127,7 @@ static DIR *open_folder(const char *path, size_t base)
     return result;
 }
 
-/* Adds the tile of that name in the folder of path. */
+/* Adds the tile with that name in the folder of path. */
 static int add_tile(struct from_nc_members *set, const char *path, size_t base, const char *entry)
 {
     struct from_nc_member *more = vs_list_grow(set->tiles, set->count, &set->room, sizeof(*more));
@@ -150,7 +150,7 @@ static int compare(const void *a, const void *b)
     return strcmp(one->path, other->path);
 }
 
-/* Finds the tiles of path's set, in the order of their numbers. */
+/* Finds the tiles of path's set, ordered by number. */
 static int find_tiles(struct from_nc_members *set, const char *path, struct vs_error *error)
 {
     const struct dirent *entry;
@@ -180,7 +180,7 @@ int from_nc_set(const char *path, struct from_file *file, struct vs_error *error
 
     for (size_t i = 0; i < set.count && !code; i++)
         code = read_tile(&set.tiles[i], error);
-    if (!code && set.count == 0) /* it was removed meanwhile */
+    if (!code && set.count == 0) /* the tile was removed in the meantime */
         code = from_fail(error, -ENOENT, path, "%s", strerror(ENOENT));
     if (!code)
         code = from_nc_merge(&set, file, error);
@@ -191,8 +191,8 @@ int from_nc_set(const char *path, struct from_file *file, struct vs_error *error
 }
 
 /*
- * Whether a tile's name is NAME with a number: NAME.0000, NAME_0000.nc or NAME.t001.nc, where the
- * .nc may stand in NAME, too.
+ * Returns true if a tile's name is NAME with a number: NAME.0000, NAME_0000.nc or NAME.t001.nc.
+ * NAME may include the .nc.
  */
 static bool goes_by(const char *entry, const char *name)
 {
@@ -210,7 +210,7 @@ static bool goes_by(const char *entry, const char *name)
            (length == before || (length == before + behind && !strcmp(name + before, SUFFIX)));
 }
 
-/* Whether the file is a tile, by its attributes. */
+/* Returns true if the file's attributes declare it a tile. */
 static bool is_tile(const char *path)
 {
     struct from_nc_member tile = {.path = strdup(path)};

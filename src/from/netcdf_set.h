@@ -4,25 +4,26 @@
 
 /*
  * Sets of netCDF files that the processes of a model wrote: ocean.nc.0000, ocean.nc.0001, ... They
- * are members (viewspec(5)) of one file with the whole variables.
+ * become members (viewspec(5)) of one file with the whole variables.
  */
 
 #include "netcdf_header.h"
 
-/* Whether the file at path is a tile of a set, by its attributes and its name, which has a number.
- */
+/* Returns true if the file at path is a tile of a set: it has a model's attributes, and a number at
+   the end of its name or before .nc. */
 bool from_nc_is_tile(const char *path, const struct from_file *file,
                      const struct from_nc_header *header);
 
 /*
- * Reads the set of the tile at path, and fills file with the whole variables and the members. 0, or
- * a negative errno with error filled: a file is damaged or of another set, or tiles overlap.
+ * Reads the set that the tile at path belongs to, and fills file with the whole variables and the
+ * members. Returns 0, or a negative errno with error filled if a file is damaged or of another set,
+ * or if tiles overlap.
  */
 int from_nc_set(const char *path, struct from_file *file, struct vs_error *error);
 
 /*
- * Returns the path of the first tile of the set that goes by this name, a new string: the tiles'
- * names without the number and what sets it off. NULL if there is none (or no memory).
+ * Returns the path of the first tile of a set, a new string. name is the tiles' name without the
+ * number and its separator. Returns NULL if there is no such set or memory is exhausted.
  */
 char *from_nc_set_find(const char *name);
 

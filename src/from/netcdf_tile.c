@@ -9,7 +9,7 @@ struct reader {
     struct from_nc_range *ranges;
 };
 
-/* Returns the number of the dimension of that name, or -1. */
+/* Returns the number of the dimension with that name, or -1. */
 static long find_dimension(const struct from_nc_header *header, const char *name)
 {
     for (size_t i = 0; i < header->dimension_count; i++)
@@ -23,8 +23,8 @@ static bool get(const struct reader *r, const char *name, int64_t *value)
     return from_nc_integers(r->header, -1, name, 1, value);
 }
 
-/* FMS: the first and the last index of the whole, and of the tile, in the variable of a dimension's
-   name. */
+/* Reads FMS's attributes. A variable named as a dimension has the first and last index of the whole
+   and of the tile. */
 static bool read_fms(struct reader *r)
 {
     bool found = false;
@@ -43,7 +43,7 @@ static bool read_fms(struct reader *r)
     return found;
 }
 
-/* NEMO: numbers of dimensions, from 1; positions are those of the halo's first point. */
+/* Reads NEMO's attributes. Dimensions are numbered from 1; positions include the halo. */
 static bool read_nemo(struct reader *r)
 {
     int64_t ids[2], whole[2], first[2], before[2], after[2];
@@ -66,8 +66,8 @@ static bool read_nemo(struct reader *r)
     return true;
 }
 
-/* MITgcm's mnc: dimensions X and Y, and Xp1 and Yp1, which have the first point of the next tile.
- */
+/* Reads the attributes of MITgcm's mnc. Dimensions are X and Y, and Xp1 and Yp1, which include the
+   first point of the next tile. */
 static bool read_mitgcm(struct reader *r)
 {
     static const char *const names[2][2] = {{"X", "Xp1"}, {"Y", "Yp1"}};
@@ -99,7 +99,8 @@ static bool read_mitgcm(struct reader *r)
     return true;
 }
 
-/* ROMS: the tile's place in a grid of tiles, whose widths are those of their dimensions. */
+/* Reads ROMS's attribute: the tile's position in a grid of tiles. The tiles' own dimensions give
+   their widths. */
 static bool read_roms(struct reader *r)
 {
     int64_t grid[4];
@@ -119,12 +120,12 @@ static bool read_roms(struct reader *r)
     return true;
 }
 
-/* WRF: the first index of the patch, which a staggered dimension has of its own. */
+/* Reads WRF's attributes: the first index of the patch, separately for staggered dimensions. */
 static bool read_wrf(struct reader *r)
 {
     static const struct {
         const char *dimension, *whole, *start;
-        int less; /* than the whole's attribute says */
+        int less; /* points than in the whole's attribute */
     } rows[] = {
         {"west_east", "WEST-EAST_GRID_DIMENSION", "WEST-EAST_PATCH_START_UNSTAG", 1},
         {"west_east_stag", "WEST-EAST_GRID_DIMENSION", "WEST-EAST_PATCH_START_STAG", 0},
@@ -150,7 +151,7 @@ bool from_nc_is_part(const struct from_nc_range *range)
     return range->start != 0 || range->count != range->whole;
 }
 
-/* Whether what the attributes say fits the length of the dimension in the file. */
+/* Returns true if the attributes are consistent with the length of the dimension in the file. */
 static bool fits(const struct from_nc_range *range, int64_t length)
 {
     int64_t end;

@@ -9,14 +9,14 @@
 #include "lines.h"
 
 /*
- * The header is a line "NRRD000N", then lines
+ * The header consists of a line "NRRD000N" and lines
  *
  *     field: value
  *     key:=value
  *     # comment
  *
- * up to an empty line, behind which the data begins, or to the end of the file where a field "data
- * file" names others. A list of those is the rest of the file, a name a line.
+ * It ends with an empty line, and the data follows. If a field "data file" names other files, the
+ * header may end with the file. A list of names, one a line, takes up the rest of the file.
  */
 
 struct reader {
@@ -29,7 +29,7 @@ struct reader {
     char order;
     bool is_raw, is_detached;
     struct from_span type, encoding;
-    int64_t files_at; /* the dimension from which on indices belong to different files */
+    int64_t files_at; /* the number of dimensions in a file; < 0: not given */
 };
 
 static const struct {
@@ -111,7 +111,7 @@ static void read_line_skip(struct reader *r, struct from_span value)
         from_lines_fail(&r->lines, "line skip is no number from 0 on");
 }
 
-/* Reads the names behind a LIST, up to the end of the file. */
+/* Reads the names after LIST, up to the end of the file. */
 static int read_list(struct reader *r)
 {
     struct from_span line;
@@ -175,7 +175,7 @@ static int read_lines(struct reader *r)
     int code = 0;
 
     while (!code && from_lines_next(&r->lines, &line) && line.length) {
-        /* Behind the mark of a key that is no field stands an =. */
+        /* The mark of a key that is not a field is ":=". */
         if (*line.at != '#' && from_span_split(line, ":", &key, &value) &&
             !(key.at + key.length + 1 < line.at + line.length && key.at[key.length + 1] == '='))
             code = read_field(r, key, value);
@@ -183,7 +183,7 @@ static int read_lines(struct reader *r)
     return code;
 }
 
-/* Checks that the array is as many blocks of equal size as there are files. */
+/* Checks that the array consists of as many blocks of equal size as there are files. */
 static void check_files(struct reader *r)
 {
     int64_t files = 1, given = (int64_t)r->brick.count;
@@ -246,7 +246,7 @@ static bool is_it(const struct from_bytes *head)
     return head->length > 8 && !memcmp(head->bytes, "NRRD000", 7);
 }
 
-/* Returns whether an empty line has been read of the file. */
+/* Returns true if head has an empty line. */
 static bool has_end(const struct from_bytes *head)
 {
     return memmem(head->bytes, head->length, "\n\n", 2) ||

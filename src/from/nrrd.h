@@ -2,7 +2,7 @@
 #ifndef FROM_NRRD_H
 #define FROM_NRRD_H
 
-/* NRRD, with its data (.nrrd) or beside it (.nhdr). */
+/* NRRD, with the data in the same file (.nrrd) or in another one (.nhdr). */
 
 #include "from.h"
 

@@ -17,7 +17,7 @@ struct input {
     struct from_file *file;
 };
 
-/* Has the header parsed, by the format that it is of. */
+/* Finds the format of the header, and parses the header with it. */
 static int parse(void *argument, const struct from_bytes *head, struct vs_error *error)
 {
     const struct input *input = argument;

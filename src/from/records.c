@@ -8,10 +8,10 @@
 
 #include "viewspec/base/list.h"
 
-/* Records that follow each other by chance only in a strange file. */
+/* This many consecutive records are unlikely to be a coincidence. */
 #define RECORDS 4
 
-/* Notes where a record is damaged. Returns -EINVAL. */
+/* Stores where and how a record is damaged. Returns -EINVAL. */
 __attribute__((format(printf, 3, 4))) static int damaged(struct from_record *record, int64_t at,
                                                          const char *format, ...)
 {
@@ -24,7 +24,8 @@ __attribute__((format(printf, 3, 4))) static int damaged(struct from_record *rec
     return -EINVAL;
 }
 
-/* Reads a marker. False if the file ends in it, or it is the most negative number. */
+/* Reads a marker. Returns false if the file ends in it, or if it is INT64_MIN, which cannot be
+   negated. */
 static bool read_marker(const struct from_source *source, const struct from_markers *markers,
                         int64_t at, int64_t *value)
 {
@@ -40,7 +41,8 @@ static bool read_marker(const struct from_source *source, const struct from_mark
     return *value != INT64_MIN;
 }
 
-/* Reads the subrecord at a byte. Returns 0 or -EINVAL; more: another one follows. */
+/* Reads the subrecord at displacement at. Sets *more if another one follows. Returns 0 or -EINVAL.
+ */
 static int read_subrecord(const struct from_source *source, const struct from_markers *markers,
                           int64_t at, struct from_record *record, struct from_piece *piece,
                           bool *more)
@@ -91,8 +93,8 @@ int from_record(const struct from_source *source, const struct from_markers *mar
     return 0;
 }
 
-/* Counts records that follow each other from a byte on, up to RECORDS; *ends: the file ends with
-   the last of them. Returns 0 if one of them is damaged and strict is set. */
+/* Counts up to RECORDS consecutive records from displacement at. Sets *ends if the file ends with
+   the last of them. Returns 0 if strict is set and one of them is damaged. */
 static int count_records(const struct from_source *source, const struct from_markers *markers,
                          int64_t at, bool strict, struct from_record *first, bool *ends)
 {
@@ -102,7 +104,7 @@ static int count_records(const struct from_source *source, const struct from_mar
     for (; count < RECORDS && at < source->size; count++) {
         if (from_record(source, markers, at, &record, NULL))
             return strict ? 0 : count;
-        if (count == 0 && record.bytes == 0) /* bytes of 0 are no record */
+        if (count == 0 && record.bytes == 0) /* zeros do not count as a record */
             return 0;
         if (count == 0)
             *first = record;

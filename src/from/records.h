@@ -5,9 +5,10 @@
 #include "from.h"
 
 /*
- * Records of sequential unformatted Fortran files. A marker before and behind each record has its
- * length. gfortran divides records above 2 GiB into subrecords with markers of their own: one
- * before data is negative if more subrecords follow, one behind it if some precede.
+ * Records of sequential unformatted Fortran files. Each record lies between two markers with its
+ * length. gfortran divides records above 2 GiB into subrecords with markers of their own. The
+ * marker before a subrecord is negative if another one follows, the marker behind it if one
+ * precedes.
  */
 
 struct from_markers {
@@ -27,23 +28,24 @@ struct from_pieces {
 };
 
 struct from_record {
-    int64_t bytes, end; /* of data; behind the last marker */
+    int64_t bytes; /* of data */
+    int64_t end;   /* the displacement behind the last marker */
     int64_t subrecords;
-    int64_t wrong; /* the byte where it is damaged */
+    int64_t wrong; /* the displacement where it is damaged */
     char why[128];
 };
 
 /*
- * Reads the markers of the record that begins at a byte of source, and adds its pieces to pieces,
- * if these are not NULL. Returns 0, -ENOMEM, or -EINVAL with wrong and why filled.
+ * Reads the markers of the record that begins at displacement at, and adds its pieces to pieces
+ * unless that is NULL. Returns 0, -ENOMEM, or -EINVAL with wrong and why filled.
  */
 int from_record(const struct from_source *source, const struct from_markers *markers, int64_t at,
                 struct from_record *record, struct from_pieces *pieces);
 
 /*
- * Finds the markers of records that begin at a byte of source: those with which most records
- * follow each other. Returns the number of such records, up to 4; 0: there are none. If strict is
- * set, none of them may be damaged.
+ * Finds the kind of markers with which most records follow each other from displacement at. Returns
+ * the number of these records, up to 4, or 0 if there are none. If strict is set, a kind with a
+ * damaged record does not count.
  */
 int from_find_markers(const struct from_source *source, int64_t at, bool strict,
                       struct from_markers *markers, struct from_record *first);

@@ -12,7 +12,7 @@
 
 static const char source[] = "--type";
 
-/* Reads "4x*x3" into shape, 0 for *. Returns the number of dimensions, or -1. */
+/* Reads a shape such as "4x*x3", with 0 for *. Returns the number of dimensions, or -1. */
 static int read_shape(const char *text, int64_t *shape)
 {
     int dimensions = 0;
@@ -34,7 +34,7 @@ static int read_shape(const char *text, int64_t *shape)
     }
 }
 
-/* Puts what there is in place of *. False if the shape has another number of elements. */
+/* Replaces * by the size that fits. Returns false if the shape has another number of elements. */
 static bool fit(int64_t *shape, int dimensions, int64_t elements)
 {
     int64_t product = 1, *open = NULL;
@@ -54,7 +54,7 @@ static bool fit(int64_t *shape, int dimensions, int64_t elements)
     return open || product == elements;
 }
 
-/* Reads TYPE. Returns the type and sets *behind to what follows it, or NULL. */
+/* Reads TYPE, and sets *behind to the text after it. Returns NULL if there is no such type. */
 static const struct vs_basic *read_type(const char *text, const char **behind)
 {
     size_t length = strcspn(text, " \t");

@@ -5,9 +5,9 @@
 #include "from.h"
 
 /*
- * Gives a variable of bytes the type in text, "TYPE [SHAPE]": a basic type, and the sizes of an
- * array, of which one may be * for what there is. Without a shape, bytes of the last dimension
- * become values. Returns 0 or -EINVAL with error filled.
+ * Gives a variable of bytes the type in text, "TYPE [SHAPE]": a basic type and the sizes of an
+ * array. One size may be *, which stands for as many as there are. Without a shape, the bytes of
+ * the last dimension become values. Returns 0, or -EINVAL with error filled.
  */
 int from_retype(const struct from_file *file, struct from_variable *variable, const char *text,
                 struct vs_error *error);

@@ -23,8 +23,8 @@ static bool is_taken(const char *name, bool has_members)
 }
 
 /*
- * Makes a view's name of a variable's: what a view cannot have in its name becomes _, the / of
- * HDF5's groups a dot.
+ * Converts a variable's name to a view's name. Characters that a view's name cannot have become _,
+ * and the / of HDF5's groups becomes a dot.
  */
 static void make_name(const char *name, bool has_members, char *text)
 {
@@ -39,7 +39,7 @@ static void make_name(const char *name, bool has_members, char *text)
     text[length] = '\0';
 }
 
-/* Returns the names of the chosen variables that a view can have as they are. */
+/* Returns those names of the chosen variables that a view can have unchanged. */
 static json_t *unchanged_names(const struct from_file *file, const size_t *chosen, size_t count)
 {
     json_t *names = json_object();
@@ -54,7 +54,8 @@ static json_t *unchanged_names(const struct from_file *file, const size_t *chose
     return names;
 }
 
-/* Names the view of a variable. A changed name gives way to others: it has a number at its end. */
+/* Makes a unique name for the view of a variable. A changed name gets a number at its end if it is
+   taken or an unchanged name equals it. */
 static void name_view(const json_t *views, const json_t *unchanged, const char *name,
                       bool has_members, char *text)
 {

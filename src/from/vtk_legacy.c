@@ -13,11 +13,11 @@
 #include "vtk_shape.h"
 
 /*
- * The file is lines of words, the first a keyword. Behind some of them lie an array's values, which
- * are big-endian, and a newline. All text up to the next values is a part of the header.
+ * The file consists of lines that begin with a keyword. Some of them are followed by the values of
+ * an array, which are big-endian, and a newline. All text between values is part of the header.
  */
 
-/* A line has fewer bytes, and at most so many words. */
+/* A line has fewer bytes than LINE_MAX_BYTES, and at most WORDS_MAX words. */
 #define LINE_MAX_BYTES 1024
 #define WORDS_MAX      8
 
@@ -27,15 +27,15 @@ struct reader {
     struct from_file *file;
     struct vs_error *error;
     int64_t at;    /* of the next byte */
-    int64_t text;  /* where the text began that ends before it */
+    int64_t text;  /* the beginning of the text before it */
     int64_t start; /* of the line that was read last */
     char line[LINE_MAX_BYTES];
     char *words[WORDS_MAX]; /* NULL-terminated where there are fewer */
-    bool has_offsets;       /* cells are offsets and connectivity: since version 5.1 */
+    bool has_offsets;       /* cells are offsets and connectivity (since version 5.1) */
     int64_t dimensions[3];  /* of the points; 0: they have no structure */
-    const char *section;    /* that attributes belong to */
-    int64_t tuples;         /* of them */
-    int64_t fields;         /* arrays of a FIELD that are still to come */
+    const char *section;    /* of the attributes that follow */
+    int64_t tuples;         /* in each attribute */
+    int64_t fields;         /* arrays of a FIELD that have not been read yet */
 };
 
 static void fail(struct reader *r, const char *what)
@@ -81,7 +81,7 @@ static bool next_words(struct reader *r)
     return true;
 }
 
-/* Returns the number that a word is; 0 with an error if it is none, or less than least. */
+/* Returns the value of a word. Returns 0 with an error if it is not a number of at least least. */
 static int64_t number(struct reader *r, int word, int64_t least)
 {
     const char *text = r->words[word];
@@ -98,7 +98,7 @@ static int64_t number(struct reader *r, int word, int64_t least)
 
 static const struct {
     const char *name;
-    char kind; /* 0: it has no elements of equal size in bytes */
+    char kind; /* 0: elements do not have the same size in whole bytes */
     int size;
 } types[] = {
     {"unsigned_char", 'u', 1},
@@ -120,7 +120,7 @@ static const struct {
     {"utf8_string", 0, 1},
 };
 
-/* Decodes a name, in which %20 is a blank. */
+/* Decodes the percent-encoding of a name (%20 is a blank). */
 static void decode(char *name)
 {
     char *to = name;
@@ -153,7 +153,7 @@ static struct from_variable *add(struct reader *r, const char *section, const ch
     return variable;
 }
 
-/* Ends the part of the header before the values, of so many bytes, which begin here. */
+/* Ends a part of the header, and skips the values that follow. */
 static void skip_values(struct reader *r, int64_t bytes)
 {
     if (from_add_part(r->file, r->text, r->at - r->text))
@@ -164,8 +164,8 @@ static void skip_values(struct reader *r, int64_t bytes)
 }
 
 /*
- * Moves behind so many strings. Each begins with its length, in 1, 2, 4 or 8 bytes by the first two
- * bits.
+ * Skips count strings. Each begins with its length in 1, 2, 4 or 8 bytes; the first two bits give
+ * the number of these bytes.
  */
 static void skip_strings(struct reader *r, int64_t count)
 {
@@ -178,7 +178,7 @@ static void skip_strings(struct reader *r, int64_t count)
 
         for (int i = 1; i < width; i++)
             length = length << 8 | text[i];
-        /* A length that needs no 8 bytes is stored in fewer. */
+        /* VTK stores a length in 8 bytes only if 4 are too few. */
         if (got < width || (width == 8 && length < 1 << 30) ||
             length > (uint64_t)(r->source->size - r->at - width))
             fail(r, "a string is missing");
@@ -259,7 +259,8 @@ static void read_coordinates(struct reader *r)
     take(r, "Coordinates", name, word(r, 2), number(r, 1, 0), 1);
 }
 
-/* Reads cells. Before version 5.1 the number and the points of each are in one array. */
+/* Reads cells. Before version 5.1, one array has the number of points and the points of each cell.
+ */
 static void read_cells(struct reader *r)
 {
     static const char *const names[][2] = {{"CELLS", "Cells"},
@@ -333,7 +334,7 @@ static void read_colors(struct reader *r)
         take(r, r->section, name, "unsigned_char", r->tuples, count);
 }
 
-/* Reads KEYWORD name type, or KEYWORD name components type if the keyword does not tell the number
+/* Reads KEYWORD name type, or KEYWORD name components type if the keyword does not imply the number
    of components. */
 static void read_attribute(struct reader *r)
 {
@@ -366,7 +367,7 @@ static void read_array(struct reader *r)
     take(r, r->section, r->words[0], word(r, 3), tuples, components);
 }
 
-/* Skips information on the array before, up to an empty line. */
+/* Skips the metadata of the previous array, up to an empty line. */
 static void skip_metadata(struct reader *r)
 {
     while (next_line(r) && r->line[strspn(r->line, " \t\r")])
@@ -425,7 +426,7 @@ static void read_keyword(struct reader *r)
     fail(r, "no such keyword");
 }
 
-/* Reads the four lines that each file begins with: version, title, kind of values, kind of data. */
+/* Reads the first four lines of a file: version, title, kind of values, kind of data. */
 static void read_start(struct reader *r)
 {
     static const char *const known[] = {"STRUCTURED_POINTS",
@@ -449,7 +450,7 @@ static void read_start(struct reader *r)
         fail(r, "expected DATASET");
         return;
     }
-    if (!strcasecmp(r->words[0], "FIELD")) { /* without a dataset */
+    if (!strcasecmp(r->words[0], "FIELD")) { /* a file without a dataset */
         read_field(r);
         return;
     }

@@ -13,22 +13,22 @@
 #include "vtk_shape.h"
 
 /*
- * The file is XML up to <AppendedData encoding="raw">, behind which, after a "_", lie blocks: the
- * number of bytes, then the values of an array. A DataArray says at which offset from there its
- * block begins. Its place in the XML says what it belongs to.
+ * The file is XML up to <AppendedData encoding="raw">. Blocks follow after a "_". A block has its
+ * number of bytes and the values of an array. A DataArray gives the offset of its block from the
+ * first one. The section of the XML that it is in gives its meaning.
  */
 
 #define CHUNK       ((size_t)1 << 16)
 #define XML_BYTES   ((int64_t)1 << 28)
 #define NAME_LENGTH 512
-/* So many blanks may precede the blocks. */
+/* The "_" must be within this many bytes. */
 #define BLANKS_MAX 256
 
-/* What the XML says of a variable beside its type. */
+/* The properties of a variable in the XML except its type. */
 struct array {
     int64_t offset; /* of its block */
     int64_t components;
-    int64_t points[3]; /* of the piece along x, y and z; 0: it is no grid */
+    int64_t points[3]; /* of the piece along x, y and z; 0: it is not a grid */
     char section[16];  /* PointData, ... */
 };
 
@@ -41,12 +41,12 @@ struct reader {
     char order;
     int header; /* bytes of the number in front of a block */
     bool is_compressed;
-    struct array piece;   /* what arrays of the piece and section have in common */
+    struct array piece;   /* the properties that arrays of the piece and section share */
     int64_t pieces;       /* begun so far */
     int64_t unnamed;      /* arrays of the section without a name */
     struct array *arrays; /* one for each variable; owned */
     size_t room;
-    int64_t xml; /* bytes of the XML; 0: <AppendedData> did not come yet */
+    int64_t xml; /* bytes of the XML; 0: <AppendedData> has not been read yet */
     bool is_raw;
 };
 
@@ -65,8 +65,8 @@ static const char *attribute(const char **attributes, const char *name)
     return NULL;
 }
 
-/* Returns the number that an attribute is, or otherwise if there is none. It must not be less than
-   least. */
+/* Returns the value of an attribute, or otherwise if there is none. Fails if it is less than least.
+ */
 static int64_t number(struct reader *r, const char **attributes, const char *name, int64_t least,
                       int64_t otherwise)
 {
@@ -94,7 +94,7 @@ static void read_file(struct reader *r, const char **attributes)
         fail(r, "header_type is neither UInt32 nor UInt64");
 }
 
-/* Reads a piece, which is a grid if it has an extent. */
+/* Reads a piece. It is a grid if it has an extent. */
 static void read_piece(struct reader *r, const char **attributes)
 {
     const char *extent = attribute(attributes, "Extent");
@@ -122,7 +122,7 @@ static const struct {
              {"Int32", 'i', 4},   {"UInt32", 'u', 4}, {"Int64", 'i', 8}, {"UInt64", 'u', 8},
              {"Float32", 'f', 4}, {"Float64", 'f', 8}};
 
-/* Returns why the values of an array are no block of bytes; NULL: they are one. */
+/* Returns the reason why an array cannot be a view, or NULL if its values are a block of bytes. */
 static const char *reason_of(const struct reader *r, const char **attributes)
 {
     const char *format = attribute(attributes, "format");
@@ -134,7 +134,8 @@ static const char *reason_of(const struct reader *r, const char **attributes)
     return r->is_compressed ? "values are compressed" : NULL;
 }
 
-/* Adds the variable "section/name". Where its block lies is known when all of the XML is. */
+/* Adds the variable "section/name". place sets its displacement after all of the XML has been read.
+ */
 static struct from_variable *add(struct reader *r, const char **attributes)
 {
     struct array *more = vs_list_grow(r->arrays, r->file->count, &r->room, sizeof(*more));
@@ -212,7 +213,7 @@ static void start(void *self, const char *name, const char **attributes)
         }
 }
 
-/* Refuses a document type, which could define entities. No such file has one. */
+/* Refuses a document type, because it could define entities. VTK files have none. */
 static void refuse_doctype(void *self, const char *name, const char *system, const char *public,
                            int internal)
 {
@@ -220,7 +221,7 @@ static void refuse_doctype(void *self, const char *name, const char *system, con
     fail(self, "it has a document type");
 }
 
-/* Has expat read the XML, up to <AppendedData> or its end. */
+/* Parses the XML with expat, up to <AppendedData> or its end. */
 static void read_xml(struct reader *r)
 {
     int64_t at = 0, length = 1;
@@ -244,7 +245,7 @@ static void read_xml(struct reader *r)
         from_fail(r->error, -EINVAL, r->path, "a VTK file without arrays of its own");
 }
 
-/* Returns where blocks begin, behind a "_"; -1 with error filled. */
+/* Returns the displacement of the first block, behind a "_", or -1 with error filled. */
 static int64_t find_blocks(struct reader *r)
 {
     unsigned char text[BLANKS_MAX];
@@ -259,7 +260,7 @@ static int64_t find_blocks(struct reader *r)
     return -1;
 }
 
-/* Reads the number of bytes of a block. Returns false, and refuses the variable, if there is none.
+/* Reads the number of bytes of a block. If there is none, refuses the variable and returns false.
  */
 static bool read_block(struct reader *r, struct from_variable *variable, int64_t at, int64_t *bytes)
 {
@@ -278,7 +279,7 @@ static bool read_block(struct reader *r, struct from_variable *variable, int64_t
     return value <= INT64_MAX;
 }
 
-/* Places a variable in its block, which the header says the size of. */
+/* Sets the displacement of a variable in its block, and its shape from the size of the block. */
 static void place(struct reader *r, struct from_variable *variable, const struct array *array,
                   int64_t blocks)
 {

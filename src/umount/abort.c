@@ -60,7 +60,8 @@ bool umount_is_connected(int fd)
 
     if (fd < 0)
         return false;
-    /* The file can be read once only. The kernel has no text for a connection that has ended. */
+    /* Open the file again, because it can be read only once. It is empty if the connection has
+       ended. */
     mounts_fd_link(fd, path);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     connected = fd >= 0 && read(fd, text, sizeof(text)) > 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's control files of a mount's connection. One aborts it. A daemon that waits for an
- * answer of its own mount (state D) does not end by any signal: its connection lives as long as it
- * does, and it waits for the connection. When a connection is aborted, the kernel ends all its
- * requests, which releases the daemon.
+ * The kernel's control files of a mount's connection. One of them aborts the connection. No signal
+ * ends a daemon that waits for an answer from its own mount (state D): it waits for the connection,
+ * which lives as long as the daemon does. Aborting the connection ends all its requests, which
+ * releases the daemon.
  */
 #ifndef MPIIO_UMOUNT_ABORT_H
 #define MPIIO_UMOUNT_ABORT_H
@@ -20,12 +20,12 @@
 int umount_abort_open(const struct mounts_mount *mount);
 
 /*
- * As umount_abort_open, for a file that tells whether the connection has ended. It ends with the
- * last mount of the filesystem, in whichever mount namespace.
+ * Like umount_abort_open, for the file "waiting", which has a value as long as the connection is
+ * alive. The connection ends with the last mount of the filesystem in any mount namespace.
  */
 int umount_waiting_open(const struct mounts_mount *mount);
 
-/* Returns true if the connection of that descriptor has not ended. False if fd < 0. */
+/* Returns true if the connection of that descriptor is alive. Returns false if fd < 0. */
 bool umount_is_connected(int fd);
 
 /* Aborts the connection of the descriptor. Does nothing if it has ended, or fd < 0. */

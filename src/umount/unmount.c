@@ -289,7 +289,7 @@ static int await_end(const struct unmount *job)
     *copies = '\0';
     if (!job->force) /* which has ended it whoever has it */
         umount_copies(&job->mount, copies, sizeof(copies));
-    /* A container that starts may have it for a moment. */
+    /* A container that is starting may have a copy of the mount for a moment. Look again later. */
     if (*copies != '\0' || umount_is_connected(job->waiting)) {
         if (umount_daemon_ends_within(&job->daemon, AGAIN))
             return 0;

@@ -17,7 +17,7 @@ struct unmount {
     struct mounts_mount mount;
     struct umount_daemon daemon;
     int abort;     /* with force: a descriptor that aborts its connection, or < 0 */
-    int waiting;   /* without force: one that tells whether the connection has ended, or < 0 */
+    int waiting;   /* without force: a descriptor for umount_is_connected, or < 0 */
     int ending;    /* the descriptor of its last report (ending.h), or < 0 */
     bool dead;     /* nobody serves it */
     bool silent;   /* whoever serves it has not answered in time */

@@ -33,7 +33,7 @@ struct view_args {
     const char *file;      /* NULL: the spec's own */
     const char *members;   /* with shorthand: the members' names; NULL: none */
     const char *pieces;    /* where they lie; NULL: as the view */
-    const char *missing;   /* what members lack, as vs_overrides has it; NULL: as the spec says */
+    const char *missing;   /* as in struct vs_overrides; NULL: the spec's */
     const char **defines;  /* owned */
     size_t define_count;
     int64_t ranks; /* 0: the spec's own */
@@ -58,7 +58,7 @@ struct view_args {
     const char **vars; /* names of its variables, owned */
     size_t var_count;
     bool all;                  /* all of them */
-    const char *type;          /* of variables that are bytes: "TYPE [SHAPE]"; NULL: bytes */
+    const char *type;          /* for variables of bytes: "TYPE [SHAPE]"; NULL: keep them bytes */
     const char *decomposition; /* how ranks share them; NULL: they do not */
 };
 

@@ -56,7 +56,8 @@ static int list(const struct from_file *file)
     return VIEW_DONE;
 }
 
-/* The variable of that name, which can be a view; -1: there is none, which is said. */
+/* Returns the number of the variable with that name. If there is none, or it cannot be a view,
+   prints a message and returns -1. */
 static long find(struct from_file *file, const char *name)
 {
     struct vs_error error = {0};
@@ -103,7 +104,7 @@ static int choose(const struct view_args *args, struct from_file *file, size_t *
     return VIEW_DONE;
 }
 
-/* Gives the chosen variables the type of --type. */
+/* Sets the type of the chosen variables to that of --type. */
 static int retype(const struct view_args *args, struct from_file *file, const size_t *chosen,
                   size_t count)
 {

@@ -41,7 +41,7 @@ static ssize_t read_chunk(char *buffer)
     return (ssize_t)have;
 }
 
-/* Says why nothing can be written at copy->offset. */
+/* Reports why nothing can be written at copy->offset. */
 static void say_failed(const struct copy *copy, int error)
 {
     const struct vs_view *view = mpiio_slice_view(copy->slice);

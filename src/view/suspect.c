@@ -243,7 +243,7 @@ static void look_at_order(struct look *look)
                      look->view, column, row, array->fortran ? "C" : "Fortran");
 }
 
-/* Reads a marker for from_find_markers, as pread(2). */
+/* Implements read of struct from_source for from_find_markers. */
 static int64_t read_marker(void *self, void *buffer, size_t length, int64_t at)
 {
     const unsigned char *bytes = bytes_at(self, at, (int64_t)length);

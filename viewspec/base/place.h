@@ -19,24 +19,24 @@ struct vs_place {
     size_t index;
 };
 
-/* What errors call the values that the caller gave beside the text, or instead of it. */
+/* The names in errors of values that the caller gave in addition to the text, or instead of it. */
 struct vs_names {
     const char *view, *members, *pieces, *ranks;
-    const char *define;    /* what stands before NAME=VALUE */
-    const char *give_file; /* behind "is missing" */
-    const char *give_count;
+    const char *define;     /* the prefix of NAME=VALUE */
+    const char *give_file;  /* how to give a file, after "is missing" */
+    const char *give_count; /* how to give the number of members */
 };
-extern const struct vs_names vs_names_options; /* of the commands */
-extern const struct vs_names vs_names_fields;  /* of struct vs_overrides */
+extern const struct vs_names vs_names_options; /* the commands' options */
+extern const struct vs_names vs_names_fields;  /* the fields of struct vs_overrides */
 
 /* The text that places are looked up in. */
 struct vs_text {
     const char *source; /* the name that errors carry */
     const char *bytes;  /* JSON that was parsed without error */
     size_t length;
-    const char *shorthand;        /* what the JSON was translated from; NULL: nothing */
-    const struct vs_names *names; /* with shorthand; NULL: nothing is given beside the text */
-    const char *pieces; /* with shorthand: the name of what the members' views come from */
+    const char *shorthand;        /* the text that the JSON was translated from; NULL: none */
+    const struct vs_names *names; /* with shorthand; NULL: the caller gave no other values */
+    const char *pieces; /* with shorthand: the name of the value that has the members' views */
     json_t *origins;    /* JSON pointer -> byte offset in shorthand; borrowed */
 };
 

@@ -140,8 +140,8 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
         tile = vs_shape_of_node(&assembly->shapes, vs_map_tile(map));
         if (tile && !tile->disjoint)
             return -EINVAL;
-        /* The count is never used, so any number will do. A single tile may end behind its extent.
-         */
+        /* The count is never used, so any number will do. A single tile may be longer than its
+           extent. */
         member.tiles =
             tile ? vs_shape_loop(&assembly->shapes, 2, vs_max(facts->tile_extent, tile->span), tile)
                  : NULL;

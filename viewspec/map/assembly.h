@@ -48,8 +48,8 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
  */
 void vs_assembly_finish(struct vs_assembly *assembly);
 
-/* Makes the whole at least so long, with a hole at its end. To be called after vs_assembly_finish.
- */
+/* Extends the whole to at least size bytes, with a hole at its end. Call it after
+   vs_assembly_finish. */
 void vs_assembly_extend(struct vs_assembly *assembly, int64_t size);
 
 /* Returns the length of the whole in bytes. Local, thread-safe. */

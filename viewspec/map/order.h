@@ -25,8 +25,8 @@ struct vs_order {
     const struct vs_node *memory;  /* native bytes: their places in memory, ascending */
     const struct vs_node *places; /* by the numbers in the file's order: the first byte in memory */
     int64_t extent;               /* of the tile in memory; set by the caller */
-    int64_t grain;  /* divides the place and length of each element in memory, and the extent; set
-                       by the caller; 0: unknown */
+    int64_t grain;  /* a divisor of the position and length of each element in memory and of the
+                       extent; set by the caller; 0: unknown */
     int64_t pieces; /* number of pieces needed, tens of nanoseconds each */
 };
 

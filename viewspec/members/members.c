@@ -18,7 +18,7 @@ static const struct vs_place at_members = {.key = "members"};
     vs_fail((error), &(spec)->text, &(struct vs_place){.up = &at_members, .key = (name)}, false,   \
             __VA_ARGS__)
 
-/* Reads the pattern of names, without which members have no number. */
+/* Reads the pattern of names, if there is one. */
 static int read_pattern(struct vs_spec *spec, struct vs_members *members, json_t *value,
                         struct vs_error *error)
 {
@@ -34,7 +34,7 @@ static int read_pattern(struct vs_spec *spec, struct vs_members *members, json_t
     return vs_pattern_read(spec, &place, text, &members->pattern, error);
 }
 
-/* Names the members by the pattern. */
+/* Checks that the pattern gives members different names, and sets the name of the whole. */
 static int name_members(struct vs_spec *spec, const struct vs_members *members,
                         struct vs_error *error)
 {
@@ -223,7 +223,7 @@ static json_t *members_of(json_t *pieces, const struct vs_overrides *overrides)
     return NULL;
 }
 
-/* Returns true if one of the defines is of that name. */
+/* Returns true if one of the defines has that name. */
 static bool is_defined(const struct vs_overrides *overrides, const char *name)
 {
     for (size_t i = 0; i < overrides->define_count; i++)
@@ -233,7 +233,7 @@ static bool is_defined(const struct vs_overrides *overrides, const char *name)
     return false;
 }
 
-/* Translates the pieces, which may use the names of the indices. As vs_shorthand_translate. */
+/* Translates the pieces like vs_shorthand_translate. They may use the names of the indices. */
 static json_t *translate_pieces(const struct vs_overrides *overrides, const struct vs_names *names,
                                 json_t **places, struct vs_error *error)
 {

@@ -8,12 +8,12 @@
 #include "members_private.h"
 #include "viewspec/text/keys.h"
 
-/* Reads what a spec says of bytes of the whole that no member holds: "missing" and "fill". */
+/* Reads "missing" and "fill": the values of bytes of the whole that no member holds. */
 
 static const struct vs_place at_members = {.key = "members"};
 static const struct vs_place at_fill = {.up = &at_members, .key = "fill"};
 
-/* Returns the value of a "missing" as text: the string, or the number as the spec writes it. */
+/* Returns the value of "missing" as text: the string, or the number as jansson prints it. */
 static const char *missing_text(struct vs_spec *spec, const json_t *value)
 {
     char *printed;
@@ -27,7 +27,7 @@ static const char *missing_text(struct vs_spec *spec, const json_t *value)
     return text;
 }
 
-/* Whether the text is a word of "missing", or a number. */
+/* Returns true if the text is a word of "missing" or a number. */
 static bool is_missing(const char *text)
 {
     char *end = NULL;
@@ -68,7 +68,7 @@ static int read_missing(struct vs_spec *spec, struct vs_members *members, struct
     return 0;
 }
 
-/* Reads bytes in hexadecimal. Returns how many, or 0 if the text is something else. */
+/* Reads bytes in hexadecimal. Returns their number, or 0 if the text is not hexadecimal. */
 static unsigned read_bytes(const char *text, unsigned char *bytes)
 {
     static const char digits[] = "0123456789abcdef";

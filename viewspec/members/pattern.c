@@ -15,11 +15,11 @@
 
 /* {NAME}, {NAME:WIDTH}, {NAME=RANGE} or {NAME:WIDTH=RANGE} in a pattern. */
 struct field {
-    const char *begin, *end; /* with the braces */
+    const char *begin, *end; /* including the braces */
     const char *name;
     size_t length;      /* of the name */
-    const char *behind; /* what follows the name, up to the closing brace */
-    const char *range;  /* behind the =; NULL: none */
+    const char *behind; /* the text from the end of the name to the closing brace */
+    const char *range;  /* the text after the =; NULL: none */
     size_t range_length;
 };
 
@@ -28,7 +28,7 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Finds the next field from text on. Other braces are letters of the name. */
+/* Finds the next field in text. Other braces are ordinary characters of the name. */
 static bool next_field(const char *text, struct field *field)
 {
     for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{')) {
@@ -54,7 +54,7 @@ static bool next_field(const char *text, struct field *field)
     return false;
 }
 
-/* Returns the number of the field's index, or -1 if there is none: then the field is text. */
+/* Returns the number of the field's index. Returns -1 if it has none: the field is plain text. */
 static int find_index(const struct vs_pattern *pattern, const struct field *field)
 {
     for (int i = 0; i <= pattern->indices; i++)
@@ -64,7 +64,7 @@ static int find_index(const struct vs_pattern *pattern, const struct field *fiel
     return -1;
 }
 
-/* Reads the width: 0 if there is none, -1 if it is wrong. */
+/* Returns the field's width, 0 if it has none, or -1 if the width is invalid. */
 static int width_of(const struct field *field)
 {
     char *end;
@@ -76,7 +76,7 @@ static int width_of(const struct field *field)
     return width >= 1 && width <= WIDTH_MAX && (*end == '}' || *end == '=') ? (int)width : -1;
 }
 
-/* Evaluates a part of a range, up to the next "..". Returns what follows it, or NULL if it fails.
+/* Evaluates a part of a range, up to the next "..". Returns the text after it, or NULL if it fails.
  */
 static const char *read_part(struct vs_spec *spec, const struct vs_place *place, const char *text,
                              int64_t *value, struct vs_error *error)

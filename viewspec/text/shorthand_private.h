@@ -13,7 +13,7 @@ struct vs_names;
 /*
  * Translates text as vs_shorthand_json does, but returns the JSON itself, a new reference. Sets
  * places, also a new reference, to the origin of each value: JSON pointer -> byte offset in text.
- * names, which may be NULL, is for errors (place.h).
+ * Errors use names (place.h), which may be NULL.
  */
 json_t *vs_shorthand_translate(const char *text, const char *source, const struct vs_names *names,
                                const char *const *defines, size_t define_count, json_t **places,

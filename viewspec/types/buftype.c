@@ -41,8 +41,8 @@ static struct vs_builder builder_of(const struct vs_buftype_source *from, const 
 }
 
 /*
- * Returns a divisor of the places and lengths of an etype's elements in memory. An etype with gaps
- * inside has one if all its elements are of one basic type.
+ * Returns a common divisor of the positions and lengths of an etype's elements in memory. For an
+ * etype with inner gaps whose elements are of several basic types, it is 1.
  */
 static int64_t grain_of(const struct vs_type *etype)
 {

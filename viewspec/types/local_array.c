@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "local_array.h"
 
-/* Finds how many etypes fill a tile of the slice. Returns 0, or the code of an error. */
+/* Counts the etypes that fill a tile of the slice. Returns 0, or the code of an error. */
 static int count_etypes(const struct vs_source *source, const struct vs_place *place,
                         const struct vs_slice_tile *tile, int64_t *count)
 {
@@ -17,7 +17,7 @@ static int count_etypes(const struct vs_source *source, const struct vs_place *p
     return 0;
 }
 
-/* Fails where the array has another number of elements than the tile has etypes. */
+/* Fails if the array does not have as many elements as the tile has etypes. */
 static int check_product(const struct vs_source *source, const struct vs_place *place,
                          const struct vs_slice_tile *tile, int64_t product, int64_t etypes)
 {

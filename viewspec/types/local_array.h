@@ -15,9 +15,9 @@ struct vs_slice_tile {
 };
 
 /*
- * Reads value, at place, a list of sizes, as an array in C order. The array must have as many
- * elements as the tile has etypes, gaps included. It is allocated in the arena. Returns 0 or a
- * negative errno, with the scope's error filled.
+ * Reads value, a list of sizes at place, as an array in C order, and allocates it in the arena. The
+ * array must have as many elements as the tile has etypes, including gaps. Returns 0, or a negative
+ * errno with the scope's error filled.
  */
 int vs_local_array(const struct vs_source *source, json_t *value, const struct vs_place *place,
                    struct vs_arena *arena, const struct vs_slice_tile *tile,

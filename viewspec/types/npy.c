@@ -100,7 +100,7 @@ static void put_dtype(struct text *text, const struct vs_repeat *one)
     put(text, "]");
 }
 
-/* Returns true if the slice has gaps that make it no array of items. */
+/* Returns true if the slice has gaps that are not multiples of the item. */
 static bool is_uneven(const struct vs_npy *npy)
 {
     return vs_view_gaps(npy->view) && !vs_view_facts(npy->view)->memory &&

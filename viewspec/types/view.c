@@ -366,7 +366,7 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
     };
 }
 
-/* Reads the array that "shape" makes of a tile of the slice. In the file's order it is unknown. */
+/* Reads the array that "shape" makes of a tile of the slice. Ignores it in the file's order. */
 static int read_shape(const struct vs_source *source, struct vs_view *view)
 {
     struct member shape;

@@ -23,15 +23,15 @@
 /* How members are assembled. */
 enum mpiio_assemble {
     MPIIO_ASSEMBLE_WRITABLE = 1,
-    MPIIO_ASSEMBLE_CREATE = 2, /* those that are missing are made (create.h) */
+    MPIIO_ASSEMBLE_CREATE = 2, /* create missing members (create.h) */
 };
 
 /*
- * Assembles the members, borrowed, and sees that they are there, can be opened as how, values of
- * enum mpiio_assemble, says, and fit together. 0, or a negative errno with why filled, whose text
- * names the first member that is wrong: -EROFS if it is to be writable and members may overlap, or
- * two of them are one file. fills->list becomes the file's, in case of an error, too.
- * The new file is the caller's.
+ * Assembles the members, which are borrowed. Checks that they exist, fit together, and can be
+ * opened according to how (values of enum mpiio_assemble). Returns 0, or a negative errno with why
+ * filled, whose text names the first bad member. Returns -EROFS if the file shall be writable, but
+ * members may overlap or two of them are one file. Takes ownership of fills.list, also on error.
+ * The caller owns the new file.
  */
 int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_fills fills,
                    struct mpiio_file **file, struct vs_error *why);

@@ -16,7 +16,7 @@ struct mpiio_assembled {
     struct vs_assembly *places;
     enum vs_overlap overlap;
     bool allows_missing;           /* bytes that members lack are holes */
-    struct mpiio_fills fills;      /* what holes read as */
+    struct mpiio_fills fills;      /* the values that holes read as */
     bool creates;                  /* members that are missing are to be made */
     struct stat st;                /* of the first member that is there; times: the newest */
     uint64_t identity;             /* a hash of the identities and bytes of all that are there */

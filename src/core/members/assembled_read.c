@@ -49,7 +49,7 @@ struct block {
     struct mpiio_counters *done;
 };
 
-/* Writes to `to` what positions of a member read as that its file does not have any longer. */
+/* Fills `to` for positions of a member that its file does not have, as if they are holes. */
 static void fill_packed(const struct block *block, const struct mpiio_member *member,
                         int64_t position, int64_t length, char *to)
 {

@@ -5,8 +5,8 @@
 
 #include "viewspec/base/integer.h"
 
-/* Writes the part of one range of the fill, which begins at displacement start, that lies in
-   buffer. */
+/* Fills the part of buffer, which is [at, end) of the file, that one range of the fill covers. The
+   range begins at displacement start. */
 static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, int64_t at,
                        int64_t end)
 {
@@ -15,7 +15,7 @@ static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, 
 
     for (; done < count && done < fill->length; done++)
         to[done] = (char)fill->value[(from - start + done) % fill->length];
-    /* Copies what is there, whole values, and so twice as many each time. */
+    /* Double the filled part, which has whole values, until the range is full. */
     for (int64_t more; done < count; done += more) {
         more = vs_min(done, count - done);
         memcpy(to + done, to, (size_t)more);

@@ -7,20 +7,20 @@
 
 #include "viewspec/members/missing.h"
 
-/* The values that holes of an assembled file read as. Immutable once made; zeroed there are none,
-   and holes read as zeros. */
+/* The values that holes of an assembled file read as. Immutable once made. If the struct is zeroed,
+   holes read as zeros. */
 struct mpiio_fills {
     struct vs_fill *list; /* owned */
     size_t count;
 };
 
 /*
- * Writes to buffer the values of the holes that length bytes of the file from displacement at are.
- * Thread-safe.
+ * Fills buffer with the values that length bytes of the file from displacement at read as if they
+ * are holes. Thread-safe.
  */
 void mpiio_fill(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length);
 
-/* Returns true if some hole may read as something else than zeros. */
+/* Returns true if a hole may read as a value other than zero. */
 bool mpiio_fills_any(const struct mpiio_fills *fills);
 
 #endif
