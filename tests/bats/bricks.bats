@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Files whose headers are text: ENVI, NRRD, MetaImage, BOV, VTK and FITS, against the libraries of their
-# formats and against plain writers.
+# Files with text headers: ENVI, NRRD, MetaImage, BOV, VTK and FITS, compared with the libraries of
+# their formats and with plain writers.
 
 load helper
 
-# bricks FORMAT SEED COUNT: makes and compares files at random; prints how many slices were compared.
+# bricks FORMAT SEED COUNT: makes and compares random files; prints the number of slices compared.
 bricks() {
     /usr/bin/python3 "$top/tests/from/bricks.py" "$@" 3>&-
 }
@@ -18,7 +18,7 @@ $1
 CODE
 }
 
-# compared FORMAT COUNT LEAST: compares so many files, which have at least so many slices.
+# compared FORMAT COUNT LEAST: compares COUNT files, which must have at least LEAST slices.
 compared() {
     run -0 bricks "$1" 7 "$2"
     echo "$output"
@@ -86,7 +86,7 @@ changed = (before != now).nonzero()[0]
 assert changed.tolist() == [45 + 5 + 2, 45 + 5 + 3] and (now[changed] == -7).all()
 assert len(before) == len(now)'
     cmp -n 10 before scene.bil
-    # By pixels, the last element of a band ends before the distance to the next one does.
+    # In BIP, the file may end right after the last element of a band, before the other bands.
     sed -i 's/bil/bip/' scene.hdr
     mv scene.bil scene.bip
     mpiio-view spec --from scene.hdr --var red >red.json
@@ -99,7 +99,7 @@ assert len(before) == len(now)'
     [[ $output == *"near infrared	int16_t	4x5"* ]]
 }
 
-@test "bricks: a spec does not hold where the text has changed, between the data, too" {
+@test "bricks: a spec is refused if the text has changed, even between the data" {
     envi
     mpiio-view spec --from scene.hdr --var red >red.json
     mpiio-view check red.json >/dev/null
@@ -123,7 +123,7 @@ file.write(b"xxxx")'
     run -1 mpiio-view check all.json
 }
 
-@test "bricks: what cannot be a view is listed with its reason" {
+@test "bricks: a variable that cannot be a view is listed with the reason" {
     printf '%s\n' NRRD0004 'type: short' 'dimension: 1' 'sizes: 3' 'encoding: gzip' '' >zip.nrrd
     [ "$(mpiio-view spec --from zip.nrrd)" = "zip	-	3	not a view: encoding gzip" ]
     printf '%s\n' NRRD0004 'type: short' 'dimension: 2' 'sizes: 3 2' 'encoding: raw' 'endian: big' \
@@ -196,7 +196,7 @@ LIST
     printf '%s\n' NRRD0004 'type: int8' 'dimension: 1' 'sizes: 3' 'encoding: raw' 'line skip: 1' \
         'data file: pipe' >pipe.nhdr
     [ "$(timeout 20 mpiio-view spec --from pipe.nhdr)" = "pipe	-	3	not a view: pipe: not a regular file" ]
-    # Whatever is cut off or changed: no crash, and one line where it is refused.
+    # No truncation or change may cause a crash, and a refusal has one line.
     local format
     for format in envi nrrd meta bov fits legacy xml; do
         bricks $format 3 4 >/dev/null

@@ -250,7 +250,7 @@ for k in range(5 * 512, len(whole), 16 * 512):
 sys.stdout.buffer.write(whole)')
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDWR)' 'os.pwrite(f, b"x", 2560)')" = ENXIO ]
     mpiio-umount "$mnt"
-    # Under mpiio-run and by mpiio-view they are the same value.
+    # mpiio-run and mpiio-view read the same value.
     mount_spec s.json -o ro,missing=90
     cmp "$mnt/whole" <(py 'import sys
 whole = bytearray(open("whole.dat", "rb").read())
@@ -431,7 +431,7 @@ assert (numpy.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).al
 @test "members: names count from any number, by steps, and by several indices" {
     local seed=${MPIIO_SEED:-$RANDOM}
     echo "MPIIO_SEED=$seed"
-    # Tiles of random rows and columns, in names that the pattern must come to by itself.
+    # Tiles of random rows and columns. The pattern must produce their names.
     /usr/bin/python3 - "$seed" <<'END'
 import json, os, random, sys
 import numpy as np

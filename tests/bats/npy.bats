@@ -404,9 +404,9 @@ os.close(f)'
     mpiio-umount "$mnt"
 }
 
-@test "npy: slices with gaps are arrays of their type where the gaps are, too" {
+@test "npy: slices with gaps are arrays of their type if the gaps are multiples of it" {
     /usr/bin/python3 -c 'import numpy; numpy.arange(24.0).tofile("d.dat")'
-    # A line of 6 in two parts, between ghost cells; and what no subarray says.
+    # A row of 6 in two parts between ghost cells, and types that no subarray can express.
     cat >d.json <<'END'
 { "viewspec": 1, "file": "d.dat", "ranks": 2,
   "views": {

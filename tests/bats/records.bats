@@ -12,7 +12,7 @@ $1
 CODE
 }
 
-# fortran NAME OPTION...: NAME is what tests/from/records.f90 writes, compiled so.
+# fortran NAME OPTION...: compiles tests/from/records.f90 with the options, and has it write NAME.
 fortran() {
     gfortran "${@:2}" "$top/tests/from/records.f90" -o "write_$1"
     "./write_$1" "$1"
@@ -51,7 +51,7 @@ file.write((whole * 2).astype(">f4").tobytes())
 file.close()'
     mpiio-umount "$mnt"
     cmp big want
-    # All records, as bytes. What lies in subrecords can only be read.
+    # Mount all records as bytes. A file with subrecords can only be read.
     mpiio-mount --from big "$mnt"
     [ "$(stat -c %s "$mnt/record2/rank0")" -eq 8000 ]
     mpiio-umount "$mnt"
@@ -60,14 +60,14 @@ file.close()'
     mount_spec x.json -o npy
     py 'assert (np.load("mnt/rank3.npy") == np.arange(751, 1001) * 0.5).all()'
     mpiio-umount "$mnt"
-    # The spec does not hold where the record has another length.
+    # The spec is refused if the record has another length.
     printf '\1' | dd of=big bs=1 seek=8273 conv=notrunc status=none
     run -1 mpiio-view check pos.json
     fails 1 "$tmp/big: its header is not the one that the spec was made from (mpiio-view spec --from makes a new spec)" \
         mpiio-view cat pos.json -r 0
 }
 
-@test "records: a damaged one is named with the byte" {
+@test "records: a damaged record is listed with the byte of the damage" {
     fortran plain
     head -c 8000 plain >short
     [ "$(mpiio-view spec --from short | tail -n 1)" = \
@@ -85,7 +85,7 @@ file.close()'
     cp plain bad
     printf '\300\340\377\377' | dd of=bad bs=1 seek=264 conv=notrunc status=none
     mpiio-view spec --from bad | grep -q $'^record2\t-\t.*not a view: damaged at byte '
-    # Of no marker, of zeros, and of another kind.
+    # A file of zeros, and wrong variables and types.
     head -c 4000 /dev/zero >zeros
     fails 2 "zeros: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
         mpiio-view spec --from zeros

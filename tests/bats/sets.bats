@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Sets of netCDF files that the processes of a model wrote, and values where none are.
+# Sets of netCDF files that the processes of a model wrote, and fill values of holes.
 
 load helper
 load nodes
 
-# sets WHAT ARGUMENT...: makes sets and compares them; prints how many slices were compared.
+# sets WHAT ARGUMENT...: makes and compares sets; prints the number of slices compared.
 sets() {
     /usr/bin/python3 "$top/tests/from/sets.py" "$@" 3>&-
 }
@@ -41,7 +41,7 @@ for rank in range(4):
         got.flush()'
         mpiio-umount "$mnt"
     done
-    # Row 4 is the first one of the third tile and the fourth.
+    # Row 4 is the first row of the third tile and of the fourth.
     py '
 import glob
 for pattern in "fms.nc.000[23]", "nemo_000[23].nc", "mitgcm*t00[34].nc", "roms.0[23].nc", "wrf*000[23]":
@@ -57,7 +57,7 @@ for pattern in "fms.nc.000[23]", "nemo_000[23].nc", "mitgcm*t00[34].nc", "roms.0
             assert (got[:, -4:][..., own] == want[:, 4:, 3 * at:3 * at + 3]).all(), name'
 }
 
-@test "sets: tiles that are not there read as fill values, and are counted" {
+@test "sets: missing tiles read as fill values, and are counted" {
     sets write fms ocean
     rm ocean.nc.0001
     run -0 --separate-stderr mpiio-view spec --from ocean.nc
@@ -72,7 +72,7 @@ want[:, :4, 3:] = -1e34
 for rank in range(2):
     assert (np.load(f"mnt/temp/rank{rank}.npy") == want[:, :, 3 * rank:3 * rank + 3]).all()
 assert (np.load("mnt/xh/rank0.npy") == np.arange(6) * 0.5).all()
-# What reads as something else than zeros is no hole.
+# lseek must not report holes that read as other values than zero.
 slice = os.open("mnt/temp/rank1", os.O_RDONLY)
 assert os.lseek(slice, 0, os.SEEK_HOLE) == 3 * 8 * 3 * 4
 os.close(slice)
@@ -83,7 +83,7 @@ except OSError as error:
     print(error.errno)' >errors
     [ "$(<errors)" = 6 ]
     mpiio-umount "$mnt"
-    # A value that the user gives counts for all variables, which must be of one type.
+    # The user's value applies to all variables, which must have one type.
     mpiio-view spec --from ocean.nc --var temp 2>/dev/null >temp.json
     [ "$(mpiio-view dump temp.json -r 0 --missing -5 --offset 12 --length 4)" = -5.0 ]
     [ "$(mpiio-view dump temp.json -r 0 --missing nan --offset 12 --length 4)" = nan ]
@@ -104,7 +104,7 @@ except OSError as error:
     echo text >ocean.nc.0007
     fails 2 "ocean.nc.0007: not a file of netCDF's classic formats" mpiio-view spec --from ocean.nc
     rm ocean.nc.0007
-    # A tile that has changed since, or is too short.
+    # A tile has changed, or is too short.
     mpiio-view spec --from ocean.nc --var temp >temp.json
     cp ocean.nc.0003 good
     py '
@@ -117,7 +117,7 @@ with netCDF4.Dataset("ocean.nc.0003", "a") as data:
     run -1 mpiio-view cat temp.json -r 0
     [[ $output == *"ocean.nc.0003: too short: it has "*" (missing=zero reads zeros instead)" ]]
     cp good ocean.nc.0003
-    # Without a number in its name a tile stands alone; a file with one that is no tile, too.
+    # A tile without a number in its name is read alone, and so is a numbered file that is not a tile.
     cp ocean.nc.0003 alone.nc
     [ "$(mpiio-view spec --from alone.nc | grep temp)" = $'temp\tfloat\t3x4x3' ]
     py '

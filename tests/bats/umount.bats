@@ -45,7 +45,7 @@ has_copy() {
     gone "$daemon"
 }
 
-@test "mpiio-umount: a mount namespace of another user that has the mount is told, too" {
+@test "mpiio-umount: reports that a mount namespace of another user still has the mount" {
     local daemon other
     user_folder own
     scatter_spec

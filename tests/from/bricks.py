@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Text headers beside bricks of numbers, and FITS and VTK files, made at random: by the libraries of their
-formats, or by plain writers here. Each variable must be what was written, or what the library reads
-again, whole and by ranks.
+"""Makes random text headers with bricks of numbers, and FITS and VTK files, with the libraries of
+their formats or with plain writers. Compares each variable with what was written, or with what the
+library reads again, as a whole and by ranks.
 
-    bricks.py FORMAT SEED COUNT     so many files of a format in the working folder, compared
+    bricks.py FORMAT SEED COUNT     makes and compares COUNT files in the working folder
 
-Prints how many slices were compared.
+Prints the number of slices that were compared.
 """
 import os
 import random
@@ -21,7 +21,7 @@ DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
 
 
 def check(path, arrays, dice):
-    """All that a listing has, in whatever order."""
+    """Checks that a file has exactly these variables, in any order, and compares them."""
     found = listing(path)
     assert set(found) == set(arrays), (path, sorted(found), sorted(arrays))
     for name, array in arrays.items():
@@ -33,7 +33,7 @@ def check(path, arrays, dice):
 
 
 def ordered(dice, kinds):
-    """A type of either byte order."""
+    """Returns a type of either byte order."""
     return numpy.dtype(dice.choice("<>") + dice.choice(kinds))
 
 
@@ -183,7 +183,7 @@ META = {"i1": "CHAR", "u1": "UCHAR", "i2": "SHORT", "u2": "USHORT", "i4": "INT",
 
 
 def meta_of_vtk(dice, path):
-    """As vtkMetaImageWriter has it; it writes no 8-byte integers."""
+    """Writes with vtkMetaImageWriter, which does not support 8-byte integers."""
     import vtk
     from vtk.util.numpy_support import numpy_to_vtk
     shape = [dice.randint(2, 5) for d in range(3)]

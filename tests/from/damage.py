@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Damages files that describe themselves, in their text: damage.py FILE...
+"""Damages the text of files that describe themselves: damage.py FILE...
 
-mpiio-view must take each, or refuse it with lines of its own: a single one for a file, others for
-variables that cannot be views.
+mpiio-view must accept each file, or refuse it with its own messages: one line for a file, and lines
+for variables that cannot be views.
 """
 import os
 import random
@@ -23,7 +23,7 @@ def spec(path, *arguments):
 def main(paths):
     dice, refused = random.Random(5), 0
     for path in paths:
-        if not os.path.exists(path):  # a pattern that no file has matched
+        if not os.path.exists(path):  # a pattern that matched no file
             continue
         with open(path, "rb") as file:
             whole = file.read()

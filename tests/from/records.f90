@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Writes records of several kinds, as Fortran programs keep them, to the file that is named.
+! Writes sequential unformatted records of several kinds to the file given as the argument.
 program records
     implicit none
     character(len=256) :: name

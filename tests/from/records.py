@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What mpiio-view makes of the records of a Fortran file, beside what the program has written.
+"""Compares the records that mpiio-view finds in a Fortran file with those that were written.
 
 records.py FILE ORDER    compares all records; ORDER is < or >
 records.py files SEED    writes files of random records, with a reader of its own, and compares
@@ -35,7 +35,7 @@ def listed(path):
 
 
 def compare(path, order):
-    """The slices are native, whatever the order of the file is."""
+    """Compares all records. Slices are native in either byte order of the file."""
     ints = 100 + np.arange(1, 65, dtype="i4")
     x = np.arange(1, 1001) * 0.5
     position = np.arange(1, 751, dtype="f4").reshape(250, 3)
@@ -62,7 +62,7 @@ def compare(path, order):
 
 
 def write(out, data, width, order, most):
-    """A record in subrecords of at most `most` bytes, as gfortran writes them."""
+    """Returns a record in subrecords of at most `most` bytes, as gfortran writes them."""
     letter = order + ("i" if width == 4 else "q")
     parts = [data[at:at + most] for at in range(0, len(data), most)] or [b""]
     for number, part in enumerate(parts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""FITS files by astropy, and VTK's by VTK, for bricks.py."""
+"""Makes FITS files with astropy and VTK files with VTK, for bricks.py."""
 import numpy
 
 import files
@@ -30,7 +30,7 @@ def table(dice, rows):
 
 
 def raw_rows(path, number):
-    """The rows of a table as they lie in the file, by astropy's account of where they do."""
+    """Returns the rows of a table as stored in the file, at the offsets that astropy gives."""
     from astropy.io import fits as library
     with library.open(path) as units:
         unit = units[number]
@@ -80,7 +80,7 @@ def fits(dice, path):
 
 
 def filled(dice, kind, tuples, components, name):
-    """An array of VTK's. Names may have what the format must escape."""
+    """Returns a VTK array. Its name may have characters that the format must escape."""
     from vtk.util.numpy_support import numpy_to_vtk
     array = fill(dice, numpy.dtype(kind), (tuples, components) if components > 1 else (tuples,))
     made = numpy_to_vtk(array, deep=True)
@@ -113,7 +113,7 @@ def points_of(dice, count):
 
 
 def data_set(dice, kind, kinds, legacy):
-    """A data set with attributes. Returns it, and its dimensions along z, y and x or None."""
+    """Makes a data set with attributes. Returns it and its dimensions along z, y and x, or None."""
     import vtk
     made = getattr(vtk, kind)()
     shape = None
@@ -153,7 +153,7 @@ def data_set(dice, kind, kinds, legacy):
 
 
 def shaped(array, shape, is_cell=False):
-    """As a grid where there is one."""
+    """Returns the array as a grid, if there is one."""
     if shape is None:
         return array
     sizes = [max(length - 1, 1) for length in shape] if is_cell else shape
@@ -161,7 +161,7 @@ def shaped(array, shape, is_cell=False):
 
 
 def read_again(path, reader, shape):
-    """The arrays of a file by VTK's reader, by the names that mpiio-view has for them."""
+    """Returns the arrays that VTK reads from a file, by their names in mpiio-view."""
     from vtk.util.numpy_support import vtk_to_numpy
     reader.SetFileName(path)
     for which in "Scalars", "Vectors", "Normals", "Tensors", "TCoords", "Fields", "ColorScalars":
@@ -173,7 +173,7 @@ def read_again(path, reader, shape):
         group = getattr(data, "Get" + section)()
         for i in range(group.GetNumberOfArrays()):
             array = group.GetArray(i)
-            if array is None or array.IsA("vtkBitArray"):  # no view has its values
+            if array is None or array.IsA("vtkBitArray"):  # cannot be a view
                 arrays[f"{section}/{group.GetAbstractArray(i).GetName()}"] = None
                 continue
             array = vtk_to_numpy(array)
@@ -210,7 +210,7 @@ def compare_all(path, arrays, dice, cells, at_least):
 
 
 def cells_of(data, kind, has_offsets):
-    """What a file may have of a data set's cells and coordinates, and how many of it at least."""
+    """Returns the cells and coordinates that a file may have, and their minimal number."""
     from vtk.util.numpy_support import vtk_to_numpy
     if kind == "vtkRectilinearGrid":
         return {f"Coordinates/{axis}": vtk_to_numpy(getattr(data, f"Get{axis.upper()}Coordinates")())

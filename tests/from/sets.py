@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Sets of netCDF files as the processes of models write them, and what the whole variables must be.
+"""Writes sets of netCDF files as the processes of models do, and compares the whole variables.
 
-    sets.py random SEED COUNT    so many sets in the working folder, compared
-    sets.py write MODEL NAME     one set: temp, 3 x 8 x 6 floats that count from 0, in 2 x 2 tiles
+    sets.py random SEED COUNT    makes and compares COUNT sets in the working folder
+    sets.py write MODEL NAME     writes a set: temp, 3 x 8 x 6 floats 0, 1, ..., in 2 x 2 tiles
 
-Specs come from mpiio-view, which is on the PATH. Prints how many slices were compared.
+Runs mpiio-view from the PATH. Prints the number of slices that were compared.
 """
 import itertools
 import os
@@ -20,7 +20,7 @@ FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
 
 
 class Axis:
-    """A decomposed dimension: for each part its first point and how many, and halo points in its file."""
+    """A decomposed dimension: the first point, the length and the halo of each part."""
 
     def __init__(self, whole, parts, halos=None):
         self.whole, self.parts = whole, parts
@@ -33,7 +33,7 @@ def parts_of(lengths):
 
 
 class Model:
-    """One convention: names of dimensions in order (y, x, staggered y, staggered x), of files, attributes."""
+    """A convention: names of dimensions (y, x, staggered y, staggered x) and files, attributes."""
 
     dimensions = ("y", "x", "ys", "xs")
 
@@ -49,17 +49,17 @@ class Model:
     staggered = plain
 
     def kept(self, name, number):
-        """The points of a dimension that count of a part: start and how many."""
+        """Returns the points of a part that count: the first one and their number."""
         return self.axes[name].parts[number]
 
     def coordinate(self, data, name, number):
-        """For models that describe a dimension by its variable."""
+        """Sets attributes of a dimension's variable, for models that have them."""
 
 
 class Fms(Model):
     dimensions = ("yh", "xh", "yq", "xq")
 
-    def staggered(self, lengths):  # symmetric memory: the first tile has one more
+    def staggered(self, lengths):  # symmetric memory: the first tile has one more point
         return Axis(sum(lengths) + 1, parts_of([lengths[0] + 1, *lengths[1:]]))
 
     def file(self, name, number):
@@ -113,7 +113,7 @@ class Mitgcm(Model):
         super().__init__(dice, [[max(part) for k in part] for part in lengths])
         self.exch2 = dice.random() < 0.5
 
-    def staggered(self, lengths):  # a point more, which the next tile has, too
+    def staggered(self, lengths):  # one more point, which is also in the next tile
         return Axis(sum(lengths) + 1, [(start, count + 1) for start, count in parts_of(lengths)])
 
     def kept(self, name, number):
@@ -136,7 +136,7 @@ class Mitgcm(Model):
 class Roms(Model):
     dimensions = ("eta_rho", "xi_rho", "eta_v", "xi_u")
 
-    def staggered(self, lengths):  # one less, of the first tile
+    def staggered(self, lengths):  # the first tile has one point less
         return Axis(sum(lengths) - 1, parts_of([lengths[0] - 1, *lengths[1:]]))
 
     def file(self, name, number):
@@ -149,7 +149,7 @@ class Roms(Model):
 class Wrf(Model):
     dimensions = ("south_north", "west_east", "south_north_stag", "west_east_stag")
 
-    def staggered(self, lengths):  # one more, of the last tile
+    def staggered(self, lengths):  # the last tile has one more point
         return Axis(sum(lengths) + 1, parts_of([*lengths[:-1], lengths[-1] + 1]))
 
     def file(self, name, number):
@@ -167,7 +167,7 @@ MODELS = {"fms": Fms, "nemo": Nemo, "mitgcm": Mitgcm, "roms": Roms, "wrf": Wrf}
 
 
 class Set:
-    """The variables of the whole, and the tiles that are cut out of them."""
+    """The variables of the whole, and the tiles that are cut from them."""
 
     def __init__(self, dice, model, name, records, kind):
         self.dice, self.model, self.name, self.records, self.kind = dice, model, name, records, kind
@@ -181,7 +181,7 @@ class Set:
         self.variables[name] = (dimensions, array, fill)
 
     def along(self, name, j, i):
-        """The number of the tile along a dimension; None: it is not decomposed."""
+        """Returns the number of the tile along a dimension, or None if that is not decomposed."""
         if name not in self.model.axes:
             return None
         return (j, i, j, i)[self.model.dimensions.index(name)]
@@ -219,7 +219,7 @@ class Set:
             self.tiles[j, i] = path
 
     def expected(self, name):
-        """The whole variable as the tiles that are there have it, the fill value elsewhere."""
+        """Returns the whole variable: the values of existing tiles, and fill values elsewhere."""
         dimensions, array, fill = self.variables[name]
         if fill is None:
             fill = netCDF4.default_fillvals[array.dtype.str[1:]]
@@ -262,7 +262,7 @@ def random_set(dice, number):
     droppable = not getattr(made.model, "exch2", False) and len(made.tiles) > 2
     if droppable and min(map(len, lengths)) > 1 and dice.random() < 0.5:
         gone = dice.choice(list(made.tiles))
-        if gone != (0, 0):  # variables that are not decomposed come from the first
+        if gone != (0, 0):  # the first tile has the variables that are not decomposed
             os.remove(made.tiles.pop(gone))
     for name in made.variables:
         path = dice.choice([made.base, *made.tiles.values()])

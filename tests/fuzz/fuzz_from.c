@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: what is called a file that describes itself (but HDF5) either is refused, or
- * each variable that can be a view makes a spec that is a right one. The first byte of the input
- * chooses a decomposition, and whether the file goes on behind the input, which is its beginning
- * and has zeros behind it, and whether there is a data file beside it.
+ * libFuzzer harness for files that describe themselves, except HDF5. Either a file is refused, or
+ * each variable that can be a view makes a valid spec. The first byte of the input chooses a
+ * decomposition, whether zeros follow the rest of the input in the file, and whether there is a
+ * data file beside it.
  *
  * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
@@ -62,7 +62,7 @@ static void check_view(const struct from_variable *variable, const struct from_g
     free(text);
 }
 
-/* Reads as struct from_source says; self is the beginning. */
+/* Implements read of struct from_source. self is the beginning of the file. */
 static int64_t read_bytes(void *self, void *buffer, size_t length, int64_t at)
 {
     const struct from_bytes *head = self;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: what are called the headers of two tiles of a set either are refused, or make
- * members that a spec can have, and whole variables that can be views of them. The first two bytes
- * of the input, big-endian, say how long the first header is.
+ * libFuzzer harness for the headers of two tiles of a set. Either they are refused, or they make
+ * members that a spec accepts and whole variables that can be views. The first two bytes of the
+ * input, big-endian, are the length of the first header.
  *
  * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
@@ -20,12 +20,12 @@
             abort();                                                                               \
     } while (0)
 
-/* So many variables of a set are looked at. */
+/* The number of variables of a set that are checked. */
 #define LOOKED_AT 4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads a tile's header. False where it is damaged, or no tile. */
+/* Reads a tile's header. Returns false if it is damaged or not a tile. */
 static bool read_tile(struct from_nc_member *tile, const char *path, const uint8_t *data,
                       size_t length)
 {
@@ -53,7 +53,7 @@ static void free_tile(struct from_nc_member *tile)
     free(tile->path);
 }
 
-/* Where a member lies in the whole and in its file. */
+/* Checks the views of a member in the whole and in its file. */
 static void check_member(const struct vs_members *members, int64_t number)
 {
     struct vs_error why = {0};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random views whose slices have gaps, and what numpy.load must make of them.
+"""Makes random views whose slices have gaps, and compares them with the arrays of numpy.load.
 
 gaps.py make SEED   writes gaps.json and gaps.dat, a view of each kind
 gaps.py check MNT   compares each slice with the array that a naive typemap gives
@@ -32,7 +32,7 @@ def contiguous(count, old, extent):
 
 
 def random_buftype(rng, extent):
-    """A type, the places of its etypes, and its extent."""
+    """Returns a type, the positions of its etypes, and its extent."""
     unit = rng.choice([1, 2, 4, 8])
     kind = rng.choice(["subarray", "subarray2", "vector", "hvector", "indexed", "hindexed", "resized"])
     if kind == "subarray":
@@ -88,7 +88,7 @@ def random_view(rng):
 
 
 def is_apart(case):
-    """Whether no etype touches another, which the language asks for."""
+    """Returns true if no etypes overlap, as the language requires."""
     extent = ETYPES[case["name"]][2]
     origins = sorted(tile * case["extent"] + place for tile in range(case["view"]["tiles"])
                      for place in case["places"])
@@ -96,7 +96,7 @@ def is_apart(case):
 
 
 def expected(case, data):
-    """The bytes of the slice, and the dtype that all of them have, or None."""
+    """Returns the bytes of the slice, and the dtype of all its values, or None."""
     _, elements, extent, dtype = ETYPES[case["name"]]
     tiles, wide, places = case["view"]["tiles"], case["extent"], case["places"]
     runs = []
@@ -134,7 +134,7 @@ def make(seed):
         length, dtype, gaps = expected(case, data)
         size = np.dtype(dtype).itemsize if dtype else 0
         etype = sum(n for _, n in ETYPES[case["name"]][1])
-        # The array that "shape" asks for has the gaps, too.
+        # The array of "shape" includes the gaps.
         if dtype and gaps and size == etype:
             tile = len(length) // size // case["view"]["tiles"]
             if case["view"]["tiles"] == 1 or case["view"]["tiles"] * case["extent"] == len(length):

@@ -493,7 +493,7 @@ static void test_short(void **state)
     assert_int_equal(load(FOUR(STRIPES, ZERO)).code, 0);
     read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc.....dddddddddd");
     vs_spec_free(model.spec);
-    /* Holes read as a value; where several fills overlap, as the last one. */
+    /* Holes read as a value. If several fills overlap, the last one counts. */
     assert_int_equal(load(FOUR(STRIPES, "\"missing\": 43, ")).code, 0);
     read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc+++++dddddddddd");
     vs_spec_free(model.spec);
@@ -506,7 +506,7 @@ static void test_short(void **state)
     vs_spec_free(model.spec);
     expect_failure(FOUR(STRIPES, "\"missing\": 256, "), false, "does not have this value");
     expect_failure(FOUR(STRIPES, "\"missing\": 1.5, "), false, "does not have this value");
-    /* The extent of a struct is that of its subarray, which the struct's other part lies behind. */
+    /* The struct has the extent of its subarray. Its other part lies behind that extent. */
     assert_int_equal(
         load(FOUR(PAIRS, "\"fill\": [{\"at\": 20, \"size\": 3, \"value\": \"2b\"}], ")).code, 0);
     read_whole("aabbccdd....aabbccdd+++");

@@ -196,7 +196,7 @@ static void test_resized(void **state)
 #define HVECTOR(stride)                                                                            \
     "{\"type\": \"hvector\", \"count\": 3, \"blocklength\": 1, \"stride\": " stride "}"
 
-/* Gaps that are multiples of the type are values; others make bytes of the slice. */
+/* Gaps that are multiples of the type become values. Other gaps make the slice bytes. */
 static void test_gaps(void **state)
 {
     (void)state;
