@@ -39,7 +39,7 @@ static const char *const fuse_options[] = {
     "defcontext=", "rootcontext=",
 };
 
-/* Options of fstab(5) that speak to mount(8), and those that change nothing here. */
+/* Options of fstab(5) that address mount(8), and options that have no effect here. */
 static const char *const ignored_options[] = {
     "defaults", "auto",     "noauto",     "nofail",     "_netdev",
     "user",     "nouser",   "users",      "owner",      "nogroup",
@@ -50,7 +50,7 @@ static const char *const ignored_options[] = {
 static const struct removed_option {
     const char *key, *advice;
 } removed_options[] = {
-    {"io_uring", "the mount option io_uring was removed: requests come by /dev/fuse alone"},
+    {"io_uring", "the mount option io_uring was removed: requests arrive through /dev/fuse only"},
     {"slice_cache", "the mount option slice_cache was removed: copy the slice to /dev/shm instead"},
 };
 

@@ -36,7 +36,7 @@ static void read_sizes(struct reader *r, struct from_span value, int64_t *sizes)
         sizes[d] = 1;
     for (int d = 0; d < 3; d++)
         if (count < 1 || sizes[d] < 1) {
-            from_lines_fail(&r->lines, "no three positive numbers");
+            from_lines_fail(&r->lines, "expected one to three positive numbers");
             return;
         }
 }
@@ -58,7 +58,7 @@ static void read_type(struct reader *r, struct from_span value)
             r->size = types[i].size;
             return;
         }
-    from_lines_fail(&r->lines, "no such DATA_FORMAT");
+    from_lines_fail(&r->lines, "unknown DATA_FORMAT");
 }
 
 static struct from_span unquoted(struct from_span value)
@@ -83,15 +83,15 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
     } else if (from_span_is(key, "DATA_ENDIAN")) {
         r->is_big = from_span_is(value, "BIG");
         if (!r->is_big && !from_span_is(value, "LITTLE"))
-            from_lines_fail(&r->lines, "DATA_ENDIAN is neither LITTLE nor BIG");
+            from_lines_fail(&r->lines, "DATA_ENDIAN must be LITTLE or BIG");
     } else if (from_span_is(key, "BYTE_OFFSET")) {
         if (!from_span_number(value, &r->brick.disp) || r->brick.disp < 0)
-            from_lines_fail(&r->lines, "BYTE_OFFSET is no number from 0 on");
+            from_lines_fail(&r->lines, "BYTE_OFFSET must be a number of 0 or more");
     } else if (from_span_is(key, "DATA_COMPONENTS")) {
         r->components = 2;
         if (!from_span_is(value, "COMPLEX") &&
             (!from_span_number(value, &r->components) || r->components < 1))
-            from_lines_fail(&r->lines, "DATA_COMPONENTS is no positive number");
+            from_lines_fail(&r->lines, "DATA_COMPONENTS must be a positive number");
     } else if (from_span_is(key, "HAS_BOUNDARY") && from_span_is(value, "true")) {
         r->reason = "its parts overlap (HAS_BOUNDARY)";
     }
@@ -135,8 +135,8 @@ static int add_parts(struct reader *r)
 
     for (int d = 0; d < 3; d++) {
         if (!r->parts[d] || r->sizes[d] % r->parts[d]) {
-            from_lines_fail(&r->lines, "DATA_FILE is a pattern, and DATA_BRICKLETS do not divide "
-                                       "DATA_SIZE");
+            from_lines_fail(&r->lines, "DATA_BRICKLETS must divide DATA_SIZE if DATA_FILE "
+                                       "is a pattern");
             return 0;
         }
         counts[d] = r->sizes[d] / r->parts[d];
@@ -144,7 +144,8 @@ static int add_parts(struct reader *r)
     }
     code = from_brick_add_numbered(&r->brick, r->file, 0, files - 1, 1);
     if (code == -EINVAL)
-        from_lines_fail(&r->lines, "DATA_FILE is no pattern with one %%d, or has too many files");
+        from_lines_fail(&r->lines,
+                        "DATA_FILE is not a pattern with one %%d, or names too many files");
     if (code)
         return code == -EINVAL ? 0 : code;
     r->brick.view = files > 1 ? view_of(r, counts) : NULL;

@@ -127,8 +127,7 @@ static int64_t find_block(const struct from_brick *brick, const char *path, int6
         at = skip_lines(path, brick->start, brick->lines);
         if (at >= 0 && !__builtin_add_overflow(at, brick->disp, &at))
             return at;
-        n = asprintf(reason, "%s: there are no %" PRId64 " lines to skip in it", path,
-                     brick->lines);
+        n = asprintf(reason, "%s has fewer than %" PRId64 " lines to skip", path, brick->lines);
     }
     if (n < 0)
         *reason = NULL;

@@ -40,7 +40,7 @@ static void read_interleave(struct reader *r, struct from_span value)
         if (from_span_is(value, names[i]))
             r->interleave = i;
     if (r->interleave < 0)
-        from_lines_fail(&r->lines, "interleave is none of bsq, bil and bip");
+        from_lines_fail(&r->lines, "interleave must be bsq, bil or bip");
 }
 
 /* Reads keys that declare the data not to be a plain image, unless their values are 0. */
@@ -72,7 +72,7 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
         if (from_span_is(key, numbers[i].key)) {
             if (!from_span_number(value, numbers[i].number) ||
                 *numbers[i].number < numbers[i].least)
-                from_lines_fail(&r->lines, "%s is no number, or less than %d", numbers[i].key,
+                from_lines_fail(&r->lines, "%s must be a number of at least %d", numbers[i].key,
                                 (int)numbers[i].least);
             return;
         }
@@ -100,7 +100,7 @@ static void read_lines(struct reader *r)
                         : r->type < 0       ? "data type"
                                             : "interleave");
     if (r->order != 0 && r->order != 1)
-        from_lines_fail(&r->lines, "byte order is neither 0 nor 1");
+        from_lines_fail(&r->lines, "byte order must be 0 or 1");
 }
 
 /* Finds the data file. It has the header's name without .hdr, or with another suffix instead. */
@@ -227,7 +227,7 @@ static int add_variables(struct reader *r)
             int code = add_whole(r, types[i].kind, types[i].size);
             return code || r->lines.error->code ? code : add_bands(r, types[i].kind, types[i].size);
         }
-    from_lines_fail(&r->lines, "there is no data type %lld", (long long)r->type);
+    from_lines_fail(&r->lines, "unknown data type %lld", (long long)r->type);
     return 0;
 }
 

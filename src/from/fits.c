@@ -119,7 +119,7 @@ static void read_axis(struct reader *r, int64_t axis, struct from_span value)
 
     read_number(r, value, &length);
     if (length < 0 || axis > r->axes || axis != ++r->seen) {
-        fail(r, "no such axis, or not in order");
+        fail(r, "an axis is unknown or out of order");
         return;
     }
     if (axis <= FROM_DIMENSIONS_MAX)
@@ -172,7 +172,8 @@ static bool read_card(struct reader *r, bool is_first)
         if (got < 0)
             from_fail(r->error, (int)got, r->path, "%s", strerror((int)-got));
         if (!is_first)
-            from_fail(r->error, -EINVAL, r->path, "damaged FITS header: the file ends in it");
+            from_fail(r->error, -EINVAL, r->path,
+                      "damaged FITS header: the file ends in the header");
         return false;
     }
     r->at += CARD;
@@ -200,7 +201,7 @@ static int64_t check(struct reader *r)
         r->parameters < 0 ||
         (r->bits != 8 && r->bits != 16 && r->bits != 32 && r->bits != 64 && r->bits != -32 &&
          r->bits != -64)) {
-        fail(r, "no such BITPIX, NAXIS, PCOUNT or GCOUNT");
+        fail(r, "invalid BITPIX, NAXIS, PCOUNT or GCOUNT");
         return -1;
     }
     if (r->axes == 0)
@@ -289,7 +290,7 @@ static void add_table(struct reader *r, struct from_variable *variable)
     variable->shape[0] = r->behind;
     variable->datarep = "big-endian";
     if (r->bits != 8 || r->axes != 2 || r->groups != 1 || r->fields < 0 || r->fields > FIELDS_MAX)
-        from_refuse(variable, "no such table");
+        from_refuse(variable, "an invalid table");
     for (int64_t i = 0; i < r->fields && !variable->reason; i++, at += bytes) {
         json_t *type = column_type(variable, r->columns[i].form, &bytes);
         if (type)
@@ -337,12 +338,12 @@ static void read_unit(struct reader *r)
     start_unit(r);
     for (bool is_first = true; read_card(r, is_first); is_first = false)
         if (r->at - begin > HEADER_MAX)
-            fail(r, "it does not end");
+            fail(r, "the header is too long");
     if (r->ended || r->error->code || (bytes = check(r)) < 0)
         return;
     r->at += (BLOCK - r->at % BLOCK) % BLOCK;
     if (r->at > r->source->size)
-        from_fail(r->error, -EINVAL, r->path, "damaged FITS header: the file ends in it");
+        from_fail(r->error, -EINVAL, r->path, "damaged FITS header: the file ends in the header");
     else if (from_add_part(r->file, begin, r->at - begin))
         from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
     if (r->axes > 0 || r->has_groups)

@@ -140,8 +140,9 @@ static int scan(const struct from_source *source, const char *path, struct from_
         code = scan.pieces.count > PIECES_MAX ? -E2BIG : join(&scan);
     free(scan.pieces.list);
     if (code == -E2BIG)
-        return from_fail(error, code, path, "more than %d records, or %d of them and of subrecords",
-                         RECORDS_MAX, PIECES_MAX);
+        return from_fail(error, code, path,
+                         "more than %d records, or more than %d parts of records", RECORDS_MAX,
+                         PIECES_MAX);
     return code ? from_fail(error, code, path, "%s", strerror(-code)) : 0;
 }
 
@@ -160,7 +161,7 @@ static int64_t stride_of(const struct from_file *file, size_t first, size_t last
         if (next->shape[0] != one->shape[0])
             return from_fail(error, -EINVAL, file->path,
                              "%s has %" PRId64 " bytes, %s has %" PRId64
-                             ": rows have the same length",
+                             ": rows must have the same length",
                              one->name, one->shape[0], next->name, next->shape[0]);
     }
     return one[1].at - one->at;

@@ -49,7 +49,8 @@ int from_head(const struct from_source *source, struct from_bytes *head,
         code = parse(argument, head, error);
         if (code == -EAGAIN && ((size_t)length < room || room >= MOST_BYTES))
             code = from_fail(error, -EINVAL, head->path, "damaged %s header: %s", *what,
-                             (size_t)length < room ? "the file ends in it" : "it does not end");
+                             (size_t)length < room ? "the file ends in the header"
+                                                   : "the header is too long");
     }
     head->bytes = NULL;
     free(bytes);

@@ -52,7 +52,7 @@ static void read_type(struct reader *r, struct from_span value)
             r->size = types[i].size;
         }
     if (!r->kind)
-        from_lines_fail(&r->lines, "no such ElementType");
+        from_lines_fail(&r->lines, "unknown ElementType");
 }
 
 static bool is_true(struct from_span value)
@@ -67,7 +67,7 @@ static void read_sizes(struct reader *r, struct from_span value)
         if (r->shape[d] < 1)
             r->sizes = -1;
     if (r->sizes < 1)
-        from_lines_fail(&r->lines, "DimSize is no list of positive numbers");
+        from_lines_fail(&r->lines, "DimSize must be a list of positive numbers");
 }
 
 /* Adds the files that a pattern names. By default min and step are 1, and the array's last
@@ -83,7 +83,8 @@ static int read_pattern(struct reader *r, struct from_span pattern, const int64_
     else
         code = from_brick_add_numbered(&r->brick, pattern, min, max, count > 2 ? numbers[2] : 1);
     if (code == -EINVAL)
-        from_lines_fail(&r->lines, "ElementDataFile is no pattern with one %%d and its numbers");
+        from_lines_fail(&r->lines,
+                        "ElementDataFile must be a pattern with one %%d, and its numbers");
     return code == -EINVAL ? 0 : (int)code;
 }
 
@@ -131,7 +132,7 @@ static int read_entry(struct reader *r, struct from_span key, struct from_span v
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (from_span_is(key, numbers[i].key) &&
             (!from_span_number(value, numbers[i].number) || *numbers[i].number < numbers[i].least))
-            from_lines_fail(&r->lines, "%s is no number, or less than %d", numbers[i].key,
+            from_lines_fail(&r->lines, "%s must be a number of at least %d", numbers[i].key,
                             (int)numbers[i].least);
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
         if (from_span_is(key, flags[i].key))
@@ -159,7 +160,7 @@ static int read_lines(struct reader *r)
                         : !r->kind   ? "ElementType"
                                      : "DimSize");
     else if (r->dimensions != r->sizes)
-        from_lines_fail(&r->lines, "NDims and DimSize do not go together");
+        from_lines_fail(&r->lines, "NDims and DimSize contradict each other");
     return code;
 }
 

@@ -87,7 +87,7 @@ static const unsigned char *take(struct reader *r, int64_t length)
         return NULL;
     if (length > (int64_t)(r->head->length - r->at)) {
         if (length > r->head->size - (int64_t)r->at)
-            damaged(r, "the file ends in it");
+            damaged(r, "the file ends in the header");
         r->ended = true;
         return NULL;
     }
@@ -145,7 +145,7 @@ static int64_t list(struct reader *r, int64_t wanted)
     int64_t tag = number(r, 4), items = count(r);
 
     if (!stopped(r) && tag != wanted && (tag || items))
-        damaged(r, "no such list");
+        damaged(r, "unexpected list");
     return stopped(r) ? 0 : items;
 }
 
@@ -154,7 +154,7 @@ static int type(struct reader *r)
     int64_t type = number(r, 4);
 
     if (!stopped(r) && (type < BYTE || type >= TYPES || (type > DOUBLE && r->version != 5)))
-        damaged(r, "no such type");
+        damaged(r, "unknown type");
     return stopped(r) ? BYTE : (int)type;
 }
 
@@ -258,7 +258,7 @@ static void read_shape(struct reader *r, struct from_variable *variable)
         if (stopped(r))
             return;
         if (dimension >= (int64_t)header->dimension_count) {
-            damaged(r, "no such dimension");
+            damaged(r, "unknown dimension");
             return;
         }
         int64_t length = header->dimensions[dimension].length;

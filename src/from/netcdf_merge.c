@@ -94,14 +94,15 @@ static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error 
                 continue;
             if (count >= 0 && range->count != count)
                 return from_fail(error, -EINVAL, set->tiles[i].path,
-                                 "%" PRId64 " points of %s, where tiles beside it have %" PRId64,
+                                 "it has %" PRId64
+                                 " points of %s, but tiles beside it have %" PRId64,
                                  range->count, first->header.dimensions[d].name, count);
             count = range->count;
             range->start = at;
         }
         if (count < 0)
             return from_fail(error, -EINVAL, first->path,
-                             "no tile says how many points number %" PRId64 " along %s has", place,
+                             "there is no tile number %" PRId64 " along %s", place,
                              first->header.dimensions[d].name);
         at += count;
     }
@@ -142,7 +143,7 @@ static bool is_same_place(const struct from_nc_member *one, const struct from_nc
 static int check_tiles(struct from_nc_members *set, struct vs_error *error)
 {
     const struct from_nc_member *first = &set->tiles[0];
-    const char *what = "it is no tile";
+    const char *what = "it is not a tile";
 
     for (size_t i = 0; i < set->count; i++)
         if (!set->tiles[i].model ||
@@ -156,7 +157,7 @@ static int check_tiles(struct from_nc_members *set, struct vs_error *error)
         for (size_t k = 0; k < i; k++)
             if (is_same_place(&set->tiles[i], &set->tiles[k]))
                 return from_fail(error, -EINVAL, set->tiles[i].path,
-                                 "it lies where %s does in the whole", set->tiles[k].path);
+                                 "it has the same position as %s", set->tiles[k].path);
     for (size_t i = 1; i < set->count; i++)
         if (!is_alike(first, &set->tiles[i], &what))
             return from_fail(error, -EINVAL, set->tiles[i].path, "not of the set of %s: %s",
@@ -200,7 +201,7 @@ static int choose_parts(struct merge *merge, size_t number)
             *counts = found == DISJOINT;
             if (found == OVERLAPPING)
                 return from_fail(merge->error, -EINVAL, set->tiles[i].path,
-                                 "has values of %s that %s has, too", variable->name,
+                                 "its values of %s overlap those of %s", variable->name,
                                  set->tiles[k].path);
         }
     }
@@ -491,7 +492,7 @@ static json_t *fills(const struct merge *merge)
                                         "every", (json_int_t)merge->record, "value", value));
         if (!merge->file->note &&
             asprintf(&merge->file->note,
-                     "tiles are missing: the %zu that are there have %" PRId64 " of %" PRId64
+                     "tiles are missing: the %zu that exist have %" PRId64 " of %" PRId64
                      " values of %s; the others read as its fill value",
                      merge->set->count, held, all, variable->name) < 0)
             merge->file->note = NULL;

@@ -89,7 +89,7 @@ static int read_tile(struct from_nc_member *tile, struct vs_error *error)
     tile->model = from_nc_tile(&tile->file, &tile->header, tile->ranges, &wrong);
     if (wrong)
         return from_fail(error, -EINVAL, tile->path,
-                         "where it lies in the whole does not fit its dimension %s", wrong);
+                         "its position in the whole contradicts its dimension %s", wrong);
     return 0;
 }
 

@@ -63,7 +63,7 @@ static void read_type(struct reader *r, struct from_span value)
                 r->size = types[i].size;
             }
     if (!r->kind)
-        from_lines_fail(&r->lines, "no such type");
+        from_lines_fail(&r->lines, "unknown type");
 }
 
 static void read_dimension(struct reader *r, struct from_span value)
@@ -71,7 +71,7 @@ static void read_dimension(struct reader *r, struct from_span value)
     int64_t number;
 
     if (!from_span_number(value, &number) || number < 1 || number > FROM_DIMENSIONS_MAX)
-        from_lines_fail(&r->lines, "dimension is none of 1 to %d", FROM_DIMENSIONS_MAX);
+        from_lines_fail(&r->lines, "dimension must be 1 to %d", FROM_DIMENSIONS_MAX);
     else
         r->dimension = (int)number;
 }
@@ -83,14 +83,14 @@ static void read_sizes(struct reader *r, struct from_span value)
         if (r->shape[d] < 1)
             r->sizes = -1;
     if (r->sizes < 1)
-        from_lines_fail(&r->lines, "sizes are no positive numbers");
+        from_lines_fail(&r->lines, "sizes must be positive numbers");
 }
 
 static void read_endian(struct reader *r, struct from_span value)
 {
     r->order = from_span_is(value, "little") ? '<' : from_span_is(value, "big") ? '>' : 0;
     if (!r->order)
-        from_lines_fail(&r->lines, "endian is neither little nor big");
+        from_lines_fail(&r->lines, "endian must be little or big");
 }
 
 static void read_encoding(struct reader *r, struct from_span value)
@@ -102,13 +102,13 @@ static void read_encoding(struct reader *r, struct from_span value)
 static void read_byte_skip(struct reader *r, struct from_span value)
 {
     if (!from_span_number(value, &r->brick.disp) || r->brick.disp < FROM_AT_END)
-        from_lines_fail(&r->lines, "byte skip is no number from -1 on");
+        from_lines_fail(&r->lines, "byte skip must be a number of -1 or more");
 }
 
 static void read_line_skip(struct reader *r, struct from_span value)
 {
     if (!from_span_number(value, &r->brick.lines) || r->brick.lines < 0)
-        from_lines_fail(&r->lines, "line skip is no number from 0 on");
+        from_lines_fail(&r->lines, "line skip must be a number of 0 or more");
 }
 
 /* Reads the names after LIST, up to the end of the file. */
@@ -142,7 +142,7 @@ static int read_data_file(struct reader *r, struct from_span value)
     r->files_at = count == 4 ? numbers[3] : -1;
     code = from_brick_add_numbered(&r->brick, word, numbers[0], numbers[1], numbers[2]);
     if (code == -EINVAL || (!code && !r->brick.count))
-        from_lines_fail(&r->lines, "data file is no pattern with one %%d and its numbers");
+        from_lines_fail(&r->lines, "data file must be a pattern with one %%d, and its numbers");
     return code == -EINVAL ? 0 : code;
 }
 
@@ -192,7 +192,7 @@ static void check_files(struct reader *r)
     if (given < 2 && r->files_at < 0)
         return;
     if (from < 1 || from > r->sizes || r->files_at > r->sizes) {
-        from_lines_fail(&r->lines, "the files have no %d dimensions", from);
+        from_lines_fail(&r->lines, "the files cannot have %d dimensions", from);
         return;
     }
     for (int d = from; d < r->sizes; d++)
@@ -210,7 +210,7 @@ static void check(struct reader *r)
                         : !r->sizes ? "sizes"
                                     : "encoding");
     else if (r->dimension != r->sizes)
-        from_lines_fail(&r->lines, "dimension and sizes do not go together");
+        from_lines_fail(&r->lines, "dimension and sizes contradict each other");
     else if (r->is_raw && r->size > 1 && !r->order)
         from_lines_fail(&r->lines, "endian is missing");
     else if (r->is_detached && !r->brick.count)
@@ -272,7 +272,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
     if (!code && !error->code)
         check(&r);
     if (!code && !error->code && !r.is_detached && !has_end(head))
-        from_lines_fail(&r.lines, "the file ends in it");
+        from_lines_fail(&r.lines, "the file ends in the header");
     r.brick.start = r.is_detached ? 0 : r.lines.at - text;
     if (!code && !error->code)
         code = add_variable(&r);

@@ -287,7 +287,7 @@ static int check_cover(const struct pieces *pieces, struct vs_error *error)
         int64_t values = 1;
         for (size_t j = 0; j < i; j++)
             if (overlap(piece, &pieces->all[j], pieces->whole.dimensions))
-                return from_fail(error, -EINVAL, piece->path, "has values that %s has, too",
+                return from_fail(error, -EINVAL, piece->path, "its values overlap those of %s",
                                  pieces->all[j].path);
         for (int d = 0; d < pieces->whole.dimensions; d++)
             values *= piece->sizes[d];
@@ -296,8 +296,7 @@ static int check_cover(const struct pieces *pieces, struct vs_error *error)
     if (found == wanted)
         return 0;
     return from_fail(error, -EINVAL, pieces->whole.name,
-                     "tiles are missing: the %zu that are there have %" PRId64 " of %" PRId64
-                     " values",
+                     "tiles are missing: the %zu that exist have %" PRId64 " of %" PRId64 " values",
                      pieces->count, found, wanted);
 }
 

@@ -59,7 +59,7 @@ static int read_subrecord(const struct from_source *source, const struct from_ma
     if (!read_marker(source, markers, at + width + length, &again) ||
         (again < 0 ? -again : again) != length)
         return damaged(record, at + width + length,
-                       "no marker of the %" PRId64 " bytes that begin at byte %" PRId64, length,
+                       "no matching marker behind the %" PRId64 " bytes from byte %" PRId64, length,
                        at + width);
     if ((again < 0) != (record->subrecords > 0))
         return damaged(record, at + width + length, "a marker of %s subrecord",

@@ -79,11 +79,13 @@ int from_retype(const struct from_file *file, struct from_variable *variable, co
                          "shape, such as 100x3 or *x3",
                          text);
     if (type == NULL || strcmp(type, "byte") != 0 || !dimensions || variable->chunks.count)
-        return from_fail(error, -EINVAL, source, "%s has a type: it is for variables of bytes",
+        return from_fail(error, -EINVAL, source,
+                         "%s already has a type (only variables of bytes can be given one)",
                          variable->name);
     row = variable->shape[dimensions - 1];
     if (row % basic->size)
-        return from_fail(error, -EINVAL, source, "%s: %" PRId64 " bytes are no whole number of %s",
+        return from_fail(error, -EINVAL, source,
+                         "%s: %" PRId64 " bytes are not a multiple of the size of %s",
                          variable->name, row, basic->name);
     memcpy(shape, variable->shape, sizeof(shape));
     shape[dimensions - 1] = row / basic->size;

@@ -198,7 +198,7 @@ static void take(struct reader *r, const char *section, const char *name, const 
     while (kind < count && strcasecmp(types[kind].name, type) != 0)
         kind++;
     if (kind == count)
-        fail(r, "no such type");
+        fail(r, "unknown type");
     if (variable == NULL || r->error->code)
         return;
     from_vtk_shape(variable, section, r->dimensions, tuples, components);
@@ -242,7 +242,7 @@ static void read_dimensions(struct reader *r)
         else if (__builtin_sub_overflow(number(r, 2 + 2 * d, INT64_MIN),
                                         number(r, 1 + 2 * d, INT64_MIN), &end) ||
                  end < 0 || end == INT64_MAX)
-            fail(r, "no such extent");
+            fail(r, "invalid extent");
         else
             r->dimensions[d] = end + 1;
 }
@@ -423,7 +423,7 @@ static void read_keyword(struct reader *r)
             keywords[i].read(r);
             return;
         }
-    fail(r, "no such keyword");
+    fail(r, "unknown keyword");
 }
 
 /* Reads the first four lines of a file: version, title, kind of values, kind of data. */
@@ -439,7 +439,7 @@ static void read_start(struct reader *r)
     bool is_known = false;
 
     if (!next_words(r) || !next_line(r) || !next_words(r)) {
-        fail(r, "the file ends in its header");
+        fail(r, "the file ends in the header");
         return;
     }
     if (!strcasecmp(r->words[0], "ASCII"))

@@ -74,7 +74,7 @@ static int64_t number(struct reader *r, const char **attributes, const char *nam
     int64_t value = otherwise;
 
     if (text && (!from_span_number(from_span_of(text), &value) || value < least)) {
-        fail(r, "an attribute is no number, or too small");
+        fail(r, "an attribute is not a number, or too small");
         return least;
     }
     return value;
@@ -89,9 +89,9 @@ static void read_file(struct reader *r, const char **attributes)
     r->header = header && !strcmp(header, "UInt64") ? 8 : 4;
     r->is_compressed = attribute(attributes, "compressor");
     if (order && r->order == '<' && strcmp(order, "LittleEndian") != 0)
-        fail(r, "byte_order is neither LittleEndian nor BigEndian");
+        fail(r, "byte_order must be LittleEndian or BigEndian");
     if (header && r->header == 4 && strcmp(header, "UInt32") != 0)
-        fail(r, "header_type is neither UInt32 nor UInt64");
+        fail(r, "header_type must be UInt32 or UInt64");
 }
 
 /* Reads a piece. It is a grid if it has an extent. */
@@ -103,13 +103,13 @@ static void read_piece(struct reader *r, const char **attributes)
     r->pieces++;
     memset(points, 0, sizeof(r->piece.points));
     if (extent && from_span_numbers(from_span_of(extent), ends, 6) != 6) {
-        fail(r, "Extent is not six numbers");
+        fail(r, "Extent must be six numbers");
         return;
     }
     for (int d = 0; d < 3 && extent; d++)
         if (__builtin_sub_overflow(ends[2 * d + 1], ends[2 * d], &points[d]) ||
             __builtin_add_overflow(points[d], 1, &points[d]) || points[d] < 0) {
-            fail(r, "no such Extent");
+            fail(r, "invalid Extent");
             return;
         }
 }
@@ -302,7 +302,7 @@ static void place(struct reader *r, struct from_variable *variable, const struct
     variable->at = at + r->header;
     if (__builtin_mul_overflow(array->components, variable->size, &tuple) || !tuple ||
         bytes % tuple)
-        from_refuse(variable, "its block of %lld bytes has no whole number of tuples",
+        from_refuse(variable, "its block of %lld bytes is not a multiple of a tuple",
                     (long long)bytes);
     else
         from_vtk_shape(variable, array->section, array->points, bytes / tuple, array->components);

@@ -50,7 +50,7 @@ static void say_failed(const struct copy *copy, int error)
 
     if (error == -EFBIG && tiles < INT64_MAX && copy->offset >= end)
         view_message("%s: the slice of rank %lld ends at slice offset %lld, with tile %lld of the "
-                     "view: what follows was not written (\"tiles\" says how many there are)",
+                     "view: the rest was not written (\"tiles\" limits their number)",
                      copy->file, (long long)copy->rank, (long long)end, (long long)tiles);
     else
         view_message("%s: %s at slice offset %lld", copy->file, strerror(-error),

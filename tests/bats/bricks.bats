@@ -187,9 +187,9 @@ LIST
 @test "bricks: damaged files are refused with one line" {
     envi
     printf '%s\n' NRRD0004 'type: short' 'dimension: 1' 'sizes: three' >a.nrrd
-    fails 2 "a.nrrd: damaged NRRD header at line 4: sizes are no positive numbers" mpiio-view spec --from a.nrrd
+    fails 2 "a.nrrd: damaged NRRD header at line 4: sizes must be positive numbers" mpiio-view spec --from a.nrrd
     sed -i 's/lines = 4/lines = 0/' scene.hdr
-    fails 2 "scene.hdr: damaged ENVI header at line 3: lines is no number, or less than 1" mpiio-view spec --from scene.hdr
+    fails 2 "scene.hdr: damaged ENVI header at line 3: lines must be a number of at least 1" mpiio-view spec --from scene.hdr
     sed -i 's/lines = 0/lines = 9223372036854775807/' scene.hdr
     fails 2 "scene.hdr: damaged ENVI header at line 11: more than 2^63-1 bytes" mpiio-view spec --from scene.hdr
     mkfifo pipe

@@ -389,7 +389,7 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48), ("f.dat", 4
         mpiio-view spec --from empty
     fails 2 ".: not a regular file" mpiio-view spec --from .
     head -c 100 ocean.nc >short.nc
-    fails 2 "short.nc: damaged netCDF header at byte 100: the file ends in it" mpiio-view spec --from short.nc
+    fails 2 "short.nc: damaged netCDF header at byte 100: the file ends in the header" mpiio-view spec --from short.nc
 }
 
 @test "from: a variable beyond the end of a truncated file is not a view" {
@@ -509,7 +509,7 @@ for name in "TU":
     sed -i 's/ 6,    4,    6/ 6,    3,    6/' $tile.meta
     fails 1 "$tmp/$tile.meta: its header is not the one that the spec was made from (mpiio-view spec --from makes a new spec)" \
         mpiio-view cat s.json -v ETAN -r 0
-    fails 2 "./$tile.meta: has values that ./T.0000000010.001.001.meta has, too" \
+    fails 2 "./$tile.meta: its values overlap those of ./T.0000000010.001.001.meta" \
         mpiio-view spec --from ./T.0000000010
     sed 's/ 6,    4,    6/ 7,    4,    6/' good >$tile.meta
     fails 2 "$tile.meta: its array is not that of T.0000000010.001.001.meta" \
@@ -522,7 +522,7 @@ for name in "TU":
     [[ $output == "mpiio-view: $tile.meta: damaged .meta file at byte "* ]]
     [ ${#lines[@]} -eq 1 ]
     rm $tile.meta
-    fails 2 "T.0000000010: tiles are missing: the 2 that are there have 36 of 48 values" \
+    fails 2 "T.0000000010: tiles are missing: the 2 that exist have 36 of 48 values" \
         mpiio-view spec --from T.0000000010 --all
 }
 

@@ -81,7 +81,7 @@ file.close()'
     cp plain bad
     printf '\7' | dd of=bad bs=1 seek=8268 conv=notrunc status=none
     [ "$(mpiio-view spec --from bad | tail -n 1)" = \
-        $'record2\t-\t0\tnot a view: damaged at byte 8268: no marker of the 8000 bytes that begin at byte 268' ]
+        $'record2\t-\t0\tnot a view: damaged at byte 8268: no matching marker behind the 8000 bytes from byte 268' ]
     cp plain bad
     printf '\300\340\377\377' | dd of=bad bs=1 seek=264 conv=notrunc status=none
     mpiio-view spec --from bad | grep -q $'^record2\t-\t.*not a view: damaged at byte '
@@ -89,10 +89,10 @@ file.close()'
     head -c 4000 /dev/zero >zeros
     fails 2 "zeros: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
         mpiio-view spec --from zeros
-    fails 2 "plain: record1 has 256 bytes, record2 has 8000: rows have the same length" \
+    fails 2 "plain: record1 has 256 bytes, record2 has 8000: rows must have the same length" \
         mpiio-view spec --from plain --var record1-2
     fails 2 "plain: no variable record4-99 (mpiio-view spec --from lists them)" mpiio-view spec --from plain --var record4-99
-    fails 2 "--type: record11: 7 bytes are no whole number of double" mpiio-view spec --from plain --var record11 --type double
+    fails 2 "--type: record11: 7 bytes are not a multiple of the size of double" mpiio-view spec --from plain --var record11 --type double
     fails 2 "--type: \"dubble\": expected a basic type, such as double, and a shape, such as 100x3 or *x3" \
         mpiio-view spec --from plain --var record2 --type dubble
     fails 2 "--type: \"3xx\": expected a shape, such as 100x3 or *x3" mpiio-view spec --from plain --var record2 --type 'double 3xx'

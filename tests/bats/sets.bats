@@ -62,7 +62,7 @@ for pattern in "fms.nc.000[23]", "nemo_000[23].nc", "mitgcm*t00[34].nc", "roms.0
     rm ocean.nc.0001
     run -0 --separate-stderr mpiio-view spec --from ocean.nc
     # shellcheck disable=SC2154 # run sets it
-    [ "$stderr" = "mpiio-view: ocean.nc.0000: tiles are missing: the 3 that are there have 108 of 144 values of temp; the others read as its fill value" ]
+    [ "$stderr" = "mpiio-view: ocean.nc.0000: tiles are missing: the 3 that exist have 108 of 144 values of temp; the others read as its fill value" ]
     [ "${lines[0]%%$'\t'*}" = yh ]
     mpiio-mount -o npy --from ocean.nc.0002 'none,none,block on 2' "$mnt" 2>err
     grep -q "mpiio-mount: ocean.nc.0002: tiles are missing" err
@@ -98,9 +98,9 @@ except OSError as error:
     cp other_0000.nc ocean.nc.0007
     fails 2 "ocean.nc.0007: not of the set of ocean.nc.0000: its dimensions differ" mpiio-view spec --from ocean.nc
     cp ocean.nc.0002 ocean.nc.0007
-    fails 2 "ocean.nc.0007: it lies where ocean.nc.0002 does in the whole" mpiio-view spec --from ocean.nc
+    fails 2 "ocean.nc.0007: it has the same position as ocean.nc.0002" mpiio-view spec --from ocean.nc
     head -c 100 ocean.nc.0002 >ocean.nc.0007
-    fails 2 "ocean.nc.0007: damaged netCDF header at byte 100: the file ends in it" mpiio-view spec --from ocean.nc
+    fails 2 "ocean.nc.0007: damaged netCDF header at byte 100: the file ends in the header" mpiio-view spec --from ocean.nc
     echo text >ocean.nc.0007
     fails 2 "ocean.nc.0007: not a file of netCDF's classic formats" mpiio-view spec --from ocean.nc
     rm ocean.nc.0007

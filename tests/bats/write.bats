@@ -394,9 +394,9 @@ END
     mpiio-view put t.json -r 1 <data
     [ "$(stat -c %s t.dat)" -eq 48 ]
     echo more >>data
-    fails 1 "$tmp/t.dat: the slice of rank 1 ends at slice offset 24, with tile 3 of the view: what follows was not written (\"tiles\" says how many there are)" \
+    fails 1 "$tmp/t.dat: the slice of rank 1 ends at slice offset 24, with tile 3 of the view: the rest was not written (\"tiles\" limits their number)" \
         mpiio-view put t.json -r 1 <data
-    fails 1 "$tmp/t.dat: the slice of rank 0 ends at slice offset 24, with tile 3 of the view: what follows was not written (\"tiles\" says how many there are)" \
+    fails 1 "$tmp/t.dat: the slice of rank 0 ends at slice offset 24, with tile 3 of the view: the rest was not written (\"tiles\" limits their number)" \
         mpiio-view put t.json -r 0 --offset 30 <data
     cmp <(mpiio-view cat t.json -r 1) <(head -c 24 data)
 }

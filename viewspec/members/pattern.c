@@ -152,7 +152,7 @@ static int define(struct vs_spec *spec, const struct vs_place *place, const stru
                        "min or max",
                        index->name, sizeof(index->name) - 1);
     if (json_object_get(json_object_get(spec->root, "let"), index->name))
-        return vs_fail(error, &spec->text, place, false, "\"%s\" is a name in \"let\", too",
+        return vs_fail(error, &spec->text, place, false, "\"%s\" is also a name in \"let\"",
                        index->name);
     if (read_range(spec, place, field, index, error))
         return error->code;

@@ -11,8 +11,8 @@ static int count_etypes(const struct vs_source *source, const struct vs_place *p
     *count = order ? order->extent / size : tile->etypes;
     if (order && order->grain % size)
         return vs_fail(source->scope->error, source->text, place, false,
-                       "a tile of the slice, %lld bytes with its gaps, is no array of etypes of "
-                       "%lld bytes (leave out \"shape\")",
+                       "a tile of the slice, %lld bytes with its gaps, is not an array of etypes "
+                       "of %lld bytes (leave out \"shape\")",
                        (long long)order->extent, (long long)size);
     return 0;
 }
