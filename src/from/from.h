@@ -44,8 +44,8 @@ struct from_variable {
     bool fortran;   /* the first index runs fastest */
     int64_t at;     /* displacement of the first element */
     int64_t stride; /* bytes from one index of the first dimension to the next; 0: without gaps */
-    int64_t gap;    /* bytes of padding at the end of an element; the file may end before the
-                       padding of the last element */
+    int64_t gap;    /* bytes at the end of an element without any of its values; the file may end
+                       before the gap of the last element */
     struct from_chunks chunks; /* instead of at and stride */
     struct from_part part;     /* describes this variable, in addition to the file's parts */
     char *reason;              /* why it cannot be a view, owned; NULL: it can */

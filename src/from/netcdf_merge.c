@@ -21,7 +21,7 @@
 /* Variables begin at multiples of this. */
 #define ALIGNMENT 8
 
-/* Where a variable lies in the whole. */
+/* The position of a variable in the whole. */
 struct slot {
     size_t variable;
     bool has_records;
@@ -80,7 +80,7 @@ static bool is_alike(const struct from_nc_member *one, const struct from_nc_memb
     return true;
 }
 
-/* Places tiles, of which only the numbers along a dimension are known, one after the other. */
+/* Places tiles one after the other along a dimension, if only their numbers are known. */
 static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error *error)
 {
     const struct from_nc_member *first = &set->tiles[0];

@@ -29,7 +29,7 @@ enum mpiio_assemble {
 /*
  * Assembles the members, which are borrowed. Checks that they exist, fit together, and can be
  * opened according to how (values of enum mpiio_assemble). Returns 0, or a negative errno with why
- * filled, whose text names the first bad member. Returns -EROFS if the file shall be writable, but
+ * filled; its text names the first bad member. Returns -EROFS if the file shall be writable, but
  * members may overlap or two of them are one file. Takes ownership of fills.list, also on error.
  * The caller owns the new file.
  */
