@@ -2,6 +2,7 @@
 #include "missing.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,17 @@ static bool put_integer(const struct vs_basic *basic, const char *text, unsigned
     return true;
 }
 
-/* Converts the text of a number. Does not change the bytes that pad an x87 number. */
+/* Converts the text of a number. Does not change the bytes that pad an x87 number. Returns false if
+   the number is too large, or there is no type of that size. */
 static bool put_float(unsigned size, bool extended, const char *text, unsigned char *native)
 {
     long double number = strtold(text, NULL);
     double binary64 = strtod(text, NULL);
     float binary32 = strtof(text, NULL);
 
+    if ((size == sizeof(float) && isinf(binary32) && !isinf(number)) ||
+        (size == sizeof(double) && isinf(binary64) && !isinf(number)))
+        return false;
     if (size == sizeof(float))
         memcpy(native, &binary32, size);
     else if (size == sizeof(double))
@@ -151,17 +156,19 @@ static int add_view(const struct vs_spec *spec, size_t index, int64_t rank, stru
     return error ? vs_members_fail(members, error, why, "missing=%s: %s", text, wrong) : 0;
 }
 
-/* Makes the one fill of "missing". It must be the same for all views and ranks. To save time, only
-   the first two ranks and the last one are compared. */
+/* Makes the one fill of "missing". It must be the same for all views and ranks. */
 static int make_value(const struct vs_spec *spec, struct vs_fill *fill, struct vs_error *why)
 {
-    int64_t ranks = vs_spec_ranks(spec), looked_at[] = {0, ranks > 1, ranks - 1};
     struct element common = {0};
     int error = 0;
 
     for (size_t i = 0; i < vs_spec_view_count(spec); i++)
-        for (size_t k = 0; k < 3 && error == 0; k++)
-            error = add_view(spec, i, looked_at[k], &common, why);
+        for (int64_t rank = 0; rank < vs_spec_ranks(spec) && error == 0; rank++)
+            error = add_view(spec, i, rank, &common, why);
+    if (error == 0 && common.basic == NULL)
+        error = vs_members_fail(vs_spec_members(spec), -EINVAL, why,
+                                "missing=%s: no view selects anything, so that it has no type",
+                                vs_members_missing_value(vs_spec_members(spec)));
     *fill = common.fill;
     return error;
 }

@@ -4,13 +4,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "head.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
+
+/* Lines of text at the beginning of a data file have no more bytes. */
+#define LINES_MAX (1 << 20)
 
 /* The most digits of a number that a pattern makes. */
 #define WIDTH_MAX 64
@@ -71,7 +76,8 @@ int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, 
     int64_t span;
     int code = 0;
 
-    if (!step || step == INT64_MIN || __builtin_sub_overflow(max, min, &span) ||
+    if (pattern.length >= PATH_MAX || !step || step == INT64_MIN ||
+        __builtin_sub_overflow(max, min, &span) || span == INT64_MIN ||
         span / step >= VS_MEMBERS_MAX || span / step < 0)
         return -EINVAL;
     char *text = malloc(size);
@@ -86,10 +92,10 @@ int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, 
 }
 
 /* Returns the displacement behind a number of lines that begin at byte at, or -1 if the file has
-   fewer lines. */
+   fewer lines, or they have more than LINES_MAX bytes. */
 static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
 {
-    FILE *file = lines ? fopen(path, "re") : NULL;
+    FILE *file = lines ? from_open_text(path) : NULL;
     int c;
 
     if (!lines)
@@ -98,8 +104,8 @@ static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
         at = -1;
         lines = 0;
     }
-    for (; lines; at++) {
-        if ((c = getc_unlocked(file)) == EOF) {
+    for (int64_t read = 0; lines; at++, read++) {
+        if (read == LINES_MAX || (c = getc_unlocked(file)) == EOF) {
             at = -1;
             break;
         }
@@ -125,7 +131,7 @@ static int64_t find_block(const struct from_brick *brick, const char *path, int6
                      bytes);
     } else {
         at = skip_lines(path, brick->start, brick->lines);
-        if (at >= 0 && !__builtin_add_overflow(at, brick->disp, &at))
+        if (at >= 0 && !__builtin_add_overflow(at, brick->disp, &at) && at <= INT64_MAX - bytes)
             return at;
         n = asprintf(reason, "%s has fewer than %" PRId64 " lines to skip", path, brick->lines);
     }

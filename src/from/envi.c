@@ -205,7 +205,7 @@ static int add_bands(struct reader *r, char kind, int64_t size)
 
     for (int64_t band = 0; band < r->bands && r->bands <= BANDS_MAX && !code; band++) {
         struct from_span name = r->names, rest = {NULL, 0};
-        char number[32];
+        char number[48];
 
         if (from_span_split(r->names, ",", &name, &rest))
             r->names = rest;
@@ -214,6 +214,10 @@ static int add_bands(struct reader *r, char kind, int64_t size)
         if (!name.length || is_taken(r->brick.file, name)) {
             snprintf(number, sizeof(number), "band%lld", (long long)band + 1);
             name = from_span_of(number);
+            for (int more = 2; is_taken(r->brick.file, name); more++) {
+                snprintf(number, sizeof(number), "band%lld-%d", (long long)band + 1, more);
+                name = from_span_of(number);
+            }
         }
         code = add_band(r, kind, size, band, name);
     }

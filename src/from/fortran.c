@@ -191,6 +191,11 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
     rows->stride = stride == one->shape[0] ? 0 : stride;
     rows->part = one->part;
     rows->part.path = one->part.path ? strdup(one->part.path) : NULL;
+    /* The marker of the last record fixes where all of them lie. */
+    const struct from_part *mark = &file->variables[last - 1].part;
+    if (mark->path ? from_add_part_of(file, mark->path, mark->at, mark->bytes)
+                   : from_add_part(file, mark->at, mark->bytes))
+        return from_fail(error, -ENOMEM, file->path, "%s", strerror(ENOMEM));
     return (long)file->count - 1;
 }
 

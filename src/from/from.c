@@ -107,7 +107,7 @@ static char *follow(const struct from_file *file, const char *path)
     const struct from_link *first = NULL;
     char *next = NULL;
 
-    if (file->link_count && path[0] == '/')
+    if (path[0] == '/')
         return strdup(path + 1);
     for (size_t i = 0; i < file->link_count; i++)
         if (behind(&file->links[i], path) &&

@@ -2,8 +2,11 @@
 #include "head.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The size of the first read. Each further read is four times as large, until it has the header. */
@@ -27,6 +30,26 @@ int64_t from_read(void *self, void *buffer, size_t length, int64_t at)
         done += (size_t)n;
     }
     return (int64_t)done;
+}
+
+FILE *from_open_text(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    FILE *file = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+        errno = EINVAL;
+    else
+        file = fdopen(fd, "r");
+    if (file == NULL) {
+        int why = errno;
+        close(fd);
+        errno = why;
+    }
+    return file;
 }
 
 int from_head(const struct from_source *source, struct from_bytes *head,

@@ -2,10 +2,16 @@
 #ifndef FROM_HEAD_H
 #define FROM_HEAD_H
 
+#include <stdio.h>
+
 #include "from.h"
 
 /* Implements read of struct from_source. self points to a descriptor. */
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
+
+/* Opens a regular file for reading; anything else fails with EINVAL and does not block. NULL with
+   errno set. */
+FILE *from_open_text(const char *path);
 
 /*
  * Calls parse with the beginning of a file, and again with more of it as long as parse returns

@@ -16,21 +16,25 @@
  * Makes the file the member of a whole of the length that the header requires. Files are too short
  * if programs have not written all values. The netCDF library reads zeros there.
  */
-static int lengthen(const struct from_bytes *head, struct from_file *file, int64_t end)
+static int lengthen(const struct from_bytes *head, struct from_file *file, int64_t end,
+                    struct vs_error *error)
 {
-    file->members = json_pack("{s:[s], s:{s:I}, s:[{s:I, s:I, s:s}]}", "files", head->path, "view",
-                              "tiles", (json_int_t)head->size, "fill", "at", (json_int_t)head->size,
-                              "size", (json_int_t)(end - head->size), "value", "00");
+    file->members = json_pack("{s:[s], s:{s:I}, s:s}", "files", head->path, "view", "tiles",
+                              (json_int_t)end, "missing", "zero");
     if (asprintf(&file->note,
                  "the file is truncated: bytes %" PRId64 " to %" PRId64
                  " read as zeros (truncate -s %" PRId64 " lets them be written)",
                  head->size, end - 1, end) < 0)
         file->note = NULL;
-    return file->members && file->note ? 0 : -ENOMEM;
+    if (!file->members)
+        return from_fail(error, -EINVAL, head->path,
+                         "it is truncated, and its name is not UTF-8, as a spec must be");
+    return file->note ? 0 : -ENOMEM;
 }
 
 /* Completes a file that is not a tile. */
-static int complete(const struct from_bytes *head, struct from_file *file, int64_t header_bytes)
+static int complete(const struct from_bytes *head, struct from_file *file, int64_t header_bytes,
+                    struct vs_error *error)
 {
     int64_t end = 0;
     int code = 0;
@@ -39,7 +43,7 @@ static int complete(const struct from_bytes *head, struct from_file *file, int64
         if (!file->variables[i].reason)
             end = vs_max(end, from_end(&file->variables[i]));
     if (end > head->size)
-        code = lengthen(head, file, end);
+        code = lengthen(head, file, end, error);
     if (!code && file->members)
         return from_add_part_of(file, head->path, 0, header_bytes);
     return code ? code : from_add_part(file, 0, header_bytes);
@@ -52,7 +56,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
     if (!code && from_nc_is_tile(head->path, file, &header))
         code = from_nc_set(head->path, file, error);
-    else if (!code && complete(head, file, header.bytes))
+    else if (!code && complete(head, file, header.bytes, error))
         code = from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
     from_nc_free(&header);
     return code;

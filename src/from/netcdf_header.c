@@ -201,6 +201,7 @@ static void read_attributes(struct reader *r, long variable)
         int kind = type(r);
         attribute.size = type_sizes[kind];
         attribute.is_integer = kind != CHAR && kind != FLOAT && kind != DOUBLE;
+        attribute.is_signed = kind < UBYTE || kind == INT64;
         attribute.count = count(r);
         bytes = values(r, attribute.count, attribute.size);
         if (bytes && attribute.name)
@@ -452,7 +453,7 @@ bool from_nc_integers(const struct from_nc_header *header, long variable, const 
         return false;
     for (size_t i = 0; i < count; i++) {
         const unsigned char *bytes = found->values + i * (size_t)found->size;
-        uint64_t value = bytes[0] & 0x80 ? UINT64_MAX : 0;
+        uint64_t value = found->is_signed && bytes[0] & 0x80 ? UINT64_MAX : 0;
         for (int k = 0; k < found->size; k++)
             value = value << 8 | bytes[k];
         values[i] = (int64_t)value;

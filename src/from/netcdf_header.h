@@ -18,7 +18,7 @@ struct from_nc_attribute {
     const char *name; /* static */
     long variable;    /* its number in struct from_file; -1: an attribute of the file */
     int size;         /* bytes of a value */
-    bool is_integer;
+    bool is_integer, is_signed;
     int64_t count; /* of values; only the first FROM_NC_VALUES bytes are kept */
     unsigned char values[FROM_NC_VALUES]; /* big-endian */
 };

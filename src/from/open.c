@@ -57,6 +57,8 @@ static void refuse_cut(struct from_file *file, int64_t size)
         return;
     if (file->data && stat(file->data, &st) != 0)
         why = strerror(errno);
+    else if (file->data && !S_ISREG(st.st_mode))
+        why = "not a regular file";
     else if (file->data)
         size = st.st_size;
     for (size_t i = 0; i < file->count; i++) {

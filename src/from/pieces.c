@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "element.h"
+#include "head.h"
 #include "view.h"
 #include "viewspec/base/list.h"
 
@@ -104,7 +105,7 @@ char *from_pieces_find(const char *name)
 static char *read_text(const char *path, size_t *length, struct vs_error *error)
 {
     char *text = malloc(TEXT_MAX);
-    FILE *file = text ? fopen(path, "re") : NULL;
+    FILE *file = text ? from_open_text(path) : NULL;
     int why = file ? 0 : errno;
 
     if (file) {

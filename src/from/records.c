@@ -82,6 +82,8 @@ int from_record(const struct from_source *source, const struct from_markers *mar
         int code = read_subrecord(source, markers, record->end, record, &piece, &more);
         if (code)
             return code;
+        if (more && record->subrecords == FROM_SUBRECORDS_MAX)
+            return damaged(record, at, "more than %d subrecords", FROM_SUBRECORDS_MAX);
         if (pieces == NULL)
             continue;
         list = vs_list_grow(pieces->list, pieces->count, &pieces->room, sizeof(*list));

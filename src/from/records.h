@@ -27,6 +27,9 @@ struct from_pieces {
     size_t count, room;
 };
 
+/* The most subrecords of a record. Those of gfortran have 2 GiB each. */
+#define FROM_SUBRECORDS_MAX 16384
+
 struct from_record {
     int64_t bytes; /* of data */
     int64_t end;   /* the displacement behind the last marker */

@@ -127,8 +127,8 @@ char *from_spec(const struct from_file *file, const size_t *chosen, size_t count
     json_object_set_new(root, "viewspec", json_integer(1));
     if (file->members)
         json_object_set(root, "members", file->members);
-    else
-        json_object_set_new(root, "file", json_string(file->data ? file->data : file->path));
+    else if (json_object_set_new(root, "file", json_string(file->data ? file->data : file->path)))
+        from_fail(error, -EINVAL, file->path, "a file's name is not UTF-8, as a spec must be");
     json_object_set_new(root, "header", make_header(file, chosen, count, error));
     json_object_set_new(root, "ranks", json_integer(grid->ranks));
     if (named || count != 1)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "head.h"
 #include "hdf5_loader.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
@@ -151,7 +152,7 @@ static int read_line(struct stripes *stripes, const char *line)
 
 static int read_config(struct stripes *stripes, struct vs_error *error)
 {
-    FILE *file = fopen(stripes->config, "re");
+    FILE *file = from_open_text(stripes->config);
     char *line = NULL;
     size_t room = 0;
     int code = 0, number = 0;
@@ -197,7 +198,7 @@ static bool open_subfile(struct stripes *stripes, int64_t number)
         return true;
     if (stripes->fd >= 0)
         close(stripes->fd);
-    stripes->fd = open(stripes->paths[number], O_RDONLY | O_CLOEXEC);
+    stripes->fd = open(stripes->paths[number], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     stripes->open = number;
     return stripes->fd >= 0;
 }

@@ -11,6 +11,7 @@
 #include "from/open.h"
 #include "from/retype.h"
 #include "from/spec.h"
+#include "from/view.h"
 #include "viewspec/base/line.h"
 
 #define NAME_SIZE 512
@@ -35,17 +36,19 @@ static void print_type(const json_t *etype)
 /* "name  type  2x3x4": a line, with tabs. What cannot be a view has the reason behind it. */
 static void print_variable(const struct from_variable *variable)
 {
-    char name[NAME_SIZE];
+    char text[NAME_SIZE];
 
-    vs_line_copy(name, sizeof(name), variable->name, strlen(variable->name));
-    printf("%s\t", name);
+    vs_line_copy(text, sizeof(text), variable->name, strlen(variable->name));
+    printf("%s\t", text);
     print_type(variable->reason ? NULL : variable->etype);
     printf("\t");
     for (int d = 0; d < variable->dimensions; d++)
         printf("%s%" PRId64, d ? "x" : "", variable->shape[d]);
     printf("%s", variable->dimensions ? "" : "-");
-    if (variable->reason)
-        printf("\tnot a view: %s", variable->reason);
+    if (variable->reason) {
+        vs_line_copy(text, sizeof(text), variable->reason, strlen(variable->reason));
+        printf("\tnot a view: %s", text);
+    }
     printf("\n");
 }
 
@@ -130,13 +133,19 @@ static int check_grid(const struct from_grid *grid, const struct from_file *file
     return VIEW_USAGE;
 }
 
-/* Returns a spec of one variable, or NULL with error filled. */
+/* Returns a spec of one variable, which says nothing about its file, or NULL with error filled. */
 static struct vs_spec *spec_of(const struct from_file *file, size_t variable,
                                const struct from_grid *grid, struct vs_error *error)
 {
-    char *text = from_spec(file, &variable, 1, false, grid, error);
+    json_t *view = from_view(&file->variables[variable], grid, error);
+    json_t *root = json_pack("{s:i, s:s, s:I, s:o}", "viewspec", 1, "file", "f", "ranks",
+                             (json_int_t)grid->ranks, "view", view);
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     struct vs_spec *spec = NULL;
 
+    json_decref(root);
+    if (!text && !error->code)
+        error->code = -ENOMEM;
     if (text)
         vs_spec_parse(text, strlen(text), file->path, ".", NULL, &spec, error);
     free(text);
@@ -206,7 +215,7 @@ static int make_spec(const struct view_args *args, struct from_file *file)
         status = view_spec_failed(&error);
     if (!status)
         status = check_grid(&grid, file, chosen, count);
-    if (!status)
+    if (!status && args->decomposition)
         status = leave_out(args, file, &grid, chosen, &count);
     if (!status) {
         char *text = from_spec(file, chosen, count, args->all, &grid, &error);

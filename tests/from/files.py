@@ -368,7 +368,7 @@ def mitgcm(dice, path):
     done = subprocess.run(["mpiio-view", "spec", "--from", dice.choice(metas)], capture_output=True,
                           text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"mpiio-view: {name}: tiles are "
-        f"missing: the {len(metas)} that are there have {there} of {array.size} values\n"), done
+        f"missing: the {len(metas)} that exist have {there} of {array.size} values\n"), done
 
 
 def tiles(name, *words):

@@ -309,13 +309,15 @@ json_t *vs_members_resolved(const struct vs_members *members)
     json_t *copy = json_copy(members->json), *names;
     int failed = json_object_set_new(copy, "count", json_integer(members->count));
 
-    if (members->pattern.text) {
+    /* Braces in the folder's name would count as those of the pattern. */
+    if (members->pattern.text && !strchr(members->folder, '{')) {
         char *path = vs_path_from(members->folder, members->pattern.text);
 
         failed |= json_object_set_new(copy, "file", path ? json_string(path) : NULL);
         free(path);
     } else {
         names = json_array();
+        json_object_del(copy, "file");
         for (int64_t i = 0; i < members->count; i++) {
             char *path = vs_members_file(members, i);
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,9 @@ int vs_pattern_read(struct vs_spec *spec, const struct vs_place *place, const ch
     struct field field;
 
     *pattern = (struct vs_pattern){.text = text, .index = {{.name = "member"}}};
+    if (strlen(text) >= PATH_MAX)
+        return vs_fail(error, &spec->text, place, false, "a name of more than %d bytes",
+                       PATH_MAX - 1);
     for (const char *at = text; next_field(at, &field); at = field.end)
         if (field.range && define(spec, place, &field, pattern, error))
             return error->code;
