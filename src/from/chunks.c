@@ -5,6 +5,37 @@
 
 #include "viewspec/base/integer.h"
 
+/* How many elements box number i has in dimension d. */
+static int64_t length_of(const struct from_variable *variable, size_t i, int d)
+{
+    const struct from_chunks *chunks = &variable->chunks;
+
+    return chunks->lengths ? chunks->lengths[i * (size_t)variable->dimensions + (size_t)d]
+                           : chunks->sizes[d];
+}
+
+/* The same, of the array that it is a part of in the file. */
+static int64_t size_in_file(const struct from_variable *variable, size_t i, int d)
+{
+    const struct from_chunks *chunks = &variable->chunks;
+
+    return chunks->shapes ? chunks->shapes[i * (size_t)variable->dimensions + (size_t)d]
+                          : chunks->sizes[d];
+}
+
+/* Whether a box has elements that follow each other in the array. */
+static bool is_range(const struct from_variable *variable, size_t i)
+{
+    int n = variable->dimensions, d = 0;
+
+    while (d < n && (length_of(variable, i, d) == 1 || variable->shape[d] == 1))
+        d++;
+    for (d++; d < n; d++)
+        if (length_of(variable, i, d) < variable->shape[d])
+            return false;
+    return true;
+}
+
 /* Whether chunk a begins before chunk b in the array. */
 static bool before(const int64_t *a, const int64_t *b, int dimensions)
 {
@@ -17,12 +48,10 @@ static bool before(const int64_t *a, const int64_t *b, int dimensions)
 bool from_chunks_in_order(const struct from_variable *variable)
 {
     const struct from_chunks *chunks = &variable->chunks;
-    int n = variable->dimensions, d = 0;
+    int n = variable->dimensions;
 
-    while (d < n && (chunks->sizes[d] == 1 || variable->shape[d] == 1))
-        d++;
-    for (d++; d < n; d++)
-        if (chunks->sizes[d] < variable->shape[d])
+    for (size_t i = 0; i < (chunks->lengths ? chunks->count : 1); i++)
+        if (!is_range(variable, i))
             return false;
     for (size_t i = 1; i < chunks->count; i++)
         if (!before(chunks->starts + (i - 1) * (size_t)n, chunks->starts + i * (size_t)n, n))
@@ -87,19 +116,20 @@ static json_t *size_of(const struct from_axis *axis)
     return from_term_json(&size);
 }
 
-/* What a rank has of the chunk at start, in the chunk or in the rank's own array. */
-static json_t *box(const struct from_variable *variable, const struct from_axis *axes,
-                   const int64_t *start, bool in_memory, json_t *leaf)
+/* What a rank has of box number i, in the file or in the rank's own array. */
+static json_t *box(const struct from_variable *variable, const struct from_axis *axes, size_t i,
+                   bool in_memory, json_t *leaf)
 {
+    const int64_t *start = variable->chunks.starts + i * (size_t)variable->dimensions;
     json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
 
     for (int d = 0; d < variable->dimensions; d++) {
         const struct from_axis *axis = &axes[d];
-        struct part part = part_of(axis, start[d], variable->chunks.sizes[d]);
+        struct part part = part_of(axis, start[d], length_of(variable, i, d));
         struct from_term place = in_memory ? place_of(&part, axis, start[d]) : part.first;
 
-        json_array_append_new(sizes,
-                              in_memory ? size_of(axis) : json_integer(variable->chunks.sizes[d]));
+        json_array_append_new(sizes, in_memory ? size_of(axis)
+                                               : json_integer(size_in_file(variable, i, d)));
         json_array_append_new(subsizes, from_term_json(&part.count));
         json_array_append_new(starts, from_term_json(&place));
     }
@@ -114,11 +144,10 @@ static json_t *boxes(const struct from_variable *variable, const struct from_axi
     json_t *lengths = json_array(), *displacements = json_array(), *types = json_array();
 
     for (size_t i = 0; i < chunks->count; i++) {
-        const int64_t *start = chunks->starts + i * (size_t)variable->dimensions;
         int64_t displacement = in_memory ? 0 : chunks->at[i] - chunks->at[0];
         json_array_append_new(lengths, json_integer(1));
         json_array_append_new(displacements, json_integer(displacement));
-        json_array_append_new(types, box(variable, axes, start, in_memory, leaf));
+        json_array_append_new(types, box(variable, axes, i, in_memory, leaf));
     }
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "struct", "blocklengths", lengths,
                      "displacements", displacements, "types", types);

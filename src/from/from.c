@@ -138,6 +138,14 @@ long from_find(const struct from_file *file, const char *name)
     return found;
 }
 
+bool from_is_wanted(const struct from_file *file, const char *name)
+{
+    for (size_t i = 0; i < file->wanted.count; i++)
+        if (!strcmp(file->wanted.names[i], name))
+            return true;
+    return file->wanted.all;
+}
+
 int64_t from_elements(const struct from_variable *variable)
 {
     int64_t elements = 1, bytes;
@@ -165,17 +173,22 @@ int64_t from_end(const struct from_variable *variable)
     return end - variable->gap;
 }
 
+void from_drop(struct from_variable *variable)
+{
+    free(variable->name);
+    free(variable->reason);
+    free(variable->chunks.at);
+    free(variable->chunks.starts);
+    free(variable->chunks.lengths);
+    free(variable->chunks.shapes);
+    free(variable->part.path);
+    json_decref(variable->etype);
+}
+
 void from_clear(struct from_file *file)
 {
-    for (size_t i = 0; i < file->count; i++) {
-        struct from_variable *variable = &file->variables[i];
-        free(variable->name);
-        free(variable->reason);
-        free(variable->chunks.at);
-        free(variable->chunks.starts);
-        free(variable->part.path);
-        json_decref(variable->etype);
-    }
+    for (size_t i = 0; i < file->count; i++)
+        from_drop(&file->variables[i]);
     for (size_t i = 0; i < file->part_count; i++)
         free(file->parts[i].path);
     for (size_t i = 0; i < file->link_count; i++) {
@@ -186,8 +199,10 @@ void from_clear(struct from_file *file)
     free(file->note);
     file->note = NULL;
     json_decref(file->members);
+    json_decref(file->assembly);
     file->data = NULL;
     file->datarep = NULL;
+    file->assembly = NULL;
     file->members = NULL;
     file->count = file->part_count = file->link_count = 0;
 }

@@ -24,12 +24,16 @@ struct from_part {
     char *path; /* of the file, owned; NULL: that of struct from_file */
 };
 
-/* Where the chunks of a variable lie, each as large as the others, those at the edges too. */
+/* Where the chunks of a variable lie, each as large as the others, those at the edges too; or other
+   boxes that it consists of. */
 struct from_chunks {
     int64_t sizes[FROM_DIMENSIONS_MAX]; /* of a chunk, in elements */
-    size_t count;                       /* 0: the variable has none */
-    int64_t *at;                        /* count displacements, upwards; owned */
+    size_t count;    /* 0: none was looked up; sizes are 0 where there are none */
+    int64_t *at;     /* count displacements, upwards; owned */
     int64_t *starts; /* for each, the index of its first element in each dimension; owned */
+    /* Of boxes: for each, its elements in each dimension, and the shape of the array in the file
+       that it is the beginning of; owned. NULL: both are sizes. */
+    int64_t *lengths, *shapes;
 };
 
 /* An array of elements of one type. */
@@ -47,6 +51,7 @@ struct from_variable {
     int64_t gap;    /* bytes at the end of an element without any of its values; the file may end
                        before the gap of the last element */
     struct from_chunks chunks; /* instead of at and stride */
+    bool is_assembled;         /* displacements are those of struct from_file's assembly */
     struct from_part part;     /* describes this variable, in addition to the file's parts */
     char *reason;              /* why it cannot be a view, owned; NULL: it can */
 };
@@ -56,13 +61,22 @@ struct from_link {
     char *name, *target; /* paths without a leading /; owned */
 };
 
+/* Variables that a spec is to be made of. */
+struct from_wanted {
+    const char *const *names;
+    size_t count;
+    bool all; /* whatever the names */
+};
+
 struct from_file {
+    struct from_wanted wanted;
     const char *format;  /* its name for people */
     char *path;          /* of the file with the header, as it was given; owned */
     char *data;          /* path of the file that has the values, owned; NULL: the same */
     const char *datarep; /* of values in variables of bytes; NULL: native */
     char *note;          /* a message to the user about the file, owned; NULL: none */
     json_t *members;     /* instead of data: "members" of viewspec(5), owned */
+    json_t *assembly;    /* as members, for specs of variables that need it; owned */
     struct from_variable *variables;
     size_t count, room;
     struct from_link *links;
@@ -104,6 +118,9 @@ struct from_format {
     char *(*find)(const char *name);
 };
 
+/* Frees what a variable has. */
+void from_drop(struct from_variable *variable);
+
 void from_free(struct from_file *file); /* NULL is allowed */
 
 /* Forgets what was found in it, to begin again. */
@@ -123,6 +140,10 @@ int from_add_link(struct from_file *file, const char *name, const char *target);
 
 /* Returns the number of the variable with that name, following links; -1 if there is none. */
 long from_find(const struct from_file *file, const char *name);
+
+/* For formats: returns whether a spec is to be made of the variable of that name. If not, where it
+   lies may be left out, as far as it is a view for sure. */
+bool from_is_wanted(const struct from_file *file, const char *name);
 
 /* For formats: the variable cannot be a view; the first reason stays. */
 void from_refuse(struct from_variable *variable, const char *format, ...)

@@ -6,31 +6,13 @@
 
 #include "from.h"
 
-/* Private to the module (hdf5_module.h): additional names of objects in an HDF5 file. */
-
-/* An object and the name under which it was listed. */
-struct from_hdf5_object {
-    haddr_t address;
-    char *name; /* owned */
-};
-
-/* Starts zeroed. */
-struct from_hdf5_objects {
-    struct from_hdf5_object *list;
-    size_t count, room;
-};
-
-/* Adds an object (the name is copied). Returns 0 or -ENOMEM. */
-int from_hdf5_object(struct from_hdf5_objects *objects, const char *name, haddr_t address);
+/* Private to the module (hdf5_module.h): links in an HDF5 file that are paths. */
 
 /*
- * Adds to file all soft links, and the hard links whose names are not in objects, which it sorts.
- * An external link becomes a variable that cannot be a view. Returns 0, or -EINVAL, with error
- * filled if memory is exhausted.
+ * Adds a soft link of the group to file, under its name, a path. An external link becomes a
+ * variable that cannot be a view. Links of other types are left out. Returns 0 or -ENOMEM.
  */
-int from_hdf5_links(hid_t root, struct from_hdf5_objects *objects, struct from_file *file,
-                    struct vs_error *error);
-
-void from_hdf5_objects_free(struct from_hdf5_objects *objects);
+int from_hdf5_link(hid_t group, const char *link, const char *name, const H5L_info_t *info,
+                   struct from_file *file);
 
 #endif

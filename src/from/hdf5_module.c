@@ -1,255 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "hdf5_module.h"
 
-#define H5_USE_110_API
 #include <errno.h>
-#include <fcntl.h>
-#include <hdf5.h>
+#include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "hdf5_element.h"
 #include "hdf5_links.h"
-#include "hdf5_source.h"
+#include "hdf5_set.h"
+#include "hdf5_virtual.h"
 
-/* A view lists its chunks one by one, and libhdf5 looks for each among all. */
-#define CHUNKS_MAX 16384
+/* Groups inside of groups. */
+#define DEPTH_MAX 1000
+
+#define REASON_SIZE 256
 
 struct visit {
     struct from_file *file;
     struct vs_error *error;
-    const char *path;
-    hid_t root;
-    const struct from_source *source; /* for what libhdf5 does not tell */
-    struct from_hdf5_objects objects; /* that were visited */
-    int64_t base;                     /* where addresses count from: behind a user's own block */
+    struct from_hdf5_file in;
+    struct from_whole whole;
+    bool is_plain; /* specs can assemble the file and others */
+    void *seen;    /* struct object, a tree of tsearch(3) */
 };
 
 static int no_memory(struct visit *visit)
 {
-    return from_fail(visit->error, -ENOMEM, visit->path, "%s", strerror(ENOMEM));
-}
-
-/* Whether so many bytes can be there in a file. */
-static bool is_place(haddr_t at, int64_t bytes)
-{
-    return at <= (haddr_t)(INT64_MAX - bytes);
-}
-
-/* Why filtered chunks are no view: the filters' names. */
-static void refuse_filters(struct from_variable *variable, hid_t properties, int filters)
-{
-    char text[256] = "", name[64];
-    size_t used = 0;
-
-    for (int i = 0; i < filters && used < sizeof(text); i++) {
-        unsigned flags, values = 0;
-        size_t count = 0;
-        name[0] = '\0';
-        H5Pget_filter2(properties, (unsigned)i, &flags, &count, &values, sizeof(name), name, NULL);
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
-                                 name[0] ? name : "unknown");
-    }
-    from_refuse(variable, "chunks are filtered (%s)", text);
-}
-
-/* The next chunk in C order; false behind the last. */
-static bool next_chunk(const struct from_variable *variable, int64_t *start)
-{
-    for (int d = variable->dimensions - 1; d >= 0; d--) {
-        start[d] += variable->chunks.sizes[d];
-        if (start[d] < variable->shape[d])
-            return true;
-        start[d] = 0;
-    }
-    return false;
-}
-
-/* How many chunks the variable has; -1: more than a view can have. */
-static int64_t count_chunks(const struct from_variable *variable)
-{
-    int64_t count = 1;
-
-    for (int d = 0; d < variable->dimensions; d++) {
-        int64_t size = variable->chunks.sizes[d];
-        count *= (variable->shape[d] + size - 1) / size;
-        if (count > CHUNKS_MAX)
-            return -1;
-    }
-    return count;
-}
-
-struct place {
-    int64_t at;
-    int64_t start[FROM_DIMENSIONS_MAX];
-};
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-
-    return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Finds where each chunk lies. 0 or -1, with what is wrong said. */
-static int find_chunks(struct from_variable *variable, hid_t set, int64_t count,
-                       struct place *places)
-{
-    int64_t start[FROM_DIMENSIONS_MAX] = {0};
-    hsize_t offset[FROM_DIMENSIONS_MAX], size;
-    unsigned mask;
-    haddr_t at;
-
-    for (int64_t i = 0; i < count; i++) {
-        for (int d = 0; d < variable->dimensions; d++)
-            offset[d] = (hsize_t)start[d];
-        if (H5Dget_chunk_info_by_coord(set, offset, &mask, &at, &size) < 0) {
-            from_refuse(variable, "libhdf5 does not tell where its chunks are");
-            return -1;
-        }
-        if (at == HADDR_UNDEF || !is_place(at, INT32_MAX)) {
-            from_refuse(variable,
-                        at == HADDR_UNDEF ? "chunks that were never written" : "a damaged header");
-            return -1;
-        }
-        places[i].at = (int64_t)at;
-        memcpy(places[i].start, start, sizeof(start));
-        next_chunk(variable, start);
-    }
-    qsort(places, (size_t)count, sizeof(*places), compare_places);
-    return 0;
-}
-
-static void keep_chunks(struct visit *visit, struct from_variable *variable,
-                        const struct place *places, size_t count)
-{
-    size_t dimensions = (size_t)variable->dimensions;
-    struct from_chunks *chunks = &variable->chunks;
-
-    chunks->at = calloc(count, sizeof(*chunks->at));
-    chunks->starts = calloc(count * dimensions, sizeof(*chunks->starts));
-    if (!chunks->at || !chunks->starts) {
-        no_memory(visit);
-        return;
-    }
-    chunks->count = count;
-    for (size_t i = 0; i < count; i++) {
-        chunks->at[i] = places[i].at;
-        memcpy(chunks->starts + i * dimensions, places[i].start,
-               dimensions * sizeof(*chunks->starts));
-    }
-}
-
-static void read_chunks(struct visit *visit, struct from_variable *variable, hid_t set,
-                        hid_t properties)
-{
-    hsize_t sizes[FROM_DIMENSIONS_MAX];
-    int filters = H5Pget_nfilters(properties);
-
-    if (filters) {
-        refuse_filters(variable, properties, filters);
-        return;
-    }
-    if (H5Pget_chunk(properties, FROM_DIMENSIONS_MAX, sizes) != variable->dimensions) {
-        from_refuse(variable, "chunks of other dimensions");
-        return;
-    }
-    for (int d = 0; d < variable->dimensions; d++)
-        variable->chunks.sizes[d] = (int64_t)sizes[d];
-    if (from_elements(variable) <= 0)
-        return;
-    int64_t count = count_chunks(variable);
-    if (count < 0) {
-        from_refuse(variable, "more than %d chunks", CHUNKS_MAX);
-        return;
-    }
-    /* Releases of libhdf5 differ in what the addresses of chunks count from there. */
-    if (visit->base) {
-        from_refuse(variable, "chunks behind a user block");
-        return;
-    }
-    struct place *places = calloc((size_t)count, sizeof(*places));
-    if (places == NULL)
-        no_memory(visit);
-    else if (!find_chunks(variable, set, count, places))
-        keep_chunks(visit, variable, places, (size_t)count);
-    free(places);
-}
-
-static void read_contiguous(struct from_variable *variable, hid_t set, hid_t properties)
-{
-    haddr_t at = H5Dget_offset(set);
-
-    if (H5Pget_external_count(properties) > 0)
-        from_refuse(variable, "its values lie in other files");
-    else if (from_elements(variable) == 0)
-        variable->at = 0;
-    else if (at == HADDR_UNDEF)
-        from_refuse(variable, "it was never written");
-    else if (!is_place(at, from_elements(variable) * variable->size))
-        from_refuse(variable, "a damaged header");
-    else
-        variable->at = (int64_t)at;
-}
-
-static void read_layout(struct visit *visit, struct from_variable *variable, hid_t set)
-{
-    hid_t properties = H5Dget_create_plist(set);
-    H5D_layout_t layout = properties < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(properties);
-
-    if (layout == H5D_CONTIGUOUS)
-        read_contiguous(variable, set, properties);
-    else if (layout == H5D_CHUNKED)
-        read_chunks(visit, variable, set, properties);
-    else if (layout == H5D_COMPACT)
-        from_refuse(variable, "its values lie in the header (compact)");
-    else if (layout == H5D_VIRTUAL)
-        from_refuse(variable, "it is virtual");
-    else
-        from_refuse(variable, "a layout that is not known");
-    if (properties >= 0)
-        H5Pclose(properties);
-}
-
-static void read_shape(struct from_variable *variable, hid_t set)
-{
-    hid_t space = H5Dget_space(set);
-    hsize_t sizes[FROM_DIMENSIONS_MAX];
-    H5S_class_t kind = space < 0 ? H5S_NO_CLASS : H5Sget_simple_extent_type(space);
-
-    if (kind == H5S_NULL || kind == H5S_NO_CLASS)
-        from_refuse(variable, "it has no values");
-    else if (kind == H5S_SIMPLE)
-        variable->dimensions = H5Sget_simple_extent_dims(space, sizes, NULL);
-    for (int d = 0; d < variable->dimensions; d++)
-        variable->shape[d] = (int64_t)sizes[d];
-    if (space >= 0)
-        H5Sclose(space);
-}
-
-/*
- * The size of the object header's first part, which says where the values lie, by its own first
- * bytes: version 1 has a length at byte 8 behind a prefix of 16, version 2 a length behind flags.
- */
-static int64_t header_size(const struct visit *visit, int64_t at)
-{
-    unsigned char head[32] = {0};
-    int64_t length = 0;
-
-    if (visit->source->read(visit->source->self, head, sizeof(head), at) < 16)
-        return 0;
-    if (head[0] == 1)
-        return 16 + (head[8] | head[9] << 8 | head[10] << 16 | (int64_t)head[11] << 24);
-    if (memcmp(head, "OHDR", 4) != 0)
-        return 0;
-    int start = 6 + (head[5] & 0x20 ? 16 : 0) + (head[5] & 0x10 ? 4 : 0),
-        bytes = 1 << (head[5] & 3);
-    if (start + bytes > (int)sizeof(head))
-        return 0;
-    for (int i = bytes - 1; i >= 0; i--)
-        length = length << 8 | head[start + i];
-    return length < 0 || length > INT32_MAX ? 0 : start + bytes + length + 4;
+    return from_fail(visit->error, -ENOMEM, visit->file->path, "%s", strerror(ENOMEM));
 }
 
 /* netCDF-4 keeps a dimension that has no values as a set of that name. */
@@ -270,107 +48,203 @@ static bool is_dimension_alone(hid_t set)
     return alone;
 }
 
+/* What is not wanted may need a whole, too, to see that it can be a view: one that is thrown away.
+ */
 static void read_set(struct visit *visit, const char *name, hid_t set, const H5O_info_t *info)
 {
     struct from_variable *variable = from_add(visit->file, name, strlen(name));
-    hid_t type = H5Dget_type(set);
-    int64_t at = visit->base + (int64_t)info->addr, bytes = header_size(visit, at);
+    bool wanted = from_is_wanted(visit->file, name);
+    struct from_whole scratch = {0};
+    int64_t at, size;
+    struct from_listing listing = {visit->file, visit->error, wanted ? &visit->whole : &scratch};
 
-    if (variable == NULL) {
+    if (!visit->is_plain)
+        listing.whole = NULL;
+    else if (!wanted && from_whole_add(&scratch, visit->in.path, &at, &size) != 0)
+        from_fail(visit->error, -EIO, visit->in.path, "it is no longer there");
+    if (variable == NULL)
         no_memory(visit);
-    } else {
-        read_shape(variable, set);
-        from_hdf5_element(variable, type);
-        if (from_elements(variable) < 0)
-            from_refuse(variable, "larger than 2^63-1 bytes");
-        if (!variable->reason)
-            read_layout(visit, variable, set);
-        if (!variable->reason && !bytes)
-            from_refuse(variable, "a header that is not known");
-        variable->part = (struct from_part){at, bytes, NULL};
-    }
-    if (type >= 0)
-        H5Tclose(type);
+    else if (from_hdf5_set(&listing, &visit->in, set, visit->in.base + (int64_t)info->addr, wanted,
+                           variable) == H5D_VIRTUAL)
+        from_hdf5_virtual(&listing, &visit->in, set, wanted, variable);
+    from_whole_clear(&scratch);
 }
 
-static herr_t visit_object(hid_t root, const char *name, const H5O_info_t *info, void *argument)
+static herr_t take_first(unsigned number, const H5E_error2_t *error, void *argument)
 {
-    struct visit *visit = argument;
+    char *text = argument;
 
-    (void)root;
-    if (from_hdf5_object(&visit->objects, name, info->addr)) {
+    (void)number;
+    snprintf(text, REASON_SIZE, "%s", error->desc ? error->desc : "");
+    return 1;
+}
+
+/* Adds an object that libhdf5 cannot open, with the error that it met first. */
+static void add_broken(struct visit *visit, const char *name)
+{
+    struct from_variable *variable = from_add(visit->file, name, strlen(name));
+    char reason[REASON_SIZE] = "";
+
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, reason);
+    for (char *at = reason; *at; at++)
+        *at = (unsigned char)*at < ' ' ? ' ' : *at;
+    if (variable == NULL)
         no_memory(visit);
-        return -1;
+    else
+        from_refuse(variable, "libhdf5 cannot open it%s%s", reason[0] ? ": " : "", reason);
+}
+
+/* An object, and the name under which it is listed. */
+struct object {
+    haddr_t address;
+    char name[];
+};
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const struct object *x = a, *y = b;
+
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Returns whether the object is visited for the first time. If not, adds the name as a link. */
+static bool is_new(struct visit *visit, const char *name, haddr_t address)
+{
+    struct object *key = malloc(sizeof(*key) + strlen(name) + 1), **found = NULL;
+    bool first;
+
+    if (key) {
+        key->address = address;
+        strcpy(key->name, name);
+        found = tsearch(key, &visit->seen, compare_addresses);
     }
-    if (info->type != H5O_TYPE_DATASET)
-        return 0;
-    hid_t set = H5Dopen2(visit->root, name, H5P_DEFAULT);
-    if (set < 0) {
-        from_fail(visit->error, -EINVAL, visit->path, "damaged HDF5 file: %s cannot be opened",
-                  name);
-        return -1;
-    }
-    if (!is_dimension_alone(set))
+    first = found && *found == key;
+    if (found == NULL || (!first && from_add_link(visit->file, name, (*found)->name)))
+        no_memory(visit);
+    if (!first)
+        free(key);
+    return first;
+}
+
+/* A group whose links are visited. */
+struct group {
+    struct visit *visit;
+    const char *name; /* with a slash behind; "": the root */
+    int depth;
+};
+
+static void visit_set(struct visit *visit, const char *name, const H5O_info_t *info)
+{
+    hid_t set = H5Dopen2(visit->in.root, name, H5P_DEFAULT);
+
+    if (set < 0)
+        add_broken(visit, name);
+    else if (!is_dimension_alone(set))
         read_set(visit, name, set, info);
-    H5Dclose(set);
+    if (set >= 0)
+        H5Dclose(set);
+}
+
+static herr_t visit_link(hid_t from, const char *link, const H5L_info_t *info, void *argument);
+
+static void visit_group(const struct group *up, const char *name)
+{
+    struct visit *visit = up->visit;
+    hid_t self = up->depth < DEPTH_MAX ? H5Gopen2(visit->in.root, name, H5P_DEFAULT) : -1;
+    char *prefix = NULL;
+
+    if (asprintf(&prefix, "%s/", name) < 0) {
+        no_memory(visit);
+    } else {
+        struct group group = {visit, prefix, up->depth + 1};
+        if (self < 0 ||
+            (H5Literate(self, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &group) < 0 &&
+             !visit->error->code))
+            add_broken(visit, name);
+        free(prefix);
+    }
+    if (self >= 0)
+        H5Gclose(self);
+}
+
+static void visit_object(const struct group *group, const char *name, const H5O_info_t *object)
+{
+    if (object->type == H5O_TYPE_GROUP)
+        visit_group(group, name);
+    else if (object->type == H5O_TYPE_DATASET)
+        visit_set(group->visit, name, object);
+}
+
+/* Visits what a link leads to. What libhdf5 cannot open does not keep it from the rest, as it does
+   with H5Ovisit. */
+static herr_t visit_link(hid_t from, const char *link, const H5L_info_t *info, void *argument)
+{
+    const struct group *group = argument;
+    struct visit *visit = group->visit;
+    char *name = NULL;
+    H5O_info_t object;
+
+    if (asprintf(&name, "%s%s", group->name, link) < 0)
+        return no_memory(visit);
+    if (info->type != H5L_TYPE_HARD) {
+        if (from_hdf5_link(from, link, name, info, visit->file))
+            no_memory(visit);
+    } else if (H5Oget_info_by_name2(from, link, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+        add_broken(visit, name);
+    } else if (is_new(visit, name, object.addr)) {
+        visit_object(group, name, &object);
+    }
+    free(name);
     return visit->error->code ? -1 : 0;
 }
 
 static int list(struct visit *visit)
 {
-    H5F_info2_t info;
-    hid_t properties = H5Fget_create_plist(visit->root);
-    hsize_t block = 0;
+    struct group group = {.visit = visit, .name = ""};
+    H5O_info_t object;
 
-    H5Pget_userblock(properties, &block);
-    H5Pclose(properties);
-    visit->base = (int64_t)block;
-    if (H5Fget_info2(visit->root, &info) < 0 ||
-        H5Ovisit(visit->root, H5_INDEX_NAME, H5_ITER_INC, visit_object, visit) < 0 ||
-        from_hdf5_links(visit->root, &visit->objects, visit->file, visit->error))
-        return from_fail(visit->error, -EINVAL, visit->path, "damaged HDF5 file");
-    return from_add_part(visit->file, visit->base, (int64_t)info.super.super_size)
-               ? no_memory(visit)
-               : 0;
+    if (H5Oget_info2(visit->in.root, &object, H5O_INFO_BASIC) < 0 ||
+        (is_new(visit, "", object.addr) &&
+         H5Literate(visit->in.root, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &group) < 0))
+        return from_fail(visit->error, -EINVAL, visit->file->path, "damaged HDF5 file");
+    return from_add_part(visit->file, visit->in.base, visit->in.super) ? no_memory(visit) : 0;
 }
 
-static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t at)
+/* Lists an open file, and makes the assembly of what is not in it alone. */
+static void list_all(struct visit *visit)
 {
-    return pread(*(int *)self, buffer, length, at);
-}
+    struct from_file *file = visit->file;
+    int64_t at, size;
+    int code = visit->is_plain ? from_whole_add(&visit->whole, visit->in.path, &at, &size) : 0;
 
-static void visit_all(struct visit *visit)
-{
-    if (visit->root < 0) {
-        from_fail(visit->error, -EINVAL, visit->path,
-                  "damaged HDF5 file, or one that is being written");
-        return;
-    }
-    list(visit);
-    from_hdf5_objects_free(&visit->objects);
-    H5Fclose(visit->root);
+    if (code)
+        from_fail(visit->error, code, visit->in.path, "%s", strerror(-code));
+    else
+        list(visit);
+    for (size_t i = 0; i < file->count && !visit->error->code && !file->assembly; i++)
+        if (file->variables[i].is_assembled &&
+            !(file->assembly = from_whole_members(&visit->whole)))
+            no_memory(visit);
+    tdestroy(visit->seen, free);
+    from_whole_clear(&visit->whole);
 }
 
 int mpiio_hdf5_list(const char *path, const struct from_source *source, struct from_file *file,
                     struct vs_error *error)
 {
-    struct visit visit = {.file = file, .error = error, .path = path, .source = source};
-    int fd;
-    struct from_source plain = {.read = read_descriptor, .self = &fd};
+    struct visit visit = {.file = file, .error = error, .is_plain = source == NULL};
+    int code;
 
+    H5dont_atexit(); /* which crashes where a damaged file was left open */
     setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    if (source) {
-        visit.root = from_hdf5_open(path, source);
-        visit_all(&visit);
-        return error->code;
-    }
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return from_fail(error, -errno, path, "%s", strerror(errno));
-    visit.source = &plain;
-    visit.root = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    visit_all(&visit);
-    close(fd);
+    code = from_hdf5_file_open(&visit.in, path, source);
+    if (code)
+        from_fail(error, code, path, "%s",
+                  code == -EINVAL ? "damaged HDF5 file, or one that is being written"
+                                  : strerror(-code));
+    else
+        list_all(&visit);
+    from_hdf5_file_close(&visit.in);
     return error->code;
 }

@@ -8,18 +8,30 @@
 struct file {
     H5FD_t public; /* the first member: libhdf5's own */
     const struct from_source *source;
+    struct from_hdf5_watch *watch;
     haddr_t end; /* of what libhdf5 has allocated */
+};
+
+/* A file to be opened, as properties of libhdf5's have it. */
+struct order {
+    const char *name;
+    const struct from_source *source;
+    struct from_hdf5_watch *watch;
 };
 
 static H5FD_t *open_file(const char *name, unsigned flags, hid_t properties, haddr_t most)
 {
-    const struct from_source *const *source = H5Pget_driver_info(properties);
-    struct file *file = flags & H5F_ACC_RDWR ? NULL : calloc(1, sizeof(*file));
+    const struct order *order = H5Pget_driver_info(properties);
+    struct file *file = NULL;
 
-    (void)name;
     (void)most;
-    if (file && source)
-        file->source = *source;
+    /* libhdf5 opens other files with the same properties, such as sources of virtual sets. */
+    if (!(flags & H5F_ACC_RDWR) && order && !strcmp(order->name, name))
+        file = calloc(1, sizeof(*file));
+    if (file) {
+        file->source = order->source;
+        file->watch = order->watch;
+    }
     return (H5FD_t *)file;
 }
 
@@ -53,10 +65,16 @@ static herr_t read_file(H5FD_t *public, H5FD_mem_t type, hid_t properties, haddr
                         size_t length, void *buffer)
 {
     const struct from_source *source = ((const struct file *)public)->source;
-    int64_t got = at <= INT64_MAX ? source->read(source->self, buffer, length, (int64_t)at) : -1;
+    struct from_hdf5_watch *watch = ((const struct file *)public)->watch;
+    int64_t got = -1;
 
-    (void)type;
     (void)properties;
+    if (watch->is_on && type == H5FD_MEM_DRAW) {
+        watch->at = at <= INT64_MAX ? (int64_t)at : -1;
+        return 0;
+    }
+    if (at <= INT64_MAX)
+        got = source->read(source->self, buffer, length, (int64_t)at);
     if (got < 0)
         return -1;
     memset((char *)buffer + got, 0, length - (size_t)got);
@@ -83,7 +101,7 @@ static const H5FD_class_t driver = {
     .name = "mpiio",
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(const struct from_source *),
+    .fapl_size = sizeof(struct order),
     .open = open_file,
     .close = close_file,
     .get_eoa = get_allocated,
@@ -94,14 +112,16 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t from_hdf5_open(const char *name, const struct from_source *source)
+hid_t from_hdf5_open(const char *name, const struct from_source *source,
+                     struct from_hdf5_watch *watch)
 {
+    struct order order = {name, source, watch};
     static hid_t number = -1; /* stays: libhdf5 may look at the driver when its file is closed */
     hid_t properties = H5Pcreate(H5P_FILE_ACCESS), file = -1;
 
     if (number < 0)
         number = H5FDregister(&driver);
-    if (number >= 0 && properties >= 0 && H5Pset_driver(properties, number, &source) >= 0)
+    if (number >= 0 && properties >= 0 && H5Pset_driver(properties, number, &order) >= 0)
         file = H5Fopen(name, H5F_ACC_RDONLY, properties);
     if (properties >= 0)
         H5Pclose(properties);

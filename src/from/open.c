@@ -65,7 +65,8 @@ static void refuse_cut(struct from_file *file, int64_t size)
         struct from_variable *variable = &file->variables[i];
         if (why)
             from_refuse(variable, "%s: %s", file->data, why);
-        else if (!variable->reason && !variable->chunks.count && from_end(variable) > size)
+        else if (!variable->reason && !variable->chunks.sizes[0] && !variable->is_assembled &&
+                 from_end(variable) > size)
             from_refuse(variable,
                         "%s is truncated: %lld bytes of at least %lld (truncate -s adds zeros)",
                         file->data ? file->data : "the file", (long long)size,
@@ -81,7 +82,8 @@ static char *path_of(const char *name)
     return found ? found : strdup(name);
 }
 
-int from_open(const char *name, struct from_file **result, struct vs_error *error)
+int from_open(const char *name, struct from_wanted wanted, struct from_file **result,
+              struct vs_error *error)
 {
     struct from_file *file = calloc(1, sizeof(*file));
     char *path = path_of(name);
@@ -97,10 +99,12 @@ int from_open(const char *name, struct from_file **result, struct vs_error *erro
         code = from_fail(error, -errno, path, "%s", strerror(errno));
     else if (!S_ISREG(st.st_mode))
         code = from_fail(error, -EINVAL, path, "not a regular file");
-    if (file)
+    if (file) {
         file->path = path;
-    else
+        file->wanted = wanted;
+    } else {
         free(path);
+    }
     if (!code) {
         head.size = source.size = st.st_size;
         code = from_head(&source, &head, parse, &input, &file->format, error);

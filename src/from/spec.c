@@ -73,7 +73,7 @@ static void name_view(const json_t *views, const json_t *unchanged, const char *
 
 /* Adds a part of a header, with its checksum now. */
 static int add_part(json_t *header, const struct from_file *file, const struct from_part *part,
-                    struct vs_error *error)
+                    bool has_members, struct vs_error *error)
 {
     uint32_t sum;
     char text[16];
@@ -85,21 +85,31 @@ static int add_part(json_t *header, const struct from_file *file, const struct f
     snprintf(text, sizeof(text), "%08" PRIx32, sum);
     json_t *entry = json_pack("{s:I, s:I, s:s}", "at", (json_int_t)part->at, "size",
                               (json_int_t)part->bytes, "crc32", text);
-    if (file->data || part->path)
+    if (file->data || part->path || has_members)
         json_object_set_new(entry, "file", json_string(path));
     return json_array_append_new(header, entry) ? -ENOMEM : 0;
+}
+
+/* What the spec assembles: "members", or NULL. */
+static json_t *members_of(const struct from_file *file, const size_t *chosen, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (file->variables[chosen[i]].is_assembled)
+            return file->assembly;
+    return file->members;
 }
 
 static json_t *make_header(const struct from_file *file, const size_t *chosen, size_t count,
                            struct vs_error *error)
 {
     json_t *header = json_array();
+    bool has_members = members_of(file, chosen, count) != NULL;
 
     for (size_t i = 0; i < file->part_count && !error->code; i++)
-        add_part(header, file, &file->parts[i], error);
+        add_part(header, file, &file->parts[i], has_members, error);
     for (size_t i = 0; i < count && !error->code; i++)
         if (file->variables[chosen[i]].part.bytes)
-            add_part(header, file, &file->variables[chosen[i]].part, error);
+            add_part(header, file, &file->variables[chosen[i]].part, has_members, error);
     return header;
 }
 
@@ -107,11 +117,12 @@ static json_t *make_views(const struct from_file *file, const size_t *chosen, si
                           const struct from_grid *grid, struct vs_error *error)
 {
     json_t *views = json_object(), *unchanged = unchanged_names(file, chosen, count);
+    bool has_members = members_of(file, chosen, count) != NULL;
     char name[NAME_SIZE];
 
     for (size_t i = 0; i < count && !error->code; i++) {
         const struct from_variable *variable = &file->variables[chosen[i]];
-        name_view(views, unchanged, variable->name, file->members, name);
+        name_view(views, unchanged, variable->name, has_members, name);
         json_object_set_new(views, name, from_view(variable, grid, error));
     }
     json_decref(unchanged);
@@ -121,12 +132,12 @@ static json_t *make_views(const struct from_file *file, const size_t *chosen, si
 char *from_spec(const struct from_file *file, const size_t *chosen, size_t count, bool named,
                 const struct from_grid *grid, struct vs_error *error)
 {
-    json_t *root = json_object();
+    json_t *root = json_object(), *members = members_of(file, chosen, count);
     char *text = NULL;
 
     json_object_set_new(root, "viewspec", json_integer(1));
-    if (file->members)
-        json_object_set(root, "members", file->members);
+    if (members)
+        json_object_set(root, "members", members);
     else if (json_object_set_new(root, "file", json_string(file->data ? file->data : file->path)))
         from_fail(error, -EINVAL, file->path, "a file's name is not UTF-8, as a spec must be");
     json_object_set_new(root, "header", make_header(file, chosen, count, error));

@@ -226,13 +226,51 @@ static int make_spec(const struct view_args *args, struct from_file *file)
     return status;
 }
 
+/*
+ * Opens the file for the variables of --var. These may have been named by links, which only a first
+ * look at the file tells: then it is opened again for the variables that the links lead to.
+ */
+static int open_file(const struct view_args *args, struct from_file **file, struct vs_error *error)
+{
+    struct from_wanted wanted = {args->vars, args->var_count, args->all};
+    const char **names = calloc(args->var_count + 1, sizeof(*names));
+    struct from_file *first;
+    bool again = false;
+    int code;
+
+    if (names == NULL) {
+        snprintf(error->reason, sizeof(error->reason), "%s", strerror(ENOMEM));
+        return error->code = -ENOMEM;
+    }
+    code = from_open(args->from, wanted, &first, error);
+    if (code) {
+        free((void *)names);
+        return code;
+    }
+    for (size_t i = 0; i < args->var_count; i++) {
+        long found = from_find(first, args->vars[i]);
+        names[i] = found < 0 ? args->vars[i] : first->variables[found].name;
+        again = again || strcmp(names[i], args->vars[i]) != 0;
+    }
+    *file = first;
+    if (again) {
+        wanted.names = names;
+        code = from_open(args->from, wanted, file, error);
+        from_free(first);
+    }
+    if (!code) /* the names end with this function */
+        (*file)->wanted = (struct from_wanted){0};
+    free((void *)names);
+    return code;
+}
+
 int view_from(const struct view_args *args)
 {
     struct from_file *file = NULL;
     struct vs_error error = {0};
     int status;
 
-    if (from_open(args->from, &file, &error))
+    if (open_file(args, &file, &error))
         return view_spec_failed(&error);
     if (file->note)
         view_message("%s: %s", file->path, file->note);

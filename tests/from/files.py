@@ -248,7 +248,7 @@ def hdf5(dice, path, deal=None):
                 array["b"] = fill(dice, dtype["b"], shape)
             name = dice.choice([f"v{i}", f"group/v{i}", f"a/b/c/v{i}"])
             chunks = None
-            if shape and data.userblock_size == 0 and dice.random() < 0.5:
+            if shape and dice.random() < 0.5:
                 chunks = tuple(dice.randint(1, length) for length in shape)
             data.create_dataset(name, data=array, chunks=chunks)
         arrays = {}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+#include "hdf5_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "hdf5_boxes.h"
+#include "hdf5_element.h"
+#include "viewspec/base/integer.h"
+
+/* A view lists its chunks one by one, and a spec has 64 MiB at most. */
+#define CHUNKS_MAX 131072
+
+/* A dataset whose layout is read. */
+struct reader {
+    const struct from_listing *listing;
+    struct from_hdf5_file *in;
+    hid_t set, properties;
+    bool wanted;
+    struct from_variable *variable;
+};
+
+int from_hdf5_no_memory(const struct from_listing *listing)
+{
+    return from_fail(listing->error, -ENOMEM, listing->file->path, "%s", strerror(ENOMEM));
+}
+
+/* Returns whether so many bytes can be there in a file. */
+static bool is_place(haddr_t at, int64_t bytes)
+{
+    return at <= (haddr_t)(INT64_MAX / 2 - bytes);
+}
+
+/* Takes note of a result of hdf5_whole.h. */
+static bool is_taken(const struct from_listing *listing, int64_t code,
+                     struct from_variable *variable, const char *subject)
+{
+    if (code == -ENOMEM)
+        from_hdf5_no_memory(listing);
+    else if (code == -EFBIG)
+        from_refuse(variable, "a whole of more than 2^62 bytes");
+    else if (code < 0)
+        from_refuse(variable, "%s: %s", subject, strerror((int)-code));
+    return code >= 0;
+}
+
+int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t bytes,
+                       struct from_variable *variable)
+{
+    size_t size = (size_t)variable->size;
+    unsigned char *value = calloc(size, 1);
+    hid_t properties = H5Dget_create_plist(set), type = H5Dget_type(set);
+    int64_t at = -ENOMEM;
+
+    /* Without a fill value bytes are zeros. */
+    if (value && H5Pget_fill_value(properties, type, value) < 0)
+        memset(value, 0, size);
+    if (value)
+        at = from_whole_hole(listing->whole, bytes, value, size);
+    free(value);
+    H5Tclose(type);
+    H5Pclose(properties);
+    return is_taken(listing, at, variable, variable->name) ? at : -1;
+}
+
+bool from_hdf5_place(const struct from_listing *listing, const char *path, bool wanted, int64_t *at,
+                     int64_t *size, struct from_variable *variable)
+{
+    struct stat st;
+    int code = 0;
+
+    *at = 0;
+    if (wanted)
+        code = from_whole_add(listing->whole, path, at, size);
+    else if (stat(path, &st) == 0)
+        *size = st.st_size;
+    else
+        code = -errno;
+    return is_taken(listing, code, variable, path);
+}
+
+/* Returns whether the variable can be assembled; refuses it, with the reason, if not. */
+static bool is_assembled(const struct reader *r, const char *reason)
+{
+    if (r->listing->whole == NULL)
+        from_refuse(r->variable, "%s", reason);
+    r->variable->is_assembled = true;
+    return r->listing->whole != NULL;
+}
+
+/* Makes all of the variable a hole. */
+static void read_hole(const struct reader *r)
+{
+    struct from_variable *variable = r->variable;
+
+    if (is_assembled(r, "it was never written") && r->wanted)
+        variable->at =
+            from_hdf5_hole(r->listing, r->set, from_elements(variable) * variable->size, variable);
+}
+
+/* Refuses filtered chunks, by the filters' names. */
+static void refuse_filters(const struct reader *r, int filters)
+{
+    char text[256] = "", name[64];
+    size_t used = 0;
+
+    for (int i = 0; i < filters && used < sizeof(text); i++) {
+        unsigned flags, values = 0;
+        size_t count = 0;
+        name[0] = '\0';
+        H5Pget_filter2(r->properties, (unsigned)i, &flags, &count, &values, sizeof(name), name,
+                       NULL);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
+                                 name[0] ? name : "unknown");
+    }
+    from_refuse(r->variable, "chunks are filtered (%s)", text);
+}
+
+/* Goes on to the next chunk in C order. Returns false behind the last. */
+static bool next_chunk(const struct from_variable *variable, int64_t *start)
+{
+    for (int d = variable->dimensions - 1; d >= 0; d--) {
+        start[d] += variable->chunks.sizes[d];
+        if (start[d] < variable->shape[d])
+            return true;
+        start[d] = 0;
+    }
+    return false;
+}
+
+/* Returns how many chunks the variable has; -1: more than a view can have. */
+static int64_t count_chunks(const struct from_variable *variable)
+{
+    int64_t count = 1;
+
+    for (int d = 0; d < variable->dimensions; d++) {
+        int64_t size = variable->chunks.sizes[d];
+        count *= (variable->shape[d] - 1) / size + 1;
+        if (count > CHUNKS_MAX)
+            return -1;
+    }
+    return count;
+}
+
+/*
+ * Returns whether a chunk that cannot be read as a whole was never written: its first element can
+ * be read then, and nothing is read from the file.
+ */
+static bool is_hole(const struct reader *r, const hsize_t *offset)
+{
+    static const hsize_t ones[FROM_DIMENSIONS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct from_hdf5_watch *watch = &r->in->watch;
+    hid_t space = H5Dget_space(r->set), one = H5Screate_simple(1, ones, NULL);
+    hid_t type = H5Dget_type(r->set);
+    void *element = calloc(1, (size_t)r->variable->size);
+    bool is_read = false;
+
+    *watch = (struct from_hdf5_watch){.is_on = true, .at = -1};
+    if (element == NULL)
+        from_hdf5_no_memory(r->listing);
+    else if (H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, ones, NULL) >= 0)
+        is_read = H5Dread(r->set, type, one, space, H5P_DEFAULT, element) >= 0;
+    watch->is_on = false;
+    free(element);
+    H5Tclose(type);
+    H5Sclose(one);
+    H5Sclose(space);
+    return is_read && watch->at < 0;
+}
+
+/* Finds where the chunk at an index lies in the file: -1 if it was never written. False if unknown,
+   and the variable was refused. */
+static bool find_chunk(const struct reader *r, const int64_t *start, int64_t *at)
+{
+    struct from_hdf5_watch *watch = &r->in->watch;
+    hsize_t offset[FROM_DIMENSIONS_MAX];
+    uint32_t mask;
+    char nothing; /* is read */
+
+    for (int d = 0; d < r->variable->dimensions; d++)
+        offset[d] = (hsize_t)start[d];
+    *watch = (struct from_hdf5_watch){.is_on = true, .at = -1};
+    herr_t failed = H5Dread_chunk(r->set, H5P_DEFAULT, offset, &mask, &nothing);
+    watch->is_on = false;
+    *at = watch->at;
+    if (failed < 0 && is_hole(r, offset))
+        *at = -1;
+    else if (failed < 0)
+        from_refuse(r->variable, "libhdf5 does not tell where its chunks are");
+    else if (*at < 0 || !is_place((haddr_t)*at, INT32_MAX))
+        from_refuse(r->variable, "a damaged header");
+    else
+        *at += r->in->place;
+    return !r->variable->reason;
+}
+
+/* Finds all chunks. Returns how many were never written, whose place is -1; -1: an error. */
+static int64_t find_chunks(const struct reader *r, int64_t count, struct from_boxes *boxes)
+{
+    int64_t start[FROM_DIMENSIONS_MAX] = {0}, at, unwritten = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        if (!find_chunk(r, start, &at))
+            return -1;
+        if (from_boxes_add(boxes, at, start, NULL, NULL)) {
+            from_hdf5_no_memory(r->listing);
+            return -1;
+        }
+        unwritten += at < 0;
+        next_chunk(r->variable, start);
+    }
+    return unwritten;
+}
+
+/* Takes a hole for the chunks that were never written. */
+static bool fill_chunks(const struct reader *r, int64_t unwritten, struct from_boxes *boxes)
+{
+    int64_t bytes = r->variable->size, at = -1, all;
+
+    for (int d = 0; d < r->variable->dimensions; d++)
+        bytes = vs_mul_capped(bytes, r->variable->chunks.sizes[d]);
+    all = vs_mul_capped(bytes, unwritten);
+    if (is_assembled(r, "chunks that were never written"))
+        at = from_hdf5_hole(r->listing, r->set, all, r->variable);
+    for (size_t i = 0; i < boxes->count && at >= 0; i++)
+        if (*from_boxes_record(boxes, i) < 0) {
+            *from_boxes_record(boxes, i) = at;
+            at += bytes;
+        }
+    return at >= 0;
+}
+
+static void look_up_chunks(const struct reader *r, int64_t count)
+{
+    struct from_boxes boxes = {.dimensions = r->variable->dimensions, .even = true};
+    int64_t unwritten = find_chunks(r, count, &boxes);
+
+    if (unwritten == count)
+        read_hole(r);
+    else if (unwritten == 0 || (unwritten > 0 && fill_chunks(r, unwritten, &boxes)))
+        if (from_boxes_keep(&boxes, r->variable))
+            from_hdf5_no_memory(r->listing);
+    free(boxes.records);
+}
+
+/* Returns whether there is no chunk: this is looked for among all. */
+static bool is_unwritten(const struct reader *r)
+{
+    H5D_space_status_t status;
+
+    return H5Dget_space_status(r->set, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
+}
+
+static void read_chunks(const struct reader *r)
+{
+    struct from_variable *variable = r->variable;
+    hsize_t sizes[FROM_DIMENSIONS_MAX];
+    int filters = H5Pget_nfilters(r->properties);
+
+    if (filters) {
+        refuse_filters(r, filters);
+        return;
+    }
+    if (H5Pget_chunk(r->properties, FROM_DIMENSIONS_MAX, sizes) != variable->dimensions) {
+        from_refuse(variable, "chunks of other dimensions");
+        return;
+    }
+    for (int d = 0; d < variable->dimensions; d++)
+        variable->chunks.sizes[d] = (int64_t)sizes[d];
+    if (from_elements(variable) <= 0)
+        return;
+    int64_t count = count_chunks(variable);
+    if (count < 0 && is_unwritten(r))
+        read_hole(r);
+    else if (count < 0)
+        from_refuse(variable, "more than %d chunks", CHUNKS_MAX);
+    /* Structures with gaps are views only if the chunks lie in order. Bytes of no file need
+       "members", which not all listings can have. */
+    else if (r->wanted || variable->has_gaps || !r->listing->whole)
+        look_up_chunks(r, count);
+}
+
+/* A part of the values that lies in a file of its own, as the set says. */
+struct segment {
+    char *path;
+    int64_t at, bytes;
+};
+
+/* Finds a segment, of so many bytes at most, and that its file has them. */
+static bool find_segment(const struct reader *r, unsigned number, int64_t left,
+                         struct segment *segment)
+{
+    char name[4096] = "";
+    off_t offset = 0;
+    hsize_t bytes = 0;
+    int64_t size = 0;
+
+    if (H5Pget_external(r->properties, number, sizeof(name), name, &offset, &bytes) < 0 ||
+        !memchr(name, '\0', sizeof(name)) || offset < 0) {
+        from_refuse(r->variable, "a damaged header");
+        return false;
+    }
+    segment->bytes = bytes < (hsize_t)left ? (int64_t)bytes : left;
+    segment->path = from_hdf5_beside(r->in->path, name, false);
+    if (segment->path == NULL)
+        from_hdf5_no_memory(r->listing);
+    else if (from_hdf5_place(r->listing, segment->path, r->wanted, &segment->at, &size,
+                             r->variable) &&
+             segment->bytes > size - offset)
+        from_refuse(r->variable, "%s is truncated: %lld bytes of at least %lld", segment->path,
+                    (long long)size, (long long)vs_add_capped(offset, segment->bytes));
+    segment->at += offset;
+    return !r->variable->reason && !r->listing->error->code;
+}
+
+/* Adds a segment, behind so many bytes, as a box of whole rows of the first dimension. */
+static void add_segment(const struct reader *r, const struct segment *segment, int64_t before,
+                        struct from_boxes *boxes)
+{
+    struct from_variable *variable = r->variable;
+    int64_t start[FROM_DIMENSIONS_MAX] = {0}, length[FROM_DIMENSIONS_MAX];
+    int64_t row = from_elements(variable) / variable->shape[0] * variable->size;
+
+    memcpy(length, variable->shape, sizeof(length));
+    start[0] = before / row;
+    length[0] = segment->bytes / row;
+    if (before % row || segment->bytes % row)
+        from_refuse(variable, "its values lie in several files, which end inside of a row");
+    else if (from_boxes_add(boxes, segment->at, start, length, length))
+        from_hdf5_no_memory(r->listing);
+}
+
+static void read_external(const struct reader *r, unsigned count)
+{
+    struct from_variable *variable = r->variable;
+    struct from_boxes boxes = {.dimensions = variable->dimensions};
+    int64_t left = from_elements(variable) * variable->size, before = 0;
+
+    if (!is_assembled(r, "its values lie in other files"))
+        return;
+    for (unsigned i = 0; i < count && left && !variable->reason && !r->listing->error->code; i++) {
+        struct segment segment = {0};
+        if (find_segment(r, i, left, &segment) && !before && segment.bytes == left)
+            variable->at = segment.at;
+        else if (!variable->reason && segment.bytes && variable->dimensions)
+            add_segment(r, &segment, before, &boxes);
+        before += segment.bytes;
+        left -= segment.bytes;
+        free(segment.path);
+    }
+    if (left)
+        from_refuse(variable, "its values lie in other files, which are too small");
+    if (boxes.count && r->wanted && !variable->reason && from_boxes_keep(&boxes, variable))
+        from_hdf5_no_memory(r->listing);
+    free(boxes.records);
+}
+
+static void read_contiguous(const struct reader *r)
+{
+    struct from_variable *variable = r->variable;
+    haddr_t at = H5Dget_offset(r->set);
+    int external = H5Pget_external_count(r->properties);
+
+    if (from_elements(variable) == 0)
+        variable->at = 0;
+    else if (external > 0)
+        read_external(r, (unsigned)external);
+    else if (at == HADDR_UNDEF || at < (haddr_t)r->in->base) /* libhdf5 adds base to either */
+        read_hole(r);
+    else if (!is_place(at, from_elements(variable) * variable->size))
+        from_refuse(variable, "a damaged header");
+    else
+        variable->at = (int64_t)at + r->in->place;
+}
+
+/*
+ * Values in the object header, which has a checksum and may be one of the spec's: they are copied
+ * into the spec, as those of a hole, which nobody can write.
+ */
+static void read_compact(const struct reader *r)
+{
+    struct from_variable *variable = r->variable;
+    int64_t bytes = from_elements(variable) * variable->size;
+    unsigned char *values;
+    hid_t type;
+
+    if (bytes == 0 || !is_assembled(r, "its values lie in the header (compact)") || !r->wanted)
+        return;
+    /* libhdf5 reads as much as the shape says, whatever is there. */
+    if (bytes > UINT16_MAX || H5Dget_storage_size(r->set) != (hsize_t)bytes) {
+        from_refuse(variable, "a damaged header");
+        return;
+    }
+    type = H5Dget_type(r->set);
+    values = calloc((size_t)bytes, 1);
+    if (values == NULL)
+        from_hdf5_no_memory(r->listing);
+    else if (H5Dread(r->set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        from_refuse(variable, "a damaged header");
+    else
+        variable->at = from_whole_hole(r->listing->whole, bytes, values, (size_t)bytes);
+    is_taken(r->listing, variable->at, variable, variable->name);
+    free(values);
+    H5Tclose(type);
+}
+
+static H5D_layout_t read_layout(struct reader *r)
+{
+    H5D_layout_t layout;
+
+    r->properties = H5Dget_create_plist(r->set);
+    layout = r->properties < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(r->properties);
+    if (layout == H5D_CONTIGUOUS)
+        read_contiguous(r);
+    else if (layout == H5D_CHUNKED)
+        read_chunks(r);
+    else if (layout == H5D_COMPACT)
+        read_compact(r);
+    else if (layout != H5D_VIRTUAL)
+        from_refuse(r->variable, "a layout that is not known");
+    if (r->properties >= 0)
+        H5Pclose(r->properties);
+    return layout;
+}
+
+static void read_shape(struct from_variable *variable, hid_t set)
+{
+    hid_t space = H5Dget_space(set);
+    hsize_t sizes[FROM_DIMENSIONS_MAX];
+    H5S_class_t kind = space < 0 ? H5S_NO_CLASS : H5Sget_simple_extent_type(space);
+
+    if (kind == H5S_NULL || kind == H5S_NO_CLASS)
+        from_refuse(variable, "it has no values");
+    else if (kind == H5S_SIMPLE)
+        variable->dimensions = H5Sget_simple_extent_dims(space, sizes, NULL);
+    for (int d = 0; d < variable->dimensions; d++)
+        variable->shape[d] = (int64_t)sizes[d];
+    if (space >= 0)
+        H5Sclose(space);
+}
+
+H5D_layout_t from_hdf5_set(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
+                           int64_t header, bool wanted, struct from_variable *variable)
+{
+    struct reader reader = {listing, in, set, -1, wanted, variable};
+    hid_t type = H5Dget_type(set);
+    H5D_layout_t layout = H5D_LAYOUT_ERROR;
+    int64_t bytes = from_hdf5_header_size(in, header);
+
+    read_shape(variable, set);
+    from_hdf5_element(variable, type);
+    if (from_elements(variable) < 0)
+        from_refuse(variable, "larger than 2^63-1 bytes");
+    if (!variable->reason)
+        layout = read_layout(&reader);
+    if (!variable->reason && !bytes)
+        from_refuse(variable, "a header that is not known");
+    variable->part = (struct from_part){header, bytes, NULL};
+    if (type >= 0)
+        H5Tclose(type);
+    return layout;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+#include "hdf5_virtual.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hdf5_boxes.h"
+#include "hdf5_selection.h"
+#include "viewspec/base/integer.h"
+
+/* Boxes of a virtual set, and boxes that none of its sources has. */
+#define BOXES_MAX 16384
+
+/* A set that has values of a virtual one, and stays open for more of them. */
+struct source {
+    char *name, *set_name; /* as the virtual set has them */
+    char *path;
+    struct from_hdf5_file file;
+    bool is_missing;
+    struct from_variable variable;
+};
+
+struct virtual_set {
+    const struct from_listing *listing;
+    struct from_hdf5_file *in;
+    hid_t set, properties;
+    bool wanted;
+    struct from_variable *variable;
+    struct source source; /* the one before */
+    struct from_boxes boxes, gaps;
+    int64_t elements; /* of boxes */
+};
+
+static void no_memory(const struct virtual_set *self)
+{
+    from_hdf5_no_memory(self->listing);
+}
+
+static bool has_failed(const struct virtual_set *self)
+{
+    return self->variable->reason || self->listing->error->code;
+}
+
+/* Sources. */
+
+static void drop_source(struct source *source)
+{
+    if (source->path)
+        from_hdf5_file_close(&source->file);
+    free(source->name);
+    free(source->set_name);
+    free(source->path);
+    from_drop(&source->variable);
+    *source = (struct source){0};
+}
+
+/* Takes note of a source that is not there: libhdf5 reads the fill value, too. */
+static void miss(struct virtual_set *self)
+{
+    struct from_file *file = self->listing->file;
+
+    self->source.is_missing = true;
+    if (self->wanted && !file->note &&
+        asprintf(&file->note, "%s: %s of %s is missing: its values read as the fill value",
+                 self->variable->name, self->source.set_name, self->source.name) < 0)
+        file->note = NULL;
+}
+
+/* Makes the headers of a source parts of the header. */
+static void add_parts(struct virtual_set *self)
+{
+    const struct from_part *part = &self->source.variable.part;
+    struct from_file *file = self->listing->file;
+    const struct from_hdf5_file *in = &self->source.file;
+
+    if (self->source.path == NULL
+            ? from_add_part(file, part->at, part->bytes)
+            : from_add_part_of(file, self->source.path, in->base, in->super) ||
+                  from_add_part_of(file, self->source.path, part->at, part->bytes))
+        no_memory(self);
+}
+
+/* Reads where the values of the source lie. */
+static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_file *in)
+{
+    struct source *source = &self->source;
+    H5D_layout_t layout = H5D_LAYOUT_ERROR;
+    hid_t mine = H5Dget_type(self->set), its = H5Dget_type(set);
+    H5O_info_t info;
+
+    if (H5Oget_info2(set, &info, H5O_INFO_BASIC) >= 0)
+        layout = from_hdf5_set(self->listing, in, set, in->base + (int64_t)info.addr, true,
+                               &source->variable);
+    if (source->variable.reason)
+        from_refuse(self->variable, "%s of %s: %s", source->set_name, source->name,
+                    source->variable.reason);
+    else if (layout == H5D_VIRTUAL)
+        from_refuse(self->variable, "%s of %s is virtual, too", source->set_name, source->name);
+    else if (H5Tequal(mine, its) <= 0)
+        from_refuse(self->variable, "%s of %s has another type", source->set_name, source->name);
+    else if (self->wanted)
+        add_parts(self);
+    H5Tclose(mine);
+    H5Tclose(its);
+}
+
+/* Opens the file that the source names: the virtual set's own, or another one. NULL: there is
+   none, or an error. */
+static struct from_hdf5_file *open_file(struct virtual_set *self)
+{
+    struct source *source = &self->source;
+    int64_t size;
+
+    if (!strcmp(source->name, "."))
+        return self->in;
+    source->path = from_hdf5_beside(self->in->path, source->name, true);
+    if (source->path == NULL) {
+        no_memory(self);
+        return NULL;
+    }
+    int code = from_hdf5_file_open(&source->file, source->path, NULL);
+    if (code == -ENOENT)
+        miss(self);
+    else if (code)
+        from_refuse(self->variable, "%s: %s", source->path,
+                    code == -EINVAL ? "libhdf5 cannot open it" : strerror(-code));
+    else if (from_hdf5_place(self->listing, source->path, true, &source->file.place, &size,
+                             self->variable))
+        return &source->file;
+    return NULL;
+}
+
+static void open_source(struct virtual_set *self)
+{
+    struct source *source = &self->source;
+    struct from_hdf5_file *in = open_file(self);
+    hid_t set;
+
+    if (in == NULL)
+        return;
+    set = H5Dopen2(in->root, source->set_name, H5P_DEFAULT);
+    if (set < 0)
+        miss(self);
+    else
+        read_source(self, set, in);
+    if (set >= 0)
+        H5Dclose(set);
+}
+
+/* A name of the mapping: of the file, or of the set in it. */
+static char *read_name(const struct virtual_set *self, size_t number,
+                       ssize_t (*get)(hid_t, size_t, char *, size_t))
+{
+    ssize_t length = get(self->properties, number, NULL, 0);
+    char *name = length < 0 ? NULL : calloc((size_t)length + 1, 1);
+
+    if (name && get(self->properties, number, name, (size_t)length + 1) < 0) {
+        free(name);
+        name = NULL;
+    }
+    return name;
+}
+
+/* Makes the source of a part the current one. */
+static void find_source(struct virtual_set *self, size_t number)
+{
+    struct source *source = &self->source;
+    char *name = read_name(self, number, H5Pget_virtual_filename);
+    char *set_name = read_name(self, number, H5Pget_virtual_dsetname);
+
+    if (name && set_name && source->name && !strcmp(name, source->name) &&
+        !strcmp(set_name, source->set_name)) {
+        free(name);
+        free(set_name);
+        return;
+    }
+    drop_source(source);
+    source->name = name;
+    source->set_name = set_name;
+    if (name == NULL || set_name == NULL)
+        from_refuse(self->variable, "libhdf5 does not tell where its values are");
+    else if (strchr(name, '%') || strchr(set_name, '%'))
+        from_refuse(self->variable, "it is virtual, with numbered sources");
+    else
+        open_source(self);
+}
+
+/* Boxes. */
+
+/* Takes a box out of what no source has. */
+static void take_out(struct virtual_set *self, const int64_t *start, const int64_t *length)
+{
+    struct from_boxes rest = {.dimensions = self->gaps.dimensions};
+    int failed = 0;
+    size_t n = (size_t)rest.dimensions;
+
+    for (size_t i = 0; i < self->gaps.count; i++) {
+        int64_t *from = from_boxes_record(&self->gaps, i) + 1, *count = from + n;
+        bool meets = true;
+        for (size_t d = 0; d < n; d++)
+            meets = meets && from[d] < start[d] + length[d] && start[d] < from[d] + count[d];
+        for (size_t d = 0; d < n && meets; d++) {
+            int64_t at = from[d], end = at + count[d], cut = vs_max(at, start[d]);
+            int64_t cut_end = vs_min(end, start[d] + length[d]);
+            count[d] = cut - at;
+            if (cut > at)
+                failed |= from_boxes_add(&rest, 0, from, count, count);
+            from[d] = cut_end;
+            count[d] = end - cut_end;
+            if (end > cut_end)
+                failed |= from_boxes_add(&rest, 0, from, count, count);
+            from[d] = cut;
+            count[d] = cut_end - cut;
+        }
+        if (!meets)
+            failed |= from_boxes_add(&rest, 0, from, count, count);
+    }
+    free(self->gaps.records);
+    self->gaps = rest;
+    if (failed)
+        no_memory(self);
+}
+
+/* A part of the source whose elements lie as in an array. */
+struct part {
+    int64_t at;
+    int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX], shape[FROM_DIMENSIONS_MAX];
+};
+
+/* Returns how many parts the source has. */
+static size_t count_parts(const struct from_variable *source)
+{
+    return source->chunks.count ? source->chunks.count : 1;
+}
+
+static void read_part(const struct from_variable *source, size_t i, struct part *part)
+{
+    const struct from_chunks *chunks = &source->chunks;
+    size_t n = (size_t)source->dimensions;
+
+    *part = (struct part){.at = chunks->count ? chunks->at[i] : source->at};
+    for (size_t d = 0; d < n; d++) {
+        part->start[d] = chunks->count ? chunks->starts[i * n + d] : 0;
+        part->shape[d] = !chunks->count   ? source->shape[d]
+                         : chunks->shapes ? chunks->shapes[i * n + d]
+                                          : chunks->sizes[d];
+        part->length[d] = chunks->lengths
+                              ? chunks->lengths[i * n + d]
+                              : vs_min(part->shape[d], source->shape[d] - part->start[d]);
+    }
+}
+
+/*
+ * Adds what a part has of a box, in the virtual set. An array there has the strides of the part:
+ * its dimensions of one index have none.
+ */
+static void add_part(struct virtual_set *self, const struct from_pairing *pairing,
+                     const struct part *part)
+{
+    int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX], shape[FROM_DIMENSIONS_MAX];
+    int64_t from[FROM_DIMENSIONS_MAX], count[FROM_DIMENSIONS_MAX], at = part->at, stride = 1;
+    int64_t inner_stride = 1;
+    int k = pairing->count - 1, inner = -1; /* the dimension before, of several indices */
+
+    from_pairing_box(pairing, false, start, length);
+    from_pairing_box(pairing, true, from, count);
+    for (int d = 0; d < self->variable->dimensions; d++)
+        shape[d] = 1;
+    for (int d = pairing->from.dimensions - 1; d >= 0; d--) {
+        int64_t first = vs_max(from[d], part->start[d]);
+        int64_t end = vs_min(from[d] + count[d], part->start[d] + part->length[d]);
+        if (first >= end)
+            return;
+        at += (first - part->start[d]) * stride * self->variable->size;
+        if (k >= 0 && pairing->from_dimension[k] == d) {
+            int to = pairing->to_dimension[k--];
+            start[to] += first - from[d];
+            length[to] = end - first;
+            if (length[to] > 1 && inner < 0 && stride > 1)
+                from_refuse(self->variable, "it is virtual, and parts of it are columns");
+            if (inner >= 0)
+                shape[inner] = stride / inner_stride;
+            shape[to] = part->shape[d];
+            inner_stride = inner < 0 ? 1 : stride;
+            inner = to;
+        }
+        stride *= part->shape[d];
+    }
+    if (from_boxes_add(&self->boxes, at, start, length, shape))
+        no_memory(self);
+}
+
+/* Adds what the current source has of the set: boxes of both in which neither selection has gaps.
+ */
+static void add_boxes(struct virtual_set *self, struct from_pairing *pairing)
+{
+    const struct from_variable *source = &self->source.variable;
+    int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX];
+    struct part part;
+
+    do {
+        int64_t elements = 1;
+        from_pairing_box(pairing, false, start, length);
+        for (int d = 0; d < self->variable->dimensions; d++)
+            elements *= length[d];
+        self->elements += elements;
+        take_out(self, start, length);
+        for (size_t i = 0; i < count_parts(source); i++) {
+            read_part(source, i, &part);
+            add_part(self, pairing, &part);
+        }
+        if (self->boxes.count > BOXES_MAX || self->gaps.count > BOXES_MAX)
+            from_refuse(self->variable, "it is virtual, of more than %d parts", BOXES_MAX);
+    } while (!has_failed(self) && from_pairing_next(pairing));
+}
+
+static void map_part(struct virtual_set *self, size_t number)
+{
+    struct from_pairing *pairing = calloc(1, sizeof(*pairing));
+    hid_t to = H5Pget_virtual_vspace(self->properties, number);
+    hid_t from = H5Pget_virtual_srcspace(self->properties, number);
+
+    find_source(self, number);
+    if (pairing == NULL)
+        no_memory(self);
+    else if (!has_failed(self) && !self->source.is_missing) {
+        if (!from_selection_read(to, self->variable, &pairing->to) ||
+            !from_selection_read(from, &self->source.variable, &pairing->from) ||
+            !from_pairing_start(pairing, self->source.variable.shape))
+            from_refuse(self->variable, "it is virtual, by selections that are not alike boxes");
+        else
+            add_boxes(self, pairing);
+    }
+    H5Sclose(to);
+    H5Sclose(from);
+    free(pairing);
+}
+
+/* Makes boxes of the gaps, which read as the set's fill value. */
+static void fill_gaps(struct virtual_set *self)
+{
+    size_t n = (size_t)self->variable->dimensions;
+    int64_t size = self->variable->size, elements = 0, at;
+
+    for (size_t i = 0; i < self->gaps.count; i++) {
+        int64_t *record = from_boxes_record(&self->gaps, i);
+        record[0] = elements * size; /* in the hole */
+        int64_t product = 1;
+        for (size_t d = 0; d < n; d++)
+            product *= record[1 + n + d];
+        elements += product;
+    }
+    if (self->elements + elements != from_elements(self->variable)) {
+        from_refuse(self->variable, "it is virtual, and its parts overlap");
+        return;
+    }
+    at = elements ? from_hdf5_hole(self->listing, self->set, elements * size, self->variable) : 0;
+    for (size_t i = 0; i < self->gaps.count && at >= 0; i++) {
+        const int64_t *record = from_boxes_record(&self->gaps, i), *length = record + 1 + n;
+        if (from_boxes_add(&self->boxes, at + record[0], record + 1, length, length))
+            no_memory(self);
+    }
+}
+
+static void map_all(struct virtual_set *self, size_t count)
+{
+    int64_t start[FROM_DIMENSIONS_MAX] = {0};
+
+    if (from_boxes_add(&self->gaps, 0, start, self->variable->shape, self->variable->shape))
+        no_memory(self);
+    for (size_t i = 0; i < count && !has_failed(self); i++)
+        map_part(self, i);
+    if (!has_failed(self))
+        fill_gaps(self);
+    if (!has_failed(self) && from_boxes_keep(&self->boxes, self->variable))
+        no_memory(self);
+}
+
+void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
+                       bool wanted, struct from_variable *variable)
+{
+    struct virtual_set self = {listing,
+                               in,
+                               set,
+                               H5Dget_create_plist(set),
+                               wanted,
+                               variable,
+                               .boxes.dimensions = variable->dimensions,
+                               .gaps.dimensions = variable->dimensions};
+    size_t count = 0;
+
+    if (listing->whole == NULL)
+        from_refuse(variable, "it is virtual");
+    else if (variable->dimensions == 0 || H5Pget_virtual_count(self.properties, &count) < 0)
+        from_refuse(variable, "a damaged header");
+    else if (from_elements(variable) > 0 || count > 0)
+        map_all(&self, count);
+    variable->is_assembled = true;
+    drop_source(&self.source);
+    free(self.boxes.records);
+    free(self.gaps.records);
+    H5Pclose(self.properties);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "hdf5_whole.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "viewspec/base/integer.h"
+#include "viewspec/base/list.h"
+#include "viewspec/members/missing.h"
+
+/* Files and holes begin at multiples of this. */
+#define ALIGNMENT 8
+
+/* Leaves room for sums. */
+#define WHOLE_MAX (INT64_MAX / 2)
+
+/* Takes so many bytes at the end of the whole. Returns where they begin. */
+static int64_t take(struct from_whole *whole, int64_t bytes)
+{
+    int64_t at = whole->end + (ALIGNMENT - whole->end % ALIGNMENT) % ALIGNMENT;
+
+    if (bytes > WHOLE_MAX - at)
+        return -EFBIG;
+    whole->end = at + bytes;
+    return at;
+}
+
+int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int64_t *size)
+{
+    struct from_whole_file *more, file = {0};
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return -errno;
+    for (size_t i = 0; i < whole->count; i++) {
+        const struct from_whole_file *known = &whole->files[i];
+        if (known->device == st.st_dev && known->inode == st.st_ino) {
+            *at = known->at;
+            *size = known->size;
+            return 0;
+        }
+    }
+    more = vs_list_grow(whole->files, whole->count, &whole->room, sizeof(*more));
+    if (more == NULL)
+        return -ENOMEM;
+    whole->files = more;
+    file =
+        (struct from_whole_file){NULL, st.st_dev, st.st_ino, take(whole, st.st_size), st.st_size};
+    file.path = file.at < 0 ? NULL : strdup(path);
+    if (file.path == NULL)
+        return file.at < 0 ? (int)file.at : -ENOMEM;
+    whole->files[whole->count++] = file;
+    *at = file.at;
+    *size = file.size;
+    return 0;
+}
+
+/* Appends to "fill": count ranges of size bytes. */
+static int add_fill(struct from_whole *whole, int64_t at, int64_t size, int64_t count,
+                    int64_t every, const unsigned char *value, size_t length)
+{
+    char text[2 * VS_FILL_BYTES + 1];
+    json_t *fill;
+
+    for (size_t i = 0; i < length; i++)
+        sprintf(text + 2 * i, "%02x", value[i]);
+    if (!whole->fills)
+        whole->fills = json_array();
+    fill =
+        json_pack("{s:I, s:I, s:s}", "at", (json_int_t)at, "size", (json_int_t)size, "value", text);
+    if (count > 1) {
+        json_object_set_new(fill, "count", json_integer(count));
+        json_object_set_new(fill, "every", json_integer(every));
+    }
+    return json_array_append_new(whole->fills, fill) ? -ENOMEM : 0;
+}
+
+int64_t from_whole_hole(struct from_whole *whole, int64_t bytes, const unsigned char *value,
+                        size_t length)
+{
+    int64_t at = take(whole, bytes);
+    int code = 0;
+
+    if (at >= 0 && length <= VS_FILL_BYTES)
+        code = add_fill(whole, at, bytes, 1, bytes, value, length);
+    for (size_t i = 0; at >= 0 && length > VS_FILL_BYTES && i < length && !code;
+         i += VS_FILL_BYTES) {
+        size_t part = (size_t)vs_min(VS_FILL_BYTES, (int64_t)(length - i));
+        code = add_fill(whole, at + (int64_t)i, (int64_t)part, bytes / (int64_t)length,
+                        (int64_t)length, value + i, part);
+    }
+    return code ? code : at;
+}
+
+json_t *from_whole_members(const struct from_whole *whole)
+{
+    json_t *names = json_array(), *views = json_array(), *members;
+
+    for (size_t i = 0; i < whole->count; i++) {
+        const struct from_whole_file *file = &whole->files[i];
+        json_array_append_new(names, json_string(file->path));
+        json_array_append_new(views, json_pack("{s:I, s:{s:s, s:I}}", "disp", (json_int_t)file->at,
+                                               "filetype", "type", "contiguous", "count",
+                                               (json_int_t)file->size));
+    }
+    members =
+        json_pack("{s:o, s:{s:i, s:o}}", "files", names, "view", "tiles", 1, "per_rank", views);
+    if (members && whole->fills)
+        json_object_set(members, "fill", whole->fills);
+    return members;
+}
+
+void from_whole_clear(struct from_whole *whole)
+{
+    for (size_t i = 0; i < whole->count; i++)
+        free(whole->files[i].path);
+    free(whole->files);
+    json_decref(whole->fills);
+}

@@ -1,0 +1,301 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# HDF5: specs and mounts of its datasets, by what h5py reads; files that are damaged or lie in parts.
+
+load helper
+
+# files WHAT ARGUMENT...: makes and compares files at random; prints how many slices were compared.
+files() {
+    /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
+}
+
+# py CODE: runs python with h5py, numpy as np.
+py() {
+    /usr/bin/python3 - 3>&- <<CODE
+import h5py, os, numpy as np
+$1
+CODE
+}
+
+@test "hdf5: datasets of HDF5 files are what h5py reads, by ranks, too" {
+    run -0 files hdf5 7 25
+    echo "$output"
+    [ "$output" -gt 150 ]
+}
+
+@test "hdf5: listing HDF5 does not look for chunks, and a variable looks for its own alone" {
+    py '
+for count in 40, 16500:
+    with h5py.File(f"{count}.h5", "w") as f:
+        for name in "ab":
+            f.create_dataset(name, data=np.arange(4 * count, dtype="f4").reshape(count, 4), chunks=(1, 4),
+                             maxshape=(None, 4))'
+    # reads FILE ARGUMENT...: how many reads of a file a spec or a listing takes.
+    reads() {
+        strace -f -qq -o calls -P "$1" -e trace=pread64 mpiio-view spec --from "$@" >out
+        wc -l <calls
+    }
+    [ "$(reads 40.h5)" -lt 40 ]
+    [ "$(reads 16500.h5)" -lt 40 ]
+    [ "$(<out)" = $'a\tfloat\t16500x4\nb\tfloat\t16500x4' ]
+    # No node of the index is read twice.
+    reads 16500.h5 --var b
+    mv out b.json
+    [ -z "$(grep -o '[0-9]*, [0-9]*) *= [0-9]*$' calls | sort | uniq -c | awk '$1 > 4')" ]
+    [ "$(wc -l <calls)" -lt 2000 ]
+    cmp <(mpiio-view cat b.json -r 0) <(py 'os.write(1, np.arange(66000, dtype="f4").tobytes())')
+}
+
+@test "hdf5: datasets of HDF5's subfiles are those of the file that was dealt to them" {
+    run -0 files subfiles 7 8
+    echo "$output"
+    [ "$output" -gt 40 ]
+    py 'with h5py.File("data.h5", "w") as d:
+    d["t"] = np.arange(600.0).reshape(20, 30)
+    d["g/n"] = np.arange(7, dtype=">i4")'
+    cp data.h5 want.h5
+    files stripes data.h5 300 3
+    local config
+    config=$(echo data.h5.subfile_*.config)
+    mpiio-mount -o npy --from data.h5 'block,block on 2x2' "$mnt"
+    cmp "$mnt/whole" want.h5
+    py '
+with h5py.File("want.h5", "r+") as want:
+    for rank in range(4):
+        i, j = divmod(rank, 2)
+        got = np.load(f"mnt/t/rank{rank}.npy", mmap_mode="r+")
+        assert (got == want["t"][10 * i:10 * i + 10, 15 * j:15 * j + 15]).all()
+        if rank == 3:
+            got[2] = -7
+            got.flush()
+    assert (np.load("mnt/g.n/rank1.npy") == want["g/n"]).all()
+    want["t"][12, 15:] = -7'
+    mpiio-umount "$mnt"
+    cmp want.h5 <(mpiio-view spec --from "$config" --all |
+        jq 'del(.views, .header) | .view = { "etype": "byte" } | .ranks = 1' >w.json && mpiio-view cat w.json -r 0)
+    # The spec does not hold where a header has changed, in whichever subfile, or the config has.
+    mpiio-view spec --from "$config" --var t >s.json
+    mpiio-view cat s.json -r 0 >/dev/null
+    cp "$config" c
+    sed -i 's/^aggregator_count=3/aggregator_count=4/' "$config"
+    run -1 mpiio-view cat s.json -r 0
+    [[ $output == *"$config"* ]]
+    cp c "$config"
+    py 'with h5py.File("want.h5") as d: print(h5py.h5o.get_info(d["t"].id).addr)' >address
+    local at subfile
+    at=$(<address)
+    subfile=data.h5.subfile_$(stat -c %i data.h5)_$((at / 300 % 3 + 1))_of_3
+    cp "$subfile" old
+    printf '\377' | dd of="$subfile" bs=1 seek=$((at / 900 * 300 + at % 300 + 20)) conv=notrunc status=none
+    run -1 mpiio-view cat s.json -r 0
+    [[ $output == *"$subfile"* ]]
+    cp old "$subfile"
+    mpiio-view cat s.json -r 0 >/dev/null
+    # What does not fit together.
+    sed -i '$d' "$config"
+    fails 2 "$config: damaged config of HDF5 subfiles: it says 3 and names 2" mpiio-view spec --from data.h5
+    sed -i 's/^stripe_size=.*/stripe_size=0/' "$config"
+    fails 2 "$config: damaged config of HDF5 subfiles at line 1" mpiio-view spec --from data.h5
+    cp c "$config"
+    rm "$subfile"
+    run -2 mpiio-view spec --from data.h5
+    [ "$output" = "mpiio-view: $subfile: No such file or directory" ]
+}
+
+@test "hdf5: a dataset that libhdf5 cannot open is listed with its reason, and the others as ever" {
+    # Versions of a message that no libhdf5 knows; headers with a checksum that is wrong, of a dataset and of
+    # a group; and one object in two groups, one of which is inside of itself.
+    py '
+for libver in "earliest", "latest":
+    with h5py.File(libver + ".h5", "w", libver=libver) as f:
+        for name in "a", "b/c", "b/d", "e":
+            f[name] = np.arange(6)
+        f["b/loop"], f["b/e"] = f["b"], f["e"]
+        f["z/z"] = 1
+        at = {name: h5py.h5o.get_info(f[name].id).addr for name in ("b/c", "z")}
+    bytes = bytearray(open(libver + ".h5", "rb").read())
+    if libver == "earliest":
+        layout = bytes.index(b"\3\1", at["b/c"] + 16)
+        bytes[layout] = 99
+    else:
+        bytes[at["b/c"] + 40] ^= 1
+        bytes[at["z"] + 20] ^= 1
+    open(libver + ".h5", "wb").write(bytes)'
+    diff <(mpiio-view spec --from earliest.h5) - <<'LIST'
+a	int64_t	6
+b/c	-	-	not a view: libhdf5 cannot open it: bad version number for layout message
+b/d	int64_t	6
+b/e	int64_t	6
+z/z	int64_t	-
+LIST
+    diff <(mpiio-view spec --from latest.h5) - <<'LIST'
+a	int64_t	6
+b/c	-	-	not a view: libhdf5 cannot open it: incorrect metadata checksum after all read attempts
+b/d	int64_t	6
+b/e	int64_t	6
+z	-	-	not a view: libhdf5 cannot open it: incorrect metadata checksum after all read attempts
+LIST
+    mpiio-mount --from latest.h5 "$mnt" 2>err
+    [ "$(grep -c 'not a view: libhdf5 cannot open it' err)" -eq 2 ]
+    # shellcheck disable=SC2012 # what ls shows is what is tested
+    [ "$(ls "$mnt" | tr '\n' ' ')" = "a b.d b.e " ]
+    mpiio-umount "$mnt"
+}
+
+@test "hdf5: HDF5 whose values are not all in the file is what h5py reads, by ranks, too" {
+    run -0 /usr/bin/python3 "$top/tests/from/scattered.py" 7 25 3>&-
+    echo "$output"
+    [ "$output" -gt 150 ]
+}
+
+# scattered: a.h5 of datasets that need other bytes than those of the file, want.npz, what they are, and
+# before/, copies of all files.
+scattered() {
+    py '
+a = np.arange(48.0).reshape(8, 6)
+with h5py.File("part.h5", "w") as f:
+    f["v"] = -a[:4]
+with h5py.File("a.h5", "w", userblock_size=512) as f:
+    f["plain"] = a
+    holes = f.create_dataset("holes", (8, 6), "f8", chunks=(3, 2), fillvalue=-1)
+    holes[:4, 1:3] = a[:4, 1:3]
+    f.create_dataset("unwritten", (8, 6), ">i2", fillvalue=7)
+    f.create_dataset("external", data=a, external=[("x.bin", 8, 96), ("y.bin", 0, 288)])
+    layout = h5py.VirtualLayout((8, 6), "f8")
+    layout[1:5] = h5py.VirtualSource("part.h5", "v", (4, 6))
+    layout[5:] = h5py.VirtualSource(".", "plain", (8, 6))[5:]
+    f.create_virtual_dataset("virtual", layout, fillvalue=3)
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_layout(h5py.h5d.COMPACT)
+    h5py.h5d.create(f.id, b"compact", h5py.h5t.NATIVE_DOUBLE, h5py.h5s.create_simple((8, 6)), properties).write(
+        h5py.h5s.ALL, h5py.h5s.ALL, a)
+with h5py.File("a.h5") as f:
+    np.savez("want", **{name: item[()] for name, item in f.items()})'
+    mkdir before
+    cp a.h5 part.h5 x.bin y.bin before
+}
+
+@test "hdf5: values of HDF5 that are in other files, and holes, are mounted; writes change these values alone" {
+    scattered
+    mpiio-mount -o npy --from a.h5 'block,block on 2x2' "$mnt"
+    # shellcheck disable=SC2012 # what ls shows is what is tested
+    [ "$(ls "$mnt" | tr '\n' ' ')" = "compact external holes plain unwritten virtual whole " ]
+    py '
+for name, array in np.load("want.npz").items():
+    for rank in range(4):
+        i, j = divmod(rank, 2)
+        got = np.load(f"mnt/{name}/rank{rank}.npy", mmap_mode="r")
+        assert got.dtype == array.dtype.newbyteorder("="), (name, got.dtype)
+        assert (got == array[4 * i:4 * i + 4, 3 * j:3 * j + 3]).all(), (name, rank)
+def put(name, row, column, value):
+    """Writes a value of rank 0."""
+    slice = os.open(f"mnt/{name}/rank0", os.O_WRONLY)
+    try:
+        assert os.pwrite(slice, np.float64(value).tobytes(), 24 * row + 8 * column) == 8
+        os.fsync(slice)
+    except OSError as error:
+        print(name, error.errno)
+    os.close(slice)
+put("holes", 0, 1, 100)
+put("external", 1, 0, 101)
+put("external", 3, 2, 102)
+put("virtual", 2, 1, 103)
+put("holes", 0, 2, 104)
+put("virtual", 0, 0, 105)
+put("compact", 0, 0, 106)' >errors
+    mpiio-umount "$mnt"
+    # The rest of a chunk that is written is not a hole; the first row of "virtual" is, and "compact".
+    [ "$(<errors)" = $'virtual 6\ncompact 6' ]
+    py '
+want = {name: array.copy() for name, array in np.load("want.npz").items()}
+want["holes"][0, 1], want["external"][1, 0], want["external"][3, 2] = 100, 101, 102
+want["virtual"][2, 1], want["holes"][0, 2] = 103, 104
+with h5py.File("a.h5") as f:
+    for name, array in want.items():
+        assert (f[name][()] == array).all(), name
+changed = 0
+for name in "a.h5", "part.h5", "x.bin", "y.bin":
+    now, before = (np.fromfile(folder + name, "u1") for folder in ("", "before/"))
+    assert len(now) == len(before), name
+    changed += len(np.unique(np.flatnonzero(now != before) // 8))
+print(changed)' >changed
+    [ "$(<changed)" -eq 5 ]
+    # What is in the file alone has a spec without members.
+    [ "$(mpiio-view spec --from a.h5 --var plain | jq -c '[has("members"), (.file | split("/") | last)]')" = '[false,"a.h5"]' ]
+}
+
+@test "hdf5: other files of HDF5 that are missing, too short or changed are named" {
+    scattered
+    mpiio-view spec --from a.h5 --var virtual >v.json
+    mpiio-view cat v.json -r 0 >want
+    # A source that is missing reads as the fill value, as with libhdf5; one whose header has changed is none.
+    mv part.h5 gone.h5
+    run -1 mpiio-view cat v.json -r 0
+    [[ $output == *"$tmp/part.h5"* ]]
+    run -0 --separate-stderr mpiio-view spec --from a.h5 --var virtual
+    # shellcheck disable=SC2154 # run sets it
+    [ "$stderr" = "mpiio-view: a.h5: virtual: v of part.h5 is missing: its values read as the fill value" ]
+    cmp <(mpiio-view cat <(echo "$output") -r 0) <(py '
+with h5py.File("a.h5") as f:
+    os.write(1, f["virtual"][()].tobytes())')
+    py '
+with h5py.File("part.h5", "w") as f:
+    f["v"] = np.zeros((4, 6), "f4")'
+    run -1 mpiio-view cat v.json -r 0
+    [[ $output == *"$tmp/part.h5: its header is not the one that the spec was made from"* ]]
+    fails 2 "a.h5: virtual: not a view: v of part.h5 has another type" mpiio-view spec --from a.h5 --var virtual
+    echo damaged >part.h5
+    fails 2 "a.h5: virtual: not a view: part.h5: libhdf5 cannot open it" mpiio-view spec --from a.h5 --var virtual
+    mv gone.h5 part.h5
+    cmp <(mpiio-view cat v.json -r 0) want
+    truncate -s 280 y.bin
+    fails 2 "a.h5: external: not a view: y.bin is truncated: 280 bytes of at least 288" mpiio-view spec --from a.h5 --var external
+    rm y.bin
+    [ "$(mpiio-view spec --from a.h5 | grep external)" = $'external\t-\t8x6\tnot a view: y.bin: No such file or directory' ]
+    py '
+with h5py.File("b.h5", "w") as f:
+    f.create_dataset("cut", data=np.zeros((4, 6)), external=[("c.bin", 0, 50), ("d.bin", 0, 500)])
+    properties, unlimited = h5py.h5p.create(h5py.h5p.DATASET_CREATE), h5py.h5s.UNLIMITED
+    to, part = h5py.h5s.create_simple((0,), (unlimited,)), h5py.h5s.create_simple((4,))
+    to.select_hyperslab((0,), (unlimited,), (4,), (4,))
+    properties.set_virtual(to, b"%b.h5", b"v", part)
+    h5py.h5d.create(f.id, b"numbered", h5py.h5t.NATIVE_DOUBLE, to, properties)'
+    diff <(mpiio-view spec --from b.h5) - <<'LIST'
+cut	-	4x6	not a view: its values lie in several files, which end inside of a row
+numbered	-	0	not a view: it is virtual, with numbered sources
+LIST
+}
+
+@test "hdf5: damaged files whose values are elsewhere are refused with one line" {
+    scattered
+    py '
+import random, subprocess
+dice, whole = random.Random(5), open("a.h5", "rb").read()
+for i in range(60):
+    bytes = bytearray(whole)
+    for j in range(dice.randint(1, 4)):
+        bytes[dice.randrange(520, len(bytes))] = dice.choice([0, 1, 127, 255])
+    open("a.h5", "wb").write(bytes)
+    done = subprocess.run(["mpiio-view", "spec", "--from", "a.h5", "--all"], capture_output=True, timeout=300)
+    lines = done.stderr.decode(errors="replace").splitlines()
+    assert done.returncode in (0, 2), (i, done.returncode, lines)
+    assert done.returncode == 0 or len(lines) >= 1 and not done.stdout, (i, lines)
+    assert all(line.startswith("mpiio-view: ") for line in lines), lines
+# libhdf5 1.10 overruns an array where a selection has more than 32 dimensions.
+bytes = bytearray(whole)
+selection = whole.index(b"part.h5\0v\0") + 10
+bytes[selection + 32] = 200
+open("a.h5", "wb").write(bytes)'
+    run -2 mpiio-view spec --from a.h5
+    [ ${#lines[@]} -eq 1 ]
+    [[ $output == "mpiio-view: a.h5: damaged HDF5 file: libhdf5 crashes on it ("*")" ]]
+    # It fails to open a dataset whose external file has no name, and used to crash when the program ended.
+    cp before/a.h5 a.h5
+    py '
+bytes = bytearray(open("a.h5", "rb").read())
+bytes[bytes.index(np.array([8, 8, 96], "<i8").tobytes()) + 1] = 255
+open("a.h5", "wb").write(bytes)'
+    run -0 mpiio-view spec --from a.h5
+    [[ $output == *$'external\t-\t-\tnot a view: libhdf5 cannot open it: '* ]]
+    [ "$(grep -c -v 'not a view' <<<"$output")" -eq 5 ]
+}

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""HDF5 files, made at random by h5py, whose values are not all in the file as they are: chunks and
+datasets that were never written, compact datasets, external files, virtual datasets. What views of them
+must be, h5py reads.
+
+    scattered.py SEED COUNT     so many files in the working folder, compared
+
+Specs come from mpiio-view, which is on the PATH. Prints how many slices were compared.
+"""
+import os
+import random
+import sys
+
+import h5py
+import numpy
+
+import files
+from files import KINDS, compare, fill, listing, type_names
+
+TYPES = ["<i1", "<i2", ">i4", "<f4", ">f8", "<c16", "S5", "?"]
+
+
+def filled(dice, dtype):
+    """A fill value, or None for the default."""
+    if dice.random() < 0.3:
+        return None
+    if dtype.fields:
+        return numpy.array([tuple(dice.randint(1, 9) if dtype[name].shape == () else
+                                  numpy.full(dtype[name].shape, dice.randint(1, 9))
+                                  for name in dtype.names)], dtype)[0]
+    return fill(dice, dtype, (1,))[0]
+
+
+def random_type(dice):
+    if dice.random() < 0.2:  # of 10, or of more than 32 bytes
+        return numpy.dtype(dice.choice([[("a", "<i2"), ("b", "<f8")],
+                                        [("a", "<i2"), ("b", "<f8"), ("c", "<i4", (7,))]]))
+    return numpy.dtype(dice.choice(TYPES))
+
+
+def random_array(dice, dtype, shape):
+    if not dtype.fields:
+        return fill(dice, dtype, shape)
+    array = numpy.zeros(shape, dtype)
+    array["a"], array["b"] = fill(dice, dtype["a"], shape), fill(dice, dtype["b"], shape)
+    return array
+
+
+def written(dice, data, name, dtype, shape):
+    """Contiguous or in chunks, of which some are written."""
+    chunks = tuple(dice.randint(1, length) for length in shape) if dice.random() < 0.7 else None
+    item = data.create_dataset(name, shape, dtype, chunks=chunks, fillvalue=filled(dice, dtype))
+    array = random_array(dice, dtype, shape)
+    for part in range(dice.randint(0, 3)):
+        at = tuple(slice(start, dice.randint(start, length)) for length in shape
+                   for start in [dice.randint(0, length - 1)])
+        if array[at].size:
+            item[at] = array[at]
+
+
+def compact(dice, data, name, dtype, shape):
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_layout(h5py.h5d.COMPACT)
+    item = h5py.h5d.create(data.id, name.encode(), h5py.h5t.py_create(dtype, logical=True),
+                           h5py.h5s.create_simple(shape), properties)
+    item.write(h5py.h5s.ALL, h5py.h5s.ALL, numpy.ascontiguousarray(random_array(dice, dtype, shape)))
+
+
+def external(dice, data, name, dtype, shape):
+    """Several files, of whole rows of the first dimension each; perhaps one file with some."""
+    row = int(numpy.prod(shape[1:], dtype=int)) * dtype.itemsize
+    cuts = sorted({0, shape[0], *(dice.randint(0, shape[0]) for i in range(dice.randint(0, 3)))})
+    parts, common = [], dice.random() < 0.3
+    for i, (start, end) in enumerate(zip(cuts, cuts[1:])):
+        path, at = f"{name}.{0 if common else i}.bin", dice.randint(0, 9) + (start * row + 10 * i) * common
+        parts.append((path, at, (end - start) * row))
+    for path, at, size in parts:
+        with open(path, "ab") as file:
+            file.truncate(max(at + size + dice.randint(0, 9), file.tell()))
+    item = data.create_dataset(name, shape, dtype, external=parts)
+    item[...] = random_array(dice, dtype, shape)
+
+
+def source(dice, data, name, dtype, shape):
+    """A set in a file of its own, or in the same one."""
+    array = random_array(dice, dtype, shape)
+    chunks = tuple(dice.randint(1, length) for length in shape) if dice.random() < 0.5 else None
+    if dice.random() < 0.3:
+        data.create_dataset(name, data=array, chunks=chunks)
+        return h5py.VirtualSource(".", name, shape)
+    with h5py.File(f"{data.filename}.{name}", "w", libver=dice.choice(["earliest", "latest"]),
+                   userblock_size=dice.choice([0, 512])) as other:
+        other.create_dataset("g/s", data=array, chunks=chunks)
+    return h5py.VirtualSource(f"{data.filename}.{name}", "g/s", shape)
+
+
+def virtual(dice, data, name, dtype, shape):
+    """Sets of so many rows and columns, put together; shape is not that of the result."""
+    rows, columns, depth, count = (dice.randint(1, most) for most in (5, 5, 4, 4))
+    shapes = {"stack": (count * rows, columns), "rank": (count, rows, columns),
+              "comb": (count * rows, columns), "mosaic": (rows, count * columns),
+              "column": (count, rows), "even": (count, rows, (columns + 1) // 2),
+              "cubes": (rows, count * columns, depth), "planes": (count, rows, depth),
+              "rows": (count * ((rows + 1) // 2) + 1, columns)}
+    kind = dice.choice(sorted(shapes))
+    layout = h5py.VirtualLayout(shapes[kind], dtype)
+    for i in range(count):
+        part = source(dice, data, f"{name}s{i}", dtype,
+                      (rows, columns, depth) if kind in ("cubes", "planes") else (rows, columns))
+        if kind == "stack":
+            layout[i * rows:(i + 1) * rows] = part
+        elif kind == "rank":
+            layout[i] = part
+        elif kind == "comb":
+            layout[i::count] = part
+        elif kind == "mosaic":
+            layout[:, i * columns:(i + 1) * columns] = part
+        elif kind == "column":
+            layout[i] = part[:, dice.randrange(columns)]
+        elif kind == "cubes":
+            layout[:, i * columns:(i + 1) * columns] = part
+        elif kind == "planes":
+            layout[i] = part[:, dice.randrange(columns)]
+        elif kind == "even":
+            layout[i] = part[:, ::2]
+        else:
+            half = (rows + 1) // 2
+            layout[i * half + 1:(i + 1) * half + 1] = part[::2]
+        if part.path != "." and dice.random() < 0.15:
+            os.remove(part.path)
+    data.create_virtual_dataset(name, layout, fillvalue=filled(dice, dtype))
+
+
+def scattered(dice, path):
+    with h5py.File(path, "w", libver=dice.choice(["earliest", "latest"]),
+                   userblock_size=dice.choice([0, 0, 512])) as data:
+        for i in range(dice.randint(1, 4)):
+            shape = tuple(dice.randint(1, 7) for d in range(dice.randint(1, 3)))
+            make = dice.choice([written, written, compact, external, virtual])
+            make(dice, data, f"{path[:-4]}v{i}", random_type(dice), shape)
+        data["plain"] = numpy.arange(5)
+    with h5py.File(path) as data:
+        arrays = {name: item[()] for name, item in data.items() if isinstance(item, h5py.Dataset)}
+    found = listing(path)
+    for name, array in arrays.items():
+        kind, shape, why = found[name]
+        assert shape == "x".join(map(str, array.shape)), (path, name, shape)
+        if why:
+            assert "structures with gaps, in chunks" in why and array.dtype.fields, (path, name, why)
+            continue
+        assert kind in type_names(array.dtype), (path, name, kind, array.dtype)
+        compare(path, name, array, dice, KINDS[:2])
+    assert "members" not in files.view("spec", "--from", path, "--var", "plain").decode()
+
+
+def main(seed, count):
+    dice = random.Random(int(seed))
+    for i in range(int(count)):
+        scattered(dice, f"r{i}.dat")
+    print(files.compared)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
