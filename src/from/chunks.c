@@ -5,7 +5,7 @@
 
 #include "viewspec/base/integer.h"
 
-/* How many elements box number i has in dimension d. */
+/* Returns the length of box number i in dimension d. */
 static int64_t length_of(const struct from_variable *variable, size_t i, int d)
 {
     const struct from_chunks *chunks = &variable->chunks;
@@ -14,7 +14,7 @@ static int64_t length_of(const struct from_variable *variable, size_t i, int d)
                            : chunks->sizes[d];
 }
 
-/* The same, of the array that it is a part of in the file. */
+/* Returns the length in dimension d of the array in the file that box number i is a part of. */
 static int64_t size_in_file(const struct from_variable *variable, size_t i, int d)
 {
     const struct from_chunks *chunks = &variable->chunks;
@@ -23,7 +23,7 @@ static int64_t size_in_file(const struct from_variable *variable, size_t i, int 
                           : chunks->sizes[d];
 }
 
-/* Whether a box has elements that follow each other in the array. */
+/* Returns true if the elements of a box are consecutive in the variable's array. */
 static bool is_range(const struct from_variable *variable, size_t i)
 {
     int n = variable->dimensions, d = 0;
@@ -116,7 +116,7 @@ static json_t *size_of(const struct from_axis *axis)
     return from_term_json(&size);
 }
 
-/* What a rank has of box number i, in the file or in the rank's own array. */
+/* Returns the datatype of a rank's part of box number i, in the file or in the rank's array. */
 static json_t *box(const struct from_variable *variable, const struct from_axis *axes, size_t i,
                    bool in_memory, json_t *leaf)
 {

@@ -24,15 +24,17 @@ struct from_part {
     char *path; /* of the file, owned; NULL: that of struct from_file */
 };
 
-/* Where the chunks of a variable lie, each as large as the others, those at the edges too; or other
-   boxes that it consists of. */
+/*
+ * The positions of a variable's chunks, which all have the same size, even at the edges. Or the
+ * boxes of any size that a variable consists of.
+ */
 struct from_chunks {
-    int64_t sizes[FROM_DIMENSIONS_MAX]; /* of a chunk, in elements */
-    size_t count;    /* 0: none was looked up; sizes are 0 where there are none */
-    int64_t *at;     /* count displacements, upwards; owned */
+    int64_t sizes[FROM_DIMENSIONS_MAX]; /* of a chunk, in elements; 0: no chunks */
+    size_t count;                       /* 0: no chunks, or not looked up */
+    int64_t *at;                        /* count displacements, ascending; owned */
     int64_t *starts; /* for each, the index of its first element in each dimension; owned */
-    /* Of boxes: for each, its elements in each dimension, and the shape of the array in the file
-       that it is the beginning of; owned. NULL: both are sizes. */
+    /* For each box, its length in each dimension, and the shape of the array in the file that
+       begins with the box; owned. NULL for chunks: both are sizes. */
     int64_t *lengths, *shapes;
 };
 
@@ -51,7 +53,7 @@ struct from_variable {
     int64_t gap;    /* bytes at the end of an element without any of its values; the file may end
                        before the gap of the last element */
     struct from_chunks chunks; /* instead of at and stride */
-    bool is_assembled;         /* displacements are those of struct from_file's assembly */
+    bool is_assembled;         /* displacements are in struct from_file's assembly */
     struct from_part part;     /* describes this variable, in addition to the file's parts */
     char *reason;              /* why it cannot be a view, owned; NULL: it can */
 };
@@ -61,11 +63,11 @@ struct from_link {
     char *name, *target; /* paths without a leading /; owned */
 };
 
-/* Variables that a spec is to be made of. */
+/* The variables that the caller makes specs of. */
 struct from_wanted {
     const char *const *names;
     size_t count;
-    bool all; /* whatever the names */
+    bool all; /* every variable, regardless of names */
 };
 
 struct from_file {
@@ -76,7 +78,7 @@ struct from_file {
     const char *datarep; /* of values in variables of bytes; NULL: native */
     char *note;          /* a message to the user about the file, owned; NULL: none */
     json_t *members;     /* instead of data: "members" of viewspec(5), owned */
-    json_t *assembly;    /* as members, for specs of variables that need it; owned */
+    json_t *assembly;    /* "members" for specs of assembled variables, owned */
     struct from_variable *variables;
     size_t count, room;
     struct from_link *links;
@@ -118,7 +120,7 @@ struct from_format {
     char *(*find)(const char *name);
 };
 
-/* Frees what a variable has. */
+/* Frees the contents of a variable. */
 void from_drop(struct from_variable *variable);
 
 void from_free(struct from_file *file); /* NULL is allowed */
@@ -141,8 +143,10 @@ int from_add_link(struct from_file *file, const char *name, const char *target);
 /* Returns the number of the variable with that name, following links; -1 if there is none. */
 long from_find(const struct from_file *file, const char *name);
 
-/* For formats: returns whether a spec is to be made of the variable of that name. If not, where it
-   lies may be left out, as far as it is a view for sure. */
+/*
+ * For formats: returns true if the caller makes specs of the variable with that name. The positions
+ * of other variables may be omitted, unless they decide whether a view is possible.
+ */
 bool from_is_wanted(const struct from_file *file, const char *name);
 
 /* For formats: the variable cannot be a view; the first reason stays. */

@@ -7,7 +7,7 @@
 
 #include "viewspec/base/list.h"
 
-/* Returns how many numbers a record has. */
+/* Returns the number of integers in a record. */
 static size_t width_of(const struct from_boxes *boxes)
 {
     return 1 + (size_t)boxes->dimensions * (boxes->even ? 1 : 3);
@@ -45,7 +45,7 @@ static int compare(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Returns the end of a box whose record is not even. */
+/* Returns the displacement after the last element of a box. The boxes must not be even. */
 static int64_t end_of(const struct from_boxes *boxes, const int64_t *record, int64_t size)
 {
     size_t n = (size_t)boxes->dimensions;
@@ -58,7 +58,7 @@ static int64_t end_of(const struct from_boxes *boxes, const int64_t *record, int
     return end;
 }
 
-/* Copies so many numbers of each record, from one on. */
+/* Copies some integers of each record, from number first on. Returns NULL if out of memory. */
 static int64_t *column(const struct from_boxes *boxes, size_t first, size_t numbers)
 {
     int64_t *values = calloc(boxes->count * numbers, sizeof(*values));

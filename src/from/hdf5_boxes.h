@@ -2,31 +2,36 @@
 #ifndef FROM_HDF5_BOXES_H
 #define FROM_HDF5_BOXES_H
 
-/* A part of the module of hdf5_module.h: the boxes that a variable consists of. */
+/* Part of the module (hdf5_module.h): the boxes that a variable consists of. */
 
 #include "from.h"
 
-/* Boxes of one variable; each is a record of numbers. Zeros: none. */
+/* The boxes of one variable. Each is a record of integers. A zeroed struct has no boxes. */
 struct from_boxes {
     int dimensions;
-    bool even; /* chunks: all boxes are of one size, that of the variable's chunks */
+    bool even; /* all boxes are chunks, and have the size of a chunk */
     int64_t *records;
     size_t count, room;
 };
 
 /*
- * Adds a box whose first element has index start and lies at a displacement. Unless boxes are even,
- * it has length elements, and is part of an array of that shape. 0 or -ENOMEM.
+ * Adds a box whose first element has index start and lies at displacement at. Unless boxes are
+ * even, length is its extent, and shape the extent of the array in the file that it is a part of.
+ * Returns 0 or -ENOMEM.
  */
 int from_boxes_add(struct from_boxes *boxes, int64_t at, const int64_t *start,
                    const int64_t *length, const int64_t *shape);
 
-/* Returns the record of a box: at, start, length, shape. Borrowed. */
+/*
+ * Returns the record of a box: at and start, then length and shape unless boxes are even. Valid
+ * until the next box is added.
+ */
 int64_t *from_boxes_record(const struct from_boxes *boxes, size_t number);
 
 /*
- * Makes the boxes the chunks of a variable, or refuses it where they lie between each other, as a
- * view cannot. 0 or -ENOMEM.
+ * Sorts the boxes by displacement, and makes them the chunks of a variable. Refuses the variable if
+ * boxes of different sizes overlap or interleave in the file, because the displacements of a
+ * filetype must increase. Returns 0 or -ENOMEM.
  */
 int from_boxes_keep(struct from_boxes *boxes, struct from_variable *variable);
 

@@ -63,8 +63,8 @@ void from_hdf5_file_close(struct from_hdf5_file *file)
 }
 
 /*
- * An object header's first bytes: version 1 has a length at byte 8 behind a prefix of 16, version 2
- * a length behind flags.
+ * Version 1 has a prefix of 16 bytes, with the length of the messages at byte 8. Version 2 has the
+ * length after fields whose presence the flags tell, and a checksum after the messages.
  */
 int64_t from_hdf5_header_size(const struct from_hdf5_file *file, int64_t at)
 {

@@ -48,8 +48,8 @@ static void *open_module(void)
 typedef int (*lister)(const char *path, const struct from_source *source, struct from_file *file,
                       struct vs_error *error);
 
-/* Has a child read the file first, since libhdf5 crashes on some damaged files. Fails if it does.
- */
+/* Lists the file in a child process first, because libhdf5 crashes on some damaged files. Fails if
+   the child crashes. */
 static int try_out(lister list_file, const char *path, const struct from_source *source,
                    struct from_file *file, struct vs_error *error)
 {
@@ -62,7 +62,7 @@ static int try_out(lister list_file, const char *path, const struct from_source 
     if (child == 0) {
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         setrlimit(RLIMIT_CORE, &none);
-        setenv("LIBC_FATAL_STDERR_", "1", 1); /* not the terminal */
+        setenv("LIBC_FATAL_STDERR_", "1", 1); /* glibc does not write to the terminal */
         if (null >= 0 && dup2(null, STDERR_FILENO) >= 0)
             list_file(path, source, file, error);
         _exit(0);

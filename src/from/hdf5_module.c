@@ -11,7 +11,7 @@
 #include "hdf5_set.h"
 #include "hdf5_virtual.h"
 
-/* Groups inside of groups. */
+/* The most levels of nested groups. */
 #define DEPTH_MAX 1000
 
 #define REASON_SIZE 256
@@ -21,8 +21,8 @@ struct visit {
     struct vs_error *error;
     struct from_hdf5_file in;
     struct from_whole whole;
-    bool is_plain; /* specs can assemble the file and others */
-    void *seen;    /* struct object, a tree of tsearch(3) */
+    bool is_plain; /* the bytes are those of one file, so specs can have members */
+    void *seen;    /* visited objects: a tsearch(3) tree of struct object */
 };
 
 static int no_memory(struct visit *visit)
@@ -30,7 +30,10 @@ static int no_memory(struct visit *visit)
     return from_fail(visit->error, -ENOMEM, visit->file->path, "%s", strerror(ENOMEM));
 }
 
-/* netCDF-4 keeps a dimension that has no values as a set of that name. */
+/*
+ * Returns true if a dataset stands for a netCDF-4 dimension without values. netCDF-4 stores such a
+ * dimension as a dataset with the dimension's name.
+ */
 static bool is_dimension_alone(hid_t set)
 {
     static const char text[] = "This is a netCDF dimension but not a netCDF variable";
@@ -48,8 +51,8 @@ static bool is_dimension_alone(hid_t set)
     return alone;
 }
 
-/* What is not wanted may need a whole, too, to see that it can be a view: one that is thrown away.
- */
+/* Adds a variable for a dataset. If it is not wanted, a scratch whole, which is discarded, serves
+   to find out whether it can be a view. */
 static void read_set(struct visit *visit, const char *name, hid_t set, const H5O_info_t *info)
 {
     struct from_variable *variable = from_add(visit->file, name, strlen(name));
@@ -79,7 +82,7 @@ static herr_t take_first(unsigned number, const H5E_error2_t *error, void *argum
     return 1;
 }
 
-/* Adds an object that libhdf5 cannot open, with the error that it met first. */
+/* Adds an object that libhdf5 cannot open. The reason is the innermost error on its stack. */
 static void add_broken(struct visit *visit, const char *name)
 {
     struct from_variable *variable = from_add(visit->file, name, strlen(name));
@@ -94,7 +97,7 @@ static void add_broken(struct visit *visit, const char *name)
         from_refuse(variable, "libhdf5 cannot open it%s%s", reason[0] ? ": " : "", reason);
 }
 
-/* An object, and the name under which it is listed. */
+/* An object of the file, and the name that it is listed by. */
 struct object {
     haddr_t address;
     char name[];
@@ -107,7 +110,7 @@ static int compare_addresses(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Returns whether the object is visited for the first time. If not, adds the name as a link. */
+/* Returns true on the first visit to an object. On later ones, adds the name as a link. */
 static bool is_new(struct visit *visit, const char *name, haddr_t address)
 {
     struct object *key = malloc(sizeof(*key) + strlen(name) + 1), **found = NULL;
@@ -126,10 +129,10 @@ static bool is_new(struct visit *visit, const char *name, haddr_t address)
     return first;
 }
 
-/* A group whose links are visited. */
+/* A group whose links are being visited. */
 struct group {
     struct visit *visit;
-    const char *name; /* with a slash behind; "": the root */
+    const char *name; /* followed by a slash; "" for the root group */
     int depth;
 };
 
@@ -175,8 +178,8 @@ static void visit_object(const struct group *group, const char *name, const H5O_
         visit_set(group->visit, name, object);
 }
 
-/* Visits what a link leads to. What libhdf5 cannot open does not keep it from the rest, as it does
-   with H5Ovisit. */
+/* Visits the object that a hard link refers to, or adds the link. Goes on after an object that
+   libhdf5 cannot open, unlike H5Ovisit(). */
 static herr_t visit_link(hid_t from, const char *link, const H5L_info_t *info, void *argument)
 {
     const struct group *group = argument;
@@ -210,7 +213,7 @@ static int list(struct visit *visit)
     return from_add_part(visit->file, visit->in.base, visit->in.super) ? no_memory(visit) : 0;
 }
 
-/* Lists an open file, and makes the assembly of what is not in it alone. */
+/* Lists an open file. Sets its assembly if any variable needs bytes that are not in the file. */
 static void list_all(struct visit *visit)
 {
     struct from_file *file = visit->file;
@@ -235,7 +238,7 @@ int mpiio_hdf5_list(const char *path, const struct from_source *source, struct f
     struct visit visit = {.file = file, .error = error, .is_plain = source == NULL};
     int code;
 
-    H5dont_atexit(); /* which crashes where a damaged file was left open */
+    H5dont_atexit(); /* its exit handler crashes if a damaged file is still open */
     setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     code = from_hdf5_file_open(&visit.in, path, source);

@@ -8,7 +8,7 @@ static int64_t total(const struct from_comb *comb)
     return comb->count * comb->block;
 }
 
-/* Returns whether the indices follow each other without a gap. */
+/* Returns true if the indices are consecutive. */
 static bool is_range(const struct from_comb *comb)
 {
     return comb->count == 1 || comb->stride == comb->block;
@@ -19,13 +19,13 @@ static int64_t index_of(const struct from_comb *comb, int64_t at)
     return comb->start + at / comb->block * comb->stride + at % comb->block;
 }
 
-/* Returns how many indices follow each other from number at on. */
+/* Returns the number of consecutive indices from the selected index number at on. */
 static int64_t run_of(const struct from_comb *comb, int64_t at)
 {
     return is_range(comb) ? total(comb) - at : comb->block - at % comb->block;
 }
 
-/* Returns whether a comb lies in a dimension. */
+/* Returns true if all indices lie in a dimension of that length. */
 static bool fits(const struct from_comb *comb, int64_t length)
 {
     return comb->start >= 0 && comb->stride > 0 && comb->count > 0 && comb->block > 0 &&
@@ -42,7 +42,7 @@ bool from_selection_read(hid_t space, const struct from_variable *variable,
     int n = variable->dimensions;
 
     selection->dimensions = n;
-    if (kind == H5S_SEL_ALL) { /* whose space may not have its dimensions */
+    if (kind == H5S_SEL_ALL) { /* the dataspace may have other dimensions */
         for (int d = 0; d < n; d++)
             selection->combs[d] = (struct from_comb){0, 1, 1, variable->shape[d]};
     } else if (kind == H5S_SEL_HYPERSLABS && H5Sget_simple_extent_ndims(space) == n &&
@@ -60,7 +60,7 @@ bool from_selection_read(hid_t space, const struct from_variable *variable,
     return true;
 }
 
-/* Lists the dimensions of several indices. Returns how many there are. */
+/* Lists the dimensions with more than one selected index. Returns their number. */
 static int list_dimensions(const struct from_selection *selection, int *list)
 {
     int count = 0;
@@ -87,8 +87,9 @@ static void measure(struct from_pairing *pairing, int k)
 }
 
 /*
- * Boxes have one index in dimensions before one that `from` does not select without gaps, so that
- * they do not lie between each other; and in the last one, where its elements are not side by side.
+ * Splits dimensions, so that boxes have one index in each of them. If `from` selects a dimension
+ * with gaps, all dimensions before it are split; otherwise boxes would interleave in the file. All
+ * are split if the elements of the last one are not adjacent in the file.
  */
 static void split(struct from_pairing *pairing, const int64_t *from_shape)
 {

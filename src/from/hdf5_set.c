@@ -10,10 +10,10 @@
 #include "hdf5_element.h"
 #include "viewspec/base/integer.h"
 
-/* A view lists its chunks one by one, and a spec has 64 MiB at most. */
+/* The limit keeps specs below 64 MiB, since a view lists each of its chunks. */
 #define CHUNKS_MAX 131072
 
-/* A dataset whose layout is read. */
+/* A dataset whose layout is being read, and the variable that it fills. */
 struct reader {
     const struct from_listing *listing;
     struct from_hdf5_file *in;
@@ -27,13 +27,16 @@ int from_hdf5_no_memory(const struct from_listing *listing)
     return from_fail(listing->error, -ENOMEM, listing->file->path, "%s", strerror(ENOMEM));
 }
 
-/* Returns whether so many bytes can be there in a file. */
+/* Returns true if a file can have that many bytes at the address. Sums must not overflow. */
 static bool is_place(haddr_t at, int64_t bytes)
 {
     return at <= (haddr_t)(INT64_MAX / 2 - bytes);
 }
 
-/* Takes note of a result of hdf5_whole.h. */
+/*
+ * Handles a result of hdf5_whole.h. On an error, fills the listing's error if out of memory, or
+ * else refuses the variable. Returns true on success.
+ */
 static bool is_taken(const struct from_listing *listing, int64_t code,
                      struct from_variable *variable, const char *subject)
 {
@@ -54,7 +57,7 @@ int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t by
     hid_t properties = H5Dget_create_plist(set), type = H5Dget_type(set);
     int64_t at = -ENOMEM;
 
-    /* Without a fill value bytes are zeros. */
+    /* Bytes are zeros if the dataset's fill value is undefined. */
     if (value && H5Pget_fill_value(properties, type, value) < 0)
         memset(value, 0, size);
     if (value)
@@ -81,7 +84,7 @@ bool from_hdf5_place(const struct from_listing *listing, const char *path, bool 
     return is_taken(listing, code, variable, path);
 }
 
-/* Returns whether the variable can be assembled; refuses it, with the reason, if not. */
+/* Marks the variable as assembled. If the listing has no whole, refuses it and returns false. */
 static bool is_assembled(const struct reader *r, const char *reason)
 {
     if (r->listing->whole == NULL)
@@ -90,7 +93,7 @@ static bool is_assembled(const struct reader *r, const char *reason)
     return r->listing->whole != NULL;
 }
 
-/* Makes all of the variable a hole. */
+/* Makes the whole variable read as the fill value, from a hole. */
 static void read_hole(const struct reader *r)
 {
     struct from_variable *variable = r->variable;
@@ -100,7 +103,7 @@ static void read_hole(const struct reader *r)
             from_hdf5_hole(r->listing, r->set, from_elements(variable) * variable->size, variable);
 }
 
-/* Refuses filtered chunks, by the filters' names. */
+/* Refuses filtered chunks; the reason names the filters. */
 static void refuse_filters(const struct reader *r, int filters)
 {
     char text[256] = "", name[64];
@@ -118,7 +121,7 @@ static void refuse_filters(const struct reader *r, int filters)
     from_refuse(r->variable, "chunks are filtered (%s)", text);
 }
 
-/* Goes on to the next chunk in C order. Returns false behind the last. */
+/* Advances to the next chunk in C order. Returns false after the last one. */
 static bool next_chunk(const struct from_variable *variable, int64_t *start)
 {
     for (int d = variable->dimensions - 1; d >= 0; d--) {
@@ -130,7 +133,7 @@ static bool next_chunk(const struct from_variable *variable, int64_t *start)
     return false;
 }
 
-/* Returns how many chunks the variable has; -1: more than a view can have. */
+/* Returns the number of the variable's chunks, or -1 if there are more than CHUNKS_MAX. */
 static int64_t count_chunks(const struct from_variable *variable)
 {
     int64_t count = 1;
@@ -145,8 +148,8 @@ static int64_t count_chunks(const struct from_variable *variable)
 }
 
 /*
- * Returns whether a chunk that cannot be read as a whole was never written: its first element can
- * be read then, and nothing is read from the file.
+ * Returns true if a chunk was never written, after H5Dread_chunk() failed on it. libhdf5 then reads
+ * its first element without reading raw data from the file.
  */
 static bool is_hole(const struct reader *r, const hsize_t *offset)
 {
@@ -172,14 +175,16 @@ static bool is_hole(const struct reader *r, const hsize_t *offset)
     return is_read && watch->at < 0;
 }
 
-/* Finds where the chunk at an index lies in the file: -1 if it was never written. False if unknown,
-   and the variable was refused. */
+/*
+ * Sets at to the displacement of the chunk whose first element has index start, or to -1 if the
+ * chunk was never written. Returns false if the variable was refused.
+ */
 static bool find_chunk(const struct reader *r, const int64_t *start, int64_t *at)
 {
     struct from_hdf5_watch *watch = &r->in->watch;
     hsize_t offset[FROM_DIMENSIONS_MAX];
     uint32_t mask;
-    char nothing; /* is read */
+    char nothing; /* a watched read stores nothing in it */
 
     for (int d = 0; d < r->variable->dimensions; d++)
         offset[d] = (hsize_t)start[d];
@@ -198,7 +203,10 @@ static bool find_chunk(const struct reader *r, const int64_t *start, int64_t *at
     return !r->variable->reason;
 }
 
-/* Finds all chunks. Returns how many were never written, whose place is -1; -1: an error. */
+/*
+ * Adds a box for each chunk. The displacement is -1 if the chunk was never written. Returns the
+ * number of such chunks, or -1 on error.
+ */
 static int64_t find_chunks(const struct reader *r, int64_t count, struct from_boxes *boxes)
 {
     int64_t start[FROM_DIMENSIONS_MAX] = {0}, at, unwritten = 0;
@@ -216,7 +224,7 @@ static int64_t find_chunks(const struct reader *r, int64_t count, struct from_bo
     return unwritten;
 }
 
-/* Takes a hole for the chunks that were never written. */
+/* Adds a hole for the chunks that were never written. Returns false on error. */
 static bool fill_chunks(const struct reader *r, int64_t unwritten, struct from_boxes *boxes)
 {
     int64_t bytes = r->variable->size, at = -1, all;
@@ -247,7 +255,7 @@ static void look_up_chunks(const struct reader *r, int64_t count)
     free(boxes.records);
 }
 
-/* Returns whether there is no chunk: this is looked for among all. */
+/* Returns true if no chunk was ever written. libhdf5 walks the whole chunk index to find out. */
 static bool is_unwritten(const struct reader *r)
 {
     H5D_space_status_t status;
@@ -278,19 +286,22 @@ static void read_chunks(const struct reader *r)
         read_hole(r);
     else if (count < 0)
         from_refuse(variable, "more than %d chunks", CHUNKS_MAX);
-    /* Structures with gaps are views only if the chunks lie in order. Bytes of no file need
-       "members", which not all listings can have. */
+    /* Chunks of other variables are looked up only if they decide whether a view is possible.
+       Structures with gaps need chunks in order. Unwritten chunks need a whole. */
     else if (r->wanted || variable->has_gaps || !r->listing->whole)
         look_up_chunks(r, count);
 }
 
-/* A part of the values that lies in a file of its own, as the set says. */
+/* A segment of an external dataset: bytes of an external file. at counts in the whole. */
 struct segment {
     char *path;
     int64_t at, bytes;
 };
 
-/* Finds a segment, of so many bytes at most, and that its file has them. */
+/*
+ * Finds a segment, limited to the bytes that are left. Returns false on error, and if its file is
+ * too short. The caller frees the segment's path.
+ */
 static bool find_segment(const struct reader *r, unsigned number, int64_t left,
                          struct segment *segment)
 {
@@ -317,7 +328,10 @@ static bool find_segment(const struct reader *r, unsigned number, int64_t left,
     return !r->variable->reason && !r->listing->error->code;
 }
 
-/* Adds a segment, behind so many bytes, as a box of whole rows of the first dimension. */
+/*
+ * Adds a segment as a box of whole rows of the first dimension. Other segments hold the bytes of
+ * the dataset before it.
+ */
 static void add_segment(const struct reader *r, const struct segment *segment, int64_t before,
                         struct from_boxes *boxes)
 {
@@ -369,7 +383,7 @@ static void read_contiguous(const struct reader *r)
         variable->at = 0;
     else if (external > 0)
         read_external(r, (unsigned)external);
-    else if (at == HADDR_UNDEF || at < (haddr_t)r->in->base) /* libhdf5 adds base to either */
+    else if (at == HADDR_UNDEF || at < (haddr_t)r->in->base) /* HADDR_UNDEF + base wraps around */
         read_hole(r);
     else if (!is_place(at, from_elements(variable) * variable->size))
         from_refuse(variable, "a damaged header");
@@ -378,8 +392,8 @@ static void read_contiguous(const struct reader *r)
 }
 
 /*
- * Values in the object header, which has a checksum and may be one of the spec's: they are copied
- * into the spec, as those of a hole, which nobody can write.
+ * Copies compact values into the spec, as the values of a hole, which cannot be written. They lie
+ * in the object header. Writing them there would break its checksum, and the one in the spec.
  */
 static void read_compact(const struct reader *r)
 {
@@ -390,7 +404,7 @@ static void read_compact(const struct reader *r)
 
     if (bytes == 0 || !is_assembled(r, "its values lie in the header (compact)") || !r->wanted)
         return;
-    /* libhdf5 reads as much as the shape says, whatever is there. */
+    /* libhdf5 reads as many bytes as the shape needs, even if the header has fewer. */
     if (bytes > UINT16_MAX || H5Dget_storage_size(r->set) != (hsize_t)bytes) {
         from_refuse(variable, "a damaged header");
         return;

@@ -12,7 +12,7 @@ struct file {
     haddr_t end; /* of what libhdf5 has allocated */
 };
 
-/* A file to be opened, as properties of libhdf5's have it. */
+/* The file to open: the driver information in a file access property list. */
 struct order {
     const char *name;
     const struct from_source *source;
@@ -25,7 +25,7 @@ static H5FD_t *open_file(const char *name, unsigned flags, hid_t properties, had
     struct file *file = NULL;
 
     (void)most;
-    /* libhdf5 opens other files with the same properties, such as sources of virtual sets. */
+    /* libhdf5 uses the property list for other files, too, such as sources of virtual datasets. */
     if (!(flags & H5F_ACC_RDWR) && order && !strcmp(order->name, name))
         file = calloc(1, sizeof(*file));
     if (file) {

@@ -8,9 +8,9 @@
 #include "from.h"
 
 /*
- * Tells where values lie, by what libhdf5 reads of them: while is_on, reading values reads nothing,
- * and sets at to the displacement of the last read in the file. All releases of libhdf5 look up a
- * chunk that is read in its index, but older ones walk the index to tell a chunk's address.
+ * A record of where libhdf5 reads raw data. While is_on, such a read leaves the buffer as it is,
+ * and sets at to its displacement in the file. This finds a chunk's address by one lookup in the
+ * chunk index. To query the address, older releases of libhdf5 walk the index.
  */
 struct from_hdf5_watch {
     bool is_on;
@@ -18,8 +18,9 @@ struct from_hdf5_watch {
 };
 
 /*
- * Opens a file of libhdf5 for reading, whose bytes are those of source. Source and watch outlive
- * it; name is for people. Negative where it cannot be opened.
+ * Opens a file for reading with libhdf5, whose bytes come from source. name appears in errors, and
+ * distinguishes the file from others that libhdf5 opens for it. All three arguments must outlive
+ * the file. Returns libhdf5's identifier, which is negative on error.
  */
 hid_t from_hdf5_open(const char *name, const struct from_source *source,
                      struct from_hdf5_watch *watch);

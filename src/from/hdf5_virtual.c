@@ -10,12 +10,12 @@
 #include "hdf5_selection.h"
 #include "viewspec/base/integer.h"
 
-/* Boxes of a virtual set, and boxes that none of its sources has. */
+/* The most boxes of a virtual dataset, and the most boxes that no source covers. */
 #define BOXES_MAX 16384
 
-/* A set that has values of a virtual one, and stays open for more of them. */
+/* A source dataset. Its file stays open while successive mappings refer to the same source. */
 struct source {
-    char *name, *set_name; /* as the virtual set has them */
+    char *name, *set_name; /* as in the mapping */
     char *path;
     struct from_hdf5_file file;
     bool is_missing;
@@ -28,9 +28,9 @@ struct virtual_set {
     hid_t set, properties;
     bool wanted;
     struct from_variable *variable;
-    struct source source; /* the one before */
+    struct source source; /* the current one */
     struct from_boxes boxes, gaps;
-    int64_t elements; /* of boxes */
+    int64_t elements; /* mapped to sources */
 };
 
 static void no_memory(const struct virtual_set *self)
@@ -56,7 +56,7 @@ static void drop_source(struct source *source)
     *source = (struct source){0};
 }
 
-/* Takes note of a source that is not there: libhdf5 reads the fill value, too. */
+/* Records that the source is missing. Its values read as the fill value, as with libhdf5. */
 static void miss(struct virtual_set *self)
 {
     struct from_file *file = self->listing->file;
@@ -68,7 +68,7 @@ static void miss(struct virtual_set *self)
         file->note = NULL;
 }
 
-/* Makes the headers of a source parts of the header. */
+/* Adds the source's object header, and its file's superblock, to the parts of the spec's header. */
 static void add_parts(struct virtual_set *self)
 {
     const struct from_part *part = &self->source.variable.part;
@@ -82,7 +82,7 @@ static void add_parts(struct virtual_set *self)
         no_memory(self);
 }
 
-/* Reads where the values of the source lie. */
+/* Fills the source's variable. Refuses the virtual dataset if the source cannot be used. */
 static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_file *in)
 {
     struct source *source = &self->source;
@@ -106,8 +106,8 @@ static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_fi
     H5Tclose(its);
 }
 
-/* Opens the file that the source names: the virtual set's own, or another one. NULL: there is
-   none, or an error. */
+/* Returns the source's file: the virtual dataset's own, or another one, which it opens. Returns
+   NULL if the file is missing, and on error. */
 static struct from_hdf5_file *open_file(struct virtual_set *self)
 {
     struct source *source = &self->source;
@@ -149,7 +149,7 @@ static void open_source(struct virtual_set *self)
         H5Dclose(set);
 }
 
-/* A name of the mapping: of the file, or of the set in it. */
+/* Reads the name of the file, or of the dataset, from a mapping. Returns NULL on error. */
 static char *read_name(const struct virtual_set *self, size_t number,
                        ssize_t (*get)(hid_t, size_t, char *, size_t))
 {
@@ -163,7 +163,7 @@ static char *read_name(const struct virtual_set *self, size_t number,
     return name;
 }
 
-/* Makes the source of a part the current one. */
+/* Makes the source of a mapping the current one. */
 static void find_source(struct virtual_set *self, size_t number)
 {
     struct source *source = &self->source;
@@ -189,7 +189,7 @@ static void find_source(struct virtual_set *self, size_t number)
 
 /* Boxes. */
 
-/* Takes a box out of what no source has. */
+/* Removes a box from the gaps: a gap that meets it is replaced by the boxes around it. */
 static void take_out(struct virtual_set *self, const int64_t *start, const int64_t *length)
 {
     struct from_boxes rest = {.dimensions = self->gaps.dimensions};
@@ -223,13 +223,13 @@ static void take_out(struct virtual_set *self, const int64_t *start, const int64
         no_memory(self);
 }
 
-/* A part of the source whose elements lie as in an array. */
+/* A part of the source: a box at the beginning of an array of that shape in the file. */
 struct part {
     int64_t at;
     int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX], shape[FROM_DIMENSIONS_MAX];
 };
 
-/* Returns how many parts the source has. */
+/* Returns the number of parts: the chunks, or one for a contiguous source. */
 static size_t count_parts(const struct from_variable *source)
 {
     return source->chunks.count ? source->chunks.count : 1;
@@ -253,8 +253,8 @@ static void read_part(const struct from_variable *source, size_t i, struct part 
 }
 
 /*
- * Adds what a part has of a box, in the virtual set. An array there has the strides of the part:
- * its dimensions of one index have none.
+ * Adds the intersection of a box and a part of the source to the boxes of the virtual dataset. Its
+ * shape gives the paired dimensions the strides of the part in the file. It is 1 in all others.
  */
 static void add_part(struct virtual_set *self, const struct from_pairing *pairing,
                      const struct part *part)
@@ -262,7 +262,7 @@ static void add_part(struct virtual_set *self, const struct from_pairing *pairin
     int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX], shape[FROM_DIMENSIONS_MAX];
     int64_t from[FROM_DIMENSIONS_MAX], count[FROM_DIMENSIONS_MAX], at = part->at, stride = 1;
     int64_t inner_stride = 1;
-    int k = pairing->count - 1, inner = -1; /* the dimension before, of several indices */
+    int k = pairing->count - 1, inner = -1; /* the paired dimension visited last */
 
     from_pairing_box(pairing, false, start, length);
     from_pairing_box(pairing, true, from, count);
@@ -292,8 +292,7 @@ static void add_part(struct virtual_set *self, const struct from_pairing *pairin
         no_memory(self);
 }
 
-/* Adds what the current source has of the set: boxes of both in which neither selection has gaps.
- */
+/* Adds the values that the current source has for the virtual dataset, box by box. */
 static void add_boxes(struct virtual_set *self, struct from_pairing *pairing)
 {
     const struct from_variable *source = &self->source.variable;
@@ -338,7 +337,7 @@ static void map_part(struct virtual_set *self, size_t number)
     free(pairing);
 }
 
-/* Makes boxes of the gaps, which read as the set's fill value. */
+/* Adds boxes for the gaps, which read as the fill value. Refuses mappings that overlap. */
 static void fill_gaps(struct virtual_set *self)
 {
     size_t n = (size_t)self->variable->dimensions;
@@ -346,7 +345,7 @@ static void fill_gaps(struct virtual_set *self)
 
     for (size_t i = 0; i < self->gaps.count; i++) {
         int64_t *record = from_boxes_record(&self->gaps, i);
-        record[0] = elements * size; /* in the hole */
+        record[0] = elements * size; /* displacement in the hole */
         int64_t product = 1;
         for (size_t d = 0; d < n; d++)
             product *= record[1 + n + d];

@@ -2,12 +2,15 @@
 #ifndef FROM_HDF5_VIRTUAL_H
 #define FROM_HDF5_VIRTUAL_H
 
-/* A part of the module of hdf5_module.h: virtual datasets, whose values are those of other sets. */
+/* Part of the module (hdf5_module.h): virtual datasets, whose values lie in other datasets. */
 
 #include "hdf5_set.h"
 
-/* Finds where the values of a virtual set lie, or refuses the variable, which from_hdf5_set has
-   filled. As there, but nothing is left out: if not wanted, the header gets no parts of sources. */
+/*
+ * Finds the positions of a virtual dataset's values, or refuses the variable. from_hdf5_set() must
+ * have filled it. Finds all positions even if it is not wanted, but then adds no parts of sources
+ * to the header. Fills the listing's error if out of memory.
+ */
 void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
                        bool wanted, struct from_variable *variable);
 

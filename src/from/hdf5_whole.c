@@ -14,10 +14,10 @@
 /* Files and holes begin at multiples of this. */
 #define ALIGNMENT 8
 
-/* Leaves room for sums. */
+/* Half of the range, so that sums do not overflow. */
 #define WHOLE_MAX (INT64_MAX / 2)
 
-/* Takes so many bytes at the end of the whole. Returns where they begin. */
+/* Extends the whole by that many bytes. Returns their displacement, or -EFBIG. */
 static int64_t take(struct from_whole *whole, int64_t bytes)
 {
     int64_t at = whole->end + (ALIGNMENT - whole->end % ALIGNMENT) % ALIGNMENT;
@@ -58,7 +58,7 @@ int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int6
     return 0;
 }
 
-/* Appends to "fill": count ranges of size bytes. */
+/* Appends count ranges of size bytes to "fill", the first at displacement at. 0 or -ENOMEM. */
 static int add_fill(struct from_whole *whole, int64_t at, int64_t size, int64_t count,
                     int64_t every, const unsigned char *value, size_t length)
 {

@@ -5,9 +5,10 @@
 #include "from.h"
 
 /*
- * Reads what is in the file at path, of whatever format, or in what goes by such a name: 0, or a
- * negative errno with error filled, whatever the file holds. Specs can be made of the variables
- * that are wanted, whose names are borrowed. The new file is the caller's: from_free.
+ * Lists the variables of the file at path, in any format. If no file has that name, a format may
+ * find the file that it stands for. Specs can be made of the wanted variables only; their names are
+ * borrowed. Returns 0, or a negative errno with error filled, even if the file is damaged. The
+ * caller frees the file with from_free().
  */
 int from_open(const char *path, struct from_wanted wanted, struct from_file **file,
               struct vs_error *error);

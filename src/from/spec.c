@@ -90,7 +90,7 @@ static int add_part(json_t *header, const struct from_file *file, const struct f
     return json_array_append_new(header, entry) ? -ENOMEM : 0;
 }
 
-/* What the spec assembles: "members", or NULL. */
+/* Returns the "members" of the spec, borrowed, or NULL if it has none. */
 static json_t *members_of(const struct from_file *file, const size_t *chosen, size_t count)
 {
     for (size_t i = 0; i < count; i++)

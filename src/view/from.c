@@ -227,8 +227,8 @@ static int make_spec(const struct view_args *args, struct from_file *file)
 }
 
 /*
- * Opens the file for the variables of --var. These may have been named by links, which only a first
- * look at the file tells: then it is opened again for the variables that the links lead to.
+ * Opens the file for the variables of --var. If any of these names is a link, opens the file again
+ * for the variables that the links refer to. The links are known only after the first time.
  */
 static int open_file(const struct view_args *args, struct from_file **file, struct vs_error *error)
 {
@@ -258,7 +258,7 @@ static int open_file(const struct view_args *args, struct from_file **file, stru
         code = from_open(args->from, wanted, file, error);
         from_free(first);
     }
-    if (!code) /* the names end with this function */
+    if (!code) /* the names are valid in this function only */
         (*file)->wanted = (struct from_wanted){0};
     free((void *)names);
     return code;

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# HDF5: specs and mounts of its datasets, by what h5py reads; files that are damaged or lie in parts.
+# Specs and mounts of HDF5 datasets, compared with what h5py reads. Damaged files, and files in several parts.
 
 load helper
 
-# files WHAT ARGUMENT...: makes and compares files at random; prints how many slices were compared.
+# files WHAT ARGUMENT...: makes random files, compares their slices, and prints the number of slices.
 files() {
     /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
 }
 
-# py CODE: runs python with h5py, numpy as np.
+# py CODE: runs Python code that can use h5py, os and np.
 py() {
     /usr/bin/python3 - 3>&- <<CODE
 import h5py, os, numpy as np
@@ -30,7 +30,7 @@ for count in 40, 16500:
         for name in "ab":
             f.create_dataset(name, data=np.arange(4 * count, dtype="f4").reshape(count, 4), chunks=(1, 4),
                              maxshape=(None, 4))'
-    # reads FILE ARGUMENT...: how many reads of a file a spec or a listing takes.
+    # reads FILE ARGUMENT...: prints the number of reads of the file that a spec or a listing takes.
     reads() {
         strace -f -qq -o calls -P "$1" -e trace=pread64 mpiio-view spec --from "$@" >out
         wc -l <calls
@@ -38,7 +38,7 @@ for count in 40, 16500:
     [ "$(reads 40.h5)" -lt 40 ]
     [ "$(reads 16500.h5)" -lt 40 ]
     [ "$(<out)" = $'a\tfloat\t16500x4\nb\tfloat\t16500x4' ]
-    # No node of the index is read twice.
+    # No node of the chunk index is read more than four times, however many chunks it has.
     reads 16500.h5 --var b
     mv out b.json
     [ -z "$(grep -o '[0-9]*, [0-9]*) *= [0-9]*$' calls | sort | uniq -c | awk '$1 > 4')" ]
@@ -73,7 +73,7 @@ with h5py.File("want.h5", "r+") as want:
     mpiio-umount "$mnt"
     cmp want.h5 <(mpiio-view spec --from "$config" --all |
         jq 'del(.views, .header) | .view = { "etype": "byte" } | .ranks = 1' >w.json && mpiio-view cat w.json -r 0)
-    # The spec does not hold where a header has changed, in whichever subfile, or the config has.
+    # The spec is rejected if the config, or a header in any subfile, has changed.
     mpiio-view spec --from "$config" --var t >s.json
     mpiio-view cat s.json -r 0 >/dev/null
     cp "$config" c
@@ -91,7 +91,7 @@ with h5py.File("want.h5", "r+") as want:
     [[ $output == *"$subfile"* ]]
     cp old "$subfile"
     mpiio-view cat s.json -r 0 >/dev/null
-    # What does not fit together.
+    # The config and the subfiles contradict each other.
     sed -i '$d' "$config"
     fails 2 "$config: damaged config of HDF5 subfiles: it says 3 and names 2" mpiio-view spec --from data.h5
     sed -i 's/^stripe_size=.*/stripe_size=0/' "$config"
@@ -103,8 +103,8 @@ with h5py.File("want.h5", "r+") as want:
 }
 
 @test "hdf5: a dataset that libhdf5 cannot open is listed with its reason, and the others as ever" {
-    # Versions of a message that no libhdf5 knows; headers with a checksum that is wrong, of a dataset and of
-    # a group; and one object in two groups, one of which is inside of itself.
+    # One file has a message of an unknown version. The other has wrong checksums in the object headers of a
+    # dataset and of a group. In both, a group links to itself, and two groups link to one object.
     py '
 for libver in "earliest", "latest":
     with h5py.File(libver + ".h5", "w", libver=libver) as f:
@@ -148,8 +148,8 @@ LIST
     [ "$output" -gt 150 ]
 }
 
-# scattered: a.h5 of datasets that need other bytes than those of the file, want.npz, what they are, and
-# before/, copies of all files.
+# scattered: makes a.h5, whose datasets mostly have values that are not in the file; want.npz, with their
+# values; and before/, with copies of all files.
 scattered() {
     py '
 a = np.arange(48.0).reshape(8, 6)
@@ -204,7 +204,7 @@ put("holes", 0, 2, 104)
 put("virtual", 0, 0, 105)
 put("compact", 0, 0, 106)' >errors
     mpiio-umount "$mnt"
-    # The rest of a chunk that is written is not a hole; the first row of "virtual" is, and "compact".
+    # All of a written chunk is writable. "compact" and the first row of "virtual" are holes, which are not.
     [ "$(<errors)" = $'virtual 6\ncompact 6' ]
     py '
 want = {name: array.copy() for name, array in np.load("want.npz").items()}
@@ -220,7 +220,7 @@ for name in "a.h5", "part.h5", "x.bin", "y.bin":
     changed += len(np.unique(np.flatnonzero(now != before) // 8))
 print(changed)' >changed
     [ "$(<changed)" -eq 5 ]
-    # What is in the file alone has a spec without members.
+    # The spec has no members if all values of its variable lie in the file.
     [ "$(mpiio-view spec --from a.h5 --var plain | jq -c '[has("members"), (.file | split("/") | last)]')" = '[false,"a.h5"]' ]
 }
 
@@ -228,7 +228,8 @@ print(changed)' >changed
     scattered
     mpiio-view spec --from a.h5 --var virtual >v.json
     mpiio-view cat v.json -r 0 >want
-    # A source that is missing reads as the fill value, as with libhdf5; one whose header has changed is none.
+    # A new spec reads a missing source as the fill value, as libhdf5 does. The old spec is rejected if the
+    # source is missing, or if its header has changed.
     mv part.h5 gone.h5
     run -1 mpiio-view cat v.json -r 0
     [[ $output == *"$tmp/part.h5"* ]]
@@ -281,7 +282,7 @@ for i in range(60):
     assert done.returncode in (0, 2), (i, done.returncode, lines)
     assert done.returncode == 0 or len(lines) >= 1 and not done.stdout, (i, lines)
     assert all(line.startswith("mpiio-view: ") for line in lines), lines
-# libhdf5 1.10 overruns an array where a selection has more than 32 dimensions.
+# libhdf5 1.10 overruns an array if a selection has more than 32 dimensions.
 bytes = bytearray(whole)
 selection = whole.index(b"part.h5\0v\0") + 10
 bytes[selection + 32] = 200
@@ -289,7 +290,7 @@ open("a.h5", "wb").write(bytes)'
     run -2 mpiio-view spec --from a.h5
     [ ${#lines[@]} -eq 1 ]
     [[ $output == "mpiio-view: a.h5: damaged HDF5 file: libhdf5 crashes on it ("*")" ]]
-    # It fails to open a dataset whose external file has no name, and used to crash when the program ended.
+    # libhdf5 cannot open a dataset whose external file has no name. It used to crash at exit then.
     cp before/a.h5 a.h5
     py '
 bytes = bytearray(open("a.h5", "rb").read())

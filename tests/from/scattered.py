@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""HDF5 files, made at random by h5py, whose values are not all in the file as they are: chunks and
-datasets that were never written, compact datasets, external files, virtual datasets. What views of them
-must be, h5py reads.
+"""Compares views of random HDF5 files with the values that h5py reads. Not all values lie in the file as
+they are: it has unwritten chunks and datasets, compact, external and virtual datasets.
 
-    scattered.py SEED COUNT     so many files in the working folder, compared
+    scattered.py SEED COUNT     makes COUNT files in the working directory, and compares them
 
-Specs come from mpiio-view, which is on the PATH. Prints how many slices were compared.
+mpiio-view must be on the PATH. Prints the number of slices that were compared.
 """
 import os
 import random
@@ -21,7 +20,7 @@ TYPES = ["<i1", "<i2", ">i4", "<f4", ">f8", "<c16", "S5", "?"]
 
 
 def filled(dice, dtype):
-    """A fill value, or None for the default."""
+    """Returns a fill value, or None for the default."""
     if dice.random() < 0.3:
         return None
     if dtype.fields:
@@ -32,7 +31,7 @@ def filled(dice, dtype):
 
 
 def random_type(dice):
-    if dice.random() < 0.2:  # of 10, or of more than 32 bytes
+    if dice.random() < 0.2:  # 10 bytes, or more than the 32 of one fill range
         return numpy.dtype(dice.choice([[("a", "<i2"), ("b", "<f8")],
                                         [("a", "<i2"), ("b", "<f8"), ("c", "<i4", (7,))]]))
     return numpy.dtype(dice.choice(TYPES))
@@ -47,7 +46,7 @@ def random_array(dice, dtype, shape):
 
 
 def written(dice, data, name, dtype, shape):
-    """Contiguous or in chunks, of which some are written."""
+    """Makes a contiguous or chunked dataset, and writes some of it, or nothing."""
     chunks = tuple(dice.randint(1, length) for length in shape) if dice.random() < 0.7 else None
     item = data.create_dataset(name, shape, dtype, chunks=chunks, fillvalue=filled(dice, dtype))
     array = random_array(dice, dtype, shape)
@@ -67,7 +66,7 @@ def compact(dice, data, name, dtype, shape):
 
 
 def external(dice, data, name, dtype, shape):
-    """Several files, of whole rows of the first dimension each; perhaps one file with some."""
+    """Makes an external dataset. Segments have whole rows of the first dimension, and may share a file."""
     row = int(numpy.prod(shape[1:], dtype=int)) * dtype.itemsize
     cuts = sorted({0, shape[0], *(dice.randint(0, shape[0]) for i in range(dice.randint(0, 3)))})
     parts, common = [], dice.random() < 0.3
@@ -82,7 +81,7 @@ def external(dice, data, name, dtype, shape):
 
 
 def source(dice, data, name, dtype, shape):
-    """A set in a file of its own, or in the same one."""
+    """Makes a source dataset in the same file or in another one, and returns it."""
     array = random_array(dice, dtype, shape)
     chunks = tuple(dice.randint(1, length) for length in shape) if dice.random() < 0.5 else None
     if dice.random() < 0.3:
@@ -95,7 +94,7 @@ def source(dice, data, name, dtype, shape):
 
 
 def virtual(dice, data, name, dtype, shape):
-    """Sets of so many rows and columns, put together; shape is not that of the result."""
+    """Makes a virtual dataset of several sources, arranged in a random way. Ignores shape."""
     rows, columns, depth, count = (dice.randint(1, most) for most in (5, 5, 4, 4))
     shapes = {"stack": (count * rows, columns), "rank": (count, rows, columns),
               "comb": (count * rows, columns), "mosaic": (rows, count * columns),
