@@ -6,17 +6,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t at)
 {
-    ssize_t got;
+    size_t done = 0;
 
-    do
-        got = pread(*(int *)self, buffer, length, at);
-    while (got < 0 && errno == EINTR);
-    return got < 0 ? -errno : got;
+    while (done < length) {
+        ssize_t got = pread(*(int *)self, (char *)buffer + done, length - done, at + (int64_t)done);
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        if (got == 0)
+            break;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return (int64_t)done;
 }
 
 static int open_plain(struct from_hdf5_file *file)
@@ -26,7 +32,8 @@ static int open_plain(struct from_hdf5_file *file)
     file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->fd < 0 || fstat(file->fd, &st) != 0)
         return -errno;
-    if (!S_ISREG(st.st_mode))
+    /* libhdf5 holds an exclusive lock while it writes. */
+    if (!S_ISREG(st.st_mode) || (flock(file->fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK))
         return -EINVAL;
     file->plain = (struct from_source){read_descriptor, &file->fd, st.st_size};
     file->source = &file->plain;
@@ -91,8 +98,12 @@ char *from_hdf5_beside(const char *path, const char *name, bool beside_first)
     const char *slash = strrchr(path, '/');
     char *beside = NULL;
 
-    if (*name == '/' || slash == NULL)
+    if (slash == NULL || (*name == '/' && access(name, F_OK) == 0))
         return strdup(name);
+    if (*name == '/') { /* both may have been moved: libhdf5 looks beside the file, too */
+        name = strrchr(name, '/') + 1;
+        beside_first = true;
+    }
     if (asprintf(&beside, "%.*s%s", (int)(slash - path) + 1, path, name) < 0)
         return NULL;
     if (access(beside, F_OK) != 0 || (!beside_first && access(name, F_OK) == 0)) {

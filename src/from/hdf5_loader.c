@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +47,9 @@ static void *open_module(void)
     return NULL;
 }
 
+/* Processor time that libhdf5 has to list a file; healthy files need a few seconds at most. */
+#define CHILD_SECONDS 600
+
 typedef int (*lister)(const char *path, const struct from_source *source, struct from_file *file,
                       struct vs_error *error);
 
@@ -54,23 +59,30 @@ static int try_out(lister list_file, const char *path, const struct from_source 
                    struct from_file *file, struct vs_error *error)
 {
     static const struct rlimit none;
+    const struct rlimit time = {CHILD_SECONDS, CHILD_SECONDS};
+    void (*ignored)(int) = signal(SIGCHLD, SIG_DFL); /* else there is no status to wait for */
     pid_t child = fork();
-    int status = 0;
+    int status = 0, got;
 
     if (child < 0)
         return from_fail(error, -errno, path, "%s", strerror(errno));
     if (child == 0) {
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         setrlimit(RLIMIT_CORE, &none);
+        setrlimit(RLIMIT_CPU, &time);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         setenv("LIBC_FATAL_STDERR_", "1", 1); /* glibc does not write to the terminal */
         if (null >= 0 && dup2(null, STDERR_FILENO) >= 0)
-            list_file(path, source, file, error);
-        _exit(0);
+            _exit((list_file(path, source, file, error), 0));
+        _exit(1);
     }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    while ((got = waitpid(child, &status, 0)) < 0 && errno == EINTR)
         ;
-    if (!WIFSIGNALED(status))
+    signal(SIGCHLD, ignored);
+    if (got == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
+    if (got != child || !WIFSIGNALED(status))
+        return from_fail(error, -EIO, path, "the process that reads HDF5 files first has failed");
     return from_fail(error, -EINVAL, path, "damaged HDF5 file: libhdf5 crashes on it (%s)",
                      strsignal(WTERMSIG(status)));
 }

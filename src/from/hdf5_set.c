@@ -10,6 +10,9 @@
 #include "hdf5_element.h"
 #include "viewspec/base/integer.h"
 
+/* The largest fill value, in bytes, that a spec repeats. */
+#define FILL_MAX 65536
+
 /* The limit keeps specs below 64 MiB, since a view lists each of its chunks. */
 #define CHUNKS_MAX 131072
 
@@ -30,7 +33,7 @@ int from_hdf5_no_memory(const struct from_listing *listing)
 /* Returns true if a file can have that many bytes at the address. Sums must not overflow. */
 static bool is_place(haddr_t at, int64_t bytes)
 {
-    return at <= (haddr_t)(INT64_MAX / 2 - bytes);
+    return bytes <= INT64_MAX / 2 && at <= (haddr_t)(INT64_MAX / 2 - bytes);
 }
 
 /*
@@ -56,16 +59,21 @@ int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t by
     unsigned char *value = calloc(size, 1);
     hid_t properties = H5Dget_create_plist(set), type = H5Dget_type(set);
     int64_t at = -ENOMEM;
+    bool has_value = false;
 
     /* Bytes are zeros if the dataset's fill value is undefined. */
     if (value && H5Pget_fill_value(properties, type, value) < 0)
         memset(value, 0, size);
-    if (value)
-        at = from_whole_hole(listing->whole, bytes, value, size);
+    for (size_t i = 0; value && i < size && !has_value; i++)
+        has_value = value[i] != 0;
+    if (has_value && size > FILL_MAX)
+        from_refuse(variable, "a fill value of more than %d bytes", FILL_MAX);
+    else if (value)
+        at = from_whole_hole(listing->whole, bytes, value, has_value ? size : 1);
     free(value);
     H5Tclose(type);
     H5Pclose(properties);
-    return is_taken(listing, at, variable, variable->name) ? at : -1;
+    return !variable->reason && is_taken(listing, at, variable, variable->name) ? at : -1;
 }
 
 bool from_hdf5_place(const struct from_listing *listing, const char *path, bool wanted, int64_t *at,
@@ -77,10 +85,12 @@ bool from_hdf5_place(const struct from_listing *listing, const char *path, bool 
     *at = 0;
     if (wanted)
         code = from_whole_add(listing->whole, path, at, size);
-    else if (stat(path, &st) == 0)
-        *size = st.st_size;
-    else
+    else if (stat(path, &st) != 0)
         code = -errno;
+    else if (!S_ISREG(st.st_mode))
+        code = -EINVAL;
+    else
+        *size = st.st_size;
     return is_taken(listing, code, variable, path);
 }
 
@@ -451,8 +461,11 @@ static void read_shape(struct from_variable *variable, hid_t set)
         from_refuse(variable, "it has no values");
     else if (kind == H5S_SIMPLE)
         variable->dimensions = H5Sget_simple_extent_dims(space, sizes, NULL);
-    for (int d = 0; d < variable->dimensions; d++)
-        variable->shape[d] = (int64_t)sizes[d];
+    for (int d = 0; d < variable->dimensions; d++) {
+        if (sizes[d] > INT64_MAX)
+            from_refuse(variable, "larger than 2^63-1 bytes");
+        variable->shape[d] = sizes[d] > INT64_MAX ? 0 : (int64_t)sizes[d];
+    }
     if (space >= 0)
         H5Sclose(space);
 }

@@ -82,6 +82,15 @@ static void add_parts(struct virtual_set *self)
         no_memory(self);
 }
 
+/* Returns true if a contiguous dataset ends behind its file, where other files lie in the whole. */
+static bool is_cut(const struct from_variable *variable, const struct from_hdf5_file *in)
+{
+    int64_t end = from_end(variable);
+
+    return !variable->chunks.sizes[0] && !variable->is_assembled &&
+           (end < 0 || end > in->place + in->source->size);
+}
+
 /* Fills the source's variable. Refuses the virtual dataset if the source cannot be used. */
 static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_file *in)
 {
@@ -100,6 +109,9 @@ static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_fi
         from_refuse(self->variable, "%s of %s is virtual, too", source->set_name, source->name);
     else if (H5Tequal(mine, its) <= 0)
         from_refuse(self->variable, "%s of %s has another type", source->set_name, source->name);
+    else if (is_cut(&source->variable, in))
+        from_refuse(self->variable, "%s extends beyond the end of %s", source->set_name,
+                    source->name);
     else if (self->wanted)
         add_parts(self);
     H5Tclose(mine);
@@ -132,6 +144,24 @@ static struct from_hdf5_file *open_file(struct virtual_set *self)
     return NULL;
 }
 
+/* Returns false if a link on the path does not exist. */
+static bool is_there(hid_t root, const char *path)
+{
+    char *part = strdup(path);
+    htri_t found = part ? 1 : -1;
+
+    for (char *slash = part; slash && found > 0;) {
+        slash = strchr(slash + 1, '/');
+        if (slash)
+            *slash = '\0';
+        found = H5Lexists(root, part, H5P_DEFAULT);
+        if (slash)
+            *slash = '/';
+    }
+    free(part);
+    return found != 0;
+}
+
 static void open_source(struct virtual_set *self)
 {
     struct source *source = &self->source;
@@ -141,10 +171,12 @@ static void open_source(struct virtual_set *self)
     if (in == NULL)
         return;
     set = H5Dopen2(in->root, source->set_name, H5P_DEFAULT);
-    if (set < 0)
-        miss(self);
-    else
+    if (set >= 0)
         read_source(self, set, in);
+    else if (is_there(in->root, source->set_name))
+        from_refuse(self->variable, "%s of %s cannot be opened", source->set_name, source->name);
+    else
+        miss(self);
     if (set >= 0)
         H5Dclose(set);
 }
@@ -367,7 +399,8 @@ static void map_all(struct virtual_set *self, size_t count)
 {
     int64_t start[FROM_DIMENSIONS_MAX] = {0};
 
-    if (from_boxes_add(&self->gaps, 0, start, self->variable->shape, self->variable->shape))
+    if (from_elements(self->variable) > 0 &&
+        from_boxes_add(&self->gaps, 0, start, self->variable->shape, self->variable->shape))
         no_memory(self);
     for (size_t i = 0; i < count && !has_failed(self); i++)
         map_part(self, i);

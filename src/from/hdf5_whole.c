@@ -35,6 +35,12 @@ int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int6
 
     if (stat(path, &st) != 0)
         return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EINVAL;
+    json_t *text = json_string(path);
+    if (text == NULL) /* not UTF-8, as a spec is */
+        return -EILSEQ;
+    json_decref(text);
     for (size_t i = 0; i < whole->count; i++) {
         const struct from_whole_file *known = &whole->files[i];
         if (known->device == st.st_dev && known->inode == st.st_ino) {

@@ -66,7 +66,7 @@ static void refuse_cut(struct from_file *file, int64_t size)
         if (why)
             from_refuse(variable, "%s: %s", file->data, why);
         else if (!variable->reason && !variable->chunks.sizes[0] && !variable->is_assembled &&
-                 from_end(variable) > size)
+                 (from_end(variable) < 0 || from_end(variable) > size))
             from_refuse(variable,
                         "%s is truncated: %lld bytes of at least %lld (truncate -s adds zeros)",
                         file->data ? file->data : "the file", (long long)size,

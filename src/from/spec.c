@@ -40,14 +40,15 @@ static void make_name(const char *name, bool has_members, char *text)
 }
 
 /* Returns those names of the chosen variables that a view can have unchanged. */
-static json_t *unchanged_names(const struct from_file *file, const size_t *chosen, size_t count)
+static json_t *unchanged_names(const struct from_file *file, const size_t *chosen, size_t count,
+                               bool has_members)
 {
     json_t *names = json_object();
     char text[NAME_SIZE];
 
     for (size_t i = 0; i < count; i++) {
         const char *name = file->variables[chosen[i]].name;
-        make_name(name, file->members, text);
+        make_name(name, has_members, text);
         if (!strcmp(name, text))
             json_object_set_new(names, text, json_null());
     }
@@ -116,8 +117,9 @@ static json_t *make_header(const struct from_file *file, const size_t *chosen, s
 static json_t *make_views(const struct from_file *file, const size_t *chosen, size_t count,
                           const struct from_grid *grid, struct vs_error *error)
 {
-    json_t *views = json_object(), *unchanged = unchanged_names(file, chosen, count);
     bool has_members = members_of(file, chosen, count) != NULL;
+    json_t *views = json_object();
+    json_t *unchanged = unchanged_names(file, chosen, count, has_members);
     char name[NAME_SIZE];
 
     for (size_t i = 0; i < count && !error->code; i++) {

@@ -300,3 +300,32 @@ open("a.h5", "wb").write(bytes)'
     [[ $output == *$'external\t-\t-\tnot a view: libhdf5 cannot open it: '* ]]
     [ "$(grep -c -v 'not a view' <<<"$output")" -eq 5 ]
 }
+
+@test "hdf5: a file that a program writes, and sources that are moved or cut short" {
+    py '
+import subprocess
+with h5py.File("live.h5", "w") as data:
+    data["v"] = np.arange(4)
+    data.flush()
+    done = subprocess.run(["mpiio-view", "spec", "--from", "live.h5"], capture_output=True, text=True)
+    assert done.returncode == 2, done
+    assert done.stderr == "mpiio-view: live.h5: damaged HDF5 file, or one that is being written\n", done
+os.mkdir("old")
+with h5py.File("old/s.h5", "w", userblock_size=512) as data:
+    data["d"] = np.arange(4)
+layout = h5py.VirtualLayout((4,), "i8")
+layout[:] = h5py.VirtualSource(os.path.abspath("old/s.h5"), "d", (4,))
+with h5py.File("old/v.h5", "w") as data:
+    data.create_virtual_dataset("v", layout, fillvalue=-1)
+os.rename("old", "new")'
+    # libhdf5 looks for a source beside the file, too.
+    mpiio-view spec --from new/v.h5 --var v >v.json
+    [ "$(mpiio-view dump v.json -r 0 | paste -sd ' ')" = "0 1 2 3" ]
+    truncate -s -8 new/s.h5
+    run -2 mpiio-view spec --from new/v.h5 --var v
+    echo "$output"
+    [ "${#lines[@]}" -eq 1 ]
+    # Ignored signals do not keep the file from being read.
+    truncate -s +8 new/s.h5
+    (trap '' CHLD && mpiio-view spec --from new/v.h5) | grep -q '^v'
+}
