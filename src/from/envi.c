@@ -43,7 +43,8 @@ static void read_interleave(struct reader *r, struct from_span value)
         from_lines_fail(&r->lines, "interleave must be bsq, bil or bip");
 }
 
-/* Reads keys that declare the data not to be a plain image, unless their values are 0. */
+/* Notes the reason why the image is refused: it is compressed, or has bytes around frames or lines.
+ */
 static void read_other(struct reader *r, struct from_span key, struct from_span value)
 {
     static const struct {

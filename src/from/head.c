@@ -52,6 +52,20 @@ FILE *from_open_text(const char *path)
     return file;
 }
 
+DIR *from_open_folder(const char *path, size_t *base)
+{
+    const char *slash = strrchr(path, '/');
+
+    *base = slash ? (size_t)(slash + 1 - path) : 0;
+    char *name = slash ? strndup(path, *base) : strdup(".");
+    DIR *folder = name ? opendir(name) : NULL;
+    int why = errno;
+
+    free(name);
+    errno = why;
+    return folder;
+}
+
 int from_head(const struct from_source *source, struct from_bytes *head,
               int (*parse)(void *argument, const struct from_bytes *head, struct vs_error *error),
               void *argument, const char *const *what, struct vs_error *error)

@@ -2,6 +2,7 @@
 #ifndef FROM_HEAD_H
 #define FROM_HEAD_H
 
+#include <dirent.h>
 #include <stdio.h>
 
 #include "from.h"
@@ -12,6 +13,10 @@ int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
 /* Opens a regular file for reading; anything else fails with EINVAL and does not block. NULL with
    errno set. */
 FILE *from_open_text(const char *path);
+
+/* Opens the folder of a path, and sets *base to the length of the folder's part of it. Returns NULL
+   with errno set if that fails. */
+DIR *from_open_folder(const char *path, size_t *base);
 
 /*
  * Calls parse with the beginning of a file, and again with more of it as long as parse returns

@@ -115,18 +115,6 @@ bool from_nc_is_tile(const char *path, const struct from_file *file,
     return is_tile;
 }
 
-/* Opens the folder of a path. Returns NULL with errno set if that fails. */
-static DIR *open_folder(const char *path, size_t base)
-{
-    char *folder = base ? strndup(path, base) : strdup(".");
-    DIR *result = folder ? opendir(folder) : NULL;
-    int why = errno;
-
-    free(folder);
-    errno = why;
-    return result;
-}
-
 /* Adds the tile with that name in the folder of path. */
 static int add_tile(struct from_nc_members *set, const char *path, size_t base, const char *entry)
 {
@@ -159,7 +147,7 @@ static int find_tiles(struct from_nc_members *set, const char *path, struct vs_e
     int code = 0;
 
     split(path, &name);
-    folder = open_folder(path, name.base);
+    folder = from_open_folder(path, &name.base);
     if (folder == NULL)
         return from_fail(error, -errno, path, "its folder: %s", strerror(errno));
     while (!code && (entry = readdir(folder)))
@@ -223,9 +211,8 @@ static bool is_tile(const char *path)
 
 char *from_nc_set_find(const char *name)
 {
-    const char *slash = strrchr(name, '/');
-    size_t base = slash ? (size_t)(slash + 1 - name) : 0;
-    DIR *folder = open_folder(name, base);
+    size_t base;
+    DIR *folder = from_open_folder(name, &base);
     const struct dirent *entry;
     char *first = NULL, *path;
 

@@ -51,20 +51,6 @@ size_t from_pieces_name(const char *path)
     return end ? number_before(path, end) : 0;
 }
 
-/* Opens the folder of what begins with name, which is name[0, *base). NULL with errno set. */
-static DIR *open_folder(const char *name, size_t *base)
-{
-    const char *slash = strrchr(name, '/');
-    char *folder = slash ? strndup(name, (size_t)(slash + 1 - name)) : strdup(".");
-    DIR *result = folder ? opendir(folder) : NULL;
-    int why = errno;
-
-    *base = slash ? (size_t)(slash + 1 - name) : 0;
-    free(folder);
-    errno = why;
-    return result;
-}
-
 /* The next .meta file of a piece, in no order; NULL: no more. Borrowed. */
 static const char *next_file(DIR *folder, const char *name)
 {
@@ -81,7 +67,7 @@ static const char *next_file(DIR *folder, const char *name)
 char *from_pieces_find(const char *name)
 {
     size_t base;
-    DIR *folder = open_folder(name, &base);
+    DIR *folder = from_open_folder(name, &base);
     char *first = NULL;
     const char *file;
 
@@ -201,7 +187,7 @@ static int read_all(struct pieces *pieces, const struct from_meta *meta, const c
                     struct vs_error *error)
 {
     size_t base;
-    DIR *folder = open_folder(pieces->whole.name, &base);
+    DIR *folder = from_open_folder(pieces->whole.name, &base);
     const char *name;
 
     if (folder == NULL)
