@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hdf5_module.h"
+#include "from/hdf5/hdf5_module.h"
 
 static const char signature[] = "\x89HDF\r\n\x1a\n";
 #define SIGNATURE_LENGTH 8

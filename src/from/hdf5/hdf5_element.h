@@ -6,7 +6,7 @@
 
 #include <hdf5.h>
 
-#include "from.h"
+#include "from/from.h"
 
 /* Sets the variable's etype, size and data representation by a type, or its reason. */
 void from_hdf5_element(struct from_variable *variable, hid_t type);

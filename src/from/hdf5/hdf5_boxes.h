@@ -4,7 +4,7 @@
 
 /* Part of the module (hdf5_module.h): the boxes that a variable consists of. */
 
-#include "from.h"
+#include "from/from.h"
 
 /* The boxes of one variable. Each is a record of integers. A zeroed struct has no boxes. */
 struct from_boxes {

@@ -4,7 +4,7 @@
 
 /* Part of the module (hdf5_module.h): hyperslab selections, and pairs of them. */
 
-#include "from.h"
+#include "from/from.h"
 #include "hdf5_source.h"
 
 /* The selected indices of one dimension: count blocks that begin stride indices apart. */

@@ -5,7 +5,7 @@
 #define H5_USE_110_API
 #include <hdf5.h>
 
-#include "from.h"
+#include "from/from.h"
 
 /*
  * A record of where libhdf5 reads raw data. While is_on, such a read leaves the buffer as it is,

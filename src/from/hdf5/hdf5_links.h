@@ -4,7 +4,7 @@
 
 #include <hdf5.h>
 
-#include "from.h"
+#include "from/from.h"
 
 /* Part of the module (hdf5_module.h): soft and external links. */
 

@@ -2,7 +2,7 @@
 #ifndef FROM_HDF5_MODULE_H
 #define FROM_HDF5_MODULE_H
 
-#include "from.h"
+#include "from/from.h"
 
 /*
  * The module mpiio-hdf5.so: what of reading HDF5 needs libhdf5, which nothing else is linked with.

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
+#include "from/element.h"
 
 /* Types inside of types. */
 #define DEPTH_MAX 16
