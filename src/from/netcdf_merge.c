@@ -60,6 +60,7 @@ static bool is_alike(const struct from_nc_member *one, const struct from_nc_memb
         return false;
     for (size_t d = 0; d < one->header.dimension_count; d++)
         if (strcmp(one->header.dimensions[d].name, other->header.dimensions[d].name) != 0 ||
+            !one->header.dimensions[d].length != !other->header.dimensions[d].length ||
             one->ranges[d].whole != other->ranges[d].whole)
             return false;
     *what = "it has another number of records";
@@ -114,9 +115,14 @@ static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error 
 /* Completes the ranges of a dimension, and assigns each shared point to one tile, the later one. */
 static int complete(struct from_nc_members *set, size_t d, struct vs_error *error)
 {
-    int64_t reach = 0;
+    int64_t reach = 0, places = set->tiles[0].ranges[d].places;
 
-    if (set->tiles[0].ranges[d].places && place_in_grid(set, d, error))
+    for (size_t i = 1; i < set->count; i++)
+        if (set->tiles[i].ranges[d].places != places)
+            return from_fail(error, -EINVAL, set->tiles[i].path,
+                             "not of the set of %s: it is a tile of another grid",
+                             set->tiles[0].path);
+    if (places && place_in_grid(set, d, error))
         return error->code;
     for (size_t i = 0; i < set->count; i++)
         reach = vs_max(reach, set->tiles[i].ranges[d].start + set->tiles[i].ranges[d].count);

@@ -156,7 +156,9 @@ static bool fits(const struct from_nc_range *range, int64_t length)
 {
     int64_t end;
 
-    if (range->skip < 0 || range->count < 1 || range->start < (range->places ? -1 : 0) ||
+    if (range->places ? range->place < 0 || range->place >= range->places : range->start < 0)
+        return false;
+    if (range->skip < 0 || range->count < 1 ||
         __builtin_add_overflow(range->skip, range->count, &end) || end > length)
         return false;
     return range->start < 0 || range->whole < 0 ||
@@ -185,11 +187,16 @@ const char *from_nc_tile(const struct from_file *file, const struct from_nc_head
         }
         if (!models[i].read(&r))
             continue;
-        for (size_t d = 0; d < header->dimension_count; d++)
-            is_part = is_part || from_nc_is_part(&ranges[d]);
-        for (size_t d = 0; is_part && d < header->dimension_count; d++)
-            if (header->dimensions[d].length && !fits(&ranges[d], header->dimensions[d].length))
+        for (size_t d = 0; d < header->dimension_count; d++) {
+            int64_t length = header->dimensions[d].length;
+            if (length == 0) /* Models do not decompose the dimension of records. */
+                ranges[d] = (struct from_nc_range){0};
+            else if (!fits(&ranges[d], length))
                 *wrong = header->dimensions[d].name;
+            is_part = is_part || from_nc_is_part(&ranges[d]);
+        }
+        if (!is_part)
+            *wrong = NULL;
         return is_part ? models[i].name : NULL;
     }
     return NULL;
