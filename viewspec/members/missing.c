@@ -119,7 +119,7 @@ static int read_fill(struct vs_spec *spec, const struct vs_place *place, json_t 
         return vs_fail(error, &spec->text, place, false,
                        "\"at\", \"size\" and \"count\" are 0 or more, \"every\" is not less than "
                        "\"size\"");
-    if (__builtin_mul_overflow(fill->every, fill->count, &end) ||
+    if (__builtin_mul_overflow(fill->every, vs_max(fill->count - 1, 0), &end) ||
         __builtin_add_overflow(end, fill->size, &end) ||
         __builtin_add_overflow(end, fill->at, &end))
         return vs_fail(error, &spec->text, place, false, "it ends behind byte 2^63-1");
