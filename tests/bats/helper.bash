@@ -158,17 +158,7 @@ user_folder() {
 
 # make_file PATH BYTES: a file of that length whose 8-byte words all differ; always the same.
 make_file() {
-    /usr/bin/python3 - "$1" "$2" <<'END'
-import sys
-import numpy
-size = int(sys.argv[2])
-with open(sys.argv[1], "wb") as out:
-    step = 1 << 24
-    for start in range(0, size, step):
-        words = numpy.arange(start // 8, (min(start + step, size) + 7) // 8, dtype="<u8")
-        words *= numpy.uint64(0x9E3779B97F4A7C15)
-        out.write(words.tobytes()[: min(step, size - start)])
-END
+    "$MPIIO_BUILD/tests/programs/make_file" "$1" "$2"
 }
 
 # The name of MPICH's mpiexec, also where another MPI owns that name.
