@@ -73,6 +73,11 @@ const struct tt_basic tt_basics[] = {
 };
 const int tt_basic_count = sizeof(tt_basics) / sizeof(tt_basics[0]);
 
+bool tt_is_same_basic(int one, int other)
+{
+    return tt_basics[one].mpi == tt_basics[other].mpi;
+}
+
 int64_t tt_value(struct tt_int value, int rank)
 {
     return value.base + value.step * rank;

@@ -36,6 +36,10 @@ struct tt_basic {
 extern const struct tt_basic tt_basics[];
 extern const int tt_basic_count;
 
+/* Returns true if both are the same type, maybe by different names: MPI_C_COMPLEX is
+   MPI_C_FLOAT_COMPLEX. */
+bool tt_is_same_basic(int one, int other);
+
 /* base + step * rank, written in one of several forms. */
 struct tt_int {
     int64_t base, step;

@@ -207,7 +207,8 @@ static bool is_unit(const struct tt_type *type, const struct tt_env *env)
         return !type->old || type->old == etype;
     if (type->kind == TT_NAMED)
         return etype->kind == TT_NAMED && etype->old == type->old;
-    return type->kind == TT_BASIC && etype->kind == TT_BASIC && type->basic == etype->basic;
+    return type->kind == TT_BASIC && etype->kind == TT_BASIC &&
+           tt_is_same_basic(type->basic, etype->basic);
 }
 
 static void expand_old(struct tt_pool *pool, const struct tt_type *type, const struct tt_env *env,

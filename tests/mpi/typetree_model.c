@@ -98,7 +98,7 @@ static bool judge_leaves(struct tt_model *model)
     for (int i = 0; i < map->count; i++) {
         int basic = map->entries[i].basic;
         if (basic != TT_UNIT &&
-            (model->etype.count != 1 || model->etype.entries[0].basic != basic)) {
+            (model->etype.count != 1 || !tt_is_same_basic(model->etype.entries[0].basic, basic))) {
             judge(model, "filetype not of the etype");
             return false;
         }
@@ -119,7 +119,7 @@ static bool other_leaf(const struct tt_type *type, const struct tt_type *etype)
     if (type->kind == TT_NAMED)
         return type != etype;
     if (type->kind == TT_BASIC)
-        return etype->kind != TT_BASIC || type->basic != etype->basic;
+        return etype->kind != TT_BASIC || !tt_is_same_basic(type->basic, etype->basic);
     if (type->kind == TT_ETYPE)
         return type->old && type->old != etype;
     return other_leaf(type->old, etype);
