@@ -24,7 +24,6 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/operations.h"
 #include "fusefs/requests/ordered.h"
-#include "fusefs/requests/read.h"
 #include "fusefs/storing/fence.h"
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"

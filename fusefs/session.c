@@ -24,7 +24,7 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/places.h"
 #include "fusefs/requests/ioctl.h"
-#include "fusefs/requests/open.h"
+#include "fusefs/requests/handles.h"
 #include "fusefs/requests/ordered.h"
 #include "fusefs/requests/sequential.h"
 #include "viewspec/members/member_views.h"

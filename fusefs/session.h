@@ -90,11 +90,12 @@ struct fs_session {
     struct fs_settling settling;
     struct fs_pool pool;
     struct fs_pointers pointers;
-    struct mpiio_ordered *ordered;   /* NULL: nobody has an "ordered" */
-    struct mpiio_stream *stream;     /* the file, where it is sequential; NULL: it is not */
-    atomic_uint ordered_open;        /* handles of it */
-    _Atomic int64_t ordered_flushed; /* when one was closed last, by mpiio_clock */
-    atomic_uint ordered_uses;        /* numbers of what was looked up there */
+    struct mpiio_ordered *ordered;          /* NULL: nobody has an "ordered" */
+    struct mpiio_stream *stream;            /* the file, where it is sequential; NULL: it is not */
+    const struct fs_handle_ops *shared_ops; /* what a "shared" does */
+    atomic_uint ordered_open;               /* handles of it */
+    _Atomic int64_t ordered_flushed;        /* when one was closed last, by mpiio_clock */
+    atomic_uint ordered_uses;               /* numbers of what was looked up there */
     struct fs_jobs jobs;
     struct fs_removal removal;
     struct fs_atomic atomic;

@@ -92,8 +92,8 @@ int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error
     if (error == 0)
         error = fs_flush_error(session, handle);
     if (error == 0)
-        atomic_store(&handle->unsynced, (handle->passed && handle->writes) ||
-                                            (handle->rights & MPIIO_GRANT_WRITE) != 0);
+        atomic_store(&handle->unsynced,
+                     handle->past_daemon || (handle->rights & MPIIO_GRANT_WRITE) != 0);
     return error;
 }
 

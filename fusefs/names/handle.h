@@ -14,13 +14,15 @@
 #include "version.h"
 
 struct mpiio_share;
+struct fs_handle_ops;
 struct fs_prefetch;
 
 #define FS_SHARED_CUT (-1)
 
 /* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
 struct fs_handle {
-    struct fs_slice *slice; /* a reference, or NULL */
+    const struct fs_handle_ops *ops; /* what it does (fusefs/requests/handle_ops.h) */
+    struct fs_slice *slice;          /* a reference, or NULL */
 
     /*
      * The file's version before this open. If the open had the kernel drop the slice's pages, then
@@ -36,16 +38,17 @@ struct fs_handle {
 
     bool reads;                /* opened for reading */
     bool writes;               /* opened for writing */
-    bool joins_writers;        /* it joined other writers, whose writes the kernel may hold back */
+    bool drops_first;          /* the kernel sends what it holds back of the slice, and drops its
+                                  pages, before the open is answered */
     bool direct;               /* past the slice's pages */
     bool holds;                /* the kernel may hold what was written, or stored through a mapping;
                                   set by fs_handle_holds */
     bool fills;                /* it writes through pages, and counts in its slice's refills */
     int backing;               /* the number of a file that the kernel uses itself; 0: none */
-    bool passed;               /* backing is the shared file */
-    bool entered;              /* it counts in passthrough.h */
-    bool shared;               /* it is behind a shared file pointer */
-    struct mpiio_share *share; /* of "ordered"; NULL: it is not of that */
+    bool asks;                 /* it counts in passthrough.h as one that asks the daemon */
+    bool past_daemon;          /* the kernel may write through it without a request */
+    uint64_t taker;            /* for whom it takes from a shared file pointer */
+    struct mpiio_share *share; /* of "ordered" */
     unsigned rights;           /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;            /* the grant's word at that time; lock: the slices' */
     uint64_t nonce;            /* of the request for a grant that waits for drop */

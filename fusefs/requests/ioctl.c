@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fusefs/kernel/grants.h"
-#include "fusefs/session.h"
+#include "handle_ops.h"
 
 static void answer(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
                    uint64_t nonce)
@@ -60,14 +60,16 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
 
     (void)argument;
     fs_count(session, FS_OTHER);
-    if (command == MPIIO_GRANT_MARK && (flags & FUSE_IOCTL_DIR) == 0 &&
-        in_size == sizeof(int64_t) && out_size >= sizeof(int64_t) && handle->slice != NULL &&
+    if ((flags & FUSE_IOCTL_DIR) != 0 || !handle->ops->grantable) {
+        fuse_reply_err(request, ENOTTY);
+        return;
+    }
+    if (command == MPIIO_GRANT_MARK && in_size == sizeof(int64_t) && out_size >= sizeof(int64_t) &&
         fs_grants_is_user(fuse_req_ctx(request)->uid)) {
         exchange_mark(session, request, handle, in);
         return;
     }
-    if (command != MPIIO_GRANT_ASK || (flags & FUSE_IOCTL_DIR) != 0 || in_size < sizeof(asked) ||
-        out_size < sizeof(asked) || handle->slice == NULL || handle->shared) {
+    if (command != MPIIO_GRANT_ASK || in_size < sizeof(asked) || out_size < sizeof(asked)) {
         fuse_reply_err(request, ENOTTY);
         return;
     }

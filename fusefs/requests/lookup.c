@@ -12,7 +12,7 @@
 #include "core/store_members.h"
 #include "fusefs/kernel/slice_of.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/names/handle.h"
+#include "handle_ops.h"
 #include "fusefs/names/self.h"
 #include "ordered.h"
 #include "stats.h"
@@ -322,9 +322,9 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
         error = fs_truncate_to(session, inode, fs_handle_of(info), size, told);
     else if (size == 0)
         opened = fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid);
-    if (error == 0 && opened != NULL)
-        error = fs_truncate_opened(session, inode, opened, told);
-    else if (error == 0 && info == NULL)
+    if (error == 0 && opened != NULL && opened->ops->truncate != NULL)
+        error = opened->ops->truncate(session, inode, opened, told);
+    else if (error == 0 && opened == NULL && info == NULL)
         error = resize(slice, size);
     fs_slices_put(&session->slices, slice);
     return error;

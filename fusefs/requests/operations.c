@@ -5,14 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "fsync.h"
+#include "handles.h"
 #include "ioctl.h"
 #include "lookup.h"
-#include "open.h"
-#include "read.h"
 #include "readdir.h"
 #include "readlink.h"
-#include "write.h"
 #include "xattr.h"
 
 _Static_assert((int)FS_ROOT == FUSE_ROOT_ID, "the root's inode number is its kind");

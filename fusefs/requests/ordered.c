@@ -2,15 +2,18 @@
 #include "ordered.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "core/base/clock.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/slice_of.h"
+#include "fusefs/storing/durable.h"
 #include "fusefs/storing/nodes.h"
 #include "put.h"
 #include "sequential.h"
 #include "shared.h"
+#include "slice.h"
 
 /* So long after a close the release that may follow it is waited for, in ms. */
 #define RELEASE_MS 100
@@ -185,29 +188,6 @@ void fs_ordered_await_others(struct fs_session *session)
         nanosleep(&pause, NULL);
 }
 
-int fs_ordered_open(struct fs_session *session, struct fs_node node, struct fs_handle *handle)
-{
-    int error = mpiio_ordered_open(session->ordered, node.view, node.rank, &handle->share);
-
-    if (error == 0)
-        atomic_fetch_add(&session->ordered_open, 1);
-    return error;
-}
-
-void fs_ordered_close(struct fs_session *session, struct fs_handle *handle)
-{
-    if (handle->share == NULL)
-        return;
-    mpiio_share_close(handle->share);
-    atomic_fetch_sub(&session->ordered_open, 1);
-}
-
-void fs_ordered_flushed(struct fs_session *session, const struct fs_handle *handle)
-{
-    if (handle->share != NULL)
-        atomic_store(&session->ordered_flushed, mpiio_clock());
-}
-
 void fs_ordered_await_releases(struct fs_session *session, size_t view)
 {
     struct fs_slice *slice;
@@ -229,19 +209,36 @@ static void on_interrupt(fuse_req_t request, void *data)
     mpiio_ordered_interrupt(waiting->ordered, &waiting->waiter);
 }
 
-ssize_t fs_ordered_write(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
-                         const char *buffer, size_t size)
+static int ordered_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                        struct fs_handle *handle, struct fuse_file_info *info)
 {
-    struct waiting waiting = {.ordered = session->ordered, .request = request};
-    ssize_t put;
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    int error =
+        fs_shared_open(session, fs_tree_inode(fs_tree_shared(node.view)), thread, handle, info);
 
-    fuse_req_interrupt_func(request, on_interrupt, &waiting);
-    put = mpiio_share_write(handle->share, buffer, size, &waiting.waiter);
-    fuse_req_interrupt_func(request, NULL, NULL);
-    return put;
+    if (error != 0)
+        return error;
+    error = mpiio_ordered_open(session->ordered, node.view, node.rank, &handle->share);
+    if (error != 0) {
+        fs_slice_release(session, handle);
+        return error;
+    }
+    handle->taker = mpiio_share_number(handle->share);
+    atomic_fetch_add(&session->ordered_open, 1);
+    return 0;
 }
 
-int fs_ordered_await(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
+/* What waits for nothing else then is placed. */
+static void ordered_release(struct fs_session *session, struct fs_handle *handle)
+{
+    mpiio_share_close(handle->share);
+    atomic_fetch_sub(&session->ordered_open, 1);
+    fs_slice_release(session, handle);
+}
+
+/* Waits until it is the share's turn, and all that was written to it is placed. -EINTR: the caller
+   was interrupted. */
+static int await_turn(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
 {
     struct waiting waiting = {.ordered = session->ordered, .request = request};
     int error;
@@ -251,3 +248,54 @@ int fs_ordered_await(struct fs_session *session, fuse_req_t request, struct fs_h
     fuse_req_interrupt_func(request, NULL, NULL);
     return error;
 }
+
+static ssize_t ordered_read(struct fs_read *read)
+{
+    int error = await_turn(read->session, read->request, read->handle);
+
+    return error != 0 ? error : read->session->shared_ops->read(read);
+}
+
+/* Writes to the end of the share. */
+static ssize_t ordered_write(struct fs_write *write)
+{
+    struct fs_session *session = write->session;
+    struct waiting waiting = {.ordered = session->ordered, .request = write->request};
+    ssize_t put;
+    int error = 0;
+
+    fs_sync_written(session, write->handle);
+    fuse_req_interrupt_func(write->request, on_interrupt, &waiting);
+    put = mpiio_share_write(write->handle->share, write->buffer, write->size, &waiting.waiter);
+    fuse_req_interrupt_func(write->request, NULL, NULL);
+    if (put > 0 && write->flags & (O_SYNC | O_DSYNC))
+        error = await_turn(session, write->request, write->handle);
+    return error != 0 ? error : put;
+}
+
+static int ordered_fsync(struct fs_session *session, struct fs_waiter *waiter)
+{
+    int error = await_turn(session, waiter->request, waiter->handle);
+
+    return error != 0 ? error : fs_slice_fsync(session, waiter);
+}
+
+static int ordered_flush(struct fs_session *session, struct fs_handle *handle, int torn)
+{
+    int error = fs_slice_flush(session, handle, torn);
+
+    atomic_store(&session->ordered_flushed, mpiio_clock());
+    return error != 0 ? error : mpiio_share_error(handle->share);
+}
+
+/* What is written has a place of its own, which others see when it is placed. */
+const struct fs_handle_ops fs_ordered_ops = {
+    .positionless = true,
+    .unseen = true,
+    .open = ordered_open,
+    .release = ordered_release,
+    .read = ordered_read,
+    .write = ordered_write,
+    .fsync = ordered_fsync,
+    .flush = ordered_flush,
+};

@@ -3,7 +3,6 @@
 #define FS_ORDERED_H
 
 #include "fusefs/session.h"
-#include "fusefs/names/handle.h"
 
 /*
  * "ordered": what ranks read and write at the shared file pointer in the order of ranks
@@ -31,32 +30,10 @@ void fs_ordered_finish(struct fs_session *session);
 /* All of this node is stored: waits until what the others had to place is, too. */
 void fs_ordered_await_others(struct fs_session *session);
 
-/* Gives the handle of node, whose slice is set, its share. 0 or a negative errno. Thread-safe. */
-int fs_ordered_open(struct fs_session *session, struct fs_node node, struct fs_handle *handle);
-
-/* Its part of the handle's end. What waits for nothing else then is placed. Thread-safe. */
-void fs_ordered_close(struct fs_session *session, struct fs_handle *handle);
-
-/* Notes that one who has the handle open has closed it. Thread-safe. */
-void fs_ordered_flushed(struct fs_session *session, const struct fs_handle *handle);
-
 /*
  * The kernel does not wait for a release: waits a moment for those of a view that may be under way,
  * so that who looks at a slice now sees what was placed by them. Thread-safe.
  */
 void fs_ordered_await_releases(struct fs_session *session, size_t view);
-
-/*
- * Writes to the end of the handle's share. Returns size or a negative errno: -EINTR where the
- * caller was interrupted while it waited. Thread-safe.
- */
-ssize_t fs_ordered_write(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
-                         const char *buffer, size_t size);
-
-/*
- * Waits until it is the turn of the handle's share, and all that was written to it is placed. 0 or
- * a negative errno, as above. Thread-safe.
- */
-int fs_ordered_await(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
 
 #endif

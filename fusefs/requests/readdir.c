@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "fusefs/kernel/notifier.h"
 #include "fusefs/names/self.h"
 #include "lookup.h"
 
@@ -121,4 +122,18 @@ void fs_readdirplus(fuse_req_t request, fuse_ino_t inode, size_t size, off_t off
                     struct fuse_file_info *info)
 {
     list(request, inode, size, offset, info, true);
+}
+
+void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int error = 0;
+
+    (void)datasync;
+    (void)info;
+    fs_count(session, FS_FSYNC);
+    if (inode == FUSE_ROOT_ID)
+        error = fs_notifier_sync(&session->notifier, request);
+    if (inode != FUSE_ROOT_ID || error != 0)
+        fuse_reply_err(request, -error);
 }

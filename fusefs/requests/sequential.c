@@ -13,6 +13,8 @@
 #include "core/base/complain.h"
 #include "core/base/fd_link.h"
 #include "fusefs/kernel/passthrough.h"
+#include "shared.h"
+#include "slice.h"
 #include "viewspec/members/members.h"
 
 /* Who waits in a request, and may be told that its caller does not want to any more. */
@@ -98,6 +100,7 @@ int fs_sequential_open(struct fs_session *session)
     const struct fs_options *options = session->options;
     int error;
 
+    session->shared_ops = options->sequential ? &fs_sequential_ops : &fs_shared_ops;
     if (!options->sequential)
         return 0;
     if (session->tree.views > 1)
@@ -144,21 +147,20 @@ static void end(struct fs_session *session, fuse_req_t request)
         fuse_req_interrupt_func(request, NULL, NULL);
 }
 
-ssize_t fs_sequential_read(struct fs_session *session, fuse_req_t request, char *buffer,
-                           size_t size)
+static ssize_t sequential_read(struct fs_read *read)
 {
+    struct fs_session *session = read->session;
     struct waiting waiting;
     ssize_t got;
 
-    if (buffer == NULL)
-        return -ENOMEM;
-    begin(session, request, &waiting);
-    got = mpiio_stream_read(session->stream, buffer, size, &waiting.waiter);
-    end(session, request);
+    begin(session, read->request, &waiting);
+    got = mpiio_stream_read(session->stream, read->buffer, read->size, &waiting.waiter);
+    end(session, read->request);
     return got;
 }
 
-ssize_t fs_sequential_write(struct fs_session *session, fuse_req_t request, const char *buffer,
+/* Returns how many bytes were written, whole etypes. request: as fs_sequential_place has it. */
+static ssize_t write_etypes(struct fs_session *session, fuse_req_t request, const char *buffer,
                             size_t size)
 {
     size_t etype = (size_t)vs_view_facts(session->common[0])->etype_size;
@@ -180,8 +182,7 @@ int fs_sequential_place(struct fs_session *session, fuse_req_t request, const ch
                         size_t size)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t put =
-            fs_sequential_write(session, done == 0 ? request : NULL, buffer + done, size - done);
+        ssize_t put = write_etypes(session, done == 0 ? request : NULL, buffer + done, size - done);
 
         if (put <= 0)
             return put < 0 ? (int)put : -EIO;
@@ -189,3 +190,19 @@ int fs_sequential_place(struct fs_session *session, fuse_req_t request, const ch
     }
     return 0;
 }
+
+static ssize_t sequential_write(struct fs_write *write)
+{
+    return write_etypes(write->session, write->request, write->buffer, write->size);
+}
+
+const struct fs_handle_ops fs_sequential_ops = {
+    .positionless = true,
+    .unseen = true,
+    .open = fs_shared_open,
+    .release = fs_slice_release,
+    .read = sequential_read,
+    .write = sequential_write,
+    .fsync = fs_slice_fsync,
+    .flush = fs_slice_flush,
+};

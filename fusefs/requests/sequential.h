@@ -23,15 +23,6 @@ int fs_sequential_open(struct fs_session *session);
 /* Nobody waits any more: the workers are to end. Thread-safe. */
 void fs_sequential_stop(struct fs_session *session);
 
-/*
- * Reads or writes etypes, as mpiio_stream_read and mpiio_stream_write do; what is written are whole
- * ones, or -EINVAL. Thread-safe.
- */
-ssize_t fs_sequential_read(struct fs_session *session, fuse_req_t request, char *buffer,
-                           size_t size);
-ssize_t fs_sequential_write(struct fs_session *session, fuse_req_t request, const char *buffer,
-                            size_t size);
-
 /* Writes all of it, whole etypes. request: who may be interrupted, until something is written;
    NULL: nobody. 0 or a negative errno. Thread-safe. */
 int fs_sequential_place(struct fs_session *session, fuse_req_t request, const char *buffer,

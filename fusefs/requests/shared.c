@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "fusefs/kernel/grants.h"
+#include "slice.h"
+
 /*
  * Whether the call that a request of size bytes comes from may go on with another one: max is the
  * most that a request has, or up to a page less where the caller's memory begins within one.
@@ -19,15 +22,23 @@ static int64_t etype_of(const struct fs_slice *slice)
     return vs_view_facts(mpiio_slice_view(slice->slice))->etype_size;
 }
 
-static size_t view_of(struct fs_session *session, const struct fs_slice *slice)
+static size_t view_of(const struct fs_session *session, const struct fs_slice *slice)
 {
     return fs_tree_node(&session->tree, slice->inode).view;
 }
 
-/* For whom a handle takes. */
-static uint64_t share_of(const struct fs_handle *handle)
+int fs_shared_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                   struct fs_handle *handle, struct fuse_file_info *info)
 {
-    return handle->share != NULL ? mpiio_share_number(handle->share) : MPIIO_POINTERS_ANYBODY;
+    int error = fs_slice_join(session, inode, thread, handle, info);
+
+    if (error != 0)
+        return error;
+    handle->taker = MPIIO_POINTERS_ANYBODY;
+    info->direct_io = handle->direct = true;
+    info->nonseekable = true;
+    fs_grants_joined(session, handle);
+    return 0;
 }
 
 /*
@@ -48,40 +59,39 @@ static ssize_t place(int64_t position, int64_t etypes, int64_t etype, off_t *off
     return (ssize_t)(etypes * etype);
 }
 
-ssize_t fs_shared_take_read(struct fs_session *session, const struct fuse_file_info *info,
-                            size_t size, off_t *offset)
+static ssize_t shared_read(struct fs_read *read)
 {
-    struct fs_handle *handle = fs_handle_of(info);
-    int64_t etype = etype_of(handle->slice);
-    int64_t room = (int64_t)size / etype, position, end, got;
+    const struct fs_slice *slice = read->handle->slice;
+    int64_t etype = etype_of(slice);
+    int64_t room = (int64_t)read->size / etype, position, end, got;
 
-    /* A page of a mapping belongs to nobody. */
-    if (info->lock_owner == 0)
-        return -ENODEV;
-    if (*offset != 0)
+    if (read->offset != 0)
         return 0;
     if (room == 0)
         return -EINVAL;
-    end = mpiio_slice_size(handle->slice->slice);
+    end = mpiio_slice_size(slice->slice);
     if (end < 0)
         return (ssize_t)end;
-    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
-                              share_of(handle), room, end / etype, &position);
+    got = mpiio_pointers_take(read->session->pointers.pointers, view_of(read->session, slice),
+                              read->handle->taker, room, end / etype, &position);
+    if (got > 0)
+        got = place(position, got, etype, &read->offset);
     if (got <= 0)
         return (ssize_t)got;
-    return place(position, got, etype, offset);
+    read->size = (size_t)got;
+    return fs_slice_read_at(read);
 }
 
 /* How many etypes of a WRITE are to be written: a call that goes on has its first part only. */
-static int64_t count_etypes(const struct fuse_file_info *info, size_t size, int64_t etype)
+static int64_t count_etypes(const struct fs_write *write, int64_t etype)
 {
-    bool full = may_go_on(size, FS_WRITE_MAX);
-    int64_t count = (int64_t)size / etype;
+    bool full = may_go_on(write->size, FS_WRITE_MAX);
+    int64_t count = (int64_t)write->size / etype;
 
-    if (count == 0 || (!full && (int64_t)size % etype != 0))
+    if (count == 0 || (!full && (int64_t)write->size % etype != 0))
         return -EINVAL;
     /* An append's requests do not tell whether they are the first. */
-    return full && (info->flags & O_APPEND) && count > 1 ? count - 1 : count;
+    return full && write->appends && count > 1 ? count - 1 : count;
 }
 
 /* The etypes that the view has room for. */
@@ -94,27 +104,30 @@ static int64_t limit_of(const struct fs_slice *slice, int64_t etype)
     return limit < INT64_MAX / etype ? limit : INT64_MAX / etype;
 }
 
-ssize_t fs_shared_take_write(struct fs_session *session, const struct fuse_file_info *info,
-                             size_t size, off_t *offset)
+static ssize_t shared_write(struct fs_write *write)
 {
-    struct fs_handle *handle = fs_handle_of(info);
+    const struct fs_session *session = write->session;
+    struct fs_handle *handle = write->handle;
     int64_t etype = etype_of(handle->slice);
-    int64_t count = count_etypes(info, size, etype), position, got;
-    off_t asked = *offset;
+    int64_t count = count_etypes(write, etype), position, got;
 
-    if (info->writepage)
-        return -ENODEV;
-    if (!(info->flags & O_APPEND) && goes_on(handle, asked))
+    if (!write->appends && goes_on(handle, write->offset))
         return -EMSGSIZE;
     if (count < 0)
         return (ssize_t)count;
     got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
-                              share_of(handle), count, limit_of(handle->slice, etype), &position);
+                              handle->taker, count, limit_of(handle->slice, etype), &position);
     if (got <= 0)
         return got < 0 ? (ssize_t)got : -EFBIG;
-    atomic_store(&handle->last_write,
-                 may_go_on(size, FS_WRITE_MAX) ? FS_SHARED_CUT : asked + got * etype);
-    return place(position, got, etype, offset);
+    atomic_store(&handle->last_write, may_go_on(write->size, FS_WRITE_MAX)
+                                          ? FS_SHARED_CUT
+                                          : write->offset + got * etype);
+    got = place(position, got, etype, &write->offset);
+    if (got < 0)
+        return (ssize_t)got;
+    write->size = (size_t)got;
+    write->appends = false; /* the pointer says where it goes */
+    return fs_slice_write_at(write);
 }
 
 int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, uint64_t share,
@@ -143,3 +156,15 @@ int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *
             return -EINVAL;
     return mpiio_pointers_set(session->pointers.pointers, node.view, position);
 }
+
+/* A write has its place from the pointer, and so needs no order from the kernel. */
+const struct fs_handle_ops fs_shared_ops = {
+    .positionless = true,
+    .parallel = true,
+    .open = fs_shared_open,
+    .release = fs_slice_release,
+    .read = shared_read,
+    .write = shared_write,
+    .fsync = fs_slice_fsync,
+    .flush = fs_slice_flush,
+};

@@ -12,16 +12,9 @@
  * may take what follows it. All functions are thread-safe.
  */
 
-/*
- * Where a READ that came for size bytes at *offset is to read: *offset becomes a slice offset. How
- * many bytes, 0 at the end; or a negative errno.
- */
-ssize_t fs_shared_take_read(struct fs_session *session, const struct fuse_file_info *info,
-                            size_t size, off_t *offset);
-
-/* The same for a WRITE of size bytes, of which as many as that says are to be written: not 0. */
-ssize_t fs_shared_take_write(struct fs_session *session, const struct fuse_file_info *info,
-                             size_t size, off_t *offset);
+/* The operation open (handle_ops.h) of a file behind a shared file pointer. */
+int fs_shared_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                   struct fs_handle *handle, struct fuse_file_info *info);
 
 /*
  * Takes the etypes of size bytes, a multiple of them, from the pointer of a slice "shared" for a

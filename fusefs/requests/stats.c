@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/store_members.h"
 #include "fusefs/base/json.h"
 #include "fusefs/storing/nodes.h"
+#include "handle_ops.h"
 
 static const char *const request_names[FS_REQUESTS] = {
     "lookup", "getattr", "readlink", "open",  "read",  "write",   "release",
@@ -266,3 +270,34 @@ char *fs_stats_text(struct fs_session *session)
     }
     return text;
 }
+
+static int text_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                     struct fs_handle *handle, struct fuse_file_info *info)
+{
+    (void)thread;
+    if ((info->flags & O_ACCMODE) != O_RDONLY)
+        return -EACCES;
+    handle->text = fs_tree_node(&session->tree, inode).kind == FS_STATS ? fs_stats_text(session)
+                                                                        : strdup(session->resolved);
+    if (handle->text == NULL)
+        return -ENOMEM;
+    handle->length = strlen(handle->text);
+    info->direct_io = 1; /* the size that the kernel knows is that of another moment */
+    info->noflush = 1;
+    return 0;
+}
+
+static ssize_t text_read(struct fs_read *read)
+{
+    const struct fs_handle *handle = read->handle;
+    size_t start = (size_t)read->offset < handle->length ? (size_t)read->offset : handle->length;
+    size_t left = handle->length - start, size = read->size < left ? read->size : left;
+
+    memcpy(read->buffer, handle->text + start, size);
+    return (ssize_t)size;
+}
+
+const struct fs_handle_ops fs_text_ops = {
+    .open = text_open,
+    .read = text_read,
+};

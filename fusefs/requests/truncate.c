@@ -90,12 +90,6 @@ static int fill(void *data, int64_t start, int64_t end)
     return 0;
 }
 
-/* Returns true if truncation means nothing: a shared file pointer determines where writes go. */
-static bool is_placed(const struct fs_session *session, const struct fs_handle *handle)
-{
-    return handle->shared || session->stream != NULL;
-}
-
 /*
  * Returns true if a kernel that holds writes back may see the file as empty, and extend it like any
  * other file. It then drops what others have mapped or have not sent yet, so the slice must have a
@@ -113,7 +107,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
 {
     struct fs_slice *slice = handle->slice;
 
-    if (is_placed(session, handle) || handle->passed || !handle->writes)
+    if (!handle->writes)
         return 0;
     if (!session->mode->holds_writes) {
         fs_cut_start(&session->slices, handle);
@@ -131,7 +125,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
 /* Returns true if the slice is cut, and its size is the mark's. */
 static bool follows_mark(struct fs_session *session, const struct fs_handle *handle)
 {
-    if (is_placed(session, handle) || fs_cut_mark(&handle->slice->cut) == FS_UNCUT)
+    if (fs_cut_mark(&handle->slice->cut) == FS_UNCUT)
         return false;
     return (session->mode->holds_writes || fs_cut_takes_part(&session->slices, handle)) &&
            has_one_mark(session, handle->slice);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_HANDLE_OPS_H
+#define FS_HANDLE_OPS_H
+
+#include "fusefs/names/handle.h"
+#include "fusefs/session.h"
+
+/* A READ. */
+struct fs_read {
+    struct fs_session *session;
+    fuse_req_t request;
+    struct fs_handle *handle;
+    size_t size; /* at most FS_READ_MAX */
+    off_t offset;
+    char *buffer; /* the thread's own, FS_READ_MAX bytes: the handle may end with the answer */
+
+    /* The answer. */
+    const char *bytes;            /* buffer, or what was read ahead */
+    struct fs_prefetch *prefetch; /* to be told of the answer, or NULL */
+    struct fs_slice *shrunk; /* a reference to the slice, whose pages are to be dropped, or NULL */
+};
+
+/* A WRITE. */
+struct fs_write {
+    struct fs_session *session;
+    fuse_req_t request;
+    fuse_ino_t inode;
+    struct fs_handle *handle;
+    const char *buffer;
+    size_t size;
+    off_t offset; /* the operation sets it to where the bytes went */
+    int flags;    /* of the open file */
+    bool mapped;  /* a page that a program stored to, which the kernel does not send again */
+    bool appends; /* to the end, wherever the kernel believes that to be */
+};
+
+/*
+ * What an open file does: one table for each kind of file. Functions return a negative errno on
+ * failure and are thread-safe. The comments say what NULL means.
+ */
+struct fs_handle_ops {
+    bool positionless; /* the file has no positions: each call begins at offset 0, and requests for
+                          pages of a mapping fail with ENODEV */
+    bool parallel;     /* writes past the page cache need no order from the kernel */
+    bool unseen;       /* no slice shows what was written when the write is answered */
+    bool grantable;    /* mpiio-run may serve it from the shared file */
+
+    /* Sets up a zeroed handle, and info for the answer. If it fails, the handle is freed next. */
+    int (*open)(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                struct fs_handle *handle, struct fuse_file_info *info);
+
+    /* Ends what open began; the handle is freed next. NULL: nothing to do. */
+    void (*release)(struct fs_session *session, struct fs_handle *handle);
+
+    /* Return the number of bytes. NULL write: EBADF. */
+    ssize_t (*read)(struct fs_read *read);
+    ssize_t (*write)(struct fs_write *write);
+
+    /* SEEK_DATA and SEEK_HOLE, from an offset that is not negative. NULL: EINVAL. */
+    int64_t (*lseek)(struct fs_session *session, struct fs_handle *handle, off_t offset,
+                     int whence);
+
+    /* fallocate(2) with mode 0. NULL: EOPNOTSUPP. */
+    int (*fallocate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
+                     off_t offset, off_t length);
+
+    /* O_TRUNC, just after the open. Sets told to the size for the kernel, or leaves it. NULL:
+       truncation means nothing. */
+    int (*truncate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
+                    off_t *told);
+
+    /* Returns 1 if the waiter is told, now or later. NULL: nothing to do. */
+    int (*fsync)(struct fs_session *session, struct fs_waiter *waiter);
+
+    /* The answer to close(2), once all is stored; torn: as fs_flush_first sets it. NULL: 0. */
+    int (*flush)(struct fs_session *session, struct fs_handle *handle, int torn);
+};
+
+extern const struct fs_handle_ops fs_text_ops;        /* spec.json, stats.json */
+extern const struct fs_handle_ops fs_slice_ops;       /* slices, through the daemon */
+extern const struct fs_handle_ops fs_passthrough_ops; /* slices, by the kernel itself */
+extern const struct fs_handle_ops fs_shared_ops;      /* "shared" */
+extern const struct fs_handle_ops fs_sequential_ops;  /* "shared" of a file without positions */
+extern const struct fs_handle_ops fs_ordered_ops;     /* "ordered" */
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "handles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fusefs/base/buffer.h"
+#include "fusefs/kernel/held.h"
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/open_answer.h"
+#include "fusefs/kernel/readahead.h"
+#include "fusefs/kernel/sync.h"
+#include "handle_ops.h"
+#include "lookup.h"
+
+/* Frees a handle, in use until now. */
+static void close_handle(struct fs_session *session, struct fs_handle *handle)
+{
+    if (handle->ops->release != NULL)
+        handle->ops->release(session, handle);
+    fs_handle_free(&session->slices, handle);
+}
+
+static const struct fs_handle_ops *ops_of(const struct fs_session *session, struct fs_node node)
+{
+    if (node.kind != FS_SLICE)
+        return &fs_text_ops;
+    if (node.ordered)
+        return &fs_ordered_ops;
+    return node.shared ? session->shared_ops : &fs_slice_ops;
+}
+
+static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct fs_handle *handle;
+    int error;
+
+    if (node.kind == FS_NONE)
+        return -ENOENT;
+    handle = calloc(1, sizeof(*handle));
+    if (handle == NULL)
+        return -ENOMEM;
+    handle->ops = ops_of(session, node);
+    error = handle->ops->open(session, inode, fuse_req_ctx(request)->pid, handle, info);
+    if (error != 0)
+        fs_handle_free(&session->slices, handle);
+    else
+        info->fh = (uintptr_t)handle;
+    return error;
+}
+
+void fs_open_reply(struct fs_session *session, fuse_req_t request,
+                   const struct fuse_file_info *info)
+{
+    struct fs_handle *handle = fs_handle_of(info);
+
+    fs_open_answer_next(handle->backing, handle->ops->positionless, handle->ops->parallel);
+    if (fuse_reply_open(request, info) == -ENOENT)
+        close_handle(session, handle);
+}
+
+void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int error;
+
+    fs_count(session, FS_OPEN);
+    /* The mount serves by now, and a file takes over the readahead that is set when it opens. */
+    if (!atomic_exchange(&session->readahead, true))
+        fs_readahead_raise(session->mountpoint, session->options->max_read);
+    fs_listed_forget(session, inode);
+    error = do_open(request, inode, info);
+    if (error != 0)
+        fuse_reply_err(request, -error);
+    else if (!fs_handle_of(info)->drops_first ||
+             fs_notifier_open(&session->notifier, fs_handle_of(info)->slice, inode, request,
+                              info) != 0)
+        fs_open_reply(session, request, info);
+}
+
+/* Sets buffer to this thread's own for reads. 0, or a negative errno if it cannot take size. */
+static int read_buffer(struct fs_session *session, size_t size, char **buffer)
+{
+    *buffer = pthread_getspecific(session->buffer);
+    if (*buffer == NULL) {
+        *buffer = fs_buffer_new(FS_READ_MAX);
+        if (*buffer != NULL && pthread_setspecific(session->buffer, *buffer) != 0) {
+            free(*buffer);
+            *buffer = NULL;
+        }
+    }
+    if (*buffer == NULL)
+        return -ENOMEM;
+    return size <= FS_READ_MAX ? 0 : -EINVAL;
+}
+
+/*
+ * Comes after the answer to the read. The kernel takes the slice's new end from a short answer
+ * unless it was told to drop pages since it asked: then the reader would get the zeros.
+ */
+static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
+{
+    /* Without memory for it the pages stay until the next open, which drops them. */
+    if (fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+    fs_slices_put(&session->slices, slice);
+}
+
+void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+             struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_read read = {.session = session,
+                           .request = request,
+                           .handle = fs_handle_of(info),
+                           .size = size,
+                           .offset = offset};
+    ssize_t got = read_buffer(session, size, &read.buffer);
+
+    fs_count(session, FS_READ);
+    read.bytes = read.buffer;
+    /* A page of a mapping belongs to nobody. */
+    if (read.handle->ops->positionless && info->lock_owner == 0)
+        got = -ENODEV;
+    if (got == 0)
+        got = read.handle->ops->read(&read);
+    if (got < 0)
+        fuse_reply_err(request, (int)-got);
+    else
+        fuse_reply_buf(request, read.bytes, (size_t)got);
+    if (read.prefetch != NULL)
+        fs_prefetch_done(read.prefetch, size, offset, got, read.bytes != read.buffer);
+    if (read.shrunk != NULL)
+        drop_pages(session, read.shrunk, inode);
+}
+
+static void reply_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                          const struct fs_handle *handle, off_t offset, size_t put, bool direct)
+{
+    if (handle->ops->unseen)
+        fuse_reply_write(request, put);
+    else
+        session->mode->wrote(session, request, inode, handle, offset, put, direct);
+}
+
+static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
+                         const struct fs_flushed *flushed)
+{
+    int error =
+        fs_sync_told(session, waiter->handle, flushed->error != 0 ? flushed->error : waiter->torn);
+
+    if (error != 0)
+        fuse_reply_err(waiter->request, -error);
+    else
+        reply_written(session, waiter->request, waiter->inode, waiter->handle, waiter->offset,
+                      waiter->size, true);
+    free(waiter);
+}
+
+/*
+ * Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. Returns 1
+ * where the request, which has written put bytes, is answered later.
+ */
+static int sync_direct(const struct fs_write *write, size_t put)
+{
+    struct fs_waiter waiter = {.done = tell_written,
+                               .sync = true,
+                               .data_only = (write->flags & O_SYNC) != O_SYNC,
+                               .request = write->request,
+                               .inode = write->inode,
+                               .handle = write->handle,
+                               .offset = write->offset,
+                               .size = put};
+    int error;
+
+    if (!write->handle->direct || write->mapped || put == 0 || !(write->flags & (O_SYNC | O_DSYNC)))
+        return 0;
+    error = fs_flush_first(write->session, &waiter);
+    return error != 0 ? error : 1;
+}
+
+void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,
+              struct fuse_file_info *info)
+{
+    struct fs_write write = {.session = fs_session_of(request),
+                             .request = request,
+                             .inode = inode,
+                             .handle = fs_handle_of(info),
+                             .buffer = buffer,
+                             .size = size,
+                             .offset = offset,
+                             .flags = info->flags,
+                             .mapped = info->writepage,
+                             .appends = (info->flags & O_APPEND) && !info->writepage};
+    const struct fs_handle *handle = write.handle;
+    ssize_t put;
+    int answer;
+
+    fs_count(write.session, FS_WRITE);
+    if (handle->ops->write == NULL)
+        put = -EBADF;
+    else if (handle->ops->positionless && write.mapped)
+        put = -ENODEV;
+    else
+        put = handle->ops->write(&write);
+    answer = put < 0 ? (int)put : sync_direct(&write, (size_t)put);
+    if (answer < 0)
+        fuse_reply_err(request, -answer);
+    else if (answer == 0)
+        reply_written(write.session, request, inode, handle, write.offset, (size_t)put,
+                      handle->direct && !write.mapped);
+}
+
+/* A kernel that holds writes goes by its own size, with all as data, once it is told -ENOSYS. */
+static int64_t do_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
+                        int whence)
+{
+    if (session->mode->holds_writes)
+        return -ENOSYS;
+    if (handle->ops->lseek == NULL || offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE))
+        return -EINVAL;
+    return handle->ops->lseek(session, handle, offset, whence);
+}
+
+void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
+              struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    int64_t found;
+
+    (void)inode;
+    fs_count(session, FS_LSEEK);
+    found = do_lseek(session, fs_handle_of(info), offset, whence);
+    if (found < 0)
+        fuse_reply_err(request, (int)-found);
+    else
+        fuse_reply_lseek(request, found);
+}
+
+void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
+                  struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_handle *handle = fs_handle_of(info);
+    int error = -EOPNOTSUPP;
+
+    fs_count(session, FS_OTHER);
+    if (mode == 0 && handle->ops->fallocate != NULL)
+        error = handle->ops->fallocate(session, inode, handle, offset, length);
+    fuse_reply_err(request, -error);
+}
+
+static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
+                        const struct fs_flushed *flushed)
+{
+    int answer =
+        fs_sync_told(session, waiter->handle, flushed->error != 0 ? flushed->error : waiter->torn);
+
+    if (answer == 0)
+        answer = session->mode->refresh(session, waiter->request, waiter->inode, waiter->handle);
+    if (answer <= 0)
+        fuse_reply_err(waiter->request, -answer);
+    free(waiter);
+}
+
+/* MPI_File_sync: what was written is on the device. */
+void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_handle *handle = fs_handle_of(info);
+    struct fs_waiter waiter = {.done = tell_synced,
+                               .sync = true,
+                               .data_only = datasync != 0,
+                               .request = request,
+                               .inode = inode,
+                               .handle = handle};
+    int answer;
+
+    fs_count(session, FS_FSYNC);
+    answer = handle->ops->fsync != NULL ? handle->ops->fsync(session, &waiter) : 0;
+    if (answer <= 0)
+        fuse_reply_err(request, -answer);
+}
+
+static void reply_flushed(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
+                          int torn)
+{
+    int error = handle->ops->flush != NULL ? handle->ops->flush(session, handle, torn) : 0;
+
+    fuse_reply_err(request, -error);
+}
+
+static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,
+                         const struct fs_flushed *flushed)
+{
+    (void)flushed; /* what it says of this slice is told by the operation */
+    reply_flushed(session, waiter->request, waiter->handle, waiter->torn);
+    free(waiter);
+}
+
+/* Where what was written is still on this node, the close is answered when it is in the file. */
+void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_handle *handle = fs_handle_of(info);
+    struct fs_waiter waiter = {.done = tell_flushed, .request = request, .handle = handle};
+
+    (void)inode;
+    fs_count(session, FS_OTHER);
+    fs_handle_flushed(&session->slices, handle);
+    if (handle->writes && fs_flush_first(session, &waiter) == 0)
+        return;
+    if (!handle->writes)
+        fs_store_lost(session);
+    reply_flushed(session, request, handle, waiter.torn);
+}
+
+void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
+{
+    struct fs_session *session = fs_session_of(request);
+
+    (void)inode;
+    close_handle(session, fs_handle_of(info));
+    fs_count(session, FS_RELEASE);
+    fuse_reply_err(request, 0);
+}

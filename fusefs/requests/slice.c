@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+#include "slice.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/slice_write.h"
+#include "fusefs/kernel/drop.h"
+#include "fusefs/kernel/grants.h"
+#include "fusefs/kernel/held.h"
+#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/npy.h"
+#include "fusefs/kernel/slice_of.h"
+#include "fusefs/kernel/sync.h"
+#include "fusefs/storing/durable.h"
+#include "put.h"
+#include "truncate.h"
+
+/* Reading. */
+
+/*
+ * After a read that ended at end: if the kernel knows of a larger slice, the file was truncated,
+ * and pages behind the end may be filled with zeros. They must go before the file grows again.
+ * Returns a reference to the slice, or NULL where there is nothing to be done.
+ */
+static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *slice,
+                                   int64_t wanted, int64_t end)
+{
+    int64_t known = atomic_load(&slice->known_size);
+
+    /* A kernel that holds writes back knows better. */
+    if (session->mode->holds_writes || end >= wanted || end >= known ||
+        !atomic_compare_exchange_strong(&slice->known_size, &known, end))
+        return NULL;
+    return fs_slices_ref(&session->slices, slice);
+}
+
+/* The file's bytes, and over them those that could not be stored in it. */
+static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, char *buffer,
+                          size_t size, off_t offset)
+{
+    struct fs_losses *losses = &session->losses;
+    struct mpiio_access memory, *access;
+    unsigned changes;
+    ssize_t got;
+
+    do {
+        changes = atomic_load(&losses->changes);
+        access = &memory;
+        got =
+            fs_atomic_begin(&session->atomic, slice->slice, offset, (int64_t)size, false, &access);
+        if (got != 0)
+            break;
+        got = mpiio_slice_read(slice->slice, buffer, size, offset);
+        fs_atomic_end(&session->atomic, access);
+        if (got >= 0)
+            got = (ssize_t)fs_losses_overlay(losses, slice->data, buffer, (size_t)got, size, offset,
+                                             session->mode->holds_writes);
+    } while (got >= 0 && atomic_load(&losses->changes) != changes);
+    return got;
+}
+
+/* Reads bytes of the file that the slice is, header and all: how many, or a negative errno. */
+static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, char *buffer,
+                         size_t size, off_t offset)
+{
+    size_t head = fs_npy_part(slice, offset, size);
+    ssize_t got = 0;
+    int error;
+
+    if (head > 0) {
+        error = fs_npy_read(slice, buffer, head, offset);
+        if (error != 0)
+            return error;
+    }
+    if (head < size)
+        got = read_slice(session, slice, buffer + head, size - head,
+                         offset + (off_t)head - slice->header);
+    return got < 0 ? got : (ssize_t)head + got;
+}
+
+/* Reads the slice for the kernel, which may keep the bytes as pages. */
+static ssize_t read_handle(struct fs_read *read)
+{
+    struct fs_session *session = read->session;
+    struct fs_handle *handle = read->handle;
+    struct fs_slice *slice = handle->slice;
+    struct fs_refill refill;
+    int64_t mark;
+    ssize_t got;
+
+    fs_grants_page(session, handle);
+    if (atomic_load_explicit(&handle->pending, memory_order_relaxed) &&
+        atomic_exchange(&handle->pending, false))
+        fs_slices_set_filled(&session->slices, slice, &handle->version);
+    if (!handle->direct)
+        fs_refills_read_begin(&slice->refills, &refill, read->offset, read->size);
+    mark = session->mode->holds_writes ? fs_cut_mark(&slice->cut) : FS_UNCUT;
+    got = read_file(session, slice, read->buffer, read->size, read->offset);
+    if (got > 0)
+        fs_truncate_mask(slice, mark, read->buffer, (size_t)got, read->offset);
+    if (!handle->direct)
+        fs_refills_read_end(&slice->refills, &refill);
+    if (got >= 0)
+        read->shrunk =
+            notice_end(session, slice, read->offset + (off_t)read->size, read->offset + got);
+    return got;
+}
+
+ssize_t fs_slice_read_at(struct fs_read *read)
+{
+    const char *ahead = NULL;
+
+    read->prefetch = read->handle->prefetch;
+    if (read->prefetch != NULL)
+        ahead = fs_prefetch_take(read->prefetch, read->size, read->offset);
+    if (ahead == NULL)
+        return read_handle(read);
+    read->bytes = ahead;
+    return (ssize_t)read->size;
+}
+
+/* What the kernel may hold is not in the file yet: all counts as data. */
+static int64_t seek_held(struct fs_slice *slice, int64_t start, int whence)
+{
+    int64_t size = mpiio_slice_size(slice->slice);
+
+    if (size < 0)
+        return size;
+    if (start >= size)
+        return -ENXIO;
+    return whence == SEEK_DATA ? start : size;
+}
+
+static int64_t seek_slice(struct fs_session *session, struct fs_slice *slice, int64_t start,
+                          int whence)
+{
+    if (fs_handle_may_hold(&session->slices, slice))
+        return seek_held(slice, start, whence);
+    return whence == SEEK_DATA ? mpiio_slice_seek_data(slice->slice, start)
+                               : mpiio_slice_seek_hole(slice->slice, start);
+}
+
+static int64_t slice_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
+                           int whence)
+{
+    struct fs_slice *slice = handle->slice;
+    int64_t start, found;
+
+    if (offset < slice->header && whence == SEEK_DATA)
+        return offset;
+    start = offset < slice->header ? 0 : offset - slice->header;
+    found = seek_slice(session, slice, start, whence);
+    if (found == -ENXIO && offset < slice->header)
+        found = 0; /* nothing behind the header */
+    return found < 0 ? found : found + slice->header;
+}
+
+/* Opening and closing. */
+
+/*
+ * Whether the pages that the kernel would keep are right, beside grants: these are taken back
+ * before the file's version is looked at again, so that nobody writes past the kernel in between.
+ */
+static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
+{
+    struct fs_version filled = fs_slices_filled(&session->slices, handle->slice);
+    struct fs_version now;
+
+    if (handle->direct || !fs_grants_are_on(session))
+        return true;
+    if (fs_grants_is_bare(session, handle))
+        return false;
+    fs_grants_paged(session, handle->slice);
+    return fs_version_now(session, &now) == 0 && fs_version_same(&filled, &now);
+}
+
+/* Whether a slice may be opened with those flags. */
+static int check_access(struct fs_session *session, const struct fs_slice *slice, int flags)
+{
+    if (session->stream != NULL && session->read_only == 0 && (flags & O_ACCMODE) != O_WRONLY)
+        return -EACCES;
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return 0;
+    if (session->read_only != 0)
+        return session->read_only;
+    return mpiio_slice_is_writable(slice->slice) ? 0 : -EROFS;
+}
+
+int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                  struct fs_handle *handle, struct fuse_file_info *info)
+{
+    int error;
+
+    fs_atomic_enter(&session->atomic);
+    error = fs_slice_of(session, fs_tree_node(&session->tree, inode), &handle->slice);
+    if (error != 0) {
+        fs_atomic_leave(&session->atomic);
+        return error;
+    }
+    handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
+    handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
+    error = check_access(session, handle->slice, info->flags);
+    /* O_TRUNC cuts off what the kernel has not sent yet: it sends what others have written first.
+     */
+    handle->drops_first = error == 0 && session->mode->holds_writes && handle->writes &&
+                          fs_slices_is_written(&session->slices, handle->slice);
+    if (error == 0)
+        error = fs_handle_join(&session->slices, handle, inode, thread);
+    /* Whoever writes later drops the pages of this slice, which is open now; what was written
+       before shows in the version. */
+    if (error == 0)
+        error = fs_version_now(session, &handle->version);
+    if (error != 0)
+        fs_slice_release(session, handle);
+    atomic_init(&handle->pending, true);
+    info->noflush = !handle->writes;
+    return error;
+}
+
+/* Chooses whether the kernel uses the shared file itself. */
+static void choose_passthrough(struct fs_session *session, struct fs_handle *handle,
+                               struct fuse_file_info *info)
+{
+    handle->backing = fs_passthrough_enter(session);
+    handle->asks = handle->backing == 0;
+    if (handle->asks)
+        return;
+    handle->ops = &fs_passthrough_ops;
+    handle->past_daemon = handle->writes;
+    /*
+     * What O_DIRECT asks of alignment on the file's filesystem, a slice does not. The kernel fails
+     * opens that are to keep pages of what is passed through, which has none.
+     */
+    info->direct_io = (info->flags & O_DIRECT) != 0;
+    info->keep_cache = false;
+}
+
+/*
+ * Chooses where the kernel takes the slice's bytes from: the shared file itself (passthrough), its
+ * page cache, or the daemon at each call.
+ */
+static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
+                      struct fs_handle *handle, struct fuse_file_info *info)
+{
+    bool atomic, passed;
+    int error = fs_slice_join(session, inode, thread, handle, info);
+
+    if (error != 0)
+        return error;
+    atomic = fs_atomic_is_on(&session->atomic);
+    session->mode->open(session, handle, info);
+    info->direct_io |= atomic;
+    if (!atomic && fs_passthrough_is_on(session))
+        choose_passthrough(session, handle, info);
+    passed = handle->backing != 0;
+    handle->direct = info->direct_io || passed;
+    if (handle->writes && !passed && (!info->direct_io || session->mode->maps_direct))
+        fs_handle_holds(&session->slices, handle);
+    handle->fills = handle->writes && !handle->direct && !session->mode->holds_writes;
+    if (handle->fills)
+        fs_refills_join(&handle->slice->refills, mpiio_clock());
+    fs_grants_joined(session, handle);
+    info->keep_cache = info->keep_cache && keeps_pages(session, handle);
+    if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
+        handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, read_file);
+    atomic_init(&handle->unsynced, handle->past_daemon);
+    atomic_init(&handle->pending, !info->keep_cache);
+    /* If others write through the pages that the kernel is to drop, it does so before the answer,
+       not some time after it. A drop that is to come is noted, for writers who join before it. */
+    if (!handle->drops_first && !passed && !info->keep_cache)
+        handle->drops_first =
+            fs_refills_opened(&handle->slice->refills, handle->fills, mpiio_clock());
+    return 0;
+}
+
+void fs_slice_release(struct fs_session *session, struct fs_handle *handle)
+{
+    fs_prefetch_put(handle->prefetch);
+    if (handle->asks)
+        fs_passthrough_leave(session, false);
+    if (handle->fills)
+        fs_refills_leave(&handle->slice->refills);
+    fs_grants_leave(session, handle);
+    if (fs_handle_leave(&session->slices, handle))
+        fs_give_up(session, handle->slice);
+    fs_grants_left(session, handle->slice);
+    fs_atomic_leave(&session->atomic);
+}
+
+int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter)
+{
+    int error = fs_flush_first(session, waiter);
+
+    return error != 0 ? error : 1;
+}
+
+/*
+ * The kernel has sent what it held back of the slice before, and tells of its errors itself; what
+ * is left to tell is that others could not have the file stored, and that something of the slice is
+ * not stored yet, or has no value that can be.
+ */
+int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int torn)
+{
+    int error = fs_sync_missed(session, handle);
+
+    if (error == 0)
+        error = torn;
+    if (error == 0)
+        error = fs_losses_error(&session->losses, handle->slice->data);
+    return error != 0 ? error : fs_flush_error(session, handle);
+}
+
+/* Writing. */
+
+/*
+ * An append lands at the end by the file's size, wherever the kernel believes that to be: offset
+ * becomes that. Handles that are opened with O_APPEND have no pages; one that got the flag later
+ * (fcntl) has them at the wrong place if the two differ.
+ */
+static ssize_t append(const struct fs_write *write, const char *buffer, size_t size, off_t *offset,
+                      const struct mpiio_access *access)
+{
+    struct fs_session *session = write->session;
+    struct fs_slice *slice = write->handle->slice;
+    int64_t end;
+    ssize_t put = mpiio_slice_append_in(slice->slice, buffer, size, &end, access);
+
+    if (put <= 0)
+        return put;
+    if (end != *offset && !write->handle->direct &&
+        fs_notifier_drop(&session->notifier, slice, write->inode, NULL, NULL) == 0)
+        fs_count(session, FS_DROPPED);
+    fs_put_note(session, slice, end, put);
+    fs_cut_reach(&slice->cut, end, end + put, NULL, NULL);
+    *offset = end;
+    return put;
+}
+
+/* Writes where the program, or the kernel, says. */
+static ssize_t put_at(const struct fs_write *write, const char *buffer, size_t size, off_t offset)
+{
+    struct fs_session *session = write->session;
+    struct fs_slice *slice = write->handle->slice;
+    int64_t end = offset + (int64_t)size;
+    int error = 0;
+
+    if (end > fs_cut_mark(&slice->cut)) /* never where the slice is not cut */
+        error =
+            fs_truncate_fill_gap(session, write->inode, write->handle, offset, end, write->mapped);
+    if (write->mapped) { /* which the kernel does not send again */
+        ssize_t put = fs_store_page(session, slice, buffer, size, offset);
+
+        return error != 0 ? error : put;
+    }
+    return error != 0 ? error : fs_put(session, slice, buffer, size, offset);
+}
+
+static ssize_t put_data(const struct fs_write *write, const char *buffer, size_t size,
+                        off_t *offset)
+{
+    struct fs_session *session = write->session;
+    struct fs_slice *slice = write->handle->slice;
+    struct mpiio_access memory, *access = &memory;
+    ssize_t put;
+    int error;
+
+    if (!write->appends || session->mode->holds_writes)
+        return put_at(write, buffer, size, *offset);
+    error = fs_atomic_begin(&session->atomic, slice->slice, -1, (int64_t)size, true, &access);
+    if (error != 0)
+        return error;
+    put = append(write, buffer, size, offset, access);
+    return fs_atomic_end_write(&session->atomic, slice->slice, access, put);
+}
+
+/* The same of a file that may have a header. */
+static ssize_t put_bytes(struct fs_write *write)
+{
+    struct fs_slice *slice = write->handle->slice;
+    size_t head = write->appends ? 0 : fs_npy_part(slice, write->offset, write->size);
+    off_t place = write->offset + (off_t)head - slice->header;
+    ssize_t put = 0;
+    int error = 0;
+
+    if (head > 0 && write->mapped)
+        fs_npy_mapped(write->session, slice, write->inode, write->buffer, head, write->offset);
+    else if (head > 0)
+        error =
+            fs_npy_write(write->session, slice, write->inode, write->buffer, head, write->offset);
+    if (error != 0)
+        return error;
+    if (head < write->size)
+        put = put_data(write, write->buffer + head, write->size - head, &place);
+    if (write->appends && put > 0)
+        write->offset = place + slice->header;
+    return put < 0 ? put : (ssize_t)head + put;
+}
+
+ssize_t fs_slice_write_at(struct fs_write *write)
+{
+    struct fs_session *session = write->session;
+    struct fs_handle *handle = write->handle;
+    ssize_t put;
+    bool begun;
+
+    fs_grants_page(session, handle);
+    fs_sync_written(session, handle);
+    begun = fs_losses_begin_write(&session->losses);
+    put = put_bytes(write);
+    fs_losses_end_write(&session->losses, begun);
+    if (handle->fills && !write->mapped)
+        fs_drop_written(session, handle->slice, write->inode, write->offset,
+                        put > 0 ? (size_t)put : 0);
+    return put;
+}
+
+/* Fills the gap before end, so that what fallocate(2) adds to a truncated slice reads as zeros. */
+static int reserve_gap(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
+                       int64_t end)
+{
+    bool begun = fs_losses_begin_write(&session->losses);
+    int error = fs_truncate_fill_gap(session, inode, handle, end, end, false);
+
+    fs_losses_end_write(&session->losses, begun);
+    return error;
+}
+
+static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
+                           off_t offset, off_t length)
+{
+    struct fs_slice *slice = handle->slice;
+    int64_t end = offset + length;
+    off_t head = (off_t)fs_npy_part(slice, offset, (size_t)length);
+    int error = 0;
+
+    if (head < length && fs_cut_mark(&slice->cut) != FS_UNCUT)
+        error = reserve_gap(session, inode, handle, end - slice->header);
+    if (error == 0 && head < length)
+        error = mpiio_slice_reserve(slice->slice, offset + head - slice->header, length - head);
+    if (error == 0)
+        fs_put_note_end(slice, end);
+    return error;
+}
+
+/* Passthrough. */
+
+static void passthrough_release(struct fs_session *session, struct fs_handle *handle)
+{
+    fs_passthrough_leave(session, true);
+    fs_slice_release(session, handle);
+}
+
+static int64_t passthrough_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
+                                 int whence)
+{
+    (void)handle;
+    return mpiio_store_seek(session->store, offset, whence);
+}
+
+static int passthrough_flush(struct fs_session *session, struct fs_handle *handle, int torn)
+{
+    int ended = handle->writes ? fs_passthrough_end_whole(session, handle->slice) : 0;
+    int error = fs_slice_flush(session, handle, torn);
+
+    return error != 0 ? error : ended;
+}
+
+const struct fs_handle_ops fs_slice_ops = {
+    .grantable = true,
+    .open = slice_open,
+    .release = fs_slice_release,
+    .read = fs_slice_read_at,
+    .write = fs_slice_write_at,
+    .lseek = slice_lseek,
+    .fallocate = slice_fallocate,
+    .truncate = fs_truncate_opened,
+    .fsync = fs_slice_fsync,
+    .flush = fs_slice_flush,
+};
+
+/* The kernel reads and writes the shared file, except through descriptors with O_DIRECT. */
+const struct fs_handle_ops fs_passthrough_ops = {
+    .grantable = true,
+    .release = passthrough_release,
+    .read = fs_slice_read_at,
+    .write = fs_slice_write_at,
+    .lseek = passthrough_lseek,
+    .fallocate = slice_fallocate,
+    .fsync = fs_slice_fsync,
+    .flush = passthrough_flush,
+};
