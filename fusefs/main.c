@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/capability.h"
 #include "fusefs/base/inherited.h"
+#include "mount.h"
 #include "serve.h"
 #include "session.h"
 #include "signals.h"
@@ -35,11 +36,11 @@ int main(int argc, char **argv)
         printf("mpiio-fused %s\n", MPIIO_VERSION);
         goto out;
     }
-    status = fs_session_open(&session, &options);
+    status = fs_mount_open(&session, &options);
     fs_inherited_close(&inherited, options.engine_fd);
     if (status == 0)
         status = fs_session_run(&session);
-    fs_session_close(&session);
+    fs_mount_close(&session);
 out:
     fs_options_free(&options);
     return status;

@@ -24,6 +24,7 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/operations.h"
 #include "fusefs/requests/ordered.h"
+#include "fusefs/session.h"
 #include "fusefs/storing/fence.h"
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"

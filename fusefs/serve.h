@@ -2,7 +2,7 @@
 #ifndef FS_SERVE_H
 #define FS_SERVE_H
 
-#include "session.h"
+struct fs_session;
 
 /*
  * Mounts, and serves until the mount ends: in this process with -F, else in a child, and then this

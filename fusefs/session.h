@@ -58,7 +58,7 @@ enum fs_request {
 
 /*
  * A mount: all that the request handlers share, as libfuse's userdata. Set up once by
- * fs_session_open; thread-safe from then on.
+ * fs_mount_open; thread-safe from then on.
  */
 struct fs_session {
     const struct fs_options *options; /* borrowed */
@@ -116,15 +116,6 @@ struct fs_session {
         listed; /* until when, by mpiio_clock, the kernel may go by what a listing told */
     _Atomic uint64_t requests[FS_REQUESTS];
 };
-
-/*
- * Loads the spec, checks its views, opens the shared file and looks at the mount point; nothing is
- * mounted. Returns an exit status: 0, or 1 or 2 after one line on stderr. fs_session_close is due
- * in either case.
- */
-int fs_session_open(struct fs_session *session, const struct fs_options *options);
-
-void fs_session_close(struct fs_session *session);
 
 static inline struct fs_session *fs_session_of(fuse_req_t request)
 {

@@ -2,7 +2,12 @@
 #ifndef FS_HELD_H
 #define FS_HELD_H
 
-#include "fusefs/session.h"
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct fs_session;
+struct fs_slice;
 
 /*
  * Stores a page that was stored to through a mapping, or, where the kernel holds writes back,

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fusefs/session.h"
 #include "open_answer.h"
 
 /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36: linux/fuse.h has it from 6.6 on. */

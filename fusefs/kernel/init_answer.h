@@ -2,7 +2,7 @@
 #ifndef FS_INIT_ANSWER_H
 #define FS_INIT_ANSWER_H
 
-#include "fusefs/session.h"
+struct fs_session;
 
 /*
  * Has a mounted session answer INIT with FUSE_HANDLE_KILLPRIV_V2, for which libfuse before 3.17 has

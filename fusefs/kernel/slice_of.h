@@ -2,7 +2,9 @@
 #ifndef FS_SLICE_OF_H
 #define FS_SLICE_OF_H
 
-#include "fusefs/session.h"
+#include "fusefs/names/slices.h"
+
+struct fs_session;
 
 /*
  * A reference to the slice of node. A view that does not compile gives -EIO and a line in the log.

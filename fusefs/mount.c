@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session.h"
+#include "mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +27,7 @@
 #include "fusefs/requests/handles.h"
 #include "fusefs/requests/ordered.h"
 #include "fusefs/requests/sequential.h"
+#include "fusefs/session.h"
 #include "viewspec/members/member_views.h"
 
 /* So many ranks of a view are checked before mounting; the rest when they are looked up. */
@@ -471,7 +472,7 @@ static int set_up_pointers(struct fs_session *session)
     return error != 0;
 }
 
-int fs_session_open(struct fs_session *session, const struct fs_options *options)
+int fs_mount_open(struct fs_session *session, const struct fs_options *options)
 {
     int status;
 
@@ -522,7 +523,7 @@ int fs_session_open(struct fs_session *session, const struct fs_options *options
     return status;
 }
 
-void fs_session_close(struct fs_session *session)
+void fs_mount_close(struct fs_session *session)
 {
     /* Events of the other nodes come until here. */
     fs_cluster_free(&session->cluster);
