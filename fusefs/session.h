@@ -52,7 +52,6 @@ enum fs_request {
     FS_READDIR,
     FS_XATTR,
     FS_OTHER,
-    FS_DROPPED, /* not a request: pages dropped by the notifier on our own account */
     FS_REQUESTS
 };
 

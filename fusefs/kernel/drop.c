@@ -126,7 +126,7 @@ static void drop_again(struct fs_session *session, struct fs_slice *slice, fuse_
         free_drop(session, drop);
         return;
     }
-    fs_count(session, FS_DROPPED);
+    atomic_fetch_add(&session->dropper.dropped, 1);
     over = await_drop(drop, sure ? PATIENCE : PATIENCE_UNSURE);
     if (over)
         free_drop(session, drop);

@@ -20,6 +20,7 @@ struct fs_session;
 struct fs_dropper {
     struct fs_session *session; /* borrowed */
     struct fs_fifo fifo;        /* of drops */
+    _Atomic uint64_t dropped;   /* how often pages were dropped for a write */
 };
 
 /* Sets it up, without the fifo's thread. */

@@ -170,8 +170,7 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice)
     size_t count = fs_handle_readers(&session->slices, slice, is_apart(session, slice), &list);
 
     for (size_t i = 0; i < count; i++) {
-        if (fs_notifier_drop(&session->notifier, list[i], list[i]->inode, NULL, NULL) == 0)
-            fs_count(session, FS_DROPPED);
+        fs_notifier_drop(&session->notifier, list[i], list[i]->inode);
         fs_slices_put(&session->slices, list[i]);
     }
     free(list);

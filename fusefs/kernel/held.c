@@ -123,8 +123,7 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice)
     const struct fs_version unknown = {.settled = false};
 
     fs_slices_set_filled(&session->slices, slice, &unknown);
-    if (fs_notifier_drop(&session->notifier, slice, slice->inode_open, NULL, NULL) == 0)
-        fs_count(session, FS_DROPPED);
+    fs_notifier_drop(&session->notifier, slice, slice->inode_open);
 }
 
 void fs_give_up(struct fs_session *session, struct fs_slice *slice)

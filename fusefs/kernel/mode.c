@@ -47,7 +47,7 @@ static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_i
     filled = fs_slices_filled(&session->slices, handle->slice);
     if (fs_version_same(&filled, &version))
         return 0;
-    error = fs_notifier_drop(&session->notifier, handle->slice, inode, request, &version);
+    error = fs_notifier_refresh(&session->notifier, handle->slice, inode, request, &version);
     return error != 0 ? error : 1;
 }
 
@@ -71,7 +71,7 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
 
     if ((own || (others && direct)) &&
         fs_notifier_wrote(&session->notifier, slice, inode, request, offset, put) == 0)
-        atomic_fetch_add(&session->requests[FS_DROPPED], own);
+        atomic_fetch_add(&session->notifier.dropped, own);
     else
         fuse_reply_write(request, put);
 }

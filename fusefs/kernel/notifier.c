@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "notifier.h"
 
-#include "fusefs/names/handle.h"
-#include "fusefs/session.h"
-
 #include <errno.h>
 #include <stdlib.h>
+
+#include "drop.h"
+#include "fusefs/names/handle.h"
 
 struct fs_notice {
     struct fs_task task;       /* the first member */
@@ -37,10 +37,10 @@ static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
         fuse_reply_write(notice->request, notice->written);
     } else if (notice->request != NULL) {
         if (error == 0)
-            fs_slices_set_filled(&session->slices, notice->slice, &notice->version);
+            fs_slices_set_filled(notifier->slices, notice->slice, &notice->version);
         fuse_reply_err(notice->request, -error);
     }
-    fs_slices_put(&session->slices, notice->slice);
+    fs_slices_put(notifier->slices, notice->slice);
 }
 
 static void carry_out(void *data, struct fs_task *task)
@@ -56,9 +56,9 @@ static void carry_out(void *data, struct fs_task *task)
 }
 
 void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
-                      struct fs_notifier_calls calls)
+                      struct fs_slices *slices, struct fs_notifier_calls calls)
 {
-    *notifier = (struct fs_notifier){.session = session, .calls = calls};
+    *notifier = (struct fs_notifier){.session = session, .slices = slices, .calls = calls};
     fs_fifo_init(&notifier->fifo, carry_out, notifier);
 }
 
@@ -66,7 +66,7 @@ void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
 static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice,
                      const struct fs_notice *wanted)
 {
-    struct fs_slices *slices = &notifier->session->slices;
+    struct fs_slices *slices = notifier->slices;
     struct fs_notice *notice = malloc(sizeof(*notice));
     int error;
 
@@ -84,14 +84,19 @@ static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice,
     return error;
 }
 
-int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                     fuse_req_t request, const struct fs_version *version)
+bool fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode)
 {
-    struct fs_notice notice = {.inode = inode, .request = request};
+    if (hand_over(notifier, slice, &(struct fs_notice){.inode = inode}) != 0)
+        return false;
+    atomic_fetch_add(&notifier->dropped, 1);
+    return true;
+}
 
-    if (request != NULL)
-        notice.version = *version;
-    return hand_over(notifier, slice, &notice);
+int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                        fuse_req_t request, const struct fs_version *version)
+{
+    return hand_over(notifier, slice,
+                     &(struct fs_notice){.inode = inode, .request = request, .version = *version});
 }
 
 int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,

@@ -27,23 +27,31 @@ struct fs_notifier_calls {
  * none waits for it either. An fsync is handed over and answered from this thread.
  */
 struct fs_notifier {
-    struct fs_session *session; /* borrowed */
+    struct fs_session *session; /* borrowed, as is slices */
+    struct fs_slices *slices;
     struct fs_notifier_calls calls;
     struct fs_fifo fifo; /* of notices; drained while others go on answering, or without a mount */
+    _Atomic uint64_t dropped; /* how often pages were dropped on our own account */
 };
 
 /* Sets it up, without the fifo's thread. */
 void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
-                      struct fs_notifier_calls calls);
+                      struct fs_slices *slices, struct fs_notifier_calls calls);
 
 /*
- * Has the pages of slice, which the kernel knows by the number inode, dropped; references the slice
- * until then. With a request, it is answered thereafter, with success, and version (sampled before
- * this call) becomes that of the slice's pages. Without one (NULL), version is not used. Returns 0,
- * or a negative errno: then nothing was taken over (-ENOTCONN: closed). Thread-safe; does not wait.
+ * Has the pages of slice, which the kernel knows by the number inode, dropped, and counts that;
+ * references the slice until then. Returns false, and drops nothing, without memory or if the
+ * notifier has ended. Thread-safe; does not wait.
  */
-int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                     fuse_req_t request, const struct fs_version *version);
+bool fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode);
+
+/*
+ * The same for request, which is answered with success when the pages are dropped; version, sampled
+ * before this call, then becomes that of the slice's pages. Returns 0, or a negative errno: then
+ * nothing was taken over (-ENOTCONN: the notifier has ended). Thread-safe; does not wait.
+ */
+int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                        fuse_req_t request, const struct fs_version *version);
 
 /*
  * The same for request, an open, which is answered with info after the kernel has sent what it
@@ -58,12 +66,12 @@ int fs_notifier_ask(struct fs_notifier *notifier, struct fs_handle *handle, fuse
 
 /*
  * Has the pages of length bytes from offset on dropped and then request, a write of the slice, told
- * that it wrote as many. Else as fs_notifier_drop.
+ * that it wrote as many. Else as fs_notifier_refresh.
  */
 int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                       fuse_req_t request, off_t offset, size_t length);
 
-/* Has request answered with the result of sync_all. Else as fs_notifier_drop. */
+/* Has request answered with the result of sync_all. Else as fs_notifier_refresh. */
 int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fusefs/session.h"
+#include "notifier.h"
 
 size_t fs_npy_part(const struct fs_slice *slice, int64_t offset, size_t size)
 {
@@ -58,14 +58,7 @@ static int says(const struct fs_slice *slice, int64_t now, const char *buffer, s
     return same;
 }
 
-/* The kernel has a page that says something else. */
-static void drop(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
-{
-    if (fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
-        fs_count(session, FS_DROPPED);
-}
-
-int fs_npy_write(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+int fs_npy_write(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                  const char *buffer, size_t size, int64_t offset)
 {
     int64_t now = mpiio_slice_size(slice->slice), told = -EPERM;
@@ -77,13 +70,13 @@ int fs_npy_write(struct fs_session *session, struct fs_slice *slice, fuse_ino_t 
         told = vs_npy_size(slice->npy, buffer);
     if (told < now)
         return told == -ENOMEM ? -ENOMEM : -EPERM;
-    drop(session, slice, inode);
+    fs_notifier_drop(notifier, slice, inode); /* the kernel has a page that says something else */
     return 0;
 }
 
-void fs_npy_mapped(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+void fs_npy_mapped(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                    const char *buffer, size_t size, int64_t offset)
 {
     if (says(slice, mpiio_slice_size(slice->slice), buffer, size, offset) == 0)
-        drop(session, slice, inode);
+        fs_notifier_drop(notifier, slice, inode);
 }

@@ -7,7 +7,7 @@
 
 #include "fusefs/names/slices.h"
 
-struct fs_session;
+struct fs_notifier;
 
 /*
  * The NumPy header before a slice. It is made up from the slice's size whenever it is read: nothing
@@ -25,14 +25,14 @@ int fs_npy_read(struct fs_slice *slice, char *buffer, size_t size, int64_t offse
  * with what it will say once the slice has grown, as numpy.save does. 0, or -EPERM, or another
  * negative errno. inode is the number by which the kernel knows the file.
  */
-int fs_npy_write(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+int fs_npy_write(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                  const char *buffer, size_t size, int64_t offset);
 
 /*
  * That part of the header comes with a page that was mapped. What it says changes nothing: the page
  * may have been read before the slice grew. The kernel reads it again.
  */
-void fs_npy_mapped(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+void fs_npy_mapped(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                    const char *buffer, size_t size, int64_t offset);
 
 #endif

@@ -92,13 +92,10 @@ size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int6
     count = fs_handle_readers(&session->slices, slice, is_apart(session, slice), &list);
     for (size_t i = 0; i < count; i++) {
         /* The number by which the kernel has it open is its own: only unique has others. */
-        if (list[i] != slice && shows(slice, offset, length, list[i]) &&
-            fs_notifier_drop(&session->notifier, list[i], list[i]->inode, NULL, NULL) == 0)
-            dropped++;
+        if (list[i] != slice && shows(slice, offset, length, list[i]))
+            dropped += fs_notifier_drop(&session->notifier, list[i], list[i]->inode);
         fs_slices_put(&session->slices, list[i]);
     }
     free(list);
-    for (size_t i = 0; i < dropped; i++)
-        fs_count(session, FS_DROPPED);
     return dropped;
 }

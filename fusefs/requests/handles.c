@@ -105,8 +105,7 @@ static int read_buffer(struct fs_session *session, size_t size, char **buffer)
 static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
 {
     /* Without memory for it the pages stay until the next open, which drops them. */
-    if (fs_notifier_drop(&session->notifier, slice, inode, NULL, NULL) == 0)
-        fs_count(session, FS_DROPPED);
+    fs_notifier_drop(&session->notifier, slice, inode);
     fs_slices_put(&session->slices, slice);
 }
 

@@ -330,9 +330,8 @@ static ssize_t append(const struct fs_write *write, const char *buffer, size_t s
 
     if (put <= 0)
         return put;
-    if (end != *offset && !write->handle->direct &&
-        fs_notifier_drop(&session->notifier, slice, write->inode, NULL, NULL) == 0)
-        fs_count(session, FS_DROPPED);
+    if (end != *offset && !write->handle->direct)
+        fs_notifier_drop(&session->notifier, slice, write->inode);
     fs_put_note(session, slice, end, put);
     fs_cut_reach(&slice->cut, end, end + put, NULL, NULL);
     *offset = end;
@@ -386,10 +385,11 @@ static ssize_t put_bytes(struct fs_write *write)
     int error = 0;
 
     if (head > 0 && write->mapped)
-        fs_npy_mapped(write->session, slice, write->inode, write->buffer, head, write->offset);
+        fs_npy_mapped(&write->session->notifier, slice, write->inode, write->buffer, head,
+                      write->offset);
     else if (head > 0)
-        error =
-            fs_npy_write(write->session, slice, write->inode, write->buffer, head, write->offset);
+        error = fs_npy_write(&write->session->notifier, slice, write->inode, write->buffer, head,
+                             write->offset);
     if (error != 0)
         return error;
     if (head < write->size)

@@ -14,17 +14,19 @@
 #include "handle_ops.h"
 
 static const char *const request_names[FS_REQUESTS] = {
-    "lookup", "getattr", "readlink", "open",  "read",  "write",   "release",
-    "lseek",  "fsync",   "readdir",  "xattr", "other", "dropped",
+    "lookup",  "getattr", "readlink", "open",    "read",  "write",
+    "release", "lseek",   "fsync",    "readdir", "xattr", "other",
 };
 
 static void print_requests(struct fs_session *session, FILE *out)
 {
     fputs("  \"requests\": {", out);
     for (int i = 0; i < FS_REQUESTS; i++)
-        fprintf(out, "%s\"%s\": %llu", i == 0 ? "" : ", ", request_names[i],
+        fprintf(out, "\"%s\": %llu, ", request_names[i],
                 (unsigned long long)atomic_load(&session->requests[i]));
-    fputs("},\n", out);
+    fprintf(out, "\"dropped\": %llu},\n",
+            (unsigned long long)(atomic_load(&session->notifier.dropped) +
+                                 atomic_load(&session->dropper.dropped)));
 }
 
 /* A counter and its name. */

@@ -56,9 +56,8 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
     fs_overlaps_drop(session, slice, start, end - start);
     if (!gap->handle->direct && first < last)
         fs_drop_range(session, slice, gap->inode, first, (size_t)(last - first), !gap->resizes);
-    if (fs_handle_is_read(&session->slices, slice) &&
-        fs_notifier_drop(&session->notifier, slice, gap->inode, NULL, NULL) == 0)
-        fs_count(session, FS_DROPPED);
+    if (fs_handle_is_read(&session->slices, slice))
+        fs_notifier_drop(&session->notifier, slice, gap->inode);
 }
 
 /* Fills a gap. Nothing is filled behind the slice's end, where the file grows with zeros. */

@@ -43,8 +43,8 @@ size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int6
     return told.overlapping;
 }
 
-int fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                     fuse_req_t request, const struct fs_version *version)
+int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
+                        fuse_req_t request, const struct fs_version *version)
 {
     (void)notifier, (void)slice, (void)inode, (void)request, (void)version;
     told.dropped++;
