@@ -483,9 +483,9 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     session->mounted = time(NULL);
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
-    fs_notifier_init(&session->notifier, session, &session->slices,
+    fs_dropper_init(&session->dropper, &session->slices, &session->workers);
+    fs_notifier_init(&session->notifier, session, &session->dropper,
                      (struct fs_notifier_calls){fs_open_reply, fs_ioctl_asked, fs_sync_all});
-    fs_dropper_init(&session->dropper, session);
     fs_settling_init(&session->settling, session);
     fs_jobs_init(&session->jobs, session);
     fs_atomic_init(&session->atomic, &session->workers);

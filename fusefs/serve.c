@@ -79,6 +79,7 @@ static int mount_session(struct fs_session *session)
     if (error == 0) {
         session->fuse =
             fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
+        session->dropper.fuse = session->fuse;
         error = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
         session->device = fs_mounted_device(session->mountpoint);
         if (error == 0) {

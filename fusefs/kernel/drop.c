@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "core/base/clock.h"
-#include "fusefs/session.h"
 
 /* A drop that reads come into is repeated so often. */
 #define REPEATS 4
@@ -32,7 +31,7 @@ struct drop {
     bool over; /* the pages are dropped, or the writer has gone on; lock */
 };
 
-int fs_drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                   off_t offset, size_t length)
 {
     struct fs_refilled drop = {.start = offset,
@@ -43,28 +42,28 @@ int fs_drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t
     do {
         off_t all = drop.end == INT64_MAX ? 0 : drop.end - drop.start;
 
-        error = fuse_lowlevel_notify_inval_inode(session->fuse, inode, drop.start, all);
+        error = fuse_lowlevel_notify_inval_inode(dropper->fuse, inode, drop.start, all);
         tries++;
     } while (fs_refills_drop_end(&slice->refills, &drop, error != 0 || tries > REPEATS));
     return error == -ENOENT ? 0 : error; /* then it holds nothing */
 }
 
-static struct drop *new_drop(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
+static struct drop *new_drop(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode)
 {
     struct drop *drop = calloc(1, sizeof(*drop));
 
     if (drop == NULL)
         return NULL;
-    drop->slice = fs_slices_ref(&session->slices, slice);
+    drop->slice = fs_slices_ref(dropper->slices, slice);
     drop->inode = inode;
     pthread_mutex_init(&drop->lock, NULL);
     pthread_cond_init(&drop->changed, NULL);
     return drop;
 }
 
-static void free_drop(struct fs_session *session, struct drop *drop)
+static void free_drop(struct fs_dropper *dropper, struct drop *drop)
 {
-    fs_slices_put(&session->slices, drop->slice);
+    fs_slices_put(dropper->slices, drop->slice);
     pthread_cond_destroy(&drop->changed);
     pthread_mutex_destroy(&drop->lock);
     free(drop);
@@ -77,7 +76,7 @@ static void carry_out(void *data, struct fs_task *task)
     bool left;
 
     for (size_t i = 0; i < drop->count; i++)
-        fs_drop_pages(dropper->session, drop->slice, drop->inode, drop->list[i].start,
+        fs_drop_pages(dropper, drop->slice, drop->inode, drop->list[i].start,
                       (size_t)(drop->list[i].end - drop->list[i].start));
     pthread_mutex_lock(&drop->lock);
     left = drop->over;
@@ -85,12 +84,13 @@ static void carry_out(void *data, struct fs_task *task)
     pthread_cond_signal(&drop->changed);
     pthread_mutex_unlock(&drop->lock);
     if (left)
-        free_drop(dropper->session, drop);
+        free_drop(dropper, drop);
 }
 
-void fs_dropper_init(struct fs_dropper *dropper, struct fs_session *session)
+void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
+                     struct fs_workers *workers)
 {
-    *dropper = (struct fs_dropper){.session = session};
+    *dropper = (struct fs_dropper){.slices = slices, .workers = workers};
     fs_fifo_init(&dropper->fifo, carry_out, dropper);
 }
 
@@ -111,10 +111,10 @@ static bool await_drop(struct drop *drop, int patience)
     return over;
 }
 
-static void drop_again(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+static void drop_again(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                        const struct fs_refilled *list, size_t count, bool sure)
 {
-    struct drop *drop = new_drop(session, slice, inode);
+    struct drop *drop = new_drop(dropper, slice, inode);
     bool over;
 
     if (drop == NULL)
@@ -122,27 +122,27 @@ static void drop_again(struct fs_session *session, struct fs_slice *slice, fuse_
     for (size_t i = 0; i < count; i++)
         drop->list[i] = list[i];
     drop->count = count;
-    if (fs_fifo_put(&session->dropper.fifo, &drop->task) != 0) {
-        free_drop(session, drop);
+    if (fs_fifo_put(&dropper->fifo, &drop->task) != 0) {
+        free_drop(dropper, drop);
         return;
     }
-    atomic_fetch_add(&session->dropper.dropped, 1);
+    atomic_fetch_add(&dropper->dropped, 1);
     over = await_drop(drop, sure ? PATIENCE : PATIENCE_UNSURE);
     if (over)
-        free_drop(session, drop);
+        free_drop(dropper, drop);
 }
 
-void fs_drop_range(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                    off_t offset, size_t length, bool sure)
 {
     struct fs_refilled range = {.start = offset, .end = offset + (off_t)length};
 
-    fs_workers_pause(&session->workers);
-    drop_again(session, slice, inode, &range, 1, sure);
-    fs_workers_resume(&session->workers);
+    fs_workers_pause(dropper->workers);
+    drop_again(dropper, slice, inode, &range, 1, sure);
+    fs_workers_resume(dropper->workers);
 }
 
-void fs_drop_written(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                      off_t offset, size_t length)
 {
     struct fs_refilled list[FS_REFILLS_MAX];
@@ -154,12 +154,12 @@ void fs_drop_written(struct fs_session *session, struct fs_slice *slice, fuse_in
         return;
     now = mpiio_clock();
     if (length > 0 && fs_refills_find(&slice->refills, offset, length, now, 0, list, &sure) > 0) {
-        fs_workers_pause(&session->workers);
+        fs_workers_pause(dropper->workers);
         count = fs_refills_find(&slice->refills, offset, length, now, now + PATIENCE_OTHERS, list,
                                 &sure);
         if (count > 0)
-            drop_again(session, slice, inode, list, count, sure);
-        fs_workers_resume(&session->workers);
+            drop_again(dropper, slice, inode, list, count, sure);
+        fs_workers_resume(dropper->workers);
     }
     fs_refills_answered(&slice->refills, mpiio_clock());
 }

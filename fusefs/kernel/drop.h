@@ -6,9 +6,8 @@
 #include <fuse3/fuse_lowlevel.h>
 
 #include "fusefs/base/fifo.h"
+#include "fusefs/base/workers.h"
 #include "fusefs/names/slices.h"
-
-struct fs_session;
 
 /* Having the kernel drop pages of a slice, and doing so again where it read some of them too early
    (fusefs/names/refills.h). */
@@ -18,20 +17,23 @@ struct fs_session;
  * for such a write.
  */
 struct fs_dropper {
-    struct fs_session *session; /* borrowed */
+    struct fs_slices *slices;   /* borrowed, as is what follows */
+    struct fs_workers *workers; /* of the threads that answer requests */
+    struct fuse_session *fuse;  /* set by the caller once it is there */
     struct fs_fifo fifo;        /* of drops */
     _Atomic uint64_t dropped;   /* how often pages were dropped for a write */
 };
 
 /* Sets it up, without the fifo's thread. */
-void fs_dropper_init(struct fs_dropper *dropper, struct fs_session *session);
+void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
+                     struct fs_workers *workers);
 
 /*
  * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice, which is
  * referenced and known to the kernel by that number. Waits until requests that lock them are
  * answered: not for threads that answer requests. 0 or a negative errno. Thread-safe.
  */
-int fs_drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                   off_t offset, size_t length);
 
 /*
@@ -39,7 +41,7 @@ int fs_drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t
  * that: up to two seconds or, if a page may be locked for the caller's own request (!sure), up to
  * 20 ms. The drop goes on after that. For threads that answer requests. Thread-safe.
  */
-void fs_drop_range(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                    off_t offset, size_t length, bool sure);
 
 /*
@@ -47,7 +49,7 @@ void fs_drop_range(struct fs_session *session, struct fs_slice *slice, fuse_ino_
  * answered: pages that may lack the bytes are dropped first. Waits for that, up to two seconds.
  * Thread-safe.
  */
-void fs_drop_written(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode,
+void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                      off_t offset, size_t length);
 
 #endif

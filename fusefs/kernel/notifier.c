@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "drop.h"
 #include "fusefs/names/handle.h"
 
 struct fs_notice {
@@ -23,8 +22,8 @@ struct fs_notice {
 static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
 {
     struct fs_session *session = notifier->session;
-    int error =
-        fs_drop_pages(session, notice->slice, notice->inode, notice->offset, notice->written);
+    int error = fs_drop_pages(notifier->dropper, notice->slice, notice->inode, notice->offset,
+                              notice->written);
 
     if (notice->opens) {
         struct fuse_file_info info = notice->info;
@@ -56,9 +55,10 @@ static void carry_out(void *data, struct fs_task *task)
 }
 
 void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
-                      struct fs_slices *slices, struct fs_notifier_calls calls)
+                      struct fs_dropper *dropper, struct fs_notifier_calls calls)
 {
-    *notifier = (struct fs_notifier){.session = session, .slices = slices, .calls = calls};
+    *notifier = (struct fs_notifier){
+        .session = session, .slices = dropper->slices, .dropper = dropper, .calls = calls};
     fs_fifo_init(&notifier->fifo, carry_out, notifier);
 }
 

@@ -5,6 +5,7 @@
 #define FUSE_USE_VERSION 314
 #include <fuse3/fuse_lowlevel.h>
 
+#include "drop.h"
 #include "fusefs/base/fifo.h"
 #include "fusefs/names/slices.h"
 
@@ -27,8 +28,9 @@ struct fs_notifier_calls {
  * none waits for it either. An fsync is handed over and answered from this thread.
  */
 struct fs_notifier {
-    struct fs_session *session; /* borrowed, as is slices */
+    struct fs_session *session; /* borrowed, as is what follows */
     struct fs_slices *slices;
+    struct fs_dropper *dropper;
     struct fs_notifier_calls calls;
     struct fs_fifo fifo; /* of notices; drained while others go on answering, or without a mount */
     _Atomic uint64_t dropped; /* how often pages were dropped on our own account */
@@ -36,7 +38,7 @@ struct fs_notifier {
 
 /* Sets it up, without the fifo's thread. */
 void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
-                      struct fs_slices *slices, struct fs_notifier_calls calls);
+                      struct fs_dropper *dropper, struct fs_notifier_calls calls);
 
 /*
  * Has the pages of slice, which the kernel knows by the number inode, dropped, and counts that;

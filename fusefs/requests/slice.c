@@ -412,7 +412,7 @@ ssize_t fs_slice_write_at(struct fs_write *write)
     put = put_bytes(write);
     fs_losses_end_write(&session->losses, begun);
     if (handle->fills && !write->mapped)
-        fs_drop_written(session, handle->slice, write->inode, write->offset,
+        fs_drop_written(&session->dropper, handle->slice, write->inode, write->offset,
                         put > 0 ? (size_t)put : 0);
     return put;
 }

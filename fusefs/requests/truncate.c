@@ -55,7 +55,8 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
         return;
     fs_overlaps_drop(session, slice, start, end - start);
     if (!gap->handle->direct && first < last)
-        fs_drop_range(session, slice, gap->inode, first, (size_t)(last - first), !gap->resizes);
+        fs_drop_range(&session->dropper, slice, gap->inode, first, (size_t)(last - first),
+                      !gap->resizes);
     if (fs_handle_is_read(&session->slices, slice))
         fs_notifier_drop(&session->notifier, slice, gap->inode);
 }
@@ -112,7 +113,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
         fs_cut_start(&session->slices, handle);
         /* Otherwise the program could map pages that were filled before, behind the next gap. */
         if (handle->fills)
-            fs_drop_range(session, slice, inode, 0, 0, false);
+            fs_drop_range(&session->dropper, slice, inode, 0, 0, false);
     } else if (cuts_held(session, slice)) {
         fs_cut_start(&session->slices, handle);
         fs_slices_renumber(&session->slices);
