@@ -486,7 +486,7 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     fs_dropper_init(&session->dropper, &session->slices, &session->workers);
     fs_notifier_init(&session->notifier, session, &session->dropper,
                      (struct fs_notifier_calls){fs_open_reply, fs_ioctl_asked, fs_sync_all});
-    fs_settling_init(&session->settling, session);
+    fs_settling_init(&session->settling, &session->flusher, &session->workers);
     fs_jobs_init(&session->jobs, session);
     fs_atomic_init(&session->atomic, &session->workers);
     status = fs_cluster_init(session, options->engine_fd);
@@ -496,6 +496,7 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
         status = fs_places_check(session);
     if (status == 0)
         status = open_store(session);
+    session->settling.store = session->store;
     if (status == 0)
         status = fs_rights_init(session);
     if (status == 0)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "core/base/thread.h"
-#include "fusefs/session.h"
 
 static void run(void *data, struct fs_task *task)
 {

@@ -19,7 +19,8 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     fs_pool_look_again(&session->pool); /* after it: a reader may look at once */
     /* Where the filesystem is not local, waiting would cost each call 50 ms. */
     if (error == 0)
-        error = fs_settling_sample(session, version, mpiio_store_is_coherent(session->store));
+        error = fs_settling_sample(&session->settling, version,
+                                   mpiio_store_is_coherent(session->store));
     version->changes = changes;
     return error;
 }

@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/store_members.h"
-#include "fusefs/session.h"
+#include "settling.h"
 
 /* For how long it is used, unless this mount writes, and how long at least until it is looked at
    again for another node's sake, or as it had just been changed; in ms. */
@@ -75,7 +75,7 @@ static bool is_due(struct fs_members_version *self, const struct mpiio_store *st
            age >= STAYS || (age >= REPEATS && (differs || !self->settled));
 }
 
-bool fs_members_version_look(struct fs_members_version *self, struct fs_session *session,
+bool fs_members_version_look(struct fs_members_version *self, struct fs_settling *settling,
                              const struct mpiio_pool_version *seen,
                              struct mpiio_pool_version *version)
 {
@@ -83,13 +83,13 @@ bool fs_members_version_look(struct fs_members_version *self, struct fs_session 
     bool settled;
 
     pthread_mutex_lock(&self->lock);
-    if (is_due(self, session->store, seen, version->epoch, now)) {
-        sample(self, session->store);
+    if (is_due(self, settling->store, seen, version->epoch, now)) {
+        sample(self, settling->store);
         self->epoch = version->epoch;
         self->looked = now;
     }
     version->times[0] = (int64_t)self->digest;
-    settled = self->unproved ? prove(self, &session->settling) : self->settled;
+    settled = self->unproved ? prove(self, settling) : self->settled;
     pthread_mutex_unlock(&self->lock);
     return settled;
 }

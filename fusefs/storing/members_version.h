@@ -10,7 +10,7 @@
 #include "fusefs/names/version.h"
 #include "pool/memory.h"
 
-struct fs_session;
+struct fs_settling;
 
 /*
  * The version of a file that is assembled from members, for the pool (pool/memory.h). To ask all of
@@ -39,7 +39,7 @@ void fs_members_version_destroy(struct fs_members_version *self);
  * As struct mpiio_pool_file has it; the epoch is in version already. Waits as fs_settling_await
  * does. Thread-safe.
  */
-bool fs_members_version_look(struct fs_members_version *self, struct fs_session *session,
+bool fs_members_version_look(struct fs_members_version *self, struct fs_settling *settling,
                              const struct mpiio_pool_version *seen,
                              struct mpiio_pool_version *version);
 

@@ -67,9 +67,9 @@ static bool look(void *data, const struct mpiio_pool_version *seen,
         return false;
     if (mpiio_store_has_members(session->store)) {
         version->size = mpiio_store_members_size(session->store);
-        return fs_members_version_look(&session->pool.members, session, seen, version);
+        return fs_members_version_look(&session->pool.members, &session->settling, seen, version);
     }
-    if (fs_settling_sample(session, &now, true) != 0)
+    if (fs_settling_sample(&session->settling, &now, true) != 0)
         return false;
     version->size = now.size;
     version->times[0] = now.mtime.tv_sec;

@@ -3,8 +3,10 @@
 
 #include <time.h>
 
+#include "core/file/freshness.h"
 #include "core/store_members.h"
-#include "fusefs/session.h"
+#include "flusher.h"
+#include "fusefs/base/workers.h"
 
 #define SECOND_NS 1000000000
 
@@ -37,7 +39,7 @@ static struct fs_version attributes(const struct fs_version *version)
  */
 static bool may_settle(const struct fs_settling *self, const struct fs_version *version)
 {
-    enum mpiio_coherence coherence = mpiio_store_coherence(self->session->store);
+    enum mpiio_coherence coherence = mpiio_store_coherence(self->store);
 
     if (coherence == MPIIO_COHERENCE_LOCAL)
         return version->settled;
@@ -68,7 +70,7 @@ static int await_writers(struct mpiio_store *store)
 static void carry_out(void *data, struct fs_task *task)
 {
     struct fs_settling *self = data;
-    int error = await_writers(self->session->store);
+    int error = await_writers(self->store);
 
     (void)task;
     pthread_mutex_lock(&self->lock);
@@ -81,9 +83,10 @@ static void carry_out(void *data, struct fs_task *task)
     pthread_mutex_unlock(&self->lock);
 }
 
-void fs_settling_init(struct fs_settling *self, struct fs_session *session)
+void fs_settling_init(struct fs_settling *self, struct fs_flusher *flusher,
+                      struct fs_workers *workers)
 {
-    *self = (struct fs_settling){.session = session};
+    *self = (struct fs_settling){.flusher = flusher, .workers = workers};
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     fs_fifo_init(&self->fifo, carry_out, self);
@@ -116,19 +119,18 @@ static bool begin(struct fs_settling *self, const struct fs_version *version)
 /* Waits until the thread has finished with version, or time is up. */
 static bool await_thread(struct fs_settling *self, const struct fs_version *version)
 {
-    struct fs_workers *workers = &self->session->workers;
     bool passed;
     int error = 0;
 
     /* The writer may need this mount: another thread must be free to answer it. */
-    fs_workers_pause(workers);
+    fs_workers_pause(self->workers);
     pthread_mutex_lock(&self->lock);
     while (self->waiting && fs_version_same(&self->wanted, version) && error == 0)
         error =
             pthread_cond_clockwait(&self->changed, &self->lock, CLOCK_MONOTONIC, &self->give_up);
     passed = has_passed(self, version);
     pthread_mutex_unlock(&self->lock);
-    fs_workers_resume(workers);
+    fs_workers_resume(self->workers);
     return passed;
 }
 
@@ -151,7 +153,7 @@ bool fs_settling_await(struct fs_settling *self, const struct fs_version *versio
     return waits ? await_thread(self, &only) : passed;
 }
 
-int fs_settling_sample(struct fs_session *session, struct fs_version *version, bool waits)
+int fs_settling_sample(struct fs_settling *self, struct fs_version *version, bool waits)
 {
     struct timespec before;
     struct stat st;
@@ -159,11 +161,11 @@ int fs_settling_sample(struct fs_session *session, struct fs_version *version, b
     int error;
 
     clock_gettime(CLOCK_REALTIME, &before);
-    error = mpiio_store_stat(session->store, &st);
+    error = mpiio_store_stat(self->store, &st);
     if (error != 0)
         return error;
     *version = fs_version_of(&st, before, 0);
-    version->settled = fs_flusher_rests(&session->flusher, &epochs) &&
-                       fs_settling_await(&session->settling, version, waits);
+    version->settled =
+        fs_flusher_rests(self->flusher, &epochs) && fs_settling_await(self, version, waits);
     return 0;
 }

@@ -8,7 +8,9 @@
 #include "fusefs/base/fifo.h"
 #include "fusefs/names/version.h"
 
-struct fs_session;
+struct fs_flusher;
+struct fs_workers;
+struct mpiio_store;
 
 /*
  * Decides when a version of the shared file has settled, so that pages and blocks which are read
@@ -18,8 +20,10 @@ struct fs_session;
  * "When a version of the file has settled").
  */
 struct fs_settling {
-    struct fs_session *session; /* borrowed */
-    struct fs_fifo fifo;        /* the thread; its only task is this structure's own */
+    struct mpiio_store *store; /* borrowed, as is what follows; set once it is open */
+    struct fs_flusher *flusher;
+    struct fs_workers *workers;
+    struct fs_fifo fifo; /* the thread; its only task is this structure's own */
     struct fs_task task;
 
     pthread_mutex_t lock;
@@ -33,7 +37,8 @@ struct fs_settling {
 };
 
 /* Initialises self, without starting the fifo's thread. */
-void fs_settling_init(struct fs_settling *self, struct fs_session *session);
+void fs_settling_init(struct fs_settling *self, struct fs_flusher *flusher,
+                      struct fs_workers *workers);
 
 /* Frees what self owns. The fifo's thread has ended. */
 void fs_settling_free(struct fs_settling *self);
@@ -41,11 +46,11 @@ void fs_settling_free(struct fs_settling *self);
 /* The functions below are thread-safe. */
 
 /*
- * Samples the version of the session's file, with changes set to 0. It is settled only if the times
+ * Samples the file's version, with changes set to 0. It is settled only if the times
  * say so, no flush of all nodes is under way, and all writes that it shows have ended. With waits,
  * waits for such writes, but for a tenth of a second at most. Returns 0 or a negative errno.
  */
-int fs_settling_sample(struct fs_session *session, struct fs_version *version, bool waits);
+int fs_settling_sample(struct fs_settling *self, struct fs_version *version, bool waits);
 
 /*
  * Returns true if all calls of write(2) that moved the times to those of version, or to earlier

@@ -10,8 +10,8 @@
 
 #include "core/base/clock.h"
 #include "core/store_members.h"
-#include "fusefs/session.h"
 #include "fusefs/storing/members_version.h"
+#include "fusefs/storing/settling.h"
 
 /* The world around the module: the functions below stand in for the daemon, and follow it. */
 static struct {
@@ -22,8 +22,8 @@ static struct {
     void (*during)(void); /* what happens while they are waited for, once; or NULL */
 } world;
 
-static struct fs_session session;
-static struct fs_members_version *const members = &session.pool.members;
+static struct fs_settling settling;
+static struct fs_members_version memory, *const members = &memory;
 
 int64_t mpiio_clock(void)
 {
@@ -43,11 +43,11 @@ uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct times
     return world.state;
 }
 
-bool fs_settling_await(struct fs_settling *settling, const struct fs_version *version, bool waits)
+bool fs_settling_await(struct fs_settling *self, const struct fs_version *version, bool waits)
 {
     void (*during)(void) = world.during;
 
-    (void)settling, (void)version;
+    (void)self, (void)version;
     assert_true(waits);
     world.awaited++;
     world.during = NULL;
@@ -62,7 +62,7 @@ bool fs_settling_await(struct fs_settling *settling, const struct fs_version *ve
 static bool look(uint64_t state)
 {
     struct mpiio_pool_version version = {0};
-    bool settled = fs_members_version_look(members, &session, NULL, &version);
+    bool settled = fs_members_version_look(members, &settling, NULL, &version);
 
     assert_int_equal(version.times[0], state);
     return settled;
