@@ -25,7 +25,6 @@
 #include "fusefs/requests/operations.h"
 #include "fusefs/requests/ordered.h"
 #include "fusefs/session.h"
-#include "fusefs/storing/fence.h"
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"
 #include "signals.h"
@@ -351,7 +350,7 @@ static const struct mpiio_peers_events peers_events = {
     .on_epoch = fs_nodes_on_epoch,
     .on_finished = fs_nodes_on_finished,
     .progress = fs_nodes_on_progress,
-    .on_lease = fs_fence_on_lease,
+    .on_lease = fs_nodes_on_lease,
     .on_prepare = fs_atomic_on_prepare,
     .on_settled = fs_atomic_on_settled,
     .on_unmount = fs_unmount_on_unmount,

@@ -14,7 +14,6 @@
 #include "core/base/complain.h"
 #include "core/cache/cache.h"
 #include "core/store_members.h"
-#include "fence.h"
 #include "durable.h"
 #include "fusefs/session.h"
 #include "watch.h"

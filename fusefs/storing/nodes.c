@@ -12,13 +12,13 @@
 #include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/rlimit.h"
+#include "core/cache/cache.h"
+#include "core/store_fence.h"
 #include "core/store_members.h"
 #include "fusefs/base/json.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
 #include "watch.h"
-#include "fence.h"
-#include "places.h"
 #include "pool.h"
 #include "viewspec/members/resolved.h"
 
@@ -96,11 +96,45 @@ static void on_start(struct fs_cluster *cluster)
         fs_watch_kill(cluster);
 }
 
+void fs_nodes_on_lease(void *data, int64_t until)
+{
+    struct fs_session *session = data;
+
+    if (session->cache != NULL)
+        mpiio_lease_set(mpiio_slots_lease(mpiio_cache_slots(session->cache)), until);
+}
+
+static void log_await(void *data)
+{
+    struct fs_session *session = data;
+
+    fs_log_error(&session->log, "degraded: waiting for a store of another node's engine to end");
+}
+
+/*
+ * Before this node stores alone: waits until no other node's engine is in a store, for peer_timeout
+ * at most. A node that is lost, but not dead, may be (src/DESIGN.md, "The fence around stores").
+ */
+static void await_stores(struct fs_session *session)
+{
+    int error;
+
+    if (session->cache == NULL)
+        return;
+    error =
+        mpiio_store_fence_await(session->store, session->options->peer_timeout, log_await, session);
+    if (error == -ETIMEDOUT)
+        fs_log_error(&session->log, "degraded: it has not ended, and may undo what is stored now");
+    else if (error != 0)
+        fs_log_error(&session->log, "degraded: cannot tell whether another engine stores: %s",
+                     strerror(-error));
+}
+
 void fs_nodes_on_alone(void *data)
 {
     struct fs_session *session = data;
 
-    fs_fence_await(session);
+    await_stores(session);
     /* What engines have stored of members, and not synced, is this node's to be synced. */
     if (mpiio_store_has_members(session->store))
         mpiio_store_wrote(session->store, 0, INT64_MAX);
@@ -303,6 +337,70 @@ static int make_lists(struct fs_session *session)
     return 1;
 }
 
+/*
+ * Returns where the other nodes of the group find this one, beside the tree: two lines, its part of
+ * the pool and its shared file pointers; either may be empty. New, the caller's to free(); NULL
+ * without memory.
+ */
+static char *places_text(const struct fs_session *session)
+{
+    const char *pointers = session->pointers.place;
+    char *text;
+
+    if (asprintf(&text, "%s\n%s", fs_pool_addresses(&session->pool),
+                 pointers != NULL ? pointers : "") < 0)
+        return NULL;
+    return text;
+}
+
+/* The first or second line of each, and a zero byte: *chosen bytes; 0: all are empty. */
+static char *choose_line(const char *places, size_t size, bool second, size_t *chosen)
+{
+    char *list = malloc(size + 1);
+    bool any = false;
+
+    *chosen = 0;
+    for (size_t at = 0; list != NULL && at < size; at += strlen(places + at) + 1) {
+        const char *text = places + at;
+        size_t first = strcspn(text, "\n"), length = second ? 0 : first;
+
+        if (second && text[first] == '\n') {
+            text += first + 1;
+            length = strlen(text);
+        }
+        memcpy(list + *chosen, text, length);
+        list[*chosen + length] = '\0';
+        *chosen += length + 1;
+        any = any || length > 0;
+    }
+    if (!any)
+        *chosen = 0;
+    return list;
+}
+
+/*
+ * Takes in what all nodes of the group have said, by number, a zero byte behind each: size bytes.
+ * With none, this node's memory and pointers are for itself. 0 or a negative errno.
+ */
+static int meet_places(struct fs_session *session, const char *places, size_t size)
+{
+    size_t of_pools, of_pointers;
+    char *pools, *pointers;
+    int error = -ENOMEM;
+
+    if (size > 0 && places[size - 1] != '\0')
+        return -EPROTO;
+    pools = choose_line(places, size, false, &of_pools);
+    pointers = choose_line(places, size, true, &of_pointers);
+    if (pools != NULL && pointers != NULL)
+        error = fs_pool_meet(session, pools, of_pools);
+    if (error == 0)
+        error = fs_pointers_meet(session, pointers, of_pointers);
+    free(pools);
+    free(pointers);
+    return error;
+}
+
 int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *events)
 {
     struct fs_cluster *cluster = &session->cluster;
@@ -318,7 +416,7 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
                        strerror(-error));
         return 1;
     }
-    places = fs_places_text(session);
+    places = places_text(session);
     error = say_hello(session, address != NULL ? address : "", places);
     free(places);
     free(address);
@@ -326,7 +424,7 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
         return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
         return 1;
-    error = fs_places_meet(session, message.peers.pools, message.peers.pools_size);
+    error = meet_places(session, message.peers.pools, message.peers.pools_size);
     if (error == 0 && cluster->node != 0)
         error = join_peers(session, message.peers.address);
     if (error != 0) {

@@ -34,6 +34,7 @@ void fs_nodes_quit(struct fs_session *session);
 /* What the other daemons have to say (peers.h), for the events of fs_nodes_meet; data: the session.
  */
 void fs_nodes_on_progress(void *data, struct mpiio_progress *progress);
+void fs_nodes_on_lease(void *data, int64_t until); /* this node's engine may store until then */
 void fs_nodes_on_log(void *data, const char *line);
 void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync);
 void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int error);
