@@ -498,7 +498,8 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
         status = open_store(session);
     session->settling.store = session->store;
     if (status == 0)
-        status = fs_rights_init(session);
+        status =
+            fs_rights_init(&session->rights, options, session->spec, session->store, session->file);
     if (status == 0)
         status = set_up_cache(session);
     if (status == 0)

@@ -11,7 +11,7 @@
 #include "core/file/acl.h"
 #include "core/members/rights.h"
 #include "core/store_members.h"
-#include "fusefs/session.h"
+#include "fusefs/base/options.h"
 #include "viewspec/members/members.h"
 
 /* More than any filesystem gives (XATTR_SIZE_MAX). */
@@ -21,40 +21,39 @@
  * 0 where the kernel can evaluate what the file has, -EACCES where only its server can. What lists
  * of several members allow together, none says.
  */
-static int check_list(const struct fs_session *session)
+static int check_list(const struct fs_rights *rights)
 {
     char list[4096];
     ssize_t length;
 
-    if (mpiio_store_has_members(session->store))
-        return mpiio_store_find_list(session->store) < 0 ? 0 : -EACCES;
-    length = mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_NFS4, list, sizeof(list));
+    if (mpiio_store_has_members(rights->store))
+        return mpiio_store_find_list(rights->store) < 0 ? 0 : -EACCES;
+    length = mpiio_acl_read(mpiio_store_fd(rights->store), MPIIO_ACL_NFS4, list, sizeof(list));
     if (length == -ENODATA)
         return 0;
     return length >= 0 && mpiio_acl_is_mode(list, (size_t)length) ? 0 : -EACCES;
 }
 
 /* The spec may be a pipe, which has no list. */
-static int read_spec_list(struct fs_session *session)
+static int read_spec_list(struct fs_rights *rights)
 {
-    struct fs_rights *rights = &session->rights;
     ssize_t length;
 
-    if (session->options->shorthand != NULL)
+    if (rights->options->shorthand != NULL)
         return 0;
-    if (session->options->spec_digest != NULL) {
+    if (rights->options->spec_digest != NULL) {
         /* A spec that was made for this mount is the mounter's, whatever is at its path now. */
         rights->spec.st_mode = S_IFREG | 0600;
         rights->spec.st_uid = geteuid();
         rights->spec.st_gid = getegid();
         return 0;
     }
-    if (stat(session->options->spec, &rights->spec) != 0)
+    if (stat(rights->options->spec, &rights->spec) != 0)
         return -errno;
     rights->spec_list = malloc(LIST_MAX);
     if (rights->spec_list == NULL)
         return -ENOMEM;
-    length = getxattr(session->options->spec, MPIIO_ACL_POSIX, rights->spec_list, LIST_MAX);
+    length = getxattr(rights->options->spec, MPIIO_ACL_POSIX, rights->spec_list, LIST_MAX);
     if (length < 0 && errno != ENODATA && errno != EOPNOTSUPP)
         return -errno;
     rights->spec_length = length < 0 ? 0 : (size_t)length;
@@ -62,20 +61,20 @@ static int read_spec_list(struct fs_session *session)
 }
 
 /* Rights of members are looked at whenever somebody is let in. */
-static int check_members(const struct fs_session *session)
+static int check_members(const struct fs_rights *rights, const struct vs_members *members,
+                         const char *file)
 {
-    const struct vs_members *members = vs_spec_members(session->spec);
-    const char *name = session->options->name;
+    const char *name = rights->options->name;
     int64_t member;
     char *path;
 
     if (vs_members_count(members) > MPIIO_MEMBERS_JUDGED) {
         mpiio_complain(name,
                        "%s: allow_other: the rights of %d members at most can be told, not of %lld",
-                       session->file, MPIIO_MEMBERS_JUDGED, (long long)vs_members_count(members));
+                       file, MPIIO_MEMBERS_JUDGED, (long long)vs_members_count(members));
         return 1;
     }
-    member = mpiio_store_find_list(session->store);
+    member = mpiio_store_find_list(rights->store);
     if (member < 0)
         return 0;
     path = vs_members_file(members, member);
@@ -87,23 +86,25 @@ static int check_members(const struct fs_session *session)
     return 1;
 }
 
-int fs_rights_init(struct fs_session *session)
+int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
+                   const struct vs_spec *spec, struct mpiio_store *store, const char *file)
 {
-    const struct fs_options *options = session->options;
-    bool members = mpiio_store_has_members(session->store);
+    bool members = mpiio_store_has_members(store);
     int error;
 
-    session->rights.for_others = options->allow_other || options->default_permissions;
-    if (options->allow_other && members && check_members(session) != 0)
+    rights->options = options;
+    rights->store = store;
+    rights->for_others = options->allow_other || options->default_permissions;
+    if (options->allow_other && members && check_members(rights, vs_spec_members(spec), file) != 0)
         return 1;
-    if (options->allow_other && !members && check_list(session) != 0) {
+    if (options->allow_other && !members && check_list(rights) != 0) {
         mpiio_complain(options->name,
                        "%s: allow_other: the file has an access control list that only its own "
                        "filesystem can evaluate (%s)",
-                       session->file, MPIIO_ACL_NFS4);
+                       file, MPIIO_ACL_NFS4);
         return 1;
     }
-    error = read_spec_list(session);
+    error = read_spec_list(rights);
     if (error != 0)
         mpiio_complain(options->name, "%s: %s", options->spec, strerror(-error));
     return error != 0;
@@ -120,13 +121,13 @@ mode_t fs_rights_mode(const struct fs_rights *rights, mode_t mode)
     return rights->for_others && !rights->evaluated ? mode & ~(mode_t)(S_IRWXG | S_IRWXO) : mode;
 }
 
-void fs_rights_of_spec(const struct fs_session *session, const struct stat *file, struct stat *st)
+void fs_rights_of_spec(const struct fs_rights *rights, const struct stat *file, struct stat *st)
 {
-    const struct stat *from = session->options->shorthand != NULL ? file : &session->rights.spec;
+    const struct stat *from = rights->options->shorthand != NULL ? file : &rights->spec;
 
     st->st_uid = from->st_uid;
     st->st_gid = from->st_gid;
-    st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, from->st_mode) & 0444);
+    st->st_mode = S_IFREG | (fs_rights_mode(rights, from->st_mode) & 0444);
 }
 
 static ssize_t list_of_spec(const struct fs_rights *rights, void *list, size_t size)
@@ -141,30 +142,29 @@ static ssize_t list_of_spec(const struct fs_rights *rights, void *list, size_t s
     return (ssize_t)rights->spec_length;
 }
 
-static ssize_t list_of_file(const struct fs_session *session, unsigned mode, void *list,
-                            size_t size)
+static ssize_t list_of_file(const struct fs_rights *rights, unsigned mode, void *list, size_t size)
 {
-    int error = check_list(session);
+    int error = check_list(rights);
     ssize_t length;
 
     if (error != 0)
         return error;
-    if (mpiio_store_has_members(session->store))
+    if (mpiio_store_has_members(rights->store))
         return -ENODATA;
-    length = mpiio_acl_read(mpiio_store_fd(session->store), MPIIO_ACL_POSIX, list, size);
+    length = mpiio_acl_read(mpiio_store_fd(rights->store), MPIIO_ACL_POSIX, list, size);
     if (length > 0 && size > 0)
         error = mpiio_acl_limit(list, (size_t)length, mode);
     return error != 0 ? error : length;
 }
 
-ssize_t fs_rights_list(const struct fs_session *session, struct fs_node node, unsigned mode,
+ssize_t fs_rights_list(const struct fs_rights *rights, struct fs_node node, unsigned mode,
                        void *list, size_t size)
 {
-    if (!session->rights.evaluated)
+    if (!rights->evaluated)
         return -EOPNOTSUPP;
-    if (node.kind == FS_SPEC && session->options->shorthand == NULL)
-        return list_of_spec(&session->rights, list, size);
+    if (node.kind == FS_SPEC && rights->options->shorthand == NULL)
+        return list_of_spec(rights, list, size);
     if (node.kind == FS_SPEC || node.kind == FS_SLICE)
-        return list_of_file(session, mode, list, size);
+        return list_of_file(rights, mode, list, size);
     return -ENODATA;
 }

@@ -9,7 +9,8 @@
 
 #include "fusefs/names/tree.h"
 
-struct fs_session;
+struct fs_options;
+struct mpiio_store;
 
 /*
  * What others than the mounting user may do where they are let in (allow_other): as much as the
@@ -18,6 +19,8 @@ struct fs_session;
  * caller's user, groups and capabilities at hand. A list that it cannot evaluate lets nobody in.
  */
 struct fs_rights {
+    const struct fs_options *options; /* borrowed, as is store */
+    struct mpiio_store *store;
     bool for_others; /* others are let in; set before the mount serves, as all here */
     bool evaluated;  /* the kernel evaluates lists */
 
@@ -28,24 +31,25 @@ struct fs_rights {
 };
 
 /*
- * Looks at the rights of the shared file, which is open, and of the spec. Returns an exit status:
- * 0, or 1 after one line on stderr. fs_rights_free is due in either case.
+ * Looks at the rights of the shared file, which is open and has that path, and of the spec. Returns
+ * an exit status: 0, or 1 after one line on stderr. fs_rights_free is due in either case.
  */
-int fs_rights_init(struct fs_session *session);
+int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
+                   const struct vs_spec *spec, struct mpiio_store *store, const char *file);
 void fs_rights_free(struct fs_rights *rights);
 
 /* The mode that others are to see of what has that mode and, perhaps, a list. Thread-safe. */
 mode_t fs_rights_mode(const struct fs_rights *rights, mode_t mode);
 
 /* Fills in the owner and the mode of spec.json; file is the shared file's. Thread-safe. */
-void fs_rights_of_spec(const struct fs_session *session, const struct stat *file, struct stat *st);
+void fs_rights_of_spec(const struct fs_rights *rights, const struct stat *file, struct stat *st);
 
 /*
  * The access control list of a node, as mpiio_acl_read has it, limited to what can be done with
  * the node: mode's bits. -EACCES where nobody can evaluate what the file has; -EOPNOTSUPP where
  * the kernel does not ask in order to evaluate it. Thread-safe.
  */
-ssize_t fs_rights_list(const struct fs_session *session, struct fs_node node, unsigned mode,
+ssize_t fs_rights_list(const struct fs_rights *rights, struct fs_node node, unsigned mode,
                        void *list, size_t size);
 
 #endif

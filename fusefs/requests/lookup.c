@@ -140,7 +140,7 @@ static int fixed_attributes(struct fs_session *session, struct fs_node node, str
     st->st_nlink = 1;
     switch (node.kind) {
     case FS_SPEC:
-        fs_rights_of_spec(session, &file, st);
+        fs_rights_of_spec(&session->rights, &file, st);
         st->st_size = (off_t)session->resolved_length;
         return 0;
     case FS_STATS:

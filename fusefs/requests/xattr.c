@@ -217,7 +217,7 @@ static void reply_list(fuse_req_t request, struct fs_node node, size_t size)
     ssize_t length = -ENOMEM;
 
     if (size == 0 || list != NULL)
-        length = fs_rights_list(session, node, possible(session, node), list, size);
+        length = fs_rights_list(&session->rights, node, possible(session, node), list, size);
     if (length < 0)
         fuse_reply_err(request, (int)-length);
     else
@@ -386,7 +386,7 @@ static int change_list(struct fs_session *session, struct fs_node node, const ch
     int error = -EPERM;
 
     if (size == 0 || list != NULL)
-        length = fs_rights_list(session, node, possible(session, node), list, size);
+        length = fs_rights_list(&session->rights, node, possible(session, node), list, size);
     if (length == -EOPNOTSUPP || length == -ENODATA)
         error = -EOPNOTSUPP;
     else if (size > 0 && length == (ssize_t)size && memcmp(list, value, size) == 0)
