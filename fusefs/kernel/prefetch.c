@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "fusefs/base/buffer.h"
-#include "fusefs/session.h"
+#include "fusefs/base/options.h"
 
 /* So many parts of so many bytes are read ahead: two large pages. */
 #define PARTS     4
@@ -81,7 +81,7 @@ static void put_locked(struct fs_prefetch *prefetch)
     if (prefetch->memory != NULL)
         atomic_fetch_sub(&prefetch->all->active, 1);
     free(prefetch->memory);
-    fs_slices_put(&prefetch->all->session->slices, prefetch->slice);
+    fs_slices_put(prefetch->all->slices, prefetch->slice);
     pthread_cond_destroy(&prefetch->changed);
     pthread_mutex_destroy(&prefetch->lock);
     free(prefetch);
@@ -108,12 +108,15 @@ static void run(void *data, struct fs_task *task)
     put_locked(prefetch);
 }
 
-int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session)
+int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session,
+                      struct fs_slices *slices, unsigned most)
 {
     int error = 0;
 
     all->session = session;
-    while (session->options->direct && all->count < FS_PREFETCH_THREADS && error == 0) {
+    all->slices = slices;
+    all->most = most;
+    while (all->count < FS_PREFETCH_THREADS && error == 0) {
         fs_fifo_init(&all->fifos[all->count], run, NULL);
         error = fs_fifo_start(&all->fifos[all->count]);
         if (error != 0)
@@ -144,7 +147,7 @@ struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice 
     *prefetch =
         (struct fs_prefetch){.all = all,
                              .fifo = &all->fifos[atomic_fetch_add(&all->turn, 1) % all->count],
-                             .slice = fs_slices_ref(&all->session->slices, slice),
+                             .slice = fs_slices_ref(all->slices, slice),
                              .read = read,
                              .references = 1,
                              .next = -1};
@@ -156,11 +159,9 @@ struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice 
 /* Memory, unless as many have some as requests are served at once. Lock held. */
 static bool has_memory(struct fs_prefetch *prefetch)
 {
-    unsigned most = (unsigned)prefetch->all->session->options->threads;
-
     if (prefetch->memory != NULL)
         return true;
-    if (atomic_fetch_add(&prefetch->all->active, 1) < most)
+    if (atomic_fetch_add(&prefetch->all->active, 1) < prefetch->all->most)
         prefetch->memory = fs_buffer_new((size_t)PARTS * PART_SIZE);
     if (prefetch->memory == NULL) {
         atomic_fetch_sub(&prefetch->all->active, 1);

@@ -22,7 +22,9 @@ struct fs_session;
  * something else was stored through this mount.
  */
 struct fs_prefetchers {
-    struct fs_session *session; /* borrowed */
+    struct fs_session *session; /* borrowed, as is slices */
+    struct fs_slices *slices;
+    unsigned most; /* handles that may have memory for it at a time */
     struct fs_fifo fifos[FS_PREFETCH_THREADS];
     unsigned count;          /* of those that are started; 0: nothing is read ahead */
     atomic_uint turn;        /* moves with each handle */
@@ -31,9 +33,10 @@ struct fs_prefetchers {
     _Atomic uint64_t stored; /* moves when something is stored, and when others' is to be seen */
 };
 
-/* Starts the threads where the option says so: 0 or a negative errno. Stop comes next in any case;
-   no request is under way then. */
-int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session);
+/* Starts the threads, for at most so many handles at a time: 0 or a negative errno. Stop comes next
+   in any case, also without a start; no request is under way then. */
+int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session,
+                      struct fs_slices *slices, unsigned most);
 void fs_prefetch_stop(struct fs_prefetchers *all);
 
 /* All that was read ahead so far is old. Thread-safe, as is all that follows. */
