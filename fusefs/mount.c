@@ -153,8 +153,9 @@ static int check_views(struct fs_session *session)
         session->resolved = NULL;
     free(text);
     session->common = calloc(session->tree.views + 1, sizeof(struct vs_view *));
-    session->disjoint = calloc(session->tree.views + 1, sizeof(atomic_int));
-    if (session->resolved == NULL || session->common == NULL || session->disjoint == NULL) {
+    session->overlaps = (struct fs_overlaps){&session->slices, &session->notifier,
+                                             calloc(session->tree.views + 1, sizeof(atomic_int))};
+    if (session->resolved == NULL || session->common == NULL || session->overlaps.known == NULL) {
         mpiio_complain(session->options->name, "out of memory");
         return 1;
     }
@@ -450,7 +451,7 @@ static int choose_mode(struct fs_session *session)
         session->tree.npy || session->tree.whole)
         return 0;
     if (session->tree.ranks > 1)
-        error = fs_overlaps_disjoint(session, 0, &disjoint);
+        error = fs_overlaps_disjoint(&session->overlaps, 0, &disjoint);
     if (error != 0) {
         mpiio_complain(session->options->name, "%s", strerror(-error));
         return 1;
@@ -552,7 +553,7 @@ void fs_mount_close(struct fs_session *session)
         for (size_t view = 0; view <= session->tree.views; view++)
             vs_view_unref(session->common[view]);
     free(session->common);
-    free(session->disjoint);
+    free(session->overlaps.known);
     mpiio_store_drop_cache(session->store, session->cache);
     mpiio_store_close(session->store);
     vs_spec_free(session->spec);

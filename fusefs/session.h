@@ -28,6 +28,7 @@
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/mode.h"
 #include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/overlaps.h"
 #include "fusefs/base/options.h"
 #include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/prefetch.h"
@@ -64,7 +65,6 @@ struct fs_session {
     struct vs_spec *spec;
     struct fs_tree tree;
     struct vs_view **common; /* by view: the view of all ranks, or NULL where they differ */
-    atomic_int *disjoint;    /* by view: what overlaps.c knows of it */
     struct mpiio_store *store;
     struct mpiio_cache *cache; /* write-back; NULL: all is written through */
     int read_only;             /* 0, or what opening a slice for writing gives: a negative errno */
@@ -83,6 +83,7 @@ struct fs_session {
     struct fs_slices slices;
     struct fs_notifier notifier;
     struct fs_dropper dropper;
+    struct fs_overlaps overlaps;
     struct fs_grants grants;
     struct fs_cluster cluster;
     struct fs_flusher flusher;

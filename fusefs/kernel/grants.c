@@ -69,7 +69,8 @@ bool fs_grants_are_on(const struct fs_session *session)
    known for every view that has a grant. */
 static bool is_apart(const struct fs_session *session, const struct fs_slice *slice)
 {
-    return fs_overlaps_may_be_disjoint(session, fs_tree_node(&session->tree, slice->data).view);
+    return fs_overlaps_may_be_disjoint(&session->overlaps,
+                                       fs_tree_node(&session->tree, slice->data).view);
 }
 
 /* Whether stores may wait in pages of the slice. Lock held. */
@@ -278,7 +279,8 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
         return "values are converted";
     if (atomic_load(&session->losses.count) != 0)
         return "something could not be stored";
-    if (fs_overlaps_disjoint(session, fs_tree_node(&session->tree, slice->data).view, &disjoint))
+    if (fs_overlaps_disjoint(&session->overlaps, fs_tree_node(&session->tree, slice->data).view,
+                             &disjoint))
         return "no memory";
     return NULL;
 }

@@ -15,19 +15,18 @@
 /* What is known of a view. */
 enum { UNKNOWN, DISJOINT, OVERLAPPING };
 
-static int compute_disjoint(struct fs_session *session, size_t view, bool *disjoint)
+static int compute_disjoint(const struct fs_tree *tree, size_t view, bool *disjoint)
 {
-    int64_t ranks = session->tree.ranks;
     struct vs_cover *cover = vs_cover_new();
     struct vs_cover_result result;
     struct vs_error why = {0};
     int64_t work = 0;
     int error = cover != NULL ? 0 : -ENOMEM;
 
-    for (int64_t rank = 0; rank < ranks && error == 0; rank++) {
+    for (int64_t rank = 0; rank < tree->ranks && error == 0; rank++) {
         struct vs_view *compiled;
 
-        error = vs_spec_view(session->spec, view, rank, &compiled, &why);
+        error = vs_spec_view(tree->spec, view, rank, &compiled, &why);
         if (error == 0) {
             error = vs_cover_add(cover, vs_view_map(compiled), 1);
             work += vs_view_facts(compiled)->work;
@@ -43,34 +42,35 @@ static int compute_disjoint(struct fs_session *session, size_t view, bool *disjo
     return error == -ENOMEM ? error : 0;
 }
 
-int fs_overlaps_disjoint(struct fs_session *session, size_t view, bool *disjoint)
+int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoint)
 {
-    int known = atomic_load(&session->disjoint[view]);
+    const struct fs_tree *tree = overlaps->slices->tree;
+    int known = atomic_load(&overlaps->known[view]);
     int error = 0;
 
     *disjoint = known == DISJOINT;
     if (known != UNKNOWN)
         return 0;
-    if (session->tree.ranks <= DISJOINT_RANKS)
-        error = compute_disjoint(session, view, disjoint);
+    if (tree->ranks <= DISJOINT_RANKS)
+        error = compute_disjoint(tree, view, disjoint);
     if (error == 0)
-        atomic_store(&session->disjoint[view], *disjoint ? DISJOINT : OVERLAPPING);
+        atomic_store(&overlaps->known[view], *disjoint ? DISJOINT : OVERLAPPING);
     return error;
 }
 
-bool fs_overlaps_may_be_disjoint(const struct fs_session *session, size_t view)
+bool fs_overlaps_may_be_disjoint(const struct fs_overlaps *overlaps, size_t view)
 {
-    return atomic_load(&session->disjoint[view]) != OVERLAPPING;
+    return atomic_load(&overlaps->known[view]) != OVERLAPPING;
 }
 
 /* Returns true where no other open slice of the same view shows bytes of this one. */
-static bool is_apart(struct fs_session *session, const struct fs_slice *slice)
+static bool is_apart(struct fs_overlaps *overlaps, const struct fs_slice *slice)
 {
     bool disjoint;
 
-    if (!fs_handle_reads_beside(&session->slices, slice))
+    if (!fs_handle_reads_beside(overlaps->slices, slice))
         return true;
-    return fs_overlaps_disjoint(session, fs_tree_node(&session->tree, slice->data).view,
+    return fs_overlaps_disjoint(overlaps, fs_tree_node(overlaps->slices->tree, slice->data).view,
                                 &disjoint) == 0 &&
            disjoint;
 }
@@ -83,18 +83,18 @@ static bool shows(const struct fs_slice *slice, int64_t offset, int64_t length,
            mpiio_slice_shares(slice->slice, offset, length, other->slice);
 }
 
-size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int64_t offset,
+size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {
     struct fs_slice **list;
     size_t count, dropped = 0;
 
-    count = fs_handle_readers(&session->slices, slice, is_apart(session, slice), &list);
+    count = fs_handle_readers(overlaps->slices, slice, is_apart(overlaps, slice), &list);
     for (size_t i = 0; i < count; i++) {
         /* The number by which the kernel has it open is its own: only unique has others. */
         if (list[i] != slice && shows(slice, offset, length, list[i]))
-            dropped += fs_notifier_drop(&session->notifier, list[i], list[i]->inode);
-        fs_slices_put(&session->slices, list[i]);
+            dropped += fs_notifier_drop(overlaps->notifier, list[i], list[i]->inode);
+        fs_slices_put(overlaps->slices, list[i]);
     }
     free(list);
     return dropped;

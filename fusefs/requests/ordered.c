@@ -41,7 +41,7 @@ static int write_at(struct fs_session *session, struct fs_slice *slice, const ch
         if (put <= 0)
             return put < 0 ? (int)put : -EIO;
         if (!fs_atomic_is_on(&session->atomic))
-            fs_overlaps_drop(session, slice, offset, put);
+            fs_overlaps_drop(&session->overlaps, slice, offset, put);
         buffer += put;
         length -= (size_t)put;
         offset += put;

@@ -34,7 +34,7 @@ static bool has_one_mark(struct fs_session *session, const struct fs_slice *slic
 
     if (session->tree.ranks == 1 || fs_tree_is_whole(&session->tree, node))
         return !fs_cluster_is_on(&session->cluster);
-    return fs_overlaps_disjoint(session, node.view, &disjoint) == 0 && disjoint;
+    return fs_overlaps_disjoint(&session->overlaps, node.view, &disjoint) == 0 && disjoint;
 }
 
 /*
@@ -53,7 +53,7 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
         last -= last % sysconf(_SC_PAGESIZE);
     if (session->mode->holds_writes || fs_atomic_is_on(&session->atomic))
         return;
-    fs_overlaps_drop(session, slice, start, end - start);
+    fs_overlaps_drop(&session->overlaps, slice, start, end - start);
     if (!gap->handle->direct && first < last)
         fs_drop_range(&session->dropper, slice, gap->inode, first, (size_t)(last - first),
                       !gap->resizes);

@@ -34,10 +34,10 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     return told.version_error;
 }
 
-size_t fs_overlaps_drop(struct fs_session *session, struct fs_slice *slice, int64_t offset,
+size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {
-    (void)session, (void)slice;
+    (void)overlaps, (void)slice;
     told.start = offset;
     told.length = length;
     return told.overlapping;
