@@ -498,6 +498,8 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     if (status == 0)
         status = open_store(session);
     session->settling.store = session->store;
+    session->durable =
+        (struct fs_durable){.store = session->store, .writes = session->read_only == 0};
     if (status == 0)
         status =
             fs_rights_init(&session->rights, options, session->spec, session->store, session->file);

@@ -33,6 +33,7 @@
 #include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/prefetch.h"
 #include "fusefs/kernel/rights.h"
+#include "fusefs/storing/durable.h"
 #include "fusefs/storing/pointers.h"
 #include "fusefs/storing/pool.h"
 #include "fusefs/storing/settling.h"
@@ -88,6 +89,7 @@ struct fs_session {
     struct fs_cluster cluster;
     struct fs_flusher flusher;
     struct fs_settling settling;
+    struct fs_durable durable;
     struct fs_pool pool;
     struct fs_pointers pointers;
     struct mpiio_ordered *ordered;          /* NULL: nobody has an "ordered" */
@@ -108,8 +110,6 @@ struct fs_session {
     atomic_bool greeted;   /* INIT is answered */
     atomic_bool readahead; /* the kernel's readahead was seen to */
     struct fs_losses losses;
-    atomic_uint failed_syncs; /* how often the file could not be stored on its device */
-    atomic_int sync_error;    /* why, the last time */
     atomic_int logged_losses;
     atomic_int view_errors; /* views that did not compile, as far as they were logged */
     _Atomic int64_t

@@ -308,7 +308,7 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     fs_cut_granted(handle);
     mark_watched(session, slice);
     if ((handle->rights & MPIIO_GRANT_WRITE) != 0)
-        fs_sync_written(session, handle); /* it may be, and the daemon does not see it */
+        fs_sync_written(&session->durable, handle); /* it may be, and the daemon does not see it */
     request->slot = grants->slots++ % MPIIO_GRANT_SLOTS;
     mpiio_grant_put(grants->page, request->slot, request->nonce,
                     &(struct mpiio_grant){.word = slice->grant,

@@ -31,7 +31,7 @@ static int flush_all(struct fs_session *session)
     struct fs_flusher *flusher = &session->flusher;
 
     if (!fs_flusher_is_on(flusher))
-        return fs_sync_file_noted(session, false);
+        return fs_sync_file_noted(&session->durable, false);
     return fs_flusher_is_clean(flusher, true) ? 0 : fs_flusher_wait(flusher, true);
 }
 
@@ -70,7 +70,7 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
         return error;
     }
     if (waiter->sync && !fs_flusher_is_on(&session->flusher))
-        flushed.error = fs_sync_file_noted(session, waiter->data_only);
+        flushed.error = fs_sync_file_noted(&session->durable, waiter->data_only);
     copy->done(session, copy, &flushed);
     return 0;
 }
@@ -84,7 +84,7 @@ int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error
 {
     int missed, lost;
 
-    missed = fs_sync_missed(session, handle);
+    missed = fs_sync_missed(&session->durable, handle);
     lost = fs_losses_error(&session->losses, handle->slice->data);
     if (error == 0)
         error = missed;

@@ -264,7 +264,7 @@ static ssize_t ordered_write(struct fs_write *write)
     ssize_t put;
     int error = 0;
 
-    fs_sync_written(session, write->handle);
+    fs_sync_written(&session->durable, write->handle);
     fuse_req_interrupt_func(write->request, on_interrupt, &waiting);
     put = mpiio_share_write(write->handle->share, write->buffer, write->size, &waiting.waiter);
     fuse_req_interrupt_func(write->request, NULL, NULL);

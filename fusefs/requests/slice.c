@@ -304,7 +304,7 @@ int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter)
  */
 int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
-    int error = fs_sync_missed(session, handle);
+    int error = fs_sync_missed(&session->durable, handle);
 
     if (error == 0)
         error = torn;
@@ -407,7 +407,7 @@ ssize_t fs_slice_write_at(struct fs_write *write)
     bool begun;
 
     fs_grants_page(session, handle);
-    fs_sync_written(session, handle);
+    fs_sync_written(&session->durable, handle);
     begun = fs_losses_begin_write(&session->losses);
     put = put_bytes(write);
     fs_losses_end_write(&session->losses, begun);

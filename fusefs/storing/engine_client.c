@@ -221,7 +221,7 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     int frozen_error = freeze(session, may_wait, &flush);
     /* Without write-back the engine has no file; it syncs those members that it has written. */
     bool here = session->cache == NULL || mpiio_store_has_members(session->store);
-    int synced = here && sync ? fs_sync_file(session, false) : 0;
+    int synced = here && sync ? fs_sync_file(&session->durable, false) : 0;
     int outcome = 0;
     int error = exchange(session, &flush, cluster->blocks, cluster->errors, &outcome);
 

@@ -308,7 +308,7 @@ static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     waiter = take_waiters(flusher, epoch->number, epoch->sync);
     pthread_mutex_unlock(&flusher->lock);
     if (epoch->sync && epoch->error != 0)
-        fs_sync_failed(flusher->session, epoch->error);
+        fs_sync_failed(&flusher->session->durable, epoch->error);
     /* What is still dirty is tried again when its time has come. */
     if (!all)
         atomic_store(&flusher->armed, true);
@@ -372,7 +372,7 @@ static void store_alone(struct fs_flusher *flusher)
     }
     flushed.blocks = mpiio_cache_store_all(session->cache);
     if (epoch.sync)
-        epoch.error = flushed.error = fs_sync_file(session, false);
+        epoch.error = flushed.error = fs_sync_file(&session->durable, false);
     flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
     conclude(flusher, &epoch);
     answer(flusher, waiter, &flushed);

@@ -55,16 +55,16 @@ static int count(int *value)
     return result;
 }
 
-int fs_sync_file(struct fs_session *session, bool data_only)
+int fs_sync_file(struct fs_durable *durable, bool data_only)
 {
-    (void)session;
+    (void)durable;
     assert_false(data_only);
     return count(&calls.file_syncs);
 }
 
-void fs_sync_failed(struct fs_session *session, int error)
+void fs_sync_failed(struct fs_durable *durable, int error)
 {
-    (void)session;
+    (void)durable;
     assert_int_equal(error, -EIO);
     count(&calls.sync_errors);
 }
