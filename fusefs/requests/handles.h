@@ -2,7 +2,10 @@
 #ifndef FS_HANDLES_H
 #define FS_HANDLES_H
 
-#include "fusefs/session.h"
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+
+struct fs_session;
 
 /* Requests about open files: each finds the handle, calls its operation (handle_ops.h), replies. */
 

@@ -2,7 +2,12 @@
 #ifndef FS_LOOKUP_H
 #define FS_LOOKUP_H
 
-#include "fusefs/session.h"
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+
+#include "fusefs/names/tree.h"
+
+struct fs_session;
 
 void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name);
 void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);

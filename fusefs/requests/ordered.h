@@ -2,7 +2,9 @@
 #ifndef FS_ORDERED_H
 #define FS_ORDERED_H
 
-#include "fusefs/session.h"
+#include <stddef.h>
+
+struct fs_session;
 
 /*
  * "ordered": what ranks read and write at the shared file pointer in the order of ranks

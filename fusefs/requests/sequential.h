@@ -2,7 +2,11 @@
 #ifndef FS_SEQUENTIAL_H
 #define FS_SEQUENTIAL_H
 
-#include "fusefs/session.h"
+#define FUSE_USE_VERSION 314
+#include <fuse3/fuse_lowlevel.h>
+#include <stddef.h>
+
+struct fs_session;
 
 /*
  * The mount option sequential (MPI_MODE_SEQUENTIAL, MPI 3.1, 13.2.1): the file is a FIFO or a

@@ -2,8 +2,9 @@
 #ifndef FS_SHARED_H
 #define FS_SHARED_H
 
-#include "fusefs/session.h"
 #include "fusefs/names/handle.h"
+
+struct fs_session;
 
 /*
  * Reads and writes of "shared": each is of as many whole etypes as it has room for, at the shared
