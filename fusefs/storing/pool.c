@@ -46,13 +46,11 @@ static bool is_shared(const struct fs_session *session, const struct vs_map *map
            facts->tile_size / facts->tile_runs < MPIIO_POOL_BLOCK || is_common(session, map);
 }
 
-static bool read_runs(struct mpiio_reader *reader, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer)
+static bool read_runs(struct mpiio_reader *reader, const struct mpiio_transfer *transfer)
 {
     struct fs_pool *self = (struct fs_pool *)reader;
 
-    return is_shared(self->session, map) &&
-           mpiio_pool_read(self->pool, map, position, length, buffer);
+    return is_shared(self->session, transfer->map) && mpiio_pool_read(self->pool, transfer);
 }
 
 /* Another node sees the same of a file that is not being changed, here or there. */

@@ -13,46 +13,43 @@
 
 struct converted_read {
     struct mpiio_slice *slice;
-    struct mpiio_read_result *fetched; /* bytes: those converted so far */
-    struct mpiio_counters *done;
+    struct mpiio_transfer *transfer; /* of slice offsets; bytes: those converted so far */
     bool stopped;
 };
 
-/* fetched tells what came of a part: the file's end, or an error, ends the whole. */
-static void take(struct converted_read *reading, const struct mpiio_read_result *part,
-                 size_t wanted)
-{
-    if (part->end < reading->fetched->end)
-        reading->fetched->end = part->end;
-    if (part->bytes < wanted) {
-        reading->fetched->error = part->error;
-        reading->stopped = true;
-    }
-}
-
 static void fail(struct converted_read *reading, int error)
 {
-    reading->fetched->error = error;
+    reading->transfer->error = error;
     reading->stopped = true;
+}
+
+/* Reads positions. The file's end, or an error, ends the whole. */
+static size_t read_part(struct converted_read *reading, int64_t position, size_t length,
+                        void *buffer)
+{
+    struct mpiio_transfer *whole = reading->transfer;
+    struct mpiio_transfer part =
+        mpiio_slice_transfer(reading->slice, position, length, buffer, whole->done);
+
+    mpiio_store_read(reading->slice->store, &part);
+    if (part.end < whole->end)
+        whole->end = part.end;
+    if (part.bytes < length)
+        fail(reading, part.error);
+    return part.bytes;
 }
 
 /* Whole elements, whose bytes are reordered where they are to be. */
 static void in_place(struct converted_read *reading, int64_t offset, size_t length, void *buffer)
 {
-    struct mpiio_slice *slice = reading->slice;
-    const struct mpiio_conversion *conversion = &slice->codec->conversions[0];
-    struct mpiio_read_result part;
-    size_t count;
-    int error;
+    const struct mpiio_conversion *conversion = &reading->slice->codec->conversions[0];
+    size_t count = read_part(reading, offset, length, buffer) / conversion->native;
+    int error = mpiio_to_native(conversion, buffer, buffer, count);
 
-    mpiio_slice_read_positions(slice, offset, length, buffer, &part, reading->done);
-    take(reading, &part, length);
-    count = part.bytes / conversion->native;
-    error = mpiio_to_native(conversion, buffer, buffer, count);
     if (error != 0)
         fail(reading, error);
     else
-        reading->fetched->bytes += count * conversion->native;
+        reading->transfer->bytes += count * conversion->native;
 }
 
 /* The positions of the elements that hold a part of the slice. */
@@ -90,23 +87,21 @@ static size_t fit(const struct mpiio_codec *codec, int64_t offset, size_t length
 /* From memory of its own: the file's elements have other sizes, or are cut. */
 static size_t apart(struct converted_read *reading, int64_t offset, size_t length, void *buffer)
 {
-    struct mpiio_slice *slice = reading->slice;
-    struct mpiio_read_result part;
+    const struct mpiio_codec *codec = reading->slice->codec;
     struct span span;
+    size_t bytes;
     void *file;
     int error;
 
-    length = fit(slice->codec, offset, length, &span);
+    length = fit(codec, offset, length, &span);
     file = malloc((size_t)span.length);
     if (file == NULL) {
         fail(reading, -ENOMEM);
         return length;
     }
-    mpiio_slice_read_positions(slice, span.position, (size_t)span.length, file, &part,
-                               reading->done);
-    take(reading, &part, (size_t)span.length);
-    reading->fetched->bytes +=
-        mpiio_codec_decode(slice->codec, offset, length, buffer, file, part.bytes, &error);
+    bytes = read_part(reading, span.position, (size_t)span.length, file);
+    reading->transfer->bytes +=
+        mpiio_codec_decode(codec, offset, length, buffer, file, bytes, &error);
     if (error != 0)
         fail(reading, error);
     free(file);
@@ -137,13 +132,14 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
                                struct mpiio_counters *done)
 {
     const struct mpiio_conversion *conversion = element->conversion;
-    struct mpiio_read_result fetched;
+    struct mpiio_transfer transfer =
+        mpiio_slice_transfer(slice, element->position, conversion->file, file, done);
 
-    mpiio_slice_read_positions(slice, element->position, conversion->file, file, &fetched, done);
-    if (fetched.error != 0)
-        return fetched.error;
+    mpiio_store_read(slice->store, &transfer);
+    if (transfer.error != 0)
+        return transfer.error;
     /* Behind the end the file is zeros to be. */
-    memset((char *)file + fetched.bytes, 0, conversion->file - fetched.bytes);
+    memset((char *)file + transfer.bytes, 0, conversion->file - transfer.bytes);
     *readable = mpiio_to_native(conversion, native, file, 1) == 0;
     if (!*readable)
         memset(native, 0, conversion->native);
@@ -163,33 +159,36 @@ static bool stands(void *argument, const struct mpiio_partial_element *partial)
         return true;
     file = malloc(element.conversion->file);
     if (file != NULL && mpiio_convert_read_element(reading->slice, &element, file, native,
-                                                   &readable, reading->done) == 0)
+                                                   &readable, reading->transfer->done) == 0)
         same = memcmp(native, partial->there, partial->native) == 0;
     free(file);
     return same;
 }
 
-void mpiio_convert_read(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
-                        struct mpiio_read_result *fetched, struct mpiio_counters *done)
+void mpiio_convert_read(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     const struct mpiio_codec *codec = slice->codec;
-    struct converted_read reading = {.slice = slice, .fetched = fetched, .done = done};
+    struct converted_read reading = {.slice = slice, .transfer = transfer};
     bool held = mpiio_partial_hold(&slice->partial);
 
-    *fetched = (struct mpiio_read_result){.end = INT64_MAX};
-    for (size_t have = 0; have < length && !reading.stopped;) {
-        int64_t at = offset + (int64_t)have;
-        size_t part = codec->plain ? whole(codec, at, length - have) : 0;
+    transfer->bytes = 0;
+    transfer->error = 0;
+    transfer->end = INT64_MAX;
+    for (size_t have = 0; have < transfer->length && !reading.stopped;) {
+        int64_t at = transfer->position + (int64_t)have;
+        size_t rest = transfer->length - have;
+        size_t part = codec->plain ? whole(codec, at, rest) : 0;
 
         if (part > 0)
-            in_place(&reading, at, part, (char *)buffer + have);
+            in_place(&reading, at, part, transfer->buffer + have);
         else
-            part = apart(&reading, at, codec->plain ? cut(codec, at, length - have) : length - have,
-                         (char *)buffer + have);
+            part = apart(&reading, at, codec->plain ? cut(codec, at, rest) : rest,
+                         transfer->buffer + have);
         have += part;
     }
     if (held) {
-        mpiio_partial_overlay(&slice->partial, offset, fetched->bytes, buffer, stands, &reading);
+        mpiio_partial_overlay(&slice->partial, transfer->position, transfer->bytes,
+                              transfer->buffer, stands, &reading);
         mpiio_partial_let(&slice->partial);
     }
 }

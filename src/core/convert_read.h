@@ -6,13 +6,12 @@
 #include "slice_private.h"
 
 /*
- * Reads the slice bytes [offset, offset + length), which lie below the slice's limit, and converts
- * them to native: mpiio_read_runs for slices that have a codec. fetched->bytes counts slice bytes.
- * Where the slice has partial elements it waits for those who store them, and they for it; else it
- * holds no lock during I/O. Local, thread-safe.
+ * Reads a transfer of slice offsets, which lie below the slice's limit, and converts the bytes to
+ * native: mpiio_read_runs for slices that have a codec. Where the slice has partial elements it
+ * waits for those who store them, and they for it; else it holds no lock during I/O. Local,
+ * thread-safe.
  */
-void mpiio_convert_read(struct mpiio_slice *slice, int64_t offset, size_t length, void *buffer,
-                        struct mpiio_read_result *fetched, struct mpiio_counters *done);
+void mpiio_convert_read(struct mpiio_slice *slice, struct mpiio_transfer *transfer);
 
 /*
  * Reads one element as the file has it, into file and, converted, into native: zeros behind the

@@ -18,17 +18,15 @@
 /* What is written, and which part of it are whole elements. */
 struct converted_write {
     struct mpiio_slice *slice;
-    const char *buffer;
-    int64_t offset, end;             /* of the buffer */
+    struct mpiio_transfer *transfer; /* of slice offsets; error: why less is stored */
+    int64_t offset, end;             /* of the part that is written now */
     int64_t body_start, body_end;    /* of the whole elements */
     struct mpiio_element head, tail; /* the elements that are cut, if there are any */
-    bool locked;                     /* an access has the elements locked */
-    struct mpiio_counters *done;
 };
 
 static const char *bytes_at(const struct converted_write *writing, int64_t offset)
 {
-    return writing->buffer + (offset - writing->offset);
+    return writing->transfer->buffer + (offset - writing->transfer->position);
 }
 
 static int64_t end_of(const struct mpiio_element *element)
@@ -214,23 +212,23 @@ static int merge(struct mpiio_slice *slice, struct merged *merged, const char *b
     return mpiio_to_file(merged->element.conversion, merged->file, merged->partial.bytes, 1);
 }
 
-/* Part of an element counts as nothing. */
-static int outcome(size_t put, size_t wanted, int error)
+/* Stores an element, or a part of one, of which a part counts as nothing. */
+static int store_part(struct mpiio_slice *slice, struct mpiio_transfer *part)
 {
-    if (put == wanted)
+    mpiio_store_write(slice->store, part);
+    if (part->bytes == part->length)
         return 0;
-    return error != 0 ? error : -EIO;
+    return part->error != 0 ? part->error : -EIO;
 }
 
 static int store_element(struct mpiio_slice *slice, const struct merged *merged,
                          struct mpiio_counters *done)
 {
-    size_t size = merged->element.conversion->file;
-    int error = 0;
-    size_t put =
-        mpiio_slice_write_merged(slice, merged->element.position, size, merged->file, &error, done);
+    struct mpiio_transfer part = mpiio_slice_transfer(
+        slice, merged->element.position, merged->element.conversion->file, merged->file, done);
 
-    return outcome(put, size, error);
+    part.put = MPIIO_PUT_MERGED;
+    return store_part(slice, &part);
 }
 
 static int replace_locked(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
@@ -270,9 +268,9 @@ static int replace(const struct converted_write *writing, const struct mpiio_ele
     do {
         struct held held;
 
-        error = acquire_element(slice, &merged, writing->locked, &held);
+        error = acquire_element(slice, &merged, writing->transfer->locked, &held);
         if (error == 0) {
-            error = replace_locked(slice, &merged, bytes, from, to, writing->done);
+            error = replace_locked(slice, &merged, bytes, from, to, writing->transfer->done);
             error = release_element(slice, &held, error);
         }
     } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
@@ -364,16 +362,15 @@ static int reorder(const struct converted_write *writing, const struct mpiio_ele
 
     for (int64_t i = from, behind; i < to && error == 0; i = behind) {
         int64_t start = i / unit * unit;
-        size_t length, put;
+        struct mpiio_transfer part;
 
         behind = start + unit < to ? start + unit : to;
-        length = (size_t)(behind - i);
         for (int64_t j = i; j < behind; j++)
             reversed[behind - 1 - j] = bytes[j - from];
-        put = mpiio_slice_write_positions(writing->slice,
-                                          element->position + start + (start + unit - behind),
-                                          length, reversed, &error, writing->done);
-        error = outcome(put, length, error);
+        part = mpiio_slice_transfer(writing->slice,
+                                    element->position + start + (start + unit - behind),
+                                    (size_t)(behind - i), reversed, writing->transfer->done);
+        error = store_part(writing->slice, &part);
     }
     return error;
 }
@@ -395,24 +392,37 @@ static int put_part(const struct converted_write *writing, const struct mpiio_el
 
 /* Whole elements. */
 
-/* Elements whose bytes are only reordered. Returns how many slice bytes are stored. */
-static int64_t put_plain(const struct converted_write *writing, char *memory, int *error)
+/* Stores positions. Returns how many bytes are stored, and sets the error of all. */
+static size_t store(const struct converted_write *writing, int64_t position, size_t length,
+                    const char *memory, enum mpiio_put put)
 {
-    struct mpiio_slice *slice = writing->slice;
-    const struct mpiio_conversion *conversion = &slice->codec->conversions[0];
+    struct mpiio_transfer part =
+        mpiio_slice_transfer(writing->slice, position, length, memory, writing->transfer->done);
+
+    part.put = put;
+    mpiio_store_write(writing->slice->store, &part);
+    writing->transfer->error = part.error;
+    return part.bytes;
+}
+
+/* Elements whose bytes are only reordered. Returns how many slice bytes are stored. */
+static int64_t put_plain(const struct converted_write *writing, char *memory)
+{
+    const struct mpiio_conversion *conversion = &writing->slice->codec->conversions[0];
     size_t most = CHUNK / conversion->native * conversion->native;
     int64_t at = writing->body_start;
 
     while (at < writing->body_end) {
         size_t part =
             writing->body_end - at < (int64_t)most ? (size_t)(writing->body_end - at) : most;
-        size_t put;
-
-        *error =
+        int error =
             mpiio_to_file(conversion, memory, bytes_at(writing, at), part / conversion->native);
-        if (*error != 0)
-            break;
-        put = mpiio_slice_write_positions(slice, at, part, memory, error, writing->done);
+        size_t put = 0;
+
+        if (error == 0)
+            put = store(writing, at, part, memory, MPIIO_PUT_WAIT);
+        else
+            writing->transfer->error = error;
         at += (int64_t)put;
         if (put < part)
             break;
@@ -438,18 +448,19 @@ static void bounds(const struct vs_map *map, int64_t position, int64_t length, i
  * those that are stored.
  */
 static int64_t put_locked(const struct converted_write *writing, const char *memory,
-                          int64_t position, int64_t length, int64_t at, int *error)
+                          int64_t position, int64_t length, int64_t at)
 {
     struct mpiio_slice *slice = writing->slice;
     int64_t start, end, stored, behind = writing->body_end;
     struct held held;
+    int error;
 
     bounds(vs_view_map(slice->view), position, length, &start, &end);
-    *error = acquire(slice->store, start, end, false, writing->locked, &held);
-    if (*error != 0)
+    error = acquire(slice->store, start, end, false, writing->transfer->locked, &held);
+    writing->transfer->error = error;
+    if (error != 0)
         return at;
-    stored = (int64_t)mpiio_slice_write_now(slice, position, (size_t)length, memory, error,
-                                            writing->done);
+    stored = (int64_t)store(writing, position, (size_t)length, memory, MPIIO_PUT_NOW);
     /* An element that is stored in part does not count. */
     if (stored < length)
         behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
@@ -460,14 +471,14 @@ static int64_t put_locked(const struct converted_write *writing, const char *mem
 
 /* The same whatever they are. Returns how many slice bytes are stored. */
 static int64_t put_packed(const struct converted_write *writing, const char *memory,
-                          int64_t position, int64_t length, bool bytewise, int *error)
+                          int64_t position, int64_t length, bool bytewise)
 {
     struct mpiio_slice *slice = writing->slice;
+    int *error = &writing->transfer->error;
     int64_t at = writing->body_start;
 
     if (bytewise) {
-        int64_t stored = (int64_t)mpiio_slice_write_positions(slice, position, (size_t)length,
-                                                              memory, error, writing->done);
+        int64_t stored = (int64_t)store(writing, position, (size_t)length, memory, MPIIO_PUT_WAIT);
 
         at = stored < length ? mpiio_codec_element_at(slice->codec, position + stored).offset
                              : writing->body_end;
@@ -476,28 +487,26 @@ static int64_t put_packed(const struct converted_write *writing, const char *mem
     do {
         int64_t have = mpiio_codec_element(slice->codec, at).position - position;
 
-        at = put_locked(writing, memory + have, position + have, length - have, at, error);
+        at = put_locked(writing, memory + have, position + have, length - have, at);
     } while (*error != 0 && (*error = mpiio_store_await(slice->store, *error)) == 0);
     return at - writing->body_start;
 }
 
 /* All but the elements are converted already. Returns how many bytes are written from offset on. */
 static size_t put_all(const struct converted_write *writing, char *memory, int64_t position,
-                      int64_t length, bool bytewise, int *error)
+                      int64_t length, bool bytewise)
 {
-    bool plain = writing->slice->codec->plain;
-    bool has_body = writing->body_end > writing->body_start;
+    int *error = &writing->transfer->error;
     int64_t stored = 0;
 
-    *error = 0;
     if (writing->body_start > writing->offset)
         *error = put_part(writing, &writing->head);
     if (*error != 0)
         return 0;
-    if (has_body) {
-        stored = plain ? put_plain(writing, memory, error)
-                       : put_packed(writing, memory, position, length, bytewise, error);
-    }
+    if (writing->body_end > writing->body_start)
+        stored = writing->slice->codec->plain
+                     ? put_plain(writing, memory)
+                     : put_packed(writing, memory, position, length, bytewise);
     if (stored < writing->body_end - writing->body_start || writing->body_end == writing->end)
         return (size_t)(writing->body_start + stored - writing->offset);
     *error = put_part(writing, &writing->tail);
@@ -505,11 +514,12 @@ static size_t put_all(const struct converted_write *writing, char *memory, int64
 }
 
 /* A call's part: what is converted before anything is stored. */
-static size_t put_converted(const struct converted_write *writing, int *error)
+static size_t put_converted(const struct converted_write *writing)
 {
     const struct mpiio_codec *codec = writing->slice->codec;
     int64_t length = writing->body_end - writing->body_start;
     int64_t position = 0, size = length < (int64_t)CHUNK ? length : (int64_t)CHUNK;
+    int *error = &writing->transfer->error;
     bool bytewise = true;
     char *memory = NULL;
     size_t put = 0;
@@ -525,31 +535,25 @@ static size_t put_converted(const struct converted_write *writing, int *error)
         *error = mpiio_codec_encode(codec, writing->body_start, (size_t)length, memory,
                                     bytes_at(writing, writing->body_start), &bytewise);
     if (*error == 0)
-        put = put_all(writing, memory, position, size, bytewise, error);
+        put = put_all(writing, memory, position, size, bytewise);
     free(memory);
     return put;
 }
 
-size_t mpiio_convert_write(struct mpiio_slice *slice, int64_t offset, size_t length,
-                           const void *buffer, bool locked, int *error, struct mpiio_counters *done)
+void mpiio_convert_write(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
-    struct converted_write writing = {.slice = slice, .locked = locked, .done = done};
-    int64_t end = offset + (int64_t)length;
-    int64_t at = offset;
+    struct converted_write writing = {.slice = slice, .transfer = transfer};
+    int64_t end = transfer->position + (int64_t)transfer->length;
 
-    while (at < end) {
-        size_t put;
+    transfer->bytes = 0;
+    do {
+        int64_t at = transfer->position + (int64_t)transfer->bytes;
 
-        writing.buffer = (const char *)buffer + (at - offset);
         writing.offset = at;
         writing.end = end;
         if (end - at > MPIIO_CONVERT_WRITE_WHOLE && !slice->codec->plain)
             writing.end = mpiio_codec_element(slice->codec, at + MPIIO_CONVERT_WRITE_WHOLE).offset;
         split(&writing);
-        put = put_converted(&writing, error);
-        at += (int64_t)put;
-        if (at < writing.end)
-            break;
-    }
-    return (size_t)(at - offset);
+        transfer->bytes += put_converted(&writing);
+    } while (transfer->position + (int64_t)transfer->bytes == writing.end && writing.end < end);
 }

@@ -19,17 +19,14 @@
  */
 
 /*
- * Writes the slice bytes [offset, offset + length), which lie below the slice's limit. Returns how
- * many are written, or kept, from the first on, and else the error, as mpiio_write_runs. Whole
- * elements are all converted before the first of them is stored, in a call of up to
- * MPIIO_CONVERT_WRITE_WHOLE bytes: one that cannot be leaves the file as it was. Local,
- * thread-safe.
+ * Writes a transfer of slice offsets, which lie below the slice's limit, as mpiio_write_runs does;
+ * bytes are written, or kept. Whole elements are all converted before the first of them is stored,
+ * in a call of up to MPIIO_CONVERT_WRITE_WHOLE bytes: one that cannot be leaves the file as it was.
+ * Local, thread-safe.
  */
 #define MPIIO_CONVERT_WRITE_WHOLE (4 << 20)
 
-size_t mpiio_convert_write(struct mpiio_slice *slice, int64_t offset, size_t length,
-                           const void *buffer, bool locked, int *error,
-                           struct mpiio_counters *done);
+void mpiio_convert_write(struct mpiio_slice *slice, struct mpiio_transfer *transfer);
 
 /*
  * Stores the partial element as it is, with the file's bytes where none were written, if that has a

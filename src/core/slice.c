@@ -126,23 +126,23 @@ static int64_t find(struct mpiio_slice *slice, int64_t offset, size_t length, in
 }
 
 /*
- * How many of the bytes fetched from offset on are there by the file's size now, and by the end
- * that was met while fetching. Bytes gathered from a mapping are zeros behind the file's end, and
- * so may be what pread(2) returns while another thread truncates: the kernel sets the new size,
+ * How many of the bytes of a transfer from offset on are there by the file's size now, and by the
+ * end that was met while reading. Bytes gathered from a mapping are zeros behind the file's end,
+ * and so may be what pread(2) returns while another thread truncates: the kernel sets the new size,
  * then clears the rest of the page. Bytes below a size that is seen afterwards were in the file,
  * or were zeros in it when it had grown again.
  */
 static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
-                   const struct mpiio_read_result *fetched)
+                   const struct mpiio_transfer *transfer)
 {
     int64_t now = mpiio_store_size(slice->store);
-    int64_t bytes = (int64_t)fetched->bytes;
+    int64_t bytes = (int64_t)transfer->bytes;
     int64_t there;
 
     if (now < 0)
         return now;
-    if (now > fetched->end)
-        now = fetched->end;
+    if (now > transfer->end)
+        now = transfer->end;
     if (now >= size)
         return bytes;
     there = vs_view_packed_size(slice->view, now);
@@ -152,43 +152,56 @@ static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
     return there < bytes ? there : bytes;
 }
 
-static ssize_t read_packed(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset,
-                           struct mpiio_counters *done)
+static ssize_t read_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
-    struct mpiio_read_result fetched;
-    int64_t size, there, bytes;
+    int64_t size, bytes, offset = transfer->position;
+    int64_t there = find(slice, offset, transfer->length, &size);
 
-    there = find(slice, offset, length, &size);
-    if (there <= 0 || length == 0)
+    if (there <= 0 || transfer->length == 0)
         return there < 0 ? there : 0;
-    if (length > (uint64_t)there)
-        length = (size_t)there;
+    if (transfer->length > (uint64_t)there)
+        transfer->length = (size_t)there;
     if (slice->codec != NULL)
-        mpiio_convert_read(slice, offset, length, buffer, &fetched, done);
+        mpiio_convert_read(slice, transfer);
     else
-        mpiio_slice_read_positions(slice, offset, length, buffer, &fetched, done);
-    bytes = cut(slice, offset, size, &fetched);
+        mpiio_store_read(slice->store, transfer);
+    bytes = cut(slice, offset, size, transfer);
     /* An error is told when nothing comes before it, as read(2) does. */
-    return bytes == 0 && fetched.error != 0 ? fetched.error : bytes;
+    return bytes == 0 && transfer->error != 0 ? transfer->error : bytes;
+}
+
+ssize_t mpiio_slice_read_packed(struct mpiio_slice *slice, void *buffer, size_t length,
+                                int64_t packed)
+{
+    struct mpiio_counters done = {.slice_reads = 1};
+    struct mpiio_transfer transfer = mpiio_slice_transfer(slice, packed, length, buffer, &done);
+    ssize_t bytes = packed < 0 ? -EINVAL : read_packed(slice, &transfer);
+
+    if (bytes > 0)
+        done.slice_read_bytes = (uint64_t)bytes;
+    mpiio_file_count(slice->store->file, &done);
+    return bytes;
 }
 
 /* What the file has is read to the buffer's end, from where it goes to its places. */
 static ssize_t read_with_gaps(struct mpiio_slice *slice, char *buffer, size_t length,
-                              int64_t offset, struct mpiio_counters *done)
+                              int64_t offset)
 {
     const struct vs_view *view = slice->view;
+    struct mpiio_counters gaps = {0};
     int64_t size = mpiio_slice_size(slice), start, count;
-    ssize_t got = 0;
+    ssize_t got;
 
-    if (size < 0 || offset >= size)
-        return size < 0 ? size : 0;
-    if (length > (uint64_t)(size - offset))
+    if (size < 0)
+        return size;
+    if (offset >= size)
+        length = 0;
+    else if (length > (uint64_t)(size - offset))
         length = (size_t)(size - offset);
     start = vs_view_packed(view, offset);
     count = vs_view_packed(view, offset + (int64_t)length) - start;
-    if (count > 0)
-        got = read_packed(slice, buffer + (length - (size_t)count), (size_t)count, start, done);
-    if (got < 0)
+    got = mpiio_slice_read_packed(slice, buffer + (length - (size_t)count), (size_t)count, start);
+    if (got < 0 || length == 0)
         return got;
     if (got < count) {
         size_t shown = (size_t)(vs_view_offset(view, start + got) - offset);
@@ -197,38 +210,14 @@ static ssize_t read_with_gaps(struct mpiio_slice *slice, char *buffer, size_t le
         length = shown;
     }
     mpiio_gaps_spread(view, offset, length, start, (size_t)got, buffer);
+    gaps.slice_read_bytes = length - (size_t)got;
+    mpiio_file_count(slice->store->file, &gaps);
     return (ssize_t)length;
-}
-
-/* Counts a read of so many bytes, or its error. */
-static ssize_t count_read(struct mpiio_slice *slice, ssize_t bytes, struct mpiio_counters *done)
-{
-    done->slice_reads = 1;
-    if (bytes > 0)
-        done->slice_read_bytes = (uint64_t)bytes;
-    mpiio_file_count(slice->store->file, done);
-    return bytes;
-}
-
-ssize_t mpiio_slice_read_packed(struct mpiio_slice *slice, void *buffer, size_t length,
-                                int64_t packed)
-{
-    struct mpiio_counters done = {0};
-    ssize_t bytes = packed < 0 ? -EINVAL : read_packed(slice, buffer, length, packed, &done);
-
-    return count_read(slice, bytes, &done);
 }
 
 ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length, int64_t offset)
 {
-    struct mpiio_counters done = {0};
-    ssize_t bytes;
-
-    if (offset < 0)
-        bytes = -EINVAL;
-    else if (vs_view_gaps(slice->view) != NULL)
-        bytes = read_with_gaps(slice, buffer, length, offset, &done);
-    else
-        bytes = read_packed(slice, buffer, length, offset, &done);
-    return count_read(slice, bytes, &done);
+    if (offset >= 0 && vs_view_gaps(slice->view) != NULL)
+        return read_with_gaps(slice, buffer, length, offset);
+    return mpiio_slice_read_packed(slice, buffer, length, offset);
 }

@@ -33,39 +33,18 @@ static inline void mpiio_slice_positions(const struct mpiio_slice *slice, int64_
     *end = *offset + length;
 }
 
-/* What the store has below the slice's positions: all that is read from or written to them. */
-
-static inline void mpiio_slice_read_positions(const struct mpiio_slice *slice, int64_t position,
-                                              size_t length, void *buffer,
-                                              struct mpiio_read_result *fetched,
-                                              struct mpiio_counters *done)
+/* A request of the slice for packed bytes from position, or slice offset, on. */
+static inline struct mpiio_transfer mpiio_slice_transfer(const struct mpiio_slice *slice,
+                                                         int64_t position, size_t length,
+                                                         const void *buffer,
+                                                         struct mpiio_counters *done)
 {
-    mpiio_store_read(slice->store, vs_view_map(slice->view), position, length, buffer, fetched,
-                     done);
-}
-
-static inline size_t mpiio_slice_write_positions(const struct mpiio_slice *slice, int64_t position,
-                                                 size_t length, const void *buffer, int *error,
-                                                 struct mpiio_counters *done)
-{
-    return mpiio_store_write(slice->store, vs_view_map(slice->view), position, length, buffer,
-                             slice->id, error, done);
-}
-
-static inline size_t mpiio_slice_write_now(const struct mpiio_slice *slice, int64_t position,
-                                           size_t length, const void *buffer, int *error,
-                                           struct mpiio_counters *done)
-{
-    return mpiio_store_write_now(slice->store, vs_view_map(slice->view), position, length, buffer,
-                                 slice->id, error, done);
-}
-
-static inline size_t mpiio_slice_write_merged(const struct mpiio_slice *slice, int64_t position,
-                                              size_t length, const void *buffer, int *error,
-                                              struct mpiio_counters *done)
-{
-    return mpiio_store_write_merged(slice->store, vs_view_map(slice->view), position, length,
-                                    buffer, slice->id, error, done);
+    return (struct mpiio_transfer){.map = vs_view_map(slice->view),
+                                   .position = position,
+                                   .length = length,
+                                   .buffer = (char *)buffer,
+                                   .done = done,
+                                   .writer = slice->id};
 }
 
 #endif

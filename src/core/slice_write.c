@@ -94,52 +94,53 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
 }
 
 /*
- * How many bytes from offset on have a place in a file of fixed length: what is nowhere must not
- * wait in a cache until it is to be stored.
+ * Shortens a transfer to the bytes that have a place in a file of fixed length: what is nowhere
+ * must not wait in a cache until it is to be stored. Returns why none has one.
  */
-static size_t admit(struct mpiio_slice *slice, int64_t offset, size_t length, int *error)
+static int admit(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
-    int64_t start = offset, end = offset + (int64_t)length, size = mpiio_store_size(slice->store);
-    size_t admitted;
+    int64_t offset = transfer->position, start = offset;
+    int64_t end = offset + (int64_t)transfer->length, size = mpiio_store_size(slice->store);
+    struct mpiio_transfer places = *transfer;
 
     size = size < 0 ? size : vs_view_packed_size(slice->view, size);
-    *error = size < 0 ? (int)size : -EFBIG;
     if (offset >= size)
-        return 0;
-    *error = 0;
+        return size < 0 ? (int)size : -EFBIG;
     end = end < size ? end : size;
-    length = (size_t)(end - offset);
+    transfer->length = (size_t)(end - offset);
     mpiio_slice_positions(slice, &start, &end);
-    admitted = mpiio_file_admit(slice->store->file, vs_view_map(slice->view), start,
-                                (size_t)(end - start), error);
-    if (admitted == (size_t)(end - start))
-        return length;
+    places.position = start;
+    places.length = (size_t)(end - start);
+    mpiio_file_admit(slice->store->file, &places);
+    if (places.bytes == places.length)
+        return 0;
     /* Up to the element that is not there as a whole. */
-    end = vs_elements_offset(slice->view, start + (int64_t)admitted);
-    return end > offset ? (size_t)(end - offset) : 0;
+    end = vs_elements_offset(slice->view, start + (int64_t)places.bytes);
+    transfer->length = end > offset ? (size_t)(end - offset) : 0;
+    return transfer->length > 0 ? 0 : places.error;
 }
 
-/* Offsets are packed ones (vs_view_gaps). */
-static ssize_t write_packed(struct mpiio_slice *slice, const void *buffer, size_t length,
-                            int64_t offset, bool locked, struct mpiio_counters *done)
+/* Positions are packed offsets (vs_view_gaps). */
+static ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
-    size_t bytes;
-    int error;
+    int64_t offset = transfer->position;
 
     if (offset >= slice->limit)
         return -EFBIG;
-    if ((int64_t)length > slice->limit - offset)
-        length = (size_t)(slice->limit - offset);
+    if ((int64_t)transfer->length > slice->limit - offset)
+        transfer->length = (size_t)(slice->limit - offset);
     if (mpiio_file_is_fixed(slice->store->file)) {
-        length = admit(slice, offset, length, &error);
-        if (length == 0)
+        int error = admit(slice, transfer);
+
+        if (error != 0)
             return error;
     }
     if (slice->codec != NULL)
-        bytes = mpiio_convert_write(slice, offset, length, buffer, locked, &error, done);
+        mpiio_convert_write(slice, transfer);
     else
-        bytes = mpiio_slice_write_positions(slice, offset, length, buffer, &error, done);
-    return bytes == 0 ? error : complete(slice, offset, offset + (int64_t)bytes);
+        mpiio_store_write(slice->store, transfer);
+    return transfer->bytes == 0 ? transfer->error
+                                : complete(slice, offset, offset + (int64_t)transfer->bytes);
 }
 
 /* How many of the packed bytes [start, end) are written at once: whole etypes, if there are some.
@@ -154,11 +155,11 @@ static int64_t chunk_of(const struct mpiio_slice *slice, int64_t start, int64_t 
 }
 
 /* What is to be in the file is collected before. Gaps stay zeros. */
-static ssize_t write_with_gaps(struct mpiio_slice *slice, const char *buffer, size_t length,
-                               int64_t offset, bool locked, struct mpiio_counters *done)
+static ssize_t write_with_gaps(struct mpiio_slice *slice, const struct mpiio_transfer *transfer)
 {
     const struct vs_view *view = slice->view;
-    int64_t behind = vs_view_end(view, slice->limit), start, at, end;
+    int64_t offset = transfer->position, behind = vs_view_end(view, slice->limit), start, at, end;
+    size_t length = transfer->length;
     ssize_t put = 0;
     char *packed;
 
@@ -166,7 +167,7 @@ static ssize_t write_with_gaps(struct mpiio_slice *slice, const char *buffer, si
         return -EFBIG;
     if ((int64_t)length > behind - offset)
         length = (size_t)(behind - offset);
-    if (!mpiio_gaps_are_clear(view, offset, length, buffer))
+    if (!mpiio_gaps_are_clear(view, offset, length, transfer->buffer))
         return -EPERM;
     start = at = vs_view_packed(view, offset);
     end = vs_view_packed(view, offset + (int64_t)length);
@@ -174,10 +175,14 @@ static ssize_t write_with_gaps(struct mpiio_slice *slice, const char *buffer, si
     if (packed == NULL)
         return -ENOMEM;
     while (at < end) {
+        struct mpiio_transfer part = *transfer;
         int64_t count = chunk_of(slice, at, end);
 
-        mpiio_gaps_collect(view, offset, buffer, at, (size_t)count, packed);
-        put = write_packed(slice, packed, (size_t)count, at, locked, done);
+        mpiio_gaps_collect(view, offset, transfer->buffer, at, (size_t)count, packed);
+        part.position = at;
+        part.length = (size_t)count;
+        part.buffer = packed;
+        put = write_packed(slice, &part);
         at += put > 0 ? put : 0;
         if (put < count)
             break;
@@ -188,28 +193,29 @@ static ssize_t write_with_gaps(struct mpiio_slice *slice, const char *buffer, si
     return at > start ? vs_view_offset(view, at) - offset : put;
 }
 
-static ssize_t write_range(struct mpiio_slice *slice, const void *buffer, size_t length,
-                           int64_t offset, bool locked, struct mpiio_counters *done)
+static ssize_t write_range(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     if (!slice->store->file->writable)
         return -EBADF;
-    if (offset < 0 || !slice->disjoint)
+    if (transfer->position < 0 || !slice->disjoint)
         return -EINVAL;
-    if (length == 0)
+    if (transfer->length == 0)
         return 0;
-    if (length > SSIZE_MAX)
-        length = SSIZE_MAX;
-    if (vs_view_gaps(slice->view) != NULL)
-        return write_with_gaps(slice, buffer, length, offset, locked, done);
-    return write_packed(slice, buffer, length, offset, locked, done);
+    if (transfer->length > SSIZE_MAX)
+        transfer->length = SSIZE_MAX;
+    return vs_view_gaps(slice->view) != NULL ? write_with_gaps(slice, transfer)
+                                             : write_packed(slice, transfer);
 }
 
 ssize_t mpiio_slice_write_in(struct mpiio_slice *slice, const void *buffer, size_t length,
                              int64_t offset, const struct mpiio_access *access)
 {
     struct mpiio_counters done = {.slice_writes = 1};
-    ssize_t bytes = write_range(slice, buffer, length, offset, access != NULL, &done);
+    struct mpiio_transfer transfer = mpiio_slice_transfer(slice, offset, length, buffer, &done);
+    ssize_t bytes;
 
+    transfer.locked = access != NULL;
+    bytes = write_range(slice, &transfer);
     if (bytes > 0)
         done.slice_write_bytes = (uint64_t)bytes;
     mpiio_file_count(slice->store->file, &done);

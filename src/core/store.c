@@ -130,49 +130,24 @@ bool mpiio_store_is_clean(struct mpiio_store *store)
     return cache == NULL || mpiio_cache_is_empty(cache);
 }
 
-void mpiio_store_read(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer, struct mpiio_read_result *fetched,
-                      struct mpiio_counters *done)
+void mpiio_store_read(struct mpiio_store *store, struct mpiio_transfer *transfer)
 {
     struct mpiio_cache *cache = store->cache;
 
     if (cache != NULL)
-        mpiio_cache_read(cache, map, position, length, buffer, fetched, done);
+        mpiio_cache_read(cache, transfer);
     else
-        mpiio_read_runs(store->file, map, position, length, buffer, fetched, done);
+        mpiio_read_runs(store->file, transfer);
 }
 
-size_t mpiio_store_write(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                         size_t length, const void *buffer, uint64_t id, int *error,
-                         struct mpiio_counters *done)
+void mpiio_store_write(struct mpiio_store *store, struct mpiio_transfer *transfer)
 {
     struct mpiio_cache *cache = store->cache;
 
     if (cache != NULL)
-        return mpiio_cache_write(cache, map, position, length, buffer, id, error, done);
-    return mpiio_write_runs(store->file, map, position, length, buffer, error, done);
-}
-
-size_t mpiio_store_write_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                             size_t length, const void *buffer, uint64_t id, int *error,
-                             struct mpiio_counters *done)
-{
-    struct mpiio_cache *cache = store->cache;
-
-    if (cache != NULL)
-        return mpiio_cache_write_now(cache, map, position, length, buffer, id, error, done);
-    return mpiio_write_runs(store->file, map, position, length, buffer, error, done);
-}
-
-size_t mpiio_store_write_merged(struct mpiio_store *store, const struct vs_map *map,
-                                int64_t position, size_t length, const void *buffer, uint64_t id,
-                                int *error, struct mpiio_counters *done)
-{
-    struct mpiio_cache *cache = store->cache;
-
-    if (cache != NULL)
-        return mpiio_cache_write_merged(cache, map, position, length, buffer, id, error, done);
-    return mpiio_write_runs(store->file, map, position, length, buffer, error, done);
+        mpiio_cache_write(cache, transfer);
+    else
+        mpiio_write_runs(store->file, transfer);
 }
 
 int mpiio_store_await(struct mpiio_store *store, int error)

@@ -45,29 +45,15 @@ static inline int64_t mpiio_store_last_size(const struct mpiio_store *store)
 }
 
 /* As mpiio_read_runs (read_plan.h), with what is dirty laid over the file's bytes. Thread-safe. */
-void mpiio_store_read(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer, struct mpiio_read_result *fetched,
-                      struct mpiio_counters *done);
+void mpiio_store_read(struct mpiio_store *store, struct mpiio_transfer *transfer);
+
+/* As mpiio_write_runs (write_plan.h): to the cache, where there is one. Thread-safe. */
+void mpiio_store_write(struct mpiio_store *store, struct mpiio_transfer *transfer);
 
 /*
- * As mpiio_write_runs (write_plan.h), for the slice with that id: to the cache, where there is one.
- * Thread-safe.
+ * Where the error of a write that does not wait says that something is missing, waits for it
+ * without the locks (mpiio_cache_await): 0, or the error as it is. Thread-safe.
  */
-size_t mpiio_store_write(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                         size_t length, const void *buffer, uint64_t id, int *error,
-                         struct mpiio_counters *done);
-
-/*
- * The same for one who has locked elements (mpiio_cache_write_now), and for an element that was
- * read and changed in part (mpiio_cache_write_merged). Where error says that something is missing,
- * mpiio_store_await waits for it without the locks: 0, or the error as it is. Thread-safe.
- */
-size_t mpiio_store_write_now(struct mpiio_store *store, const struct vs_map *map, int64_t position,
-                             size_t length, const void *buffer, uint64_t id, int *error,
-                             struct mpiio_counters *done);
-size_t mpiio_store_write_merged(struct mpiio_store *store, const struct vs_map *map,
-                                int64_t position, size_t length, const void *buffer, uint64_t id,
-                                int *error, struct mpiio_counters *done);
 int mpiio_store_await(struct mpiio_store *store, int error);
 
 /* True where all bytes of the slices are in the file. Thread-safe. */

@@ -45,48 +45,47 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
     return error;
 }
 
-static int64_t write_ranges(struct engine_file *file, const char *image, int64_t displacement,
-                            const struct mpiio_range *ranges, size_t count, int *error,
-                            struct mpiio_epoch_counters *counters)
+static void write_ranges(struct engine_file *file, struct mpiio_transfer *transfer,
+                         struct mpiio_epoch_counters *counters)
 {
     MPI_Status status;
 
-    *error = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t at = ranges[i].start;
+    transfer->bytes = 0;
+    transfer->error = 0;
+    for (size_t i = 0; i < transfer->count; i++) {
+        int64_t at = transfer->ranges[i].start, length = transfer->ranges[i].length;
         int result;
 
         engine_fence_check(&file->fence);
-        result = MPI_File_write_at(file->mpi, displacement + at, image + at, (int)ranges[i].length,
-                                   MPI_BYTE, &status);
-        *error = outcome(result, &status, (size_t)ranges[i].length, counters);
-        if (*error != 0)
-            return at;
+        result = MPI_File_write_at(file->mpi, transfer->position + at, transfer->buffer + at,
+                                   (int)length, MPI_BYTE, &status);
+        transfer->error = outcome(result, &status, (size_t)length, counters);
+        transfer->bytes = (size_t)(transfer->error == 0 ? at + length : at);
+        if (transfer->error != 0)
+            return;
     }
-    return count == 0 ? 0 : ranges[count - 1].start + ranges[count - 1].length;
 }
 
-int64_t engine_file_write(struct engine_file *file, const char *image, int64_t displacement,
-                          const struct mpiio_range *ranges, size_t count, int *error,
-                          struct mpiio_epoch_counters *counters)
+void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer,
+                       struct mpiio_epoch_counters *counters)
 {
     struct mpiio_counters done = {0};
-    int64_t end;
 
     if (file->posix == NULL && file->mpi == MPI_FILE_NULL) {
-        *error = -EBADF;
-        return count == 0 ? 0 : ranges[0].start;
+        transfer->error = -EBADF;
+        transfer->bytes = transfer->count == 0 ? 0 : (size_t)transfer->ranges[0].start;
+        return;
     }
+    transfer->done = &done;
     engine_fence_enter(&file->fence);
     if (file->posix == NULL)
-        end = write_ranges(file, image, displacement, ranges, count, error, counters);
+        write_ranges(file, transfer, counters);
     else
-        end = mpiio_write_ranges(file->posix, image, displacement, ranges, count, error, &done);
+        mpiio_write_ranges(file->posix, transfer);
     engine_fence_leave(&file->fence);
     counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
     counters->store_map_bytes += done.store_map_write_bytes;
     counters->store_calls += done.store_writes;
-    return end;
 }
 
 int engine_file_sync(struct engine_file *file)

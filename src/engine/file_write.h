@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cluster/engine_channel.h"
-#include "core/file/range.h"
+#include "core/file/source.h"
 
 /*
  * Storing: all that homes do to the shared file. What is behind it is file.h's affair; tests/scale
@@ -26,12 +26,11 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
                           int64_t displacement, struct mpiio_epoch_counters *counters);
 
 /*
- * Writes ranges of an image of the file: see mpiio_write_ranges (write_plan.h), also for what is
- * returned. Local: the nodes need not call it together.
+ * Writes a transfer's ranges, with counts of its own: see mpiio_write_ranges (write_plan.h). Local:
+ * the nodes need not call it together.
  */
-int64_t engine_file_write(struct engine_file *file, const char *image, int64_t displacement,
-                          const struct mpiio_range *ranges, size_t count, int *error,
-                          struct mpiio_epoch_counters *counters);
+void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer,
+                       struct mpiio_epoch_counters *counters);
 
 /*
  * MPI_File_sync, or fsync(2): what all nodes have written is on the storage device. Collective.

@@ -391,12 +391,16 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
     struct mpiio_range *range = home->ranges, *end = range + count;
 
     while ((range = skip_given_up(group, range, end)) < end) {
-        int error;
-        int64_t at =
-            engine_file_write(file, group->data, group->number * (int64_t)GROUP_SIZE, range,
-                              count_until_given_up(group, range, end), &error, counters);
-        bool stuck = error != 0 || at <= range->start;
+        struct mpiio_transfer transfer = {.position = group->number * (int64_t)GROUP_SIZE,
+                                          .buffer = group->data,
+                                          .ranges = range,
+                                          .count = count_until_given_up(group, range, end)};
+        int64_t at;
+        bool stuck;
 
+        engine_file_write(file, &transfer, counters);
+        at = (int64_t)transfer.bytes;
+        stuck = transfer.error != 0 || at <= range->start;
         while (range < end && range->start + range->length <= at)
             range++;
         if (range < end && at > range->start) {
@@ -405,7 +409,8 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
             range->start = at;
         }
         if (range < end && stuck)
-            give_up(group, (size_t)range->start / BLOCK_SIZE, error != 0 ? error : -EIO);
+            give_up(group, (size_t)range->start / BLOCK_SIZE,
+                    transfer.error != 0 ? transfer.error : -EIO);
     }
 }
 

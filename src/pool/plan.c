@@ -79,18 +79,16 @@ static bool visit(struct mpiio_block_walk *walk)
     return true;
 }
 
-size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct vs_map *map,
-                            int64_t position, size_t length, char *buffer)
+size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_transfer *transfer)
 {
-    struct making making = {.plan = plan, .taken = buffer};
+    struct making making = {.plan = plan, .taken = transfer->buffer};
+    size_t most = (size_t)MPIIO_POOL_BLOCK;
 
     plan->portions = 0;
     plan->parts = 0;
     plan->touched = 0;
-    if (length > (size_t)MPIIO_POOL_BLOCK)
-        length = (size_t)MPIIO_POOL_BLOCK;
-    mpiio_block_walk(map, position, length, buffer, visit, &making);
-    return (size_t)(making.taken - buffer);
+    mpiio_block_walk(transfer, transfer->length < most ? transfer->length : most, visit, &making);
+    return (size_t)(making.taken - transfer->buffer);
 }
 
 /* The first and the last block may be wanted in part. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "viewspec/map.h"
+#include "core/file/source.h"
 
 /* The positions of a request as parts of blocks of the pool, each with a home of its own. */
 
@@ -37,12 +37,11 @@ struct mpiio_pool_plan {
 };
 
 /*
- * Makes a plan of the positions [position, position + length) of map, the packed bytes of which are
- * to be in buffer, from the first on, as far as it has room, and for MPIIO_POOL_BLOCK bytes at
- * most. Returns for how many: one at least where length is not 0. Local, thread-safe.
+ * Makes a plan of a transfer, from its first byte on, as far as the plan has room, and for
+ * MPIIO_POOL_BLOCK bytes at most. Returns for how many: one at least where the transfer has any.
+ * Local, thread-safe.
  */
-size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct vs_map *map,
-                            int64_t position, size_t length, char *buffer);
+size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_transfer *transfer);
 
 /* Whether so much of the blocks is wanted that reading them as a whole costs little more. */
 bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan);

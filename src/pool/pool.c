@@ -334,14 +334,13 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
 }
 
 /* Tells homes what will be wanted behind a request that is one of a sequence. */
-static void tell_all(struct mpiio_pool *pool, const struct vs_map *map, int64_t position,
-                     size_t length)
+static void tell_all(struct mpiio_pool *pool, const struct mpiio_transfer *transfer)
 {
     int64_t blocks[DEPTH_ALL], own[MPIIO_POOL_AHEAD_MAX];
     int nodes = pool->options.nodes;
     size_t wanted = nodes < DEPTH_ALL / DEPTH ? (size_t)(DEPTH * nodes) : DEPTH_ALL;
-    size_t count =
-        mpiio_pool_streams_ahead(&pool->streams, map, position, (int64_t)length, blocks, wanted);
+    size_t count = mpiio_pool_streams_ahead(&pool->streams, transfer->map, transfer->position,
+                                            (int64_t)transfer->length, blocks, wanted);
 
     for (size_t i = 0; i < count; i++) {
         int home = home_of(pool, blocks[i]);
@@ -360,45 +359,40 @@ static void tell_all(struct mpiio_pool *pool, const struct vs_map *map, int64_t 
 
 /* Reads. */
 
-static bool read_all(struct round *round, const struct vs_map *map, int64_t position, size_t length,
-                     char *buffer)
+static bool read_all(struct round *round, const struct mpiio_transfer *transfer)
 {
     struct mpiio_pool *pool = round->pool;
-    bool stream = mpiio_pool_streams_pass(&pool->streams, map, position, (int64_t)length);
-    int64_t start = position;
-    size_t rest = length;
+    bool stream = mpiio_pool_streams_pass(&pool->streams, transfer->map, transfer->position,
+                                          (int64_t)transfer->length);
+    struct mpiio_transfer rest = *transfer;
 
-    while (rest > 0) {
-        size_t taken = mpiio_pool_plan_make(&round->plan, map, position, rest, buffer);
+    while (rest.length > 0) {
+        size_t taken = mpiio_pool_plan_make(&round->plan, &rest);
 
         if (taken == 0 || (!stream && !mpiio_pool_plan_is_dense(&round->plan)))
             return false;
-        if (rest == length && stream)
-            tell_all(pool, map, start, length);
+        if (rest.length == transfer->length && stream)
+            tell_all(pool, transfer);
         if (!run(round))
             return false;
-        position += (int64_t)taken;
-        buffer += taken;
-        rest -= taken;
+        mpiio_transfer_pass(&rest, taken);
     }
     return true;
 }
 
-bool mpiio_pool_read(struct mpiio_pool *pool, const struct vs_map *map, int64_t position,
-                     size_t length, void *buffer)
+bool mpiio_pool_read(struct mpiio_pool *pool, const struct mpiio_transfer *transfer)
 {
     const struct mpiio_pool_file *file = &pool->options.file;
     struct round *round;
     bool served = false;
 
-    if (atomic_load(&pool->alone) || length == 0)
+    if (atomic_load(&pool->alone) || transfer->length == 0)
         return false;
     round = malloc(sizeof(*round));
     if (round != NULL) {
         round->pool = pool;
         round->failed = false;
-        served = file->look(file->data, NULL, &round->version) &&
-                 read_all(round, map, position, length, buffer);
+        served = file->look(file->data, NULL, &round->version) && read_all(round, transfer);
     }
     free(round);
     atomic_fetch_add(served ? &pool->served : &pool->passed, 1);

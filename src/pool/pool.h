@@ -9,7 +9,7 @@
 #include "cluster/engine_channel.h"
 #include "cluster/local_address.h"
 #include "memory.h"
-#include "viewspec/map.h"
+#include "core/file/source.h"
 
 /*
  * The pool: the file in the memory of all nodes. Each block of the file has a home, one of the
@@ -79,8 +79,7 @@ int mpiio_pool_start(struct mpiio_pool *pool);
 void mpiio_pool_alone(struct mpiio_pool *pool);
 
 /* As struct mpiio_reader says (core/file/reader.h). Thread-safe. */
-bool mpiio_pool_read(struct mpiio_pool *pool, const struct vs_map *map, int64_t position,
-                     size_t length, void *buffer);
+bool mpiio_pool_read(struct mpiio_pool *pool, const struct mpiio_transfer *transfer);
 
 /* Thread-safe. */
 void mpiio_pool_get_stats(struct mpiio_pool *pool, struct mpiio_pool_stats *stats);

@@ -329,31 +329,31 @@ int engine_file_write_all(struct engine_file *unused, const void *memory, size_t
 }
 
 /* Now and then only a part of a range is stored, and nobody says why. */
-int64_t engine_file_write(struct engine_file *unused, const char *image, int64_t displacement,
-                          const struct mpiio_range *ranges, size_t count, int *error,
-                          struct mpiio_epoch_counters *counters)
+void engine_file_write(struct engine_file *unused, struct mpiio_transfer *transfer,
+                       struct mpiio_epoch_counters *counters)
 {
+    const struct mpiio_range *ranges = transfer->ranges;
     int node = engines_enter();
     int64_t at = 0;
 
     (void)unused, (void)counters;
-    *error = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t start = displacement + ranges[i].start, end = start + ranges[i].length;
+    transfer->error = 0;
+    for (size_t i = 0; i < transfer->count; i++) {
+        int64_t start = transfer->position + ranges[i].start, end = start + ranges[i].length;
         int64_t part = failing_from(start, end);
 
         if (part < end)
-            *error = -ENOSPC;
+            transfer->error = -ENOSPC;
         else if (run.fault != NONE && ranges[i].length > 1 && daemons_random(64) == 0)
             part = start + ranges[i].length / 2;
         if (part > start)
-            store_slowly(node, image + ranges[i].start, start, part);
-        at = part - displacement;
+            store_slowly(node, transfer->buffer + ranges[i].start, start, part);
+        at = part - transfer->position;
         if (part < end)
             break;
     }
     engines_leave();
-    return at;
+    transfer->bytes = (size_t)at;
 }
 
 int engine_file_sync(struct engine_file *unused)

@@ -33,6 +33,15 @@ struct nodes {
     char *places[NODES_MAX]; /* of each */
 };
 
+static inline bool pool_read(struct mpiio_pool *pool, const struct vs_view *view, int64_t position,
+                             size_t length, void *buffer)
+{
+    struct mpiio_transfer transfer = {
+        .map = vs_view_map(view), .position = position, .length = length, .buffer = buffer};
+
+    return mpiio_pool_read(pool, &transfer);
+}
+
 static inline uint64_t fake_word(int64_t index, uint64_t version)
 {
     return ((uint64_t)index * 0x9E3779B97F4A7C15) << 16 | (version & 0xffff);

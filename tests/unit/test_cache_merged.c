@@ -44,21 +44,26 @@ static bool model_merged(int number, int64_t position, int length)
 
 static void put_merged(int number)
 {
-    int length = 1 + below(32), error;
+    int length = 1 + below(32);
     int64_t position = below((int)room_of(number) - length);
     struct mpiio_counters done = {0};
-    size_t bytes_put;
+    struct mpiio_transfer transfer = {.map = map_of(number),
+                                      .position = position,
+                                      .length = (size_t)length,
+                                      .buffer = (char *)bytes,
+                                      .done = &done,
+                                      .writer = (uint64_t)number + 100,
+                                      .put = MPIIO_PUT_MERGED};
 
     for (int i = 0; i < length; i++)
         bytes[i] = (unsigned char)rand();
-    bytes_put = mpiio_cache_write_merged(model.cache, map_of(number), position, (size_t)length,
-                                         bytes, (uint64_t)number + 100, &error, &done);
+    mpiio_cache_write(model.cache, &transfer);
     if (model_merged(number, position, length)) {
-        assert_int_equal(error, 0);
-        assert_int_equal(bytes_put, length);
+        assert_int_equal(transfer.error, 0);
+        assert_int_equal(transfer.bytes, length);
     } else {
-        assert_int_equal(error, -EINPROGRESS);
-        assert_int_equal(bytes_put, 0);
+        assert_int_equal(transfer.error, -EINPROGRESS);
+        assert_int_equal(transfer.bytes, 0);
     }
     read_slice(number, position, (size_t)length);
 }

@@ -38,7 +38,7 @@ static int64_t read_slice(struct mpiio_pool *pool, const struct fake *fake, stru
     for (int64_t at = 0; at < size; at += (int64_t)step) {
         size_t length = size - at < (int64_t)step ? (size_t)(size - at) : step;
 
-        if (!mpiio_pool_read(pool, vs_view_map(view), at, length, got)) {
+        if (!pool_read(pool, view, at, length, got)) {
             passed += (int64_t)length;
             continue;
         }
@@ -140,8 +140,7 @@ static void random_requests_are_right(void **state)
             int64_t most = below(2) ? 2 * MIB : 1 + below(100000);
             int64_t length = 1 + rand() % (most < size - at ? most : size - at);
 
-            if (mpiio_pool_read(nodes->pool[below(3)], vs_view_map(view), at, (size_t)length,
-                                got)) {
+            if (pool_read(nodes->pool[below(3)], view, at, (size_t)length, got)) {
                 by_hand(fake, vs_view_map(view), at, (size_t)length, want);
                 assert_memory_equal(got, want, (size_t)length);
                 served++;
@@ -167,8 +166,8 @@ static void short_reads_here_and_there_pass_by(void **state)
 
     (void)state;
     for (int64_t i = 1; i <= 10; i++)
-        assert_false(mpiio_pool_read(nodes->pool[0], vs_view_map(view), (11 - i) * 5 * MIB / 2,
-                                     sizeof(buffer), buffer));
+        assert_false(
+            pool_read(nodes->pool[0], view, (11 - i) * 5 * MIB / 2, sizeof(buffer), buffer));
     assert_int_equal(atomic_load(&fake->read), 0);
     vs_view_unref(view);
     free_nodes(nodes);
@@ -270,7 +269,7 @@ static void *follow(void *data)
         int64_t at = (int64_t)length * (i % 6);
         uint64_t least = atomic_load(&self->changer->done);
 
-        if (!mpiio_pool_read(self->nodes->pool[self->node], vs_view_map(view), at, length, words))
+        if (!pool_read(self->nodes->pool[self->node], view, at, length, words))
             continue;
         self->served++;
         check_words(words, length / 8, self->node + at / 8 * ranks, ranks, least);
@@ -317,8 +316,7 @@ static void what_storage_does_not_give_is_not_there(void **state)
     set_reads(fake, 0, INT64_MAX);
     assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
     /* A request that reaches behind the end. */
-    assert_false(
-        mpiio_pool_read(nodes->pool[0], vs_view_map(view), 4 * MIB, (size_t)MIB, (char[MIB]){0}));
+    assert_false(pool_read(nodes->pool[0], view, 4 * MIB, (size_t)MIB, (char[MIB]){0}));
     vs_view_unref(view);
     free_nodes(nodes);
     free_fake(fake);

@@ -267,9 +267,9 @@ static void a_home_that_lies_is_not_believed(void **state)
         make_pool(&nodes, 0, SIZE, 200);
         meet(&nodes, 0);
         for (int j = 0; j < 3; j++) {
-            assert_true(mpiio_pool_read(nodes.pool[0], vs_view_map(view), 0, 65536, buffer));
+            assert_true(pool_read(nodes.pool[0], view, 0, 65536, buffer));
             assert_memory_equal(buffer, fake->words, 65536);
-            assert_false(mpiio_pool_read(nodes.pool[0], vs_view_map(view), 2 * MIB, 65536, buffer));
+            assert_false(pool_read(nodes.pool[0], view, 2 * MIB, 65536, buffer));
         }
         mpiio_pool_free(nodes.pool[0]);
         atomic_store(&liar.stop, true);

@@ -270,7 +270,11 @@ static void test_ranges_of_an_image(void **state)
         struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
         int64_t displacement = below(2 << 20), end = 0;
         size_t count = random_ranges(ranges, 1 + (size_t)below(5000), sizeof(image));
-        int error;
+        struct mpiio_transfer transfer = {.position = displacement,
+                                          .buffer = image,
+                                          .ranges = ranges,
+                                          .count = count,
+                                          .done = &done};
 
         atomic_store(&model->store->file->windows.refused, round % 4 == 0);
         model_fill(model, below(3 << 20));
@@ -283,10 +287,9 @@ static void test_ranges_of_an_image(void **state)
         }
         if (count > 0 && displacement + end > model->size)
             model->size = displacement + end;
-        assert_int_equal(mpiio_write_ranges(model->store->file, image, displacement, ranges, count,
-                                            &error, &done),
-                         end);
-        assert_int_equal(error, 0);
+        mpiio_write_ranges(model->store->file, &transfer);
+        assert_int_equal(transfer.bytes, end);
+        assert_int_equal(transfer.error, 0);
         model_check(model);
         model_end(model);
     }
@@ -300,20 +303,22 @@ static void test_a_range_that_fails(void **state)
     static char image[1 << 16];
     struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
     struct mpiio_counters done = {0};
-    int error;
+    struct mpiio_transfer transfer = {.buffer = image, .ranges = ranges, .done = &done};
 
     (void)state;
-    assert_int_equal(mpiio_write_ranges(model->store->file, image, 0, ranges, 0, &error, &done), 0);
+    mpiio_write_ranges(model->store->file, &transfer);
+    assert_int_equal(transfer.bytes, 0);
+    transfer.count = 4;
     pwrite_error = ENOSPC;
     for (int i = 0; i < 4; i++) {
         pwrites_left = i;
-        assert_int_equal(mpiio_write_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
-                         ranges[i].start);
-        assert_int_equal(error, -ENOSPC);
+        mpiio_write_ranges(model->store->file, &transfer);
+        assert_int_equal(transfer.bytes, ranges[i].start);
+        assert_int_equal(transfer.error, -ENOSPC);
     }
     pwrite_error = 0;
-    assert_int_equal(mpiio_write_ranges(model->store->file, image, 0, ranges, 4, &error, &done),
-                     50003);
+    mpiio_write_ranges(model->store->file, &transfer);
+    assert_int_equal(transfer.bytes, 50003);
     model_end(model);
 }
 

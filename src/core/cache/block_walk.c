@@ -46,7 +46,7 @@ static void add_batch(struct mpiio_block_walk *portion, struct mpiio_batch_part 
     }
 }
 
-void mpiio_block_walk(const struct vs_map *map, int64_t position, size_t length, char *buffer,
+void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
                       bool (*visit)(struct mpiio_block_walk *portion), void *argument)
 {
     struct vs_cursor cursor;
@@ -58,9 +58,9 @@ void mpiio_block_walk(const struct vs_map *map, int64_t position, size_t length,
     portion.stopped = false;
     portion.block = -1;
     portion.count = 0;
-    vs_cursor_start(&cursor, map, position, (int64_t)length);
+    vs_cursor_start(&cursor, transfer->map, transfer->position, (int64_t)bytes);
     while (!portion.stopped && vs_cursor_batch(&cursor, &batch))
-        add_batch(&portion, mpiio_batch_part_of(&batch, buffer, position));
+        add_batch(&portion, mpiio_batch_part_of(&batch, transfer->buffer, transfer->position));
     visit_portion(&portion);
 }
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "slots.h"
-#include "viewspec/map.h"
 #include "core/file/batches.h"
+#include "core/file/source.h"
 
 /* The runs of a request in portions that each lie in one block of the file (slots.h). */
 
@@ -24,11 +24,8 @@ struct mpiio_block_walk {
     struct mpiio_batch_part part[MPIIO_BLOCK_WALK_MAX];
 };
 
-/*
- * Visits the positions [position, position + length) of map; buffer holds, or gets, the packed
- * bytes from position on. Local, thread-safe.
- */
-void mpiio_block_walk(const struct vs_map *map, int64_t position, size_t length, char *buffer,
+/* Visits the first bytes of a transfer. Local, thread-safe. */
+void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
                       bool (*visit)(struct mpiio_block_walk *portion), void *argument);
 
 /* Where a part lies in its block. */

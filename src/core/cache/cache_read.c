@@ -72,8 +72,7 @@ static void overlay_work(void *argument)
 
 struct overlay {
     struct mpiio_cache *cache;
-    const char *buffer;
-    struct mpiio_read_result *fetched;
+    struct mpiio_transfer *transfer;
 };
 
 static bool overlay_block(const struct mpiio_block_walk *portion, struct mpiio_block *block)
@@ -101,65 +100,60 @@ static bool overlay_portion(struct mpiio_block_walk *portion)
     done = overlay_block(portion, frozen) && overlay_block(portion, active);
     pthread_rwlock_unlock(&cache->gate);
     if (!done) {
-        overlay->fetched->bytes = (size_t)(portion->part[0].memory - overlay->buffer);
-        overlay->fetched->error = -ENOMEM;
+        overlay->transfer->bytes = (size_t)(portion->part[0].memory - overlay->transfer->buffer);
+        overlay->transfer->error = -ENOMEM;
     }
     return done;
 }
 
-/* Zeros for the bytes from position on that lie behind the file's end; returns how many. */
-static size_t zero_behind(const struct vs_map *map, int64_t position, size_t length, char *buffer,
-                          int64_t end)
+/* Zeros for a transfer's bytes that lie behind the file's end; returns how many. */
+static size_t zero_behind(const struct mpiio_transfer *transfer)
 {
     struct vs_runs runs;
     struct vs_run run;
     size_t bytes = 0;
 
-    if (vs_map_facts(map)->monotonic) {
-        memset(buffer, 0, length);
-        return length;
+    if (vs_map_facts(transfer->map)->monotonic) {
+        memset(transfer->buffer, 0, transfer->length);
+        return transfer->length;
     }
-    vs_runs_start(&runs, map, position, (int64_t)length);
-    while (vs_runs_next(&runs, &run) && run.displacement >= end) {
-        memset(buffer + bytes, 0, (size_t)run.length);
+    vs_runs_start(&runs, transfer->map, transfer->position, (int64_t)transfer->length);
+    while (vs_runs_next(&runs, &run) && run.displacement >= transfer->end) {
+        memset(transfer->buffer + bytes, 0, (size_t)run.length);
         bytes += (size_t)run.length;
     }
     return bytes;
 }
 
-static void fetch_file(struct mpiio_file *file, const struct vs_map *map, int64_t position,
-                       size_t length, char *buffer, struct mpiio_read_result *fetched,
-                       struct mpiio_counters *done)
+static void fetch_file(struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
-    struct mpiio_read_result part = {0};
-    size_t have = 0;
+    struct mpiio_transfer rest = *transfer;
 
-    while (have < length && part.error == 0) {
-        mpiio_read_runs(file, map, position + (int64_t)have, length - have, buffer + have, &part,
-                        done);
-        have += part.bytes;
-        if (have < length && part.error == 0)
-            have +=
-                zero_behind(map, position + (int64_t)have, length - have, buffer + have, part.end);
+    rest.error = 0;
+    while (rest.length > 0 && rest.error == 0) {
+        mpiio_read_runs(file, &rest);
+        mpiio_transfer_pass(&rest, rest.bytes);
+        if (rest.length > 0 && rest.error == 0)
+            mpiio_transfer_pass(&rest, zero_behind(&rest));
     }
-    *fetched = (struct mpiio_read_result){.bytes = have, .end = INT64_MAX, .error = part.error};
+    transfer->bytes = transfer->length - rest.length;
+    transfer->error = rest.error;
+    transfer->end = INT64_MAX;
 }
 
 /*
  * Bytes that leave the blocks between the look into the file and the one into the blocks would be
  * in neither: then it is done again.
  */
-void mpiio_cache_read(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer, struct mpiio_read_result *fetched,
-                      struct mpiio_counters *done)
+void mpiio_cache_read(struct mpiio_cache *cache, struct mpiio_transfer *transfer)
 {
-    struct overlay overlay = {.cache = cache, .buffer = buffer, .fetched = fetched};
+    struct overlay overlay = {.cache = cache, .transfer = transfer};
     uint64_t drops;
 
     do {
         drops = cache->drops;
-        fetch_file(cache->file, map, position, length, buffer, fetched, done);
-        if (fetched->bytes > 0 && !mpiio_cache_is_empty(cache))
-            mpiio_block_walk(map, position, fetched->bytes, buffer, overlay_portion, &overlay);
+        fetch_file(cache->file, transfer);
+        if (transfer->bytes > 0 && !mpiio_cache_is_empty(cache))
+            mpiio_block_walk(transfer, transfer->bytes, overlay_portion, &overlay);
     } while (drops != cache->drops);
 }

@@ -13,8 +13,6 @@
  * end that nobody wrote are zeros. It thus never stops at the end of the file. A byte that was put
  * before the call is seen, whatever is frozen and resolved meanwhile.
  */
-void mpiio_cache_read(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
-                      size_t length, void *buffer, struct mpiio_read_result *fetched,
-                      struct mpiio_counters *done);
+void mpiio_cache_read(struct mpiio_cache *cache, struct mpiio_transfer *transfer);
 
 #endif

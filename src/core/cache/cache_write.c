@@ -97,16 +97,14 @@ int mpiio_cache_await(struct mpiio_cache *cache, int error)
 struct put {
     struct mpiio_cache *cache;
     struct mpiio_writer *writer;
-    const char *buffer;
-    bool now;     /* it does not wait */
-    size_t bytes; /* that were put when it stopped */
-    int error;
+    struct mpiio_transfer *transfer; /* bytes: those that were put when it stopped */
+    bool dirty, clean; /* merged: bytes in blocks that have some of it, and that have none */
 };
 
 static bool stop_at(struct put *put, const struct mpiio_block_walk *portion, int error)
 {
-    put->bytes = (size_t)(portion->part[0].memory - put->buffer);
-    put->error = error;
+    put->transfer->bytes = (size_t)(portion->part[0].memory - put->transfer->buffer);
+    put->transfer->error = error;
     return false;
 }
 
@@ -157,7 +155,8 @@ static struct mpiio_block *enter(const struct put *put, int64_t number, int *err
             return block;
         }
         pthread_rwlock_unlock(&cache->gate);
-        *error = put->now ? -ENOBUFS : mpiio_cache_await(cache, -ENOBUFS);
+        *error =
+            put->transfer->put == MPIIO_PUT_NOW ? -ENOBUFS : mpiio_cache_await(cache, -ENOBUFS);
         if (*error != 0)
             return NULL;
     }
@@ -245,84 +244,51 @@ static bool forget_portion(struct mpiio_block_walk *portion)
 }
 
 /* mpiio_write_runs: an error of the filesystem's is none that mpiio_cache_await waits for. */
-static size_t put_in_file(const struct mpiio_cache *cache, const struct vs_map *map,
-                          int64_t position, size_t length, const void *buffer, int *error,
-                          struct mpiio_counters *done)
+static void put_in_file(const struct mpiio_cache *cache, struct mpiio_transfer *transfer)
 {
-    size_t bytes = mpiio_write_runs(cache->file, map, position, length, buffer, error, done);
-
-    if (*error == -ENOBUFS || *error == -EINPROGRESS)
-        *error = -EIO;
-    return bytes;
+    mpiio_write_runs(cache->file, transfer);
+    if (transfer->error == -ENOBUFS || transfer->error == -EINPROGRESS)
+        transfer->error = -EIO;
 }
 
 /* Once nothing is dirty it stays so, and nothing is to be excluded. */
-static size_t put_through(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
-                          size_t length, const void *buffer, int *error,
-                          struct mpiio_counters *done)
+static void put_through(struct mpiio_cache *cache, struct mpiio_transfer *transfer)
 {
-    size_t bytes;
-
-    if (mpiio_cache_is_empty(cache))
-        return put_in_file(cache, map, position, length, buffer, error, done);
+    if (mpiio_cache_is_empty(cache)) {
+        put_in_file(cache, transfer);
+        return;
+    }
     pthread_mutex_lock(&cache->flush);
-    bytes = put_in_file(cache, map, position, length, buffer, error, done);
+    put_in_file(cache, transfer);
     cache->drops++;
-    mpiio_block_walk(map, position, bytes, (char *)buffer, forget_portion, cache);
+    mpiio_block_walk(transfer, transfer->bytes, forget_portion, cache);
     pthread_mutex_unlock(&cache->flush);
-    return bytes;
 }
 
-static size_t put_all(struct put *put, const struct vs_map *map, int64_t position, size_t length,
-                      uint64_t id, int *error, struct mpiio_counters *done)
+static void put_all(struct put *put)
 {
     struct mpiio_cache *cache = put->cache;
+    struct mpiio_transfer *transfer = put->transfer;
 
-    put->writer = mpiio_cache_writer(cache, id, true);
-    *error = -ENOMEM;
-    if (put->writer == NULL)
-        return 0;
-    put->bytes = length;
-    if (!cache->through)
-        mpiio_block_walk(map, position, length, (char *)put->buffer, put_portion, put);
-    else
-        put->bytes = 0;
-    *error = put->error;
-    if (put->bytes < length && put->error == 0)
-        return put->bytes + put_through(cache, map, position + (int64_t)put->bytes,
-                                        length - put->bytes, put->buffer + put->bytes, error, done);
-    if (cache->memory >= cache->dirty_max / 2) {
+    if (!cache->through) {
+        transfer->bytes = transfer->length;
+        mpiio_block_walk(transfer, transfer->length, put_portion, put);
+    }
+    if (transfer->bytes < transfer->length && transfer->error == 0) {
+        struct mpiio_transfer rest = *transfer;
+
+        mpiio_transfer_pass(&rest, transfer->bytes);
+        put_through(cache, &rest);
+        transfer->bytes += rest.bytes;
+        transfer->error = rest.error;
+    } else if (cache->memory >= cache->dirty_max / 2) {
         pthread_mutex_lock(&cache->state);
         ask(cache);
         pthread_mutex_unlock(&cache->state);
     }
-    return put->bytes;
-}
-
-size_t mpiio_cache_write(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
-                         size_t length, const void *buffer, uint64_t id, int *error,
-                         struct mpiio_counters *done)
-{
-    struct put put = {.cache = cache, .buffer = buffer};
-
-    return put_all(&put, map, position, length, id, error, done);
-}
-
-size_t mpiio_cache_write_now(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
-                             size_t length, const void *buffer, uint64_t id, int *error,
-                             struct mpiio_counters *done)
-{
-    struct put put = {.cache = cache, .buffer = buffer, .now = true};
-
-    return put_all(&put, map, position, length, id, error, done);
 }
 
 /* Values that were read and changed. */
-
-struct merged {
-    struct put put;
-    bool dirty, clean; /* bytes in blocks that have some of it, and that have none */
-};
 
 /* Looks for bytes of a portion in a slot. */
 struct look {
@@ -366,8 +332,8 @@ static int is_dirty(const struct mpiio_cache *cache, const struct mpiio_block_wa
 
 static bool look_at_portion(struct mpiio_block_walk *portion)
 {
-    struct merged *merged = portion->argument;
-    struct mpiio_cache *cache = merged->put.cache;
+    struct put *put = portion->argument;
+    struct mpiio_cache *cache = put->cache;
     struct mpiio_block *frozen, *active;
     int is_frozen, is_active;
 
@@ -375,52 +341,65 @@ static bool look_at_portion(struct mpiio_block_walk *portion)
     is_frozen = is_dirty(cache, portion, frozen);
     is_active = is_dirty(cache, portion, active);
     if (is_frozen > 0)
-        merged->put.error = -EINPROGRESS;
+        put->transfer->error = -EINPROGRESS;
     else if (is_frozen < 0 || is_active < 0)
-        merged->put.error = -ENOMEM;
-    merged->dirty |= is_active > 0;
-    merged->clean |= is_active == 0;
-    return merged->put.error == 0;
+        put->transfer->error = -ENOMEM;
+    put->dirty |= is_active > 0;
+    put->clean |= is_active == 0;
+    return put->transfer->error == 0;
 }
 
 static bool put_dirty_portion(struct mpiio_block_walk *portion)
 {
-    struct merged *merged = portion->argument;
+    struct put *put = portion->argument;
     struct mpiio_block *frozen, *active;
 
-    mpiio_cache_find(merged->put.cache, portion->block, &frozen, &active);
-    if (is_dirty(merged->put.cache, portion, active) <= 0)
+    mpiio_cache_find(put->cache, portion->block, &frozen, &active);
+    if (is_dirty(put->cache, portion, active) <= 0)
         return true;
     pthread_rwlock_wrlock(&active->lock);
-    return put_in(&merged->put, portion, active);
+    return put_in(put, portion, active);
 }
 
 /*
  * A value that lies in two blocks, one of which has none of it, goes to the file as a whole, too:
  * the bytes that are also dirty will be stored once more.
  */
-size_t mpiio_cache_write_merged(struct mpiio_cache *cache, const struct vs_map *map,
-                                int64_t position, size_t length, const void *buffer, uint64_t id,
-                                int *error, struct mpiio_counters *done)
+static void put_merged(struct put *put)
 {
-    struct merged merged = {.put = {.cache = cache, .buffer = buffer}};
+    struct mpiio_cache *cache = put->cache;
+    struct mpiio_transfer *transfer = put->transfer;
     bool through;
 
-    merged.put.writer = mpiio_cache_writer(cache, id, true);
-    *error = -ENOMEM;
-    if (merged.put.writer == NULL)
-        return 0;
     pthread_rwlock_rdlock(&cache->gate);
     through = cache->through;
     if (!through)
-        mpiio_block_walk(map, position, length, (char *)buffer, look_at_portion, &merged);
-    if (merged.dirty && merged.put.error == 0)
-        mpiio_block_walk(map, position, length, (char *)buffer, put_dirty_portion, &merged);
+        mpiio_block_walk(transfer, transfer->length, look_at_portion, put);
+    if (put->dirty && transfer->error == 0)
+        mpiio_block_walk(transfer, transfer->length, put_dirty_portion, put);
     pthread_rwlock_unlock(&cache->gate);
-    *error = merged.put.error;
-    if (*error != 0)
-        return 0;
+    transfer->bytes = 0;
+    if (transfer->error != 0)
+        return;
     if (through)
-        return put_through(cache, map, position, length, buffer, error, done);
-    return merged.clean ? put_in_file(cache, map, position, length, buffer, error, done) : length;
+        put_through(cache, transfer);
+    else if (put->clean)
+        put_in_file(cache, transfer);
+    else
+        transfer->bytes = transfer->length;
+}
+
+void mpiio_cache_write(struct mpiio_cache *cache, struct mpiio_transfer *transfer)
+{
+    struct put put = {.cache = cache, .transfer = transfer};
+
+    put.writer = mpiio_cache_writer(cache, transfer->writer, true);
+    transfer->bytes = 0;
+    transfer->error = put.writer == NULL ? -ENOMEM : 0;
+    if (put.writer == NULL)
+        return;
+    if (transfer->put == MPIIO_PUT_MERGED)
+        put_merged(&put);
+    else
+        put_all(&put);
 }

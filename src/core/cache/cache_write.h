@@ -7,38 +7,27 @@
 /* Writing to the active generation. */
 
 /*
- * As mpiio_write_runs, for the slice with that id: copies the bytes to the active generation. Waits
- * while dirty_max or more is used. -ENOMEM; -EIO where it would have to wait and mpiio_cache_stop
- * was called. Written through (mpiio_cache_write_through), it is mpiio_write_runs.
+ * As mpiio_write_runs: copies the bytes to the active generation. Written through
+ * (mpiio_cache_write_through), it is mpiio_write_runs. -ENOMEM, or by transfer->put:
+ *
+ * WAIT waits while dirty_max or more is used. -EIO where it would have to and mpiio_cache_stop was
+ * called.
+ *
+ * NOW is for one that holds locks of the file, which who stores what is dirty may have to wait for:
+ * it never waits for room. -ENOBUFS where there is none; mpiio_cache_await before the next try.
+ *
+ * MERGED is for a value that was read, changed in part and is to be written back, while others, on
+ * other nodes too, may do so with other parts of it. The caller has it locked against them since
+ * before it was read. It goes to the file at once: in the active generation it would be stored over
+ * what they write until then. But where bytes of it are dirty in a block, all of it that lies there
+ * goes to the active generation, as they would be stored over it. Never waits for room.
+ * -EINPROGRESS where bytes of it are frozen: none is put; mpiio_cache_await, and begin again with
+ * reading.
  */
-size_t mpiio_cache_write(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
-                         size_t length, const void *buffer, uint64_t id, int *error,
-                         struct mpiio_counters *done);
+void mpiio_cache_write(struct mpiio_cache *cache, struct mpiio_transfer *transfer);
 
 /*
- * The same for one that holds locks of the file, which who stores what is dirty may have to wait
- * for: it never waits for room. -ENOBUFS where there is none; mpiio_cache_await before the next
- * try.
- */
-size_t mpiio_cache_write_now(struct mpiio_cache *cache, const struct vs_map *map, int64_t position,
-                             size_t length, const void *buffer, uint64_t id, int *error,
-                             struct mpiio_counters *done);
-
-/*
- * As mpiio_write_runs, for a value that was read, changed in part and is to be written back, while
- * others, on other nodes too, may do so with other parts of it. The caller has it locked against
- * them since before it was read. It goes to the file at once: in the active generation it would be
- * stored over what they write until then. But where bytes of it are dirty in a block, all of it
- * that lies there goes to the active generation, as they would be stored over it. Never waits for
- * room. -EINPROGRESS where bytes of it are frozen: none is put; mpiio_cache_await, and begin again
- * with reading.
- */
-size_t mpiio_cache_write_merged(struct mpiio_cache *cache, const struct vs_map *map,
-                                int64_t position, size_t length, const void *buffer, uint64_t id,
-                                int *error, struct mpiio_counters *done);
-
-/*
- * Waits for what error, of the two above, says is missing: room, or that what is frozen now is
+ * Waits for what error, of the above, says is missing: room, or that what is frozen now is
  * resolved. The caller holds no lock of the file. 0: try again; -EIO after mpiio_cache_stop; any
  * other error comes back as it is, at once.
  */

@@ -6,18 +6,20 @@
 /* So many runs are put at once. */
 #define RANGES 8192
 
-static int put_all(struct mpiio_file *file, int64_t displacement, const struct mpiio_slot *slot,
-                   struct mpiio_range *ranges, size_t count, struct mpiio_counters *done)
+static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
+                   struct mpiio_range *ranges, size_t count)
 {
     size_t first = 0;
 
     while (first < count) {
-        int error;
-        int64_t to = mpiio_write_ranges(file, slot->data, displacement, ranges + first,
-                                        count - first, &error, done);
+        int64_t to;
 
-        if (error != 0)
-            return error;
+        transfer->ranges = ranges + first;
+        transfer->count = count - first;
+        mpiio_write_ranges(file, transfer);
+        if (transfer->error != 0)
+            return transfer->error;
+        to = (int64_t)transfer->bytes;
         while (first < count && ranges[first].start + ranges[first].length <= to)
             first++;
         /* Where one is written in part and it is not known why, the next try tells. */
@@ -32,6 +34,8 @@ static int put_all(struct mpiio_file *file, int64_t displacement, const struct m
 int mpiio_drain(struct mpiio_file *file, int64_t block, const struct mpiio_slot *slot,
                 struct mpiio_counters *done)
 {
+    struct mpiio_transfer transfer = {
+        .position = block * MPIIO_BLOCK_SIZE, .buffer = slot->data, .done = done};
     struct mpiio_range ranges[RANGES];
     struct mpiio_mask_run run = {0};
     size_t count = 0;
@@ -41,9 +45,9 @@ int mpiio_drain(struct mpiio_file *file, int64_t block, const struct mpiio_slot 
         ranges[count++] = (struct mpiio_range){.start = (int64_t)run.start,
                                                .length = (int64_t)(run.end - run.start)};
         if (count == RANGES) {
-            error = put_all(file, block * MPIIO_BLOCK_SIZE, slot, ranges, count, done);
+            error = put_all(file, &transfer, ranges, count);
             count = 0;
         }
     }
-    return error != 0 ? error : put_all(file, block * MPIIO_BLOCK_SIZE, slot, ranges, count, done);
+    return error != 0 ? error : put_all(file, &transfer, ranges, count);
 }

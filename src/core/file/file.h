@@ -10,10 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "core/counters.h"
-#include "viewspec/map.h"
 #include "freshness.h"
-#include "range.h"
 #include "reader.h"
 #include "window.h"
 #include "write_behind.h"
@@ -41,15 +38,11 @@ struct mpiio_file_kind {
     int (*statfs)(void *self, struct statvfs *st);
     int64_t (*pread)(void *self, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
-    size_t (*write_runs)(void *self, const struct vs_map *map, int64_t position, size_t length,
-                         const void *buffer, int *error, struct mpiio_counters *done);
-    int64_t (*write_ranges)(void *self, const char *image, int64_t displacement,
-                            const struct mpiio_range *ranges, size_t count, int *error,
-                            struct mpiio_counters *done);
-    /* Returns how many of the positions [position, position + length) may be written, from the
-       first on: fewer before a hole, with error set to -ENXIO, or after another error. */
-    size_t (*admit)(void *self, const struct vs_map *map, int64_t position, size_t length,
-                    int *error);
+    void (*write_runs)(void *self, struct mpiio_transfer *transfer);
+    void (*write_ranges)(void *self, struct mpiio_transfer *transfer);
+    /* Sets bytes to how many of a transfer's may be written, from the first on: fewer before a
+       hole, with error set to -ENXIO, or after another error. */
+    void (*admit)(void *self, struct mpiio_transfer *transfer);
     void (*be_exact)(void *self); /* reads exactly what is requested, without read-ahead */
     void (*check_changes)(void *self, void (*check)(void *argument), void *argument);
 };
@@ -210,16 +203,12 @@ bool mpiio_file_read_cached(struct mpiio_file *file, void *buffer, size_t length
 int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t length,
                           int64_t displacement, struct mpiio_counters *done);
 
-/*
- * Returns how many of the positions [position, position + length) of map may be written, from the
- * first on. Only a file of a kind may return fewer; error is set then.
- */
-static inline size_t mpiio_file_admit(struct mpiio_file *file, const struct vs_map *map,
-                                      int64_t position, size_t length, int *error)
+/* Sets bytes to how many of a transfer's may be written: all, unless the file is of a kind. */
+static inline void mpiio_file_admit(struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
-    *error = 0;
-    return file->kind == NULL ? length
-                              : file->kind->admit(file->self, map, position, length, error);
+    transfer->bytes = transfer->length;
+    if (file->kind != NULL)
+        file->kind->admit(file->self, transfer);
 }
 
 /*

@@ -31,30 +31,28 @@ struct block {
 };
 
 struct fetch {
-    struct mpiio_batches batches; /* the first member; stopped: fetched says by what */
+    struct mpiio_batches batches; /* the first member; stopped: transfer says by what */
     struct mpiio_file *file;
-    struct mpiio_counters *done;
-    char *buffer;
-    struct mpiio_read_result *fetched;
-    int64_t length; /* of the request */
-    bool small;     /* it is, by the file's bytes */
-    int64_t size;   /* of the file, as it was seen during the request; 0: not yet */
-    char *block;    /* made when first needed */
+    struct mpiio_transfer *transfer;
+    bool small;   /* the request is, by the file's bytes */
+    int64_t size; /* of the file, as it was seen during the request; 0: not yet */
+    char *block;  /* made when first needed */
     size_t block_size;
 };
 
 static void stop(struct fetch *fetch, const char *to, int error, int64_t end)
 {
     fetch->batches.stopped = true;
-    fetch->fetched->bytes = (size_t)(to - fetch->buffer);
-    fetch->fetched->error = error;
-    if (end < fetch->fetched->end)
-        fetch->fetched->end = end;
+    fetch->transfer->bytes = (size_t)(to - fetch->transfer->buffer);
+    fetch->transfer->error = error;
+    if (end < fetch->transfer->end)
+        fetch->transfer->end = end;
 }
 
 static void read_run(struct fetch *fetch, char *to, int64_t displacement, int64_t length)
 {
-    int64_t got = mpiio_file_pread(fetch->file, to, (size_t)length, displacement, fetch->done);
+    int64_t got =
+        mpiio_file_pread(fetch->file, to, (size_t)length, displacement, fetch->transfer->done);
 
     if (got < 0)
         stop(fetch, to, (int)got, INT64_MAX);
@@ -104,7 +102,8 @@ static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
         stop(fetch, to, -ENOMEM, INT64_MAX);
         return false;
     }
-    got = mpiio_file_pread(fetch->file, memory, (size_t)wanted, displacement, fetch->done);
+    got =
+        mpiio_file_pread(fetch->file, memory, (size_t)wanted, displacement, fetch->transfer->done);
     if (got < 0) {
         stop(fetch, to, (int)got, INT64_MAX);
         return false;
@@ -140,7 +139,7 @@ static void read_cached_runs(struct fetch *fetch, struct mpiio_batch_part *part)
 {
     while (part->count > 0 &&
            mpiio_file_read_cached(fetch->file, part->memory, (size_t)part->length,
-                                  part->displacement, fetch->done))
+                                  part->displacement, fetch->transfer->done))
         mpiio_batch_part_advance(part, 1);
 }
 
@@ -217,7 +216,7 @@ static void move(struct mpiio_batches *batches)
         mpiio_window_end_read(&read);
     }
     if (bytes >= 0)
-        fetch->done->store_map_bytes += (uint64_t)bytes;
+        fetch->transfer->done->store_map_bytes += (uint64_t)bytes;
     else
         gather_all_from_blocks(fetch);
 }
@@ -228,7 +227,7 @@ static bool is_direct(const struct fetch *fetch, const struct mpiio_batch_part *
 {
     if (part->length >= LONG_RUN)
         return is_aligned(part);
-    return part->length == fetch->length ||
+    return (size_t)part->length == fetch->transfer->length ||
            mpiio_batches_distance(&fetch->batches, part) > FAR_APART;
 }
 
@@ -249,7 +248,7 @@ static void fetch_grid(struct fetch *fetch, struct mpiio_grid *grid)
     if (grid->columns > 0)
         mpiio_batches_flush(&fetch->batches);
     if (!fetch->batches.stopped && grid->columns > 0 && is_there(fetch, mpiio_grid_end(grid)) &&
-        mpiio_grid_read(grid, fetch->file, fetch->done))
+        mpiio_grid_read(grid, fetch->file, fetch->transfer->done))
         grid->columns = 0;
     while (grid->columns > 0 && !fetch->batches.stopped)
         fetch_part(fetch, mpiio_grid_column(grid));
@@ -257,13 +256,14 @@ static void fetch_grid(struct fetch *fetch, struct mpiio_grid *grid)
 }
 
 /* What is not in the file's order may be columns of it. */
-static void fetch_columns(struct fetch *fetch, struct vs_cursor *cursor, int64_t position)
+static void fetch_columns(struct fetch *fetch, struct vs_cursor *cursor)
 {
     struct mpiio_grid grid = {.columns = 0};
     struct vs_batch batch;
 
     while (!fetch->batches.stopped && vs_cursor_batch(cursor, &batch)) {
-        struct mpiio_batch_part part = mpiio_batch_part_of(&batch, fetch->buffer, position);
+        struct mpiio_batch_part part =
+            mpiio_batch_part_of(&batch, fetch->transfer->buffer, fetch->transfer->position);
 
         if (!mpiio_grid_take(&grid, &part)) {
             fetch_grid(fetch, &grid);
@@ -277,46 +277,43 @@ static void fetch_columns(struct fetch *fetch, struct vs_cursor *cursor, int64_t
  * True where all lies within a short read (by its ends: a guess where the order is not the file's).
  * Random ones of a file too long to stay mapped would spend their time mapping and unmapping.
  */
-static bool is_small(const struct vs_map *map, int64_t position, size_t length)
+static bool is_small(const struct mpiio_transfer *transfer)
 {
-    int64_t first, last;
+    int64_t last = transfer->position + (int64_t)transfer->length - 1;
 
-    if (length > MPIIO_WINDOW_SHORT)
-        return false;
-    first = vs_map_displacement(map, position);
-    last = vs_map_displacement(map, position + (int64_t)length - 1);
-    return last - first < MPIIO_WINDOW_SHORT;
+    return transfer->length <= MPIIO_WINDOW_SHORT &&
+           vs_map_displacement(transfer->map, last) -
+                   vs_map_displacement(transfer->map, transfer->position) <
+               MPIIO_WINDOW_SHORT;
 }
 
-void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
-                     size_t length, void *buffer, struct mpiio_read_result *fetched,
-                     struct mpiio_counters *done)
+void mpiio_read_runs(struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
+    const struct vs_map *map = transfer->map;
     struct mpiio_reader *reader = file->reader;
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct fetch fetch;
 
-    *fetched = (struct mpiio_read_result){.bytes = length, .end = INT64_MAX};
-    if (reader != NULL && reader->read(reader, map, position, length, buffer))
+    transfer->bytes = transfer->length;
+    transfer->error = 0;
+    transfer->end = INT64_MAX;
+    if (reader != NULL && reader->read(reader, transfer))
         return;
-    fetch.small = is_small(map, position, length);
+    fetch.small = is_small(transfer);
     mpiio_batches_start(
         &fetch.batches, map,
         fetch.small && !mpiio_windows_suit_short(&file->windows) ? NULL : &file->windows, move);
     fetch.file = file;
-    fetch.done = done;
-    fetch.buffer = buffer;
-    fetch.fetched = fetched;
-    fetch.length = (int64_t)length;
+    fetch.transfer = transfer;
     fetch.size = 0;
     fetch.block = NULL;
     fetch.block_size = 0;
-    vs_cursor_start(&cursor, map, position, (int64_t)length);
+    vs_cursor_start(&cursor, map, transfer->position, (int64_t)transfer->length);
     if (!vs_map_facts(map)->monotonic)
-        fetch_columns(&fetch, &cursor, position);
+        fetch_columns(&fetch, &cursor);
     while (!fetch.batches.stopped && vs_cursor_batch(&cursor, &batch)) {
-        fetch_part(&fetch, mpiio_batch_part_of(&batch, fetch.buffer, position));
+        fetch_part(&fetch, mpiio_batch_part_of(&batch, transfer->buffer, transfer->position));
         mpiio_batches_passed(&fetch.batches, &batch);
     }
     mpiio_batches_finish(&fetch.batches);

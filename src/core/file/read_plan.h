@@ -2,11 +2,8 @@
 #ifndef MPIIO_READ_PLAN_H
 #define MPIIO_READ_PLAN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "viewspec/map.h"
 #include "file.h"
+#include "source.h"
 
 /*
  * The read plan: moves positions of a map from the file to packed memory, each run in the cheapest
@@ -20,23 +17,11 @@
  *            they are in the page cache.
  */
 
-/* The result of a fetch. */
-struct mpiio_read_result {
-    size_t bytes; /* packed bytes read, from the first on without a gap */
-    int64_t end;  /* lowest displacement at which the file was seen to end; INT64_MAX: none */
-    int error;    /* the reason for fewer bytes: 0 (the file ends) or a negative errno */
-};
-
 /*
- * Reads the bytes at positions [position, position + length) of map into buffer and adds its counts
- * to done, the caller's own counters. The range must lie below the map's limit.
- *
- * A mapping shows zeros between the file's end and the end of its page. Bytes behind the end may
- * thus be read as zeros, without a change of fetched->end: the caller must compare with the file's
- * size after the call. Local, thread-safe, holds no lock during I/O.
+ * Reads a transfer. A mapping shows zeros between the file's end and the end of its page. Bytes
+ * behind the end may thus be read as zeros, without a change of transfer->end: the caller must
+ * compare with the file's size after the call. Local, thread-safe, holds no lock during I/O.
  */
-void mpiio_read_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
-                     size_t length, void *buffer, struct mpiio_read_result *fetched,
-                     struct mpiio_counters *done);
+void mpiio_read_runs(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
 #endif

@@ -2,11 +2,7 @@
 #ifndef MPIIO_READER_H
 #define MPIIO_READER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "viewspec/map.h"
+#include "source.h"
 
 /*
  * A source that may have bytes of the file in memory, so that the file need not be read. It is the
@@ -14,13 +10,12 @@
  */
 struct mpiio_reader {
     /*
-     * Copies the bytes at positions [position, position + length) of map to buffer and returns
-     * true. They are the bytes of the file at some moment after the call began, or at an earlier
-     * one if its times and length show no change since. Returns false if it lacks some of them;
-     * buffer may then hold anything, and the file is read. Thread-safe.
+     * Copies a transfer's bytes to its buffer and returns true. They are the bytes of the file at
+     * some moment after the call began, or at an earlier one if its times and length show no
+     * change since. Returns false if it lacks some of them; the buffer may then hold anything, and
+     * the file is read. Thread-safe.
      */
-    bool (*read)(struct mpiio_reader *reader, const struct vs_map *map, int64_t position,
-                 size_t length, void *buffer);
+    bool (*read)(struct mpiio_reader *reader, const struct mpiio_transfer *transfer);
 };
 
 #endif

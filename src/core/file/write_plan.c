@@ -21,26 +21,24 @@
 struct put {
     struct mpiio_batches batches; /* the first member */
     struct mpiio_file *file;
-    struct mpiio_counters *done;
-    const char *buffer;
-    int64_t size;   /* the file had at least this at some time during the call */
-    bool looked;    /* as was seen, and not only by what was written */
-    int64_t lowest; /* displacement of the first run: the lowest if they ascend */
-    bool settled;   /* who makes the file longer was waited for */
+    struct mpiio_transfer *transfer; /* bytes and error: what was written when it stopped */
+    int64_t size;                    /* the file had at least this at some time during the call */
+    bool looked;                     /* as was seen, and not only by what was written */
+    int64_t lowest;                  /* displacement of the first run: the lowest if they ascend */
+    bool settled;                    /* who makes the file longer was waited for */
     bool few;
     int64_t apart; /* distance in bytes beyond which short runs are written directly */
-    size_t bytes;  /* what was written when it stopped */
-    int error;
 };
 
 static void write_run(struct put *put, const char *from, int64_t displacement, int64_t length)
 {
-    int64_t did = mpiio_file_pwrite(put->file, from, (size_t)length, displacement, put->done);
+    int64_t did =
+        mpiio_file_pwrite(put->file, from, (size_t)length, displacement, put->transfer->done);
 
     if (did < length) {
         put->batches.stopped = true;
-        put->error = did < 0 ? (int)did : 0;
-        put->bytes = (size_t)(from - put->buffer) + (size_t)(did < 0 ? 0 : did);
+        put->transfer->error = did < 0 ? (int)did : 0;
+        put->transfer->bytes = (size_t)(from - put->transfer->buffer) + (size_t)(did < 0 ? 0 : did);
     } else if (displacement + length > put->size) {
         put->size = displacement + length;
     }
@@ -149,7 +147,7 @@ static void move(struct mpiio_batches *batches)
         bytes = mpiio_batches_map(batches, scatter);
     }
     if (bytes >= 0) {
-        put->done->store_map_write_bytes += (uint64_t)bytes;
+        put->transfer->done->store_map_write_bytes += (uint64_t)bytes;
         return;
     }
     for (int i = 0; i < batches->count && !batches->stopped; i++)
@@ -191,18 +189,16 @@ static void put_part(struct put *put, struct mpiio_batch_part part, bool is_last
     scatter_later(put, part, is_last);
 }
 
-static void start(struct put *put, struct mpiio_file *file, const struct vs_map *map,
-                  const char *buffer, struct mpiio_counters *done)
+static void start(struct put *put, struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
-    mpiio_batches_start(&put->batches, map, &file->windows, move);
+    mpiio_batches_start(&put->batches, transfer->map, &file->windows, move);
     put->file = file;
-    put->done = done;
-    put->buffer = buffer;
+    put->transfer = transfer;
     put->size = 0;
     put->looked = false;
     put->settled = false;
     put->apart = FAR_APART;
-    put->error = 0;
+    transfer->error = 0;
 }
 
 static void finish(struct put *put, int64_t bytes)
@@ -213,56 +209,57 @@ static void finish(struct put *put, int64_t bytes)
                                  bytes);
 }
 
-size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
-                        size_t length, const void *buffer, int *error, struct mpiio_counters *done)
+void mpiio_write_runs(struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
-    const struct vs_map_facts *facts = vs_map_facts(map);
+    const struct vs_map_facts *facts = vs_map_facts(transfer->map);
     int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
+    int64_t length = (int64_t)transfer->length, position = transfer->position;
     struct vs_cursor cursor;
     struct vs_batch batch;
     struct put put;
 
-    if (file->kind != NULL)
-        return file->kind->write_runs(file->self, map, position, length, buffer, error, done);
-    start(&put, file, map, buffer, done);
-    put.lowest = vs_map_displacement(map, position);
-    put.few = (int64_t)length / FEW_RUNS < typical_run;
-    put.bytes = length;
+    if (file->kind != NULL) {
+        file->kind->write_runs(file->self, transfer);
+        return;
+    }
+    start(&put, file, transfer);
+    put.lowest = vs_map_displacement(transfer->map, position);
+    put.few = length / FEW_RUNS < typical_run;
+    transfer->bytes = transfer->length;
     /* In an order that is not the file's, the same pages are stored to repeatedly. */
     if (!facts->monotonic)
         put.apart = INT64_MAX;
-    vs_cursor_start(&cursor, map, position, (int64_t)length);
+    vs_cursor_start(&cursor, transfer->map, position, length);
     while (!put.batches.stopped && vs_cursor_batch(&cursor, &batch)) {
-        put_part(&put, mpiio_batch_part_of(&batch, (char *)buffer, position),
-                 cursor.position == position + (int64_t)length);
+        put_part(&put, mpiio_batch_part_of(&batch, transfer->buffer, position),
+                 cursor.position == position + length);
         mpiio_batches_passed(&put.batches, &batch);
     }
-    finish(&put, (int64_t)put.bytes);
-    *error = put.error;
-    return put.bytes;
+    finish(&put, (int64_t)transfer->bytes);
 }
 
-int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
-                           const struct mpiio_range *ranges, size_t count, int *error,
-                           struct mpiio_counters *done)
+void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
+    const struct mpiio_range *ranges = transfer->ranges;
+    size_t count = transfer->count;
     int64_t bytes = 0;
     struct put put;
 
-    if (file->kind != NULL)
-        return file->kind->write_ranges(file->self, image, displacement, ranges, count, error,
-                                        done);
-    *error = 0;
+    if (file->kind != NULL) {
+        file->kind->write_ranges(file->self, transfer);
+        return;
+    }
+    start(&put, file, transfer);
+    transfer->bytes = 0;
     if (count == 0)
-        return 0;
-    start(&put, file, NULL, image, done);
-    put.lowest = displacement + ranges[0].start;
+        return;
+    put.lowest = transfer->position + ranges[0].start;
     put.few = count < FEW_RUNS;
     put.batches.typical_distance = count > 1 ? ranges[1].start - ranges[0].start : 0;
-    put.bytes = (size_t)(ranges[count - 1].start + ranges[count - 1].length);
+    transfer->bytes = (size_t)(ranges[count - 1].start + ranges[count - 1].length);
     for (size_t i = 0; i < count && !put.batches.stopped; i++) {
-        struct mpiio_batch_part part = {.memory = (char *)image + ranges[i].start,
-                                        .displacement = displacement + ranges[i].start,
+        struct mpiio_batch_part part = {.memory = transfer->buffer + ranges[i].start,
+                                        .displacement = transfer->position + ranges[i].start,
                                         .length = ranges[i].length,
                                         .count = 1};
 
@@ -271,6 +268,4 @@ int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t d
         bytes += part.length;
     }
     finish(&put, bytes);
-    *error = put.error;
-    return (int64_t)put.bytes;
 }

@@ -2,12 +2,8 @@
 #ifndef MPIIO_WRITE_PLAN_H
 #define MPIIO_WRITE_PLAN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "viewspec/map.h"
 #include "file.h"
-#include "range.h"
+#include "source.h"
 
 /*
  * The write plan: moves packed memory to positions of a map in the file, each run in the cheapest
@@ -28,28 +24,21 @@
  */
 
 /*
- * Writes length bytes from buffer to the positions [position, position + length) of map and adds
- * its counts to done, the caller's own counters. The range must lie below the map's limit, and the
- * map must not hold a byte of the file twice. Returns how many packed bytes are written, from the
- * first on without a gap. If that is less than length, error is the negative errno, or 0 if it is
- * no longer known. After an error, bytes behind that count may be written or not.
+ * Writes a transfer, whose map must not hold a byte of the file twice. If fewer bytes are written
+ * than its length, error is the negative errno, or 0 if it is no longer known. After an error,
+ * bytes behind that count may be written or not.
  *
  * On return all written data is in the page cache, and so in the file for every other process of
  * this machine. Local, thread-safe, holds no lock during I/O.
  */
-size_t mpiio_write_runs(struct mpiio_file *file, const struct vs_map *map, int64_t position,
-                        size_t length, const void *buffer, int *error, struct mpiio_counters *done);
+void mpiio_write_runs(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
 /*
- * Writes count ranges of image, whose byte i belongs at displacement + i of the file. The ranges
- * ascend and do not overlap; bytes between them are neither read nor written. Returns the byte of
- * the image up to which all ranges are written: the end of the last range or, after an error, the
- * progress in the range that failed, with error set to the negative errno (0: no longer known).
- * Ranges behind that may be written or not. Otherwise like mpiio_write_runs. If count is 0, writes
- * nothing and returns 0.
+ * Writes the transfer's ranges, of which there may be none. They ascend and do not overlap; bytes
+ * between them are neither read nor written. Sets bytes to the byte of the buffer up to which all
+ * ranges are written: the end of the last range or, after an error, the progress in the range that
+ * failed. Ranges behind that may be written or not. Otherwise like mpiio_write_runs.
  */
-int64_t mpiio_write_ranges(struct mpiio_file *file, const char *image, int64_t displacement,
-                           const struct mpiio_range *ranges, size_t count, int *error,
-                           struct mpiio_counters *done);
+void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
 #endif

@@ -66,18 +66,21 @@ static void fill_packed(const struct block *block, const struct mpiio_member *me
 static int read_packed(const struct block *block, const struct mpiio_member *member,
                        int64_t position, int64_t length, char *to)
 {
-    struct mpiio_read_result fetched;
+    struct mpiio_transfer transfer = {.map = vs_view_map(member->local),
+                                      .position = position,
+                                      .length = (size_t)length,
+                                      .buffer = to,
+                                      .done = block->done};
 
-    mpiio_read_runs(member->file, vs_view_map(member->local), position, (size_t)length, to,
-                    &fetched, block->done);
-    if (fetched.error != 0)
-        return fetched.error;
-    if (fetched.bytes == (size_t)length)
+    mpiio_read_runs(member->file, &transfer);
+    if (transfer.error != 0)
+        return transfer.error;
+    if (transfer.bytes == (size_t)length)
         return 0;
     if (!block->self->allows_missing)
         return -EIO;
-    fill_packed(block, member, position + (int64_t)fetched.bytes, length - (int64_t)fetched.bytes,
-                to + fetched.bytes);
+    fill_packed(block, member, position + (int64_t)transfer.bytes, length - (int64_t)transfer.bytes,
+                to + transfer.bytes);
     return 0;
 }
 

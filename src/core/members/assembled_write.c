@@ -19,27 +19,25 @@
 
 #define LONG_RUN (64 << 10) /* bytes from which a run is written by itself */
 
-/* The ranges of an image that lie in a block. */
+/* The ranges of a transfer that lie in a block. */
 struct block {
     struct mpiio_assembled *self;
-    const char *image;
-    int64_t displacement;             /* of the image's byte 0 */
-    const struct mpiio_range *ranges; /* in the image; the first and the last may be cut */
+    const struct mpiio_transfer *transfer; /* its buffer is the image */
+    const struct mpiio_range *ranges;      /* in the image; the first and the last may be cut */
     size_t count;
     int64_t start, end; /* in the whole: from the first byte that is given to the last one */
-    struct mpiio_counters *done;
 };
 
 static int64_t range_start(const struct block *block, size_t i)
 {
-    int64_t start = block->displacement + block->ranges[i].start;
+    int64_t start = block->transfer->position + block->ranges[i].start;
 
     return start > block->start ? start : block->start;
 }
 
 static int64_t range_end(const struct block *block, size_t i)
 {
-    int64_t end = block->displacement + block->ranges[i].start + block->ranges[i].length;
+    int64_t end = block->transfer->position + block->ranges[i].start + block->ranges[i].length;
 
     return end < block->end ? end : block->end;
 }
@@ -94,37 +92,38 @@ static void pack(const struct block *block, const struct vs_map *map,
     vs_cursor_start(&cursor, map, part->position, part->length);
     while (vs_cursor_batch(&cursor, &batch))
         mpiio_gather(packed + (batch.position - part->position),
-                     block->image + (batch.displacement - block->displacement),
+                     block->transfer->buffer + (batch.displacement - block->transfer->position),
                      (size_t)batch.length, (size_t)batch.count, (ptrdiff_t)batch.stride);
 }
 
 /* Errors that are not known any more are told as EIO: others may follow, and hide them. */
-static int told(bool failed, int error)
+static int told(const struct mpiio_transfer *transfer, size_t wanted)
 {
-    return failed && error == 0 ? -EIO : error;
+    return transfer->bytes < wanted && transfer->error == 0 ? -EIO : transfer->error;
 }
 
 static int write_packed(const struct block *block, const struct mpiio_member *member,
                         const struct vs_assembly_part *part, const char *packed,
                         const struct mpiio_range *given, size_t count)
 {
-    const struct vs_map *local = vs_view_map(member->local);
+    struct mpiio_transfer transfer = {
+        .map = vs_view_map(member->local), .buffer = (char *)packed, .done = block->transfer->done};
     int error = 0;
 
-    if (count > 1 && mpiio_assembled_is_run(local, part->position, part->length)) {
-        int64_t end = given[count - 1].start + given[count - 1].length;
-
-        return told(mpiio_write_ranges(member->file, packed,
-                                       vs_map_displacement(local, part->position), given, count,
-                                       &error, block->done) < end,
-                    error);
+    if (count > 1 && mpiio_assembled_is_run(transfer.map, part->position, part->length)) {
+        transfer.position = vs_map_displacement(transfer.map, part->position);
+        transfer.map = NULL;
+        transfer.ranges = given;
+        transfer.count = count;
+        mpiio_write_ranges(member->file, &transfer);
+        return told(&transfer, (size_t)(given[count - 1].start + given[count - 1].length));
     }
     for (size_t i = 0; i < count && error == 0; i++) {
-        size_t length = (size_t)given[i].length;
-        size_t bytes = mpiio_write_runs(member->file, local, part->position + given[i].start,
-                                        length, packed + given[i].start, &error, block->done);
-
-        error = told(bytes < length, error);
+        transfer.position = part->position + given[i].start;
+        transfer.buffer = (char *)packed + given[i].start;
+        transfer.length = (size_t)given[i].length;
+        mpiio_write_runs(member->file, &transfer);
+        error = told(&transfer, transfer.length);
     }
     return error;
 }
@@ -138,8 +137,8 @@ static int write_given(const struct block *block, const struct mpiio_member *mem
     int error;
 
     if (mpiio_assembled_is_run(map, part->position, part->length)) {
-        const char *image =
-            block->image + (vs_map_displacement(map, part->position) - block->displacement);
+        const char *image = block->transfer->buffer +
+                            (vs_map_displacement(map, part->position) - block->transfer->position);
 
         return write_packed(block, member, part, image, given, count);
     }
@@ -186,15 +185,15 @@ static int write_block(const struct block *block)
     return error;
 }
 
-int64_t mpiio_assembled_write_ranges(void *self, const char *image, int64_t displacement,
-                                     const struct mpiio_range *ranges, size_t count, int *error,
-                                     struct mpiio_counters *done)
+void mpiio_assembled_write_ranges(void *self, struct mpiio_transfer *transfer)
 {
-    struct block block = {.self = self, .image = image, .displacement = displacement, .done = done};
+    const struct mpiio_range *ranges = transfer->ranges;
+    struct block block = {.self = self, .transfer = transfer};
+    int64_t displacement = transfer->position;
+    size_t count = transfer->count, first = 0, behind;
     int64_t at = count > 0 ? displacement + ranges[0].start : displacement;
-    size_t first = 0, behind;
 
-    *error = 0;
+    transfer->error = 0;
     while (first < count) {
         int64_t limit = mpiio_assembled_block_end(at, INT64_MAX), last;
 
@@ -206,14 +205,14 @@ int64_t mpiio_assembled_write_ranges(void *self, const char *image, int64_t disp
         block.count = behind - first;
         block.start = at;
         block.end = last < limit ? last : limit;
-        *error = write_block(&block);
-        if (*error != 0)
-            return at - displacement;
+        transfer->error = write_block(&block);
+        if (transfer->error != 0)
+            break;
         /* The last range may go on in the next block. */
         first = last > limit ? behind - 1 : behind;
         at = last > limit ? limit : first < count ? displacement + ranges[first].start : last;
     }
-    return at - displacement;
+    transfer->bytes = (size_t)(at - displacement);
 }
 
 /* Runs. */
@@ -221,25 +220,38 @@ int64_t mpiio_assembled_write_ranges(void *self, const char *image, int64_t disp
 /* Short runs that are put together, all in one block. */
 struct collection {
     struct mpiio_assembled *self;
-    struct mpiio_counters *done;
-    char *image;   /* of a block */
-    int64_t block; /* displacement of its byte 0 */
+    struct mpiio_transfer *transfer; /* whose runs they are; error: of all so far */
+    char *image;                     /* of a block */
+    int64_t block;                   /* displacement of its byte 0 */
     struct mpiio_range *ranges;
     size_t count, room;
     int64_t first; /* the position that the first range begins with */
-    int error;
 };
+
+/* Writes ranges of an image that begins at displacement. Returns up to which byte of it. */
+static int64_t write_ranges(struct collection *collection, const char *image, int64_t displacement,
+                            const struct mpiio_range *ranges, size_t count)
+{
+    struct mpiio_transfer part = {.position = displacement,
+                                  .buffer = (char *)image,
+                                  .ranges = ranges,
+                                  .count = count,
+                                  .done = collection->transfer->done};
+
+    mpiio_assembled_write_ranges(collection->self, &part);
+    collection->transfer->error = part.error;
+    return (int64_t)part.bytes;
+}
 
 /* Writes what was put together. Returns false after an error. */
 static bool flush(struct collection *collection)
 {
-    if (collection->count > 0 && collection->error == 0)
-        mpiio_assembled_write_ranges(collection->self, collection->image, collection->block,
-                                     collection->ranges, collection->count, &collection->error,
-                                     collection->done);
-    if (collection->error == 0)
+    if (collection->count > 0 && collection->transfer->error == 0)
+        write_ranges(collection, collection->image, collection->block, collection->ranges,
+                     collection->count);
+    if (collection->transfer->error == 0)
         collection->count = 0;
-    return collection->error == 0;
+    return collection->transfer->error == 0;
 }
 
 static bool make_room(struct collection *collection)
@@ -253,8 +265,8 @@ static bool make_room(struct collection *collection)
     if (ranges != NULL)
         collection->ranges = ranges;
     if (collection->image == NULL || ranges == NULL)
-        collection->error = -ENOMEM;
-    return collection->error == 0;
+        collection->transfer->error = -ENOMEM;
+    return collection->transfer->error == 0;
 }
 
 /* Behind the last range, or 0. */
@@ -297,9 +309,8 @@ static int64_t write_run(struct collection *collection, const struct vs_run *run
     int64_t put = 0;
 
     if (run->length >= LONG_RUN && flush(collection))
-        return mpiio_assembled_write_ranges(collection->self, from, run->displacement, &range, 1,
-                                            &collection->error, collection->done);
-    while (put < run->length && collection->error == 0) {
+        return write_ranges(collection, from, run->displacement, &range, 1);
+    while (put < run->length && collection->transfer->error == 0) {
         int64_t at = run->displacement + put;
         int64_t length = mpiio_assembled_block_end(at, at + run->length - put) - at;
 
@@ -309,27 +320,26 @@ static int64_t write_run(struct collection *collection, const struct vs_run *run
     return put;
 }
 
-size_t mpiio_assembled_write_runs(void *self, const struct vs_map *map, int64_t position,
-                                  size_t length, const void *buffer, int *error,
-                                  struct mpiio_counters *done)
+void mpiio_assembled_write_runs(void *self, struct mpiio_transfer *transfer)
 {
-    struct collection collection = {.self = self, .done = done};
-    int64_t bytes = 0;
+    struct collection collection = {.self = self, .transfer = transfer};
+    int64_t bytes = 0, place;
     struct vs_runs runs;
     struct vs_run run;
 
-    vs_runs_start(&runs, map, position, (int64_t)length);
-    while (collection.error == 0 && vs_runs_next(&runs, &run))
-        bytes = run.position - position +
-                write_run(&collection, &run, (const char *)buffer + (run.position - position));
+    transfer->error = 0;
+    vs_runs_start(&runs, transfer->map, transfer->position, (int64_t)transfer->length);
+    while (transfer->error == 0 && vs_runs_next(&runs, &run)) {
+        place = run.position - transfer->position;
+        bytes = place + write_run(&collection, &run, transfer->buffer + place);
+    }
     flush(&collection);
     /* What was put together, and could not be written, comes before the rest. */
-    if (collection.error != 0 && collection.count > 0)
-        bytes = collection.first - position;
+    if (transfer->error != 0 && collection.count > 0)
+        bytes = collection.first - transfer->position;
     free(collection.image);
     free(collection.ranges);
-    *error = collection.error;
-    return (size_t)bytes;
+    transfer->bytes = (size_t)bytes;
 }
 
 /* What may be written. */
@@ -356,26 +366,28 @@ static int find_hole(struct mpiio_assembled *self, int64_t start, int64_t end, i
     return 0;
 }
 
-size_t mpiio_assembled_admit(void *self, const struct vs_map *map, int64_t position, size_t length,
-                             int *error)
+void mpiio_assembled_admit(void *self, struct mpiio_transfer *transfer)
 {
     struct mpiio_assembled *assembled = self;
+    const struct vs_map *map = transfer->map;
+    int64_t position = transfer->position, length = (int64_t)transfer->length;
     int64_t first = vs_map_displacement(map, position), hole = 0;
-    int64_t last = vs_map_displacement(map, position + (int64_t)length - 1);
+    int64_t last = vs_map_displacement(map, position + length - 1);
     struct vs_runs runs;
     struct vs_run run;
 
+    transfer->bytes = transfer->length;
+    transfer->error = 0;
     /* A request of short runs is looked at as a whole first. */
     if (vs_assembly_is_full(assembled->places) ||
         (vs_map_facts(map)->monotonic && last - first < VS_ASSEMBLY_BLOCK &&
          find_hole(assembled, first, last + 1, &hole) == 0))
-        return length;
-    vs_runs_start(&runs, map, position, (int64_t)length);
-    while (vs_runs_next(&runs, &run)) {
+        return;
+    vs_runs_start(&runs, map, position, length);
+    while (transfer->error == 0 && vs_runs_next(&runs, &run)) {
         hole = run.displacement;
-        *error = find_hole(assembled, hole, hole + run.length, &hole);
-        if (*error != 0)
-            return (size_t)(run.position - position + (hole - run.displacement));
+        transfer->error = find_hole(assembled, hole, hole + run.length, &hole);
+        if (transfer->error != 0)
+            transfer->bytes = (size_t)(run.position - position + (hole - run.displacement));
     }
-    return length;
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_SOURCE_H
+#define MPIIO_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/counters.h"
+#include "range.h"
+#include "viewspec/map.h"
+
+/* How write-back treats a write (cache_write.h). The file treats all alike. */
+enum mpiio_put {
+    MPIIO_PUT_WAIT,   /* waits for room */
+    MPIIO_PUT_NOW,    /* never waits, as the caller holds locks of the file */
+    MPIIO_PUT_MERGED, /* the same, for an element that was read and changed in part */
+};
+
+/*
+ * One request on its way down the layers of the data path, and its result on the way back. It
+ * belongs to one call, and so to one thread.
+ */
+struct mpiio_transfer {
+    const struct vs_map *map;
+    int64_t position;            /* the bytes at positions [position, position + length) of map */
+    size_t length;               /* > 0; all positions lie below the map's limit */
+    char *buffer;                /* their packed bytes; a write only reads them */
+    struct mpiio_counters *done; /* the caller's own; each layer adds to it */
+    uint64_t writer;             /* of a write: the slice, for errors of write-back */
+    enum mpiio_put put;          /* of a write */
+    bool locked;                 /* of a write: an access has the elements locked already */
+    const struct mpiio_range *ranges; /* in place of a map (write_plan.h): parts of buffer, whose
+                                         byte 0 belongs at displacement position */
+    size_t count;                     /* of ranges */
+
+    /* Results. */
+    size_t bytes; /* of the packed ones that were moved, from the first on without a gap */
+    int error;    /* why they are fewer: a negative errno; 0: the file ends, or unknown */
+    int64_t end;  /* of a read: lowest displacement at which the file was seen to end; INT64_MAX:
+                     none */
+};
+
+/* Takes the first bytes off a transfer, which is then the rest. */
+static inline void mpiio_transfer_pass(struct mpiio_transfer *transfer, size_t bytes)
+{
+    transfer->position += (int64_t)bytes;
+    transfer->buffer += bytes;
+    transfer->length -= bytes;
+}
+
+#endif
