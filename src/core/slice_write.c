@@ -83,7 +83,7 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
         return needed < 0 ? needed : size;
     if (size >= needed)
         return end - offset;
-    error = mpiio_file_grow(slice->store->file, needed);
+    error = slice->store->file->ops->grow(slice->store->file, needed);
     if (error == 0)
         return end - offset;
     size = mpiio_store_size(slice->store);
@@ -111,7 +111,7 @@ static int admit(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
     mpiio_slice_positions(slice, &start, &end);
     places.position = start;
     places.length = (size_t)(end - start);
-    mpiio_file_admit(slice->store->file, &places);
+    slice->store->file->ops->admit(slice->store->file, &places);
     if (places.bytes == places.length)
         return 0;
     /* Up to the element that is not there as a whole. */
@@ -264,7 +264,7 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
     if (size < present)
         return size < 0 ? -EINVAL : -EPERM;
     needed = needed_size(slice, packed_end(slice, size));
-    return needed < 0 ? (int)needed : mpiio_file_grow(slice->store->file, needed);
+    return needed < 0 ? (int)needed : slice->store->file->ops->grow(slice->store->file, needed);
 }
 
 /* A part of the file that is to be allocated, built up from runs that lie near each other. */
@@ -275,7 +275,7 @@ struct span {
 
 static int allocate_span(struct mpiio_file *file, const struct span *span)
 {
-    return span->end == 0 ? 0 : mpiio_file_allocate(file, span->start, span->end - span->start);
+    return span->end == 0 ? 0 : file->ops->allocate(file, span->start, span->end - span->start);
 }
 
 /* Adds [start, end) to span where it is near, or allocates the span and begins a new one. */
@@ -394,7 +394,7 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     size = mpiio_store_size(slice->store);
     if (size < 0 || size >= needed)
         return size < 0 ? (int)size : 0;
-    return mpiio_file_grow(slice->store->file, needed);
+    return slice->store->file->ops->grow(slice->store->file, needed);
 }
 
 bool mpiio_slice_is_torn(const struct mpiio_slice *slice)

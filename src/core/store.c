@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/rwlock.h"
-#include "core/file/write_plan.h"
+#include "core/file/descriptor.h"
 #include "store_private.h"
 #include "core/cache/cache_write.h"
 #include "core/cache/cache_read.h"
@@ -14,7 +14,7 @@
 static int init_locks(struct mpiio_store *store)
 {
     int64_t base;
-    int fd = mpiio_file_lock_place(store->file, &base);
+    int fd = store->file->ops->lock_place(store->file, &base);
     int error = mpiio_file_locks_init(&store->locks, fd, base, store->file->writable);
 
     if (error != 0)
@@ -72,12 +72,12 @@ void mpiio_store_close(struct mpiio_store *store)
 
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st)
 {
-    return mpiio_file_stat(store->file, st);
+    return store->file->ops->stat(store->file, st);
 }
 
 int64_t mpiio_store_seek(struct mpiio_store *store, int64_t displacement, int whence)
 {
-    return mpiio_file_seek(store->file, displacement, whence);
+    return store->file->source.ops->seek(&store->file->source, displacement, whence);
 }
 
 int mpiio_store_fd(const struct mpiio_store *store)
@@ -87,17 +87,17 @@ int mpiio_store_fd(const struct mpiio_store *store)
 
 void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end)
 {
-    mpiio_file_wrote(store->file, start, end);
+    store->file->ops->wrote(store->file, start, end);
 }
 
 int mpiio_store_sync(struct mpiio_store *store, bool data_only)
 {
-    return mpiio_file_sync(store->file, data_only);
+    return store->file->ops->sync(store->file, data_only);
 }
 
 int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times[2])
 {
-    return mpiio_file_set_times(store->file, times);
+    return store->file->ops->set_times(store->file, times);
 }
 
 void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters)
@@ -137,7 +137,7 @@ void mpiio_store_read(struct mpiio_store *store, struct mpiio_transfer *transfer
     if (cache != NULL)
         mpiio_cache_read(cache, transfer);
     else
-        mpiio_read_runs(store->file, transfer);
+        store->file->source.ops->read_runs(&store->file->source, transfer);
 }
 
 void mpiio_store_write(struct mpiio_store *store, struct mpiio_transfer *transfer)
@@ -147,7 +147,7 @@ void mpiio_store_write(struct mpiio_store *store, struct mpiio_transfer *transfe
     if (cache != NULL)
         mpiio_cache_write(cache, transfer);
     else
-        mpiio_write_runs(store->file, transfer);
+        store->file->source.ops->write_runs(&store->file->source, transfer);
 }
 
 int mpiio_store_await(struct mpiio_store *store, int error)

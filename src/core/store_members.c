@@ -90,7 +90,7 @@ int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length
                           int64_t displacement)
 {
     struct mpiio_counters done = {0};
-    int64_t got = mpiio_file_pread(store->file, buffer, length, displacement, &done);
+    int64_t got = store->file->ops->pread(store->file, buffer, length, displacement, &done);
 
     mpiio_file_count(store->file, &done);
     return got;
@@ -98,7 +98,7 @@ int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length
 
 int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base)
 {
-    return mpiio_file_lock_place(store->file, base);
+    return store->file->ops->lock_place(store->file, base);
 }
 
 int64_t mpiio_store_find_list(const struct mpiio_store *store)
@@ -113,7 +113,7 @@ int mpiio_store_refresh(struct mpiio_store *store)
 
 void mpiio_store_set_coherence(struct mpiio_store *store, enum mpiio_coherence coherence)
 {
-    mpiio_file_set_coherence(store->file, coherence);
+    store->file->ops->set_coherence(store->file, coherence);
 }
 
 enum mpiio_coherence mpiio_store_coherence(const struct mpiio_store *store)
@@ -128,10 +128,10 @@ const struct mpiio_filesystem *mpiio_store_filesystem(const struct mpiio_store *
 
 int mpiio_store_await_writers(struct mpiio_store *store)
 {
-    return mpiio_file_await_writers(store->file);
+    return store->file->ops->await_writers(store->file);
 }
 
 int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st)
 {
-    return mpiio_file_statfs(store->file, st);
+    return store->file->ops->statfs(store->file, st);
 }

@@ -5,7 +5,7 @@
 
 void mpiio_store_set_reader(struct mpiio_store *store, struct mpiio_reader *reader)
 {
-    mpiio_file_be_exact(store->file);
+    store->file->ops->be_exact(store->file);
     store->file->reader = reader;
 }
 
@@ -13,7 +13,7 @@ int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t le
                               int64_t displacement)
 {
     struct mpiio_counters done = {0};
-    int64_t got = mpiio_file_pread_exactly(store->file, buffer, length, displacement, &done);
+    int64_t got = store->file->ops->pread_exactly(store->file, buffer, length, displacement, &done);
 
     mpiio_file_count(store->file, &done);
     return got;

@@ -13,6 +13,7 @@
 #include "members.h"
 #include "same.h"
 #include "core/base/fd_link.h"
+#include "core/file/descriptor.h"
 #include "core/members/assembled.h"
 #include "core/store_fence.h"
 
@@ -162,7 +163,7 @@ static int open_way(struct engine_file *file, enum way way, const char *link,
     if (way != WAY_MPI)
         error = mpiio_file_open(link, O_RDWR, &file->posix);
     if (file->posix != NULL)
-        mpiio_file_set_coherence(file->posix, hello->coherence);
+        file->posix->ops->set_coherence(file->posix, hello->coherence);
     if (way != WAY_POSIX) {
         int other = open_mpi(file, hello);
 
@@ -214,8 +215,8 @@ void engine_file_fence(struct engine_file *file, const char *path, const struct 
 
     if (*path == '\0')
         return;
-    mpiio_fd_link(file->posix != NULL ? mpiio_file_lock_place(file->posix, &base) : file->found,
-                  link);
+    mpiio_fd_link(
+        file->posix != NULL ? file->posix->ops->lock_place(file->posix, &base) : file->found, link);
     engine_fence_open(&file->fence, link, lease, daemon);
     if (file->posix != NULL)
         mpiio_file_check_changes(file->posix, engine_fence_check, &file->fence);

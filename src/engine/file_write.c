@@ -5,7 +5,7 @@
 
 #include "errors.h"
 #include "file.h"
-#include "core/file/write_plan.h"
+#include "core/file/file.h"
 
 bool engine_file_is_collective(const struct engine_file *file)
 {
@@ -41,7 +41,7 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
         engine_fence_leave(&file->fence);
     error = length == 0 ? 0 : outcome(result, &status, length, counters);
     if (length > 0 && error == 0 && file->posix != NULL)
-        mpiio_file_wrote(file->posix, displacement, displacement + (int64_t)length);
+        file->posix->ops->wrote(file->posix, displacement, displacement + (int64_t)length);
     return error;
 }
 
@@ -81,7 +81,7 @@ void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer
     if (file->posix == NULL)
         write_ranges(file, transfer, counters);
     else
-        mpiio_write_ranges(file->posix, transfer);
+        file->posix->ops->write_ranges(file->posix, transfer);
     engine_fence_leave(&file->fence);
     counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
     counters->store_map_bytes += done.store_map_write_bytes;
@@ -92,6 +92,6 @@ int engine_file_sync(struct engine_file *file)
 {
     /* Either brings the whole file to the device, whoever of this machine wrote what. */
     if (file->posix != NULL)
-        return mpiio_file_sync(file->posix, false);
+        return file->posix->ops->sync(file->posix, false);
     return file->mpi != MPI_FILE_NULL ? engine_error(MPI_File_sync(file->mpi)) : 0;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/file/write_plan.h"
 #include "random_views.h"
 #include "write_model.h"
 
@@ -287,7 +286,7 @@ static void test_ranges_of_an_image(void **state)
         }
         if (count > 0 && displacement + end > model->size)
             model->size = displacement + end;
-        mpiio_write_ranges(model->store->file, &transfer);
+        model->store->file->ops->write_ranges(model->store->file, &transfer);
         assert_int_equal(transfer.bytes, end);
         assert_int_equal(transfer.error, 0);
         model_check(model);
@@ -306,18 +305,18 @@ static void test_a_range_that_fails(void **state)
     struct mpiio_transfer transfer = {.buffer = image, .ranges = ranges, .done = &done};
 
     (void)state;
-    mpiio_write_ranges(model->store->file, &transfer);
+    model->store->file->ops->write_ranges(model->store->file, &transfer);
     assert_int_equal(transfer.bytes, 0);
     transfer.count = 4;
     pwrite_error = ENOSPC;
     for (int i = 0; i < 4; i++) {
         pwrites_left = i;
-        mpiio_write_ranges(model->store->file, &transfer);
+        model->store->file->ops->write_ranges(model->store->file, &transfer);
         assert_int_equal(transfer.bytes, ranges[i].start);
         assert_int_equal(transfer.error, -ENOSPC);
     }
     pwrite_error = 0;
-    mpiio_write_ranges(model->store->file, &transfer);
+    model->store->file->ops->write_ranges(model->store->file, &transfer);
     assert_int_equal(transfer.bytes, 50003);
     model_end(model);
 }

@@ -131,7 +131,7 @@ static void fetch_file(struct mpiio_file *file, struct mpiio_transfer *transfer)
 
     rest.error = 0;
     while (rest.length > 0 && rest.error == 0) {
-        mpiio_read_runs(file, &rest);
+        file->source.ops->read_runs(&file->source, &rest);
         mpiio_transfer_pass(&rest, rest.bytes);
         if (rest.length > 0 && rest.error == 0)
             mpiio_transfer_pass(&rest, zero_behind(&rest));

@@ -6,7 +6,6 @@
 #include "core/base/gather.h"
 #include "core/base/guard.h"
 #include "block_walk.h"
-#include "core/file/write_plan.h"
 #include "cache_private.h"
 
 /* Writing to the active generation. */
@@ -246,7 +245,7 @@ static bool forget_portion(struct mpiio_block_walk *portion)
 /* mpiio_write_runs: an error of the filesystem's is none that mpiio_cache_await waits for. */
 static void put_in_file(const struct mpiio_cache *cache, struct mpiio_transfer *transfer)
 {
-    mpiio_write_runs(cache->file, transfer);
+    cache->file->source.ops->write_runs(&cache->file->source, transfer);
     if (transfer->error == -ENOBUFS || transfer->error == -EINPROGRESS)
         transfer->error = -EIO;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "drain.h"
 
-#include "core/file/write_plan.h"
-
 /* So many runs are put at once. */
 #define RANGES 8192
 
@@ -16,7 +14,7 @@ static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
 
         transfer->ranges = ranges + first;
         transfer->count = count - first;
-        mpiio_write_ranges(file, transfer);
+        file->ops->write_ranges(file, transfer);
         if (transfer->error != 0)
             return transfer->error;
         to = (int64_t)transfer->bytes;

@@ -83,7 +83,7 @@ static bool read_row(const struct mpiio_grid *grid, int64_t row, struct mpiio_fi
     char *to = first->memory + row * first->length;
 
     for (int64_t c = 0; c < grid->columns; c++) {
-        if (mpiio_file_pread(file, to, (size_t)first->length, displacement, done) != first->length)
+        if (file->ops->pread(file, to, (size_t)first->length, displacement, done) != first->length)
             return false;
         displacement += grid->step;
         to += first->length * first->count;

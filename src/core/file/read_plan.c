@@ -51,8 +51,8 @@ static void stop(struct fetch *fetch, const char *to, int error, int64_t end)
 
 static void read_run(struct fetch *fetch, char *to, int64_t displacement, int64_t length)
 {
-    int64_t got =
-        mpiio_file_pread(fetch->file, to, (size_t)length, displacement, fetch->transfer->done);
+    int64_t got = fetch->file->ops->pread(fetch->file, to, (size_t)length, displacement,
+                                          fetch->transfer->done);
 
     if (got < 0)
         stop(fetch, to, (int)got, INT64_MAX);
@@ -102,8 +102,8 @@ static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
         stop(fetch, to, -ENOMEM, INT64_MAX);
         return false;
     }
-    got =
-        mpiio_file_pread(fetch->file, memory, (size_t)wanted, displacement, fetch->transfer->done);
+    got = fetch->file->ops->pread(fetch->file, memory, (size_t)wanted, displacement,
+                                  fetch->transfer->done);
     if (got < 0) {
         stop(fetch, to, (int)got, INT64_MAX);
         return false;
@@ -287,8 +287,9 @@ static bool is_small(const struct mpiio_transfer *transfer)
                MPIIO_WINDOW_SHORT;
 }
 
-void mpiio_read_runs(struct mpiio_file *file, struct mpiio_transfer *transfer)
+void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfer)
 {
+    struct mpiio_file *file = (struct mpiio_file *)source;
     const struct vs_map *map = transfer->map;
     struct mpiio_reader *reader = file->reader;
     struct vs_cursor cursor;

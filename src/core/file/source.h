@@ -49,4 +49,25 @@ static inline void mpiio_transfer_pass(struct mpiio_transfer *transfer, size_t b
     transfer->length -= bytes;
 }
 
+/*
+ * A layer of the data path: the shared file (file.h), or write-back over it (cache.h). It is the
+ * first member of the layer's own structure. Callers use the uppermost layer; each layer calls the
+ * next one. All functions are thread-safe.
+ */
+struct mpiio_source {
+    const struct mpiio_source_ops *ops;
+};
+
+struct mpiio_source_ops {
+    /* As mpiio_read_runs (read_plan.h) and mpiio_write_runs (write_plan.h). */
+    void (*read_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
+    void (*write_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
+
+    /* Returns the present size in bytes, or a negative errno. */
+    int64_t (*size)(struct mpiio_source *source);
+
+    /* Finds data or a hole, like lseek(2): returns a displacement or a negative errno. */
+    int64_t (*seek)(struct mpiio_source *source, int64_t displacement, int whence);
+};
+
 #endif

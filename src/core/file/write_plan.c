@@ -64,13 +64,13 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
 
     pthread_mutex_lock(&put->file->grow_lock);
     if (whole > start) {
-        error = mpiio_file_allocate(put->file, start, whole - start);
+        error = put->file->ops->allocate(put->file, start, whole - start);
         if (error == 0)
             mpiio_window_make_pages(put->batches.window, start, whole);
         start = whole;
     }
     if (error == 0 && end > start)
-        error = mpiio_file_allocate(put->file, start, end - start);
+        error = put->file->ops->allocate(put->file, start, end - start);
     pthread_mutex_unlock(&put->file->grow_lock);
     return error == 0;
 }
@@ -209,8 +209,9 @@ static void finish(struct put *put, int64_t bytes)
                                  bytes);
 }
 
-void mpiio_write_runs(struct mpiio_file *file, struct mpiio_transfer *transfer)
+void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer)
 {
+    struct mpiio_file *file = (struct mpiio_file *)source;
     const struct vs_map_facts *facts = vs_map_facts(transfer->map);
     int64_t typical_run = facts->tile_runs > 0 ? facts->tile_size / facts->tile_runs : 0;
     int64_t length = (int64_t)transfer->length, position = transfer->position;
@@ -218,10 +219,6 @@ void mpiio_write_runs(struct mpiio_file *file, struct mpiio_transfer *transfer)
     struct vs_batch batch;
     struct put put;
 
-    if (file->kind != NULL) {
-        file->kind->write_runs(file->self, transfer);
-        return;
-    }
     start(&put, file, transfer);
     put.lowest = vs_map_displacement(transfer->map, position);
     put.few = length / FEW_RUNS < typical_run;
@@ -245,10 +242,6 @@ void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer
     int64_t bytes = 0;
     struct put put;
 
-    if (file->kind != NULL) {
-        file->kind->write_ranges(file->self, transfer);
-        return;
-    }
     start(&put, file, transfer);
     transfer->bytes = 0;
     if (count == 0)

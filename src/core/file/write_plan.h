@@ -24,14 +24,14 @@
  */
 
 /*
- * Writes a transfer, whose map must not hold a byte of the file twice. If fewer bytes are written
- * than its length, error is the negative errno, or 0 if it is no longer known. After an error,
- * bytes behind that count may be written or not.
+ * Writes a transfer to source, a struct mpiio_file of a descriptor. Its map must not hold a byte of
+ * the file twice. If fewer bytes are written than its length, error is the negative errno, or 0 if
+ * it is no longer known. After an error, bytes behind that count may be written or not.
  *
  * On return all written data is in the page cache, and so in the file for every other process of
  * this machine. Local, thread-safe, holds no lock during I/O.
  */
-void mpiio_write_runs(struct mpiio_file *file, struct mpiio_transfer *transfer);
+void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
 /*
  * Writes the transfer's ranges, of which there may be none. They ascend and do not overlap; bytes

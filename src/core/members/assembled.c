@@ -13,6 +13,7 @@
 #include "core/base/fd_link.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/members/member_views.h"
+#include "core/file/read_plan.h"
 #include "assembled_read.h"
 #include "assembled_sync.h"
 #include "assembled_write.h"
@@ -53,9 +54,9 @@ static void take_rights(bool first, struct stat *st, const struct stat *member)
     st->st_mode = member->st_mode;
 }
 
-static int get_stat(void *argument, struct stat *st)
+static int get_stat(struct mpiio_file *file, struct stat *st)
 {
-    struct mpiio_assembled *self = argument;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     const struct vs_members *members = self->table.members;
     bool first = true;
 
@@ -80,16 +81,14 @@ static int get_stat(void *argument, struct stat *st)
     return 0;
 }
 
-static int64_t get_size(void *argument)
+static int64_t get_size(struct mpiio_source *source)
 {
-    struct mpiio_assembled *self = argument;
-
-    return self->st.st_size;
+    return ((struct mpiio_assembled *)source)->st.st_size;
 }
 
-static int64_t seek(void *argument, int64_t displacement, int whence)
+static int64_t seek(struct mpiio_source *source, int64_t displacement, int whence)
 {
-    struct mpiio_assembled *self = argument;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)source;
     int64_t found;
 
     if (displacement < 0 || displacement >= self->st.st_size)
@@ -100,17 +99,19 @@ static int64_t seek(void *argument, int64_t displacement, int whence)
     return whence == SEEK_DATA && found == self->st.st_size ? -ENXIO : found;
 }
 
-static int get_lock_fd(void *argument)
-{
-    struct mpiio_assembled *self = argument;
+/* Its locks are behind all data of one of its files. */
+#define LOCK_BASE ((int64_t)1 << 61)
 
-    return self->lock_fd;
+static int lock_place(struct mpiio_file *file, int64_t *base)
+{
+    *base = LOCK_BASE;
+    return ((struct mpiio_assembled *)file)->lock_fd;
 }
 
 /* By others, or by nobody knows whom: each may have been. */
-static void wrote(void *argument, int64_t start, int64_t end)
+static void wrote(struct mpiio_file *file, int64_t start, int64_t end)
 {
-    struct mpiio_assembled *self = argument;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
     (void)start;
     (void)end;
@@ -120,19 +121,20 @@ static void wrote(void *argument, int64_t start, int64_t end)
 }
 
 /* Before any member is open. */
-static void be_exact(void *argument)
+static void be_exact(struct mpiio_file *file)
 {
-    struct mpiio_assembled *self = argument;
-
-    self->table.exact = true;
+    ((struct mpiio_assembled *)file)->table.exact = true;
 }
 
-static void check_changes(void *argument, void (*check)(void *argument), void *check_argument)
+static int allocate(struct mpiio_file *file, int64_t displacement, int64_t length)
 {
-    struct mpiio_assembled *self = argument;
+    (void)file, (void)displacement, (void)length;
+    return -EOPNOTSUPP;
+}
 
-    self->table.check = check;
-    self->table.check_argument = check_argument;
+static int grow(struct mpiio_file *file, int64_t end)
+{
+    return end > mpiio_file_size(file) ? -EFBIG : 0;
 }
 
 static int set_member_times(struct mpiio_assembled *self, size_t member,
@@ -150,9 +152,9 @@ static int set_member_times(struct mpiio_assembled *self, size_t member,
     return error;
 }
 
-static int set_times(void *argument, const struct timespec times[2])
+static int set_times(struct mpiio_file *file, const struct timespec times[2])
 {
-    struct mpiio_assembled *self = argument;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     int error = 0;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++)
@@ -170,16 +172,14 @@ static int64_t first_present(const struct mpiio_assembled *self)
     return first;
 }
 
-static int get_statfs(void *argument, struct statvfs *st)
+static int get_statfs(struct mpiio_file *file, struct statvfs *st)
 {
-    struct mpiio_assembled *self = argument;
-
-    return fstatvfs(self->lock_fd, st) < 0 ? -errno : 0;
+    return fstatvfs(((struct mpiio_assembled *)file)->lock_fd, st) < 0 ? -errno : 0;
 }
 
-static void close_all(void *argument)
+static void close_all(struct mpiio_file *file)
 {
-    struct mpiio_assembled *self = argument;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
     if (self->lock_fd >= 0)
         close(self->lock_fd);
@@ -192,13 +192,17 @@ static void close_all(void *argument)
     free(self);
 }
 
-static const struct mpiio_file_kind kind = {
+static const struct mpiio_source_ops source_ops = {
+    .read_runs = mpiio_read_runs,
+    .write_runs = mpiio_assembled_write_runs,
+    .size = get_size,
+    .seek = seek,
+};
+
+static const struct mpiio_file_ops ops = {
     .close = close_all,
     .stat = get_stat,
-    .size = get_size,
-    .filesystem = mpiio_assembled_filesystem,
-    .lock_fd = get_lock_fd,
-    .seek = seek,
+    .lock_place = lock_place,
     .wrote = wrote,
     .sync = mpiio_assembled_sync,
     .set_times = set_times,
@@ -207,11 +211,12 @@ static const struct mpiio_file_kind kind = {
     .set_coherence = mpiio_assembled_set_coherence,
     .statfs = get_statfs,
     .pread = mpiio_assembled_read,
-    .write_runs = mpiio_assembled_write_runs,
+    .pread_exactly = mpiio_assembled_read,
+    .be_exact = be_exact,
     .write_ranges = mpiio_assembled_write_ranges,
     .admit = mpiio_assembled_admit,
-    .be_exact = be_exact,
-    .check_changes = check_changes,
+    .allocate = allocate,
+    .grow = grow,
 };
 
 /* Looking at the members. */
@@ -459,6 +464,7 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
     self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
     self->identities = calloc((size_t)count, sizeof(*self->identities));
     self->table.identities = self->identities;
+    self->table.whole = &self->file;
     self->watched = count < WATCHED ? count : WATCHED;
     if (self->places == NULL || self->written == NULL || self->identities == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
@@ -485,6 +491,8 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
         free(fills.list);
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     }
+    self->file.source.ops = &source_ops;
+    self->file.ops = &ops;
     self->lock_fd = -1;
     pthread_mutex_init(&self->syncing, NULL);
     self->overlap = vs_members_overlap(members);
@@ -493,17 +501,18 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
     self->identity = DIGEST_START;
     error = init(self, members, writable, why);
-    if (error != 0) {
-        close_all(self);
-        return error;
-    }
-    error = mpiio_file_of_kind(&kind, self, writable, file);
-    return error == 0 ? 0 : vs_members_fail(members, error, why, "%s", strerror(-error));
+    if (error == 0 && (error = mpiio_file_init(&self->file, -1, writable)) != 0)
+        vs_members_fail(members, error, why, "%s", strerror(-error));
+    if (error == 0)
+        *file = &self->file;
+    else
+        close_all(&self->file);
+    return error;
 }
 
 uint64_t mpiio_assembled_digest(const struct mpiio_file *file)
 {
-    const struct mpiio_assembled *self = file->self;
+    const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
     uint64_t digest = DIGEST_START;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
@@ -518,12 +527,12 @@ static uint64_t add_time(uint64_t digest, struct timespec time)
 
 uint64_t mpiio_assembled_writes(const struct mpiio_file *file)
 {
-    return atomic_load(&((const struct mpiio_assembled *)file->self)->writes);
+    return atomic_load(&((const struct mpiio_assembled *)file)->writes);
 }
 
 uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2])
 {
-    struct mpiio_assembled *self = file->self;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     struct stat newest = {0};
     uint64_t digest = DIGEST_START;
 
@@ -545,14 +554,14 @@ uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec ti
 
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member)
 {
-    const struct mpiio_assembled *self = file->self;
+    const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
 
     return vs_assembly_bytes(self->places, (size_t)member);
 }
 
 int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
 {
-    struct mpiio_assembled *self = file->self;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
     return mpiio_member_open_path(&self->table, (size_t)member);
 }
@@ -561,14 +570,14 @@ int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
 
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file)
 {
-    const struct mpiio_assembled *self = file->self;
+    const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
 
     return self->identity;
 }
 
 int mpiio_assembled_find_twins(const struct mpiio_file *file, struct mpiio_member_twins *twins)
 {
-    const struct mpiio_assembled *self = file->self;
+    const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
 
     return mpiio_member_find_twins(self->identities, vs_members_count(self->table.members), twins);
 }
@@ -577,7 +586,7 @@ void mpiio_assembled_on_replaced(struct mpiio_file *file,
                                  void (*replaced)(void *argument, int64_t member, const char *path),
                                  void *argument)
 {
-    struct mpiio_assembled *self = file->self;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
     self->table.replaced = replaced;
     self->table.replaced_argument = argument;

@@ -64,7 +64,7 @@ static int find_in_part(struct mpiio_assembled *self, const struct vs_assembly_p
 int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
                          struct mpiio_member_place *place)
 {
-    struct mpiio_assembled *self = file->self;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     struct vs_assembly_part *parts;
     size_t count;
     int error = vs_assembly_parts(self->places, displacement, displacement + 1, &parts, &count);

@@ -21,7 +21,7 @@ static int64_t grain_of(const struct mpiio_member *member, int64_t bytes)
 
 int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
 {
-    struct mpiio_assembled *self = file->self;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
     *grain = 0;
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {

@@ -11,6 +11,7 @@
 
 /* What is inside an assembled file, for the sources of this room. */
 struct mpiio_assembled {
+    struct mpiio_file file; /* the first member */
     struct mpiio_member_table table;
     struct mpiio_member_identity *identities; /* of each member */
     struct vs_assembly *places;
@@ -24,8 +25,7 @@ struct mpiio_assembled {
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
     pthread_mutex_t syncing;       /* one syncs them at a time */
     atomic_uint_fast64_t writes;   /* to members, that are over */
-    const struct mpiio_filesystem *filesystem; /* the least coherent one that a member is on */
-    int lock_fd;                               /* of the first member that is there; -1: none is */
+    int lock_fd;                   /* of the first member that is there; -1: none is */
 };
 
 /* Where the block that holds displacement ends, or end, whichever comes first. */

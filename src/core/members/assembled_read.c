@@ -72,7 +72,7 @@ static int read_packed(const struct block *block, const struct mpiio_member *mem
                                       .buffer = to,
                                       .done = block->done};
 
-    mpiio_read_runs(member->file, &transfer);
+    mpiio_read_runs(&member->file->source, &transfer);
     if (transfer.error != 0)
         return transfer.error;
     if (transfer.bytes == (size_t)length)
@@ -241,10 +241,10 @@ static int read_block(struct block *block)
     return error;
 }
 
-int64_t mpiio_assembled_read(void *self, void *buffer, size_t length, int64_t displacement,
-                             struct mpiio_counters *done)
+int64_t mpiio_assembled_read(struct mpiio_file *file, void *buffer, size_t length,
+                             int64_t displacement, struct mpiio_counters *done)
 {
-    struct mpiio_assembled *assembled = self;
+    struct mpiio_assembled *assembled = (struct mpiio_assembled *)file;
     struct block block = {.self = assembled, .done = done};
     int64_t size = vs_assembly_size(assembled->places), end;
     int error = 0;

@@ -4,8 +4,8 @@
 
 #include "assembled_private.h"
 
-/* As struct mpiio_file_kind has it; self is a struct mpiio_assembled. */
-int64_t mpiio_assembled_read(void *self, void *buffer, size_t length, int64_t displacement,
-                             struct mpiio_counters *done);
+/* The pread of an assembled file (file.h). */
+int64_t mpiio_assembled_read(struct mpiio_file *file, void *buffer, size_t length,
+                             int64_t displacement, struct mpiio_counters *done);
 
 #endif

@@ -49,7 +49,7 @@ static int sync_member(struct sync *sync, size_t number)
 
     if (error != 0)
         return error;
-    error = mpiio_file_sync(member->file, sync->data_only);
+    error = member->file->ops->sync(member->file, sync->data_only);
     mpiio_member_release(table, member);
     return error;
 }
@@ -82,9 +82,9 @@ static int count_marked(const struct sync *sync)
     return count < THREADS ? count : THREADS;
 }
 
-int mpiio_assembled_sync(void *argument, bool data_only)
+int mpiio_assembled_sync(struct mpiio_file *file, bool data_only)
 {
-    struct mpiio_assembled *self = argument;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     struct sync sync = {.self = self,
                         .data_only = data_only,
                         .words = (size_t)(vs_members_count(self->table.members) + 63) / 64};
@@ -108,8 +108,9 @@ int mpiio_assembled_sync(void *argument, bool data_only)
  * Calls act for the file of each member that holds bytes. Opens those that are not open yet.
  * Ignores members that have been removed or replaced: whoever reads them gets the error.
  */
-static int for_each_file(struct mpiio_assembled *self, int (*act)(struct mpiio_file *file))
+static int for_each_file(struct mpiio_file *file, int (*act)(struct mpiio_file *file))
 {
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     struct mpiio_member *member;
     int error = 0;
 
@@ -127,14 +128,19 @@ static int for_each_file(struct mpiio_assembled *self, int (*act)(struct mpiio_f
     return error;
 }
 
-int mpiio_assembled_await_writers(void *argument)
+static int await_writers(struct mpiio_file *file)
 {
-    return for_each_file(argument, mpiio_file_await_writers);
+    return file->ops->await_writers(file);
 }
 
-int mpiio_assembled_refresh(void *argument)
+int mpiio_assembled_await_writers(struct mpiio_file *file)
 {
-    return for_each_file(argument, mpiio_file_refresh);
+    return for_each_file(file, await_writers);
+}
+
+int mpiio_assembled_refresh(struct mpiio_file *file)
+{
+    return for_each_file(file, mpiio_file_refresh);
 }
 
 /* Skips fstatfs(2) if the device is the same as the previous member's. */
@@ -142,24 +148,17 @@ void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64
 {
     const struct mpiio_filesystem *found;
 
-    if (self->filesystem != NULL && member > 0 &&
+    if (self->file.filesystem != NULL && member > 0 &&
         self->identities[member].device == self->identities[member - 1].device)
         return;
     found = mpiio_filesystem_of(fd);
-    if (self->filesystem == NULL || found->coherence > self->filesystem->coherence)
-        self->filesystem = found;
+    if (self->file.filesystem == NULL || found->coherence > self->file.filesystem->coherence)
+        self->file.filesystem = found;
 }
 
-const struct mpiio_filesystem *mpiio_assembled_filesystem(void *argument)
+void mpiio_assembled_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
 {
-    struct mpiio_assembled *self = argument;
-
-    return self->filesystem;
-}
-
-void mpiio_assembled_set_coherence(void *argument, enum mpiio_coherence coherence)
-{
-    struct mpiio_assembled *self = argument;
-
-    self->table.coherence = coherence;
+    ((struct mpiio_assembled *)file)->table.coherence = coherence;
+    if (coherence != MPIIO_COHERENCE_AUTO)
+        file->coherence = coherence;
 }

@@ -4,7 +4,7 @@
 
 #include "assembled_private.h"
 
-/* Operations on one member after the other. Thread-safe, but for the last three functions: these
+/* Operations on one member after the other. Thread-safe, but for the last two functions: these
    are called before the file is used. */
 
 /* A member was written, well or not: comes after the write, and before that is acknowledged. A sync
@@ -16,18 +16,18 @@ void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
  * synced is tried again by the next call. Waits for another call that is at work: what that has
  * taken up is this one's to wait for, too.
  */
-int mpiio_assembled_sync(void *self, bool data_only);
+int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
 
-/* Like mpiio_file_await_writers and mpiio_file_refresh (file/file.h), for all members. Includes
-   members that are not open yet, because a later read may open them. */
-int mpiio_assembled_await_writers(void *self);
-int mpiio_assembled_refresh(void *self);
+/* As await_writers and refresh of files (file/file.h), for all members. Includes members that are
+   not open yet, because a later read may open them. */
+int mpiio_assembled_await_writers(struct mpiio_file *file);
+int mpiio_assembled_refresh(struct mpiio_file *file);
 
-/* Called for each member when the file is opened: notes the filesystem of fd. */
+/* Called for each member when the file is opened: notes the filesystem of fd, of which the least
+   coherent one is the file's. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
 
-/* As struct mpiio_file_kind has them. */
-const struct mpiio_filesystem *mpiio_assembled_filesystem(void *self);
-void mpiio_assembled_set_coherence(void *self, enum mpiio_coherence coherence);
+/* As set_coherence of files, for all members. */
+void mpiio_assembled_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
 
 #endif

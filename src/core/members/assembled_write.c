@@ -122,7 +122,7 @@ static int write_packed(const struct block *block, const struct mpiio_member *me
         transfer.position = part->position + given[i].start;
         transfer.buffer = (char *)packed + given[i].start;
         transfer.length = (size_t)given[i].length;
-        mpiio_write_runs(member->file, &transfer);
+        mpiio_write_runs(&member->file->source, &transfer);
         error = told(&transfer, transfer.length);
     }
     return error;
@@ -185,10 +185,10 @@ static int write_block(const struct block *block)
     return error;
 }
 
-void mpiio_assembled_write_ranges(void *self, struct mpiio_transfer *transfer)
+void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
     const struct mpiio_range *ranges = transfer->ranges;
-    struct block block = {.self = self, .transfer = transfer};
+    struct block block = {.self = (struct mpiio_assembled *)file, .transfer = transfer};
     int64_t displacement = transfer->position;
     size_t count = transfer->count, first = 0, behind;
     int64_t at = count > 0 ? displacement + ranges[0].start : displacement;
@@ -219,7 +219,7 @@ void mpiio_assembled_write_ranges(void *self, struct mpiio_transfer *transfer)
 
 /* Short runs that are put together, all in one block. */
 struct collection {
-    struct mpiio_assembled *self;
+    struct mpiio_file *file;
     struct mpiio_transfer *transfer; /* whose runs they are; error: of all so far */
     char *image;                     /* of a block */
     int64_t block;                   /* displacement of its byte 0 */
@@ -238,7 +238,7 @@ static int64_t write_ranges(struct collection *collection, const char *image, in
                                   .count = count,
                                   .done = collection->transfer->done};
 
-    mpiio_assembled_write_ranges(collection->self, &part);
+    mpiio_assembled_write_ranges(collection->file, &part);
     collection->transfer->error = part.error;
     return (int64_t)part.bytes;
 }
@@ -320,9 +320,9 @@ static int64_t write_run(struct collection *collection, const struct vs_run *run
     return put;
 }
 
-void mpiio_assembled_write_runs(void *self, struct mpiio_transfer *transfer)
+void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer)
 {
-    struct collection collection = {.self = self, .transfer = transfer};
+    struct collection collection = {.file = (struct mpiio_file *)source, .transfer = transfer};
     int64_t bytes = 0, place;
     struct vs_runs runs;
     struct vs_run run;
@@ -366,9 +366,9 @@ static int find_hole(struct mpiio_assembled *self, int64_t start, int64_t end, i
     return 0;
 }
 
-void mpiio_assembled_admit(void *self, struct mpiio_transfer *transfer)
+void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
-    struct mpiio_assembled *assembled = self;
+    struct mpiio_assembled *assembled = (struct mpiio_assembled *)file;
     const struct vs_map *map = transfer->map;
     int64_t position = transfer->position, length = (int64_t)transfer->length;
     int64_t first = vs_map_displacement(map, position), hole = 0;

@@ -4,9 +4,9 @@
 
 #include "assembled_private.h"
 
-/* As struct mpiio_file_kind has them; self is a struct mpiio_assembled. */
-void mpiio_assembled_write_runs(void *self, struct mpiio_transfer *transfer);
-void mpiio_assembled_write_ranges(void *self, struct mpiio_transfer *transfer);
-void mpiio_assembled_admit(void *self, struct mpiio_transfer *transfer);
+/* The operations of an assembled file (file.h). */
+void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
+void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
+void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
 #endif

@@ -41,7 +41,7 @@ static bool has_list(struct mpiio_assembled *self, size_t member)
 
 int64_t mpiio_members_find_list(const struct mpiio_file *file)
 {
-    struct mpiio_assembled *self = file->self;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
         if (vs_assembly_bytes(self->places, (size_t)i) > 0 && has_list(self, (size_t)i))

@@ -8,6 +8,7 @@
 
 #include "viewspec/members/member_views.h"
 #include "core/base/fd_link.h"
+#include "core/file/descriptor.h"
 #include "core/base/rlimit.h"
 
 /* Descriptors that the rest of a process may need. */
@@ -180,11 +181,11 @@ static int make(struct mpiio_member_table *table, size_t number, struct mpiio_me
         close_member(member);
         return error;
     }
-    mpiio_file_set_coherence(member->file, table->coherence);
+    member->file->ops->set_coherence(member->file, table->coherence);
     member->file->write_behind.off = true; /* a thread for each would be too many */
     if (table->exact)
         posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);
-    mpiio_file_check_changes(member->file, table->check, table->check_argument);
+    mpiio_file_check_changes(member->file, table->whole->check, table->whole->check_argument);
     member->number = number;
     member->users = 1;
     *made = member;

@@ -39,12 +39,11 @@ struct mpiio_member_table {
     /* Called once for a member whose path has come to name another file; NULL: no call. */
     void (*replaced)(void *argument, int64_t member, const char *path);
     void *replaced_argument;
+    const struct mpiio_file *whole; /* borrowed; its check_changes is that of each member */
     bool writable;
     bool exact;                     /* the kernel reads nothing ahead of them */
     enum mpiio_coherence coherence; /* how the members' filesystems are treated */
-    void (*check)(void *argument);  /* as mpiio_file_check_changes has it, of each; NULL: none */
-    void *check_argument;
-    size_t most; /* that are open without users */
+    size_t most;                    /* that are open without users */
     pthread_mutex_t lock;
     struct mpiio_member *buckets[MPIIO_MEMBER_BUCKETS]; /* lock: lock */
     struct mpiio_member *oldest, *newest;               /* without users; lock: lock */

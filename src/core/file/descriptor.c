@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base/fd_link.h"
+#include "read_plan.h"
+#include "write_plan.h"
+
+static void close_file(struct mpiio_file *file)
+{
+    if (file->exact != file->fd)
+        close(file->exact);
+    close(file->fd);
+    free(file);
+}
+
+static int lock_place(struct mpiio_file *file, int64_t *base)
+{
+    *base = 0;
+    return file->fd;
+}
+
+static int get_stat(struct mpiio_file *file, struct stat *st)
+{
+    off_t end;
+
+    if (fstat(file->fd, st) < 0)
+        return -errno;
+    if (S_ISBLK(st->st_mode)) {
+        end = lseek(file->fd, 0, SEEK_END);
+        if (end < 0)
+            return -errno;
+        st->st_size = end;
+    }
+    return 0;
+}
+
+/* lseek(2) takes a third of fstat(2)'s time. */
+static int64_t get_size(struct mpiio_source *source)
+{
+    struct mpiio_file *file = (struct mpiio_file *)source;
+    struct stat st;
+    int error;
+
+    if (file->filesystem->exact_size) {
+        off_t end = lseek(file->fd, 0, SEEK_END);
+
+        return end < 0 ? -errno : end;
+    }
+    error = get_stat(file, &st);
+    return error != 0 ? error : st.st_size;
+}
+
+static int64_t seek(struct mpiio_source *source, int64_t displacement, int whence)
+{
+    off_t found = lseek(((struct mpiio_file *)source)->fd, displacement, whence);
+
+    return found < 0 ? -errno : found;
+}
+
+/*
+ * A buffered write(2) holds the inode's lock from before it moves the file's times until all bytes
+ * are copied. lseek(2) for a hole takes that lock shared on ext4, btrfs and tmpfs, and read(2) does
+ * on xfs. Near the end of the file both have the least to do. A waiting lseek(2)
+ * holds the lock of its descriptor's position, so others use another descriptor.
+ */
+static int await_writers(struct mpiio_file *file)
+{
+    int64_t last;
+    int fd, error = 0;
+    char byte;
+
+    if (!file->filesystem->has_inode_lock)
+        return 0;
+    fd = mpiio_fd_reopen(file->fd, O_RDONLY);
+    if (fd < 0)
+        return fd;
+    last = lseek(fd, 0, SEEK_END);
+    last = last > 0 ? last - 1 : 0;
+    if ((lseek(fd, last, SEEK_HOLE) < 0 && errno != ENXIO) || pread(fd, &byte, 1, last) < 0)
+        error = -errno;
+    close(fd);
+    return error;
+}
+
+/*
+ * Refuses mappings unless all hosts share the pages: a mapping writes back whole pages, and with
+ * them stale bytes that others have overwritten.
+ */
+static void set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
+{
+    if (coherence == MPIIO_COHERENCE_AUTO)
+        return;
+    file->coherence = coherence;
+    atomic_store(&file->windows.refused, coherence != MPIIO_COHERENCE_LOCAL);
+}
+
+static int refresh(struct mpiio_file *file)
+{
+    return mpiio_freshness_renew(&file->freshness, file->fd, file->coherence);
+}
+
+static int get_statfs(struct mpiio_file *file, struct statvfs *st)
+{
+    return fstatvfs(file->fd, st) < 0 ? -errno : 0;
+}
+
+static int64_t pread_ahead(struct mpiio_file *file, void *buffer, size_t length,
+                           int64_t displacement, struct mpiio_counters *done)
+{
+    return mpiio_file_pread_all(file->fd, buffer, length, displacement, done);
+}
+
+static int64_t pread_exactly(struct mpiio_file *file, void *buffer, size_t length,
+                             int64_t displacement, struct mpiio_counters *done)
+{
+    return mpiio_file_pread_all(file->exact, buffer, length, displacement, done);
+}
+
+static void be_exact(struct mpiio_file *file)
+{
+    int fd = mpiio_fd_reopen(file->fd, O_RDONLY);
+
+    if (fd < 0)
+        return;
+    file->exact = fd;
+    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+}
+
+static int allocate(struct mpiio_file *file, int64_t displacement, int64_t length)
+{
+    int result;
+
+    do {
+        result = fallocate(file->fd, 0, displacement, length);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? -errno : 0;
+}
+
+static bool is_unsupported(int error)
+{
+    return error == -EOPNOTSUPP || error == -ENOSYS || error == -ENODEV;
+}
+
+/*
+ * Without fallocate, writes a zero as the last byte, but only behind the end. A writer that stores
+ * this byte between the check and the write would lose it.
+ */
+static int grow_by_writing(struct mpiio_file *file, int64_t end)
+{
+    struct mpiio_counters unused = {0};
+    int64_t size = get_size(&file->source);
+    int64_t put;
+
+    if (size < 0 || size >= end)
+        return size < 0 ? (int)size : 0;
+    put = mpiio_file_pwrite(file, "", 1, end - 1, &unused);
+    return put < 0 ? (int)put : 0;
+}
+
+/* Avoids ftruncate(2), which would cut off data that others appended since the check. */
+static int grow(struct mpiio_file *file, int64_t end)
+{
+    int error;
+
+    error = allocate(file, end - 1, 1);
+    return is_unsupported(error) ? grow_by_writing(file, end) : error;
+}
+
+static void wrote(struct mpiio_file *file, int64_t start, int64_t end)
+{
+    mpiio_write_behind_wrote(&file->write_behind, start, end, end - start);
+}
+
+static int sync_file(struct mpiio_file *file, bool data_only)
+{
+    int result;
+
+    mpiio_write_behind_synced(&file->write_behind);
+    mpiio_windows_detach_pages(&file->windows, 0, INT64_MAX);
+    do {
+        result = data_only ? fdatasync(file->fd) : fsync(file->fd);
+    } while (result < 0 && errno == EINTR);
+    if (result < 0 && errno == EINVAL)
+        return 0; /* the filesystem has no device to sync to, and never will */
+    return result < 0 ? -errno : 0;
+}
+
+static int set_times(struct mpiio_file *file, const struct timespec times[2])
+{
+    return futimens(file->fd, times) < 0 ? -errno : 0;
+}
+
+static const struct mpiio_source_ops source_ops = {
+    .read_runs = mpiio_read_runs,
+    .write_runs = mpiio_write_runs,
+    .size = get_size,
+    .seek = seek,
+};
+
+static const struct mpiio_file_ops ops = {
+    .close = close_file,
+    .stat = get_stat,
+    .lock_place = lock_place,
+    .wrote = wrote,
+    .sync = sync_file,
+    .set_times = set_times,
+    .await_writers = await_writers,
+    .refresh = refresh,
+    .set_coherence = set_coherence,
+    .statfs = get_statfs,
+    .pread = pread_ahead,
+    .pread_exactly = pread_exactly,
+    .be_exact = be_exact,
+    .write_ranges = mpiio_write_ranges,
+    .allocate = allocate,
+    .grow = grow,
+};
+
+static int check_kind(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
+    return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
+}
+
+int mpiio_file_open(const char *path, int flags, struct mpiio_file **file)
+{
+    struct mpiio_file *new = NULL;
+    /* O_NONBLOCK avoids blocking on a FIFO without a writer; regular files ignore it. */
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
+    int error;
+
+    if (fd < 0)
+        return -errno;
+    error = check_kind(fd);
+    if (error != 0)
+        goto out;
+    new = calloc(1, sizeof(*new));
+    if (new == NULL) {
+        error = -ENOMEM;
+        goto out;
+    }
+    new->source.ops = &source_ops;
+    new->ops = &ops;
+    new->filesystem = mpiio_filesystem_of(fd);
+    error = mpiio_file_init(new, fd, (flags & O_ACCMODE) == O_RDWR);
+    if (error != 0)
+        goto out;
+    set_coherence(new, new->coherence);
+    *file = new;
+    return 0;
+out:
+    free(new);
+    close(fd);
+    return error;
+}
