@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "batches.h"
 
-#include "core/base/guard.h"
+#include "core/base/gather.h"
 
 struct mpiio_batch_part mpiio_batch_part_of(const struct vs_batch *batch, char *buffer,
                                             int64_t position)
@@ -65,6 +65,7 @@ void mpiio_batches_start(struct mpiio_batches *batches, const struct vs_map *map
         batches->typical_distance =
             facts->tile_runs > 0 ? facts->tile_extent / facts->tile_runs : facts->tile_extent;
     batches->stopped = false;
+    batches->scatters = false;
     batches->move = move;
     batches->count = 0;
 }
@@ -85,22 +86,6 @@ void mpiio_batches_passed(struct mpiio_batches *batches, const struct vs_batch *
 {
     batches->previous_end =
         batch->displacement + (batch->count - 1) * batch->stride + batch->length;
-}
-
-void mpiio_batches_flush(struct mpiio_batches *batches)
-{
-    if (batches->count > 0 && !batches->stopped)
-        batches->move(batches);
-    batches->count = 0;
-}
-
-void mpiio_batches_finish(struct mpiio_batches *batches)
-{
-    mpiio_batches_flush(batches);
-    if (batches->windows != NULL) {
-        mpiio_windows_release(batches->windows, batches->window);
-        batches->window = NULL;
-    }
 }
 
 /* Adds the first runs of part, which is inside the present window. */
@@ -154,11 +139,6 @@ void mpiio_batches_add(struct mpiio_batches *batches, struct mpiio_batch_part pa
     }
 }
 
-struct map_work {
-    const struct mpiio_batches *batches;
-    mpiio_batches_kernel *kernel;
-};
-
 /*
  * A shared mapping may change at any time, by other processes and threads, as files do.
  * ThreadSanitizer must not report this as a race. If the guard aborts the work, the sanitizer's
@@ -184,33 +164,25 @@ static void ignore_races(bool begin)
 #define ignore_races(begin) ((void)(begin))
 #endif
 
-static void map_parts(void *argument)
+void mpiio_batches_copy(void *argument)
 {
-    const struct map_work *work = argument;
-    const struct mpiio_batches *batches = work->batches;
+    struct mpiio_batches *batches = argument;
+    int64_t bytes = 0;
 
     ignore_races(true);
     for (int i = 0; i < batches->count; i++) {
         const struct mpiio_batch_part *part = &batches->part[i];
+        size_t length = (size_t)part->length, count = (size_t)part->count;
+        char *mapped = batches->window->base + (part->displacement - batches->window_start);
 
-        work->kernel(part->memory,
-                     batches->window->base + (part->displacement - batches->window_start),
-                     (size_t)part->length, (size_t)part->count, (ptrdiff_t)part->stride);
+        if (batches->scatters)
+            mpiio_scatter(mapped, part->memory, length, count, (ptrdiff_t)part->stride);
+        else
+            mpiio_gather(part->memory, mapped, length, count, (ptrdiff_t)part->stride);
+        bytes += part->length * part->count;
     }
+    batches->copied = bytes;
     ignore_races(false);
-}
-
-int64_t mpiio_batches_map(struct mpiio_batches *batches, mpiio_batches_kernel *kernel)
-{
-    struct map_work work = {.batches = batches, .kernel = kernel};
-    int64_t bytes = 0;
-
-    if (batches->window == NULL ||
-        !mpiio_guard_call(map_parts, &work, batches->window->base, (size_t)MPIIO_WINDOW_SIZE))
-        return -1;
-    for (int i = 0; i < batches->count; i++)
-        bytes += batches->part[i].length * batches->part[i].count;
-    return bytes;
 }
 
 void mpiio_batches_bounds(const struct mpiio_batches *batches, int64_t *start, int64_t *end)

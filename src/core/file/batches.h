@@ -34,6 +34,8 @@ struct mpiio_batches {
     int64_t previous_end;          /* displacement behind the previous run; -1: none */
     int64_t typical_distance;      /* from run to run, by the view's facts */
     bool stopped;                  /* set by the owner: move nothing more */
+    bool scatters;                 /* set by the owner: parts are copied to the window */
+    int64_t copied;                /* bytes, by the last mpiio_batches_copy */
     /* Moves all waiting parts; the set is emptied after it. */
     void (*move)(struct mpiio_batches *batches);
     int count;
@@ -62,19 +64,25 @@ void mpiio_batches_passed(struct mpiio_batches *batches, const struct vs_batch *
 void mpiio_batches_add(struct mpiio_batches *batches, struct mpiio_batch_part part);
 
 /* Moves the waiting parts now. */
-void mpiio_batches_flush(struct mpiio_batches *batches);
+static inline void mpiio_batches_flush(struct mpiio_batches *batches)
+{
+    if (batches->count > 0 && !batches->stopped)
+        batches->move(batches);
+    batches->count = 0;
+}
 
 /* Flushes and releases the window. */
-void mpiio_batches_finish(struct mpiio_batches *batches);
+static inline void mpiio_batches_finish(struct mpiio_batches *batches)
+{
+    mpiio_batches_flush(batches);
+    mpiio_windows_release(batches->windows, batches->window);
+}
 
 /*
- * For the owner's move: copies all parts to or from the mapped window by kernel, guarded. Returns
- * the bytes moved, or -1 if the file is not mapped or a page was missing; some of the parts or runs
- * may then have been moved.
+ * For the owner's move: copies all parts of a set, the argument, to or from the mapped window. To
+ * be called by mpiio_guard_call: if a page is missing, some of the parts or runs have been copied.
  */
-typedef void mpiio_batches_kernel(char *memory, char *mapped, size_t length, size_t count,
-                                  ptrdiff_t stride);
-int64_t mpiio_batches_map(struct mpiio_batches *batches, mpiio_batches_kernel *kernel);
+void mpiio_batches_copy(void *argument);
 
 /* Returns the displacements of the parts' first byte and behind their last one; one part at least.
  */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/gather.h"
+#include "core/base/guard.h"
 #include "batches.h"
 #include "file.h"
 #include "grid.h"
@@ -198,25 +199,22 @@ static bool may_gather(struct fetch *fetch, struct mpiio_window_read *read, int6
     return is_there(fetch, end) && mpiio_window_begin_read(read);
 }
 
-static void gather_kernel(char *memory, char *mapped, size_t length, size_t count, ptrdiff_t stride)
-{
-    mpiio_gather(memory, mapped, length, count, stride);
-}
-
 static void move(struct mpiio_batches *batches)
 {
     struct fetch *fetch = (struct fetch *)batches;
     struct mpiio_window_read read = {.windows = batches->windows, .window = batches->window};
-    int64_t start, end, bytes = -1;
+    int64_t start, end;
+    bool mapped = false;
 
     mpiio_batches_bounds(batches, &start, &end);
     read.length = end - start;
     if (read.window != NULL && may_gather(fetch, &read, start, end)) {
-        bytes = mpiio_batches_map(batches, gather_kernel);
+        mapped = mpiio_guard_call(mpiio_batches_copy, batches, read.window->base,
+                                  (size_t)MPIIO_WINDOW_SIZE);
         mpiio_window_end_read(&read);
     }
-    if (bytes >= 0)
-        fetch->transfer->done->store_map_bytes += (uint64_t)bytes;
+    if (mapped)
+        fetch->transfer->done->store_map_bytes += (uint64_t)batches->copied;
     else
         gather_all_from_blocks(fetch);
 }

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/gather.h"
+#include "core/base/guard.h"
 #include "batches.h"
 #include "file.h"
 
@@ -27,6 +27,7 @@ struct put {
     int64_t lowest;                  /* displacement of the first run: the lowest if they ascend */
     bool settled;                    /* who makes the file longer was waited for */
     bool few;
+    struct mpiio_batch_part last; /* the last run, if it is not written yet */
     int64_t apart; /* distance in bytes beyond which short runs are written directly */
 };
 
@@ -131,62 +132,44 @@ static bool grow(struct put *put)
     return true;
 }
 
-static void scatter(char *memory, char *mapped, size_t length, size_t count, ptrdiff_t stride)
-{
-    mpiio_scatter(mapped, memory, length, count, stride);
-}
-
 static void move(struct mpiio_batches *batches)
 {
     struct put *put = (struct put *)batches;
-    int64_t bytes = -1;
 
     if (batches->window != NULL && grow(put)) {
         atomic_store_explicit(&batches->window->stored, true, memory_order_relaxed);
         mpiio_file_check(put->file);
-        bytes = mpiio_batches_map(batches, scatter);
-    }
-    if (bytes >= 0) {
-        put->transfer->done->store_map_write_bytes += (uint64_t)bytes;
-        return;
+        if (mpiio_guard_call(mpiio_batches_copy, batches, batches->window->base,
+                             (size_t)MPIIO_WINDOW_SIZE)) {
+            put->transfer->done->store_map_write_bytes += (uint64_t)batches->copied;
+            return;
+        }
     }
     for (int i = 0; i < batches->count && !batches->stopped; i++)
         write_runs(put, batches->part[i]);
 }
 
-/* Writes by calls after moving the waiting parts, so that a failure leaves no gap before it. */
-static void put_directly(struct put *put, struct mpiio_batch_part part)
-{
-    mpiio_batches_flush(&put->batches);
-    write_runs(put, part);
-}
-
-/* Leaves the runs to be scattered, except the last one of the request. */
-static void scatter_later(struct put *put, struct mpiio_batch_part part, bool is_last)
-{
-    struct mpiio_batch_part last = part;
-
-    if (is_last) {
-        mpiio_batch_part_advance(&last, part.count - 1);
-        part.count--;
-    }
-    mpiio_batches_add(&put->batches, part);
-    if (is_last)
-        put_directly(put, last);
-}
-
 /*
  * Puts one part. The last run is always written by a call, because stores through a mapping need
- * not update the file's times.
+ * not update the file's times. Waiting parts are moved before a call, so that a failure leaves no
+ * gap before it.
  */
 static void put_part(struct put *put, struct mpiio_batch_part part, bool is_last)
 {
     if (put->few || part.length >= LONG_RUN ||
         mpiio_batches_distance(&put->batches, &part) > put->apart) {
-        put_directly(put, part);
+        mpiio_batches_flush(&put->batches);
+        write_runs(put, part);
         return;
     }
-    scatter_later(put, part, is_last);
+    if (is_last) {
+        part.count--;
+        put->last = part;
+        put->last.count = 1;
+        put->last.memory += part.count * part.length;
+        put->last.displacement += part.count * part.stride;
+    }
+    mpiio_batches_add(&put->batches, part);
 }
 
 static void start(struct put *put, struct mpiio_file *file, struct mpiio_transfer *transfer)
@@ -197,12 +180,16 @@ static void start(struct put *put, struct mpiio_file *file, struct mpiio_transfe
     put->size = 0;
     put->looked = false;
     put->settled = false;
+    put->last.count = 0;
+    put->batches.scatters = true;
     put->apart = FAR_APART;
     transfer->error = 0;
 }
 
+/* Comes when no parts wait any more. */
 static void finish(struct put *put, int64_t bytes)
 {
+    write_runs(put, put->last);
     mpiio_batches_finish(&put->batches);
     if (put->lowest < put->batches.previous_end)
         mpiio_write_behind_wrote(&put->file->write_behind, put->lowest, put->batches.previous_end,
@@ -232,6 +219,7 @@ void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transf
                  cursor.position == position + length);
         mpiio_batches_passed(&put.batches, &batch);
     }
+    mpiio_batches_flush(&put.batches);
     finish(&put, (int64_t)transfer->bytes);
 }
 
@@ -260,5 +248,6 @@ void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer
         put.batches.previous_end = part.displacement + part.length;
         bytes += part.length;
     }
+    mpiio_batches_flush(&put.batches);
     finish(&put, bytes);
 }
