@@ -10,10 +10,11 @@
 /* Extents of the file that are passed to find data or a hole: some tens of milliseconds. */
 #define MAX_SEEKS 65536
 
-/* A file that cannot tell is all data, with a hole at its end. */
+/* A file that cannot tell is all data, with a hole at its end, and so is one with dirty bytes. */
 static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int whence, int64_t size)
 {
-    int64_t found = mpiio_store_seek(slice->store, displacement, whence);
+    struct mpiio_source *top = slice->store->top;
+    int64_t found = top->ops->seek(top, displacement, whence);
 
     if (found == -EINVAL)
         return whence == SEEK_DATA ? displacement : size;
@@ -106,14 +107,14 @@ static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, 
 
 /*
  * Where the order in the slice is not the order in the file, all counts as data; and where zeros in
- * the file may be something else in the slice, or there is data that the file does not have yet.
+ * the file may be something else in the slice, or the slice has parts of elements.
  */
 static bool can_seek(const struct mpiio_slice *slice)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(slice->view));
 
     return facts->monotonic && facts->disjoint && vs_view_facts(slice->view)->datarep != VS_USER &&
-           slice->partial.count == 0 && mpiio_store_is_clean(slice->store);
+           slice->partial.count == 0;
 }
 
 /* The first data at or behind a packed offset, below end; end where there is none. */

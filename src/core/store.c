@@ -8,8 +8,6 @@
 #include "core/base/rwlock.h"
 #include "core/file/descriptor.h"
 #include "store_private.h"
-#include "core/cache/cache_write.h"
-#include "core/cache/cache_read.h"
 
 static int init_locks(struct mpiio_store *store)
 {
@@ -38,6 +36,7 @@ int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)
 
     if (new != NULL) {
         new->file = file;
+        new->top = &file->source;
         error = init_locks(new);
     }
     if (error != 0) {
@@ -105,54 +104,12 @@ void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters
     mpiio_file_counters(store->file, counters);
 }
 
-/* The file or the cache over it. */
-
-/* What is not dirty any more when the file's size is looked at is in the file. */
 int64_t mpiio_store_size(struct mpiio_store *store)
 {
-    struct mpiio_cache *cache = store->cache;
-    int64_t end = cache != NULL ? mpiio_cache_end(cache) : 0;
-    int64_t size = mpiio_file_size(store->file);
+    struct mpiio_source *top = store->top;
+    int64_t size = top->ops->size(top);
 
-    if (size < 0)
-        return size;
-    if (size < end)
-        size = end;
-    if (mpiio_store_last_size(store) != size)
+    if (size >= 0 && mpiio_store_last_size(store) != size)
         atomic_store_explicit(&store->last_size, size, memory_order_relaxed);
     return size;
-}
-
-bool mpiio_store_is_clean(struct mpiio_store *store)
-{
-    struct mpiio_cache *cache = store->cache;
-
-    return cache == NULL || mpiio_cache_is_empty(cache);
-}
-
-void mpiio_store_read(struct mpiio_store *store, struct mpiio_transfer *transfer)
-{
-    struct mpiio_cache *cache = store->cache;
-
-    if (cache != NULL)
-        mpiio_cache_read(cache, transfer);
-    else
-        store->file->source.ops->read_runs(&store->file->source, transfer);
-}
-
-void mpiio_store_write(struct mpiio_store *store, struct mpiio_transfer *transfer)
-{
-    struct mpiio_cache *cache = store->cache;
-
-    if (cache != NULL)
-        mpiio_cache_write(cache, transfer);
-    else
-        store->file->source.ops->write_runs(&store->file->source, transfer);
-}
-
-int mpiio_store_await(struct mpiio_store *store, int error)
-{
-    struct mpiio_cache *cache = store->cache;
-
-    return cache != NULL ? mpiio_cache_await(cache, error) : error;
 }

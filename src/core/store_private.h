@@ -6,21 +6,18 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "core/cache/cache.h"
 #include "core/file/file.h"
 #include "core/file/file_lock.h"
-#include "core/file/read_plan.h"
 #include "store.h"
 
 /*
- * What is inside a store, for the sources of slices: the file, with or without a cache over it.
- * Which of the two bytes are read from and written to is decided here and nowhere else.
+ * What is inside a store, for the sources of slices: the layers of the data path (source.h).
  */
 struct mpiio_store {
-    struct mpiio_file *file;           /* owned */
-    struct mpiio_cache *_Atomic cache; /* over the file, borrowed; NULL: slices go to the file */
-    _Atomic int64_t last_size;         /* as mpiio_store_size told it last */
-    pthread_mutex_t append_lock;       /* held during an append, from its fstat to its end */
+    struct mpiio_file *file;          /* owned */
+    struct mpiio_source *_Atomic top; /* what slices use: the file, or a cache over it, borrowed */
+    _Atomic int64_t last_size;        /* as mpiio_store_size told it last */
+    pthread_mutex_t append_lock;      /* held during an append, from its fstat to its end */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
        one is read, changed and written back (convert_write.h). */
     pthread_rwlock_t elements_lock;
@@ -44,19 +41,26 @@ static inline int64_t mpiio_store_last_size(const struct mpiio_store *store)
     return atomic_load_explicit(&store->last_size, memory_order_relaxed);
 }
 
-/* As mpiio_read_runs (read_plan.h), with what is dirty laid over the file's bytes. Thread-safe. */
-void mpiio_store_read(struct mpiio_store *store, struct mpiio_transfer *transfer);
+/* The operations of the uppermost layer. Thread-safe. */
+static inline void mpiio_store_read(struct mpiio_store *store, struct mpiio_transfer *transfer)
+{
+    struct mpiio_source *top = store->top;
 
-/* As mpiio_write_runs (write_plan.h): to the cache, where there is one. Thread-safe. */
-void mpiio_store_write(struct mpiio_store *store, struct mpiio_transfer *transfer);
+    top->ops->read_runs(top, transfer);
+}
 
-/*
- * Where the error of a write that does not wait says that something is missing, waits for it
- * without the locks (mpiio_cache_await): 0, or the error as it is. Thread-safe.
- */
-int mpiio_store_await(struct mpiio_store *store, int error);
+static inline void mpiio_store_write(struct mpiio_store *store, struct mpiio_transfer *transfer)
+{
+    struct mpiio_source *top = store->top;
 
-/* True where all bytes of the slices are in the file. Thread-safe. */
-bool mpiio_store_is_clean(struct mpiio_store *store);
+    top->ops->write_runs(top, transfer);
+}
+
+static inline int mpiio_store_await(struct mpiio_store *store, int error)
+{
+    struct mpiio_source *top = store->top;
+
+    return top->ops->await != NULL ? top->ops->await(top, error) : error;
+}
 
 #endif

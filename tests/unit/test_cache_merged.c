@@ -57,7 +57,7 @@ static void put_merged(int number)
 
     for (int i = 0; i < length; i++)
         bytes[i] = (unsigned char)rand();
-    mpiio_cache_write(model.cache, &transfer);
+    mpiio_cache_write((struct mpiio_source *)model.cache, &transfer);
     if (model_merged(number, position, length)) {
         assert_int_equal(transfer.error, 0);
         assert_int_equal(transfer.bytes, length);

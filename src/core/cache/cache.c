@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/base/guard.h"
 #include "core/base/rlimit.h"
 #include "core/base/rwlock.h"
 
@@ -81,7 +80,8 @@ static void free_memory(struct mpiio_cache *cache)
     free(cache);
 }
 
-int mpiio_cache_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_cache **cache)
+int mpiio_cache_new(struct mpiio_file *file, const struct mpiio_source_ops *ops, int64_t dirty_max,
+                    struct mpiio_cache **cache)
 {
     struct mpiio_cache *new = calloc(1, sizeof(*new));
     int error;
@@ -93,6 +93,7 @@ int mpiio_cache_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_cac
         free(new);
         return error;
     }
+    new->source.ops = ops;
     new->file = file;
     new->dirty_max = dirty_max;
     error = init(new);
@@ -139,15 +140,6 @@ void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument,
     cache->wait_argument = argument;
 }
 
-bool mpiio_cache_copy(const struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
-                      const struct mpiio_block *block, void (*work)(void *argument))
-{
-    struct mpiio_copy copy = {.portion = portion,
-                              .slot = mpiio_slots_get(&cache->slots, block->slot)};
-
-    return mpiio_guard_call(work, &copy, cache->slots.base, cache->slots.size);
-}
-
 int64_t mpiio_cache_memory(const struct mpiio_cache *cache, const struct mpiio_block *block)
 {
     return mpiio_slot_memory(mpiio_slots_get(&cache->slots, block->slot).pages);
@@ -180,6 +172,24 @@ int64_t mpiio_cache_end(struct mpiio_cache *cache)
     end = cache->active_end > cache->frozen_end ? cache->active_end : cache->frozen_end;
     pthread_mutex_unlock(&cache->state);
     return end;
+}
+
+/* What is not dirty any more when the file's size is looked at is in the file. */
+int64_t mpiio_cache_size(struct mpiio_source *source)
+{
+    struct mpiio_cache *cache = (struct mpiio_cache *)source;
+    int64_t end = mpiio_cache_end(cache);
+    int64_t size = mpiio_file_size(cache->file);
+
+    return size >= 0 && size < end ? end : size;
+}
+
+int64_t mpiio_cache_seek(struct mpiio_source *source, int64_t displacement, int whence)
+{
+    struct mpiio_cache *cache = (struct mpiio_cache *)source;
+    struct mpiio_source *next = &cache->file->source;
+
+    return mpiio_cache_is_empty(cache) ? next->ops->seek(next, displacement, whence) : -EINVAL;
 }
 
 bool mpiio_cache_is_empty(struct mpiio_cache *cache)

@@ -8,8 +8,6 @@
 #include <time.h>
 
 #include "slots.h"
-#include "core/file/read_plan.h"
-#include "viewspec/map.h"
 #include "core/file/file.h"
 
 /*
@@ -30,12 +28,15 @@
 struct mpiio_cache;
 
 /*
- * Makes an empty cache over file, which is open for writing and outlives it. dirty_max > 0 bounds
+ * Makes an empty cache over file, which is open for writing and outlives it, with the operations of
+ * its first member, a struct mpiio_source: those below and in cache_read.h and cache_write.h.
+ * dirty_max > 0 bounds
  * the memory that dirty data takes, in bytes, both generations together and in pages of 4 KiB of
  * data and of mask; it may be exceeded by a block a thread, and memory kept for reuse comes to it,
  * half of it at most. 0 or a negative errno. (store_cache.h puts it under a store.)
  */
-int mpiio_cache_new(struct mpiio_file *file, int64_t dirty_max, struct mpiio_cache **cache);
+int mpiio_cache_new(struct mpiio_file *file, const struct mpiio_source_ops *ops, int64_t dirty_max,
+                    struct mpiio_cache **cache);
 
 /* Frees it, and the dirty data that is left. No other thread may use it. */
 void mpiio_cache_free(struct mpiio_cache *cache);
@@ -60,6 +61,11 @@ void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument,
 
 /* The highest displacement of a dirty byte plus one, or more, where it is stored; 0: none. */
 int64_t mpiio_cache_end(struct mpiio_cache *cache);
+
+/* The file's size, but to the end of what is dirty. No bytes are known to be a hole while any are
+   dirty. */
+int64_t mpiio_cache_size(struct mpiio_source *source);
+int64_t mpiio_cache_seek(struct mpiio_source *source, int64_t displacement, int whence);
 
 /* True where nothing is dirty. */
 bool mpiio_cache_is_empty(struct mpiio_cache *cache);

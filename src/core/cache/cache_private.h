@@ -8,6 +8,7 @@
 #include "cache_flush.h"
 #include "block.h"
 #include "block_walk.h"
+#include "core/base/guard.h"
 #include "core/file/file.h"
 
 /* What is inside write-back: for cache.c, cache_write.c (writing), cache_read.c (reading) and
@@ -26,7 +27,8 @@
  * table is never held together with another one that comes later.
  */
 struct mpiio_cache {
-    struct mpiio_file *file;
+    struct mpiio_source source; /* the first member */
+    struct mpiio_file *file;    /* the next layer */
     int64_t dirty_max;
     struct mpiio_slots slots;
     void (*full)(void *argument);
@@ -76,8 +78,15 @@ struct mpiio_copy {
     struct mpiio_slot slot;
 };
 
-bool mpiio_cache_copy(const struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
-                      const struct mpiio_block *block, void (*work)(void *argument));
+static inline bool mpiio_cache_copy(const struct mpiio_cache *cache,
+                                    const struct mpiio_block_walk *portion,
+                                    const struct mpiio_block *block, void (*work)(void *argument))
+{
+    struct mpiio_copy copy = {.portion = portion,
+                              .slot = mpiio_slots_get(&cache->slots, block->slot)};
+
+    return mpiio_guard_call(work, &copy, cache->slots.base, cache->slots.size);
+}
 
 /* The memory that a block takes. Its lock is held, or nobody writes. */
 int64_t mpiio_cache_memory(const struct mpiio_cache *cache, const struct mpiio_block *block);

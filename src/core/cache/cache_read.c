@@ -125,13 +125,13 @@ static size_t zero_behind(const struct mpiio_transfer *transfer)
     return bytes;
 }
 
-static void fetch_file(struct mpiio_file *file, struct mpiio_transfer *transfer)
+static void fetch_file(struct mpiio_source *file, struct mpiio_transfer *transfer)
 {
     struct mpiio_transfer rest = *transfer;
 
     rest.error = 0;
     while (rest.length > 0 && rest.error == 0) {
-        file->source.ops->read_runs(&file->source, &rest);
+        file->ops->read_runs(file, &rest);
         mpiio_transfer_pass(&rest, rest.bytes);
         if (rest.length > 0 && rest.error == 0)
             mpiio_transfer_pass(&rest, zero_behind(&rest));
@@ -145,14 +145,15 @@ static void fetch_file(struct mpiio_file *file, struct mpiio_transfer *transfer)
  * Bytes that leave the blocks between the look into the file and the one into the blocks would be
  * in neither: then it is done again.
  */
-void mpiio_cache_read(struct mpiio_cache *cache, struct mpiio_transfer *transfer)
+void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transfer)
 {
+    struct mpiio_cache *cache = (struct mpiio_cache *)source;
     struct overlay overlay = {.cache = cache, .transfer = transfer};
     uint64_t drops;
 
     do {
         drops = cache->drops;
-        fetch_file(cache->file, transfer);
+        fetch_file(&cache->file->source, transfer);
         if (transfer->bytes > 0 && !mpiio_cache_is_empty(cache))
             mpiio_block_walk(transfer, transfer->bytes, overlay_portion, &overlay);
     } while (drops != cache->drops);

@@ -3,7 +3,6 @@
 #define MPIIO_CACHE_READ_H
 
 #include "cache.h"
-#include "core/file/read_plan.h"
 
 /* Reading the file with what is dirty laid over. */
 
@@ -13,6 +12,6 @@
  * end that nobody wrote are zeros. It thus never stops at the end of the file. A byte that was put
  * before the call is seen, whatever is frozen and resolved meanwhile.
  */
-void mpiio_cache_read(struct mpiio_cache *cache, struct mpiio_transfer *transfer);
+void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
 #endif

@@ -81,8 +81,9 @@ static bool wait_for_flush(struct mpiio_cache *cache)
     return error == 0;
 }
 
-int mpiio_cache_await(struct mpiio_cache *cache, int error)
+int mpiio_cache_await(struct mpiio_source *source, int error)
 {
+    struct mpiio_cache *cache = (struct mpiio_cache *)source;
     bool done;
 
     if (error != -ENOBUFS && error != -EINPROGRESS)
@@ -154,8 +155,8 @@ static struct mpiio_block *enter(const struct put *put, int64_t number, int *err
             return block;
         }
         pthread_rwlock_unlock(&cache->gate);
-        *error =
-            put->transfer->put == MPIIO_PUT_NOW ? -ENOBUFS : mpiio_cache_await(cache, -ENOBUFS);
+        *error = put->transfer->put == MPIIO_PUT_NOW ? -ENOBUFS
+                                                     : mpiio_cache_await(&cache->source, -ENOBUFS);
         if (*error != 0)
             return NULL;
     }
@@ -245,7 +246,9 @@ static bool forget_portion(struct mpiio_block_walk *portion)
 /* mpiio_write_runs: an error of the filesystem's is none that mpiio_cache_await waits for. */
 static void put_in_file(const struct mpiio_cache *cache, struct mpiio_transfer *transfer)
 {
-    cache->file->source.ops->write_runs(&cache->file->source, transfer);
+    struct mpiio_source *next = &cache->file->source;
+
+    next->ops->write_runs(next, transfer);
     if (transfer->error == -ENOBUFS || transfer->error == -EINPROGRESS)
         transfer->error = -EIO;
 }
@@ -388,8 +391,9 @@ static void put_merged(struct put *put)
         transfer->bytes = transfer->length;
 }
 
-void mpiio_cache_write(struct mpiio_cache *cache, struct mpiio_transfer *transfer)
+void mpiio_cache_write(struct mpiio_source *source, struct mpiio_transfer *transfer)
 {
+    struct mpiio_cache *cache = (struct mpiio_cache *)source;
     struct put put = {.cache = cache, .transfer = transfer};
 
     put.writer = mpiio_cache_writer(cache, transfer->writer, true);

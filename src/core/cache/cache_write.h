@@ -24,13 +24,13 @@
  * -EINPROGRESS where bytes of it are frozen: none is put; mpiio_cache_await, and begin again with
  * reading.
  */
-void mpiio_cache_write(struct mpiio_cache *cache, struct mpiio_transfer *transfer);
+void mpiio_cache_write(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
 /*
  * Waits for what error, of the above, says is missing: room, or that what is frozen now is
  * resolved. The caller holds no lock of the file. 0: try again; -EIO after mpiio_cache_stop; any
  * other error comes back as it is, at once.
  */
-int mpiio_cache_await(struct mpiio_cache *cache, int error);
+int mpiio_cache_await(struct mpiio_source *source, int error);
 
 #endif

@@ -66,8 +66,13 @@ struct mpiio_source_ops {
     /* Returns the present size in bytes, or a negative errno. */
     int64_t (*size)(struct mpiio_source *source);
 
-    /* Finds data or a hole, like lseek(2): returns a displacement or a negative errno. */
+    /* Finds data or a hole, like lseek(2): returns a displacement or a negative errno; -EINVAL if
+       it cannot tell them apart. */
     int64_t (*seek)(struct mpiio_source *source, int64_t displacement, int whence);
+
+    /* Waits for what the error of a write that does not wait says is missing (mpiio_cache_await);
+       NULL: for nothing. */
+    int (*await)(struct mpiio_source *source, int error);
 };
 
 #endif
