@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "number.h"
 
+#include <fenv.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "shortest.h"
-#include "digits.h"
 #include "viewspec/types/byte_order.h"
 
 __extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+/* Holds the values of all formats exactly. glibc declares none of it to clang on x86. */
+#if defined(__clang__) && defined(__x86_64__)
+typedef __float128 binary128;
+binary128 strtof128(const char *text, char **end);
+int strfromf128(char *text, size_t size, const char *format, binary128 value);
+binary128 ldexpf128(binary128 value, int exponent);
+#else
+__extension__ typedef _Float128 binary128;
+#endif
 
 static char *append(char *text, const char *from, size_t length)
 {
@@ -15,16 +29,18 @@ static char *append(char *text, const char *from, size_t length)
     return text + length;
 }
 
-static char *write_unsigned_128(char *text, view_uint128 value)
+static char *write_unsigned(char *text, uint128 value)
 {
-    static const uint64_t unit = UINT64_C(10000000000000000000);
+    char digits[39], *end = digits + sizeof(digits), *begin = end;
+    uint64_t rest;
 
-    if (value < unit)
-        return view_write_unsigned(text, (uint64_t)value);
-    text = write_unsigned_128(text, value / unit);
-    memset(text, '0', 19);
-    view_digits_before(text + 19, (uint64_t)(value % unit));
-    return text + 19;
+    for (; value >> 64; value /= 10)
+        *--begin = (char)('0' + (int)(value % 10));
+    rest = (uint64_t)value;
+    do
+        *--begin = (char)('0' + (int)(rest % 10));
+    while (rest /= 10);
+    return append(text, begin, (size_t)(end - begin));
 }
 
 /* Fills the least significant bytes of a number, which has `room` of them, with a native value's.
@@ -51,7 +67,7 @@ static char *write_integer(char *text, const struct vs_basic *basic, const void 
         memcpy(&number, value, sizeof(number));
         if (number < 0)
             *text++ = '-';
-        return write_unsigned_128(text, number < 0 ? -(view_uint128)number : (view_uint128)number);
+        return write_unsigned(text, number < 0 ? -(uint128)number : (uint128)number);
     }
     uint64_t number = load_unsigned(value, basic->size);
     if (basic->kind == VS_INTEGER) {
@@ -60,41 +76,7 @@ static char *write_integer(char *text, const struct vs_basic *basic, const void 
             *text++ = '-';
         number = extended < 0 ? -(uint64_t)extended : (uint64_t)extended;
     }
-    return view_write_unsigned(text, number);
-}
-
-/* Python's repr: an exponent below 0.0001 and from 10^16 on. */
-static char *write_decimal(char *text, const struct view_decimal *decimal)
-{
-    int count = decimal->count, point = decimal->point;
-    const char *digits = decimal->digits;
-
-    if (point < -3 || point > 16) {
-        int exponent = point - 1;
-        *text++ = digits[0];
-        if (count > 1) {
-            *text++ = '.';
-            text = append(text, digits + 1, (size_t)count - 1);
-        }
-        *text++ = 'e';
-        *text++ = exponent < 0 ? '-' : '+';
-        exponent = exponent < 0 ? -exponent : exponent;
-        if (exponent < 10)
-            *text++ = '0';
-        return view_write_unsigned(text, (uint64_t)exponent);
-    }
-    if (point <= 0) {
-        text = append(text, "0.000", (size_t)(2 - point));
-        return append(text, digits, (size_t)count);
-    }
-    int whole = count < point ? count : point;
-    text = append(text, digits, (size_t)whole);
-    memset(text, '0', (size_t)(point - whole));
-    text += point - whole;
-    *text++ = '.';
-    if (whole == count)
-        *text++ = '0';
-    return append(text, digits + whole, (size_t)(count - whole));
+    return write_unsigned(text, number);
 }
 
 /* A binary format: the bits of exponent and significand, the hidden one not counted. */
@@ -117,6 +99,115 @@ static struct layout layout_of(size_t size, bool extended)
     }
 }
 
+/* Rounds to the nearest value of binary16. */
+static double round_to_half(double value)
+{
+    int exponent;
+
+    frexp(value, &exponent);
+    exponent = exponent < -13 ? -24 : exponent - 11;
+    return ldexp(nearbyint(ldexp(value, -exponent)), exponent);
+}
+
+static binary128 read_back(const char *text, const struct layout *layout)
+{
+    switch (layout->significand) {
+    case 10:
+        return round_to_half(strtod(text, NULL));
+    case 23:
+        return strtof(text, NULL);
+    case 52:
+        return strtod(text, NULL);
+    case 63:
+        return strtold(text, NULL);
+    default:
+        return strtof128(text, NULL);
+    }
+}
+
+/* 0.DIGITS * 10^point: no leading and no trailing zero. */
+struct decimal {
+    int count;
+    int point;
+    char digits[40]; /* count of them, as characters; not terminated */
+};
+
+/* Writes value with that many digits, rounded as direction has it. */
+static void write_digits(char text[64], binary128 value, int digits, int direction)
+{
+    char format[16];
+    int usual = fegetround();
+
+    snprintf(format, sizeof(format), "%%.%de", digits - 1);
+    fesetround(direction);
+    strfromf128(text, 64, format, value);
+    fesetround(usual);
+}
+
+/*
+ * Finds the shortest decimal that reads back as value, which is not 0, and of these the nearest.
+ * A normal number keeps that many digits of every decimal, so that no fewer need to be tried. The
+ * numbers below a power of 2 are closer than those above it: the nearest decimal may read back as
+ * one of them, while the next higher decimal does not.
+ */
+static struct decimal shorten(binary128 value, const struct layout *layout, bool normal, bool power)
+{
+    int digits = normal ? layout->significand * 3 / 10 : 1;
+    struct decimal decimal = {0};
+    char text[64];
+
+    for (;; digits++) {
+        write_digits(text, value, digits, FE_TONEAREST);
+        if (read_back(text, layout) == value)
+            break;
+        if (power)
+            write_digits(text, value, digits, FE_UPWARD);
+        if (power && read_back(text, layout) == value)
+            break;
+    }
+    decimal.digits[0] = text[0];
+    memcpy(decimal.digits + 1, text + 2, (size_t)digits - 1);
+    while (digits > 1 && decimal.digits[digits - 1] == '0')
+        digits--;
+    decimal.count = digits;
+    decimal.point = atoi(strchr(text, 'e') + 1) + 1;
+    return decimal;
+}
+
+/* Python's repr: an exponent below 0.0001 and from 10^16 on. */
+static char *write_decimal(char *text, const struct decimal *decimal)
+{
+    int count = decimal->count, point = decimal->point;
+    const char *digits = decimal->digits;
+
+    if (point < -3 || point > 16) {
+        int exponent = point - 1;
+        *text++ = digits[0];
+        if (count > 1) {
+            *text++ = '.';
+            text = append(text, digits + 1, (size_t)count - 1);
+        }
+        *text++ = 'e';
+        *text++ = exponent < 0 ? '-' : '+';
+        exponent = exponent < 0 ? -exponent : exponent;
+        if (exponent < 10)
+            *text++ = '0';
+        return write_unsigned(text, (uint64_t)exponent);
+    }
+    if (point <= 0) {
+        text = append(text, "0.000", (size_t)(2 - point));
+        return append(text, digits, (size_t)count);
+    }
+    int whole = count < point ? count : point;
+    text = append(text, digits, (size_t)whole);
+    memset(text, '0', (size_t)(point - whole));
+    text += point - whole;
+    *text++ = '.';
+    if (whole == count)
+        *text++ = '0';
+    return append(text, digits + whole, (size_t)(count - whole));
+}
+
 static char *write_special(char *text, enum view_format format, bool negative, const char *name)
 {
     if (format == VIEW_JSON)
@@ -134,12 +225,12 @@ static char *write_real(char *text, enum view_format format, const void *value, 
 {
     struct layout layout = layout_of(size, extended);
     int stored = layout.significand + layout.explicit, largest = (1 << layout.exponent) - 1;
-    view_uint128 bits = 0, one = 1;
-    struct view_decimal decimal;
+    uint128 bits = 0, one = 1;
+    struct decimal decimal;
 
     load_low(&bits, sizeof(bits), value, size);
-    view_uint128 hidden = one << layout.significand, fraction = bits & (hidden - 1);
-    view_uint128 significand = bits & ((one << stored) - 1);
+    uint128 hidden = one << layout.significand, fraction = bits & (hidden - 1);
+    uint128 significand = bits & ((one << stored) - 1);
     int exponent = (int)(bits >> stored) & largest;
     bool negative = (int)(bits >> (stored + layout.exponent)) & 1;
 
@@ -153,12 +244,9 @@ static char *write_real(char *text, enum view_format format, const void *value, 
         significand |= hidden;
     if (!significand)
         return append(text, "0.0", 3);
-    struct view_binary binary = {
-        .significand = significand,
-        .exponent = (exponent ? exponent : 1) - (largest >> 1) - layout.significand,
-        .closer = !fraction && exponent > 1,
-    };
-    view_shortest(&binary, &decimal);
+    decimal = shorten(ldexpf128((binary128)significand,
+                                (exponent ? exponent : 1) - (largest >> 1) - layout.significand),
+                      &layout, significand & hidden, !fraction && exponent > 1);
     return write_decimal(text, &decimal);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Native values as text: the shortest decimals, against exact arithmetic and the C library. */
+/* Native values as text: the shortest decimals, against the C library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,6 @@
 
 #include "native.h"
 #include "view/number.h"
-#include "view/shortest.h"
 
 static uint64_t next_random(void)
 {
@@ -48,64 +47,18 @@ static const char *text_of_halves(const char *type, uint64_t high, uint64_t low)
     return text_of(type, (uint64_t[]){NATIVE_IS_BIG ? high : low, NATIVE_IS_BIG ? low : high});
 }
 
-/* Both ways give the same digits. */
-static void compare_ways(const struct view_binary *binary)
+/* The digits of a decimal, without zeros around them. */
+static int count_digits(const char *text)
 {
-    struct view_decimal fast, exact;
+    int count = 0, zeros = 0;
 
-    view_shortest(binary, &fast);
-    view_shortest_exact(binary, &exact);
-    if (fast.count != exact.count || fast.point != exact.point ||
-        memcmp(fast.digits, exact.digits, (size_t)fast.count) != 0)
-        fail_msg("%llu * 2^%d: 0.%.*s e %d, exactly 0.%.*s e %d",
-                 (unsigned long long)binary->significand, binary->exponent, fast.count, fast.digits,
-                 fast.point, exact.count, exact.digits, exact.point);
-}
-
-/* The number of a double's bits, its sign left out. */
-static struct view_binary double_of(uint64_t bits)
-{
-    uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
-    int exponent = (int)(bits >> 52 & 2047);
-
-    return (struct view_binary){
-        .significand = fraction | (uint64_t)(exponent > 0) << 52,
-        .exponent = (exponent ? exponent : 1) - 1075,
-        .closer = !fraction && exponent > 1,
-    };
-}
-
-/* Every exponent, with significands at both ends, in the middle and at random. */
-static void ways(void **state)
-{
-    const uint64_t all = (UINT64_C(1) << 52) - 1;
-
-    (void)state;
-    for (uint64_t exponent = 0; exponent < 2047; exponent++) {
-        const uint64_t fractions[] = {
-            0, 1, 2, all, all - 1, all / 2, all / 2 + 1, next_random() & all, next_random() & all};
-        for (size_t i = 0; i < sizeof(fractions) / sizeof(*fractions); i++) {
-            struct view_binary binary = double_of(exponent << 52 | fractions[i]);
-            if (binary.significand)
-                compare_ways(&binary);
+    for (; *text != '\0' && *text != 'e'; text++) {
+        if (*text >= '0' && *text <= '9' && (*text != '0' || count > 0)) {
+            count++;
+            zeros = *text == '0' ? zeros + 1 : 0;
         }
     }
-    /* All numbers of binary16, and some of binary32. */
-    for (uint64_t bits = 1; bits < 0x7c00; bits++) {
-        int exponent = (int)(bits >> 10);
-        struct view_binary binary = {.significand = (bits & 1023) | (uint64_t)(exponent > 0) << 10,
-                                     .exponent = (exponent ? exponent : 1) - 25,
-                                     .closer = !(bits & 1023) && exponent > 1};
-        compare_ways(&binary);
-    }
-    for (int i = 0; i < 20000; i++) {
-        uint32_t fraction = next_random() & 0x7fffff;
-        int exponent = 1 + (int)(next_random() % 254);
-        struct view_binary binary = {.significand = fraction | UINT32_C(1) << 23,
-                                     .exponent = exponent - 150,
-                                     .closer = !fraction && exponent > 1};
-        compare_ways(&binary);
-    }
+    return count - zeros;
 }
 
 /* Any bits read back as they are, and no text with a digit less does. */
@@ -126,12 +79,10 @@ static void doubles(void **state)
             fail_msg("%a is written as %s", value, text);
         if (value != value || value == 0 || value - value != 0)
             continue;
-        struct view_binary binary = double_of(bits & INT64_MAX);
-        struct view_decimal decimal;
-        view_shortest(&binary, &decimal);
-        if (decimal.count == 1)
+        int digits = count_digits(text);
+        if (digits == 1)
             continue;
-        snprintf(shorter, sizeof(shorter), "%.*e", decimal.count - 2, value);
+        snprintf(shorter, sizeof(shorter), "%.*e", digits - 2, value);
         if (strtod(shorter, NULL) == value)
             fail_msg("%s is longer than %s", text, shorter);
     }
@@ -194,6 +145,7 @@ static void known(void **state)
         {5e-324, "5e-324"},
         {2.2250738585072014e-308, "2.2250738585072014e-308"},
         {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {5.684341886080802e-14, "5.684341886080802e-14"}, /* 2^-44, of 16 digits not the nearest */
         {1.0 / 0.0, "inf"},
         {-1.0 / 0.0, "-inf"},
     };
@@ -283,11 +235,10 @@ static void pairs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ways),       cmocka_unit_test(doubles),
-        cmocka_unit_test(floats),     cmocka_unit_test(long_doubles),
-        cmocka_unit_test(known),      cmocka_unit_test(pairs),
-        cmocka_unit_test(integers),   cmocka_unit_test(other_formats),
-        cmocka_unit_test(characters),
+        cmocka_unit_test(doubles),       cmocka_unit_test(floats),
+        cmocka_unit_test(long_doubles),  cmocka_unit_test(known),
+        cmocka_unit_test(pairs),         cmocka_unit_test(integers),
+        cmocka_unit_test(other_formats), cmocka_unit_test(characters),
     };
 
     return cmocka_run_group_tests_name("number", tests, NULL, NULL);
