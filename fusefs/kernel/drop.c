@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/base/clock.h"
 
@@ -98,13 +97,11 @@ void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
 static bool await_drop(struct drop *drop, int patience)
 {
     int64_t end = mpiio_clock() + patience;
-    const struct timespec when = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
     bool over;
-    int error = 0;
 
     pthread_mutex_lock(&drop->lock);
-    while (!drop->over && error == 0)
-        error = pthread_cond_clockwait(&drop->changed, &drop->lock, CLOCK_MONOTONIC, &when);
+    while (!drop->over && mpiio_wait_until(&drop->changed, &drop->lock, end))
+        continue;
     over = drop->over;
     drop->over = true;
     pthread_mutex_unlock(&drop->lock);

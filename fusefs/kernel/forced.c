@@ -70,13 +70,11 @@ static uint64_t progress_of(struct fs_session *session)
 /* Waits until it is over, for a moment. */
 static bool is_over(struct sync *sync)
 {
-    int64_t end = mpiio_clock() + INTERVAL;
-    const struct timespec when = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
     bool over;
 
     pthread_mutex_lock(&sync->lock);
     if (!sync->over)
-        pthread_cond_clockwait(&sync->changed, &sync->lock, CLOCK_MONOTONIC, &when);
+        mpiio_wait_until(&sync->changed, &sync->lock, mpiio_clock() + INTERVAL);
     over = sync->over;
     pthread_mutex_unlock(&sync->lock);
     return over;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/rwlock.h"
+
 /* Parts that are kept in mind: a few MiB. */
 #define LOSSES_MAX 65536
 /* Bytes of them that are kept. */
@@ -20,14 +22,9 @@ struct fs_loss {
 
 void fs_losses_init(struct fs_losses *losses)
 {
-    pthread_rwlockattr_t attributes;
-
     *losses = (struct fs_losses){.lock = PTHREAD_MUTEX_INITIALIZER};
     /* Writers that keep coming do not keep what is lost from being stored. */
-    pthread_rwlockattr_init(&attributes);
-    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    pthread_rwlock_init(&losses->storing, &attributes);
-    pthread_rwlockattr_destroy(&attributes);
+    mpiio_rwlock_init(&losses->storing);
 }
 
 /* Takes the part that link points to out of the list, and leaves its bytes alone. Lock held. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "refills.h"
 
-#include <time.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 /* The kernel drops pages by itself when it has read our answer: within so many ms. */
 #define SOON 100
@@ -231,15 +232,14 @@ static size_t collect(const struct fs_refills *refills, const struct fs_refilled
 size_t fs_refills_find(struct fs_refills *refills, int64_t offset, size_t length, int64_t now,
                        int64_t limit, struct fs_refilled *list, bool *sure)
 {
-    const struct timespec when = {.tv_sec = limit / 1000, .tv_nsec = limit % 1000 * 1000000};
     const struct fs_refilled written = pages_of(offset, length);
     size_t count;
-    int error = 0;
+    bool waits = true;
 
     pthread_mutex_lock(&refills->lock);
     count = collect(refills, &written, list);
-    while (count > 0 && refills->running > 0 && error == 0) {
-        error = pthread_cond_clockwait(&refills->changed, &refills->lock, CLOCK_MONOTONIC, &when);
+    while (count > 0 && refills->running > 0 && waits) {
+        waits = mpiio_wait_until(&refills->changed, &refills->lock, limit);
         count = collect(refills, &written, list);
     }
     *sure = now >= refills->expected && refills->running == 0;

@@ -13,10 +13,10 @@
 #define STAYS   1000
 #define REPEATS 20
 
-int fs_members_version_init(struct fs_members_version *self)
+void fs_members_version_init(struct fs_members_version *self)
 {
     *self = (struct fs_members_version){.again = true};
-    return -pthread_mutex_init(&self->lock, NULL);
+    pthread_mutex_init(&self->lock, NULL);
 }
 
 void fs_members_version_destroy(struct fs_members_version *self)

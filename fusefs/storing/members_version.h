@@ -31,8 +31,7 @@ struct fs_members_version {
     int64_t looked; /* when, by mpiio_clock; 0: never */
 };
 
-/* 0 or a negative errno. */
-int fs_members_version_init(struct fs_members_version *self);
+void fs_members_version_init(struct fs_members_version *self);
 void fs_members_version_destroy(struct fs_members_version *self);
 
 /*

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "core/base/rlimit.h"
 #include "core/store_members.h"
@@ -136,9 +135,7 @@ int fs_pool_init(struct fs_session *session)
     self->session = session;
     if (size == 0 || !is_fit(session))
         return 0;
-    error = fs_members_version_init(&self->members);
-    if (error != 0)
-        return error;
+    fs_members_version_init(&self->members);
     error = make(session, size);
     if (error != 0) {
         fs_members_version_destroy(&self->members);

@@ -4,24 +4,23 @@
 #include <time.h>
 
 #include "core/file/freshness.h"
+#include "core/base/clock.h"
 #include "core/store_members.h"
 #include "flusher.h"
 #include "fusefs/base/workers.h"
 
-#define SECOND_NS 1000000000
-
 /*
- * How long requests wait for the writers of one version, in ns: long enough for the thread to be
+ * How long requests wait for the writers of one version, in ms: long enough for the thread to be
  * scheduled on a busy machine. A longer write costs an open no more than this, once.
  */
-#define PATIENCE (SECOND_NS / 10)
+#define PATIENCE 100
 
 /*
  * How long, in ns, a version must have been seen before it may settle if a server sets the times.
  * By then the server's clock has ticked, so that a later write leaves other times, and the pages
  * that are dropped after it need not be dropped again.
  */
-#define STOOD ((MPIIO_FRESHNESS_AGE + 10) * (SECOND_NS / 1000))
+#define STOOD ((MPIIO_FRESHNESS_AGE + 10) * INT64_C(1000000))
 
 /* Returns a copy to compare by size and times alone: without changes, and marked as settled. */
 static struct fs_version attributes(const struct fs_version *version)
@@ -107,12 +106,7 @@ static bool begin(struct fs_settling *self, const struct fs_version *version)
 {
     self->wanted = *version;
     self->waiting = fs_fifo_put(&self->fifo, &self->task) == 0;
-    clock_gettime(CLOCK_MONOTONIC, &self->give_up);
-    self->give_up.tv_nsec += PATIENCE;
-    if (self->give_up.tv_nsec >= SECOND_NS) {
-        self->give_up.tv_nsec -= SECOND_NS;
-        self->give_up.tv_sec++;
-    }
+    self->give_up = mpiio_clock() + PATIENCE;
     return self->waiting;
 }
 
@@ -120,14 +114,13 @@ static bool begin(struct fs_settling *self, const struct fs_version *version)
 static bool await_thread(struct fs_settling *self, const struct fs_version *version)
 {
     bool passed;
-    int error = 0;
 
     /* The writer may need this mount: another thread must be free to answer it. */
     fs_workers_pause(self->workers);
     pthread_mutex_lock(&self->lock);
-    while (self->waiting && fs_version_same(&self->wanted, version) && error == 0)
-        error =
-            pthread_cond_clockwait(&self->changed, &self->lock, CLOCK_MONOTONIC, &self->give_up);
+    while (self->waiting && fs_version_same(&self->wanted, version) &&
+           mpiio_wait_until(&self->changed, &self->lock, self->give_up))
+        continue;
     passed = has_passed(self, version);
     pthread_mutex_unlock(&self->lock);
     fs_workers_resume(self->workers);

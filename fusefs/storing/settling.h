@@ -29,7 +29,7 @@ struct fs_settling {
     pthread_mutex_t lock;
     pthread_cond_t changed;      /* a wait has ended */
     bool waiting;                /* the thread waits for the writers of wanted; lock */
-    struct timespec give_up;     /* CLOCK_MONOTONIC: when requests stop waiting; lock */
+    int64_t give_up;             /* by mpiio_clock: when requests stop waiting; lock */
     struct fs_version wanted;    /* lock */
     struct fs_version passed[2]; /* versions whose writers have returned; lock. Two, because an
                                     assembled file's versions are sampled in two ways */

@@ -11,6 +11,7 @@
 
 #include "address.h"
 #include "viewspec/base/line.h"
+#include "core/base/clock.h"
 #include "core/base/thread.h"
 #include "greeting.h"
 #include "peers_loop.h"
@@ -86,21 +87,14 @@ int mpiio_peers_join(struct mpiio_peers *peers, const char *addresses,
     return start(peers);
 }
 
-/* Waits for a change, with lock held. False once the time, of mpiio_clock, is over. */
-static bool wait_until(struct mpiio_peers *peers, int64_t end)
-{
-    const struct timespec when = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
-
-    return pthread_cond_timedwait(&peers->changed, &peers->lock, &when) != ETIMEDOUT;
-}
-
 int mpiio_peers_wait(struct mpiio_peers *peers, int timeout)
 {
     int64_t end = mpiio_clock() + timeout;
     enum mpiio_peers_state state;
 
     pthread_mutex_lock(&peers->lock);
-    while (peers->status.state == MPIIO_PEERS_JOINING && wait_until(peers, end))
+    while (peers->status.state == MPIIO_PEERS_JOINING &&
+           mpiio_wait_until(&peers->changed, &peers->lock, end))
         continue;
     state = peers->status.state;
     pthread_mutex_unlock(&peers->lock);
@@ -154,7 +148,8 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, 
     struct mpiio_call *call = &peers->call;
     int error;
 
-    while (call->busy && peers->status.state == MPIIO_PEERS_TOGETHER && wait_until(peers, end))
+    while (call->busy && peers->status.state == MPIIO_PEERS_TOGETHER &&
+           mpiio_wait_until(&peers->changed, &peers->lock, end))
         continue;
     if (call->busy || peers->status.state != MPIIO_PEERS_TOGETHER)
         return call_error(peers);
@@ -163,7 +158,7 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, 
     frame->number = ++call->number;
     error = mpiio_roster_tell_locked(peers, frame);
     while (error == 0 && !call->done && peers->status.state == MPIIO_PEERS_TOGETHER &&
-           wait_until(peers, end))
+           mpiio_wait_until(&peers->changed, &peers->lock, end))
         continue;
     if (error == 0)
         error = call->done ? call->status : call_error(peers);

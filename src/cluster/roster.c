@@ -194,17 +194,6 @@ static bool are_wrong(const struct mpiio_peers_options *options)
            options->node >= options->nodes || options->peer_timeout < 0 || options->fanout < 0;
 }
 
-static void init_locks(struct mpiio_peers *peers)
-{
-    pthread_condattr_t attributes;
-
-    pthread_mutex_init(&peers->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&peers->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 static int allocate(struct mpiio_peers *peers)
 {
     struct mpiio_peer *self;
@@ -253,7 +242,8 @@ int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_
     peers->peers = 1 + peers->rounds.missing;
     peers->greetings.fd = peers->poll = peers->wake = -1;
     set_host(peers, options->host);
-    init_locks(peers);
+    pthread_mutex_init(&peers->lock, NULL);
+    pthread_cond_init(&peers->changed, NULL);
     error = allocate(peers);
     if (error != 0)
         mpiio_roster_free(peers);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mpiio_partial_init(struct mpiio_partial *partial)
+void mpiio_partial_init(struct mpiio_partial *partial)
 {
     *partial = (struct mpiio_partial){.room = 0};
-    return -pthread_mutex_init(&partial->lock, NULL);
+    pthread_mutex_init(&partial->lock, NULL);
 }
 
 void mpiio_partial_destroy(struct mpiio_partial *partial)

@@ -35,8 +35,8 @@ struct mpiio_partial {
     struct mpiio_partial_element *list; /* by ascending offset; guarded by lock */
 };
 
-/* Starts an empty table. 0 or a negative errno. */
-int mpiio_partial_init(struct mpiio_partial *partial);
+/* Starts an empty table. */
+void mpiio_partial_init(struct mpiio_partial *partial);
 void mpiio_partial_destroy(struct mpiio_partial *partial);
 
 /* The first element that begins at or behind offset; false where there is none. */

@@ -52,7 +52,8 @@ static int init(struct mpiio_slice *slice, enum mpiio_narrow narrow)
     }
     if (slice->store->file->writable)
         error = find_disjoint(map, &slice->disjoint);
-    return error != 0 ? error : mpiio_partial_init(&slice->partial);
+    mpiio_partial_init(&slice->partial);
+    return error;
 }
 
 int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_narrow narrow,

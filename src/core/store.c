@@ -9,41 +9,27 @@
 #include "core/file/descriptor.h"
 #include "store_private.h"
 
-static int init_locks(struct mpiio_store *store)
+static void init_locks(struct mpiio_store *store)
 {
     int64_t base;
     int fd = store->file->ops->lock_place(store->file, &base);
-    int error = mpiio_file_locks_init(&store->locks, fd, base, store->file->writable);
 
-    if (error != 0)
-        return error;
-    error = mpiio_rwlock_init(&store->elements_lock);
-    if (error != 0)
-        goto locks;
-    error = -pthread_mutex_init(&store->append_lock, NULL);
-    if (error == 0)
-        return 0;
-    pthread_rwlock_destroy(&store->elements_lock);
-locks:
-    mpiio_file_locks_destroy(&store->locks);
-    return error;
+    mpiio_file_locks_init(&store->locks, fd, base, store->file->writable);
+    mpiio_rwlock_init(&store->elements_lock);
+    pthread_mutex_init(&store->append_lock, NULL);
 }
 
 int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)
 {
     struct mpiio_store *new = calloc(1, sizeof(*new));
-    int error = -ENOMEM;
 
-    if (new != NULL) {
-        new->file = file;
-        new->top = &file->source;
-        error = init_locks(new);
-    }
-    if (error != 0) {
-        free(new);
+    if (new == NULL) {
         mpiio_file_close(file);
-        return error;
+        return -ENOMEM;
     }
+    new->file = file;
+    new->top = &file->source;
+    init_locks(new);
     *store = new;
     return 0;
 }

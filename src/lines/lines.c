@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cluster/address.h"
@@ -13,18 +12,11 @@
 #include "frame.h"
 #include "talk.h"
 
-int mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_lines_options *options)
+void mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_lines_options *options)
 {
-    int error;
-
     *lines = (struct mpiio_lines){.options = *options};
-    error = -pthread_mutex_init(&lines->lock, NULL);
-    if (error != 0)
-        return error;
-    error = -pthread_cond_init(&lines->changed, NULL);
-    if (error != 0)
-        pthread_mutex_destroy(&lines->lock);
-    return error;
+    pthread_mutex_init(&lines->lock, NULL);
+    pthread_cond_init(&lines->changed, NULL);
 }
 
 void mpiio_lines_destroy(struct mpiio_lines *lines)
@@ -186,20 +178,19 @@ struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int number)
 {
     struct mpiio_lines_node *other = &lines->others[number];
     int64_t end = mpiio_clock() + lines->options.timeout;
-    const struct timespec when = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
     struct mpiio_line *line = NULL;
-    int error = 0;
+    bool waits = true;
 
     if (other->addresses == NULL || *other->addresses == '\0')
         return NULL;
     pthread_mutex_lock(&lines->lock);
-    while (error == 0 && !lines->over && mpiio_clock() >= other->rests &&
+    while (waits && !lines->over && mpiio_clock() >= other->rests &&
            (line = find_unused(other)) == NULL) {
         if (other->count < MPIIO_LINES_MAX && !other->connecting) {
             line = connect_to(lines, number);
             break;
         }
-        error = pthread_cond_clockwait(&lines->changed, &lines->lock, CLOCK_MONOTONIC, &when);
+        waits = mpiio_wait_until(&lines->changed, &lines->lock, end);
     }
     pthread_mutex_unlock(&lines->lock);
     return line;

@@ -55,8 +55,8 @@ struct mpiio_lines {
         others[MPIIO_LINES_NODES]; /* but for tokens and addresses: lock: lock */
 };
 
-/* Copies options. 0 or a negative errno. */
-int mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_lines_options *options);
+/* Copies options. */
+void mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_lines_options *options);
 
 /* No line is in use. */
 void mpiio_lines_destroy(struct mpiio_lines *lines);

@@ -32,10 +32,10 @@ struct worker {
     void *desk; /* the user's */
 };
 
-int mpiio_server_init(struct mpiio_server *server, const struct mpiio_server_calls *calls)
+void mpiio_server_init(struct mpiio_server *server, const struct mpiio_server_calls *calls)
 {
     *server = (struct mpiio_server){.calls = *calls, .listens = -1, .poll = -1, .wake = -1};
-    return -pthread_mutex_init(&server->lock, NULL);
+    pthread_mutex_init(&server->lock, NULL);
 }
 
 /* Once: who waits for the descriptor is told of it, and then it must be watched again. */

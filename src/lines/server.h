@@ -45,8 +45,8 @@ struct mpiio_server {
     unsigned strangers;                  /* of those; lock: lock */
 };
 
-/* Copies calls. 0 or a negative errno. */
-int mpiio_server_init(struct mpiio_server *server, const struct mpiio_server_calls *calls);
+/* Copies calls. */
+void mpiio_server_init(struct mpiio_server *server, const struct mpiio_server_calls *calls);
 
 /* Listens at a local address: *place, malloc'd, is what those who ask must know: the token and the
    addresses. Its threads answer from start on. */

@@ -24,7 +24,6 @@ static const struct mpiio_keeping *keeping_of(const struct mpiio_herald *self)
 int mpiio_herald_init(struct mpiio_herald *herald)
 {
     size_t views = keeping_of(herald)->count;
-    int error;
 
     herald->view = calloc(views + 1, sizeof(*herald->view));
     if (herald->view == NULL)
@@ -32,10 +31,8 @@ int mpiio_herald_init(struct mpiio_herald *herald)
     for (size_t i = 0; i < views; i++)
         herald->view[i].next = MPIIO_POINTERS_NO_NODE;
     atomic_init(&herald->answered, 0);
-    error = -pthread_cond_init(&herald->stir, NULL);
-    if (error != 0)
-        free(herald->view);
-    return error;
+    pthread_cond_init(&herald->stir, NULL);
+    return 0;
 }
 
 void mpiio_herald_free(struct mpiio_herald *herald)
@@ -208,13 +205,11 @@ static bool await(struct mpiio_herald *herald, int64_t *due)
     bool looks;
 
     while (!herald->over && !herald->stirred) {
-        struct timespec when = {.tv_sec = *due / 1000, .tv_nsec = *due % 1000 * 1000000};
-
         if (*held == 0 && !herald->doubts) {
             pthread_cond_wait(&herald->stir, lock);
             if (*due < mpiio_clock())
                 *due = mpiio_clock() + herald->interval;
-        } else if (pthread_cond_clockwait(&herald->stir, lock, CLOCK_MONOTONIC, &when) != 0) {
+        } else if (!mpiio_wait_until(&herald->stir, lock, *due)) {
             break;
         }
     }

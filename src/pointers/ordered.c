@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
@@ -27,13 +26,11 @@ int mpiio_ordered_new(const struct mpiio_ordered_options *options, struct mpiio_
         return error;
     self->options = *options;
     self->views = calloc(options->views + 1, sizeof(*self->views));
-    if (self->views != NULL)
-        error = -pthread_mutex_init(&self->lock, NULL);
-    if (error != 0) {
-        free(self->views);
+    if (self->views == NULL) {
         free(self);
-        return error;
+        return -ENOMEM;
     }
+    pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     pthread_cond_init(&self->news, NULL);
     for (size_t i = 0; i < options->views; i++)
@@ -256,13 +253,6 @@ void mpiio_ordered_stop(struct mpiio_ordered *ordered)
 
 /* The thread that places. */
 
-static struct timespec after_pause(void)
-{
-    int64_t end = mpiio_clock() + PAUSE;
-
-    return (struct timespec){.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
-}
-
 /* Whether a share is over, and who keeps the turns could not be told. Lock held. */
 static bool has_ending(const struct mpiio_ordered *ordered)
 {
@@ -278,16 +268,12 @@ static void *work(void *data)
 
     pthread_mutex_lock(&ordered->lock);
     while (!ordered->over) {
-        struct timespec when = after_pause();
-
         ordered->has_news = false;
         mpiio_placing_advance_all(ordered);
         if (ordered->has_news || ordered->over)
             continue;
-        if (has_ending(ordered))
-            pthread_cond_clockwait(&ordered->news, &ordered->lock, CLOCK_MONOTONIC, &when);
-        else
-            pthread_cond_wait(&ordered->news, &ordered->lock);
+        mpiio_wait_until(&ordered->news, &ordered->lock,
+                         has_ending(ordered) ? mpiio_clock() + PAUSE : INT64_MAX);
     }
     pthread_mutex_unlock(&ordered->lock);
     return NULL;
@@ -350,10 +336,9 @@ int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void
     pthread_mutex_lock(&ordered->lock);
     mpiio_placing_advance_all(ordered);
     while (!(finished = is_finished(ordered))) {
-        const struct timespec when = after_pause();
         bool gives_up;
 
-        pthread_cond_clockwait(&ordered->changed, &ordered->lock, CLOCK_MONOTONIC, &when);
+        mpiio_wait_until(&ordered->changed, &ordered->lock, mpiio_clock() + PAUSE);
         pthread_mutex_unlock(&ordered->lock);
         gives_up = goes_on != NULL && !goes_on(data);
         pthread_mutex_lock(&ordered->lock);

@@ -115,17 +115,11 @@ static void tell_log(struct mpiio_pointers *self)
 static void await_work(struct mpiio_pointers *self)
 {
     const struct mpiio_keeping *keeping = &self->asking.keeping;
-    struct timespec when;
-    int64_t end;
-    int error = 0;
 
-    while (!keeping->wanted && !self->over && error == 0) {
-        end = mpiio_clock() + keeping->lease / 2;
-        when = (struct timespec){.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
-        error = keeping->given ? pthread_cond_clockwait(&self->asking.wanted, &self->asking.lock,
-                                                        CLOCK_MONOTONIC, &when)
-                               : pthread_cond_wait(&self->asking.wanted, &self->asking.lock);
-    }
+    while (!keeping->wanted && !self->over &&
+           mpiio_wait_until(&self->asking.wanted, &self->asking.lock,
+                            keeping->given ? mpiio_clock() + keeping->lease / 2 : INT64_MAX))
+        continue;
 }
 
 static void *keep(void *data)
@@ -152,7 +146,7 @@ static void *keep(void *data)
 
 /* Beginning and end. */
 
-static int init_talk(struct mpiio_pointers *self)
+static void init_talk(struct mpiio_pointers *self)
 {
     const struct mpiio_pointers_options *options = &self->options;
     const struct mpiio_server_calls calls = {
@@ -164,17 +158,12 @@ static int init_talk(struct mpiio_pointers *self)
                                              .timeout = options->timeout,
                                              .connect = connect,
                                              .rest = REST};
-    int error = mpiio_server_init(&self->server, &calls);
 
-    if (error != 0)
-        return error;
+    mpiio_server_init(&self->server, &calls);
     self->server.node = options->node;
     self->server.nodes = options->nodes;
     self->server.timeout = options->timeout;
-    error = mpiio_lines_init(&self->asking.lines, &asks);
-    if (error != 0)
-        mpiio_server_destroy(&self->server);
-    return error;
+    mpiio_lines_init(&self->asking.lines, &asks);
 }
 
 static int init_turns(struct mpiio_pointers *self)
@@ -209,31 +198,24 @@ static int init_herald(struct mpiio_pointers *self)
 
 static int init(struct mpiio_pointers *self)
 {
-    int error = -pthread_mutex_init(&self->asking.lock, NULL);
+    int error;
 
-    if (error != 0)
-        return error;
-    error = -pthread_cond_init(&self->asking.wanted, NULL);
-    if (error != 0)
-        goto lock;
+    pthread_mutex_init(&self->asking.lock, NULL);
+    pthread_cond_init(&self->asking.wanted, NULL);
     error = init_turns(self);
     if (error != 0)
         goto wanted;
     mpiio_searching_init(&self->searching, &self->asking, self->options.timeout);
     mpiio_together_init(&self->together);
     error = init_herald(self);
-    if (error != 0)
-        goto turns;
-    error = init_talk(self);
-    if (error == 0)
+    if (error == 0) {
+        init_talk(self);
         return 0;
-    mpiio_herald_free(&self->herald);
-turns:
+    }
     mpiio_together_free(&self->together);
     mpiio_turns_free(&self->asking.keeping.turns);
 wanted:
     pthread_cond_destroy(&self->asking.wanted);
-lock:
     pthread_mutex_destroy(&self->asking.lock);
     return error;
 }

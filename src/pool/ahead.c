@@ -1,38 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "ahead.h"
 
-#include <errno.h>
-#include <time.h>
-
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 
 /* ms after which memory that nobody uses is given back. */
 #define IDLE 300000
 
-int mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_memory *memory)
+void mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_memory *memory)
 {
     int64_t most = memory->most / 4;
-    int error;
 
     *ahead = (struct mpiio_pool_ahead){.memory = memory};
     ahead->most = most < MPIIO_POOL_AHEAD_QUEUE ? (unsigned)most : MPIIO_POOL_AHEAD_QUEUE;
-    error = -pthread_mutex_init(&ahead->lock, NULL);
-    if (error != 0)
-        return error;
-    error = -pthread_cond_init(&ahead->changed, NULL);
-    if (error != 0)
-        pthread_mutex_destroy(&ahead->lock);
-    return error;
+    pthread_mutex_init(&ahead->lock, NULL);
+    pthread_cond_init(&ahead->changed, NULL);
 }
 
 /* Waits, with lock held, and gives back memory when it was long. */
 static void await(struct mpiio_pool_ahead *ahead)
 {
-    int64_t end = mpiio_clock() + IDLE;
-    const struct timespec when = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
-
-    if (pthread_cond_clockwait(&ahead->changed, &ahead->lock, CLOCK_MONOTONIC, &when) != ETIMEDOUT)
+    if (mpiio_wait_until(&ahead->changed, &ahead->lock, mpiio_clock() + IDLE))
         return;
     pthread_mutex_unlock(&ahead->lock);
     mpiio_pool_memory_trim(ahead->memory, IDLE);

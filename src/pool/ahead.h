@@ -31,8 +31,7 @@ struct mpiio_pool_ahead {
     uint64_t blocks; /* that were read */
 };
 
-/* 0 or a negative errno. */
-int mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_memory *memory);
+void mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_memory *memory);
 int mpiio_pool_ahead_start(struct mpiio_pool_ahead *ahead);
 
 /* Ends the threads, and frees. */

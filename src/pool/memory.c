@@ -8,19 +8,12 @@
 
 #include "core/base/clock.h"
 
-int mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
-                           int64_t size)
+void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
+                            int64_t size)
 {
-    int error;
-
     *memory = (struct mpiio_pool_memory){.file = *file, .most = size / MPIIO_POOL_BLOCK};
-    error = -pthread_mutex_init(&memory->lock, NULL);
-    if (error != 0)
-        return error;
-    error = -pthread_cond_init(&memory->changed, NULL);
-    if (error != 0)
-        pthread_mutex_destroy(&memory->lock);
-    return error;
+    pthread_mutex_init(&memory->lock, NULL);
+    pthread_cond_init(&memory->changed, NULL);
 }
 
 static void free_block(struct mpiio_pool_block *block)

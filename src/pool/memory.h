@@ -67,9 +67,9 @@ struct mpiio_pool_memory {
     uint64_t hits, blocks, storage_bytes;
 };
 
-/* Sets it up for size bytes. 0 or a negative errno. */
-int mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
-                           int64_t size);
+/* Sets it up for size bytes. */
+void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
+                            int64_t size);
 
 /* No block may be referenced. */
 void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory);

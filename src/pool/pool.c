@@ -56,7 +56,7 @@ struct exchange {
 };
 
 /* The nodes talk to each other. 0 or a negative errno. */
-static int init_talk(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
+static void init_talk(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
 {
     const struct mpiio_server_calls calls = {.threads = THREADS,
                                              .desk = mpiio_pool_answers_desk(),
@@ -68,60 +68,26 @@ static int init_talk(struct mpiio_pool *pool, const struct mpiio_pool_options *o
                                              .timeout = options->timeout,
                                              .connect = CONNECT,
                                              .rest = options->timeout};
-    int error;
 
     pool->answers = (struct mpiio_pool_answers){
         .memory = &pool->memory, .ahead = &pool->ahead, .timeout = options->timeout};
-    error = mpiio_server_init(&pool->server, &calls);
-    if (error != 0)
-        return error;
+    mpiio_server_init(&pool->server, &calls);
     pool->server.node = options->node;
     pool->server.nodes = options->nodes;
     pool->server.timeout = options->timeout;
-    error = mpiio_lines_init(&pool->homes, &asks);
-    if (error != 0)
-        mpiio_server_destroy(&pool->server);
-    return error;
-}
-
-static int init(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
-{
-    int error = mpiio_pool_memory_init(&pool->memory, &options->file, options->size);
-
-    if (error != 0)
-        return error;
-    error = mpiio_pool_ahead_init(&pool->ahead, &pool->memory);
-    if (error != 0)
-        goto memory;
-    error = init_talk(pool, options);
-    if (error != 0)
-        goto ahead;
-    error = mpiio_pool_streams_init(&pool->streams);
-    if (error == 0)
-        return 0;
-    mpiio_lines_destroy(&pool->homes);
-    mpiio_server_destroy(&pool->server);
-ahead:
-    mpiio_pool_ahead_destroy(&pool->ahead);
-memory:
-    mpiio_pool_memory_destroy(&pool->memory);
-    return error;
+    mpiio_lines_init(&pool->homes, &asks);
 }
 
 int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool **pool)
 {
-    int error = -ENOMEM;
-
     *pool = calloc(1, sizeof(**pool));
     if (*pool == NULL)
-        return error;
+        return -ENOMEM;
     (*pool)->options = *options;
-    error = init(*pool, options);
-    if (error != 0) {
-        free(*pool);
-        *pool = NULL;
-        return error;
-    }
+    mpiio_pool_memory_init(&(*pool)->memory, &options->file, options->size);
+    mpiio_pool_ahead_init(&(*pool)->ahead, &(*pool)->memory);
+    init_talk(*pool, options);
+    mpiio_pool_streams_init(&(*pool)->streams);
     return 0;
 }
 

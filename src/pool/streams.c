@@ -6,10 +6,10 @@
 /* Positions by which a request may be off from where the one before it ended. */
 #define NEARLY ((int64_t)2 << 20)
 
-int mpiio_pool_streams_init(struct mpiio_pool_streams *streams)
+void mpiio_pool_streams_init(struct mpiio_pool_streams *streams)
 {
     *streams = (struct mpiio_pool_streams){.turn = 0};
-    return -pthread_mutex_init(&streams->lock, NULL);
+    pthread_mutex_init(&streams->lock, NULL);
 }
 
 void mpiio_pool_streams_destroy(struct mpiio_pool_streams *streams)

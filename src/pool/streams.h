@@ -24,8 +24,7 @@ struct mpiio_pool_streams {
     unsigned turn;                                       /* lock: lock */
 };
 
-/* 0 or a negative errno. */
-int mpiio_pool_streams_init(struct mpiio_pool_streams *streams);
+void mpiio_pool_streams_init(struct mpiio_pool_streams *streams);
 void mpiio_pool_streams_destroy(struct mpiio_pool_streams *streams);
 
 /*

@@ -120,7 +120,7 @@ src/run: src/core src/core/base viewspec viewspec/members
 src/mounts:
 src/umount: src/mounts viewspec/base/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster viewspec viewspec/base/line.h
-fusefs/names: src/core src/core/base/grant.h viewspec viewspec/members
+fusefs/names: src/core src/core/base viewspec viewspec/members
 fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/freshness.h src/core/file/reader.h src/cluster src/pointers src/pool viewspec viewspec/map/alike.h viewspec/members
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/rights.h src/core/cache viewspec viewspec/map/cover.h viewspec/members
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec

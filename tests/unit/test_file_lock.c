@@ -41,7 +41,8 @@ static int start(void **state)
 {
     (void)state;
     file = make_file();
-    return mpiio_file_locks_init(&locks, file, 0, true);
+    mpiio_file_locks_init(&locks, file, 0, true);
+    return 0;
 }
 
 static int end(void **state)
@@ -247,7 +248,7 @@ static void a_file_for_reading_has_shared_locks_only(void **state)
     struct mpiio_lock lock;
 
     (void)state;
-    assert_int_equal(mpiio_file_locks_init(&reading, file, 0, false), 0);
+    mpiio_file_locks_init(&reading, file, 0, false);
     assert_int_equal(mpiio_file_lock_acquire(&reading, 0, 1, true, &lock), -EBADF);
     assert_int_equal(mpiio_file_lock_acquire(&reading, 0, 1, false, &lock), 0);
     mpiio_file_lock_release(&reading, &lock);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "core/base/rlimit.h"
 #include "core/base/rwlock.h"
 
@@ -29,16 +30,6 @@ static int slots_for(int64_t dirty_max)
     return slots > SLOTS_MIN ? (int)slots : SLOTS_MIN;
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 static int init(struct mpiio_cache *cache)
 {
     size_t slots = (size_t)cache->slots.count;
@@ -61,7 +52,7 @@ static int init(struct mpiio_cache *cache)
     cache->frozen = &cache->sets[1];
     cache->number = 1;
     mpiio_rwlock_init(&cache->gate);
-    init_condition(&cache->changed);
+    pthread_cond_init(&cache->changed, NULL);
     pthread_mutex_init(&cache->flush, NULL);
     pthread_mutex_init(&cache->table, NULL);
     pthread_mutex_init(&cache->state, NULL);
@@ -230,21 +221,17 @@ static bool is_resolved(const struct mpiio_cache *cache, uint64_t generation)
     return generation + (cache->busy ? 1 : 0) < cache->number;
 }
 
-int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation,
-                     const struct timespec *deadline)
+int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation, int64_t end)
 {
-    int error = 0;
+    int error;
 
     pthread_mutex_lock(&cache->state);
-    while (!is_resolved(cache, generation) && !cache->stopped && error == 0)
-        error = deadline == NULL ? pthread_cond_wait(&cache->changed, &cache->state)
-                                 : pthread_cond_timedwait(&cache->changed, &cache->state, deadline);
-    if (is_resolved(cache, generation))
-        error = 0;
-    else if (cache->stopped)
-        error = ECANCELED;
+    while (!is_resolved(cache, generation) && !cache->stopped &&
+           mpiio_wait_until(&cache->changed, &cache->state, end))
+        continue;
+    error = is_resolved(cache, generation) ? 0 : cache->stopped ? -ECANCELED : -ETIMEDOUT;
     pthread_mutex_unlock(&cache->state);
-    return -error;
+    return error;
 }
 
 int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id)

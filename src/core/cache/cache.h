@@ -77,11 +77,10 @@ bool mpiio_cache_is_empty(struct mpiio_cache *cache);
 uint64_t mpiio_cache_generation(struct mpiio_cache *cache);
 
 /*
- * Waits until that generation is resolved: 0; -ETIMEDOUT when the deadline, of CLOCK_MONOTONIC, has
- * passed first (NULL: there is none); -ECANCELED after mpiio_cache_stop. It asks for no flush.
+ * Waits until that generation is resolved: 0; -ETIMEDOUT when mpiio_clock has reached end first
+ * (INT64_MAX: there is none); -ECANCELED after mpiio_cache_stop. It asks for no flush.
  */
-int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation,
-                     const struct timespec *deadline);
+int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation, int64_t end);
 
 /*
  * The negative errno of what is unsaved, though it was tried, of the slice with that id; else 0.

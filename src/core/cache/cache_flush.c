@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <search.h>
 
+#include "core/base/clock.h"
 #include "core/base/guard.h"
 #include "drain.h"
 #include "cache_private.h"
 
 /* Seconds between flushes that writers ask for, while flushes fail. */
-#define RETRY_SECONDS 1
+#define RETRY 1000
 
 /* Freezing. */
 
@@ -200,8 +201,7 @@ static void end_generation(struct mpiio_cache *cache, struct outcome outcome)
     cache->frozen_end = 0;
     cache->busy = false;
     cache->failing = outcome.failed > 0;
-    clock_gettime(CLOCK_MONOTONIC, &cache->retry);
-    cache->retry.tv_sec += RETRY_SECONDS;
+    cache->retry = mpiio_clock() + RETRY;
     cache->stored += outcome.stored;
     cache->failed += outcome.failed;
     pthread_cond_broadcast(&cache->changed);

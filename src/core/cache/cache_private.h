@@ -62,7 +62,7 @@ struct mpiio_cache {
     bool busy;              /* there is a frozen one, whose number is one less; lock: state */
     bool asked;             /* full was called since the last freeze; lock: state */
     bool failing;           /* the last flush failed; lock: state */
-    struct timespec retry;  /* when to ask again then; lock: state */
+    int64_t retry;          /* when to ask again then, by mpiio_clock; lock: state */
     int64_t active_end;     /* lock: state */
     int64_t frozen_end;     /* lock: state */
     uint64_t waits, stored, failed; /* lock: state */

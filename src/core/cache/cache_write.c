@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "core/base/clock.h"
 #include "core/base/gather.h"
 #include "core/base/guard.h"
 #include "block_walk.h"
@@ -17,20 +18,11 @@ static bool is_full(const struct mpiio_cache *cache)
     return cache->memory >= cache->dirty_max || cache->free_slots == 0;
 }
 
-static bool is_past(const struct timespec *time)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec > time->tv_sec ||
-           (now.tv_sec == time->tv_sec && now.tv_nsec >= time->tv_nsec);
-}
-
 /* Asks for a flush where that makes sense now. Lock: state, which is let go meanwhile. */
 static bool ask(struct mpiio_cache *cache)
 {
     if (cache->full == NULL || cache->asked || cache->busy ||
-        (cache->failing && !is_past(&cache->retry)))
+        (cache->failing && mpiio_clock() < cache->retry))
         return false;
     cache->asked = true;
     pthread_mutex_unlock(&cache->state);
@@ -56,10 +48,10 @@ static bool wait_for_room(struct mpiio_cache *cache)
     while ((waits = is_full(cache) && !cache->through) && !cache->stopped) {
         if (ask(cache))
             continue;
-        if (cache->full != NULL && cache->failing && !cache->asked && !cache->busy)
-            pthread_cond_timedwait(&cache->changed, &cache->state, &cache->retry);
-        else
-            pthread_cond_wait(&cache->changed, &cache->state);
+        mpiio_wait_until(&cache->changed, &cache->state,
+                         cache->full != NULL && cache->failing && !cache->asked && !cache->busy
+                             ? cache->retry
+                             : INT64_MAX);
     }
     pthread_mutex_unlock(&cache->state);
     tell_wait(cache, false);
@@ -76,7 +68,7 @@ static bool wait_for_flush(struct mpiio_cache *cache)
     generation = cache->number - 1;
     pthread_mutex_unlock(&cache->state);
     tell_wait(cache, true);
-    error = mpiio_cache_wait(cache, generation, NULL);
+    error = mpiio_cache_wait(cache, generation, INT64_MAX);
     tell_wait(cache, false);
     return error == 0;
 }

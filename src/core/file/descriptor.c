@@ -234,7 +234,7 @@ static int check_kind(int fd)
 
 int mpiio_file_open(const char *path, int flags, struct mpiio_file **file)
 {
-    struct mpiio_file *new = NULL;
+    struct mpiio_file *new;
     /* O_NONBLOCK avoids blocking on a FIFO without a writer; regular files ignore it. */
     int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
     int error;
@@ -252,14 +252,11 @@ int mpiio_file_open(const char *path, int flags, struct mpiio_file **file)
     new->source.ops = &source_ops;
     new->ops = &ops;
     new->filesystem = mpiio_filesystem_of(fd);
-    error = mpiio_file_init(new, fd, (flags & O_ACCMODE) == O_RDWR);
-    if (error != 0)
-        goto out;
+    mpiio_file_init(new, fd, (flags & O_ACCMODE) == O_RDWR);
     set_coherence(new, new->coherence);
     *file = new;
     return 0;
 out:
-    free(new);
     close(fd);
     return error;
 }

@@ -8,27 +8,16 @@
 /* The most bytes that Linux moves in one call. */
 #define MAX_TRANSFER ((size_t)0x7ffff000)
 
-int mpiio_file_init(struct mpiio_file *file, int fd, bool writable)
+void mpiio_file_init(struct mpiio_file *file, int fd, bool writable)
 {
-    int error = mpiio_windows_init(&file->windows, fd, writable);
-
-    if (error != 0)
-        return error;
+    mpiio_windows_init(&file->windows, fd, writable);
     file->fd = file->exact = fd;
     file->writable = writable;
     file->coherence = file->filesystem->coherence;
     atomic_store(&file->windows.refused, fd < 0);
-    error = mpiio_write_behind_init(&file->write_behind, fd, &file->windows);
-    if (error != 0)
-        goto windows;
+    mpiio_write_behind_init(&file->write_behind, fd, &file->windows);
     pthread_mutex_init(&file->freshness.lock, NULL);
-    error = -pthread_mutex_init(&file->grow_lock, NULL);
-    if (error == 0)
-        return 0;
-    mpiio_write_behind_destroy(&file->write_behind);
-windows:
-    mpiio_windows_destroy(&file->windows);
-    return error;
+    pthread_mutex_init(&file->grow_lock, NULL);
 }
 
 void mpiio_file_close(struct mpiio_file *file)

@@ -126,9 +126,9 @@ struct mpiio_file {
 
 /*
  * Initialises a file whose ops and filesystem are set and all else is 0. fd is -1, or a descriptor
- * that close will close. Returns 0 or a negative errno.
+ * that close will close.
  */
-int mpiio_file_init(struct mpiio_file *file, int fd, bool writable);
+void mpiio_file_init(struct mpiio_file *file, int fd, bool writable);
 
 /* Closes and frees the file. NULL is allowed; no other call may be in progress. */
 void mpiio_file_close(struct mpiio_file *file);

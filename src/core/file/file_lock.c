@@ -7,10 +7,10 @@
 
 #include "core/base/fd_link.h"
 
-int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable)
+void mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable)
 {
     *locks = (struct mpiio_file_locks){.fd = fd, .base = base, .writable = writable};
-    return -pthread_mutex_init(&locks->lock, NULL);
+    pthread_mutex_init(&locks->lock, NULL);
 }
 
 void mpiio_file_locks_destroy(struct mpiio_file_locks *locks)

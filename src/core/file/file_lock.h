@@ -32,9 +32,9 @@ struct mpiio_lock {
 /*
  * Starts without locks over fd, which is borrowed and open for reading; with writable, also for
  * writing. base is 0, or 2^61: then locks lie between 2^61 and 2^62, and all bytes from 2^61 on
- * count as one. Returns 0 or a negative errno. Local.
+ * count as one. Local.
  */
-int mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable);
+void mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable);
 
 /* Closes all descriptions. No lock may be held, and no other thread may use locks. Local. */
 void mpiio_file_locks_destroy(struct mpiio_file_locks *locks);

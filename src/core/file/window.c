@@ -57,7 +57,7 @@ static bool is_told(int fd, bool writable)
     return writable || (fstat(fd, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0));
 }
 
-int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
+void mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
 {
     memset(windows, 0, sizeof(*windows));
     windows->count = most_kept();
@@ -65,7 +65,7 @@ int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
     windows->writable = writable;
     windows->told = is_told(fd, writable);
     look_at_size(windows);
-    return -pthread_mutex_init(&windows->lock, NULL);
+    pthread_mutex_init(&windows->lock, NULL);
 }
 
 static void unmap(struct mpiio_window *window)

@@ -64,9 +64,9 @@ static inline bool mpiio_windows_suit_short(const struct mpiio_windows *windows)
 
 /*
  * Starts an empty set over fd, which is borrowed and open for reading; with writable, also for
- * writing. Returns 0 or a negative errno.
+ * writing.
  */
-int mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable);
+void mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable);
 
 /* Unmaps all windows. None may be in use, and no other thread may use the set. */
 void mpiio_windows_destroy(struct mpiio_windows *windows);

@@ -11,19 +11,12 @@
 /* Dividing bytes over blocks rounds down, so this many may be missing. */
 #define SLACK (MPIIO_WRITE_BEHIND_BLOCK / 64)
 
-int mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
-                            struct mpiio_windows *windows)
+void mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
+                             struct mpiio_windows *windows)
 {
-    int error;
-
     *behind = (struct mpiio_write_behind){.fd = fd, .windows = windows};
-    error = -pthread_mutex_init(&behind->lock, NULL);
-    if (error != 0)
-        return error;
-    error = -pthread_cond_init(&behind->wake, NULL);
-    if (error != 0)
-        pthread_mutex_destroy(&behind->lock);
-    return error;
+    pthread_mutex_init(&behind->lock, NULL);
+    pthread_cond_init(&behind->wake, NULL);
 }
 
 void mpiio_write_behind_destroy(struct mpiio_write_behind *behind)

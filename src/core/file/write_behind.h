@@ -37,10 +37,9 @@ struct mpiio_write_behind {
 
 /*
  * Starts with no data written to the file that is open as fd and mapped by windows, both borrowed.
- * Returns 0 or a negative errno.
  */
-int mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
-                            struct mpiio_windows *windows);
+void mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
+                             struct mpiio_windows *windows);
 
 /* Ends the thread if there is one. No other thread may use it. */
 void mpiio_write_behind_destroy(struct mpiio_write_behind *behind);

@@ -453,10 +453,9 @@ static int init(struct mpiio_assembled *self, const struct vs_members *members, 
                 struct vs_error *why)
 {
     int64_t count = vs_members_count(members);
-    int error = mpiio_member_table_init(&self->table, members, writable);
+    int error;
 
-    if (error != 0)
-        return vs_members_fail(members, error, why, "%s", strerror(-error));
+    mpiio_member_table_init(&self->table, members, writable);
     if (writable && self->overlap != VS_OVERLAP_ERROR)
         return vs_members_fail(members, -EROFS, why,
                                "members that may overlap can only be read (mpiio-mount -o ro)");
@@ -501,13 +500,13 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
     self->identity = DIGEST_START;
     error = init(self, members, writable, why);
-    if (error == 0 && (error = mpiio_file_init(&self->file, -1, writable)) != 0)
-        vs_members_fail(members, error, why, "%s", strerror(-error));
-    if (error == 0)
-        *file = &self->file;
-    else
+    if (error != 0) {
         close_all(&self->file);
-    return error;
+        return error;
+    }
+    mpiio_file_init(&self->file, -1, writable);
+    *file = &self->file;
+    return 0;
 }
 
 uint64_t mpiio_assembled_digest(const struct mpiio_file *file)

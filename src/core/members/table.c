@@ -14,8 +14,8 @@
 /* Descriptors that the rest of a process may need. */
 #define OTHERS 256
 
-int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
-                            bool writable)
+void mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
+                             bool writable)
 {
     int64_t count = vs_members_count(members);
     uint64_t wanted = count < MPIIO_MEMBERS_OPEN ? (uint64_t)count : MPIIO_MEMBERS_OPEN;
@@ -23,7 +23,7 @@ int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_me
 
     *table = (struct mpiio_member_table){.members = members, .writable = writable};
     table->most = allowed >= wanted + OTHERS ? wanted : allowed / 4 + 1;
-    return -pthread_mutex_init(&table->lock, NULL);
+    pthread_mutex_init(&table->lock, NULL);
 }
 
 static void close_member(struct mpiio_member *member)

@@ -50,9 +50,9 @@ struct mpiio_member_table {
     size_t idle;                                        /* how many those are; lock: lock */
 };
 
-/* Starts with none open. members is borrowed. 0 or a negative errno. */
-int mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
-                            bool writable);
+/* Starts with none open. members is borrowed. */
+void mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
+                             bool writable);
 
 /* Closes all, those that were acquired, too. */
 void mpiio_member_table_destroy(struct mpiio_member_table *table);
