@@ -194,7 +194,7 @@ static size_t collect_readers(struct fs_slices *slices, struct fs_slice *slice, 
         if (other->readers == 0)
             continue;
         if (count < room) {
-            other->references++;
+            other->entry.users++;
             list[count] = other;
         }
         count++;

@@ -25,8 +25,10 @@ int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct 
     return -pthread_mutex_init(&slices->lock, NULL);
 }
 
-static void free_slice(struct fs_slice *slice)
+static void free_slice(void *object)
 {
+    struct fs_slice *slice = object;
+
     mpiio_slice_free(slice->slice);
     vs_npy_free(slice->npy);
     fs_refills_free(&slice->refills);
@@ -36,73 +38,9 @@ static void free_slice(struct fs_slice *slice)
 
 void fs_slices_free(struct fs_slices *slices)
 {
-    for (size_t i = 0; i < FS_BUCKETS; i++) {
-        while (slices->buckets[i] != NULL) {
-            struct fs_slice *slice = slices->buckets[i];
-
-            slices->buckets[i] = slice->next;
-            free_slice(slice);
-        }
-    }
+    mpiio_lru_clear(&slices->table, free_slice);
     free(slices->open);
     pthread_mutex_destroy(&slices->lock);
-}
-
-static struct fs_slice **bucket(struct fs_slices *slices, uint64_t inode)
-{
-    return &slices->buckets[(inode + (inode >> 32)) % FS_BUCKETS];
-}
-
-/* Lock held. */
-static void leave_idle(struct fs_slices *slices, struct fs_slice *slice)
-{
-    *(slice->older ? &slice->older->newer : &slices->oldest) = slice->newer;
-    *(slice->newer ? &slice->newer->older : &slices->newest) = slice->older;
-    slice->older = NULL;
-    slice->newer = NULL;
-    slices->idle--;
-}
-
-/* Lock held. */
-static void join_idle(struct fs_slices *slices, struct fs_slice *slice)
-{
-    slice->older = slices->newest;
-    *(slices->newest ? &slices->newest->newer : &slices->oldest) = slice;
-    slices->newest = slice;
-    slices->idle++;
-}
-
-/* The slice of inode, or NULL. Lock held. */
-static struct fs_slice *find(struct fs_slices *slices, uint64_t inode)
-{
-    struct fs_slice *slice = *bucket(slices, inode);
-
-    while (slice != NULL && slice->inode != inode)
-        slice = slice->next;
-    return slice;
-}
-
-/* The same with a new reference. Lock held. */
-static struct fs_slice *get(struct fs_slices *slices, uint64_t inode)
-{
-    struct fs_slice *slice = find(slices, inode);
-
-    if (slice != NULL && slice->references++ == 0)
-        leave_idle(slices, slice);
-    return slice;
-}
-
-/* Takes the slice that was unused longest out of the table. Lock held. */
-static struct fs_slice *evict(struct fs_slices *slices)
-{
-    struct fs_slice *slice = slices->oldest;
-    struct fs_slice **link = bucket(slices, slice->inode);
-
-    leave_idle(slices, slice);
-    while (*link != slice)
-        link = &(*link)->next;
-    *link = slice->next;
-    return slice;
 }
 
 static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice **made,
@@ -116,7 +54,7 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
     if (slice == NULL)
         return -ENOMEM;
     slice->inode = fs_tree_inode(node);
-    slice->references = 1;
+    slice->entry.key = slice->inode;
     fs_refills_init(&slice->refills);
     fs_cut_init(&slice->cut);
     if (view != NULL)
@@ -148,7 +86,7 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
     int error;
 
     pthread_mutex_lock(&slices->lock);
-    *slice = get(slices, inode);
+    *slice = mpiio_lru_get(&slices->table, inode);
     pthread_mutex_unlock(&slices->lock);
     if (*slice != NULL)
         return 0;
@@ -157,12 +95,9 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
         return error;
 
     pthread_mutex_lock(&slices->lock);
-    *slice = get(slices, inode); /* another thread may have been faster */
+    *slice = mpiio_lru_get(&slices->table, inode); /* another thread may have been faster */
     if (*slice == NULL) {
-        struct fs_slice **head = bucket(slices, inode);
-
-        made->next = *head;
-        *head = made;
+        mpiio_lru_add(&slices->table, &made->entry);
         *slice = made;
         made = NULL;
     }
@@ -175,21 +110,18 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
 struct fs_slice *fs_slices_ref(struct fs_slices *slices, struct fs_slice *slice)
 {
     pthread_mutex_lock(&slices->lock);
-    slice->references++;
+    slice->entry.users++;
     pthread_mutex_unlock(&slices->lock);
     return slice;
 }
 
 void fs_slices_put(struct fs_slices *slices, struct fs_slice *slice)
 {
-    struct fs_slice *victim = NULL;
+    struct fs_slice *victim;
 
     pthread_mutex_lock(&slices->lock);
-    if (--slice->references == 0) {
-        join_idle(slices, slice);
-        if (slices->idle > slices->idle_limit)
-            victim = evict(slices);
-    }
+    mpiio_lru_put(&slices->table, &slice->entry);
+    victim = mpiio_lru_evict(&slices->table, slices->idle_limit);
     pthread_mutex_unlock(&slices->lock);
     if (victim != NULL)
         free_slice(victim);
@@ -245,7 +177,7 @@ static struct fs_slice *open_twin(struct fs_slices *slices, const struct fs_slic
     if (!slices->tree->npy)
         return NULL;
     node.npy = !node.npy;
-    twin = find(slices, fs_tree_inode(node));
+    twin = mpiio_lru_find(&slices->table, fs_tree_inode(node));
     return twin != NULL && twin->handles > 0 ? twin : NULL;
 }
 
@@ -281,7 +213,7 @@ static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t r
             if (slice->writers == 0)
                 continue;
             if (count < room) {
-                slice->references++; /* it has its handles' already: it is not idle */
+                slice->entry.users++; /* it has its handles' already: it is not idle */
                 list[count] = slice;
             }
             count++;

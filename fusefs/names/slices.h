@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/base/lru.h"
 #include "core/slice_access.h"
 #include "viewspec/npy.h"
 #include "cut.h"
@@ -24,6 +25,7 @@ struct fs_session;
  * later until so many others were used since that it is dropped. All functions are thread-safe.
  */
 struct fs_slice {
+    struct mpiio_lru_entry entry; /* its users are references; lock: the table's */
     uint64_t inode;
     struct mpiio_slice *slice;
 
@@ -65,18 +67,12 @@ struct fs_slice {
     atomic_uint paged;
     unsigned granted; /* lock: the table's */
     uint16_t grant;   /* with granted; lock: the table's */
-
-    unsigned references;    /* lock: the table's */
-    struct fs_slice *next;  /* in its bucket; lock: the table's */
-    struct fs_slice *older; /* among those that are not referenced; lock: the table's */
-    struct fs_slice *newer; /* the same */
 };
 
 /* Reads bytes of the file that a slice is, header and all: how many, or a negative errno. */
 typedef ssize_t fs_slice_read(struct fs_session *session, struct fs_slice *slice, char *buffer,
                               size_t size, off_t offset);
 
-#define FS_BUCKETS 4096
 #define FS_OPENERS 256
 
 enum { FS_UNPAGED, FS_PAGED };
@@ -95,9 +91,7 @@ struct fs_slices {
     size_t idle_limit;          /* how many unreferenced slices are kept */
 
     pthread_mutex_t lock;
-    struct fs_slice *buckets[FS_BUCKETS];  /* lock: lock */
-    struct fs_slice *oldest, *newest;      /* the unreferenced ones; lock: lock */
-    size_t idle;                           /* their number; lock: lock */
+    struct mpiio_lru table;                /* by inode number; lock: lock */
     struct fs_open *open;                  /* by view, "whole" behind the others; lock: lock */
     struct fs_handle *openers[FS_OPENERS]; /* handles with an opener, by its number; lock: lock */
 

@@ -16,8 +16,10 @@ void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio
     pthread_cond_init(&memory->changed, NULL);
 }
 
-static void free_block(struct mpiio_pool_block *block)
+static void free_block(void *object)
 {
+    struct mpiio_pool_block *block = object;
+
     munmap(block->bytes, (size_t)MPIIO_POOL_BLOCK);
     free(block);
 }
@@ -26,10 +28,7 @@ void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory)
 {
     struct mpiio_pool_block *block;
 
-    while ((block = memory->newest) != NULL) {
-        memory->newest = block->older;
-        free_block(block);
-    }
+    mpiio_lru_clear(&memory->listed, free_block);
     while ((block = memory->unused) != NULL) {
         memory->unused = block->next;
         free_block(block);
@@ -46,38 +45,6 @@ bool mpiio_pool_version_same(const struct mpiio_pool_version *a, const struct mp
 
 /* The rest but get, put and has is called with the lock held. */
 
-static struct mpiio_pool_block **bucket_of(struct mpiio_pool_memory *memory, int64_t number)
-{
-    return &memory->buckets[(uint64_t)number % MPIIO_POOL_BUCKETS];
-}
-
-static struct mpiio_pool_block *find(struct mpiio_pool_memory *memory, int64_t number)
-{
-    struct mpiio_pool_block *block = *bucket_of(memory, number);
-
-    while (block != NULL && block->number != number)
-        block = block->next;
-    return block;
-}
-
-/* Among those that were used, the last. */
-static void append(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
-{
-    block->older = memory->newest;
-    block->newer = NULL;
-    if (memory->newest != NULL)
-        memory->newest->newer = block;
-    else
-        memory->oldest = block;
-    memory->newest = block;
-}
-
-static void unlink_used(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
-{
-    *(block->older != NULL ? &block->older->newer : &memory->oldest) = block->newer;
-    *(block->newer != NULL ? &block->newer->older : &memory->newest) = block->older;
-}
-
 static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
     block->next = memory->unused;
@@ -87,32 +54,27 @@ static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_bloc
 /* It cannot be found any more; its memory is free for others, with its last reference. */
 static void drop(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
-    struct mpiio_pool_block **at = bucket_of(memory, block->number);
-
-    while (*at != block)
-        at = &(*at)->next;
-    *at = block->next;
-    unlink_used(memory, block);
+    mpiio_lru_remove(&memory->listed, &block->entry);
     block->listed = false;
-    if (block->references == 0)
+    if (block->entry.users == 0)
         keep_unused(memory, block);
 }
 
 static void let_go(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
-    if (--block->references == 0 && !block->listed)
+    if (block->listed)
+        mpiio_lru_put(&memory->listed, &block->entry);
+    else if (--block->entry.users == 0)
         keep_unused(memory, block);
 }
 
 /* Drops what nobody uses, the oldest first: false where all are used. */
 static bool make_room(struct mpiio_pool_memory *memory)
 {
-    struct mpiio_pool_block *block = memory->oldest;
+    struct mpiio_pool_block *block = mpiio_lru_evict(&memory->listed, 0);
 
-    while (block != NULL && block->references > 0)
-        block = block->newer;
     if (block != NULL)
-        drop(memory, block);
+        keep_unused(memory, block);
     return block != NULL;
 }
 
@@ -138,7 +100,6 @@ static struct mpiio_pool_block *new_block(void)
 static struct mpiio_pool_block *add(struct mpiio_pool_memory *memory, int64_t number,
                                     const struct mpiio_pool_version *version)
 {
-    struct mpiio_pool_block **bucket = bucket_of(memory, number);
     struct mpiio_pool_block *block = NULL;
 
     if (memory->unused == NULL && memory->count < memory->most) {
@@ -154,11 +115,9 @@ static struct mpiio_pool_block *add(struct mpiio_pool_memory *memory, int64_t nu
     block->number = number;
     block->version = *version;
     block->state = MPIIO_POOL_FILLING;
-    block->references = 1;
     block->listed = true;
-    block->next = *bucket;
-    *bucket = block;
-    append(memory, block);
+    block->entry.key = (uint64_t)number;
+    mpiio_lru_add(&memory->listed, &block->entry);
     return block;
 }
 
@@ -166,14 +125,10 @@ static struct mpiio_pool_block *add(struct mpiio_pool_memory *memory, int64_t nu
 static struct mpiio_pool_block *await(struct mpiio_pool_memory *memory,
                                       struct mpiio_pool_block *block)
 {
-    block->references++;
+    mpiio_lru_get(&memory->listed, block->entry.key);
     while (block->state == MPIIO_POOL_FILLING)
         pthread_cond_wait(&memory->changed, &memory->lock);
     if (block->state == MPIIO_POOL_READY) {
-        if (block->listed) {
-            unlink_used(memory, block);
-            append(memory, block);
-        }
         memory->hits++;
         return block;
     }
@@ -218,7 +173,7 @@ struct mpiio_pool_block *mpiio_pool_memory_get(struct mpiio_pool_memory *memory,
     *fresh = false;
     pthread_mutex_lock(&memory->lock);
     memory->used = mpiio_clock();
-    block = find(memory, number);
+    block = mpiio_lru_find(&memory->listed, (uint64_t)number);
     if (block != NULL && !mpiio_pool_version_same(&block->version, version)) {
         drop(memory, block);
         block = NULL;
@@ -267,7 +222,7 @@ bool mpiio_pool_memory_has(struct mpiio_pool_memory *memory, int64_t number,
     bool has;
 
     pthread_mutex_lock(&memory->lock);
-    block = find(memory, number);
+    block = mpiio_lru_find(&memory->listed, (uint64_t)number);
     has = block != NULL && mpiio_pool_version_same(&block->version, version);
     pthread_mutex_unlock(&memory->lock);
     return has;

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/lru.h"
+
 /*
  * Blocks of the file in memory: what a node gives to the pool. A block is of one version of the
  * file. Who first wants it has it read, others meanwhile wait for that; where there is no room, the
@@ -40,30 +42,26 @@ struct mpiio_pool_file {
 enum mpiio_pool_state { MPIIO_POOL_FILLING, MPIIO_POOL_READY, MPIIO_POOL_FAILED };
 
 struct mpiio_pool_block {
-    char *bytes;    /* read-only for those who have a reference */
-    int64_t number; /* the block begins at number * MPIIO_POOL_BLOCK */
+    struct mpiio_lru_entry entry; /* lock: the memory's, as for all but the next three */
+    char *bytes;                  /* read-only for those who have a reference */
+    int64_t number;               /* the block begins at number * MPIIO_POOL_BLOCK */
     int64_t length; /* of what there is of it: less than a whole one at the file's end */
-    /* The rest is guarded by the memory's lock. */
     struct mpiio_pool_version version;
     enum mpiio_pool_state state;
-    bool listed; /* can be found; false: goes with its last reference */
-    unsigned references;
-    struct mpiio_pool_block *next;          /* in its bucket, or among the free ones */
-    struct mpiio_pool_block *newer, *older; /* among those that are listed */
+    bool listed;                   /* can be found; false: goes with its last reference */
+    struct mpiio_pool_block *next; /* among the unused ones */
 };
-
-#define MPIIO_POOL_BUCKETS 1024
 
 struct mpiio_pool_memory {
     struct mpiio_pool_file file;
     int64_t most; /* blocks */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a block is read, or is not */
-    int64_t used;           /* when a block was asked for last, by mpiio_clock */
-    int64_t count;          /* blocks that have memory */
-    struct mpiio_pool_block *buckets[MPIIO_POOL_BUCKETS]; /* by number */
-    struct mpiio_pool_block *newest, *oldest, *unused;
+    pthread_cond_t changed;  /* a block is read, or is not */
+    int64_t used;            /* when a block was asked for last, by mpiio_clock */
+    int64_t count;           /* blocks that have memory */
+    struct mpiio_lru listed; /* by number */
+    struct mpiio_pool_block *unused;
     uint64_t hits, blocks, storage_bytes;
 };
 

@@ -65,13 +65,13 @@ static void one_of_each(void **state)
     assert_ptr_not_equal(npy, slice);
     assert_true(npy->header > 0 && slice->header == 0);
     assert_int_equal(npy->data, slice->inode);
-    assert_int_equal(slice->references, 3);
+    assert_int_equal(slice->entry.users, 3);
     for (int i = 0; i < 3; i++)
         fs_slices_put(&model.slices, slice);
     fs_slices_put(&model.slices, npy);
-    assert_int_equal(model.slices.idle, 2);
+    assert_int_equal(model.slices.table.idle, 2);
     assert_ptr_equal(get(3, false), slice);
-    assert_int_equal(model.slices.idle, 1);
+    assert_int_equal(model.slices.table.idle, 1);
     fs_slices_put(&model.slices, slice);
 }
 
@@ -87,15 +87,15 @@ static void some_are_kept(void **state)
         fs_slices_put(&model.slices, slices[rank] = get(rank, false));
     /* Rank 1 is used again, so that rank 2 is the oldest. */
     fs_slices_put(&model.slices, get(1, false));
-    assert_int_equal(model.slices.idle, limit);
-    assert_int_equal(model.slices.oldest->inode, slices[2]->inode);
+    assert_int_equal(model.slices.table.idle, limit);
+    assert_int_equal(model.slices.table.oldest->key, slices[2]->inode);
     fs_slices_put(&model.slices, get((int64_t)limit + 1, false));
-    assert_int_equal(model.slices.idle, limit);
-    assert_ptr_equal(model.slices.oldest, slices[3]);
+    assert_int_equal(model.slices.table.idle, limit);
+    assert_ptr_equal(model.slices.table.oldest, &slices[3]->entry);
     assert_ptr_equal(get(0, false), used);
     fs_slices_put(&model.slices, used);
     fs_slices_put(&model.slices, used);
-    assert_int_equal(model.slices.idle, limit);
+    assert_int_equal(model.slices.table.idle, limit);
 }
 
 static void wrong_views(void **state)
@@ -108,7 +108,7 @@ static void wrong_views(void **state)
     assert_int_equal(fs_slices_get(&model.slices, node, &slice, &error), -EINVAL);
     assert_non_null(strstr(error.reason, "zero"));
     assert_null(slice);
-    assert_int_equal(model.slices.idle, 0);
+    assert_int_equal(model.slices.table.idle, 0);
 }
 
 static void new_numbers(void **state)
@@ -154,7 +154,7 @@ static void those_that_are_written(void **state)
     assert_false(fs_slices_is_written(&model.slices, slices[2]));
     assert_int_equal(fs_slices_written(&model.slices, &list), 1);
     assert_ptr_equal(list[0], slices[0]);
-    assert_int_equal(slices[0]->references, 2);
+    assert_int_equal(slices[0]->entry.users, 2);
     fs_slices_put(&model.slices, list[0]);
     free(list);
     assert_false(fs_handle_leave(&model.slices, &handles[1]));
@@ -220,13 +220,14 @@ static void threads(void **state)
         assert_int_equal(pthread_create(&workers[i], NULL, use_all, NULL), 0);
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_join(workers[i], NULL), 0);
-    for (size_t i = 0; i < FS_BUCKETS; i++)
-        for (struct fs_slice *slice = model.slices.buckets[i]; slice != NULL; slice = slice->next) {
-            count += slice->references == 0;
-            for (struct fs_slice *twin = slice->next; twin != NULL; twin = twin->next)
-                assert_true(twin->inode != slice->inode);
+    for (size_t i = 0; i < MPIIO_LRU_BUCKETS; i++)
+        for (struct mpiio_lru_entry *entry = model.slices.table.buckets[i]; entry != NULL;
+             entry = entry->next) {
+            count += entry->users == 0;
+            for (struct mpiio_lru_entry *twin = entry->next; twin != NULL; twin = twin->next)
+                assert_true(twin->key != entry->key);
         }
-    assert_int_equal(count, model.slices.idle);
+    assert_int_equal(count, model.slices.table.idle);
     assert_int_equal(count, model.slices.idle_limit);
 }
 

@@ -26,8 +26,10 @@ void mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_m
     pthread_mutex_init(&table->lock, NULL);
 }
 
-static void close_member(struct mpiio_member *member)
+static void close_member(void *object)
 {
+    struct mpiio_member *member = object;
+
     if (member != NULL) {
         mpiio_file_close(member->file);
         vs_view_unref(member->view);
@@ -38,67 +40,8 @@ static void close_member(struct mpiio_member *member)
 
 void mpiio_member_table_destroy(struct mpiio_member_table *table)
 {
-    for (size_t i = 0; i < MPIIO_MEMBER_BUCKETS; i++) {
-        while (table->buckets[i] != NULL) {
-            struct mpiio_member *member = table->buckets[i];
-
-            table->buckets[i] = member->next;
-            close_member(member);
-        }
-    }
+    mpiio_lru_clear(&table->open, close_member);
     pthread_mutex_destroy(&table->lock);
-}
-
-static struct mpiio_member **bucket(struct mpiio_member_table *table, size_t number)
-{
-    return &table->buckets[number % MPIIO_MEMBER_BUCKETS];
-}
-
-/* Lock held. */
-static void leave_idle(struct mpiio_member_table *table, struct mpiio_member *member)
-{
-    *(member->older ? &member->older->newer : &table->oldest) = member->newer;
-    *(member->newer ? &member->newer->older : &table->newest) = member->older;
-    member->older = NULL;
-    member->newer = NULL;
-    table->idle--;
-}
-
-/* Lock held. */
-static void join_idle(struct mpiio_member_table *table, struct mpiio_member *member)
-{
-    member->older = table->newest;
-    *(table->newest ? &table->newest->newer : &table->oldest) = member;
-    table->newest = member;
-    table->idle++;
-}
-
-/* With a new user, or NULL. Lock held. */
-static struct mpiio_member *find(struct mpiio_member_table *table, size_t number)
-{
-    struct mpiio_member *member = *bucket(table, number);
-
-    while (member != NULL && member->number != number)
-        member = member->next;
-    if (member != NULL && member->users++ == 0)
-        leave_idle(table, member);
-    return member;
-}
-
-/* Takes the one that was unused longest out of the table; NULL: there is none. Lock held. */
-static struct mpiio_member *evict(struct mpiio_member_table *table)
-{
-    struct mpiio_member *member = table->oldest;
-    struct mpiio_member **link;
-
-    if (member == NULL)
-        return NULL;
-    link = bucket(table, member->number);
-    leave_idle(table, member);
-    while (*link != member)
-        link = &(*link)->next;
-    *link = member->next;
-    return member;
 }
 
 /* Tells of a member whose path names another file, once. */
@@ -155,7 +98,7 @@ static int open_file(struct mpiio_member_table *table, size_t number, struct mpi
         struct mpiio_member *victim;
 
         pthread_mutex_lock(&table->lock);
-        victim = evict(table);
+        victim = mpiio_lru_evict(&table->open, 0);
         pthread_mutex_unlock(&table->lock);
         if (victim == NULL)
             break;
@@ -187,7 +130,7 @@ static int make(struct mpiio_member_table *table, size_t number, struct mpiio_me
         posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);
     mpiio_file_check_changes(member->file, table->whole->check, table->whole->check_argument);
     member->number = number;
-    member->users = 1;
+    member->entry.key = number;
     *made = member;
     return 0;
 }
@@ -199,7 +142,7 @@ int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
     int error;
 
     pthread_mutex_lock(&table->lock);
-    *member = find(table, number);
+    *member = mpiio_lru_get(&table->open, number);
     pthread_mutex_unlock(&table->lock);
     if (*member != NULL)
         return 0;
@@ -208,10 +151,9 @@ int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
         return error;
 
     pthread_mutex_lock(&table->lock);
-    *member = find(table, number); /* another thread may have been faster */
+    *member = mpiio_lru_get(&table->open, number); /* another thread may have been faster */
     if (*member == NULL) {
-        made->next = *bucket(table, number);
-        *bucket(table, number) = made;
+        mpiio_lru_add(&table->open, &made->entry);
         *member = made;
         made = NULL;
     }
@@ -222,14 +164,11 @@ int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
 
 void mpiio_member_release(struct mpiio_member_table *table, struct mpiio_member *member)
 {
-    struct mpiio_member *victim = NULL;
+    struct mpiio_member *victim;
 
     pthread_mutex_lock(&table->lock);
-    if (--member->users == 0) {
-        join_idle(table, member);
-        if (table->idle > table->most)
-            victim = evict(table);
-    }
+    mpiio_lru_put(&table->open, &member->entry);
+    victim = mpiio_lru_evict(&table->open, table->most);
     pthread_mutex_unlock(&table->lock);
     close_member(victim);
 }

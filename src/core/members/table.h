@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/lru.h"
 #include "core/file/file.h"
 #include "identity.h"
 #include "viewspec/members/members.h"
@@ -18,17 +19,12 @@
 
 /* A member that is in use. Its fields do not change. */
 struct mpiio_member {
+    struct mpiio_lru_entry entry; /* lock: the table's */
     size_t number;
     struct mpiio_file *file;
     struct vs_view *view;  /* where its data lies in the whole */
     struct vs_view *local; /* where in its own file */
-
-    unsigned users;                     /* lock: the table's */
-    struct mpiio_member *next;          /* in its bucket; lock: the table's */
-    struct mpiio_member *older, *newer; /* among those without users; lock: the table's */
 };
-
-#define MPIIO_MEMBER_BUCKETS 1024
 
 /* So many are open at most, beside those that are in use; fewer where descriptors are few. */
 #define MPIIO_MEMBERS_OPEN 1024
@@ -45,9 +41,7 @@ struct mpiio_member_table {
     enum mpiio_coherence coherence; /* how the members' filesystems are treated */
     size_t most;                    /* that are open without users */
     pthread_mutex_t lock;
-    struct mpiio_member *buckets[MPIIO_MEMBER_BUCKETS]; /* lock: lock */
-    struct mpiio_member *oldest, *newest;               /* without users; lock: lock */
-    size_t idle;                                        /* how many those are; lock: lock */
+    struct mpiio_lru open; /* by number; lock: lock */
 };
 
 /* Starts with none open. members is borrowed. */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_LRU_H
+#define MPIIO_LRU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Objects by a number, with users counted. Those without users stay in the table, in the order in
+ * which they lost the last one, until they are evicted. The caller has a lock that guards all of
+ * it; an object begins with its entry.
+ */
+struct mpiio_lru_entry {
+    uint64_t key;
+    unsigned users;
+    struct mpiio_lru_entry *next;          /* in its bucket */
+    struct mpiio_lru_entry *older, *newer; /* among those without users */
+};
+
+#define MPIIO_LRU_BUCKETS 4096
+
+/* Starts zeroed. */
+struct mpiio_lru {
+    struct mpiio_lru_entry *buckets[MPIIO_LRU_BUCKETS];
+    struct mpiio_lru_entry *oldest, *newest; /* without users */
+    size_t idle;                             /* the number of those */
+};
+
+/* Returns the object with that key, or NULL; get adds a user. */
+void *mpiio_lru_find(const struct mpiio_lru *lru, uint64_t key);
+void *mpiio_lru_get(struct mpiio_lru *lru, uint64_t key);
+
+/* Adds an object with one user. Its key must be set, and not be in the table. */
+void mpiio_lru_add(struct mpiio_lru *lru, struct mpiio_lru_entry *entry);
+
+/* Removes a user from an object of the table. */
+void mpiio_lru_put(struct mpiio_lru *lru, struct mpiio_lru_entry *entry);
+
+/* Removes an object from the table. Its users stay counted. */
+void mpiio_lru_remove(struct mpiio_lru *lru, struct mpiio_lru_entry *entry);
+
+/* Removes the object that has been without users longest, if more than most are. Returns it, or
+   NULL. */
+void *mpiio_lru_evict(struct mpiio_lru *lru, size_t most);
+
+/* Removes each object, with or without users, and calls release for it. */
+void mpiio_lru_clear(struct mpiio_lru *lru, void (*release)(void *object));
+
+#endif
