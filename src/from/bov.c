@@ -198,12 +198,7 @@ static bool is_it(const struct from_bytes *head)
 
 static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
-    const char *text = (const char *)head->bytes;
-    struct reader r = {.lines = {.at = text,
-                                 .end = text + head->length,
-                                 .path = head->path,
-                                 .format = "BOV",
-                                 .error = error},
+    struct reader r = {.lines = from_lines_of(head, "BOV", error),
                        .brick = {.path = head->path, .file = file},
                        .components = 1,
                        .is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__};
@@ -214,12 +209,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
     read_lines(&r);
     if (!error->code)
         code = add_variable(&r);
-    if (code)
-        from_fail(error, code, head->path, "%s", strerror(-code));
-    if (!error->code)
-        from_brick_place(&r.brick, head->size, head->size, error);
-    from_brick_free(&r.brick);
-    return error->code;
+    return from_brick_finish(&r.brick, code, head->size, head->size, error);
 }
 
 const struct from_format from_bov = {

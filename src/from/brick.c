@@ -221,7 +221,7 @@ static int move(struct from_brick *brick, int64_t at, const char *reason)
     return 0;
 }
 
-int from_brick_place(struct from_brick *brick, int64_t header, int64_t size, struct vs_error *error)
+static int place(struct from_brick *brick, int64_t header, int64_t size, struct vs_error *error)
 {
     const char *path = brick->path;
     char *reason = NULL;
@@ -247,6 +247,17 @@ int from_brick_place(struct from_brick *brick, int64_t header, int64_t size, str
         code = from_fail(error, -EINVAL, path, "damaged header: more than 2^63-1 bytes");
     free(reason);
     return code;
+}
+
+int from_brick_finish(struct from_brick *brick, int code, int64_t header, int64_t size,
+                      struct vs_error *error)
+{
+    if (code)
+        from_fail(error, code, brick->path, "%s", strerror(-code));
+    if (!error->code)
+        place(brick, header, size, error);
+    from_brick_free(brick);
+    return error->code;
 }
 
 struct from_variable *from_brick_variable(const struct from_brick *brick)

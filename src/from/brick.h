@@ -36,13 +36,14 @@ int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, 
                             int64_t max, int64_t step);
 
 /*
- * Moves the file's variables, whose displacements count from the first value, to the data files.
+ * Ends the reading of a header, with code if that is not 0, and frees the brick. Without an error,
+ * moves the file's variables, whose displacements count from the first value, to the data files.
  * Adds the first header bytes of the header's file, which has size bytes, to the parts that the
  * spec checks. Refuses the variables if the block cannot be found. Returns 0, or a negative errno
  * with error filled.
  */
-int from_brick_place(struct from_brick *brick, int64_t header, int64_t size,
-                     struct vs_error *error);
+int from_brick_finish(struct from_brick *brick, int code, int64_t header, int64_t size,
+                      struct vs_error *error);
 
 /* Adds a variable that is named after the header, without its suffix. Returns NULL if memory is
    exhausted. */

@@ -245,11 +245,7 @@ static bool is_it(const struct from_bytes *head)
 static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.lines = {.at = text,
-                                 .end = text + head->length,
-                                 .path = head->path,
-                                 .format = "ENVI",
-                                 .error = error},
+    struct reader r = {.lines = from_lines_of(head, "ENVI", error),
                        .brick = {.path = head->path, .file = file},
                        .samples = -1,
                        .line_count = -1,
@@ -264,12 +260,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
     int code = error->code ? 0 : find_data(&r);
     if (!code && !error->code)
         code = add_variables(&r);
-    if (code)
-        from_fail(error, code, head->path, "%s", strerror(-code));
-    if (!error->code)
-        from_brick_place(&r.brick, head->size, head->size, error);
-    from_brick_free(&r.brick);
-    return error->code;
+    return from_brick_finish(&r.brick, code, head->size, head->size, error);
 }
 
 const struct from_format from_envi = {

@@ -66,6 +66,30 @@ DIR *from_open_folder(const char *path, size_t *base)
     return folder;
 }
 
+char *from_first(const char *name,
+                 bool (*is_one)(const char *entry, const char *base, const char *path))
+{
+    size_t base;
+    DIR *folder = from_open_folder(name, &base);
+    const struct dirent *entry;
+    char *first = NULL, *path;
+
+    while (folder && (entry = readdir(folder))) {
+        if (asprintf(&path, "%.*s%s", (int)base, name, entry->d_name) < 0)
+            continue;
+        if ((first == NULL || strcmp(path, first) < 0) &&
+            is_one(entry->d_name, name + base, path)) {
+            free(first);
+            first = path;
+        } else {
+            free(path);
+        }
+    }
+    if (folder)
+        closedir(folder);
+    return first;
+}
+
 int from_head(const struct from_source *source, struct from_bytes *head,
               int (*parse)(void *argument, const struct from_bytes *head, struct vs_error *error),
               void *argument, const char *const *what, struct vs_error *error)

@@ -18,6 +18,11 @@ FILE *from_open_text(const char *path);
    with errno set if that fails. */
 DIR *from_open_folder(const char *path, size_t *base);
 
+/* Returns the path of the first file, by name, in the folder of name that is_one accepts; base is
+   the end of name. A new string, or NULL. */
+char *from_first(const char *name,
+                 bool (*is_one)(const char *entry, const char *base, const char *path));
+
 /*
  * Calls parse with the beginning of a file, and again with more of it as long as parse returns
  * -EAGAIN. head has the file's path and size; its bytes are valid only during the calls. Returns

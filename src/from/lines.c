@@ -20,6 +20,18 @@ static struct from_span trim(const char *at, const char *end)
     return (struct from_span){at, (size_t)(end - at)};
 }
 
+struct from_lines from_lines_of(const struct from_bytes *head, const char *format,
+                                struct vs_error *error)
+{
+    const char *text = (const char *)head->bytes;
+
+    return (struct from_lines){.at = text,
+                               .end = text + head->length,
+                               .path = head->path,
+                               .format = format,
+                               .error = error};
+}
+
 bool from_lines_next(struct from_lines *lines, struct from_span *line)
 {
     if (lines->at == lines->end || lines->error->code)

@@ -24,6 +24,12 @@ struct from_lines {
     struct vs_error *error;
 };
 
+struct from_bytes;
+
+/* Starts at the beginning of head, with errors for its path. */
+struct from_lines from_lines_of(const struct from_bytes *head, const char *format,
+                                struct vs_error *error);
+
 /* Takes the next line, without blanks at its ends. Returns false at the end of the text. */
 bool from_lines_next(struct from_lines *lines, struct from_span *line);
 

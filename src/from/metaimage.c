@@ -214,11 +214,7 @@ static bool is_enough(const struct from_bytes *head)
 static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.lines = {.at = text,
-                                 .end = text + head->length,
-                                 .path = head->path,
-                                 .format = "MetaImage",
-                                 .error = error},
+    struct reader r = {.lines = from_lines_of(head, "MetaImage", error),
                        .brick = {.path = head->path, .file = file},
                        .channels = 1,
                        .is_binary = true};
@@ -226,18 +222,16 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
     if (!is_enough(head))
         return -EAGAIN;
     int code = read_lines(&r);
-    bool more = !r.is_local && (int64_t)head->length < head->size;
-    if (!more && !code && !error->code) {
+    if (!code && !error->code && !r.is_local && (int64_t)head->length < head->size) {
+        from_brick_free(&r.brick);
+        return -EAGAIN;
+    }
+    if (!code && !error->code) {
         r.brick.disp = r.header;
         r.brick.start = r.is_local && !r.header ? r.lines.at - text : 0;
         code = add_variable(&r);
     }
-    if (code)
-        from_fail(error, code, head->path, "%s", strerror(-code));
-    if (!more && !error->code)
-        from_brick_place(&r.brick, r.lines.at - text, head->size, error);
-    from_brick_free(&r.brick);
-    return error->code ? error->code : more ? -EAGAIN : 0;
+    return from_brick_finish(&r.brick, code, r.lines.at - text, head->size, error);
 }
 
 const struct from_format from_metaimage = {

@@ -199,8 +199,10 @@ static bool goes_by(const char *entry, const char *name)
 }
 
 /* Returns true if the file's attributes declare it a tile. */
-static bool is_tile(const char *path)
+static bool is_tile(const char *entry, const char *name, const char *path)
 {
+    if (!goes_by(entry, name))
+        return false;
     struct from_nc_member tile = {.path = strdup(path)};
     struct vs_error error = {0};
     bool is_one = tile.path && !read_tile(&tile, &error) && tile.model;
@@ -211,23 +213,5 @@ static bool is_tile(const char *path)
 
 char *from_nc_set_find(const char *name)
 {
-    size_t base;
-    DIR *folder = from_open_folder(name, &base);
-    const struct dirent *entry;
-    char *first = NULL, *path;
-
-    while (folder && (entry = readdir(folder))) {
-        if (!goes_by(entry->d_name, name + base) ||
-            asprintf(&path, "%.*s%s", (int)base, name, entry->d_name) < 0)
-            continue;
-        if ((first == NULL || strcmp(path, first) < 0) && is_tile(path)) {
-            free(first);
-            first = path;
-        } else {
-            free(path);
-        }
-    }
-    if (folder)
-        closedir(folder);
-    return first;
+    return from_first(name, is_tile);
 }

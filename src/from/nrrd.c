@@ -256,11 +256,7 @@ static bool has_end(const struct from_bytes *head)
 static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.lines = {.at = text,
-                                 .end = text + head->length,
-                                 .path = head->path,
-                                 .format = "NRRD",
-                                 .error = error},
+    struct reader r = {.lines = from_lines_of(head, "NRRD", error),
                        .brick = {.path = head->path, .file = file},
                        .files_at = -1};
     struct from_span line;
@@ -276,12 +272,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
     r.brick.start = r.is_detached ? 0 : r.lines.at - text;
     if (!code && !error->code)
         code = add_variable(&r);
-    if (code)
-        from_fail(error, code, head->path, "%s", strerror(-code));
-    if (!error->code)
-        from_brick_place(&r.brick, r.lines.at - text, head->size, error);
-    from_brick_free(&r.brick);
-    return error->code;
+    return from_brick_finish(&r.brick, code, r.lines.at - text, head->size, error);
 }
 
 const struct from_format from_nrrd = {

@@ -51,40 +51,18 @@ size_t from_pieces_name(const char *path)
     return end ? number_before(path, end) : 0;
 }
 
-/* The next .meta file of a piece, in no order; NULL: no more. Borrowed. */
-static const char *next_file(DIR *folder, const char *name)
+/* Returns true if entry is the .meta file of a piece of name. */
+static bool is_piece(const char *entry, const char *name, const char *path)
 {
     size_t length = strlen(name);
-    const struct dirent *entry;
 
-    while ((entry = readdir(folder)))
-        if (length && !strncmp(entry->d_name, name, length) &&
-            from_pieces_name(entry->d_name) == length)
-            return entry->d_name;
-    return NULL;
+    (void)path;
+    return length && !strncmp(entry, name, length) && from_pieces_name(entry) == length;
 }
 
 char *from_pieces_find(const char *name)
 {
-    size_t base;
-    DIR *folder = from_open_folder(name, &base);
-    char *first = NULL;
-    const char *file;
-
-    while (folder && (file = next_file(folder, name + base))) {
-        char *path = NULL;
-        if (asprintf(&path, "%.*s%s", (int)base, name, file) < 0)
-            path = NULL;
-        if (path && (first == NULL || strcmp(path, first) < 0)) {
-            free(first);
-            first = path;
-        } else {
-            free(path);
-        }
-    }
-    if (folder)
-        closedir(folder);
-    return first;
+    return from_first(name, is_piece);
 }
 
 /* All of the file, a new string; NULL with error filled. */
@@ -188,13 +166,15 @@ static int read_all(struct pieces *pieces, const struct from_meta *meta, const c
 {
     size_t base;
     DIR *folder = from_open_folder(pieces->whole.name, &base);
-    const char *name;
+    const struct dirent *entry;
 
     if (folder == NULL)
         return from_fail(error, -errno, path, "its folder: %s", strerror(errno));
-    while (!error->code && (name = next_file(folder, pieces->whole.name + base))) {
+    while (!error->code && (entry = readdir(folder))) {
+        if (!is_piece(entry->d_name, pieces->whole.name + base, NULL))
+            continue;
         struct piece *piece = add_piece(pieces);
-        if (piece && asprintf(&piece->path, "%.*s%s", (int)base, path, name) < 0)
+        if (piece && asprintf(&piece->path, "%.*s%s", (int)base, path, entry->d_name) < 0)
             piece->path = NULL;
         if (piece && piece->path)
             read_piece(piece, meta, path, error);
