@@ -21,16 +21,6 @@
 /* The work of compiling a view of any kind, in values. */
 #define VIEW_WORK 8
 
-static int note(struct vs_error *error, int code, const char *source, const char *reason)
-{
-    if (!error->code) {
-        error->code = code;
-        snprintf(error->source, sizeof(error->source), "%s", source);
-        snprintf(error->reason, sizeof(error->reason), "%s", reason);
-    }
-    return error->code;
-}
-
 static int no_memory(const struct vs_spec *spec, struct vs_error *error)
 {
     return vs_fail_memory(error, &spec->text);
@@ -51,15 +41,15 @@ static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrid
         char source[200];
         snprintf(source, sizeof(source), "%s%s", spec->names->define, define);
         if (!equals || equals == define)
-            return note(error, -EINVAL, source, "expected NAME=VALUE");
+            return vs_note(error, -EINVAL, source, "expected NAME=VALUE");
         char *name = vs_arena_text(&spec->arena, define);
         if (name == NULL)
             return no_memory(spec, error);
         name[equals - define] = '\0';
         if (!json_object_get(let, name))
-            return note(error, -EINVAL, source, "the spec's \"let\" has no such name");
+            return vs_note(error, -EINVAL, source, "the spec's \"let\" has no such name");
         if (json_object_set_new(spec->defines, name, json_string(equals + 1)))
-            return note(error, -EINVAL, source, "the value is not valid UTF-8");
+            return vs_note(error, -EINVAL, source, "the value is not valid UTF-8");
     }
     return 0;
 }
@@ -139,7 +129,7 @@ static int read_ranks(struct vs_spec *spec, const struct vs_overrides *overrides
         char reason[100];
         snprintf(reason, sizeof(reason), "%lld ranks: must be 1 to %lld", (long long)spec->ranks,
                  (long long)MAX_RANKS);
-        return overrides->ranks ? note(error, -EINVAL, spec->names->ranks, reason)
+        return overrides->ranks ? vs_note(error, -EINVAL, spec->names->ranks, reason)
                                 : vs_fail(error, &spec->text, &place, false, "%s", reason);
     }
     spec->scope.ranks = spec->ranks;
@@ -417,13 +407,13 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
                   struct vs_error *error)
 {
     if (length > VS_SPEC_MAX_BYTES)
-        return note(error, -EFBIG, source, "a spec is at most 64 MiB");
+        return vs_note(error, -EFBIG, source, "a spec is at most 64 MiB");
     struct vs_spec *spec = calloc(1, sizeof(*spec));
     char *bytes = malloc(length + 1);
     if (spec == NULL || bytes == NULL) {
         free(spec);
         free(bytes);
-        return note(error, -ENOMEM, source, "out of memory");
+        return vs_note(error, -ENOMEM, source, "out of memory");
     }
     memcpy(bytes, text, length);
     bytes[length] = '\0';
@@ -434,7 +424,7 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     spec->text.source = vs_arena_text(&spec->arena, source);
     json_error_t json;
     if (!spec->text.source)
-        note(error, -ENOMEM, source, "out of memory");
+        vs_note(error, -ENOMEM, source, "out of memory");
     else if (!(spec->root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &json)))
         vs_syntax_fail(&spec->text, &json, error);
     else
@@ -454,7 +444,7 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
     overrides = overrides ? overrides : &none;
     struct vs_spec *spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
-        return note(error, -ENOMEM, source, "out of memory");
+        return vs_note(error, -ENOMEM, source, "out of memory");
     spec->names = names_of(overrides);
     spec->rank_word = "rank";
     if (overrides->members && !overrides->file)
@@ -466,7 +456,7 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
     spec->shorthand = strdup(text);
     spec->text.source = vs_arena_text(&spec->arena, source);
     if (!spec->bytes || !spec->shorthand || !spec->text.source) {
-        note(error, -ENOMEM, source, "out of memory");
+        vs_note(error, -ENOMEM, source, "out of memory");
     } else {
         spec->text.bytes = spec->bytes;
         spec->text.length = strlen(spec->bytes);
@@ -566,7 +556,7 @@ int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct 
                  struct vs_error *error)
 {
     if (index >= spec->view_count || rank < 0 || rank >= spec->ranks)
-        return note(error, -EINVAL, spec->text.source, "the spec has no such view or rank");
+        return vs_note(error, -EINVAL, spec->text.source, "the spec has no such view or rank");
     if (spec->views[index].common) {
         *view = vs_view_ref(spec->views[index].common);
         return 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/search.h"
+
 void mpiio_partial_init(struct mpiio_partial *partial)
 {
     *partial = (struct mpiio_partial){.room = 0};
@@ -20,17 +22,7 @@ void mpiio_partial_destroy(struct mpiio_partial *partial)
 /* The number of the first element at or behind offset. Lock held. */
 static size_t find(const struct mpiio_partial *partial, int64_t offset)
 {
-    size_t low = 0, high = partial->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (partial->list[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (size_t)VS_FIRST(i, 0, (int64_t)partial->count, partial->list[i].offset >= offset);
 }
 
 bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,

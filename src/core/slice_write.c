@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "viewspec/base/search.h"
 #include "viewspec/element.h"
 #include "convert_write.h"
 #include "slice_gaps.h"
@@ -32,7 +33,6 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
     const struct vs_map *map = vs_view_map(slice->view);
     const struct vs_map_facts *facts = vs_map_facts(map);
     const struct vs_view_facts *view = vs_view_facts(slice->view);
-    int64_t low = 0, high = INT64_MAX;
     int64_t last;
 
     if (bytes > slice->limit)
@@ -45,17 +45,9 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
         return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
     }
     /* What comes before the last byte may lie behind it: the size decides. */
-    if (vs_view_positions(slice->view, high) <= last)
+    if (vs_view_positions(slice->view, INT64_MAX) <= last)
         return -EFBIG;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (vs_view_positions(slice->view, middle) > last)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return high;
+    return VS_FIRST(size, 0, INT64_MAX, vs_view_positions(slice->view, size) > last);
 }
 
 /*

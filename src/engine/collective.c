@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/search.h"
+
 #define MAX_VALUES 4
 
 void engine_collective_max(struct engine_collective *self, int64_t *values, int count)
@@ -62,17 +64,7 @@ static char *bytes_of(const struct engine_parts *parts, int index, size_t size)
 /* The first part whose node is not lower; their number where there is none. */
 static int first_from(const struct engine_parts *parts, int node)
 {
-    int low = 0, high = parts->count;
-
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-
-        if (parts->part[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (int)VS_FIRST(i, 0, parts->count, parts->part[i].node >= node);
 }
 
 void engine_collective_exchange(struct engine_collective *self, const struct engine_parts *out,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/search.h"
 #include "core/cache/mask.h"
 #include "piece.h"
 
@@ -300,17 +301,10 @@ void engine_home_ask(struct engine_home *home, struct engine_part *counts,
 
 static struct group *group_of(const struct engine_home *home, int64_t block)
 {
-    size_t low = home->first, high = home->group_count;
+    int64_t behind = VS_FIRST(i, (int64_t)home->first + 1, (int64_t)home->group_count,
+                              home->groups[i].number > block / ENGINE_GROUP);
 
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (home->groups[middle].number <= block / ENGINE_GROUP)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &home->groups[low];
+    return &home->groups[behind - 1];
 }
 
 /* Lays a piece that has come over its block. */

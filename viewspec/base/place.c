@@ -200,13 +200,18 @@ int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_
     return error->code;
 }
 
-int vs_fail_memory(struct vs_error *error, const struct vs_text *text)
+int vs_note(struct vs_error *error, int code, const char *source, const char *reason)
 {
     if (error->code)
         return error->code;
-    snprintf(error->source, sizeof(error->source), "%s", text->source);
-    snprintf(error->reason, sizeof(error->reason), "out of memory");
-    return error->code = -ENOMEM;
+    snprintf(error->source, sizeof(error->source), "%s", source);
+    snprintf(error->reason, sizeof(error->reason), "%s", reason);
+    return error->code = code;
+}
+
+int vs_fail_memory(struct vs_error *error, const struct vs_text *text)
+{
+    return vs_note(error, -ENOMEM, text->source, "out of memory");
 }
 
 const struct vs_place *vs_place_keep(struct vs_arena *arena, const struct vs_place *place)

@@ -9,6 +9,7 @@
 #include "cover.h"
 #include "item.h"
 #include "viewspec/base/list.h"
+#include "viewspec/base/search.h"
 #include "viewspec/map_private.h"
 
 /* Up to this number, members are examined one by one, without lists. */
@@ -532,20 +533,12 @@ static int64_t all_below(const struct vs_assembly *assembly, int64_t displacemen
 
 int64_t vs_assembly_seek(const struct vs_assembly *assembly, int64_t start, bool hole)
 {
-    int64_t before, low = start, high = assembly->size; /* all bytes in [start, low) are held */
+    int64_t before;
 
     if (!hole)
         return next_data(assembly, start);
     if (vs_assembly_is_full(assembly) || assembly->overlaps || assembly->count > COUNTED)
         return next_data(assembly, start) > start ? start : assembly->size;
     before = all_below(assembly, start);
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2 + 1;
-
-        if (all_below(assembly, middle) - before == middle - start)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return VS_FIRST(i, start, assembly->size, all_below(assembly, i + 1) - before != i + 1 - start);
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "viewspec/base/search.h"
+
 int64_t vs_item_span(const struct vs_item *item)
 {
     const struct vs_shape *shape = item->shape;
@@ -132,26 +134,11 @@ void vs_item_parts(const struct vs_item *item, int64_t *first, int64_t *behind)
 {
     const struct vs_shape *shape = item->shape;
     int64_t lo = item->lo - item->origin, hi = item->hi - item->origin;
-    int64_t low = 0, high = shape->count;
 
     *first = 0;
     *behind = shape->count;
     if (!shape->disjoint)
         return;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (shape->parts[middle].offset <= lo)
-            low = middle;
-        else
-            high = middle;
-    }
-    *first = low;
-    for (high = shape->count; low < high;) {
-        int64_t middle = low + (high - low) / 2;
-        if (shape->parts[middle].offset < hi)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *behind = low;
+    *first = VS_FIRST(i, 1, shape->count, shape->parts[i].offset > lo) - 1;
+    *behind = VS_FIRST(i, *first, shape->count, shape->parts[i].offset >= hi);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
+#include "viewspec/base/search.h"
 
 const struct vs_node *vs_node_run(struct vs_arena *arena, int64_t size)
 {
@@ -314,15 +315,7 @@ const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
 
 int64_t vs_node_entry(const int64_t *before, int64_t count, int64_t value)
 {
-    int64_t low = 0, high = count;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (before[middle] <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return VS_FIRST(i, 1, count, before[i] > value) - 1;
 }
 
 int64_t vs_node_seek(const struct vs_node *node, int64_t position)
@@ -370,38 +363,30 @@ static int64_t first_instance(const struct vs_node *child, int64_t count, int64_
     return vs_min(index, count);
 }
 
+static int64_t end_of_block(const struct vs_node *node, int64_t block)
+{
+    int64_t last = node->before[block + 1] - node->before[block] - 1;
+
+    return node->reach ? node->reach[block]
+                       : node->displacements[block] + last * node->stride + node->child->hi;
+}
+
 /* Returns the first block with a byte at or behind target. */
 static int64_t first_block(const struct vs_node *node, int64_t target)
 {
-    int64_t low = 0, high = node->count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        int64_t last = node->before[middle + 1] - node->before[middle] - 1;
-        int64_t end = node->reach
-                          ? node->reach[middle]
-                          : node->displacements[middle] + last * node->stride + node->child->hi;
-        if (end > target)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return VS_FIRST(i, 0, node->count, end_of_block(node, i) > target);
 }
 
 /* Returns the first such child of a sequence. Overlapping children need not end in order. */
 static int64_t first_child(const struct vs_node *node, int64_t target)
 {
-    int64_t low = 0, high = node->count;
-    while (!node->disjoint && node->children[low]->hi <= target)
-        low++;
-    while (node->disjoint && low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (node->children[middle]->hi > target)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    int64_t first = 0;
+
+    if (node->disjoint)
+        return VS_FIRST(i, 0, node->count, node->children[i]->hi > target);
+    while (node->children[first]->hi <= target)
+        first++;
+    return first;
 }
 
 int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/search.h"
+
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
@@ -216,17 +218,10 @@ const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct v
 
 static int64_t below_list(const struct vs_shape *shape, int64_t offset)
 {
-    int64_t low = 0, high = shape->count; /* parts[low] begins below offset, parts[high] does not */
+    const struct vs_shape_part *part =
+        &shape->parts[VS_FIRST(i, 1, shape->count, shape->parts[i].offset >= offset) - 1];
 
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (shape->parts[middle].offset < offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return shape->parts[low].before +
-           vs_shape_below(shape->parts[low].shape, offset - shape->parts[low].offset);
+    return part->before + vs_shape_below(part->shape, offset - part->offset);
 }
 
 int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset)
@@ -248,17 +243,10 @@ int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset)
 
 static int64_t place_in_list(const struct vs_shape *shape, int64_t number)
 {
-    int64_t low = 0, high = shape->count; /* the part is in [low, high) */
+    const struct vs_shape_part *part =
+        &shape->parts[VS_FIRST(i, 1, shape->count, shape->parts[i].before > number) - 1];
 
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (shape->parts[middle].before <= number)
-            low = middle;
-        else
-            high = middle;
-    }
-    return shape->parts[low].offset +
-           vs_shape_place(shape->parts[low].shape, number - shape->parts[low].before);
+    return part->offset + vs_shape_place(part->shape, number - part->before);
 }
 
 int64_t vs_shape_place(const struct vs_shape *shape, int64_t number)

@@ -6,15 +6,6 @@
 
 #include "syntax.h"
 
-static int note(struct vs_error *error, const struct vs_text *text, const char *reason)
-{
-    if (error->code)
-        return error->code;
-    snprintf(error->source, sizeof(error->source), "%s", text->source);
-    snprintf(error->reason, sizeof(error->reason), "%s", reason);
-    return error->code = -EINVAL;
-}
-
 /* Returns the length of the token that jansson quotes as "near '...'", less one; 0 if there is
  * none. */
 static int token_tail(const char *reason)
@@ -68,14 +59,14 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
     if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
         return vs_fail_memory(error, text);
     if (other != NULL)
-        return note(error, text, other);
+        return vs_note(error, -EINVAL, text->source, other);
     if (comma != NULL) {
-        note(error, text, "a comma after the last value");
+        vs_note(error, -EINVAL, text->source, "a comma after the last value");
         vs_place_at(error, text->bytes, comma);
         return error->code;
     }
     /* jansson's column is the end of the token. */
-    note(error, text, json->text);
+    vs_note(error, -EINVAL, text->source, json->text);
     for (char *c = error->reason; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';

@@ -8,6 +8,7 @@
 #include "buftype.h"
 #include "build.h"
 #include "viewspec/base/integer.h"
+#include "viewspec/base/search.h"
 #include "viewspec/text/keys.h"
 #include "local_array.h"
 #include "view.h"
@@ -526,15 +527,8 @@ static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_nod
         int64_t position = vs_node_lower_bound(tile, late);
         return (position + etype->size - 1) / etype->size * etype->size;
     }
-    int64_t low = 0, high = tile->size / etype->size;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (vs_node_seek(tile, middle * etype->size) >= late)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low * etype->size;
+    return etype->size *
+           VS_FIRST(i, 0, tile->size / etype->size, vs_node_seek(tile, i * etype->size) >= late);
 }
 
 /* Returns the same in the slice's order: before the first etype, in that order, behind room. */

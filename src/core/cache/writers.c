@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/search.h"
+
 static int compare(const void *a, const void *b)
 {
     uint64_t first = ((const struct mpiio_writer *)a)->id;
@@ -47,17 +49,7 @@ void mpiio_writers_free_all(mpiio_writer_tree *tree)
 /* The place of writer in the set, or where it belongs. */
 static size_t place_of(const struct mpiio_writers *writers, const struct mpiio_writer *writer)
 {
-    size_t low = 0, high = writers->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (writers->writer[middle] < writer)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (size_t)VS_FIRST(i, 0, (int64_t)writers->count, writers->writer[i] >= writer);
 }
 
 void mpiio_writers_add(struct mpiio_writers *writers, struct mpiio_writer *writer)

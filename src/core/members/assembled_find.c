@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "viewspec/base/search.h"
 #include "assembled_private.h"
 
 static void find_in_member(const struct mpiio_member *member, int64_t displacement,
@@ -10,20 +11,11 @@ static void find_in_member(const struct mpiio_member *member, int64_t displaceme
 {
     const struct vs_map *view = vs_view_map(member->view), *local = vs_view_map(member->local);
     int64_t position = vs_map_lower_bound(view, displacement);
-    int64_t low = 1, high = place->length; /* low bytes lie side by side in both */
-
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-
-        if (mpiio_assembled_is_run(view, position, middle) &&
-            mpiio_assembled_is_run(local, position, middle))
-            low = middle;
-        else
-            high = middle - 1;
-    }
     place->member = (int64_t)member->number;
     place->displacement = vs_map_displacement(local, position);
-    place->length = low;
+    place->length = VS_FIRST(length, 1, place->length,
+                             !mpiio_assembled_is_run(view, position, length + 1) ||
+                                 !mpiio_assembled_is_run(local, position, length + 1));
 }
 
 /* The bytes before the next one of a member that goes before this one. */

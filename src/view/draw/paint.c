@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
+#include "viewspec/base/search.h"
 #include "layout.h"
 #include "view/progress.h"
 #include "view/survey.h"
@@ -90,16 +91,7 @@ static void may_close(struct painter *painter, int64_t i)
 /* The first segment from i on that ends behind displacement. */
 static int64_t find_segment(const struct draw_model *model, int64_t i, int64_t displacement)
 {
-    int64_t low = i, high = model->segment_count;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (model->segments[middle].end > displacement)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return VS_FIRST(n, i, model->segment_count, model->segments[n].end > displacement);
 }
 
 /* Displacements grow with the position: what lies between two of them is counted, not walked. */
@@ -247,14 +239,7 @@ static int64_t find_in_tile(const struct brush *a, int64_t tile, int64_t place)
 {
     int64_t low = tile * a->map_facts->tile_size, high = low + a->map_facts->tile_size;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (vs_map_displacement(a->map, middle) >= place)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return VS_FIRST(position, low, high, vs_map_displacement(a->map, position) >= place);
 }
 
 /* Whether two of the last tiles that begin before place hold it, or one holds it twice. */
