@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "viewspec/base/hash.h"
 #include "calls.h"
 #include "contents.h"
 #include "decode.h"
@@ -144,7 +145,7 @@ static uint64_t hash_views(const struct capture_file *file, bool *plain)
     *plain = true;
     for (size_t i = 0; i < file->step_count; i++) {
         const struct capture_known *known = &file->known[file->steps[i].known];
-        hash = capture_mix(hash, known->hash);
+        hash = vs_hash_mix(hash, known->hash);
         *plain = *plain && is_plain(known->text) &&
                  (file->ranks > 1 || strcmp(known->text, CAPTURE_DEFAULT_VIEW) == 0);
     }

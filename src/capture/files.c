@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "viewspec/base/hash.h"
 #include "viewspec/base/list.h"
 #include "calls.h"
 #include "contents.h"
@@ -30,18 +31,6 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture_file *list; /* under lock; the file opened first comes first */
-
-/* FNV-1a, mixed at the end: equal texts only are meant to have equal hashes. */
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-    return hash ^ (hash >> 31);
-}
 
 /* ROMIO takes the kind of filesystem before the name: "ufs:data" is the file data. */
 static const char *without_prefix(const char *name)
@@ -201,8 +190,8 @@ static void append_known(struct capture_file *file, uint64_t draft, char *text,
         return;
     }
     file->known = known;
-    known[file->known_count++] =
-        (struct capture_known){.draft = draft, .hash = hash_text(text), .text = text, .tile = tile};
+    known[file->known_count++] = (struct capture_known){
+        .draft = draft, .hash = vs_hash_text(VS_HASH_START, text), .text = text, .tile = tile};
 }
 
 static const char too_large[] = "the views of this file are too large together";
@@ -235,7 +224,7 @@ static const char *look_at(struct capture_file *file, const struct capture_view_
         return "MPI_File_set_view failed";
     if (file->work > MAX_ALL_WORK)
         return "views were set so often, or such large ones, that no more are looked at";
-    *draft = capture_mix(hash_text(args->datarep), (uint64_t)args->displacement);
+    *draft = vs_hash_mix(vs_hash_text(VS_HASH_START, args->datarep), (uint64_t)args->displacement);
     *draft = capture_fingerprint(*draft, args->etype, &work);
     *draft = capture_fingerprint(*draft, args->filetype, &work);
     file->work += MAX_WORK - work;
@@ -256,7 +245,7 @@ static size_t know_view(struct capture_file *file, const struct capture_view_arg
     size_t found;
 
     if (why)
-        draft = hash_text(why);
+        draft = vs_hash_text(VS_HASH_START, why);
     found = find_known(file, draft);
     if (found == file->known_count && found == KNOWN_ROOM)
         return found - 1;

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "fingerprint.h"
 
+#include "viewspec/base/hash.h"
 #include "contents.h"
 #include "decode.h"
-
-uint64_t capture_mix(uint64_t hash, uint64_t number)
-{
-    hash = (hash ^ number) * 0x9e3779b97f4a7c15;
-    return hash ^ (hash >> 29);
-}
 
 static uint64_t mix_numbers(uint64_t hash, const struct capture_contents *contents)
 {
     for (MPI_Count i = 0; i < contents->int_count; i++)
-        hash = capture_mix(hash, (uint64_t)contents->ints[i]);
+        hash = vs_hash_mix(hash, (uint64_t)contents->ints[i]);
     for (MPI_Count i = 0; i < contents->address_count; i++)
-        hash = capture_mix(hash, (uint64_t)contents->addresses[i]);
+        hash = vs_hash_mix(hash, (uint64_t)contents->addresses[i]);
     for (MPI_Count i = 0; i < contents->count_count; i++)
-        hash = capture_mix(hash, (uint64_t)contents->counts[i]);
+        hash = vs_hash_mix(hash, (uint64_t)contents->counts[i]);
     return hash;
 }
 
@@ -31,9 +26,9 @@ static uint64_t look(uint64_t hash, MPI_Datatype type, int depth, int64_t *work)
     if (*work < 0 || depth > CAPTURE_MAX_DEPTH)
         return hash;
     error = capture_contents_get(type, &contents);
-    hash = capture_mix(hash, (uint64_t)contents.combiner);
+    hash = vs_hash_mix(hash, (uint64_t)contents.combiner);
     if (contents.combiner == MPI_COMBINER_NAMED)
-        hash = capture_mix(hash, (uint64_t)type);
+        hash = vs_hash_mix(hash, (uint64_t)type);
     else if (!error)
         hash = mix_numbers(hash, &contents);
     *work -= capture_contents_numbers(&contents);

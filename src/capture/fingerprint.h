@@ -13,9 +13,6 @@
  */
 #define CAPTURE_TYPE_WORTH 16
 
-/* Mixes a number into a hash. */
-uint64_t capture_mix(uint64_t hash, uint64_t number);
-
 /*
  * Mixes what type is made of into hash. Takes the work from *work, and stops where that becomes
  * negative. Local.

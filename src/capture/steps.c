@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/hash.h"
 #include "calls.h"
 #include "output.h"
 #include "tiles.h"
@@ -54,26 +55,21 @@ static uint64_t known_hash(const struct capture_file *file, size_t step)
     return file->known[file->steps[step].known].hash;
 }
 
-/* Ranks that swap their views make another step: the rank goes into the hash. */
-static uint64_t with_rank(uint64_t hash, int rank)
-{
-    hash = (hash ^ ((uint64_t)rank + 1)) * 0x9e3779b97f4a7c15;
-    hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9;
-    return hash ^ (hash >> 32);
-}
-
 static int reduce(const struct capture_file *file, struct hashes *hashes)
 {
     const struct capture_calls *mpi = capture_calls();
     int count = (int)file->step_count;
+    uint64_t rank = (uint64_t)file->rank + 1;
 
     for (size_t i = 0; i < file->step_count; i++)
         hashes->own[i] = known_hash(file, i);
     if (mpi->Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
         mpi->Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
         return -1;
+    /* Ranks that swap their views make another step: the rank goes into the hash, in two rounds, as
+       the hashes are added. */
     for (size_t i = 0; i < file->step_count; i++)
-        hashes->own[i] = with_rank(hashes->own[i], file->rank);
+        hashes->own[i] = vs_hash_mix(vs_hash_mix(hashes->own[i], rank), rank);
     return mpi->Allreduce(hashes->own, hashes->sum, count, MPI_UINT64_T, MPI_SUM, file->comm);
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/fd_link.h"
 #include "core/members/assembled.h"
 #include "core/members/identity.h"
+#include "viewspec/base/hash.h"
 #include "same.h"
 
 /* Filesystems that a member is looked for on. */
@@ -103,30 +104,18 @@ struct summary {
     int64_t member[PLACES]; /* a member of each */
 };
 
-static uint64_t mix(uint64_t digest, uint64_t value)
-{
-    digest = (digest ^ value) * 0x9e3779b97f4a7c15;
-    return digest ^ digest >> 29;
-}
-
-static uint64_t mix_text(uint64_t digest, const char *text)
-{
-    while (*text != '\0')
-        digest = mix(digest, (unsigned char)*text++);
-    return digest;
-}
-
 static struct digest digest_of(const struct engine_identity *identity, int64_t held)
 {
-    uint64_t file = mix(mix(1, identity->inode), (uint64_t)held);
+    uint64_t file = vs_hash_mix(vs_hash_mix(1, identity->inode), (uint64_t)held);
 
     /* Of a filesystem of one machine, or a file that is not found, all else must be the same. */
     if (identity->local || !identity->found)
-        file = mix_text(mix(mix(file, identity->dev), identity->found), identity->boot);
-    return (struct digest){
-        .file = file,
-        .birth = mix(mix(file, (uint64_t)identity->birth[0]), (uint64_t)identity->birth[1]),
-        .held = held};
+        file = vs_hash_text(vs_hash_mix(vs_hash_mix(file, identity->dev), identity->found),
+                            identity->boot);
+    return (struct digest){.file = file,
+                           .birth = vs_hash_mix(vs_hash_mix(file, (uint64_t)identity->birth[0]),
+                                                (uint64_t)identity->birth[1]),
+                           .held = held};
 }
 
 /* Notes a member of a filesystem that may be one of several machines. */
@@ -161,8 +150,8 @@ static void look(const struct vs_members *members, const struct mpiio_file *file
         identity = engine_identify(&identifier, path);
         free(path);
         digests[i] = digest_of(&identity, held);
-        summary->file = mix(summary->file, digests[i].file);
-        summary->birth = mix(summary->birth, digests[i].birth);
+        summary->file = vs_hash_mix(summary->file, digests[i].file);
+        summary->birth = vs_hash_mix(summary->birth, digests[i].birth);
         if (identity.local || !identity.found)
             continue;
         summary->has_birth = summary->has_birth && identity.has_birth;

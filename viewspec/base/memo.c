@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
+#include "hash.h"
+
 static size_t slot_of(const struct vs_memo *memo, const void *key)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15ULL;
-
-    return (size_t)(hash >> 32) & (memo->room - 1);
+    return (size_t)vs_hash_mix(VS_HASH_START, (uintptr_t)key) & (memo->room - 1);
 }
 
 /* Returns the entry of key, or the empty one for it. There is always an empty one. */

@@ -4,26 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/hash.h"
 #include "viewspec/base/search.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
-    hash *= 0xff51afd7ed558ccdULL;
-    return hash ^ (hash >> 32);
-}
 
 static uint64_t hash_of(const struct vs_shape *shape)
 {
-    uint64_t hash = mix((uint64_t)shape->kind + 1, (uint64_t)shape->size);
+    uint64_t hash = vs_hash_mix((uint64_t)shape->kind + 1, (uint64_t)shape->size);
 
-    hash = mix(hash, (uint64_t)shape->count);
-    hash = mix(hash, (uint64_t)shape->stride);
-    hash = mix(hash, (uint64_t)(uintptr_t)shape->child);
+    hash = vs_hash_mix(hash, (uint64_t)shape->count);
+    hash = vs_hash_mix(hash, (uint64_t)shape->stride);
+    hash = vs_hash_mix(hash, (uint64_t)(uintptr_t)shape->child);
     if (shape->kind == VS_SHAPE_LIST) {
         for (int64_t i = 0; i < shape->count; i++) {
-            hash = mix(hash, (uint64_t)shape->parts[i].offset);
-            hash = mix(hash, (uint64_t)(uintptr_t)shape->parts[i].shape);
+            hash = vs_hash_mix(hash, (uint64_t)shape->parts[i].offset);
+            hash = vs_hash_mix(hash, (uint64_t)(uintptr_t)shape->parts[i].shape);
         }
     }
     return hash;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
+#include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/members/member_views.h"
 #include "core/file/read_plan.h"
@@ -274,23 +275,14 @@ static int64_t bytes_held(const struct vs_view *view, const struct vs_view *loca
     return bytes - bytes % etype;
 }
 
-/* FNV-1a, of 8 bytes at a time. */
-#define DIGEST_START 0xcbf29ce484222325
-
-static uint64_t add_to_digest(uint64_t digest, uint64_t value)
-{
-    digest ^= value;
-    return (digest ^ digest >> 32) * 0x100000001b3;
-}
-
 static uint64_t add_identity(uint64_t digest, const struct mpiio_member_identity *identity,
                              int64_t member, int64_t bytes)
 {
-    digest = add_to_digest(digest, (uint64_t)member);
-    digest = add_to_digest(digest, (uint64_t)bytes);
-    digest = add_to_digest(digest, identity->device);
-    digest = add_to_digest(digest, identity->inode);
-    return add_to_digest(digest, (uint64_t)identity->birth);
+    digest = vs_hash_mix(digest, (uint64_t)member);
+    digest = vs_hash_mix(digest, (uint64_t)bytes);
+    digest = vs_hash_mix(digest, identity->device);
+    digest = vs_hash_mix(digest, identity->inode);
+    return vs_hash_mix(digest, (uint64_t)identity->birth);
 }
 
 static void take_stat(struct mpiio_assembled *self, const struct stat *st)
@@ -442,7 +434,7 @@ static int create_missing(struct mpiio_assembled *self, struct vs_error *why)
         return (int)made;
     vs_assembly_free(self->places);
     self->st = (struct stat){0};
-    self->identity = DIGEST_START;
+    self->identity = VS_HASH_START;
     self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
     if (self->places == NULL)
         return vs_members_fail(self->table.members, -ENOMEM, why, "%s", strerror(ENOMEM));
@@ -498,7 +490,7 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->allows_missing = vs_members_missing(members) != VS_MISSING_ERROR;
     self->fills = fills;
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
-    self->identity = DIGEST_START;
+    self->identity = VS_HASH_START;
     error = init(self, members, writable, why);
     if (error != 0) {
         close_all(&self->file);
@@ -512,16 +504,16 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
 uint64_t mpiio_assembled_digest(const struct mpiio_file *file)
 {
     const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = VS_HASH_START;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
-        digest = add_to_digest(digest, (uint64_t)vs_assembly_bytes(self->places, (size_t)i));
+        digest = vs_hash_mix(digest, (uint64_t)vs_assembly_bytes(self->places, (size_t)i));
     return digest;
 }
 
 static uint64_t add_time(uint64_t digest, struct timespec time)
 {
-    return add_to_digest(add_to_digest(digest, (uint64_t)time.tv_sec), (uint64_t)time.tv_nsec);
+    return vs_hash_mix(vs_hash_mix(digest, (uint64_t)time.tv_sec), (uint64_t)time.tv_nsec);
 }
 
 uint64_t mpiio_assembled_writes(const struct mpiio_file *file)
@@ -533,7 +525,7 @@ uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec ti
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     struct stat newest = {0};
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = VS_HASH_START;
 
     for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
         struct stat st;
@@ -542,9 +534,9 @@ uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec ti
             take_times(&newest, &st);
             digest = add_time(digest, st.st_mtim);
             digest = add_time(digest, st.st_ctim);
-            digest = add_to_digest(digest, (uint64_t)st.st_size);
+            digest = vs_hash_mix(digest, (uint64_t)st.st_size);
         }
-        digest = add_to_digest(digest, mpiio_assembled_has(self, i));
+        digest = vs_hash_mix(digest, mpiio_assembled_has(self, i));
     }
     times[0] = newest.st_mtim;
     times[1] = newest.st_ctim;
