@@ -295,7 +295,7 @@ static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *sc
     struct vs_source source = source_of(spec, index, scope);
     scope->uses_rank = scope->names_rank = false;
     scope->work = VIEW_WORK + (int64_t)scope->count;
-    int result = vs_view_compile(&source, &first, &view->shared);
+    int error = vs_view_compile(&source, &first, &view->shared);
     bool alike = first && !json_object_get(view->json, "per_rank");
     if (alike && !scope->uses_rank)
         view->common = first;
@@ -303,7 +303,7 @@ static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *sc
         view->dealt = first;
     else
         vs_view_unref(first);
-    return result;
+    return error;
 }
 
 /* Returns true if the spec has no members and is not the nested spec of members. Otherwise a type

@@ -114,14 +114,14 @@ static int parse_size(const struct view_command *command, const char *option, co
                       int64_t *value)
 {
     char what[256];
-    int result = mpiio_parse_size(text, value);
+    int error = mpiio_parse_size(text, value);
 
-    if (!result)
+    if (!error)
         return VIEW_DONE;
     snprintf(what, sizeof(what), "%s %s", option, text);
     return usage(command, what,
-                 result == -ERANGE ? "more than 2^63-1 bytes"
-                                   : "expected a number of bytes, such as 4096, 4k, 1M");
+                 error == -ERANGE ? "more than 2^63-1 bytes"
+                                  : "expected a number of bytes, such as 4096, 4k, 1M");
 }
 
 static int parse_count(const struct view_command *command, const char *option, const char *text,

@@ -154,28 +154,28 @@ static int start_threads(struct ring *ring, pthread_t *threads, int *count)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t wanted = processors < 2 ? 2 : processors > MAX_THREADS ? MAX_THREADS : processors;
-    int result = 0;
+    int error = 0;
 
     if (wanted > chunk_count(ring))
         wanted = chunk_count(ring);
     for (*count = 0; *count < wanted; ++*count) {
-        result = pthread_create(&threads[*count], NULL, gather, ring);
-        if (result)
+        error = pthread_create(&threads[*count], NULL, gather, ring);
+        if (error)
             break;
     }
-    return *count || !wanted ? 0 : -result;
+    return *count || !wanted ? 0 : -error;
 }
 
 static int copy_slice(struct ring *ring, const char *file)
 {
     pthread_t threads[MAX_THREADS];
     int count = 0, status = VIEW_FAILED;
-    int result = allocate_slots(ring);
+    int error = allocate_slots(ring);
 
-    if (!result)
-        result = start_threads(ring, threads, &count);
-    if (result)
-        view_message("%s", strerror(-result));
+    if (!error)
+        error = start_threads(ring, threads, &count);
+    if (error)
+        view_message("%s", strerror(-error));
     else
         status = write_chunks(ring, file);
     pthread_mutex_lock(&ring->lock);

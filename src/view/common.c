@@ -87,13 +87,13 @@ int64_t view_file_size(const struct vs_spec *spec, struct vs_error *why)
 {
     struct mpiio_store *store;
     struct stat st;
-    int result = vs_spec_file(spec) ? mpiio_store_open_spec(spec, O_RDONLY, &store, why) : -ENOENT;
+    int error = vs_spec_file(spec) ? mpiio_store_open_spec(spec, O_RDONLY, &store, why) : -ENOENT;
 
-    if (result)
-        return result;
-    result = mpiio_store_stat(store, &st);
+    if (error)
+        return error;
+    error = mpiio_store_stat(store, &st);
     mpiio_store_close(store);
-    return result ? result : (int64_t)st.st_size;
+    return error ? error : (int64_t)st.st_size;
 }
 
 /* "a, b, c" of the spec's views. */

@@ -95,9 +95,9 @@ static int fill(const struct view_sweep *files, int fd)
     char self[MPIIO_FD_LINK_SIZE];
 
     mpiio_fd_link(fd, self);
-    int result = mpiio_store_open(self, O_RDWR, &own.to);
-    if (result) {
-        view_message("%s: %s", files->output, strerror(-result));
+    int error = mpiio_store_open(self, O_RDWR, &own.to);
+    if (error) {
+        view_message("%s: %s", files->output, strerror(-error));
         return VIEW_FAILED;
     }
     int status = view_sweep(&own);
@@ -148,10 +148,10 @@ static int check_names(const struct view_args *args, const struct vs_spec *from,
 static int convert(const struct view_args *args, const struct view_sweep *files)
 {
     struct stat st;
-    int result = mpiio_store_stat(files->from, &st), status;
+    int error = mpiio_store_stat(files->from, &st), status;
 
-    if (result) {
-        view_message("%s: %s", vs_spec_file(files->spec), strerror(-result));
+    if (error) {
+        view_message("%s: %s", vs_spec_file(files->spec), strerror(-error));
         return VIEW_FAILED;
     }
     status = check_names(args, files->spec, &st);

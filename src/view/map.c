@@ -60,12 +60,12 @@ static int print_members(const struct vs_view *view, struct vs_run run, struct m
 {
     struct mpiio_member_place place;
     struct stat st;
-    int result = mpiio_store_stat(store, &st);
+    int error = mpiio_store_stat(store, &st);
 
-    while (!result && run.length > 0) {
+    while (!error && run.length > 0) {
         place = (struct mpiio_member_place){.member = -1, .length = run.length};
         if (run.displacement < st.st_size)
-            result = mpiio_store_find_member(store, run.displacement, &place);
+            error = mpiio_store_find_member(store, run.displacement, &place);
         if (place.length > run.length)
             place.length = run.length;
         printf("%" PRId64 "\t%" PRId64 "\t%" PRId64,
@@ -79,9 +79,9 @@ static int print_members(const struct vs_view *view, struct vs_run run, struct m
         run.displacement += place.length;
         run.length -= place.length;
     }
-    if (result)
-        view_message("%s", strerror(-result));
-    return result ? VIEW_FAILED : VIEW_DONE;
+    if (error)
+        view_message("%s", strerror(-error));
+    return error ? VIEW_FAILED : VIEW_DONE;
 }
 
 /* The runs of the packed bytes [from, to), which are some. */

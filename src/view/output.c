@@ -157,16 +157,16 @@ static int replace(struct view_output *output)
 {
     if (!output->hidden) {
         char *hidden = hidden_name(output->path);
-        int result = -ENOMEM;
+        int error = -ENOMEM;
         for (int i = 0; hidden && i < 1000; i++) {
             snprintf(strrchr(hidden, '.'), 8, ".%06u", (unsigned)(getpid() + i) % 1000000U);
-            result = link_as(output, hidden);
-            if (result != -EEXIST)
+            error = link_as(output, hidden);
+            if (error != -EEXIST)
                 break;
         }
-        if (result) {
+        if (error) {
             free(hidden);
-            return result;
+            return error;
         }
         output->hidden = hidden;
     }
@@ -197,27 +197,27 @@ static int sync_folder(const char *path)
 {
     char *folder = folder_of(path);
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    int result = fd < 0 || (fsync(fd) && errno != EINVAL) ? -errno : 0;
+    int error = fd < 0 || (fsync(fd) && errno != EINVAL) ? -errno : 0;
 
     if (fd >= 0)
         close(fd);
     free(folder);
-    return result;
+    return error;
 }
 
 int view_output_commit(struct view_output *output, mode_t mode, bool force)
 {
     sigset_t before;
-    int result = fchmod(output->fd, mode) || fsync(output->fd) ? -errno : 0;
+    int error = fchmod(output->fd, mode) || fsync(output->fd) ? -errno : 0;
 
-    if (!result) {
+    if (!error) {
         block(&before);
-        result = force ? replace(output) : name_new(output);
+        error = force ? replace(output) : name_new(output);
         sigprocmask(SIG_SETMASK, &before, NULL);
     }
-    if (!result)
-        result = sync_folder(output->path);
-    return result ? failed(output->path, -result) : VIEW_DONE;
+    if (!error)
+        error = sync_folder(output->path);
+    return error ? failed(output->path, -error) : VIEW_DONE;
 }
 
 void view_output_close(struct view_output *output)

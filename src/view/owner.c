@@ -41,7 +41,7 @@ static int keep(struct search *search, const struct vs_owner *owner)
 {
     struct found *found = &search->found;
     struct vs_owner *list;
-    int result = 0;
+    int error = 0;
 
     pthread_mutex_lock(&search->lock);
     list = vs_list_grow(found->list, found->count, &found->room, sizeof(*list));
@@ -49,10 +49,10 @@ static int keep(struct search *search, const struct vs_owner *owner)
         found->list = list;
         found->list[found->count++] = *owner;
     } else {
-        result = -ENOMEM;
+        error = -ENOMEM;
     }
     pthread_mutex_unlock(&search->lock);
-    return result;
+    return error;
 }
 
 static void fail(struct search *search, const struct vs_error *error, int code)
@@ -185,7 +185,7 @@ static int find_member(const struct vs_spec *spec, int64_t place, char *text, si
 {
     struct mpiio_member_place found;
     struct mpiio_store *store;
-    int status, result;
+    int status, error;
 
     text[0] = '\0';
     if (!vs_spec_members(spec))
@@ -193,15 +193,15 @@ static int find_member(const struct vs_spec *spec, int64_t place, char *text, si
     status = view_open_file(spec, O_RDONLY, &store);
     if (status)
         return status;
-    result = mpiio_store_find_member(store, place, &found);
-    if (result)
-        view_message("%s", strerror(-result));
+    error = mpiio_store_find_member(store, place, &found);
+    if (error)
+        view_message("%s", strerror(-error));
     else if (found.member < 0)
         snprintf(text, size, "\t-\t-");
     else
         snprintf(text, size, "\t%" PRId64 "\t%" PRId64, found.member, found.displacement);
     mpiio_store_close(store);
-    return result ? VIEW_FAILED : VIEW_DONE;
+    return error ? VIEW_FAILED : VIEW_DONE;
 }
 
 static int run(const struct view_args *args, const struct vs_spec *spec)

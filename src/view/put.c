@@ -102,11 +102,11 @@ static int copy_input(struct copy *copy)
 static int settle(const struct copy *copy)
 {
     int64_t offset, length;
-    int result = mpiio_slice_settle(copy->slice, false, &offset, &length);
+    int error = mpiio_slice_settle(copy->slice, false, &offset, &length);
 
-    if (!result)
+    if (!error)
         return VIEW_DONE;
-    view_message("%s: %s at slice offset %lld", copy->file, strerror(-result), (long long)offset);
+    view_message("%s: %s at slice offset %lld", copy->file, strerror(-error), (long long)offset);
     return VIEW_FAILED;
 }
 
@@ -114,7 +114,7 @@ static int put(const struct view_args *args, const char *file, struct mpiio_stor
                struct mpiio_slice *slice)
 {
     struct copy copy = {.slice = slice, .file = file, .rank = args->rank, .offset = args->offset};
-    int status, result;
+    int status, error;
 
     if (!mpiio_slice_is_writable(slice)) {
         view_message("-r %lld: the view holds bytes of the file twice: it can only be read",
@@ -130,9 +130,9 @@ static int put(const struct view_args *args, const char *file, struct mpiio_stor
     free(copy.buffer);
     if (!status)
         status = settle(&copy);
-    result = mpiio_store_sync(store, false);
-    if (result && !status) {
-        view_message("%s: %s", file, strerror(-result));
+    error = mpiio_store_sync(store, false);
+    if (error && !status) {
+        view_message("%s: %s", file, strerror(-error));
         status = VIEW_FAILED;
     }
     return status;

@@ -350,7 +350,7 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
     int64_t begin = part_begin(sweep, pair, number);
     int64_t length = part_begin(sweep, pair, number + 1) - begin;
     char text[320];
-    int status, result;
+    int status, error;
 
     if (!length)
         return VIEW_DONE;
@@ -362,14 +362,14 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
                        length);
     if (status)
         return status;
-    result = write_all(pair->to, sweep->buffer, begin, length);
-    if (!result)
+    error = write_all(pair->to, sweep->buffer, begin, length);
+    if (!error)
         return step(sweep, length);
-    if (result != -ERANGE && result != -EIO)
-        return fail_file(sweep, sweep->files->output, result);
+    if (error != -ERANGE && error != -EIO)
+        return fail_file(sweep, sweep->files->output, error);
     return fail(sweep, VIEW_FAILED, "%s: %s: %s at slice offset %" PRId64, sweep->files->output,
                 pair_text(sweep, pair, text, sizeof(text)),
-                result == -ERANGE ? "a value does not fit" : strerror(-result),
+                error == -ERANGE ? "a value does not fit" : strerror(-error),
                 find_culprit(pair, sweep->buffer, begin, length));
 }
 
@@ -543,10 +543,10 @@ static int prepare(struct sweep *sweep)
 {
     int64_t count = count_pairs(sweep);
     struct stat st;
-    int result = mpiio_store_stat(sweep->files->from, &st);
+    int error = mpiio_store_stat(sweep->files->from, &st);
 
-    if (result)
-        return fail_file(sweep, vs_spec_file(sweep->files->spec), result);
+    if (error)
+        return fail_file(sweep, vs_spec_file(sweep->files->spec), error);
     sweep->file_size = st.st_size;
     sweep->all = sweep->filled = (struct range){0, count};
     sweep->part = count > MAX_OPEN ? MANY_PART : SWEPT / count;

@@ -181,11 +181,11 @@ static int write_metrics(const struct top *top, const struct view_mounts *mounts
 static int look(const struct top *top, struct view_mounts *mounts)
 {
     const char *missing = NULL;
-    int result = view_mounts_find(mounts, top->places, top->count, &missing);
+    int error = view_mounts_find(mounts, top->places, top->count, &missing);
 
-    if (result) {
+    if (error) {
         view_message("%s%s%s", missing ? missing : "", missing ? ": " : "",
-                     missing ? "no mount of mpiio-mount" : strerror(-result));
+                     missing ? "no mount of mpiio-mount" : strerror(-error));
         return VIEW_FAILED;
     }
     view_mounts_read(mounts, ANSWER);

@@ -269,18 +269,18 @@ static int find_list(struct vs_assembly *assembly, int level, int64_t block,
     struct list *slot = &assembly->known[level][block % SLOTS];
     struct list list = {.block = block};
     const struct list *among = NULL;
-    int result = 0;
+    int error = 0;
 
     *found = slot;
     if (slot->block == block)
         return 0;
     if (level + 1 < LEVELS && block_size(level) < assembly->size)
-        result = find_list(assembly, level + 1, block / FANOUT, &among);
-    if (!result)
-        result = select_members(assembly, among, level, &list);
-    if (!result)
+        error = find_list(assembly, level + 1, block / FANOUT, &among);
+    if (!error)
+        error = select_members(assembly, among, level, &list);
+    if (!error)
         keep(assembly, level, slot, &list);
-    return result;
+    return error;
 }
 
 static int fill_parts(const struct vs_assembly *assembly, const struct list *among, int64_t start,
@@ -310,7 +310,7 @@ int vs_assembly_parts(struct vs_assembly *assembly, int64_t start, int64_t end,
                       struct vs_assembly_part **parts, size_t *count)
 {
     const struct list *among = NULL;
-    int result = 0, level = 0;
+    int error = 0, level = 0;
 
     *count = 0;
     *parts = NULL;
@@ -320,11 +320,11 @@ int vs_assembly_parts(struct vs_assembly *assembly, int64_t start, int64_t end,
         level++;
     pthread_mutex_lock(&assembly->lock);
     if (level < LEVELS)
-        result = find_list(assembly, level, start / block_size(level), &among);
-    if (!result)
-        result = fill_parts(assembly, among, start, end, parts, count);
+        error = find_list(assembly, level, start / block_size(level), &among);
+    if (!error)
+        error = fill_parts(assembly, among, start, end, parts, count);
     pthread_mutex_unlock(&assembly->lock);
-    return result;
+    return error;
 }
 
 /* Checking that the members fit together. */
@@ -355,7 +355,7 @@ static int count(const struct vs_assembly *assembly, int64_t end, size_t needed,
 {
     struct vs_item *items = calloc(assembly->count + 1, sizeof(*items));
     int64_t used = 0;
-    int result;
+    int error;
 
     if (items == NULL)
         return -ENOMEM;
@@ -366,9 +366,9 @@ static int count(const struct vs_assembly *assembly, int64_t end, size_t needed,
         if (positions)
             items[used++] = item_of(member, positions, end);
     }
-    result = vs_cover_items(items, used, VS_COVER_STEPS, tally);
+    error = vs_cover_items(items, used, VS_COVER_STEPS, tally);
     free(items);
-    return result;
+    return error;
 }
 
 /* Finds the first two members that hold the byte. */
@@ -394,10 +394,10 @@ static int find_overlap(const struct vs_assembly *assembly, struct vs_assembly_f
     while (high - low > 1) {
         struct vs_tally tally = {0};
         int64_t middle = low + (high - low) / 2;
-        int result = count(assembly, middle, 0, &tally);
+        int error = count(assembly, middle, 0, &tally);
 
-        if (result)
-            return result;
+        if (error)
+            return error;
         if (tally.many)
             high = middle;
         else
@@ -415,10 +415,10 @@ static int lacks_next(struct vs_assembly *assembly, const struct member *member)
     struct vs_assembly_part *parts;
     size_t count;
     int64_t next = place(member, member->bytes);
-    int result = vs_assembly_parts(assembly, next, next + 1, &parts, &count);
+    int error = vs_assembly_parts(assembly, next, next + 1, &parts, &count);
 
     free(parts);
-    return result ? result : count == 0;
+    return error ? error : count == 0;
 }
 
 /*
@@ -434,10 +434,10 @@ static int bisect_short(const struct vs_assembly *assembly, int64_t covered,
     while (high - low > 1) {
         struct vs_tally tally = {0};
         size_t middle = low + (high - low) / 2;
-        int result = count(assembly, assembly->size, middle, &tally);
+        int error = count(assembly, assembly->size, middle, &tally);
 
-        if (result)
-            return result;
+        if (error)
+            return error;
         if (tally.covered > covered)
             high = middle;
         else
@@ -479,29 +479,29 @@ static int check(struct vs_assembly *assembly, struct vs_assembly_fault *fault)
 {
     struct vs_tally held = {0}, needed = {0};
     bool complete = is_complete(assembly);
-    int result = 0;
+    int error = 0;
 
     if (!assembly->overlaps || !complete)
-        result = count(assembly, assembly->size, 0, &held);
-    if (!result && held.many && !assembly->overlaps)
+        error = count(assembly, assembly->size, 0, &held);
+    if (!error && held.many && !assembly->overlaps)
         return find_overlap(assembly, fault);
-    if (result || complete || held.covered == assembly->size)
-        return result;
-    result = count(assembly, assembly->size, assembly->count, &needed);
-    if (!result && needed.covered > held.covered)
-        result = find_short(assembly, held.covered, fault);
-    return result;
+    if (error || complete || held.covered == assembly->size)
+        return error;
+    error = count(assembly, assembly->size, assembly->count, &needed);
+    if (!error && needed.covered > held.covered)
+        error = find_short(assembly, held.covered, fault);
+    return error;
 }
 
 int vs_assembly_check(struct vs_assembly *assembly, struct vs_assembly_fault *fault)
 {
-    int result;
+    int error;
 
     *fault = (struct vs_assembly_fault){.kind = VS_ASSEMBLY_SOUND};
-    result = check(assembly, fault);
-    if (result == -ENOMEM)
-        return result;
-    if (result)
+    error = check(assembly, fault);
+    if (error == -ENOMEM)
+        return error;
+    if (error)
         fault->kind = VS_ASSEMBLY_TOO_MANY;
     return 0;
 }

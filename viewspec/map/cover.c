@@ -130,9 +130,9 @@ static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_
     next = parts;
     for (int64_t i = 0; i < count; i++)
         next = expand(next, &items[i], stride);
-    int result = cover_window(walk, parts, next - parts, tally);
+    int error = cover_window(walk, parts, next - parts, tally);
     free(parts);
-    return result;
+    return error;
 }
 
 static int add_piece(struct pieces *pieces, const struct piece *piece)
@@ -190,7 +190,7 @@ static int cut(struct walk *walk, struct pieces *pieces, const struct vs_item *i
 {
     int64_t first = (item->lo - base) / cell, behind = (item->hi - 1 - base) / cell + 1;
     int64_t begin, end;
-    int result = 0;
+    int error = 0;
 
     steady_places(item, cell, &begin, &end);
     begin = vs_max(first, vs_ceil_div(begin - base, cell));
@@ -199,13 +199,13 @@ static int cut(struct walk *walk, struct pieces *pieces, const struct vs_item *i
         begin = end = behind;
     if (behind - first - (end - begin) > CELLS_AT_ENDS)
         walk->walked = true;
-    for (int64_t k = first; k < begin && !result; k++)
-        result = add_cells(walk, pieces, item, k, k + 1, base, cell);
-    if (begin < end && !result)
-        result = add_cells(walk, pieces, item, begin, end, base, cell);
-    for (int64_t k = end; k < behind && !result; k++)
-        result = add_cells(walk, pieces, item, k, k + 1, base, cell);
-    return result;
+    for (int64_t k = first; k < begin && !error; k++)
+        error = add_cells(walk, pieces, item, k, k + 1, base, cell);
+    if (begin < end && !error)
+        error = add_cells(walk, pieces, item, begin, end, base, cell);
+    for (int64_t k = end; k < behind && !error; k++)
+        error = add_cells(walk, pieces, item, k, k + 1, base, cell);
+    return error;
 }
 
 static int compare_pieces(const void *left, const void *right)
@@ -221,10 +221,10 @@ static int cover_stretches(struct walk *walk, struct pieces *pieces, struct vs_t
     struct piece *active = calloc((size_t)pieces->count, sizeof(*active));
     struct vs_item *items = calloc((size_t)pieces->count, sizeof(*items));
     int64_t live = 0, next = 0, cell = 0;
-    int result = active && items ? 0 : -ENOMEM;
+    int error = active && items ? 0 : -ENOMEM;
 
     qsort(pieces->list, (size_t)pieces->count, sizeof(*pieces->list), compare_pieces);
-    while (!result && (live || next < pieces->count)) {
+    while (!error && (live || next < pieces->count)) {
         struct vs_tally inside = {0};
         int64_t to = INT64_MAX, kept = 0;
 
@@ -238,7 +238,7 @@ static int cover_stretches(struct walk *walk, struct pieces *pieces, struct vs_t
             to = vs_min(to, active[i].to);
             items[i] = active[i].item;
         }
-        result = cover_window(walk, items, live, &inside);
+        error = cover_window(walk, items, live, &inside);
         tally->covered += inside.covered * (to - cell);
         tally->many += inside.many * (to - cell);
         for (int64_t i = 0; i < live; i++)
@@ -249,7 +249,7 @@ static int cover_stretches(struct walk *walk, struct pieces *pieces, struct vs_t
     }
     free(active);
     free(items);
-    return result;
+    return error;
 }
 
 /* Counts loops and runs that overlap, at least one loop among them, all in [lo, hi). */
@@ -258,7 +258,7 @@ static int cover_loops(struct walk *walk, const struct vs_item *items, int64_t c
 {
     struct pieces pieces = {0};
     int64_t longest = 0, common = 1, cell;
-    int result = 0;
+    int error = 0;
 
     for (int64_t i = 0; i < count; i++) {
         if (vs_item_is_loop(&items[i])) {
@@ -269,12 +269,12 @@ static int cover_loops(struct walk *walk, const struct vs_item *items, int64_t c
     if ((hi - lo) / 2 <= longest)
         return cover_expanded(walk, items, count, longest, tally);
     cell = common < (hi - lo) / 2 ? common : longest;
-    for (int64_t i = 0; i < count && !result; i++)
-        result = cut(walk, &pieces, &items[i], lo, cell);
-    if (!result)
-        result = cover_stretches(walk, &pieces, tally);
+    for (int64_t i = 0; i < count && !error; i++)
+        error = cut(walk, &pieces, &items[i], lo, cell);
+    if (!error)
+        error = cover_stretches(walk, &pieces, tally);
     free(pieces.list);
-    return result;
+    return error;
 }
 
 /* Counts items whose spans touch and together are [lo, hi). */
@@ -306,19 +306,19 @@ static int cover_window(struct walk *walk, struct vs_item *items, int64_t count,
                         struct vs_tally *tally)
 {
     int64_t last, hi;
-    int result = 0;
+    int error = 0;
 
     walk->steps += count;
     if (walk->steps > walk->limit)
         return -E2BIG;
     count = vs_items_tidy(items, count);
-    for (int64_t first = 0; first < count && !result; first = last) {
+    for (int64_t first = 0; first < count && !error; first = last) {
         hi = items[first].hi;
         for (last = first + 1; last < count && items[last].lo < hi; last++)
             hi = vs_max(hi, items[last].hi);
-        result = cover_component(walk, items + first, last - first, hi, tally);
+        error = cover_component(walk, items + first, last - first, hi, tally);
     }
-    return result;
+    return error;
 }
 
 int vs_cover_items(struct vs_item *items, int64_t count, int64_t steps, struct vs_tally *tally)

@@ -128,9 +128,9 @@ static int load_one(const struct vs_source *source, json_t *view, const struct v
     json_t *value = json_object_get(view, "datarep");
     if (!json_is_object(value))
         return 0;
-    int result = read_object(source, value, folder, &place);
-    if (result || find_loaded(*list, value))
-        return result;
+    int error = read_object(source, value, folder, &place);
+    if (error || find_loaded(*list, value))
+        return error;
     return load(source, value, overrides, &place, list);
 }
 
@@ -159,12 +159,12 @@ int vs_representations_load(const struct vs_source *source, const char *folder,
 {
     struct vs_place place = {.up = source->place, .key = "per_rank"};
     json_t *entries = json_object_get(source->view, "per_rank");
-    int result = load_one(source, source->view, source->place, folder, overrides, list);
-    for (size_t i = 0; i < json_array_size(entries) && !result; i++) {
+    int error = load_one(source, source->view, source->place, folder, overrides, list);
+    for (size_t i = 0; i < json_array_size(entries) && !error; i++) {
         struct vs_place entry = {.up = &place, .index = i};
-        result = load_one(source, json_array_get(entries, i), &entry, folder, overrides, list);
+        error = load_one(source, json_array_get(entries, i), &entry, folder, overrides, list);
     }
-    return result;
+    return error;
 }
 
 void vs_representations_free(struct vs_representation *list)

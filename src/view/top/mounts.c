@@ -163,36 +163,36 @@ static int search(struct view_mounts *mounts, struct view_mounts *old, const cha
     char *wanted = place ? whole_path(place) : NULL;
     FILE *table = setmntent("/proc/self/mounts", "re");
     struct mntent *entry;
-    int result = table ? 0 : -errno;
+    int error = table ? 0 : -errno;
 
     if (place && wanted == NULL)
-        result = -ENOENT;
-    while (!result && (entry = getmntent(table)))
-        result = take_entry(mounts, old, entry, wanted);
-    if (!result && wanted && !is_known(mounts, wanted))
-        result = -ENOENT;
+        error = -ENOENT;
+    while (!error && (entry = getmntent(table)))
+        error = take_entry(mounts, old, entry, wanted);
+    if (!error && wanted && !is_known(mounts, wanted))
+        error = -ENOENT;
     if (table)
         endmntent(table);
     free(wanted);
-    return result;
+    return error;
 }
 
 int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t count,
                      const char **missing)
 {
     struct view_mounts old = *mounts;
-    int result = 0;
+    int error = 0;
 
     *mounts = (struct view_mounts){0};
     if (!count)
-        result = search(mounts, &old, NULL);
-    for (size_t i = 0; i < count && !result; i++) {
-        result = search(mounts, &old, places[i]);
-        if (result == -ENOENT)
+        error = search(mounts, &old, NULL);
+    for (size_t i = 0; i < count && !error; i++) {
+        error = search(mounts, &old, places[i]);
+        if (error == -ENOENT)
             *missing = places[i];
     }
     view_mounts_free(&old);
-    return result;
+    return error;
 }
 
 void view_mounts_free(struct view_mounts *mounts)
