@@ -35,7 +35,7 @@
 
 static void log_conversion(void *log, const char *message)
 {
-    fs_log_error(log, "%s", message);
+    fs_log_line(log, MPIIO_LOG_ERROR, "%s", message);
 }
 
 /* The path may lead elsewhere than for the one who started all nodes: the text counts. */
@@ -236,10 +236,10 @@ static void log_replaced(void *data, int64_t member, const char *path)
 {
     struct fs_session *session = data;
 
-    fs_log_error(&session->log,
-                 "member %lld, %s: another file than when this was mounted, refused with ESTALE "
-                 "(unmount, and mount again to have it)",
-                 (long long)member, path);
+    fs_log_line(&session->log, MPIIO_LOG_ERROR,
+                "member %lld, %s: another file than when this was mounted, refused with ESTALE "
+                "(unmount, and mount again to have it)",
+                (long long)member, path);
 }
 
 /* The names that an assembled file goes by are none that could be resolved. */
@@ -412,7 +412,7 @@ static int open_log(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
     int error = fs_log_open(&session->log, options->name, options->mountpoint, options->log,
-                            options->foreground);
+                            options->foreground, options->log_level);
 
     if (error != 0) {
         mpiio_complain(options->name, "%s: %s", options->log, strerror(-error));
@@ -428,13 +428,14 @@ static void log_filesystem(const struct fs_session *session)
     enum mpiio_coherence coherence = mpiio_store_coherence(session->store);
 
     if (session->options->coherence != MPIIO_COHERENCE_AUTO)
-        fs_log_error(&session->log, "%s: on %s, treated as coherence=%s (mount option)",
-                     session->file, name, mpiio_coherence_name(coherence));
+        fs_log_line(&session->log, MPIIO_LOG_INFO,
+                    "%s: on %s, treated as coherence=%s (mount option)", session->file, name,
+                    mpiio_coherence_name(coherence));
     else if (coherence != MPIIO_COHERENCE_LOCAL)
-        fs_log_error(&session->log,
-                     "%s: on %s, whose clients may have page caches of their own: treated as "
-                     "coherence=%s",
-                     session->file, name, mpiio_coherence_name(coherence));
+        fs_log_line(&session->log, MPIIO_LOG_INFO,
+                    "%s: on %s, whose clients may have page caches of their own: treated as "
+                    "coherence=%s",
+                    session->file, name, mpiio_coherence_name(coherence));
 }
 
 /*
@@ -482,6 +483,7 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
                                    .ready = -1,
                                    .log = {.fd = -1}};
     session->mounted = time(NULL);
+    fs_trace_init(&session->trace);
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
     fs_dropper_init(&session->dropper, &session->slices, &session->workers);
@@ -559,6 +561,7 @@ void fs_mount_close(struct fs_session *session)
     mpiio_store_drop_cache(session->store, session->cache);
     mpiio_store_close(session->store);
     vs_spec_free(session->spec);
+    fs_trace_free(&session->trace);
     fs_log_close(&session->log);
     fs_rights_free(&session->rights);
     fs_removal_free(&session->removal);

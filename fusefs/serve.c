@@ -213,7 +213,7 @@ static void flush_rest(struct fs_session *session)
     if (!fs_flusher_is_clean(flusher, true))
         error = fs_flusher_wait(flusher, true);
     if (error != 0)
-        fs_log_error(&session->log, "not all is stored: %s", strerror(-error));
+        fs_log_line(&session->log, MPIIO_LOG_ERROR, "not all is stored: %s", strerror(-error));
 }
 
 /* The same of a node among several: what waits for its turn is placed when all are unmounted. */
@@ -251,8 +251,8 @@ static bool tell_lost(struct fs_session *session, struct mounts_ending *ending)
     int64_t lost = fs_unsaved(session);
 
     if (lost != 0)
-        fs_log_error(&session->log, "%lld bytes that could not be stored are lost",
-                     (long long)lost);
+        fs_log_line(&session->log, MPIIO_LOG_ERROR, "%lld bytes that could not be stored are lost",
+                    (long long)lost);
     if (ending != NULL)
         atomic_store(&ending->lost, lost);
     return lost == 0;
@@ -294,7 +294,8 @@ static int serve_and_unmount(struct fs_session *session)
         mpiio_complain(session->options->name, "cannot serve the mount: %s",
                        mpiio_rlimit_text(error));
     else if (error != 0)
-        fs_log_error(&session->log, "the mount ended: %s", mpiio_rlimit_text(error));
+        fs_log_line(&session->log, MPIIO_LOG_ERROR, "the mount ended: %s",
+                    mpiio_rlimit_text(error));
     return error == 0 && stored ? 0 : 1;
 }
 

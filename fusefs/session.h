@@ -34,6 +34,7 @@
 #include "fusefs/kernel/prefetch.h"
 #include "fusefs/kernel/rights.h"
 #include "fusefs/storing/durable.h"
+#include "fusefs/kernel/trace.h"
 #include "fusefs/storing/pointers.h"
 #include "fusefs/storing/pool.h"
 #include "fusefs/storing/settling.h"
@@ -79,6 +80,7 @@ struct fs_session {
     time_t mounted;
 
     struct fs_log log;
+    struct fs_trace trace;
     struct fs_rights rights;
     struct fs_passthrough passthrough;
     struct fs_slices slices;

@@ -23,7 +23,7 @@ static void *work(void *data)
     int error = fs_sync_all(session);
 
     if (error != 0)
-        fs_log_error(&session->log, "not all is stored: %s", strerror(-error));
+        fs_log_line(&session->log, MPIIO_LOG_ERROR, "not all is stored: %s", strerror(-error));
     /* Nor does a writer wait any more for room that does not come. */
     mpiio_cache_stop(session->cache);
     /* It may wait for pages that the kernel has locked for reads which nobody has taken up yet. */
@@ -39,8 +39,9 @@ static void tell(struct fs_session *session, bool over)
                             ? "unmounted, and waiting for the other nodes to be"
                             : "still storing what was written";
 
-    fs_log_error(&session->log, "%s: SIGKILL would lose what is not stored, %lld bytes held here",
-                 state, (long long)fs_unsaved(session));
+    fs_log_line(&session->log, MPIIO_LOG_WARNING,
+                "%s: SIGKILL would lose what is not stored, %lld bytes held here", state,
+                (long long)fs_unsaved(session));
 }
 
 static void *listen(void *data)

@@ -7,11 +7,39 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "viewspec/base/line.h"
+
+/* By enum mpiio_log_level. */
+static const struct severity {
+    const char *name;
+    int priority; /* of syslog */
+} severities[] = {
+    [MPIIO_LOG_DEBUG] = {"debug", LOG_DEBUG},
+    [MPIIO_LOG_INFO] = {"info", LOG_INFO},
+    [MPIIO_LOG_WARNING] = {"warning", LOG_WARNING},
+    [MPIIO_LOG_ERROR] = {"error", LOG_ERR},
+};
+
+const char *fs_log_level(const struct fs_log *log)
+{
+    return severities[atomic_load(&log->level)].name;
+}
+
+int fs_log_set_level(struct fs_log *log, const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(severities) / sizeof(*severities); i++) {
+        if (strlen(severities[i].name) == length && memcmp(name, severities[i].name, length) == 0) {
+            atomic_store(&log->level, (int)i);
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
 
 /* The number that the batch system has given the job in which this runs; NULL: there is none. */
 static const char *job_number(void)
@@ -38,9 +66,9 @@ static char *describe(const char *mountpoint)
 }
 
 int fs_log_open(struct fs_log *log, const char *name, const char *mountpoint, const char *path,
-                bool foreground)
+                bool foreground, enum mpiio_log_level level)
 {
-    *log = (struct fs_log){.name = name, .fd = -1, .foreground = foreground};
+    *log = (struct fs_log){.name = name, .fd = -1, .foreground = foreground, .level = (int)level};
     log->about = describe(mountpoint);
     if (log->about == NULL)
         return -ENOMEM;
@@ -63,7 +91,7 @@ void fs_log_close(struct fs_log *log)
     log->about = NULL;
 }
 
-void fs_log_error(const struct fs_log *log, const char *format, ...)
+void fs_log_line(const struct fs_log *log, enum mpiio_log_level level, const char *format, ...)
 {
     char text[2048], line[PATH_MAX + 2304];
     char when[32];
@@ -71,6 +99,8 @@ void fs_log_error(const struct fs_log *log, const char *format, ...)
     time_t now = time(NULL);
     va_list arguments;
 
+    if (!fs_log_takes(log, level))
+        return;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
@@ -80,10 +110,11 @@ void fs_log_error(const struct fs_log *log, const char *format, ...)
     if (log->fd >= 0) {
         gmtime_r(&now, &tm);
         strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-        dprintf(log->fd, "%s %s[%d]: %s\n", when, log->name, (int)getpid(), line);
+        dprintf(log->fd, "%s %s %s[%d]: %s\n", when, severities[level].name, log->name,
+                (int)getpid(), line);
     } else if (log->foreground) {
         fprintf(stderr, "%s: %s\n", log->name, text);
     } else {
-        syslog(LOG_ERR, "%s", line);
+        syslog(severities[level].priority, "%s", line);
     }
 }

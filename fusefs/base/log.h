@@ -2,14 +2,19 @@
 #ifndef FS_LOG_H
 #define FS_LOG_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-/* Where a running daemon writes what went wrong: stderr, a file, or syslog. */
+#include "core/base/log_level.h"
+
+/* The log of a running daemon: stderr, a file, or syslog. */
 struct fs_log {
     const char *name; /* what lines begin with; borrowed */
     char *about;      /* the mount point, and the batch job if there is one; owned */
     int fd;           /* the file, owned, or -1 */
     bool foreground;  /* without a file: stderr instead of syslog */
+    atomic_int level; /* an enum mpiio_log_level; lines below it are dropped */
 };
 
 /*
@@ -17,12 +22,27 @@ struct fs_log {
  * several daemons may share, have the mount point in each line. Returns 0 or a negative errno.
  */
 int fs_log_open(struct fs_log *log, const char *name, const char *mountpoint, const char *path,
-                bool foreground);
+                bool foreground, enum mpiio_log_level level);
 
 void fs_log_close(struct fs_log *log);
 
-/* Writes one line, of LOG_ERR. Local, thread-safe. */
-void fs_log_error(const struct fs_log *log, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Returns true if the log takes lines of level. Thread-safe. */
+static inline bool fs_log_takes(const struct fs_log *log, enum mpiio_log_level level)
+{
+    return (int)level >= atomic_load_explicit(&log->level, memory_order_relaxed);
+}
+
+/* Writes one line if the log takes its level. Local, thread-safe. */
+void fs_log_line(const struct fs_log *log, enum mpiio_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Returns the name of the log's level: "debug", "info", "warning" or "error". Thread-safe. */
+const char *fs_log_level(const struct fs_log *log);
+
+/*
+ * Sets the level by its name, which need not end with a zero. Returns 0, or -EINVAL for another
+ * name. Thread-safe.
+ */
+int fs_log_set_level(struct fs_log *log, const char *name, size_t length);
 
 #endif

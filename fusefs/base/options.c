@@ -106,6 +106,8 @@ static const struct mount_option {
      "largest read request, 4k to 1M (1M)"},
     {"log", TEXT, FIELD(log), 1, 0, 0, "FILE", "the name of a file",
      "append messages to it (syslog, or stderr with -F)"},
+    {"log_level", CHOICE, FIELD(log_level), 0, 0, 0, "debug|info|warning|error",
+     "debug, info, warning or error", "which messages are logged, from this level up (info)"},
     {"cache", CHOICE, FIELD(cache), 0, 0, 0, "auto|through|back", "auto, through or back",
      "whether the daemon holds writes back"},
     {"coherence", CHOICE, FIELD(coherence), 0, 0, 0, "auto|local|close-to-open|none",
@@ -482,6 +484,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         .flush_interval = FLUSH_DEFAULT,
         .peer_timeout = MPIIO_PEERS_TIMEOUT,
         .fanout = MPIIO_TREE_FANOUT,
+        .log_level = MPIIO_LOG_INFO,
     };
     while (error == 0 && (key = getopt_long(argc, argv, ":n:f:D:o:Fh", names, NULL)) != -1)
         error = command_option(options, key, argv);

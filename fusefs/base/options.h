@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/base/filesystem.h"
+#include "core/base/log_level.h"
 #include "core/conversion.h"
 #include "cluster/engine_channel.h"
 #include "viewspec/spec.h"
@@ -68,16 +69,17 @@ struct fs_options {
     enum fs_cache cache;
     enum mpiio_coherence coherence; /* how the file's filesystem is treated */
     enum mpiio_store_mode store;
-    int64_t dirty_max;      /* of write-back, in bytes */
-    int64_t pool;           /* of blocks of the file, in bytes; 0: none; or FS_POOL_AUTO */
-    int64_t flush_interval; /* ms until what is dirty is flushed; 0: not for its age */
-    int64_t peer_timeout;   /* ms until a silent node counts as dead */
-    int64_t fanout;         /* nodes that are connected right below a node */
-    int64_t threads;        /* worker threads at most, >= 1 */
-    int64_t max_read;       /* bytes in a READ request at most */
-    char *interface;        /* that nodes reach each other by; owned; NULL: any */
-    char *log;              /* log=FILE, owned; NULL: none */
-    char *fuse;             /* what libfuse is to get, separated by commas; owned; NULL: nothing */
+    int64_t dirty_max;              /* of write-back, in bytes */
+    int64_t pool;                   /* of blocks of the file, in bytes; 0: none; or FS_POOL_AUTO */
+    int64_t flush_interval;         /* ms until what is dirty is flushed; 0: not for its age */
+    int64_t peer_timeout;           /* ms until a silent node counts as dead */
+    int64_t fanout;                 /* nodes that are connected right below a node */
+    int64_t threads;                /* worker threads at most, >= 1 */
+    int64_t max_read;               /* bytes in a READ request at most */
+    char *interface;                /* that nodes reach each other by; owned; NULL: any */
+    char *log;                      /* log=FILE, owned; NULL: none */
+    enum mpiio_log_level log_level; /* of lines, at least */
+    char *fuse; /* what libfuse is to get, separated by commas; owned; NULL: nothing */
 };
 
 /*

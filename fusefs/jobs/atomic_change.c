@@ -76,7 +76,7 @@ void fs_atomic_on_settled(void *data, uint64_t change, bool value, bool committe
 
     if (committed) {
         set_mode(session, value);
-        fs_log_error(&session->log, "atomic mode is %s", value ? "on" : "off");
+        fs_log_line(&session->log, MPIIO_LOG_INFO, "atomic mode is %s", value ? "on" : "off");
     }
     fs_atomic_open_door(&session->atomic, change);
 }

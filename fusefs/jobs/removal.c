@@ -135,5 +135,5 @@ void fs_removal_end(struct fs_session *session, int error)
     else if (comes_last(session))
         why = remove_file(session);
     if (why != NULL)
-        fs_log_error(&session->log, "%s is not removed: %s", session->file, why);
+        fs_log_line(&session->log, MPIIO_LOG_WARNING, "%s is not removed: %s", session->file, why);
 }

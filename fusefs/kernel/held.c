@@ -24,8 +24,9 @@ static void lose(struct fs_session *session, const struct fs_slice *slice, const
 
     fs_losses_add(&session->losses, slice->data, bytes, length, offset, error);
     if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
-        fs_log_error(&session->log, "rank %lld: %zu bytes at %" PRId64 " cannot be stored: %s",
-                     (long long)node.rank, length, offset, strerror(-error));
+        fs_log_line(&session->log, MPIIO_LOG_ERROR,
+                    "rank %lld: %zu bytes at %" PRId64 " cannot be stored: %s",
+                    (long long)node.rank, length, offset, strerror(-error));
 }
 
 /*
@@ -136,10 +137,10 @@ void fs_give_up(struct fs_session *session, struct fs_slice *slice)
 
     while ((error = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
         if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
-            fs_log_error(&session->log,
-                         "rank %lld: the element at %" PRId64 " was written in part and is given "
-                         "up: %s",
-                         (long long)node.rank, offset, strerror(-error));
+            fs_log_line(&session->log, MPIIO_LOG_ERROR,
+                        "rank %lld: the element at %" PRId64 " was written in part and is given "
+                        "up: %s",
+                        (long long)node.rank, offset, strerror(-error));
     fs_losses_end_write(&session->losses, begun);
     if (torn) {
         fs_flusher_wrote(&session->flusher);

@@ -34,6 +34,8 @@ static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
 
     if (got > 0 && !atomic_load_explicit(&session->greeted, memory_order_relaxed))
         fs_passthrough_asked(session, offer(buffer, (size_t)got));
+    if (got > 0)
+        fs_trace_begin(session, buffer, (size_t)got);
     return got;
 }
 
@@ -58,6 +60,7 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
 {
     struct fs_session *session = userdata;
 
+    fs_trace_end(session, parts, count);
     fs_open_answer_complete(parts, count);
     /* The first answer is the one to INIT: nothing else comes before the kernel has it. */
     if (atomic_load_explicit(&session->greeted, memory_order_relaxed) ||

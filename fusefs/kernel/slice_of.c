@@ -22,7 +22,7 @@ int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice
     if (why.code == 0 || error == -ENOMEM)
         return error;
     if (atomic_fetch_add(&session->view_errors, 1) < LOGGED_VIEWS)
-        fs_log_error(&session->log, "rank %lld: %s", (long long)node.rank,
-                     vs_error_text(&why, text, sizeof(text)));
+        fs_log_line(&session->log, MPIIO_LOG_ERROR, "rank %lld: %s", (long long)node.rank,
+                    vs_error_text(&why, text, sizeof(text)));
     return -EIO;
 }

@@ -56,7 +56,7 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
         become_silent(session);
     if (session->ready >= 0) {
         if (write(session->ready, "r", 1) != 1)
-            fs_log_error(&session->log, "nobody waits for the mount");
+            fs_log_line(&session->log, MPIIO_LOG_WARNING, "nobody waits for the mount");
         close(session->ready);
         session->ready = -1;
     }

@@ -174,8 +174,9 @@ void fs_ordered_finish(struct fs_session *session)
     unordered = mpiio_ordered_finish(session->ordered,
                                      fs_cluster_is_on(&session->cluster) ? goes_on : NULL, &ending);
     if (unordered > 0)
-        fs_log_error(&session->log, "%lld bytes of ordered were placed before their turn came",
-                     (long long)unordered);
+        fs_log_line(&session->log, MPIIO_LOG_WARNING,
+                    "%lld bytes of ordered were placed before their turn came",
+                    (long long)unordered);
 }
 
 void fs_ordered_await_others(struct fs_session *session)

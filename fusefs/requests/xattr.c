@@ -19,6 +19,8 @@
 #define ATOMICITY       PREFIX "atomicity"
 #define SHARED_POSITION PREFIX "shared_position"
 #define SEEK            "shared_seek."
+#define LOG             PREFIX "log"
+#define SET_LOG         "log."
 #define NUMBER_MAX      24
 
 static const char slice_names[] =
@@ -27,7 +29,8 @@ static const char slice_names[] =
 static const char shared_names[] =
     PREFIX "about\0" PREFIX "view\0" PREFIX "disp\0" PREFIX "etype\0" PREFIX "filetype\0" PREFIX
            "datarep\0" PREFIX "extent\0" PREFIX "tile_size\0" SHARED_POSITION;
-static const char root_names[] = PREFIX "nodes\0" PREFIX "state\0" ATOMICITY "\0" PREFIX "epoch";
+static const char root_names[] =
+    PREFIX "nodes\0" PREFIX "state\0" ATOMICITY "\0" PREFIX "epoch\0" LOG;
 
 /* A value: text, which number or made holds where it is not borrowed. */
 struct value {
@@ -148,6 +151,8 @@ static void root_value(struct fs_session *session, const char *name, struct valu
         set_number(value, (int64_t)fs_flusher_epochs(&session->flusher));
     else if (strcmp(name, "atomicity") == 0)
         value->text = fs_atomic_is_on(&session->atomic) ? "1" : "0";
+    else if (strcmp(name, "log") == 0)
+        value->text = fs_log_level(&session->log);
     else if (strcmp(name, "unsaved") == 0)
         set_made(value, fs_unmount_unsaved(&session->jobs));
 }
@@ -172,6 +177,19 @@ static void reply_text(fuse_req_t request, const char *text, size_t size)
         reply_value(request, text, strlen(text), size);
 }
 
+static bool is_owner(fuse_req_t request)
+{
+    uid_t user = fuse_req_ctx(request)->uid;
+
+    return user == 0 || user == geteuid();
+}
+
+/* Sets the level of the log for the mount's owner or root. Returns 0 or a negative errno. */
+static int set_log(struct fs_session *session, fuse_req_t request, const char *name, size_t length)
+{
+    return is_owner(request) ? fs_log_set_level(&session->log, name, length) : -EPERM;
+}
+
 /*
  * Names that do something when their value is asked for, and are not listed: where the mount is
  * read-only the kernel lets none be set. -ENODATA: not such a name. 0: the request is answered,
@@ -180,11 +198,18 @@ static void reply_text(fuse_req_t request, const char *text, size_t size)
 static int do_named(struct fs_session *session, fuse_req_t request, const char *name, size_t size)
 {
     bool force = strcmp(name, "unmount_force") == 0;
-    uid_t user = fuse_req_ctx(request)->uid;
+    int error;
 
+    if (strncmp(name, SET_LOG, strlen(SET_LOG)) == 0) {
+        name += strlen(SET_LOG);
+        error = set_log(session, request, name, strlen(name));
+        if (error == 0)
+            reply_value(request, "", 0, size);
+        return error;
+    }
     if ((!force && strcmp(name, "unmount") != 0) || !fs_cluster_is_on(&session->cluster))
         return -ENODATA;
-    if (user != 0 && user != geteuid())
+    if (!is_owner(request))
         return -EPERM;
     if (size == 0) { /* how long it is: who asks that comes again */
         fuse_reply_xattr(request, 1);
@@ -234,9 +259,7 @@ static void reply_list(fuse_req_t request, struct fs_node node, size_t size)
 static int seek_by_name(struct fs_session *session, fuse_req_t request, struct fs_node node,
                         const char *position, size_t size)
 {
-    uid_t user = fuse_req_ctx(request)->uid;
-
-    if (user != 0 && user != geteuid() && (possible(session, node) & W_OK) != 0)
+    if (!is_owner(request) && (possible(session, node) & W_OK) != 0)
         return -EACCES;
     /* A caller who asks for the length alone asks again for the value. */
     return size > 0 ? fs_shared_seek(session, node, position, strlen(position)) : 0;
@@ -395,7 +418,7 @@ static int change_list(struct fs_session *session, struct fs_node node, const ch
     return error;
 }
 
-/* All other attributes are fixed as names are. 0: the request is answered later. */
+/* All other attributes are fixed as names are. 0: the request is answered, or will be. */
 static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
                        const char *value, size_t size)
 {
@@ -405,6 +428,13 @@ static int do_setxattr(struct fs_session *session, fuse_req_t request, const cha
         return fs_jobs_run(
             &session->jobs,
             &(struct fs_job){.run = fs_atomic_set, .request = request, .value = *value == '1'});
+    }
+    if (strcmp(name, LOG) == 0) {
+        int error = set_log(session, request, value, size);
+
+        if (error == 0)
+            fuse_reply_err(request, 0);
+        return error;
     }
     return -EPERM;
 }

@@ -46,11 +46,11 @@ void fs_nodes_on_progress(void *data, struct mpiio_progress *progress)
     fs_watch_progress(&session->cluster, progress);
 }
 
-void fs_nodes_on_log(void *data, const char *line)
+void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line)
 {
     struct fs_session *session = data;
 
-    fs_log_error(&session->log, "%s", line);
+    fs_log_line(&session->log, level, "%s", line);
 }
 
 void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync)
@@ -108,7 +108,8 @@ static void log_await(void *data)
 {
     struct fs_session *session = data;
 
-    fs_log_error(&session->log, "degraded: waiting for a store of another node's engine to end");
+    fs_log_line(&session->log, MPIIO_LOG_WARNING,
+                "degraded: waiting for a store of another node's engine to end");
 }
 
 /*
@@ -124,10 +125,11 @@ static void await_stores(struct fs_session *session)
     error =
         mpiio_store_fence_await(session->store, session->options->peer_timeout, log_await, session);
     if (error == -ETIMEDOUT)
-        fs_log_error(&session->log, "degraded: it has not ended, and may undo what is stored now");
+        fs_log_line(&session->log, MPIIO_LOG_ERROR,
+                    "degraded: it has not ended, and may undo what is stored now");
     else if (error != 0)
-        fs_log_error(&session->log, "degraded: cannot tell whether another engine stores: %s",
-                     strerror(-error));
+        fs_log_line(&session->log, MPIIO_LOG_WARNING,
+                    "degraded: cannot tell whether another engine stores: %s", strerror(-error));
 }
 
 void fs_nodes_on_alone(void *data)
@@ -471,7 +473,7 @@ int fs_nodes_await_start(struct fs_session *session)
     cluster->hints = hints_text(&message.start);
     error = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
     if (error != 0)
-        fs_log_error(&session->log, "the other nodes did not join");
+        fs_log_line(&session->log, MPIIO_LOG_ERROR, "the other nodes did not join");
     return error != 0 ? 1 : 0;
 }
 

@@ -35,7 +35,7 @@ void fs_nodes_quit(struct fs_session *session);
  */
 void fs_nodes_on_progress(void *data, struct mpiio_progress *progress);
 void fs_nodes_on_lease(void *data, int64_t until); /* this node's engine may store until then */
-void fs_nodes_on_log(void *data, const char *line);
+void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line);
 void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync);
 void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int error);
 void fs_nodes_on_degraded(void *data, int node, const char *host, const char *why);

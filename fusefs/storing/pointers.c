@@ -64,11 +64,11 @@ static void wait_for_others(void *data, bool waits)
     fs_workers_waits(&session->workers, waits);
 }
 
-static void log_line(void *data, const char *line)
+static void log_line(void *data, enum mpiio_log_level level, const char *line)
 {
     struct fs_session *session = data;
 
-    fs_log_error(&session->log, "%s", line);
+    fs_log_line(&session->log, level, "%s", line);
 }
 
 static void tell_turn(void *data, size_t view, uint64_t turn, bool own)
@@ -85,13 +85,13 @@ static void tell_passed(void *data, size_t view, uint64_t share, int node, int64
     struct fs_session *session = data;
     const struct vs_view *common = session->common[view];
 
-    fs_log_error(&session->log,
-                 "%s%sordered: node %d has ended, or is silent, at the turn of rank %lld: what it "
-                 "took last, before byte %lld of a slice, may be missing",
-                 session->tree.folders ? vs_spec_view_name(session->spec, view) : "",
-                 session->tree.folders ? "/" : "", node,
-                 (long long)(share % (uint64_t)session->tree.ranks),
-                 (long long)(position * vs_view_facts(common)->etype_size));
+    fs_log_line(&session->log, MPIIO_LOG_ERROR,
+                "%s%sordered: node %d has ended, or is silent, at the turn of rank %lld: what it "
+                "took last, before byte %lld of a slice, may be missing",
+                session->tree.folders ? vs_spec_view_name(session->spec, view) : "",
+                session->tree.folders ? "/" : "", node,
+                (long long)(share % (uint64_t)session->tree.ranks),
+                (long long)(position * vs_view_facts(common)->etype_size));
 }
 
 int fs_pointers_init(struct fs_session *session)

@@ -72,7 +72,8 @@ static void try_to_go(struct mpiio_peers *peers, int64_t now)
     if (now < self->go_before && !(fenced && is_head(peers)))
         return;
     if (!fenced)
-        mpiio_roster_log(peers, "%d nodes have not said that their engines are gone",
+        mpiio_roster_log(peers, MPIIO_LOG_WARNING,
+                         "%d nodes have not said that their engines are gone",
                          self->fenced.missing);
     mpiio_degrading_go(peers);
 }

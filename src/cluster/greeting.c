@@ -140,7 +140,8 @@ void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
             welcome(peers, peer, &frame);
             return;
         }
-        mpiio_roster_log(peers, "refused to let a node join: %s", strerror(-refused.status));
+        mpiio_roster_log(peers, MPIIO_LOG_WARNING, "refused to let a node join: %s",
+                         strerror(-refused.status));
         mpiio_connection_send(&peer->link, &refused);
     } else if (got == 0 && peer->link.error == 0 &&
                mpiio_queue_size(&peer->link.in) <= PENDING_BYTES) {

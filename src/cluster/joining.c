@@ -35,8 +35,8 @@ void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer,
 
 void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
 {
-    mpiio_roster_log(peers, "node %d (%s) left before all had joined: %s", peer->node, peer->host,
-                     why);
+    mpiio_roster_log(peers, MPIIO_LOG_ERROR, "node %d (%s) left before all had joined: %s",
+                     peer->node, peer->host, why);
     mpiio_roster_close(peers, peer);
     mpiio_joining_on_joined(peers, peer, false);
 }

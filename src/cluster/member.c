@@ -18,7 +18,7 @@ void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host,
     member->degraded = true;
     mpiio_renewal_revoke(peers);
     peers->events.on_degraded(peers->data, node, host, why);
-    mpiio_roster_log(peers, "degraded: node %d (%s): %s", node, host, why);
+    mpiio_roster_log(peers, MPIIO_LOG_ERROR, "degraded: node %d (%s): %s", node, host, why);
     member->change = 0;
     if (change != 0)
         peers->events.on_settled(peers->data, change, member->change_value, false);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/log_level.h"
 #include "core/base/progress.h"
 #include "handshake_proof.h"
 #include "local_address.h"
@@ -46,7 +47,7 @@ struct mpiio_peers;
  */
 struct mpiio_peers_events {
     /* A line for the log: a change of state, why a connection was refused. From any thread. */
-    void (*log)(void *data, const char *line);
+    void (*log)(void *data, enum mpiio_log_level level, const char *line);
 
     /*
      * An epoch begins: what is written on this node up to now belongs to it. mpiio_peers_epoch_done

@@ -19,7 +19,8 @@
 #define OUTBOX ((size_t)16 << 10)
 #define INBOX  ((size_t)256 << 10)
 
-void mpiio_roster_log(struct mpiio_peers *peers, const char *format, ...)
+void mpiio_roster_log(struct mpiio_peers *peers, enum mpiio_log_level level, const char *format,
+                      ...)
 {
     char line[1024];
     va_list arguments;
@@ -27,7 +28,7 @@ void mpiio_roster_log(struct mpiio_peers *peers, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    peers->events.log(peers->data, line);
+    peers->events.log(peers->data, level, line);
 }
 
 void mpiio_roster_wake(struct mpiio_peers *peers)
@@ -74,7 +75,7 @@ void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state st
 void mpiio_roster_set_together(struct mpiio_peers *peers)
 {
     mpiio_roster_set_state(peers, MPIIO_PEERS_TOGETHER);
-    mpiio_roster_log(peers, "all %d nodes are connected", peers->nodes);
+    mpiio_roster_log(peers, MPIIO_LOG_INFO, "all %d nodes are connected", peers->nodes);
 }
 
 void mpiio_roster_set_degraded(struct mpiio_peers *peers, int node, const char *host,

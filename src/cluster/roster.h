@@ -176,8 +176,8 @@ void mpiio_roster_set_timeout(struct mpiio_peers *peers, int64_t timeout);
 /* From any thread. */
 
 /* Writes a line to the log. */
-void mpiio_roster_log(struct mpiio_peers *peers, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void mpiio_roster_log(struct mpiio_peers *peers, enum mpiio_log_level level, const char *format,
+                      ...) __attribute__((format(printf, 3, 4)));
 
 /*
  * Says something for this node itself, which goes up from here: -ENOTCONN unless the state is

@@ -33,8 +33,8 @@ static void lose(struct mpiio_peers *peers, struct mpiio_peer *peer, const char 
     if (peers->rounds.ending) /* as it should */
         mpiio_roster_close(peers, peer);
     else if (joining && peer == peers->above) {
-        mpiio_roster_log(peers, "node %d (%s) is lost before all have joined: %s", peer->node,
-                         peer->host, why);
+        mpiio_roster_log(peers, MPIIO_LOG_ERROR, "node %d (%s) is lost before all have joined: %s",
+                         peer->node, peer->host, why);
         peers->leaving = MPIIO_PEERS_STOPPED;
     } else if (joining) {
         mpiio_joining_left(peers, peer, why);
@@ -272,7 +272,7 @@ bool mpiio_turn(struct mpiio_peers *peers)
     exchange(peers);
     free_dead(peers);
     if (peers->absence != 0)
-        mpiio_roster_log(peers, "this process did not run for %.1f s",
+        mpiio_roster_log(peers, MPIIO_LOG_WARNING, "this process did not run for %.1f s",
                          (double)peers->absence / 1000);
     peers->absence = 0;
     return peers->leaving == MPIIO_PEERS_JOINING;
@@ -293,7 +293,7 @@ void mpiio_turn_end(struct mpiio_peers *peers)
     free_dead(peers);
     mpiio_roster_set_state(peers, peers->leaving);
     if (peers->leaving == MPIIO_PEERS_ALONE) {
-        mpiio_roster_log(peers, "degraded: going on alone");
+        mpiio_roster_log(peers, MPIIO_LOG_WARNING, "degraded: going on alone");
         peers->events.on_alone(peers->data);
     } else if (peers->leaving == MPIIO_PEERS_ENDED) {
         peers->events.on_end(peers->data);

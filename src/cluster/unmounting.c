@@ -185,7 +185,8 @@ void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *p
     set_unmounted(peers, peer);
     peer->all_unmounted = all;
     if (!known && (!self || peers->node == 0))
-        mpiio_roster_log(peers, "node %d (%s) is unmounted", peer->node, peer->host);
+        mpiio_roster_log(peers, MPIIO_LOG_INFO, "node %d (%s) is unmounted", peer->node,
+                         peer->host);
     answered = all && mpiio_branch_answer(&peers->rounds.unmount, peer, MPIIO_AWAIT_UNMOUNT, 0, 0);
     if (self || all_unmounted(peers))
         mpiio_branch_pass_on(

@@ -47,12 +47,6 @@ struct mpiio_pointers {
     struct mpiio_pointers_stats stats;  /* lock: the lock */
 };
 
-static void say(struct mpiio_pointers *self, const char *line)
-{
-    if (self->options.log != NULL)
-        self->options.log(self->options.data, line);
-}
-
 /* Answers others. */
 
 /*
@@ -102,12 +96,12 @@ static void tell_log(struct mpiio_pointers *self)
 {
     char line[96];
 
-    if (self->told || self->options.node == 0)
+    if (self->told || self->options.node == 0 || self->options.log == NULL)
         return;
     self->told = true;
     snprintf(line, sizeof(line), "shared file pointers are kept by node %d from now on",
              self->options.node);
-    say(self, line);
+    self->options.log(self->options.data, MPIIO_LOG_INFO, line);
 }
 
 /* Waits for what there is to do; of what is given the others are told some time later. Lock held.

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cluster/local_address.h"
+#include "core/base/log_level.h"
 #include "lines/lines.h"
 
 /*
@@ -41,7 +42,7 @@ struct mpiio_pointers_options {
     /* Called with true by who begins to wait for other nodes, and with false behind; a line for the
      * log. */
     void (*wait)(void *data, bool waits);
-    void (*log)(void *data, const char *line);
+    void (*log)(void *data, enum mpiio_log_level level, const char *line);
     /* A turn has come; own: this node is said to have its share. From any thread of the pointers,
      * and inside their functions; turns may come in any order. */
     void (*turn)(void *data, size_t view, uint64_t turn, bool own);

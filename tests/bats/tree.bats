@@ -274,6 +274,7 @@ about() {
     diff have - <<'EOF'
 user.mpiio.atomicity="0"
 user.mpiio.epoch="0"
+user.mpiio.log="info"
 user.mpiio.nodes="1"
 user.mpiio.state="ok"
 EOF

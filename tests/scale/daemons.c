@@ -55,8 +55,9 @@ bool daemons_may_store(int node)
     return run.daemon[node].lease > now_ms();
 }
 
-static void on_log(void *data, const char *line)
+static void on_log(void *data, enum mpiio_log_level level, const char *line)
 {
+    (void)level;
     if (getenv("SCALE_LOG") != NULL)
         printf("%.6f node %d: %s\n", world.now / 1e6, number_of(data), line);
 }

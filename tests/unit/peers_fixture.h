@@ -84,8 +84,9 @@ static inline void note_change(struct node *node)
     pthread_mutex_unlock(&node->cluster->lock);
 }
 
-static inline void ignore_log(void *data, const char *line)
+static inline void ignore_log(void *data, enum mpiio_log_level level, const char *line)
 {
+    (void)level;
     (void)data;
     if (getenv("PEERS_LOG") != NULL)
         fprintf(stderr, "# node %d: %s\n", ((struct node *)data)->number, line);

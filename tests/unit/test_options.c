@@ -72,6 +72,7 @@ static void defaults(void **state)
                  options.unique || options.npy || options.atomic || options.local ||
                  options.direct || options.allow_other);
     assert_null(options.log);
+    assert_int_equal(options.log_level, MPIIO_LOG_INFO);
     assert_null(options.fuse);
     assert_string_equal(options.spec, "s.json");
     assert_string_equal(options.mountpoint, "mnt");
@@ -89,7 +90,7 @@ static void every_option(void **state)
                                  "-oflush_interval=0,store=mpiio,peer_timeout=7,noexec,fsname=n",
                                  "-opassthrough=off,io_uring=off,direct",
                                  "-opool=off,pool=3G,delete_on_close,sequential",
-                                 "-ointerface=ib0,interface=10.0.0.0/8",
+                                 "-ointerface=ib0,interface=10.0.0.0/8,log_level=debug",
                                  "f.dat",
                                  "mnt",
                                  NULL};
@@ -103,6 +104,7 @@ static void every_option(void **state)
     assert_int_equal(options.threads, 3);
     assert_int_equal(options.max_read, 65536);
     assert_string_equal(options.log, "b");
+    assert_int_equal(options.log_level, MPIIO_LOG_DEBUG);
     assert_string_equal(options.interface, "10.0.0.0/8");
     assert_int_equal(options.cache, FS_CACHE_BACK);
     assert_int_equal(options.passthrough, FS_WISH_OFF);
@@ -152,6 +154,8 @@ static void wrong_options(void **state)
         {"passthrough=on", "passthrough= needs auto or off: on"},
         {"narrow=cut", "narrow= needs refuse or truncate: cut"},
         {"log=", "log= needs the name of a file: "},
+        {"log_level=", "log_level= needs debug, info, warning or error: "},
+        {"log_level=notice", "log_level= needs debug, info, warning or error: notice"},
     };
     struct fs_options options;
     char said[256], expected[256];

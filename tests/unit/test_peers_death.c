@@ -32,8 +32,9 @@ struct daemon {
     int out;
 };
 
-static void child_log(void *data, const char *line)
+static void child_log(void *data, enum mpiio_log_level level, const char *line)
 {
+    (void)level;
     dprintf(((struct daemon *)data)->out, "log %s\n", line);
 }
 

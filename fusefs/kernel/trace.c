@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace.h"
+
+#include <inttypes.h>
+#include <linux/fuse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fusefs/session.h"
+
+/* A request that is not answered yet. */
+struct fs_traced {
+    struct fs_traced *next; /* in its bucket */
+    uint64_t unique, inode;
+    uint32_t opcode;
+    bool has_offset, has_length;
+    uint64_t offset, length;
+    int64_t begun; /* us */
+};
+
+/* Requests that the kernel sends to this filesystem, by their opcodes. */
+static const char *const names[] = {
+    [FUSE_LOOKUP] = "lookup",
+    [FUSE_GETATTR] = "getattr",
+    [FUSE_SETATTR] = "setattr",
+    [FUSE_READLINK] = "readlink",
+    [FUSE_SYMLINK] = "symlink",
+    [FUSE_MKNOD] = "mknod",
+    [FUSE_MKDIR] = "mkdir",
+    [FUSE_UNLINK] = "unlink",
+    [FUSE_RMDIR] = "rmdir",
+    [FUSE_RENAME] = "rename",
+    [FUSE_LINK] = "link",
+    [FUSE_OPEN] = "open",
+    [FUSE_READ] = "read",
+    [FUSE_WRITE] = "write",
+    [FUSE_STATFS] = "statfs",
+    [FUSE_RELEASE] = "release",
+    [FUSE_FSYNC] = "fsync",
+    [FUSE_SETXATTR] = "setxattr",
+    [FUSE_GETXATTR] = "getxattr",
+    [FUSE_LISTXATTR] = "listxattr",
+    [FUSE_REMOVEXATTR] = "removexattr",
+    [FUSE_FLUSH] = "flush",
+    [FUSE_INIT] = "init",
+    [FUSE_OPENDIR] = "opendir",
+    [FUSE_READDIR] = "readdir",
+    [FUSE_RELEASEDIR] = "releasedir",
+    [FUSE_FSYNCDIR] = "fsyncdir",
+    [FUSE_ACCESS] = "access",
+    [FUSE_CREATE] = "create",
+    [FUSE_DESTROY] = "destroy",
+    [FUSE_IOCTL] = "ioctl",
+    [FUSE_FALLOCATE] = "fallocate",
+    [FUSE_READDIRPLUS] = "readdirplus",
+    [FUSE_RENAME2] = "rename",
+    [FUSE_LSEEK] = "lseek",
+};
+
+static int64_t microseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static bool is_answered(uint32_t opcode)
+{
+    return opcode != FUSE_FORGET && opcode != FUSE_BATCH_FORGET && opcode != FUSE_INTERRUPT;
+}
+
+void fs_trace_init(struct fs_trace *trace)
+{
+    *trace = (struct fs_trace){.open = 0};
+    pthread_mutex_init(&trace->lock, NULL);
+}
+
+void fs_trace_free(struct fs_trace *trace)
+{
+    for (size_t i = 0; i < FS_TRACE_BUCKETS; i++) {
+        while (trace->bucket[i] != NULL) {
+            struct fs_traced *traced = trace->bucket[i];
+
+            trace->bucket[i] = traced->next;
+            free(traced);
+        }
+    }
+    pthread_mutex_destroy(&trace->lock);
+}
+
+/* The numbers of requests are even. */
+static struct fs_traced **bucket_of(struct fs_trace *trace, uint64_t unique)
+{
+    return &trace->bucket[unique / 2 % FS_TRACE_BUCKETS];
+}
+
+/* Which bytes a request is about; body: length bytes behind its header. */
+static void note_range(struct fs_traced *traced, const char *body, size_t length)
+{
+    union {
+        struct fuse_read_in read;
+        struct fuse_write_in write;
+        struct fuse_lseek_in lseek;
+        struct fuse_fallocate_in fallocate;
+    } in = {.read = {0}};
+
+    memcpy(&in, body, length < sizeof(in) ? length : sizeof(in));
+    traced->has_offset = traced->has_length = true;
+    switch (traced->opcode) {
+    case FUSE_READ:
+    case FUSE_READDIR:
+    case FUSE_READDIRPLUS:
+        traced->offset = in.read.offset;
+        traced->length = in.read.size;
+        break;
+    case FUSE_WRITE:
+        traced->offset = in.write.offset;
+        traced->length = in.write.size;
+        break;
+    case FUSE_FALLOCATE:
+        traced->offset = in.fallocate.offset;
+        traced->length = in.fallocate.length;
+        break;
+    case FUSE_LSEEK:
+        traced->offset = in.lseek.offset;
+        traced->has_length = false;
+        break;
+    default:
+        traced->has_offset = traced->has_length = false;
+    }
+}
+
+void fs_trace_begin(struct fs_session *session, const void *request, size_t length)
+{
+    struct fs_trace *trace = &session->trace;
+    struct fuse_in_header header;
+    struct fs_traced *traced;
+
+    if (!fs_log_takes(&session->log, MPIIO_LOG_DEBUG) || length < sizeof(header))
+        return;
+    memcpy(&header, request, sizeof(header));
+    traced = is_answered(header.opcode) ? malloc(sizeof(*traced)) : NULL;
+    if (traced == NULL)
+        return;
+    *traced = (struct fs_traced){.unique = header.unique,
+                                 .inode = header.nodeid,
+                                 .opcode = header.opcode,
+                                 .begun = microseconds()};
+    note_range(traced, (const char *)request + sizeof(header), length - sizeof(header));
+    pthread_mutex_lock(&trace->lock);
+    traced->next = *bucket_of(trace, header.unique);
+    *bucket_of(trace, header.unique) = traced;
+    atomic_fetch_add(&trace->open, 1);
+    pthread_mutex_unlock(&trace->lock);
+}
+
+/* Removes the request called unique, which is the caller's to free(); NULL: it was not noted. */
+static struct fs_traced *take(struct fs_trace *trace, uint64_t unique)
+{
+    struct fs_traced **link, *traced;
+
+    pthread_mutex_lock(&trace->lock);
+    link = bucket_of(trace, unique);
+    while (*link != NULL && (*link)->unique != unique)
+        link = &(*link)->next;
+    traced = *link;
+    if (traced != NULL) {
+        *link = traced->next;
+        atomic_fetch_sub(&trace->open, 1);
+    }
+    pthread_mutex_unlock(&trace->lock);
+    return traced;
+}
+
+/* Bytes that were read or written, the offset that lseek found, else 0; or a negative errno. */
+static int64_t result_of(uint32_t opcode, const struct fuse_out_header *header,
+                         const struct iovec *parts, int count)
+{
+    size_t length = header->len - sizeof(*header);
+    uint64_t found = 0;
+
+    if (header->error != 0)
+        return header->error;
+    switch (opcode) {
+    case FUSE_READ:
+    case FUSE_READDIR:
+    case FUSE_READDIRPLUS:
+        return (int64_t)length;
+    case FUSE_WRITE:
+        if (count > 1 && parts[1].iov_len >= sizeof(struct fuse_write_out))
+            return ((const struct fuse_write_out *)parts[1].iov_base)->size;
+        break;
+    case FUSE_LSEEK:
+        if (count > 1 && parts[1].iov_len >= sizeof(struct fuse_lseek_out))
+            memcpy(&found, parts[1].iov_base, sizeof(found));
+        break;
+    default:
+        break;
+    }
+    return (int64_t)found;
+}
+
+/* Writes the path of an inode within the mount. */
+static void name_inode(const struct fs_session *session, uint64_t inode, char *text, size_t size)
+{
+    static const char *const fixed[] = {[FS_ROOT] = "/",
+                                        [FS_CONTROL] = ".mpiio",
+                                        [FS_SPEC] = ".mpiio/spec.json",
+                                        [FS_STATS] = ".mpiio/stats.json",
+                                        [FS_FILE] = ".mpiio/file",
+                                        [FS_FOLDER] = "",
+                                        [FS_SELF] = "self",
+                                        [FS_ORDERED] = "ordered"};
+    const struct fs_tree *tree = &session->tree;
+    struct fs_node node = fs_tree_node(tree, inode);
+    bool in_folder = tree->folders && node.kind >= FS_FOLDER && !fs_tree_is_whole(tree, node);
+    char name[FS_NAME_SIZE] = "";
+
+    if (node.kind == FS_NONE) {
+        snprintf(text, size, "inode:%" PRIu64, inode);
+        return;
+    }
+    if (node.kind == FS_SLICE)
+        fs_tree_rank_name(tree, node, name);
+    else
+        snprintf(name, sizeof(name), "%s%s", fixed[node.kind], node.npy ? ".npy" : "");
+    snprintf(text, size, "%s%s%s%s", in_folder ? vs_spec_view_name(session->spec, node.view) : "",
+             in_folder ? "/" : "", node.ordered ? "ordered/" : "", name);
+}
+
+static void log_request(const struct fs_session *session, const struct fs_traced *traced,
+                        int64_t result)
+{
+    char file[2 * FS_NAME_SIZE + 16], offset[32] = "", length[32] = "";
+    const char *name =
+        traced->opcode < sizeof(names) / sizeof(*names) ? names[traced->opcode] : NULL;
+
+    name_inode(session, traced->inode, file, sizeof(file));
+    if (traced->has_offset)
+        snprintf(offset, sizeof(offset), " offset=%" PRIu64, traced->offset);
+    if (traced->has_length)
+        snprintf(length, sizeof(length), " length=%" PRIu64, traced->length);
+    fs_log_line(&session->log, MPIIO_LOG_DEBUG,
+                "%s unique=%" PRIu64 " file=%s%s%s result=%" PRId64 " us=%" PRId64,
+                name != NULL ? name : "request", traced->unique, file, offset, length, result,
+                microseconds() - traced->begun);
+}
+
+void fs_trace_end(struct fs_session *session, const struct iovec *parts, int count)
+{
+    const struct fuse_out_header *header = parts[0].iov_base;
+    struct fs_traced *traced;
+
+    if (atomic_load_explicit(&session->trace.open, memory_order_relaxed) == 0)
+        return;
+    traced = take(&session->trace, header->unique);
+    if (traced != NULL)
+        log_request(session, traced, result_of(traced->opcode, header, parts, count));
+    free(traced);
+}
