@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
+#include "core/base/probe.h"
 
 /* A drop that reads come into is repeated so often. */
 #define REPEATS 4
@@ -43,6 +44,7 @@ int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t
 
         error = fuse_lowlevel_notify_inval_inode(dropper->fuse, inode, drop.start, all);
         tries++;
+        MPIIO_PROBE(pages_invalidated, inode, drop.start, all, error);
     } while (fs_refills_drop_end(&slice->refills, &drop, error != 0 || tries > REPEATS));
     return error == -ENOENT ? 0 : error; /* then it holds nothing */
 }

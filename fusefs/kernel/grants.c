@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/probe.h"
 #include "core/slice_access.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
@@ -105,8 +106,10 @@ static void take_back(struct fs_session *session, const struct fs_slice *slice, 
     if (slice->granted == 0)
         return;
     word = &session->grants.page->words[slice->grant];
-    if ((atomic_fetch_and(word, ~rights) & rights) != 0)
+    if ((atomic_fetch_and(word, ~rights) & rights) != 0) {
+        MPIIO_PROBE(grant_taken_back, slice->inode, rights);
         atomic_fetch_add(&session->grants.taken_back, slice->granted);
+    }
 }
 
 bool fs_grants_is_bare(struct fs_session *session, const struct fs_handle *handle)
@@ -335,6 +338,7 @@ void fs_grants_ask(struct fs_session *session, struct fs_handle *handle, uid_t u
         snprintf(request->why, sizeof(request->why), "%s", why);
         return;
     }
+    MPIIO_PROBE(grant_given, handle->slice->inode, handle->rights);
     atomic_fetch_add(&session->grants.given, 1);
     request->token = session->grants.page->token;
     request->process = getpid();

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/probe.h"
 #include "fusefs/session.h"
 
 /* A request that is not answered yet. */
@@ -139,9 +140,12 @@ void fs_trace_begin(struct fs_session *session, const void *request, size_t leng
     struct fuse_in_header header;
     struct fs_traced *traced;
 
-    if (!fs_log_takes(&session->log, MPIIO_LOG_DEBUG) || length < sizeof(header))
+    if (length < sizeof(header))
         return;
     memcpy(&header, request, sizeof(header));
+    MPIIO_PROBE(request_begin, header.unique, header.opcode, header.nodeid);
+    if (!fs_log_takes(&session->log, MPIIO_LOG_DEBUG))
+        return;
     traced = is_answered(header.opcode) ? malloc(sizeof(*traced)) : NULL;
     if (traced == NULL)
         return;
@@ -254,6 +258,9 @@ void fs_trace_end(struct fs_session *session, const struct iovec *parts, int cou
     const struct fuse_out_header *header = parts[0].iov_base;
     struct fs_traced *traced;
 
+    if (header->unique == 0) /* a notification */
+        return;
+    MPIIO_PROBE(request_end, header->unique, header->error, header->len - sizeof(*header));
     if (atomic_load_explicit(&session->trace.open, memory_order_relaxed) == 0)
         return;
     traced = take(&session->trace, header->unique);

@@ -11,6 +11,7 @@
 
 #include "core/cache/cache.h"
 #include "core/base/clock.h"
+#include "core/base/probe.h"
 #include "core/base/thread.h"
 #include "engine_client.h"
 #include "fusefs/session.h"
@@ -184,6 +185,7 @@ void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync)
 {
     pthread_mutex_lock(&flusher->lock);
     flusher->begun = (struct fs_epoch){.due = true, .number = epoch, .sync = sync};
+    MPIIO_PROBE(epoch_begin, epoch, sync);
     pthread_mutex_unlock(&flusher->lock);
     wake(flusher);
 }
@@ -192,6 +194,7 @@ void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int e
 {
     pthread_mutex_lock(&flusher->lock);
     flusher->over = (struct fs_epoch){.due = true, .number = epoch, .sync = sync, .error = error};
+    MPIIO_PROBE(epoch_end, epoch, error);
     pthread_mutex_unlock(&flusher->lock);
     wake(flusher);
 }
@@ -339,7 +342,9 @@ static void run_epoch(struct fs_flusher *flusher, const struct fs_epoch *epoch)
 
     flusher->aged = false;
     flusher->taken = atomic_load(&flusher->writes);
+    MPIIO_PROBE(flush_begin, epoch->sync);
     error = fs_cluster_store(session, epoch->number, epoch->sync, may_wait, &flusher->stored);
+    MPIIO_PROBE(flush_end, error != 0 ? error : flusher->stored.blocks);
     mpiio_peers_epoch_done(session->cluster.peers, epoch->number, error);
 }
 
@@ -370,9 +375,11 @@ static void store_alone(struct fs_flusher *flusher)
         mpiio_cache_write_through(session->cache);
         flusher->through = true;
     }
+    MPIIO_PROBE(flush_begin, epoch.sync);
     flushed.blocks = mpiio_cache_store_all(session->cache);
     if (epoch.sync)
         epoch.error = flushed.error = fs_sync_file(&session->durable, false);
+    MPIIO_PROBE(flush_end, flushed.blocks != 0 ? flushed.blocks : flushed.error);
     flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
     conclude(flusher, &epoch);
     answer(flusher, waiter, &flushed);

@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/guard.h"
+#include "core/base/probe.h"
 #include "drain.h"
 #include "cache_private.h"
 
@@ -279,8 +280,12 @@ static void settle(struct mpiio_cache *cache)
 
 void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
 {
-    for (size_t i = 0; i < cache->frozen->count; i++)
-        cache->frozen->list[i]->error = errors == NULL ? 0 : errors[i];
+    for (size_t i = 0; i < cache->frozen->count; i++) {
+        struct mpiio_block *block = cache->frozen->list[i];
+
+        block->error = errors == NULL ? 0 : errors[i];
+        MPIIO_PROBE(block_stored, block->number * MPIIO_BLOCK_SIZE, block->error);
+    }
     settle(cache);
 }
 
@@ -306,6 +311,7 @@ static int drain_frozen(struct mpiio_cache *cache)
         struct mpiio_block *block = cache->frozen->list[i];
 
         block->error = drain(cache, block, &done);
+        MPIIO_PROBE(block_stored, block->number * MPIIO_BLOCK_SIZE, block->error);
         error = error == 0 ? block->error : error;
     }
     mpiio_file_count(cache->file, &done);

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The static probes of the daemon.
+
+load helper
+
+# manual_probes: prints the names of the probes that the manual has.
+manual_probes() {
+    sed -n '/^# PROBES/,/^# FAULTS/p' "$top/man/mpiio-fused.8.scd" | sed -nE 's/^\|  ([a-z_]+)$/\1/p'
+}
+
+# one_liner NUMBER: prints that command of the manual, for the installed daemon.
+one_liner() {
+    sed -n '/^# PROBES/,/^# FAULTS/p' "$top/man/mpiio-fused.8.scd" |
+        awk -v wanted="$1" '/^```/ { inside = !inside; number += inside; next } inside && number == wanted' |
+        sed "s,/usr/sbin/mpiio-fused,$MPIIO_SBIN/mpiio-fused,g"
+}
+
+# traced NUMBER: runs the one-liner for some seconds, while slices are read, written and flushed,
+# and a request fails; leaves in the file seen what it has printed.
+traced() {
+    local tracer
+    command -v bpftrace >/dev/null || skip "bpftrace is missing"
+    as_root bpftrace -e 'BEGIN { exit(); }' &>/dev/null || skip "bpftrace cannot run here"
+    one_liner "$1" >one-liner.sh
+    [ -s one-liner.sh ]
+    as_root timeout -s INT 8 bash -c 'source one-liner.sh; true' >seen 2>&1 3>&- &
+    tracer=$!
+    while ! has_ended "$tracer"; do
+        head -c 100 s.dat | dd of="$mnt/rank1" conv=notrunc,fsync status=none
+        dd if="$mnt/rank2" of=/dev/null iflag=direct bs=512 count=1 status=none
+        mkdir "$mnt/new" 2>/dev/null && false
+        sleep 0.1
+    done
+    wait "$tracer" || true
+    cat seen
+}
+
+@test "probes: the installed daemon has those of the manual, and no other" {
+    readelf -n "$MPIIO_SBIN/mpiio-fused" | awk '/Provider:/ { ours = $2 == "mpiio" } /Name:/ && ours { print $2 }' |
+        sort -u >have
+    diff have <(manual_probes | sort)
+    [ "$(wc -l <have)" -ge 10 ]
+}
+
+@test "probes: bpftrace shows how long requests take" {
+    scatter_spec
+    mount_spec s.json
+    traced 1
+    grep -q '^@us\[15\]:' seen
+    grep -q '^@us\[20\]:' seen
+    grep -qE '^\[[0-9]+(, [0-9]+\))?' seen
+}
+
+@test "probes: bpftrace counts errors" {
+    scatter_spec
+    mount_spec s.json
+    traced 2
+    grep -qE '^@errno\[1\]: [1-9]' seen
+}
+
+@test "probes: bpftrace shows flushes" {
+    scatter_spec
+    mount_spec s.json -o cache=back
+    traced 3
+    grep -qE '^1 blocks in [0-9]+ us' seen
+}
