@@ -4,7 +4,6 @@
 
 /* A model of a store that writes back, with a byte for each byte of each generation. */
 
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "core/cache/cache.h"

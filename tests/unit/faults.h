@@ -4,14 +4,10 @@
 
 /* For tests of missing pages, after cmocka.h: emulators may tell a wrong address of them. */
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "unit.h"
 #include "cannot_run.h"
 
 static sigjmp_buf faults_back;

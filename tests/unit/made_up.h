@@ -4,11 +4,7 @@
 
 /* A loader of representations that are made up: no library is opened. */
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "unit.h"
 #include "viewspec/spec.h"
 
 /* What the loader did. */

@@ -4,20 +4,10 @@
 
 /* What the tests of peers share: daemons that only note what they are told. */
 
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/base/lease.h"
 #include "cluster/connection.h"
 #include "cluster/peers.h"

@@ -5,21 +5,10 @@
 /* What the tests of slices share: files without a name, views from text, stores over both. */
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/base/guard.h"
 #include "core/slice_access.h"
 #include "core/store_cache.h"

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_fixture.h"
 
-#include <errno.h>
-
 #include "core/file/acl.h"
 
 /* Lists as the kernel and a server of NFSv4 hand them out. */
 
-static void posix_lists_are_limited(void **state)
+TEST(posix_lists_are_limited)
 {
     unsigned char list[] = {2, 0, 0, 0, 1, 0, 7, 0, 255, 255, 255, 255, 2, 0, 6, 0, 5, 0, 0, 0};
 
-    (void)state;
     assert_int_equal(mpiio_acl_limit(list, sizeof(list), 4), 0);
     assert_int_equal(list[6], 4);
     assert_int_equal(list[14], 4);
@@ -20,11 +17,10 @@ static void posix_lists_are_limited(void **state)
     assert_int_equal(mpiio_acl_limit(list, 4, 6), 0);
 }
 
-static void other_bytes_are_no_posix_list(void **state)
+TEST(other_bytes_are_no_posix_list)
 {
     unsigned char list[] = {3, 0, 0, 0, 1, 0, 7, 0, 255, 255, 255, 255};
 
-    (void)state;
     assert_int_equal(mpiio_acl_limit(list, sizeof(list), 4), -EINVAL);
     assert_int_equal(list[6], 7);
     list[0] = 2;
@@ -41,9 +37,8 @@ static void other_bytes_are_no_posix_list(void **state)
 #define BOB        ENTRY "\0\0\0\7bob@x.y\0"
 #define IS_MODE(x) mpiio_acl_is_mode(x, sizeof(x) - 1)
 
-static void lists_of_classes_are_modes(void **state)
+TEST(lists_of_classes_are_modes)
 {
-    (void)state;
     assert_true(IS_MODE("\0\0\0\3" OWNER GROUP EVERYONE));
     assert_true(IS_MODE("\0\0\0\0"));
     assert_false(IS_MODE("\0\0\0\3" OWNER BOB EVERYONE));
@@ -51,11 +46,10 @@ static void lists_of_classes_are_modes(void **state)
 }
 
 /* Each in memory of its own length, where the sanitizers see a byte too many. */
-static void cut_lists_are_no_modes(void **state)
+TEST(cut_lists_are_no_modes)
 {
     static const char whole[] = "\0\0\0\2" OWNER EVERYONE;
 
-    (void)state;
     for (size_t length = 0; length < sizeof(whole) - 1; length++) {
         char *cut = malloc(length);
 
@@ -68,26 +62,12 @@ static void cut_lists_are_no_modes(void **state)
     assert_false(IS_MODE("\xff\xff\xff\xff" OWNER));
 }
 
-static void a_file_without_lists(void **state)
+TEST(a_file_without_lists)
 {
     int fd = make_file();
 
-    (void)state;
     assert_int_equal(mpiio_acl_read(fd, MPIIO_ACL_NFS4, NULL, 0), -ENODATA);
     assert_int_equal(mpiio_acl_read(fd, MPIIO_ACL_POSIX, NULL, 0), -ENODATA);
     close(fd);
     assert_int_equal(mpiio_acl_read(-1, MPIIO_ACL_POSIX, NULL, 0), -EBADF);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(posix_lists_are_limited),
-        cmocka_unit_test(other_bytes_are_no_posix_list),
-        cmocka_unit_test(lists_of_classes_are_modes),
-        cmocka_unit_test(cut_lists_are_no_modes),
-        cmocka_unit_test(a_file_without_lists),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

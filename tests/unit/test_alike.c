@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether all ranks see the same, against views of which it is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/map/alike.h"
 
 #define VECTOR(count, length, stride)                                                              \
@@ -31,7 +24,7 @@ static bool alike(int ranks, const char *view, int64_t steps)
     return result;
 }
 
-static void what_is_the_same(void **state)
+TEST(what_is_the_same)
 {
     static const char *const views[] = {
         "{\"etype\": \"double\"}",
@@ -42,14 +35,13 @@ static void what_is_the_same(void **state)
                                                      "\"12 - rank % 2 * 11\"", "1") "}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
         assert_true(alike(4, views[i], VS_ALIKE_STEPS));
         assert_true(alike(1, views[i], 0));
     }
 }
 
-static void what_is_not(void **state)
+TEST(what_is_not)
 {
     static const char *const views[] = {
         "{\"disp\": \"8 * rank\", \"etype\": \"double\"}",
@@ -62,29 +54,16 @@ static void what_is_not(void **state)
         "{\"tiles\": \"1 + rank\", \"etype\": \"int\"}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
         assert_false(alike(4, views[i], VS_ALIKE_STEPS));
 }
 
 /* What takes too long to tell counts as different, soon. */
-static void what_takes_long(void **state)
+TEST(what_takes_long)
 {
     const char *many =
         "{\"etype\": \"int\", \"filetype\": " VECTOR("1000000000", "1", "\"2 + 0 * rank\"") "}";
 
-    (void)state;
     assert_false(alike(2, many, VS_ALIKE_STEPS));
     assert_false(alike(1000, "{\"disp\": \"0 * rank\", \"etype\": \"double\"}", 100));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_the_same),
-        cmocka_unit_test(what_is_not),
-        cmocka_unit_test(what_takes_long),
-    };
-
-    return cmocka_run_group_tests_name("alike", tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which array a filetype is a part of, and what its part of a large one is. */
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/spec.h"
 
 #define SUBARRAY                                                                                   \
@@ -68,23 +59,21 @@ static void check_array(struct vs_view *view, bool fortran, int64_t element, int
     vs_view_unref(view);
 }
 
-static void subarray(void **state)
+TEST(subarray)
 {
-    (void)state;
     check_array(subarray_of("\"double\"", ""), true, 8, 2, (int64_t[]){7, 10});
     check_array(subarray_of("\"int\"", ", \"oldtype\": \"pair\""), true, 8, 2, (int64_t[]){7, 10});
 }
 
-static void darray(void **state)
+TEST(darray)
 {
-    (void)state;
     check_array(view_of("\"int\"", "\"part\""), false, 8, 3, (int64_t[]){4, 6, 5});
     check_array(view_of("\"int\"", "{\"type\": \"dup\", \"oldtype\": \"part\"}"), false, 8, 3,
                 (int64_t[]){4, 6, 5});
 }
 
 /* Types that hold an array's part are not one themselves. */
-static void others(void **state)
+TEST(others)
 {
     static const char *const types[][2] = {
         {"\"int\"", "\"etype\""},
@@ -97,7 +86,6 @@ static void others(void **state)
         {"\"part\"", "\"etype\""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         struct vs_view *view = view_of(types[i][0], types[i][1]);
         assert_null(vs_view_facts(view)->array);
@@ -106,7 +94,7 @@ static void others(void **state)
 }
 
 /* Rank 3's next block, or the first that it does not have, would lie behind byte 2^63. */
-static void far_blocks(void **state)
+TEST(far_blocks)
 {
 #define ROWS(rows, block)                                                                          \
     "{\"type\": \"darray\", \"gsizes\": [" rows ", 144115188075855872], \"psizes\": [4, 1], "      \
@@ -122,7 +110,6 @@ static void far_blocks(void **state)
         {"{\"type\": \"hpf_cyclic\", \"size\": 3, \"blocklength\": 9223372036854775807}", 0, 24},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct vs_view *view = view_of("\"double\"", cases[i].filetype);
         assert_int_equal(vs_map_facts(vs_view_map(view))->tile_size, cases[i].size);
@@ -130,16 +117,4 @@ static void far_blocks(void **state)
         vs_view_unref(view);
     }
 #undef ROWS
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subarray),
-        cmocka_unit_test(darray),
-        cmocka_unit_test(others),
-        cmocka_unit_test(far_blocks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

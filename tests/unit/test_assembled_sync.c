@@ -2,7 +2,6 @@
 /* Members that were written are synced side by side, and none is missed by one who asks for it. */
 #include "slice_fixture.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -177,9 +176,8 @@ static void *write_first(void *data)
     return NULL;
 }
 
-static void test_side_by_side(void **state)
+TEST(test_side_by_side, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < MEMBERS; i++)
         write_member(i);
     calls.hold_syncs = AT_ONCE;
@@ -191,12 +189,11 @@ static void test_side_by_side(void **state)
 }
 
 /* What the first has taken up is not stored yet when the second comes. */
-static void test_second_waits_for_first(void **state)
+TEST(test_second_waits_for_first, setup, teardown)
 {
     const struct timespec moment = {.tv_nsec = 100000000};
     struct syncer first, second;
 
-    (void)state;
     write_member(7);
     calls.hold_syncs = 2;
     assert_int_equal(pthread_create(&first.thread, NULL, sync_all, &first), 0);
@@ -216,12 +213,11 @@ static void test_second_waits_for_first(void **state)
 }
 
 /* A sync in the middle of a write has not synced it. */
-static void test_write_under_way_is_not_missed(void **state)
+TEST(test_write_under_way_is_not_missed, setup, teardown)
 {
     pthread_t writer;
     int before;
 
-    (void)state;
     calls.hold_write = true;
     assert_int_equal(pthread_create(&writer, NULL, write_first, NULL), 0);
     pthread_mutex_lock(&calls.lock);
@@ -236,9 +232,8 @@ static void test_write_under_way_is_not_missed(void **state)
     assert_int_equal(calls.syncs, before + 1);
 }
 
-static void test_failed_is_tried_again(void **state)
+TEST(test_failed_is_tried_again, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 3; i++)
         write_member(30 * i);
     calls.error = EIO;
@@ -246,18 +241,4 @@ static void test_failed_is_tried_again(void **state)
     assert_int_equal(calls.syncs, 3);
     assert_int_equal(mpiio_store_sync(store, true), 0);
     assert_int_equal(calls.syncs, 4);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_side_by_side),
-        TEST(test_second_waits_for_first),
-        TEST(test_write_under_way_is_not_missed),
-        TEST(test_failed_is_tried_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

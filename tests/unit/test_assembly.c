@@ -53,11 +53,10 @@ static struct vs_assembly *deal(int64_t run, int64_t rounds)
     return assembly;
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
     static const int64_t runs[] = {8, 1000, 70000, 3 << 20};
 
-    (void)state;
     for (int kind = 0; kind < 4; kind++) {
         struct vs_assembly_fault fault;
         struct vs_assembly *assembly;
@@ -82,11 +81,4 @@ static void test_parts(void **state)
             vs_view_unref(views[i]);
         vs_assembly_free(assembly);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Slices are not opened while the atomic mode changes, and workers that wait for that are paused.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/base/atomic_gate.h"
 
 #define THIS_NODE UINT64_MAX
@@ -37,12 +31,11 @@ static void *enter(void *data)
     return NULL;
 }
 
-static void an_open_waits_for_a_change(void **state)
+TEST(an_open_waits_for_a_change)
 {
     struct fs_atomic atomic;
     pthread_t opener;
 
-    (void)state;
     sem_init(&paused, 0, 0);
     fs_atomic_init(&atomic, NULL);
     fs_atomic_enter(&atomic);
@@ -60,11 +53,4 @@ static void an_open_waits_for_a_change(void **state)
     fs_atomic_leave(&atomic);
     fs_atomic_free(&atomic);
     sem_destroy(&paused);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_open_waits_for_a_change)};
-
-    return cmocka_run_group_tests_name("atomic_gate", tests, NULL, NULL);
 }

@@ -3,17 +3,9 @@
 #include <complex.h>
 #include <ctype.h>
 #include <float.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <wchar.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/spec.h"
 #include "native.h"
 
@@ -127,9 +119,8 @@ static void expect_size(const char *name, const char *datarep, size_t native, in
                  (long)facts.etype_size, (long)facts.etype_file_size, (long)facts.etype_extent);
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         const struct basic *basic = &basics[i];
         expect_size(basic->name, "native", basic->size, (int64_t)basic->size);
@@ -140,9 +131,8 @@ static void sizes(void **state)
     }
 }
 
-static void spellings(void **state)
+TEST(spellings)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         char name[64], upper[64];
         snprintf(name, sizeof(name), "MPI_%s", basics[i].name);
@@ -156,11 +146,10 @@ static void spellings(void **state)
 }
 
 /* A struct of a byte and the type is padded to the type's alignment; in external32 it is not. */
-static void alignment(void **state)
+TEST(alignment)
 {
     char etype[256];
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         int64_t align = (int64_t)basics[i].align, size = (int64_t)basics[i].size;
         snprintf(etype, sizeof(etype),
@@ -178,20 +167,18 @@ static void alignment(void **state)
 }
 
 /* x87's format is known by its mantissa. */
-static void long_double_is_the_compilers(void **state)
+TEST(long_double_is_the_compilers)
 {
     const char *const names[] = {"long_double", "c_long_double_complex", "cxx_long_double_complex"};
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         assert_int_equal(vs_basic_find(names[i])->extended, LDBL_MANT_DIG == 64);
     assert_int_equal(vs_basic_find("real16")->extended, 0);
 }
 
 /* Whether a file's bytes are memory's. */
-static void conversion(void **state)
+TEST(conversion)
 {
-    (void)state;
     assert_true(facts_of("\"double\"", "native").identical);
     assert_int_equal(facts_of("\"double\"", "little-endian").identical, !NATIVE_IS_BIG);
     assert_int_equal(facts_of("\"double\"", "big-endian").identical, NATIVE_IS_BIG);
@@ -201,15 +188,4 @@ static void conversion(void **state)
                      NATIVE_IS_BIG && LDBL_MANT_DIG == 113);
     assert_true(facts_of("\"byte\"", "external32").identical);
     assert_true(facts_of("\"char\"", "big-endian").identical);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),      cmocka_unit_test(spellings),
-        cmocka_unit_test(alignment),  cmocka_unit_test(long_double_is_the_compilers),
-        cmocka_unit_test(conversion),
-    };
-
-    return cmocka_run_group_tests_name("basic", tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "engine/bells.h"
 
 #define MARK   ((uint64_t)getpid() << 20)
@@ -32,12 +25,11 @@ static void assert_no_trace(uint64_t mark)
     pclose(found);
 }
 
-static void test_alone(void **state)
+TEST(test_alone)
 {
     struct engine_bells bells;
     uint32_t seen;
 
-    (void)state;
     engine_bells_init(&bells, 0, NODES, MARK);
     engine_bells_meet(&bells, MARK);
     assert_false(engine_bells_reach(&bells, PONG));
@@ -77,7 +69,7 @@ static void play_pong(uint64_t mark, int met, int go)
     _exit(0);
 }
 
-static void test_two(void **state)
+TEST(test_two)
 {
     uint64_t mark = MARK + 1;
     struct engine_bells bells;
@@ -86,7 +78,6 @@ static void test_two(void **state)
     pid_t child;
     char byte;
 
-    (void)state;
     assert_int_equal(pipe(met), 0);
     assert_int_equal(pipe(go), 0);
     child = fork();
@@ -113,14 +104,4 @@ static void test_two(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     engine_bells_free(&bells);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_two),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

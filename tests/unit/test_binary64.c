@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where long double is a double: external32's binary128 and back, as the compiler converts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/convert/binary64.h"
 #include "core/conversion.h"
 #include "native.h"
@@ -45,14 +38,13 @@ static void widens_to(double value, quad want)
     assert_memory_equal(got, bytes, sizeof(got));
 }
 
-static void ends_of_the_range(void **state)
+TEST(ends_of_the_range)
 {
     const double values[] = {0.0,       -0.0,         1.0,
                              0x1p-1074, -0x1.8p-1073, 0x1p-1022,
                              INFINITY,  -INFINITY,    0x1.fffffffffffffp1023};
     const quad one = 1;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         widens_to(values[i], values[i]);
         narrows_to(values[i], values[i]);
@@ -68,14 +60,13 @@ static void ends_of_the_range(void **state)
 }
 
 /* NaNs keep their sort, and as much of the payload as there is room for. */
-static void nans(void **state)
+TEST(nans)
 {
     const uint64_t values[] = {UINT64_C(0x7ff8000000000001), UINT64_C(0xfff0000000000001),
                                UINT64_C(0x7ff4000000000000), UINT64_C(0xffffffffffffffff)};
     unsigned char small[16] = {0x7f, 0xff, [15] = 1}, bytes[16];
     uint64_t got;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         mpiio_binary64_to_binary128(bytes, &values[i], 1);
         mpiio_binary128_to_binary64(&got, bytes, 1);
@@ -85,9 +76,8 @@ static void nans(void **state)
     assert_true(got == UINT64_C(0x7ff0000000000001));
 }
 
-static void as_the_compiler(void **state)
+TEST(as_the_compiler)
 {
-    (void)state;
     srand(1);
     for (int i = 0; i < 300000; i++) {
         uint64_t bits = random_bits(), high, low = random_bits();
@@ -112,7 +102,7 @@ static void as_the_compiler(void **state)
 }
 
 /* Whatever long double is here, external32 has it in 16 bytes. */
-static void chosen_by_size(void **state)
+TEST(chosen_by_size)
 {
     struct vs_basic basic = *vs_basic_find("c_long_double_complex");
     const struct vs_view_facts facts = {.datarep = VS_EXTERNAL32};
@@ -120,7 +110,6 @@ static void chosen_by_size(void **state)
     struct mpiio_conversion conversion;
     unsigned char file[32], native[16];
 
-    (void)state;
     basic.size = 16;
     basic.extended = 0;
     assert_int_equal(mpiio_conversion_find(&basic, &facts, MPIIO_NARROW_REFUSE, &conversion), 0);
@@ -135,16 +124,4 @@ static void chosen_by_size(void **state)
     assert_int_equal(mpiio_conversion_find(&basic, &facts, MPIIO_NARROW_REFUSE, &conversion), 0);
     assert_true(conversion.bytewise);
     assert_int_equal(conversion.unit, NATIVE_IS_BIG ? 1 : 16);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_of_the_range),
-        cmocka_unit_test(nans),
-        cmocka_unit_test(as_the_compiler),
-        cmocka_unit_test(chosen_by_size),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,6 @@
 #include "native.h"
 #include "core/cache/cache_flush.h"
 
-#include <errno.h>
-
 static int refusal, refusals;
 
 ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
@@ -58,11 +56,10 @@ static struct vs_view *make_interleaved(void)
                      "\"displacements\": [0, 90100]}}");
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
     static const int lengths[] = {1, 2, 3, 4, 8, 16, 24, 100, 512, 5000, 65536, 1500000};
 
-    (void)state;
     for (int round = 0; round < 8; round++) {
         int length = lengths[round % 2 ? below(12) : 4 + below(8)];
 
@@ -83,11 +80,10 @@ static void test_random(void **state)
 }
 
 /* Two slices of 8 of 16 bytes: neither alone, but both together, are stored as long writes. */
-static void test_merged_runs(void **state)
+TEST(test_merged_runs)
 {
     struct mpiio_counters before, after;
 
-    (void)state;
     start(64 << 20);
     add_slice(make_vector(0, 8, 16));
     add_slice(make_vector(8, 8, 16));
@@ -109,13 +105,12 @@ static void test_merged_runs(void **state)
 }
 
 /* The end of the file as the slices see it: append, truncate and reserve go by it. */
-static void test_end(void **state)
+TEST(test_end)
 {
     struct mpiio_slice *slice;
     int64_t offset;
     struct stat st;
 
-    (void)state;
     start(64 << 20);
     slice = add_slice(make_view("\"etype\": \"double\", \"filetype\": {\"type\": \"vector\", "
                                 "\"count\": 1, \"blocklength\": 1, \"stride\": 1}"));
@@ -150,9 +145,8 @@ static void test_end(void **state)
 }
 
 /* Behind the file's end, with bytes of the file after them in the slice's order. */
-static void test_behind_end(void **state)
+TEST(test_behind_end)
 {
-    (void)state;
     start(64 << 20);
     for (int i = 0; i < 50000; i++)
         model.file[i] = (unsigned char)rand();
@@ -170,11 +164,10 @@ static void test_behind_end(void **state)
 }
 
 /* Generations: what an fsync waits for. */
-static void test_generations(void **state)
+TEST(test_generations)
 {
     uint64_t first, second;
 
-    (void)state;
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
     assert_int_equal(mpiio_cache_wait(model.cache, mpiio_cache_generation(model.cache), INT64_MAX),
@@ -213,11 +206,10 @@ static int64_t memory_in_use(void)
 }
 
 /* Slots are used again, and what they take is bounded and can be given back. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
     int64_t table;
 
-    (void)state;
     start(8 << 20);
     add_slice(make_view("\"disp\": 0"));
     for (int i = 0; i < 30; i++) {
@@ -235,12 +227,19 @@ static void test_memory(void **state)
     end();
 }
 
+static int end_failed(void **state)
+{
+    (void)state;
+    refuse(0);
+    limit_file(RLIM_INFINITY);
+    return 0;
+}
+
 /* Some blocks cannot be stored: who has data there is told, nothing is lost, a retry saves it. */
-static void test_failure(void **state)
+TEST(test_failure, NULL, end_failed)
 {
     const int none[BLOCKS] = {0};
 
-    (void)state;
     for (int run = 8; run <= 80000; run *= 100) {
         start(64 << 20);
         add_slice(make_vector(0, run, 2 * run));
@@ -265,11 +264,10 @@ static void test_failure(void **state)
 }
 
 /* Written through while older bytes are dirty, in either generation: the new ones win. */
-static void test_write_through(void **state)
+TEST(test_write_through)
 {
     const int errors[BLOCKS] = {-EIO, -EIO, -EIO, -EIO, -EIO};
 
-    (void)state;
     for (int is_frozen = 0; is_frozen < 2; is_frozen++) {
         start(64 << 20);
         add_slice(make_vector(0, 8, 16));
@@ -298,12 +296,11 @@ static void test_write_through(void **state)
 }
 
 /* The kernel has no memory for a slot: an error, and what was there stays. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
     const struct mpiio_slots *slots;
     struct mpiio_cache_stats stats;
 
-    (void)state;
     FAULTS_OR_RETURN();
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
@@ -328,11 +325,10 @@ static void test_no_memory(void **state)
  * A filesystem may refuse with any error; also with the one that is for blocks which were left, and
  * of which nobody is told.
  */
-static void test_refused(void **state)
+TEST(test_refused, NULL, end_failed)
 {
     struct mpiio_cache_stats stats;
 
-    (void)state;
     start(64 << 20);
     add_slice(make_view("\"disp\": 0"));
     write_slice(0, 0, 100);
@@ -350,11 +346,10 @@ static void test_refused(void **state)
 }
 
 /* Nor is a part of a value, which goes to the file at once, tried again and again. */
-static void test_part_refused(void **state)
+TEST(test_part_refused, NULL, end_failed)
 {
     static const int errors[] = {ENOBUFS, EINPROGRESS, ENOSPC};
 
-    (void)state;
     start(64 << 20);
     add_slice(make_view("\"etype\": \"long\", \"datarep\": \"external32\""));
     for (int i = 0; i < 3; i++) {
@@ -367,20 +362,11 @@ static void test_part_refused(void **state)
     end();
 }
 
-static int end_failed(void **state)
-{
-    (void)state;
-    refuse(0);
-    limit_file(RLIM_INFINITY);
-    return 0;
-}
-
 /* What asks a store that has no cache about it finds nothing. */
-static void test_none(void **state)
+TEST(test_none)
 {
     struct mpiio_cache_stats stats = {.dirty_bytes = 1};
 
-    (void)state;
     assert_true(mpiio_cache_is_empty(NULL));
     assert_int_equal(mpiio_cache_error(NULL, 1), 0);
     assert_int_equal(mpiio_cache_store_all(NULL), 0);
@@ -391,23 +377,7 @@ static void test_none(void **state)
     mpiio_cache_free(NULL);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_merged_runs),
-        cmocka_unit_test(test_end),
-        cmocka_unit_test(test_behind_end),
-        cmocka_unit_test(test_generations),
-        cmocka_unit_test_teardown(test_failure, end_failed),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_write_through),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test_teardown(test_refused, end_failed),
-        cmocka_unit_test_teardown(test_part_refused, end_failed),
-    };
-
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,9 +81,8 @@ static void random_step(void)
         put_merged(number);
 }
 
-static void test_random_blocks(void **state)
+TEST(test_random_blocks)
 {
-    (void)state;
     for (int round = 0; round < 6; round++) {
         start(64 << 20);
         add_slice(make_view("\"disp\": %d", (int)MPIIO_BLOCK_SIZE - 30));
@@ -98,12 +97,7 @@ static void test_random_blocks(void **state)
     }
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_blocks),
-    };
-
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

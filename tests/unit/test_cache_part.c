@@ -4,7 +4,6 @@
  * back. The values are longs of external32: 4 bytes, the last of the long first.
  */
 #include <endian.h>
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -112,12 +111,11 @@ static void store_node(struct node *node)
 
 /* Parts and wholes. */
 
-static void test_parts_go_to_the_file(void **state)
+TEST(test_parts_go_to_the_file)
 {
     const int64_t whole = 0x01020304;
     struct mpiio_cache_stats stats;
 
-    (void)state;
     start_nodes(0, 64 << 20);
     put_part(&one, 1, 0, "\x11\x22");
     assert_int_equal(file_size(), 8);
@@ -147,11 +145,10 @@ static void test_parts_go_to_the_file(void **state)
 }
 
 /* Each node writes its half of each value, between two flushes. */
-static void test_parts_of_two_nodes(void **state)
+TEST(test_parts_of_two_nodes)
 {
     enum { COUNT = 500 };
 
-    (void)state;
     start_nodes(MPIIO_BLOCK_SIZE - 998, 64 << 20);
     for (int i = 0; i < COUNT; i++) {
         unsigned char low[2] = {(unsigned char)i, (unsigned char)(i >> 8)};
@@ -173,11 +170,10 @@ static void test_parts_of_two_nodes(void **state)
 }
 
 /* What would be stored over a part has it. */
-static void test_part_of_a_dirty_value(void **state)
+TEST(test_part_of_a_dirty_value)
 {
     const int64_t whole = 0x01020304;
 
-    (void)state;
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 0);
     put_part(&one, 0, 1, "\x77");
@@ -278,11 +274,10 @@ static void resolve_node(struct node *node, int error)
  * A part of what is being stored: once that is done, the other node may write the rest, and keeps
  * it whenever this one flushes again.
  */
-static void test_part_of_a_frozen_value(void **state)
+TEST(test_part_of_a_frozen_value)
 {
     static const int64_t disps[] = {0, MPIIO_BLOCK_SIZE - 1};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         const int64_t whole = 0x01020304, disp = disps[i / 2];
         struct writer writer = {.from = "\x77", .length = 1, .offset = BYTE(1)};
@@ -307,13 +302,12 @@ static void test_part_of_a_frozen_value(void **state)
     }
 }
 
-static void test_nobody_waits_after_stop(void **state)
+TEST(test_nobody_waits_after_stop)
 {
     const int64_t whole = 1;
     struct writer writer = {.from = "\x77", .length = 1, .offset = BYTE(1)};
     int64_t offset, length;
 
-    (void)state;
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 0);
     /* Half of a negative number; the other half is being stored. */
@@ -336,14 +330,13 @@ static void test_nobody_waits_after_stop(void **state)
  * Who waits for room has no lock: who stores what is dirty may need one. Nor is a part of another
  * value in the way, of this node or of another one.
  */
-static void test_no_locks_while_waiting_for_room(void **state)
+TEST(test_no_locks_while_waiting_for_room)
 {
     enum { COUNT = (3 << 20) / 4 };
     static int64_t values[COUNT];
     static uint32_t image[COUNT];
     struct writer writer = {.from = values, .length = sizeof(values)};
 
-    (void)state;
     for (int i = 0; i < COUNT; i++)
         values[i] = i * 5;
     /* Longs lie over the edges of blocks, behind which there is no room. */
@@ -365,11 +358,10 @@ static void test_no_locks_while_waiting_for_room(void **state)
 }
 
 /* Written through: older bytes of the value are forgotten, whatever generation they are in. */
-static void test_part_written_through(void **state)
+TEST(test_part_written_through)
 {
     const int64_t whole = 0x01020304;
 
-    (void)state;
     for (int is_frozen = 0; is_frozen < 2; is_frozen++) {
         start_nodes(MPIIO_BLOCK_SIZE - 2, 64 << 20);
         put(&one, &whole, 8, 0);
@@ -385,12 +377,18 @@ static void test_part_written_through(void **state)
     }
 }
 
+static int end_failed(void **state)
+{
+    (void)state;
+    limit_file(RLIM_INFINITY);
+    return 0;
+}
+
 /* The writer is told at once, and of what is dirty nothing is in the way. */
-static void test_errors_are_told(void **state)
+TEST(test_errors_are_told, NULL, end_failed)
 {
     const int64_t whole = 0x01020304;
 
-    (void)state;
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 800);
     limit_file(400);
@@ -405,12 +403,11 @@ static void test_errors_are_told(void **state)
 }
 
 /* A value that waits for its rest is laid over what others have written when it is given up. */
-static void test_torn_value_is_stored_at_once(void **state)
+TEST(test_torn_value_is_stored_at_once)
 {
     const int64_t first = -7, second = -9;
     int64_t offset, length;
 
-    (void)state;
     start_nodes(0, 64 << 20);
     put_part(&one, 0, 4, "\xff\xff\xff\xff");
     put_part(&one, 0, 0, "\x05");
@@ -517,11 +514,10 @@ static void run_round(int round)
         pthread_join(workers[i].flusher, NULL);
 }
 
-static void test_two_nodes_at_once(void **state)
+TEST(test_two_nodes_at_once)
 {
     const int64_t disp = MPIIO_BLOCK_SIZE - 401;
 
-    (void)state;
     start_nodes(disp, 64 << 20);
     for (int i = 0; i < 2; i++)
         workers[i] =
@@ -540,28 +536,7 @@ static void test_two_nodes_at_once(void **state)
     end_nodes();
 }
 
-static int end_failed(void **state)
+BEFORE_TESTS
 {
-    (void)state;
-    limit_file(RLIM_INFINITY);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts_go_to_the_file),
-        cmocka_unit_test(test_parts_of_two_nodes),
-        cmocka_unit_test(test_part_of_a_dirty_value),
-        cmocka_unit_test(test_part_of_a_frozen_value),
-        cmocka_unit_test(test_nobody_waits_after_stop),
-        cmocka_unit_test(test_no_locks_while_waiting_for_room),
-        cmocka_unit_test(test_part_written_through),
-        cmocka_unit_test_teardown(test_errors_are_told, end_failed),
-        cmocka_unit_test(test_torn_value_is_stored_at_once),
-        cmocka_unit_test(test_two_nodes_at_once),
-    };
-
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

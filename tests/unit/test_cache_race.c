@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_fixture.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -170,11 +169,10 @@ static void check_file(void)
     }
 }
 
-static void test_writers_and_flusher(void **state)
+TEST(test_writers_and_flusher)
 {
     static const int runs[] = {8, 500, 70000};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         pthread_t flusher;
         bool right = true;
@@ -192,9 +190,8 @@ static void test_writers_and_flusher(void **state)
 }
 
 /* The engine dies with a frozen generation in its hands. */
-static void test_degrade(void **state)
+TEST(test_degrade)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         const struct mpiio_frozen *frozen;
         size_t count;
@@ -248,11 +245,10 @@ static void check_much(void)
     assert_memory_equal(seen, many, (size_t)written);
 }
 
-static void test_room(void **state)
+TEST(test_room)
 {
     pthread_t thread = start_writing();
 
-    (void)state;
     while (pthread_tryjoin_np(thread, NULL) != 0)
         assert_int_equal(mpiio_cache_store_all(cache), 0);
     assert_int_equal(written, sizeof(many));
@@ -260,11 +256,10 @@ static void test_room(void **state)
     end();
 }
 
-static void test_room_by_degrading(void **state)
+TEST(test_room_by_degrading)
 {
     pthread_t thread = start_writing();
 
-    (void)state;
     mpiio_cache_write_through(cache);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(written, sizeof(many));
@@ -275,11 +270,10 @@ static void test_room_by_degrading(void **state)
 }
 
 /* Nobody stores anything any more: the writer must not hang. */
-static void test_room_after_stop(void **state)
+TEST(test_room_after_stop)
 {
     pthread_t thread = start_writing();
 
-    (void)state;
     mpiio_cache_stop(cache);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_in_range(written, 1, 1 << 20);
@@ -289,7 +283,7 @@ static void test_room_after_stop(void **state)
 }
 
 /* A flush that fails is asked for again, but not at once. */
-static void test_room_after_failure(void **state)
+TEST(test_room_after_failure)
 {
     pthread_t thread = start_writing();
     struct mpiio_cache_stats stats;
@@ -298,7 +292,6 @@ static void test_room_after_failure(void **state)
     int errors[64];
     size_t count;
 
-    (void)state;
     for (int i = 0; i < 64; i++)
         errors[i] = -ENOSPC;
     assert_int_equal(mpiio_cache_freeze(cache, &frozen, &count), 0);
@@ -317,19 +310,9 @@ static void test_room_after_failure(void **state)
     end();
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_writers_and_flusher),
-        cmocka_unit_test(test_degrade),
-        cmocka_unit_test(test_room),
-        cmocka_unit_test(test_room_by_degrading),
-        cmocka_unit_test(test_room_after_stop),
-        cmocka_unit_test(test_room_after_failure),
-    };
-
     for (size_t i = 0; i < sizeof(many); i++)
         many[i] = (unsigned char)(1 + rand() % 255);
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversions between native values and a file's: bytes from the standard, limits, round trips. */
-#include <errno.h>
 #include <float.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <wchar.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/conversion.h"
 #include "native.h"
 
@@ -159,11 +149,10 @@ static size_t parse_native(const struct vector *vector, unsigned char *native)
     return length;
 }
 
-static void external32(void **state)
+TEST(external32)
 {
     unsigned char native[32], file[32], got[32];
 
-    (void)state;
     for (size_t i = 0; i < VECTORS; i++) {
         struct mpiio_conversion conversion =
             find(vectors[i].type, VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
@@ -221,9 +210,8 @@ static void check_bytewise(const struct vs_basic *basic, enum vs_datarep datarep
     }
 }
 
-static void byte_orders(void **state)
+TEST(byte_orders)
 {
-    (void)state;
     for (size_t i = 0; i < VS_BASICS; i++) {
         const struct vs_basic *basic = vs_basic_at(i);
         size_t value = (size_t)basic->size / basic->parts;
@@ -249,7 +237,7 @@ static bool to_external32(const char *type, const void *native, size_t count, vo
 
 #define FITS(type, value) to_external32(type, &(value), 1, file, MPIIO_NARROW_REFUSE)
 
-static void limits(void **state)
+TEST(limits)
 {
     unsigned char file[4];
     const long good[] = {0, 1, -1, INT32_MAX, INT32_MIN};
@@ -259,7 +247,6 @@ static void limits(void **state)
     const unsigned long bad_unsigned[] = {UINT32_MAX + 1ul, ULONG_MAX, 1ul << 63};
     const wchar_t good_wide[] = {0, 'a', 0xd800, 0xffff}, bad_wide[] = {0x10000, 0x10ffff, -1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         assert_true(FITS("long", good[i]));
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -276,14 +263,13 @@ static void limits(void **state)
 
 /* One value that does not fit is seen wherever it is; truncated, it and its neighbours are right.
  */
-static void one_too_large(void **state)
+TEST(one_too_large)
 {
     enum { MOST = 41 };
     long values[MOST];
     wchar_t wide[MOST];
     unsigned char file[MOST * 4];
 
-    (void)state;
     for (size_t count = 1; count <= MOST; count++) {
         for (size_t bad = 0; bad < count; bad++) {
             for (size_t i = 0; i < count; i++) {
@@ -307,13 +293,12 @@ static void one_too_large(void **state)
 }
 
 /* Integers of other sizes, back and forth, at odd addresses; bytes beside them stay. */
-static void resized(void **state)
+TEST(resized)
 {
     enum { MOST = 70 };
     static const char *const types[] = {"long", "unsigned_long", "wchar"};
     static unsigned char native[MOST * 8 + 2], file[MOST * 4 + 2], again[MOST * 8 + 2];
 
-    (void)state;
     for (size_t t = 0; t < 3; t++) {
         struct mpiio_conversion conversion = find(types[t], VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
         for (size_t count = 0; count <= MOST; count++) {
@@ -382,11 +367,10 @@ static struct mpiio_conversion find_extended(int parts)
     return conversion;
 }
 
-static void extended_values(void **state)
+TEST(extended_values)
 {
     struct mpiio_conversion conversion = find_extended(1);
 
-    (void)state;
     assert_false(conversion.bytewise);
     for (size_t i = 0; i < sizeof(extended) / sizeof(extended[0]); i++) {
         unsigned char native[16], file[16], got[16], back[16] = {0};
@@ -427,11 +411,10 @@ static const struct {
     {"7fff ffffffffffffffffffffffffffff", "ffffffffffffffff ff7f"},
 };
 
-static void extended_rounding(void **state)
+TEST(extended_rounding)
 {
     struct mpiio_conversion conversion = find_extended(1);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rounded) / sizeof(rounded[0]); i++) {
         unsigned char native[16] = {0}, file[16], got[16];
         parse(rounded[i].file, file);
@@ -444,12 +427,11 @@ static void extended_rounding(void **state)
 
 /* Random values, many of them near the ends of the exponents, as the compiler converts them. */
 #if LDBL_MANT_DIG == 64
-static void extended_as_compiler(void **state)
+TEST(extended_as_compiler)
 {
     enum { TIMES = 200000 };
     struct mpiio_conversion conversion = find("long_double", VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
 
-    (void)state;
     for (int i = 0; i < TIMES; i++) {
         static const uint64_t exponents[] = {0, 1, 2, 0x3fff, 0x7ffd, 0x7ffe};
         uint64_t exponent = random_bits() % 0x7fff, high = random_bits(), low = random_bits();
@@ -484,13 +466,12 @@ static void extended_as_compiler(void **state)
 #endif
 
 /* Complex pairs of them, at odd addresses and in place. */
-static void extended_complex(void **state)
+TEST(extended_complex)
 {
     enum { COUNT = 9 };
     struct mpiio_conversion one = find_extended(1), two = find_extended(2);
     unsigned char file[COUNT * 32 + 2], single[COUNT * 32], pairs[COUNT * 32 + 2];
 
-    (void)state;
     fill(file, sizeof(file));
     memset(pairs, 0xee, sizeof(pairs));
     assert_int_equal(mpiio_to_native(&one, single, file + 1, 2 * COUNT), 0);
@@ -503,23 +484,4 @@ static void extended_complex(void **state)
     assert_int_equal(mpiio_to_file(&two, pairs + 1, pairs + 1, COUNT), 0);
     assert_int_equal(mpiio_to_file(&one, single, file + 1, 2 * COUNT), 0);
     assert_memory_equal(pairs + 1, single, COUNT * 32);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(external32),
-        cmocka_unit_test(byte_orders),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(one_too_large),
-        cmocka_unit_test(resized),
-        cmocka_unit_test(extended_values),
-        cmocka_unit_test(extended_rounding),
-#if LDBL_MANT_DIG == 64
-        cmocka_unit_test(extended_as_compiler),
-#endif
-        cmocka_unit_test(extended_complex),
-    };
-
-    return cmocka_run_group_tests_name("conversion", tests, NULL, NULL);
 }

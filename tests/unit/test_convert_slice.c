@@ -8,12 +8,11 @@
 #include "core/cache/cache_flush.h"
 #include "core/store_wait.h"
 
-static void random_reads(void **state)
+TEST(random_reads)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store(fd);
 
-    (void)state;
     srand(11);
     for (int number = 0; number < 90; number++) {
         struct sample sample;
@@ -95,25 +94,22 @@ static void write_samples(bool held_back)
     close(fd);
 }
 
-static void random_writes(void **state)
+TEST(random_writes)
 {
-    (void)state;
     write_samples(false);
 }
 
-static void random_writes_held_back(void **state)
+TEST(random_writes_held_back)
 {
-    (void)state;
     write_samples(true);
 }
 
 /* The same bytes one after the other, in steps that do not fit the elements. */
-static void steps_of_any_size(void **state)
+TEST(steps_of_any_size)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
 
-    (void)state;
     srand(13);
     for (int number = 0; number < 60; number++) {
         struct sample sample;
@@ -169,7 +165,7 @@ static void on_wait(void *argument, bool waits)
 }
 
 /* A program that has locked the file may need the mount before it unlocks it. */
-static void a_wait_for_a_lock_is_reported(void **state)
+TEST(a_wait_for_a_lock_is_reported)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
@@ -179,7 +175,6 @@ static void a_wait_for_a_lock_is_reported(void **state)
     const long value = 1;
     char path[64];
 
-    (void)state;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     other.fd = open(path, O_RDWR);
     assert_true(other.fd >= 0);
@@ -200,17 +195,4 @@ static void a_wait_for_a_lock_is_reported(void **state)
     mpiio_store_close(store);
     close(other.fd);
     close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_reads),
-        cmocka_unit_test(random_writes),
-        cmocka_unit_test(random_writes_held_back),
-        cmocka_unit_test(steps_of_any_size),
-        cmocka_unit_test(a_wait_for_a_lock_is_reported),
-    };
-
-    return cmocka_run_group_tests_name("convert_slice", tests, NULL, NULL);
 }

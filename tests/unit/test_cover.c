@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/spec.h"
 
@@ -251,14 +243,13 @@ out:
     return usable;
 }
 
-static void random_views(void **state)
+TEST(random_views)
 {
     const char *seed = getenv("MPIIO_TEST_SEED");
     unsigned number = seed ? (unsigned)strtoul(seed, NULL, 10) : 20;
     struct text *text = malloc(sizeof(*text));
     int usable = 0, closed = 0;
 
-    (void)state;
     assert_non_null(text);
     print_message("# seed %u (MPIIO_TEST_SEED)\n", number);
     srand(number);
@@ -296,12 +287,11 @@ static struct vs_cover_result cover_of(const char *text)
 }
 
 /* A matrix of 10^12 doubles over 1024 ranks costs some steps a rank, in both orders. */
-static void large_array_in_closed_form(void **state)
+TEST(large_array_in_closed_form)
 {
     static const char *const orders[] = {"C", "Fortran"};
     char text[512];
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         snprintf(text, sizeof(text),
                  "{\"viewspec\":1,\"file\":\"f\",\"ranks\":1024,\"view\":{\"etype\":\"double\","
@@ -317,9 +307,8 @@ static void large_array_in_closed_form(void **state)
     }
 }
 
-static void overlaps_and_holes(void **state)
+TEST(overlaps_and_holes)
 {
-    (void)state;
     struct vs_cover_result result =
         cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":3,\"view\":{\"disp\":\"4*rank\","
                  "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":16,\"oldtype\":"
@@ -331,9 +320,8 @@ static void overlaps_and_holes(void **state)
 }
 
 /* Runs of 1 in 7 and 1 in 11 meet once in 77 bytes. */
-static void strides_that_do_not_fit(void **state)
+TEST(strides_that_do_not_fit)
 {
-    (void)state;
     struct vs_cover_result result =
         cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":2,\"view\":{"
                  "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":\"7+4*rank\"}}}");
@@ -343,23 +331,11 @@ static void strides_that_do_not_fit(void **state)
     assert_int_equal(result.none, 77 - 17);
 }
 
-static void nothing_at_all(void **state)
+TEST(nothing_at_all)
 {
-    (void)state;
     struct vs_cover_result result =
         cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":1,\"view\":{"
                  "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":8,\"oldtype\":"
                  "{\"type\":\"contiguous\",\"count\":0}}}}");
     assert_int_equal(result.period, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_views),       cmocka_unit_test(large_array_in_closed_form),
-        cmocka_unit_test(overlaps_and_holes), cmocka_unit_test(strides_that_do_not_fit),
-        cmocka_unit_test(nothing_at_all),
-    };
-
-    return cmocka_run_group_tests_name("cover", tests, NULL, NULL);
 }

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Libraries of user-defined representations: which are loaded, and how converters are called. */
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/conversion.h"
 #include "core/datarep.h"
 #include "core/load.h"
@@ -98,13 +87,12 @@ static struct mpiio_conversion find(const struct vs_user_datarep *datarep, const
     return conversion;
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
     struct vs_user_datarep *datarep = load("probe", NULL);
     struct vs_view_facts facts = {.datarep = VS_USER, .user = datarep};
     struct mpiio_conversion conversion;
 
-    (void)state;
     for (size_t i = 0; i < VS_BASICS; i++)
         assert_int_equal(datarep->file_size[i], strcmp(vs_basic_at(i)->name, "int") ? 0 : 6);
     assert_int_equal(
@@ -117,13 +105,12 @@ static void sizes(void **state)
 }
 
 /* Many elements, at odd addresses; what is converted from is not changed. */
-static void converting(void **state)
+TEST(converting)
 {
     enum { COUNT = 100000 };
     static char native[COUNT * 4 + 1], file[COUNT * 6 + 1], again[COUNT * 4 + 1];
     static const char *const names[] = {"probe", "other"}; /* with extra_state and without */
 
-    (void)state;
     for (size_t n = 0; n < 2; n++) {
         struct vs_user_datarep *datarep = load(names[n], NULL);
         struct mpiio_conversion conversion = find(datarep, "int");
@@ -165,7 +152,7 @@ static void *symbol(const char *name)
     return found;
 }
 
-static void failing(void **state)
+TEST(failing)
 {
     struct reports reports = {0};
     struct vs_user_datarep *datarep = load("failing", &reports);
@@ -173,7 +160,6 @@ static void failing(void **state)
     char bytes[6] = {0}, expected[300];
     int *code = symbol("failing_code");
 
-    (void)state;
     *code = 23;
     assert_int_equal(mpiio_to_file(&conversion, bytes, "aaaa", 1), -EIO);
     assert_int_equal(reports.count, 1);
@@ -232,15 +218,13 @@ static void convert_in_threads(const char *name, const char *other)
 }
 
 /* The library tells when it is called by a second thread, or waits for one. */
-static void one_at_a_time(void **state)
+TEST(one_at_a_time)
 {
-    (void)state;
     convert_in_threads("probe", "other");
 }
 
-static void several_at_once(void **state)
+TEST(several_at_once)
 {
-    (void)state;
     convert_in_threads("parallel", "parallel");
 }
 
@@ -258,7 +242,7 @@ static void refused(const char *name, const char *path, int error, const char *r
     assert_null(datarep);
 }
 
-static void untrusted(void **state)
+TEST(untrusted)
 {
     char path[160];
     const struct {
@@ -270,7 +254,6 @@ static void untrusted(void **state)
         {01777, "is writable by others"}, /* sticky or not */
     };
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof(path), "it %s", modes[i].reason);
         chmod(library, modes[i].mode);
@@ -293,11 +276,10 @@ static void untrusted(void **state)
 }
 
 /* Neither the folder of a symbolic link nor the one it leads to may be open to others. */
-static void links(void **state)
+TEST(links)
 {
     char other[128], link[160];
 
-    (void)state;
     snprintf(other, sizeof(other), "%s/other", folder);
     snprintf(link, sizeof(link), "%s/link.so", other);
     assert_int_equal(mkdir(other, 0755), 0);
@@ -311,12 +293,11 @@ static void links(void **state)
     chmod(other, 0755);
 }
 
-static void unusable(void **state)
+TEST(unusable)
 {
     char path[128];
     FILE *file;
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/none.so", folder);
     refused("probe", path, -ENOENT, "No such file or directory");
     refused("probe", folder, -EPERM, "its folder is writable by others");
@@ -343,12 +324,11 @@ static int convert_one(const struct vs_user_datarep *datarep)
 }
 
 /* Two libraries at once are two libraries, whatever descriptors they were opened by. */
-static void several_libraries(void **state)
+TEST(several_libraries)
 {
     struct vs_user_datarep *first, *second;
     char path[128];
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/copy.so", folder);
     copy(library, path);
     for (int i = 0; i < 3; i++) {
@@ -368,7 +348,7 @@ static void several_libraries(void **state)
 }
 
 /* By mpiio_spec_load, from the spec's folder; the views outlive the spec. */
-static void from_a_spec(void **state)
+TEST(from_a_spec)
 {
     struct reports reports = {0};
     struct mpiio_datarep_log log = {.report = note, .argument = &reports};
@@ -380,7 +360,6 @@ static void from_a_spec(void **state)
     char path[128], file[6], native[4];
     FILE *out;
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/spec.json", folder);
     out = fopen(path, "w");
     fputs("{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": \"int\", \"datarep\": "
@@ -406,20 +385,4 @@ static void from_a_spec(void **state)
     vs_view_unref(view);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(converting),
-        cmocka_unit_test(failing),
-        cmocka_unit_test(one_at_a_time),
-        cmocka_unit_test(several_at_once),
-        cmocka_unit_test(untrusted),
-        cmocka_unit_test(links),
-        cmocka_unit_test(unusable),
-        cmocka_unit_test(several_libraries),
-        cmocka_unit_test(from_a_spec),
-    };
-
-    return cmocka_run_group_tests_name("datarep", tests, make_folder, remove_folder);
-}
+TEST_GROUP(make_folder, remove_folder)

@@ -3,18 +3,8 @@
  * The elements of views: random etypes against their elements written out one by one, in all
  * representations; every basic type; and etypes that could never be written out.
  */
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/element.h"
 #include "made_up.h"
 
@@ -283,9 +273,8 @@ static void check_etype(const struct made *etype, const char *datarep)
     free_plain(&plain);
 }
 
-static void random_etypes(void **state)
+TEST(random_etypes)
 {
-    (void)state;
     srand(20240607);
     for (int i = 0; i < 1500; i++) {
         struct made etype = random_etype();
@@ -295,9 +284,8 @@ static void random_etypes(void **state)
 }
 
 /* Alone, and behind a byte, so that it begins anywhere. */
-static void all_basics(void **state)
+TEST(all_basics)
 {
-    (void)state;
     for (int number = 0; number < VS_BASICS; number++) {
         const char *name = vs_basic_at((size_t)number)->name;
         int basics[] = {(int)vs_basic_number(vs_basic_find("byte")), number, number};
@@ -337,7 +325,7 @@ static void expect_none(const struct vs_view *view, int64_t offset, int64_t leng
 }
 
 /* One run, over the ends of etypes, from element to element. */
-static void one_type(void **state)
+TEST(one_type)
 {
     static const char struct_text[] = "{\"type\": \"struct\", \"blocklengths\": [1, 0, 3], "
                                       "\"displacements\": [0, 0, 16], \"types\": "
@@ -346,7 +334,6 @@ static void one_type(void **state)
                                       "\"long\"}]}";
     struct vs_view *view = view_in("external32", struct_text);
 
-    (void)state;
     struct vs_elements run = first_run(view, 8 * 7000 + 5, 80004);
     assert_ptr_equal(run.basic, vs_basic_find("long"));
     assert_int_equal(run.offset, 8 * 7000);
@@ -356,7 +343,7 @@ static void one_type(void **state)
 }
 
 /* Etypes far too large to be written out; ranges at the end of 64 bits. */
-static void huge_etypes(void **state)
+TEST(huge_etypes)
 {
     struct vs_view *view =
         view_in("external32", "{\"type\": \"contiguous\", \"count\": 100000000000000000, "
@@ -364,7 +351,6 @@ static void huge_etypes(void **state)
                               "\"displacements\": [0, 8], \"types\": [\"long\", \"byte\"]}}");
     int64_t records = INT64_C(99999999999999999);
 
-    (void)state;
     struct vs_elements run = first_run(view, records * 9 + 1, 20);
     assert_int_equal(run.offset, records * 9);
     assert_int_equal(run.position, records * 5);
@@ -390,12 +376,11 @@ static void huge_etypes(void **state)
 }
 
 /* As deep as types nest. */
-static void deep(void **state)
+TEST(deep)
 {
     char *json = print("\"int\"");
     struct made etype = {0};
 
-    (void)state;
     for (int depth = 0; depth < VS_ELEMENT_DEPTH; depth++) {
         char *inner = json;
         json = print("{\"type\": \"struct\", \"blocklengths\": [1, 1], \"displacements\": [0, %d], "
@@ -411,14 +396,4 @@ static void deep(void **state)
         etype.basics[i] = (int)vs_basic_number(vs_basic_find(i ? "byte" : "int"));
     check_etype(&etype, "external32");
     drop(&etype);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_etypes), cmocka_unit_test(all_basics), cmocka_unit_test(one_type),
-        cmocka_unit_test(huge_etypes),   cmocka_unit_test(deep),
-    };
-
-    return cmocka_run_group_tests_name("element", tests, NULL, NULL);
 }

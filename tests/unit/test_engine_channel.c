@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "cluster/engine_channel.h"
 
 /* Both ends of a conversation. */
@@ -70,7 +61,7 @@ static struct mpiio_message hello(int memory)
                   .memory = memory}};
 }
 
-static void small_messages_arrive_as_sent(void **state)
+TEST(small_messages_arrive_as_sent, set_up, tear_down)
 {
     struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE, .node = {3, 100000, 4242}};
     struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS,
@@ -97,7 +88,7 @@ static void small_messages_arrive_as_sent(void **state)
     carry(*state, &ready);
 }
 
-static void hello_hands_the_memory_over(void **state)
+TEST(hello_hands_the_memory_over, set_up, tear_down)
 {
     int memory = memfd_create("slots", MFD_CLOEXEC);
     struct mpiio_message sent = hello(memory);
@@ -121,7 +112,7 @@ static void hello_hands_the_memory_over(void **state)
     close(got.hello.memory);
 }
 
-static void hello_hands_over_what_members_there_are(void **state)
+TEST(hello_hands_over_what_members_there_are, set_up, tear_down)
 {
     int memory = memfd_create("slots", MFD_CLOEXEC), members = memfd_create("spec", MFD_CLOEXEC);
     struct mpiio_message sent = hello(memory);
@@ -212,7 +203,7 @@ static void carry_lists(struct pair *pair, uint32_t count)
     free(errors);
 }
 
-static void lists_of_any_length_arrive(void **state)
+TEST(lists_of_any_length_arrive, set_up, tear_down)
 {
     static const uint32_t counts[] = {0, 1, 5460, 5461, 16382, 16383, 100000};
 
@@ -220,7 +211,7 @@ static void lists_of_any_length_arrive(void **state)
         carry_lists(*state, counts[i]);
 }
 
-static void what_is_too_long_is_not_sent(void **state)
+TEST(what_is_too_long_is_not_sent, set_up, tear_down)
 {
     struct pair *pair = *state;
     char *text = calloc(1, MPIIO_TEXT_MAX + 1);
@@ -240,7 +231,7 @@ static void what_is_too_long_is_not_sent(void **state)
     free(text);
 }
 
-static void the_end_of_the_other_is_seen(void **state)
+TEST(the_end_of_the_other_is_seen, set_up, tear_down)
 {
     struct pair *pair = *state;
     struct mpiio_message message = {.type = MPIIO_MESSAGE_READY};
@@ -287,7 +278,7 @@ static size_t capture(struct pair *pair, const struct mpiio_message *message, ch
     return (size_t)length;
 }
 
-static void cut_and_longer_messages_are_refused(void **state)
+TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
 {
     struct pair *pair = *state;
     int memory = memfd_create("slots", MFD_CLOEXEC);
@@ -318,7 +309,7 @@ static void cut_and_longer_messages_are_refused(void **state)
     close(memory);
 }
 
-static void wrong_values_are_refused(void **state)
+TEST(wrong_values_are_refused, set_up, tear_down)
 {
     struct mpiio_message wrong[] = {
         {.type = MPIIO_MESSAGE_NODE, .node = {2, 2, 1}},
@@ -341,7 +332,7 @@ static void wrong_values_are_refused(void **state)
     assert_int_equal(inject(*state, bytes, length, -1), -EPROTO);
 }
 
-static void lists_that_do_not_fit_are_refused(void **state)
+TEST(lists_that_do_not_fit_are_refused, set_up, tear_down)
 {
     struct pair *pair = *state;
     struct mpiio_message_flush run = {.count = 3};
@@ -377,7 +368,7 @@ static void lists_that_do_not_fit_are_refused(void **state)
 }
 
 /* Any bytes are answered, under sanitizers without a finding, whatever they are. */
-static void garbage_is_survived(void **state)
+TEST(garbage_is_survived, set_up, tear_down)
 {
     static unsigned char bytes[512];
     uint32_t random = 12345;
@@ -393,22 +384,4 @@ static void garbage_is_survived(void **state)
         bytes[0] = (unsigned char)(1 + round % 12);
         assert_in_set(-inject(*state, bytes, length, -1), ((const uintmax_t[]){0, EPROTO}), 2);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(small_messages_arrive_as_sent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(hello_hands_the_memory_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(hello_hands_over_what_members_there_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lists_of_any_length_arrive, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_too_long_is_not_sent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_end_of_the_other_is_seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(cut_and_longer_messages_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_values_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lists_that_do_not_fit_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(garbage_is_survived, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
  * Accesses of atomic mode: those that share bytes exclude each other, those that share none do not,
  * and other processes see locks from the first byte to the last.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -112,7 +111,7 @@ static void finish(struct accessor *accessor)
     assert_true(atomic_load(&accessor->has));
 }
 
-static void interleaved_writers_hold_one_lock_together(void **state)
+TEST(interleaved_writers_hold_one_lock_together, start, end)
 {
     struct vs_view *even = make_vector(0, 8, 16), *odd = make_vector(8, 8, 16);
     struct accessor a = {.map = vs_view_map(even), .length = 800, .writes = true};
@@ -120,7 +119,6 @@ static void interleaved_writers_hold_one_lock_together(void **state)
     struct accessor reader = {.map = vs_view_map(odd), .position = 960, .length = 8};
     struct mpiio_exclusion_stats stats;
 
-    (void)state;
     begin(&a);
     assert_true(gets_turn(&a, true));
     assert_int_equal(foreign_finds(file, 0, 0), F_WRLCK);
@@ -143,7 +141,7 @@ static void interleaved_writers_hold_one_lock_together(void **state)
     vs_view_unref(odd);
 }
 
-static void those_that_share_a_byte_wait_in_their_order(void **state)
+TEST(those_that_share_a_byte_wait_in_their_order, start, end)
 {
     struct vs_view *even = make_vector(0, 8, 16), *all = make_view("\"disp\": 0");
     struct accessor reader = {.map = vs_view_map(even), .length = 80};
@@ -152,7 +150,6 @@ static void those_that_share_a_byte_wait_in_their_order(void **state)
     struct accessor late = {.map = vs_view_map(even), .position = 72, .length = 16};
     struct accessor beside = {.map = vs_view_map(even), .position = 0, .length = 72};
 
-    (void)state;
     begin(&reader);
     assert_true(gets_turn(&reader, true));
     begin(&writer);
@@ -173,7 +170,7 @@ static void those_that_share_a_byte_wait_in_their_order(void **state)
     vs_view_unref(all);
 }
 
-static void a_foreign_lock_is_waited_for(void **state)
+TEST(a_foreign_lock_is_waited_for, start, end)
 {
     struct accessor append = {.position = 4, .length = INT64_MAX - 4, .writes = true};
     struct mpiio_exclusion_stats stats;
@@ -181,7 +178,6 @@ static void a_foreign_lock_is_waited_for(void **state)
     char path[64];
     int other;
 
-    (void)state;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     other = open(path, O_RDWR);
     assert_true(other >= 0);
@@ -249,7 +245,7 @@ static void *access_at_random(void *argument)
     return NULL;
 }
 
-static void random_accesses_exclude_each_other(void **state)
+TEST(random_accesses_exclude_each_other, start, end)
 {
     static const char *const filetypes[VIEWS] = {
         "\"disp\": 0",
@@ -264,7 +260,6 @@ static void random_accesses_exclude_each_other(void **state)
     };
     pthread_t threads[THREADS];
 
-    (void)state;
     for (int i = 0; i < VIEWS; i++)
         views[i] = make_view("%s", filetypes[i]);
     for (uintptr_t i = 0; i < THREADS; i++)
@@ -275,16 +270,4 @@ static void random_accesses_exclude_each_other(void **state)
     for (int i = 0; i < VIEWS; i++)
         vs_view_unref(views[i]);
     assert_int_equal(foreign_finds(file, 0, 1 << 20), F_UNLCK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(interleaved_writers_hold_one_lock_together, start, end),
-        cmocka_unit_test_setup_teardown(those_that_share_a_byte_wait_in_their_order, start, end),
-        cmocka_unit_test_setup_teardown(a_foreign_lock_is_waited_for, start, end),
-        cmocka_unit_test_setup_teardown(random_accesses_exclude_each_other, start, end),
-    };
-
-    return cmocka_run_group_tests_name("access", tests, NULL, NULL);
 }

@@ -5,7 +5,6 @@
  * for how many, and what is locked, is looked at between two steps and does not depend on how fast
  * anybody is.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -243,12 +242,11 @@ static void end(struct accessor *accessor)
     accessor->used = false;
 }
 
-static void accesses_wait_for_whom_the_model_says(void **state)
+TEST(accesses_wait_for_whom_the_model_says)
 {
     char path[64];
     int used = 0;
 
-    (void)state;
     file = make_file();
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     other = open(path, O_RDWR);
@@ -277,13 +275,4 @@ static void accesses_wait_for_whom_the_model_says(void **state)
     mpiio_exclusion_destroy(&accesses);
     close(other);
     close(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accesses_wait_for_whom_the_model_says),
-    };
-
-    return cmocka_run_group_tests_name("access_model", tests, NULL, NULL);
 }

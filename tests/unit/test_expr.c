@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions, as a spec uses them: fixed ones, and random ones against 128-bit arithmetic. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/spec.h"
 
 __extension__ typedef __int128 wide;
@@ -106,9 +96,8 @@ static const struct {
     {"(0 - big - 1) % (0 - 1)", 0},
 };
 
-static void values(void **state)
+TEST(values)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++) {
         struct vs_error error = {0};
         int64_t value = 0;
@@ -163,9 +152,8 @@ static const char *const refusals[] = {
     "1\\u00a02",
 };
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         struct vs_error error = {0};
         int64_t value = 0;
@@ -301,12 +289,11 @@ static int64_t make(struct maker *maker, uint64_t random, int64_t rank)
     return chain(maker, 5, false);
 }
 
-static void random_expressions(void **state)
+TEST(random_expressions)
 {
     struct maker maker = {.random = 20250131};
     int wrong = 0;
 
-    (void)state;
     for (int i = 0; i < 4000; i++) {
         struct vs_error error = {0};
         uint64_t random = maker.random;
@@ -324,15 +311,4 @@ static void random_expressions(void **state)
         wrong += bad;
     }
     assert_in_range(wrong, 100, 3900);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(random_expressions),
-    };
-
-    return cmocka_run_group_tests_name("expr", tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks are done in order, each once, and none after the end. */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/base/fifo.h"
 
 #define PUTTERS 4
@@ -91,7 +84,7 @@ static void *put_each(void *data)
     return NULL;
 }
 
-static void keeps_order(void **state)
+TEST(keeps_order, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct putter putters[PUTTERS];
@@ -113,7 +106,7 @@ static void keeps_order(void **state)
 }
 
 /* While others put: what was taken over is done, what was refused is not. */
-static void drains(void **state)
+TEST(drains, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct putter putter = {.fixture = fixture};
@@ -140,7 +133,7 @@ static void *drain(void *data)
 }
 
 /* Not before the task that is under way is over. */
-static void drains_what_is_under_way(void **state)
+TEST(drains_what_is_under_way, setup, teardown)
 {
     const struct timespec pause = {.tv_nsec = 20 * 1000000};
     struct fixture *fixture = *state;
@@ -175,7 +168,7 @@ static void take(struct fixture *fixture, int number, bool there)
 }
 
 /* The first, the last and one between; the rest is done in order, with what comes behind. */
-static void takes_out(void **state)
+TEST(takes_out, setup, teardown)
 {
     static const int places[] = {0, 2, 4};
     struct fixture *fixture = *state;
@@ -201,24 +194,11 @@ static void takes_out(void **state)
 }
 
 /* Without its thread there is nothing to wait for. */
-static void stops_before_start(void **state)
+TEST(stops_before_start, setup, teardown)
 {
     struct fixture *fixture = *state;
 
     fs_fifo_stop(&fixture->fifo);
     fs_fifo_drain(&fixture->fifo);
     assert_int_equal(put(fixture, 0, 0), -ENOTCONN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(keeps_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(drains, setup, teardown),
-        cmocka_unit_test_setup_teardown(drains_what_is_under_way, setup, teardown),
-        cmocka_unit_test_setup_teardown(takes_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(stops_before_start, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

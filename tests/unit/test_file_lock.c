@@ -3,7 +3,6 @@
  * Locks of byte ranges: they exclude threads, programs with fcntl locks, and stop at their ends.
  * Linked with --wrap=fcntl64: the lock calls can be made to fail.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -39,7 +38,6 @@ static int file;
 
 static int start(void **state)
 {
-    (void)state;
     file = make_file();
     mpiio_file_locks_init(&locks, file, 0, true);
     return 0;
@@ -47,17 +45,15 @@ static int start(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     mpiio_file_locks_destroy(&locks);
     close(file);
     return 0;
 }
 
-static void other_processes_see_the_range(void **state)
+TEST(other_processes_see_the_range, start, end)
 {
     struct mpiio_lock lock, tail;
 
-    (void)state;
     assert_int_equal(mpiio_file_lock_acquire(&locks, 10, 20, true, &lock), 0);
     assert_int_equal(mpiio_file_lock_acquire(&locks, 1000, INT64_MAX, false, &tail), 0);
     assert_int_equal(foreign_finds(file, 0, 9), F_UNLCK);
@@ -121,7 +117,7 @@ static void nothing(int number)
     (void)number;
 }
 
-static void a_foreign_lock_is_waited_for(void **state)
+TEST(a_foreign_lock_is_waited_for, start, end)
 {
     struct waiter waiter = {.start = 5, .end = 6, .exclusive = true};
     struct sigaction action = {.sa_handler = nothing};
@@ -131,7 +127,6 @@ static void a_foreign_lock_is_waited_for(void **state)
     char byte;
     pid_t child;
 
-    (void)state;
     assert_int_equal(pipe(held), 0);
     assert_int_equal(pipe(go), 0);
     assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
@@ -158,13 +153,12 @@ static void a_foreign_lock_is_waited_for(void **state)
     }
 }
 
-static void shared_locks_share(void **state)
+TEST(shared_locks_share, start, end)
 {
     struct waiter shared = {.start = 0, .end = 8}, exclusive = {.end = 1, .exclusive = true};
     struct timespec moment = {.tv_nsec = 50000000};
     struct mpiio_lock lock;
 
-    (void)state;
     write_file(file, "x", 1, 0);
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 100, false, &lock), 0);
     start_waiter(&shared);
@@ -200,13 +194,12 @@ static void *add_ones(void *argument)
     return NULL;
 }
 
-static void threads_exclude_each_other(void **state)
+TEST(threads_exclude_each_other, start, end)
 {
     pthread_t threads[THREADS];
     int64_t number = 0;
     void *failed;
 
-    (void)state;
     write_file(file, &number, sizeof(number), 64);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, add_ones, &locks), 0);
@@ -219,12 +212,11 @@ static void threads_exclude_each_other(void **state)
     assert_in_range(locks.kept, 1, MPIIO_LOCKS_KEPT);
 }
 
-static void a_filesystem_without_locks_is_told_apart(void **state)
+TEST(a_filesystem_without_locks_is_told_apart, start, end)
 {
     static const int none[] = {ENOLCK, EOPNOTSUPP, ENOSYS};
     struct mpiio_lock lock;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         fcntl_error = none[i];
         fcntl_fails = 1;
@@ -242,29 +234,14 @@ static void a_filesystem_without_locks_is_told_apart(void **state)
     assert_int_equal(foreign_finds(file, 0, 1), F_UNLCK);
 }
 
-static void a_file_for_reading_has_shared_locks_only(void **state)
+TEST(a_file_for_reading_has_shared_locks_only, start, end)
 {
     struct mpiio_file_locks reading;
     struct mpiio_lock lock;
 
-    (void)state;
     mpiio_file_locks_init(&reading, file, 0, false);
     assert_int_equal(mpiio_file_lock_acquire(&reading, 0, 1, true, &lock), -EBADF);
     assert_int_equal(mpiio_file_lock_acquire(&reading, 0, 1, false, &lock), 0);
     mpiio_file_lock_release(&reading, &lock);
     mpiio_file_locks_destroy(&reading);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(other_processes_see_the_range, start, end),
-        cmocka_unit_test_setup_teardown(a_foreign_lock_is_waited_for, start, end),
-        cmocka_unit_test_setup_teardown(shared_locks_share, start, end),
-        cmocka_unit_test_setup_teardown(threads_exclude_each_other, start, end),
-        cmocka_unit_test_setup_teardown(a_filesystem_without_locks_is_told_apart, start, end),
-        cmocka_unit_test_setup_teardown(a_file_for_reading_has_shared_locks_only, start, end),
-    };
-
-    return cmocka_run_group_tests_name("lock", tests, NULL, NULL);
 }

@@ -5,7 +5,6 @@
  */
 #include "slice_fixture.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 #include "fusefs/session.h"
@@ -170,11 +169,10 @@ static void hand_over(struct told *told, bool sync)
     assert_int_equal(fs_flusher_hand_over(&session.flusher, &told->waiter), 0);
 }
 
-static void by_itself(void **state)
+TEST(by_itself)
 {
     struct fs_waiter late = {.done = tell};
 
-    (void)state;
     start(false);
     fs_flusher_wrote(&session.flusher);
     assert_false(fs_flusher_is_clean(&session.flusher, false));
@@ -193,9 +191,8 @@ static void by_itself(void **state)
 }
 
 /* The device fails once: who waits is told, and it is not clean before it has worked. */
-static void failing_device(void **state)
+TEST(failing_device)
 {
-    (void)state;
     start(false);
     fs_flusher_wrote(&session.flusher);
     calls.sync_result = -EIO;
@@ -255,22 +252,20 @@ static void have_no_room(void)
 }
 
 /* What is dirty is stored for who waits, for who needs room, and when it is old. */
-static void dirty_data(void **state)
+TEST(dirty_data)
 {
-    (void)state;
     check_dirty_data(0, wait_for_flush);
     check_dirty_data(0, have_no_room);
     check_dirty_data(1, await_clean);
 }
 
 /* An epoch answers those who came before it began, and for sync only one with sync does. */
-static void epochs(void **state)
+TEST(epochs)
 {
     struct fs_flusher *flusher = &session.flusher;
     struct told early, syncing, late;
     uint64_t changes, number;
 
-    (void)state;
     start(true);
     fs_flusher_wrote(flusher);
     calls.begun = 5;
@@ -307,12 +302,11 @@ static void epochs(void **state)
 }
 
 /* Blocks that could not be stored, or were left, keep the node dirty. */
-static void blocks_that_stay(void **state)
+TEST(blocks_that_stay)
 {
     struct fs_flusher *flusher = &session.flusher;
     struct told told;
 
-    (void)state;
     start(true);
     fs_flusher_wrote(flusher);
     calls.left = (struct fs_stored){.blocks = -ENOSPC};
@@ -338,12 +332,11 @@ static void blocks_that_stay(void **state)
 }
 
 /* A node that goes alone answers by itself those who waited for the others. */
-static void going_alone(void **state)
+TEST(going_alone)
 {
     struct told waiting[2];
     uint64_t number;
 
-    (void)state;
     start(true);
     calls.begun = 5;
     fs_flusher_begin(&session.flusher, 6, false);
@@ -364,15 +357,4 @@ static void going_alone(void **state)
     assert_int_equal(fs_flusher_wait(&session.flusher, false), 0);
     assert_int_equal(calls.asked, 2);
     stop();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_itself),   cmocka_unit_test(failing_device),
-        cmocka_unit_test(dirty_data),  cmocka_unit_test(epochs),
-        cmocka_unit_test(going_alone), cmocka_unit_test(blocks_that_stay),
-    };
-
-    return cmocka_run_group_tests_name("flusher", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may say what when, against what peer_frame.h says of each type. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "cluster/frame_rules.h"
 
 static bool is_greeting(int type)
@@ -19,9 +14,8 @@ static bool goes_up(int type)
     return type >= MPIIO_JOINED && type <= MPIIO_FENCED;
 }
 
-static void test_each_way_has_its_types(void **state)
+TEST(test_each_way_has_its_types)
 {
-    (void)state;
     for (int type = 0; type < MPIIO_PEER_FRAME_TYPES; type++) {
         for (int now = 0; now <= MPIIO_PEERS_STOPPED; now++) {
             bool up = type == MPIIO_BEAT || goes_up(type);
@@ -35,9 +29,8 @@ static void test_each_way_has_its_types(void **state)
     }
 }
 
-static void test_joining_lets_nothing_be_said_but_that_all_are_there(void **state)
+TEST(test_joining_lets_nothing_be_said_but_that_all_are_there)
 {
-    (void)state;
     for (int type = MPIIO_JOINED; type < MPIIO_PEER_FRAME_TYPES; type++) {
         assert_int_equal(mpiio_frame_rule(type, true, MPIIO_PEERS_JOINING),
                          type == MPIIO_JOINED ? MPIIO_FRAME_DUE : MPIIO_FRAME_WRONG);
@@ -46,9 +39,8 @@ static void test_joining_lets_nothing_be_said_but_that_all_are_there(void **stat
     }
 }
 
-static void test_after_a_death_work_comes_too_late(void **state)
+TEST(test_after_a_death_work_comes_too_late)
 {
-    (void)state;
     for (int type = MPIIO_ASK; type < MPIIO_PEER_FRAME_TYPES; type++) {
         bool up = goes_up(type);
         int rule = mpiio_frame_rule(type, up, MPIIO_PEERS_DEGRADING);
@@ -60,15 +52,4 @@ static void test_after_a_death_work_comes_too_late(void **state)
     }
     assert_int_equal(mpiio_frame_rule(MPIIO_GO, false, MPIIO_PEERS_TOGETHER), MPIIO_FRAME_WRONG);
     assert_int_equal(mpiio_frame_rule(MPIIO_READY, false, MPIIO_PEERS_TOGETHER), MPIIO_FRAME_WRONG);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_way_has_its_types),
-        cmocka_unit_test(test_joining_lets_nothing_be_said_but_that_all_are_there),
-        cmocka_unit_test(test_after_a_death_work_comes_too_late),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/base/free_memory.h"
 
 static char root[] = "/tmp/mpiio-test-XXXXXX";
@@ -43,9 +35,8 @@ static int remove_root(void **state)
     return system(command);
 }
 
-static void the_least_of_what_is_there_and_allowed(void **state)
+TEST(the_least_of_what_is_there_and_allowed)
 {
-    (void)state;
     assert_int_equal(fs_free_memory(root), 0);
     put("proc/meminfo", "MemTotal:       24105000 kB\nMemFree: 7 kB\nMemAvailable:    1000 kB\n");
     assert_int_equal(fs_free_memory(root), 1024000);
@@ -68,11 +59,4 @@ static void the_least_of_what_is_there_and_allowed(void **state)
     assert_int_equal(fs_free_memory(root), 1024000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_of_what_is_there_and_allowed),
-    };
-
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+TEST_GROUP(make_root, remove_root)

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/base/gather.h"
 
 #define SPACE (64 << 10)
@@ -64,9 +57,8 @@ static void check_back(size_t first, size_t length, size_t count, ptrdiff_t stri
     assert_memory_equal(spread, wanted, last + first + 100);
 }
 
-static void test_scatter(void **state)
+TEST(test_scatter)
 {
-    (void)state;
     for (size_t length = 0; length <= 200; length++) {
         for (size_t count = 0; count <= 9; count++) {
             check_back(count, length, count, (ptrdiff_t)length + 1 + (ptrdiff_t)count, length);
@@ -78,9 +70,8 @@ static void test_scatter(void **state)
         check_back(length % 64, length, 3, (ptrdiff_t)length + 3, length);
 }
 
-static void test_every_short_length(void **state)
+TEST(test_every_short_length)
 {
-    (void)state;
     for (size_t length = 0; length <= 200; length++) {
         for (size_t count = 0; count <= 9; count++) {
             check(count, length, count, (ptrdiff_t)length + 7, length);
@@ -90,20 +81,18 @@ static void test_every_short_length(void **state)
     }
 }
 
-static void test_long_lengths(void **state)
+TEST(test_long_lengths)
 {
     static const size_t lengths[] = {255, 256, 1000, 4095, 4096, 4097, 10000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         check(5, lengths[i], 3, (ptrdiff_t)lengths[i] * 2, i);
         check(0, lengths[i], 1, 0, i);
     }
 }
 
-static void test_runs_that_overlap_or_go_back(void **state)
+TEST(test_runs_that_overlap_or_go_back)
 {
-    (void)state;
     check(100, 8, 50, 0, 0);
     check(100, 8, 50, 3, 0);
     check(100, 100, 50, 1, 0);
@@ -112,9 +101,8 @@ static void test_runs_that_overlap_or_go_back(void **state)
     check(9000, 7, 20, -7, 5);
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         size_t length = 1 + (size_t)rand() % 300;
         size_t count = 1 + (size_t)rand() % 60;
@@ -124,11 +112,10 @@ static void test_random(void **state)
     }
 }
 
-static void test_grids(void **state)
+TEST(test_grids)
 {
     static unsigned char from[1 << 20], to[1 << 19];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(from); i++)
         from[i] = (unsigned char)rand();
     for (int i = 0; i < 400; i++) {
@@ -150,16 +137,4 @@ static void test_grids(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_short_length),
-        cmocka_unit_test(test_long_lengths),
-        cmocka_unit_test(test_runs_that_overlap_or_go_back),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_scatter),
-        cmocka_unit_test(test_grids),
-    };
-
-    return cmocka_run_group_tests(tests, fill, NULL);
-}
+TEST_GROUP(fill, NULL)

@@ -4,7 +4,6 @@
  * fallocate64 and pwrite64: they wait for that one, as those of a filesystem do, and only then it
  * clears the rest of what was the file's last block, although the file's new size is seen before.
  */
-#include <errno.h>
 
 #include "slice_fixture.h"
 
@@ -72,31 +71,17 @@ static void check_growing(int64_t size, bool has_page)
     close(fd);
 }
 
-static void test_a_page_that_is_there(void **state)
+TEST(test_a_page_that_is_there)
 {
-    (void)state;
     check_growing(1 << 20, true);
 }
 
-static void test_a_page_that_is_not(void **state)
+TEST(test_a_page_that_is_not)
 {
-    (void)state;
     check_growing(1 << 20, false);
 }
 
-static void test_far_from_the_new_end(void **state)
+TEST(test_far_from_the_new_end)
 {
-    (void)state;
     check_growing((int64_t)1 << 30, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_page_that_is_there),
-        cmocka_unit_test(test_a_page_that_is_not),
-        cmocka_unit_test(test_far_from_the_new_end),
-    };
-
-    return cmocka_run_group_tests_name("growing", tests, NULL, NULL);
 }

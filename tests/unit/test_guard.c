@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "core/base/guard.h"
 #include "faults.h"
@@ -91,11 +82,10 @@ static void fault_in_child(void)
         abort();
 }
 
-static void test_a_fault_outside_still_kills(void **state)
+TEST(test_a_fault_outside_still_kills)
 {
     int status = status_of_child;
 
-    (void)state;
     /* A sanitizer's handler ends the process in a way of its own. */
     assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGBUS : WEXITSTATUS(status) != 0);
 }
@@ -125,11 +115,10 @@ static void install_both(void)
         abort();
 }
 
-static void test_other_faults_are_handed_on(void **state)
+TEST(test_other_faults_are_handed_on)
 {
     struct touch work = {.place = absent};
 
-    (void)state;
     FAULTS_OR_RETURN();
     restore_guard();
     if (sigsetjmp(escape, 1) == 0)
@@ -145,20 +134,18 @@ static void test_other_faults_are_handed_on(void **state)
     assert_int_equal(handed_on, 3);
 }
 
-static void test_work_is_done(void **state)
+TEST(test_work_is_done)
 {
     struct touch work = {.place = present};
 
-    (void)state;
     assert_true(guarded(&work, present));
     assert_int_equal(work.rounds, 1);
 }
 
-static void test_a_missing_page_ends_the_work(void **state)
+TEST(test_a_missing_page_ends_the_work)
 {
     sigset_t mask;
 
-    (void)state;
     FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 1000; i++) {
@@ -186,12 +173,11 @@ static void *touch_often(void *argument)
     return (void *)wrong;
 }
 
-static void test_threads_fault_at_once(void **state)
+TEST(test_threads_fault_at_once)
 {
     pthread_t threads[4];
     int numbers[4];
 
-    (void)state;
     FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 4; i++) {
@@ -245,13 +231,12 @@ static void *replace_often(void *argument)
 }
 
 /* As sigaction(2), they are replaced as a whole, and the last one is in place afterwards. */
-static void test_threads_replace_actions_at_once(void **state)
+TEST(test_threads_replace_actions_at_once)
 {
     struct sigaction action = action_of(0), before, last;
     pthread_t threads[4];
     int numbers[4];
 
-    (void)state;
     assert_true(mpiio_guard_action(&action, &before));
     for (int i = 0; i < 4; i++) {
         numbers[i] = i;
@@ -269,11 +254,10 @@ static void test_threads_replace_actions_at_once(void **state)
 }
 
 /* A handler that is to run once is the default action afterwards, and can be set again. */
-static void test_a_handler_runs_once(void **state)
+TEST(test_a_handler_runs_once)
 {
     struct sigaction action = action_of(0), before, after;
 
-    (void)state;
     restore_guard();
     action.sa_flags |= (int)SA_RESETHAND;
     for (int i = 0; i < 40; i++) {
@@ -288,21 +272,10 @@ static void test_a_handler_runs_once(void **state)
     assert_true(mpiio_guard_action(&before, NULL));
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_fault_outside_still_kills),
-        cmocka_unit_test(test_other_faults_are_handed_on),
-        cmocka_unit_test(test_work_is_done),
-        cmocka_unit_test(test_a_missing_page_ends_the_work),
-        cmocka_unit_test(test_threads_fault_at_once),
-        cmocka_unit_test(test_threads_replace_actions_at_once),
-        cmocka_unit_test(test_a_handler_runs_once),
-    };
-
     if (map_files() != 0)
-        return 1;
+        exit(1);
     fault_in_child();
     install_both();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

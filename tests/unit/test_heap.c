@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The heap against what it was given. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "pointers/heap.h"
 
-static void the_least_comes_first(void **state)
+TEST(the_least_comes_first)
 {
     struct mpiio_heap heap = {0};
     uint64_t all[500];
 
-    (void)state;
     srand(1);
     for (size_t i = 0; i < 500; i++) {
         all[i] = (uint64_t)rand() % 1000;
@@ -30,11 +23,4 @@ static void the_least_comes_first(void **state)
     }
     assert_null(mpiio_heap_least(&heap));
     mpiio_heap_free(&heap);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_least_comes_first)};
-
-    return cmocka_run_group_tests_name("heap", tests, NULL, NULL);
 }

@@ -2,9 +2,7 @@
 /* Tests which file a member is: when two files are the same, and when only their names are. */
 #include "slice_fixture.h"
 
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/members/identity.h"
 #include "core/members/twins.h"
@@ -61,9 +59,8 @@ static int ask(const char *name)
     return error;
 }
 
-static void the_file_is_the_same_by_any_name_and_with_any_rights(void **state)
+TEST(the_file_is_the_same_by_any_name_and_with_any_rights, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(ask(path), 0);
     assert_int_equal(chmod(path, 0640), 0);
     assert_int_equal(truncate(path, 1), 0);
@@ -75,9 +72,8 @@ static void the_file_is_the_same_by_any_name_and_with_any_rights(void **state)
     assert_int_equal(ask(other), 0);
 }
 
-static void what_takes_the_name_is_another(void **state)
+TEST(what_takes_the_name_is_another, set_up, tear_down)
 {
-    (void)state;
     make(other);
     assert_int_equal(rename(other, path), 0);
     assert_int_equal(ask(path), -ESTALE);
@@ -90,9 +86,8 @@ static void what_takes_the_name_is_another(void **state)
     assert_int_equal(ask(folder), -ESTALE);
 }
 
-static void an_inode_that_is_used_again_is_another_file(void **state)
+TEST(an_inode_that_is_used_again_is_another_file, set_up, tear_down)
 {
-    (void)state;
     identity.birth++;
     assert_int_equal(ask(path), -ESTALE);
     /* Without a time of birth the owner counts. */
@@ -102,24 +97,22 @@ static void an_inode_that_is_used_again_is_another_file(void **state)
     assert_int_equal(ask(path), -ESTALE);
 }
 
-static void no_file_is_one_that_was_missing(void **state)
+TEST(no_file_is_one_that_was_missing, set_up, tear_down)
 {
-    (void)state;
     identity.known = false;
     assert_int_equal(ask(path), -ESTALE);
 }
 
-static void other_kinds_have_no_identity(void **state)
+TEST(other_kinds_have_no_identity, set_up, tear_down)
 {
     struct stat st;
 
-    (void)state;
     assert_int_equal(mpiio_member_identify(folder, &st, &identity), -EINVAL);
     assert_int_equal(mpiio_member_identify("/dev/null", &st, &identity), -EINVAL);
     assert_int_equal(mpiio_member_identify(other, &st, &identity), -ENOENT);
 }
 
-static void twins_are_found(void **state)
+TEST(twins_are_found, set_up, tear_down)
 {
     struct mpiio_member_identity members[5] = {{.known = true, .device = 1, .inode = 7},
                                                {.known = true, .device = 2, .inode = 7},
@@ -128,26 +121,10 @@ static void twins_are_found(void **state)
                                                {.known = true, .device = 1, .inode = 8}};
     struct mpiio_member_twins twins;
 
-    (void)state;
     assert_int_equal(mpiio_member_find_twins(members, 4, &twins), 0);
     assert_int_equal(mpiio_member_find_twins(members, 5, &twins), 1);
     assert_true(twins.first == 3 && twins.second == 4);
     members[2].known = true;
     assert_int_equal(mpiio_member_find_twins(members, 5, &twins), 1);
     assert_true(twins.first == 0 && twins.second == 2);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_file_is_the_same_by_any_name_and_with_any_rights),
-        TEST(what_takes_the_name_is_another),
-        TEST(an_inode_that_is_used_again_is_another_file),
-        TEST(no_file_is_one_that_was_missing),
-        TEST(other_kinds_have_no_identity),
-        TEST(twins_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,8 @@
  * Who keeps shared file pointers: nodes that ask each other over a network that is made up, and
  * lose one of them at a time, for good or for a while. Nothing is given twice.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "pointers/keeping.h"
 
 #define NODES  5
@@ -242,18 +234,16 @@ static void play(int nodes, bool parts)
         free_keeping(&world.keeping[i]);
 }
 
-static void nothing_is_given_twice(void **state)
+TEST(nothing_is_given_twice)
 {
-    (void)state;
     for (int seed = 0; seed < ROUNDS; seed++) {
         srand((unsigned)seed);
         play(2 + seed % (NODES - 1), false);
     }
 }
 
-static void one_node_gives_at_a_time(void **state)
+TEST(one_node_gives_at_a_time)
 {
-    (void)state;
     for (int seed = 0; seed < ROUNDS; seed++) {
         srand((unsigned)seed);
         play(2 + seed % (NODES - 1), true);
@@ -261,13 +251,12 @@ static void one_node_gives_at_a_time(void **state)
 }
 
 /* Each part of nodes, and each set of those that have ended, as two parts may see them. */
-static void two_parts_are_never_both_enough(void **state)
+TEST(two_parts_are_never_both_enough)
 {
     enum { MOST = 6 };
     const int sets = 1 << MOST;
     bool enough;
 
-    (void)state;
     for (int a = 0; a < sets; a++) {
         for (int b = 0; b < sets; b++) {
             int ended = ~(a | b) & (sets - 1);
@@ -289,14 +278,13 @@ static void two_parts_are_never_both_enough(void **state)
 }
 
 /* Of two values the one that was set more often is the later. */
-static void what_was_set_counts(void **state)
+TEST(what_was_set_counts)
 {
     struct mpiio_pointers_value value = {.generation = 0, .position = 100};
     struct mpiio_keeping keeping = {.count = 1, .values = &value};
     struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_SET, .count = 7};
     struct mpiio_pointers_answer answer;
 
-    (void)state;
     set_turns(&keeping, 0, 1);
     mpiio_keeping_init(&keeping, 0, 1, LEASE);
     mpiio_keeping_answer(&keeping, &request, false, 0, &answer);
@@ -309,7 +297,7 @@ static void what_was_set_counts(void **state)
 }
 
 /* What is sent is what is read; and what is out of range is refused. */
-static void frames(void **state)
+TEST(frames)
 {
     const struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_TELL,
                                                    .term = UINT64_MAX,
@@ -336,7 +324,6 @@ static void frames(void **state)
     struct mpiio_pointers_request read;
     struct mpiio_pointers_answer heard;
 
-    (void)state;
     mpiio_pointers_request_encode(&request, bytes);
     assert_true(mpiio_pointers_request_decode(bytes, &read));
     assert_true(read.type == request.type && read.term == request.term && read.node == 3 &&
@@ -354,17 +341,4 @@ static void frames(void **state)
     answer.value.position = INT64_MAX - 3;
     mpiio_pointers_answer_encode(&answer, bytes);
     assert_false(mpiio_pointers_answer_decode(bytes, &heard));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_given_twice),
-        cmocka_unit_test(one_node_gives_at_a_time),
-        cmocka_unit_test(two_parts_are_never_both_enough),
-        cmocka_unit_test(what_was_set_counts),
-        cmocka_unit_test(frames),
-    };
-
-    return cmocka_run_group_tests_name("keeping", tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of text from elsewhere: what reaches a terminal, and what does not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/error.h"
 #include "viewspec/base/line.h"
 
@@ -40,9 +33,8 @@ static const struct {
     {"\xf5\x80\x80\x80z", "????z"}, /* no sequence begins so */
 };
 
-static void test_lines_are_clean(void **state)
+TEST(test_lines_are_clean)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char line[64];
         bool changed = cases[i].line != NULL;
@@ -55,11 +47,10 @@ static void test_lines_are_clean(void **state)
     }
 }
 
-static void test_copies_are_cut(void **state)
+TEST(test_copies_are_cut)
 {
     char line[8];
 
-    (void)state;
     vs_line_copy(line, sizeof(line), "a\nb\x80 cdefgh", 12);
     assert_string_equal(line, "a?b? cd");
     vs_line_copy(line, sizeof(line), "a\0b", 3);
@@ -71,7 +62,7 @@ static void test_copies_are_cut(void **state)
     assert_string_equal(line, "");
 }
 
-static void test_errors_of_specs_are_one_line(void **state)
+TEST(test_errors_of_specs_are_one_line)
 {
     const struct vs_error error = {.code = -22,
                                    .line = 3,
@@ -81,18 +72,6 @@ static void test_errors_of_specs_are_one_line(void **state)
                                    .reason = "no \xc2\x9bsuch"};
     char text[128];
 
-    (void)state;
     assert_string_equal(vs_error_text(&error, text, sizeof(text)),
                         "a?b.json:3:1: /let/?[2J\xc3\xa4: no ?such");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_are_clean),
-        cmocka_unit_test(test_copies_are_cut),
-        cmocka_unit_test(test_errors_of_specs_are_one_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/names/losses.h"
 
 #define SIZE   4096
@@ -99,7 +91,7 @@ static void store_all(struct model *model)
 }
 
 /* Writes that fail and succeed, in any order: what is read is always what was written last. */
-static void test_random(void **state)
+TEST(test_random, setup, teardown)
 {
     struct model *model = *state;
 
@@ -122,7 +114,7 @@ static void test_random(void **state)
     assert_memory_equal(model->file, model->want, SIZE);
 }
 
-static void test_retry_without_room(void **state)
+TEST(test_retry_without_room, setup, teardown)
 {
     struct model *model = *state;
     int error;
@@ -169,7 +161,7 @@ static size_t store_and_wait(void *data, uint64_t inode, const char *bytes, size
     return store(data, inode, bytes, length, offset, error);
 }
 
-static void test_others_while_storing(void **state)
+TEST(test_others_while_storing, setup, teardown)
 {
     struct model *model = *state;
     int error;
@@ -186,7 +178,7 @@ static void test_others_while_storing(void **state)
 }
 
 /* Behind the end of the file, where the kernel knows of more. */
-static void test_overlay_behind_the_end(void **state)
+TEST(test_overlay_behind_the_end, setup, teardown)
 {
     struct model *model = *state;
     struct fs_losses *losses = &model->losses;
@@ -212,7 +204,7 @@ static size_t count_bytes(void *data, uint64_t inode, const char *bytes, size_t 
 }
 
 /* What there is no room for is told until it is written again. */
-static void test_limit(void **state)
+TEST(test_limit, setup, teardown)
 {
     struct model *model = *state;
     char *bytes = calloc(1, MIB);
@@ -230,17 +222,4 @@ static void test_limit(void **state)
     assert_int_equal(fs_losses_error(&model->losses, INODE), -EIO);
     fs_losses_remove(&model->losses, INODE, KEPT * (int64_t)MIB, (KEPT + 2) * (int64_t)MIB);
     assert_int_equal(fs_losses_error(&model->losses, INODE), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_random, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_retry_without_room, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_others_while_storing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_overlay_behind_the_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

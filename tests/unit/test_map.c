@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps at their edges: what random small types do not reach. */
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/spec.h"
 
 static struct vs_view *view_of(int64_t rank, const char *body)
@@ -35,13 +26,12 @@ static struct vs_view *view_of(int64_t rank, const char *body)
     "\"oldtype\": {\"type\": \"contiguous\", \"count\": 2}}}"
 
 /* A strided view is one batch, not a batch a tile. */
-static void strided_batch(void **state)
+TEST(strided_batch)
 {
     struct vs_view *view = view_of(0, PAIRS);
     struct vs_cursor cursor;
     struct vs_batch batch;
 
-    (void)state;
     vs_cursor_start(&cursor, vs_view_map(view), 0, 8000);
     assert_true(vs_cursor_batch(&cursor, &batch));
     assert_int_equal(batch.count, 1000);
@@ -61,13 +51,12 @@ static void strided_batch(void **state)
 }
 
 /* A plain file is one run, however many tiles it has. */
-static void contiguous_run(void **state)
+TEST(contiguous_run)
 {
     struct vs_view *view = view_of(0, "{\"disp\": 100, \"etype\": \"double\"}");
     struct vs_runs runs;
     struct vs_run run;
 
-    (void)state;
     vs_runs_start(&runs, vs_view_map(view), 5, INT64_C(1) << 50);
     assert_true(vs_runs_next(&runs, &run));
     assert_int_equal(run.position, 5);
@@ -77,7 +66,7 @@ static void contiguous_run(void **state)
     vs_view_unref(view);
 }
 
-static void ranges_are_cut(void **state)
+TEST(ranges_are_cut)
 {
     struct vs_view *view = view_of(0, PAIRS);
     const struct vs_map *map = vs_view_map(view);
@@ -85,7 +74,6 @@ static void ranges_are_cut(void **state)
     struct vs_runs runs;
     struct vs_run run;
 
-    (void)state;
     vs_runs_start(&runs, map, 0, 0);
     assert_false(vs_runs_next(&runs, &run));
     vs_runs_start(&runs, map, limit, 10);
@@ -98,7 +86,7 @@ static void ranges_are_cut(void **state)
 }
 
 /* A file has at most 2^63 - 1 bytes; positions behind them do not exist. */
-static void limit(void **state)
+TEST(limit)
 {
     static const char *const bodies[] = {
         "{}",
@@ -110,7 +98,6 @@ static void limit(void **state)
         "{\"disp\":5, \"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":9223372036854775000}}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         struct vs_view *view = view_of(1, bodies[i]);
         const struct vs_map *map = vs_view_map(view);
@@ -126,11 +113,10 @@ static void limit(void **state)
     }
 }
 
-static void limits_exactly(void **state)
+TEST(limits_exactly)
 {
     struct vs_view *view = view_of(0, "{\"disp\": 9223372036854775800}");
 
-    (void)state;
     assert_int_equal(vs_map_facts(vs_view_map(view))->limit, 7);
     assert_int_equal(vs_view_slice_size(view, INT64_MAX), 7);
     vs_view_unref(view);
@@ -142,11 +128,10 @@ static void limits_exactly(void **state)
 }
 
 /* A slice in memory is longer than the file where external32 is shorter. */
-static void slice_too_long(void **state)
+TEST(slice_too_long)
 {
     struct vs_view *view = view_of(0, "{\"etype\": \"long\", \"datarep\": \"external32\"}");
 
-    (void)state;
     assert_int_equal(vs_view_slice_size(view, 11), 16);
     assert_true(vs_view_slice_size(view, INT64_MAX) < 0);
     vs_view_unref(view);
@@ -154,7 +139,7 @@ static void slice_too_long(void **state)
 
 /* Tiles that interleave: slice order is not file order, and the first one that is missing ends it.
  */
-static void interleaved_tiles(void **state)
+TEST(interleaved_tiles)
 {
     struct vs_view *view = view_of(
         0, "{\"etype\": \"int\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 4, "
@@ -162,7 +147,6 @@ static void interleaved_tiles(void **state)
            "[0, 100]}}}");
     const struct vs_map *map = vs_view_map(view);
 
-    (void)state;
     assert_false(vs_map_facts(map)->monotonic && vs_map_facts(map)->disjoint);
     assert_int_equal(vs_map_displacement(map, 4), 400);
     assert_int_equal(vs_map_displacement(map, 8), 4);
@@ -175,13 +159,12 @@ static void interleaved_tiles(void **state)
 }
 
 /* A long list of blocks: every one is found, both ways. */
-static void long_list(void **state)
+TEST(long_list)
 {
     enum { BLOCKS = 20000 };
     char *body = malloc(BLOCKS * 16 + 200), *end = body;
     int64_t displacement = 0;
 
-    (void)state;
     assert_non_null(body);
     end += sprintf(end, "{\"filetype\": {\"type\": \"hindexed_block\", \"blocklength\": 3, "
                         "\"displacements\": [");
@@ -201,16 +184,4 @@ static void long_list(void **state)
     }
     vs_view_unref(view);
     free(body);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strided_batch),     cmocka_unit_test(contiguous_run),
-        cmocka_unit_test(ranges_are_cut),    cmocka_unit_test(limit),
-        cmocka_unit_test(limits_exactly),    cmocka_unit_test(slice_too_long),
-        cmocka_unit_test(interleaved_tiles), cmocka_unit_test(long_list),
-    };
-
-    return cmocka_run_group_tests_name("map", tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_fixture.h"
 
-#include <errno.h>
-
 #include "core/cache/slots.h"
 
 /* Masks against one flag a byte. */
@@ -90,9 +88,8 @@ static void random_mask(uint64_t *bits, unsigned char *expected)
     }
 }
 
-static void test_runs(void **state)
+TEST(test_runs)
 {
-    (void)state;
     for (int i = 0; i < 300; i++) {
         struct mpiio_mask_runs runs = random_runs(), look = random_runs();
         size_t total = 0, set;
@@ -113,9 +110,8 @@ static void test_runs(void **state)
     }
 }
 
-static void test_pack(void **state)
+TEST(test_pack)
 {
-    (void)state;
     for (int i = 0; i < 300; i++) {
         size_t from = (size_t)below(BYTES), to = from + (size_t)below(BYTES - (int)from) + 1, n = 0;
 
@@ -142,9 +138,8 @@ static void test_pack(void **state)
     }
 }
 
-static void test_merge(void **state)
+TEST(test_merge)
 {
-    (void)state;
     for (int i = 0; i < 300; i++) {
         random_mask(mask, flags);
         random_mask(lower_mask, lower_flags);
@@ -161,7 +156,7 @@ static void test_merge(void **state)
 }
 
 /* What the daemon writes into a slot is what the engine sees there. */
-static void test_slots(void **state)
+TEST(test_slots)
 {
     const struct mpiio_mask_runs runs = {.start = 300000, .length = 8, .count = 9000, .stride = 16};
     struct mpiio_slots slots, other;
@@ -170,7 +165,6 @@ static void test_slots(void **state)
     struct stat before, after;
     int fd = make_file(), count = 0;
 
-    (void)state;
     assert_int_equal(mpiio_slots_map(&other, fd), -EINVAL);
     close(fd);
     assert_int_equal(mpiio_slots_create(&slots, 1000), 0);
@@ -204,16 +198,4 @@ static void test_slots(void **state)
     assert_int_equal(mpiio_mask_count(seen.mask, 0, (size_t)MPIIO_BLOCK_SIZE), 0);
     mpiio_slots_unmap(&other);
     mpiio_slots_destroy(&slots);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_slots),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
  * with headers and ghost cells; what is assembled from those must be the whole, through all views,
  * and be written like it.
  */
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "core/cache/cache_flush.h"
@@ -271,9 +270,8 @@ static void check_all(int number)
 }
 
 /* Slices of the whole are those of the original. */
-static void test_read(void **state)
+TEST(test_read)
 {
-    (void)state;
     for (int number = 0; number < 90; number++) {
         srand((unsigned)number);
         cut_up(number);
@@ -349,9 +347,8 @@ static void write_all(int number)
 }
 
 /* Writes land in the members, and nowhere else, with a cache over them or without one. */
-static void test_write(void **state)
+TEST(test_write)
 {
-    (void)state;
     for (int number = 0; number < 60; number++) {
         srand((unsigned)number);
         cut_up(number);
@@ -382,9 +379,8 @@ static void check_seek(struct mpiio_slice *slice, int64_t offset)
 }
 
 /* Bytes of no member are holes, and those that find_member names are where it says. */
-static void test_places(void **state)
+TEST(test_places)
 {
-    (void)state;
     for (int number = 0; number < 60; number++) {
         struct mpiio_slice *slice;
 
@@ -481,9 +477,8 @@ static void read_whole(const char *expected)
     model.store = NULL;
 }
 
-static void test_short(void **state)
+TEST(test_short)
 {
-    (void)state;
     for (int i = 0; i < 4; i++)
         make_member(i, 20);
     make_member(2, 15);
@@ -542,9 +537,8 @@ static void test_short(void **state)
     drop();
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     for (int i = 0; i < 4; i++)
         make_member(i, 20);
     expect_failure(FOUR("{\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, "
@@ -572,12 +566,4 @@ static int remove_folder(void **state)
     return rmdir(model.folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),  cmocka_unit_test(test_write), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_short), cmocka_unit_test(test_order),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_GROUP(make_folder, remove_folder)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The version of a file of members, while its writers are waited for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/base/clock.h"
 #include "core/store_members.h"
 #include "fusefs/storing/members_version.h"
@@ -85,9 +79,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static void is_proved_once(void **state)
+TEST(is_proved_once, setup, teardown)
 {
-    (void)state;
     assert_true(look(1));
     assert_true(look(1));
     assert_int_equal(world.awaited, 1);
@@ -99,9 +92,8 @@ static void look_beside(void)
 }
 
 /* Another request waits for the same writers; it does not go without them. */
-static void others_wait_too(void **state)
+TEST(others_wait_too, setup, teardown)
 {
-    (void)state;
     world.during = look_beside;
     assert_false(look(1));
     assert_int_equal(world.awaited, 2);
@@ -115,22 +107,10 @@ static void change(void)
 }
 
 /* The result of one version does not apply to a later one. */
-static void a_later_version_has_its_own_result(void **state)
+TEST(a_later_version_has_its_own_result, setup, teardown)
 {
-    (void)state;
     world.during = change;
     assert_false(look(1));
     assert_true(look(2));
     assert_int_equal(world.awaited, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(is_proved_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(others_wait_too, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_later_version_has_its_own_result, setup, teardown),
-    };
-
-    return cmocka_run_group_tests_name("members_version", tests, NULL, NULL);
 }

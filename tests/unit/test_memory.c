@@ -4,17 +4,7 @@
  * included, fails in turn. The program is linked with --wrap for malloc, calloc, realloc and
  * strdup. That nothing leaks is for the sanitizers' builds to tell.
  */
-#include <errno.h>
 #include <jansson.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "core/load.h"
 #include "slice_fixture.h"
@@ -135,17 +125,15 @@ static const char *const names[] = {
     user_defined,
     "--view darray 4xn block,cyclic(1) on 2x2 of 2 int at 8 * n every 1k as big-endian"};
 
-static void own_allocations(void **state)
+TEST(own_allocations)
 {
-    (void)state;
     spare_json = true;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         assert_true(fail_each(names[i]) > 2);
 }
 
-static void all_allocations(void **state)
+TEST(all_allocations)
 {
-    (void)state;
     spare_json = false;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         assert_true(fail_each(names[i]) > 50);
@@ -178,14 +166,13 @@ static int convert(struct mpiio_store *store, struct vs_view *view)
 }
 
 /* -ERANGE: half of -1 does not fit, and there is no memory to keep it. */
-static void conversions(void **state)
+TEST(conversions)
 {
     int fd = make_file(), failed = 0;
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
     struct vs_view *view = make_view("\"etype\": \"long\", \"datarep\": \"external32\"");
     bool done = false;
 
-    (void)state;
     for (long n = 0; !done; n++) {
         int error;
 
@@ -203,14 +190,7 @@ static void conversions(void **state)
     close(fd);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_allocations),
-        cmocka_unit_test(all_allocations),
-        cmocka_unit_test(conversions),
-    };
-
     json_set_alloc_funcs(json_allocate, free);
-    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Views of single ranks as one, read again by the library that reads all specs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "capture/merge.h"
 #include "viewspec/spec.h"
 
 #define MAX_RANKS 512
 
-static uint64_t state = 1;
+static uint64_t seed = 1;
 
 static int64_t draw(int64_t below)
 {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    return (int64_t)(state >> 33) % below;
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    return (int64_t)(seed >> 33) % below;
 }
 
 static struct vs_spec *parse(json_t *view, size_t ranks)
@@ -68,11 +61,10 @@ static json_t *merge_displacements(const int64_t *values, size_t ranks)
 }
 
 /* base + a step for each dimension of a grid: one rule, however many ranks are in its last row. */
-static void grids_become_expressions(void **unused)
+TEST(grids_become_expressions)
 {
     int64_t values[MAX_RANKS];
 
-    (void)unused;
     for (int round = 0; round < 300; round++) {
         size_t fast = 1 + (size_t)draw(6), slow = 1 + (size_t)draw(5);
         size_t ranks = 2 + (size_t)draw(MAX_RANKS - 2);
@@ -88,11 +80,10 @@ static void grids_become_expressions(void **unused)
 }
 
 /* Whatever the numbers are, no rank gets another one. */
-static void any_numbers_survive(void **unused)
+TEST(any_numbers_survive)
 {
     int64_t values[MAX_RANKS];
 
-    (void)unused;
     for (int round = 0; round < 500; round++) {
         size_t ranks = 1 + (size_t)draw(24);
         int64_t range = 1 + draw(4);
@@ -111,9 +102,8 @@ static void assert_expression(const char *expected, size_t count, const int64_t 
         assert_string_equal(text, expected);
 }
 
-static void expressions_read_well(void **unused)
+TEST(expressions_read_well)
 {
-    (void)unused;
     assert_expression("rank*800", 4, (int64_t[]){0, 800, 1600, 2400});
     assert_expression("100 + rank*8", 3, (int64_t[]){100, 108, 116});
     assert_expression("rank", 2, (int64_t[]){0, 1});
@@ -152,9 +142,8 @@ static void assert_merged(const char *views, const char *expected)
     json_decref(json);
 }
 
-static void only_what_differs_is_per_rank(void **unused)
+TEST(only_what_differs_is_per_rank)
 {
-    (void)unused;
     assert_merged("[{\"disp\":0,\"etype\":\"int\"},{\"disp\":0,\"etype\":\"int\"}]",
                   "{\"disp\":0,\"etype\":\"int\"}");
     assert_merged("[{\"disp\":0,\"etype\":\"int\"},{\"disp\":8,\"etype\":\"byte\"}]",
@@ -193,9 +182,8 @@ static void assert_tiles(const char *view, const char *tiles, const char *expect
     json_decref(merged);
 }
 
-static void tiles_join_a_merged_view(void **unused)
+TEST(tiles_join_a_merged_view)
 {
-    (void)unused;
     assert_tiles("{\"disp\":0}", "[7]", "{\"disp\":0,\"tiles\":7}");
     assert_tiles("{\"disp\":0}", "[7,7,7]", "{\"disp\":0,\"tiles\":7}");
     assert_tiles("{\"disp\":0}", "[5,6,7]", "{\"disp\":0,\"tiles\":\"5 + rank\"}");
@@ -203,15 +191,4 @@ static void tiles_join_a_merged_view(void **unused)
     assert_tiles("{\"disp\":0}", "[-1,1]", "{\"disp\":0,\"per_rank\":[{},{\"tiles\":1}]}");
     assert_tiles("{\"per_rank\":[{\"disp\":0},{\"disp\":8},{\"disp\":9}]}", "[1,-1,0]",
                  "{\"per_rank\":[{\"disp\":0,\"tiles\":1},{\"disp\":8},{\"disp\":9,\"tiles\":0}]}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_become_expressions), cmocka_unit_test(any_numbers_survive),
-        cmocka_unit_test(expressions_read_well),    cmocka_unit_test(only_what_differs_is_per_rank),
-        cmocka_unit_test(tiles_join_a_merged_view),
-    };
-
-    return cmocka_run_group_tests_name("merge", tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the kernel is told in each mode of a mount: of opens, of writes and of an fsync. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/kernel/mode.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/sync.h"
@@ -116,9 +109,8 @@ static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool 
     return info;
 }
 
-static void opens(void **state)
+TEST(opens, setup, teardown)
 {
-    (void)state;
     assert_false(opened(&fs_mode_shared, O_RDONLY, false).direct_io);
     assert_true(opened(&fs_mode_shared, O_WRONLY, false).direct_io);
     assert_true(opened(&fs_mode_shared, O_WRONLY, true).direct_io);
@@ -146,9 +138,8 @@ static int refreshed(const struct fs_mode *mode)
     return mode->refresh(&session, NULL, slice.inode, &handle);
 }
 
-static void refreshes(void **state)
+TEST(refreshes, setup, teardown)
 {
-    (void)state;
     assert_int_equal(refreshed(&fs_mode_shared), 0);
     assert_int_equal(told.dropped, 0);
     told.now.size = 2;
@@ -178,9 +169,8 @@ static void wrote(const struct fs_mode *mode, bool direct, bool reader, off_t of
     slice.readers = 0;
 }
 
-static void answers_writes(void **state)
+TEST(answers_writes, setup, teardown)
 {
-    (void)state;
     wrote(&fs_mode_shared, true, false, HEADER + 100, 50);
     assert_int_equal(told.start, 100);
     assert_int_equal(told.length, 50);
@@ -209,9 +199,8 @@ static void answers_writes(void **state)
 }
 
 /* Where there are no pages, none are dropped. */
-static void answers_at_once(void **state)
+TEST(answers_at_once, setup, teardown)
 {
-    (void)state;
     told.overlapping = 1;
     wrote(&fs_mode_unique, true, true, HEADER, 50);
     assert_int_equal(told.length, 0);
@@ -223,11 +212,10 @@ static void answers_at_once(void **state)
     assert_int_equal(told.answered, 50);
 }
 
-static void numbers(void **state)
+TEST(numbers, setup, teardown)
 {
     fuse_ino_t first, again;
 
-    (void)state;
     assert_int_equal(fs_mode_shared.number(&session, &slice, &first), 0);
     assert_int_equal(first, slice.inode);
     assert_int_equal(fs_mode_unique.number(&session, &slice, &first), 0);
@@ -239,17 +227,4 @@ static void numbers(void **state)
     told.version_error = -EIO;
     assert_int_equal(fs_mode_unique.number(&session, &slice, &again), -EIO);
     assert_int_equal(fs_mode_shared.number(&session, &slice, &again), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(opens, setup, teardown),
-        cmocka_unit_test_setup_teardown(refreshes, setup, teardown),
-        cmocka_unit_test_setup_teardown(answers_writes, setup, teardown),
-        cmocka_unit_test_setup_teardown(answers_at_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(numbers, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,8 @@
  * NumPy headers: the local arrays of subarrays and darrays, dtypes of all basic types and of
  * nested etypes, lengths that do not change, and headers read back.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "native.h"
 #include "viewspec/npy.h"
 
@@ -103,20 +92,18 @@ static void check_once(int ranks, int64_t rank, const char *members, int64_t siz
     "\"psizes\": [2, 2], \"distribs\": [\"block\", \"cyclic\"], \"dargs\": [null, 3], "            \
     "\"order\": \"" order "\"}"
 
-static void test_darray(void **state)
+TEST(test_darray)
 {
-    (void)state;
     check_once(4, 0, DARRAY("C"), 4 * 6 * 8, F8("False", "4, 6"));
     check_once(4, 1, DARRAY("C"), 4 * 4 * 8, F8("False", "4, 4"));
     check_once(4, 3, DARRAY("C"), 3 * 4 * 8, F8("False", "3, 4"));
     check_once(4, 2, DARRAY("Fortran"), 3 * 6 * 8, F8("True", "3, 6"));
 }
 
-static void test_tiles(void **state)
+TEST(test_tiles)
 {
     struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
 
-    (void)state;
     check(npy, 0, F8("False", "0,"));
     check(npy, 2 * 192, F8("False", "2, 4, 6"));
     check(npy, 1000 * 192, F8("False", "1000, 4, 6"));
@@ -132,9 +119,8 @@ static void test_tiles(void **state)
     ", \"starts\": [0, 1, 2], \"order\": \"" order "\"" old "}"
 #define DOUBLE "\"etype\": \"double\", "
 
-static void test_subarray(void **state)
+TEST(test_subarray)
 {
-    (void)state;
     check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "C", ""), 192, F8("False", "2, 3, 4"));
     check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "Fortran", ""), 192, F8("True", "2, 3, 4"));
     /* Where only one index runs NumPy says C, and where none does. */
@@ -143,9 +129,8 @@ static void test_subarray(void **state)
 }
 
 /* Elements of several etypes are rows; what is part of something else has one dimension. */
-static void test_no_array(void **state)
+TEST(test_no_array)
 {
-    (void)state;
     check_once(1, 0,
                DOUBLE SUBARRAY("[2, 3, 4]", "C",
                                ", \"oldtype\": {\"type\": \"contiguous\", \"count\": 2}"),
@@ -173,9 +158,8 @@ static void test_no_array(void **state)
 }
 
 /* dup leaves the array what it is, resized does not. */
-static void test_resized(void **state)
+TEST(test_resized)
 {
-    (void)state;
     check_once(1, 0,
                DOUBLE "\"filetype\": {\"type\": \"dup\", \"oldtype\": {\"type\": \"resized\", "
                       "\"lb\": 0, \"extent\": 800, \"oldtype\": {\"type\": \"subarray\", "
@@ -197,9 +181,8 @@ static void test_resized(void **state)
     "{\"type\": \"hvector\", \"count\": 3, \"blocklength\": 1, \"stride\": " stride "}"
 
 /* Gaps that are multiples of the type become values. Other gaps make the slice bytes. */
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
-    (void)state;
     check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("16")), 40, F8("False", "5,"));
     check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("12")), 32,
                "{'descr': '|u1', 'fortran_order': False, 'shape': (32,), }");
@@ -215,13 +198,12 @@ static void test_gaps(void **state)
                F8("False", "5, 1"));
 }
 
-static void test_several_values(void **state)
+TEST(test_several_values)
 {
     const char *etype = "\"etype\": {\"type\": \"contiguous\", \"count\": 5, \"oldtype\": "
                         "\"double\"}, ";
     char members[512];
 
-    (void)state;
     snprintf(members, sizeof(members), "%s%s", etype, SUBARRAY("[2, 3, 4]", "C", ""));
     check_once(1, 0, members, 960, F8("False", "2, 3, 4, 5"));
     check_once(1, 0, members, 1920, F8("False", "2, 2, 3, 4, 5"));
@@ -231,12 +213,11 @@ static void test_several_values(void **state)
 }
 
 /* Only as many dimensions as NumPy has. */
-static void test_dimensions(void **state)
+TEST(test_dimensions)
 {
     char members[2048], list[128] = "[2";
     char shape[256] = "2";
 
-    (void)state;
     for (int n = 2; n <= 31; n++) {
         size_t used = strlen(list);
 
@@ -264,7 +245,7 @@ static void test_dimensions(void **state)
 #define COMPLEX32 "|V32"
 #endif
 
-static void test_basics(void **state)
+TEST(test_basics)
 {
     static const struct {
         const char *name, *descr;
@@ -284,7 +265,6 @@ static void test_basics(void **state)
         {"cxx_bool", "|b1"},   {"integer2", "<i2"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char members[128], expected[128];
 
@@ -302,12 +282,11 @@ static void test_basics(void **state)
     "{\"type\": \"struct\", \"types\": [" types "], \"blocklengths\": [" lengths                   \
     "], \"displacements\": [" places "]}"
 
-static void test_structures(void **state)
+TEST(test_structures)
 {
     static const char inner[] = STRUCT("\"char\", \"double\"", "1, 2", "0, 8");
     char members[1024];
 
-    (void)state;
     snprintf(members, sizeof(members), "\"etype\": " STRUCT("\"int\", %s", "2, 3", "0, 8"), inner);
     check_once(1, 0, members, 2 * (8 + 3 * 17),
                "{'descr': [('f0', '<i4', (2,)), ('f1', [('f0', '|S1'), ('f1', '<f8', (2,))], "
@@ -321,14 +300,13 @@ static void test_structures(void **state)
 }
 
 /* Named types that double forty times, spelt out, would fill any memory. */
-static void test_endless(void **state)
+TEST(test_endless)
 {
     char text[8192] = "{\"viewspec\": 1, \"file\": \"f\", \"types\": {\"t0\": " STRUCT(
         "\"int\", \"char\"", "1, 1", "0, 4");
     struct vs_view *view;
     struct vs_npy *npy;
 
-    (void)state;
     for (int i = 1; i <= 22; i++) {
         size_t used = strlen(text);
 
@@ -349,14 +327,13 @@ static void test_endless(void **state)
 }
 
 /* Longer than 65535 bytes: version 2.0. */
-static void test_long(void **state)
+TEST(test_long)
 {
     const size_t size = 1 << 20;
     char *members = malloc(size), *text;
     struct vs_npy *npy;
     FILE *out = fmemopen(members, size, "w");
 
-    (void)state;
     assert_non_null(out);
     fputs("\"etype\": {\"type\": \"struct\", \"blocklengths\": [1", out);
     for (int i = 1; i < 5000; i++)
@@ -380,18 +357,17 @@ static void test_long(void **state)
 }
 
 /* The length is numpy.save's, and holds all sizes. */
-static void test_length(void **state)
+TEST(test_length)
 {
     struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
 
-    (void)state;
     assert_int_equal(vs_npy_length(npy), 128);
     for (int64_t size = 1; size > 0 && size < INT64_MAX / 7; size *= 3)
         free(text_of(npy, size / 8 * 8));
     vs_npy_free(npy);
 }
 
-static void test_read_back(void **state)
+TEST(test_read_back)
 {
     static const char *const wrong[] = {
         "9, 6",
@@ -409,7 +385,6 @@ static void test_read_back(void **state)
     struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
     char header[128], text[128];
 
-    (void)state;
     vs_npy_header(npy, 192, header);
     assert_int_equal(vs_npy_size(npy, header), 192);
     header[127] = ' ';
@@ -428,19 +403,4 @@ static void test_read_back(void **state)
     memset(header, 0, sizeof(header));
     assert_int_equal(vs_npy_size(npy, header), -EINVAL);
     vs_npy_free(npy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_darray),         cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_subarray),       cmocka_unit_test(test_no_array),
-        cmocka_unit_test(test_resized),        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_several_values), cmocka_unit_test(test_dimensions),
-        cmocka_unit_test(test_basics),         cmocka_unit_test(test_structures),
-        cmocka_unit_test(test_endless),        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_length),         cmocka_unit_test(test_read_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

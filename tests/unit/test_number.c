@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Native values as text: the shortest decimals, against the C library. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "native.h"
 #include "view/number.h"
 
@@ -62,11 +54,10 @@ static int count_digits(const char *text)
 }
 
 /* Any bits read back as they are, and no text with a digit less does. */
-static void doubles(void **state)
+TEST(doubles)
 {
     char shorter[64];
 
-    (void)state;
     for (int i = 0; i < 50000; i++) {
         uint64_t bits = next_random();
         double value, again;
@@ -88,9 +79,8 @@ static void doubles(void **state)
     }
 }
 
-static void floats(void **state)
+TEST(floats)
 {
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         uint32_t bits = (uint32_t)next_random();
         float value, again;
@@ -102,9 +92,8 @@ static void floats(void **state)
     }
 }
 
-static void long_doubles(void **state)
+TEST(long_doubles)
 {
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         unsigned char bytes[16] = {0};
         uint64_t significand = next_random() | UINT64_C(1) << 63;
@@ -123,7 +112,7 @@ static void long_doubles(void **state)
     }
 }
 
-static void known(void **state)
+TEST(known)
 {
     static const struct {
         double value;
@@ -151,7 +140,6 @@ static void known(void **state)
     };
     uint64_t nan = UINT64_C(0x7ff8000000000000);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_string_equal(text_of("double", &cases[i].value), cases[i].text);
     assert_string_equal(text_of("double", &nan), "nan");
@@ -161,11 +149,10 @@ static void known(void **state)
 }
 
 /* binary16 and binary128: 65504; 1/3 in 113 bits; the smallest and the largest number. */
-static void other_formats(void **state)
+TEST(other_formats)
 {
     static const uint16_t halves[] = {0x7bff, 0x0001, 0x3555, 0xfc00};
 
-    (void)state;
     assert_string_equal(text_of("real2", &halves[0]), "65500.0");
     assert_string_equal(text_of("real2", &halves[1]), "6e-08");
     assert_string_equal(text_of("real2", &halves[2]), "0.3333");
@@ -180,14 +167,13 @@ static void other_formats(void **state)
         assert_string_equal(text_of_halves("long_double", 0x3fff, 1), "nan");
 }
 
-static void integers(void **state)
+TEST(integers)
 {
     const int64_t least = INT64_MIN;
     const uint64_t most = UINT64_MAX;
     const signed char byte = -128;
     const uint32_t word = UINT32_MAX;
 
-    (void)state;
     assert_string_equal(text_of_halves("integer16", UINT64_C(1) << 63, 0),
                         "-170141183460469231731687303715884105728");
     assert_string_equal(text_of_halves("integer16", INT64_MAX, UINT64_MAX),
@@ -202,9 +188,8 @@ static void integers(void **state)
     assert_string_equal(text_of("unsigned", &word), "4294967295");
 }
 
-static void characters(void **state)
+TEST(characters)
 {
-    (void)state;
     assert_string_equal(text_of("char", "a"), "a");
     assert_string_equal(text_of("char", " "), "\\040");
     assert_string_equal(text_of("char", "\\"), "\\134");
@@ -222,24 +207,11 @@ static void characters(void **state)
     assert_string_equal(text_of("logical", "\0\0\1"), "true");
 }
 
-static void pairs(void **state)
+TEST(pairs)
 {
     const double values[2] = {1.5, -1.0 / 0.0};
 
-    (void)state;
     assert_string_equal(text_of("c_double_complex", values), "1.5 -inf");
     assert_string_equal(text_as(VIEW_CSV, "c_double_complex", values), "1.5,-inf");
     assert_string_equal(text_as(VIEW_JSON, "c_double_complex", values), "[1.5,\"-inf\"]");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubles),       cmocka_unit_test(floats),
-        cmocka_unit_test(long_doubles),  cmocka_unit_test(known),
-        cmocka_unit_test(pairs),         cmocka_unit_test(integers),
-        cmocka_unit_test(other_formats), cmocka_unit_test(characters),
-    };
-
-    return cmocka_run_group_tests_name("number", tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of the daemon: what its mount options become, and what is said of wrong ones. */
-#include <errno.h>
 #include <getopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/base/options.h"
 
 #define WORDS 16
@@ -48,12 +39,11 @@ static int parse_mount(struct fs_options *options, const char *list, char *said,
                  size);
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
     struct fs_options options;
     char said[256];
 
-    (void)state;
     assert_int_equal(parse_mount(&options, "defaults,nofail,x-systemd.automount,comment=a,,", said,
                                  sizeof(said)),
                      0);
@@ -79,7 +69,7 @@ static void defaults(void **state)
     fs_options_free(&options);
 }
 
-static void every_option(void **state)
+TEST(every_option)
 {
     struct fs_options options;
     char said[256];
@@ -95,7 +85,6 @@ static void every_option(void **state)
                                  "mnt",
                                  NULL};
 
-    (void)state;
     assert_int_equal(parse(&options, words, said, sizeof(said)), 0);
     assert_int_equal(options.access, FS_ACCESS_RW);
     assert_true(options.create && options.delete_on_close && options.sequential && options.unique &&
@@ -121,7 +110,7 @@ static void every_option(void **state)
 }
 
 /* Each is refused with its text. Values next to the limits are among them. */
-static void wrong_options(void **state)
+TEST(wrong_options)
 {
     static const char *const cases[][2] = {
         {"what", "unknown mount option: what"},
@@ -160,7 +149,6 @@ static void wrong_options(void **state)
     struct fs_options options;
     char said[256], expected[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(parse_mount(&options, cases[i][0], said, sizeof(said)), -EINVAL);
         snprintf(expected, sizeof(expected), "mpiio-fused: %s (see --help)\n", cases[i][1]);
@@ -169,7 +157,7 @@ static void wrong_options(void **state)
     }
 }
 
-static void exclusions(void **state)
+TEST(exclusions)
 {
     static const struct {
         const char *words[WORDS];
@@ -189,23 +177,10 @@ static void exclusions(void **state)
     struct fs_options options;
     char said[256], expected[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(parse(&options, cases[i].words, said, sizeof(said)), -EINVAL);
         snprintf(expected, sizeof(expected), "mpiio-fused: %s (see --help)\n", cases[i].said);
         assert_string_equal(said, expected);
         fs_options_free(&options);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(every_option),
-        cmocka_unit_test(wrong_options),
-        cmocka_unit_test(exclusions),
-    };
-
-    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

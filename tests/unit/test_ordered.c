@@ -3,18 +3,10 @@
  * Ordered shares against what must come of them: the shares of a round by rank, round after round,
  * whoever comes first. Threads that wait are counted, not timed.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "pointers/ordered.h"
 #include "pointers/turns.h"
 
@@ -158,12 +150,11 @@ static struct mpiio_ordered_stats stats_of(struct mpiio_ordered *ordered)
     return stats;
 }
 
-static void rank_by_rank(void **state)
+TEST(rank_by_rank)
 {
     struct mpiio_ordered *ordered = make(3, 1, 100);
     struct mpiio_share *first;
 
-    (void)state;
     write_all(ordered, 0, 2, "two ");
     write_all(ordered, 1, 0, "other ");
     write_all(ordered, 0, 1, "one ");
@@ -184,12 +175,11 @@ static void rank_by_rank(void **state)
 }
 
 /* A rank that opens again is in the next round, also while it has the one before open. */
-static void later_rounds(void **state)
+TEST(later_rounds)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_share *early, *late;
 
-    (void)state;
     early = open_share(ordered, 0, 1);
     late = open_share(ordered, 0, 1);
     put(late, "d");
@@ -207,11 +197,10 @@ static void later_rounds(void **state)
 }
 
 /* Who never comes is left out in the end, and only then. */
-static void missing_ranks(void **state)
+TEST(missing_ranks)
 {
     struct mpiio_ordered *ordered = make(5, 1, 100);
 
-    (void)state;
     write_all(ordered, 0, 3, "3");
     write_all(ordered, 0, 1, "1");
     write_all(ordered, 0, 3, "8");
@@ -224,12 +213,11 @@ static void missing_ranks(void **state)
 }
 
 /* Shares consist of whole etypes, however they were written. */
-static void parts_of_etypes(void **state)
+TEST(parts_of_etypes)
 {
     struct mpiio_ordered *ordered = make(2, 4, 100);
     struct mpiio_share *share = open_share(ordered, 0, 0);
 
-    (void)state;
     put(share, "ab");
     put(share, "c");
     assert_placed(0, "");
@@ -248,13 +236,12 @@ static void parts_of_etypes(void **state)
 }
 
 /* What cannot be placed is told to who writes, or who waits; else it is counted. */
-static void failures(void **state)
+TEST(failures)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_ordered_waiter waiter = {0};
     struct mpiio_share *one = open_share(ordered, 0, 1), *zero = open_share(ordered, 0, 0);
 
-    (void)state;
     put(one, "held");
     failure = -ENOSPC;
     assert_int_equal(mpiio_share_write(zero, "x", 1, &waiter), -ENOSPC);
@@ -272,13 +259,12 @@ static void failures(void **state)
 }
 
 /* Who was passed over is told, and what had waited is lost; the others go on. */
-static void passed_over(void **state)
+TEST(passed_over)
 {
     struct mpiio_ordered *ordered = make(3, 1, 100);
     struct mpiio_ordered_waiter waiter = {0};
     struct mpiio_share *one = open_share(ordered, 0, 1), *two = open_share(ordered, 0, 2);
 
-    (void)state;
     put(one, "held");
     write_all(ordered, 0, 0, "0");
     assert_placed(0, "0held");
@@ -298,13 +284,12 @@ static void passed_over(void **state)
 }
 
 /* What cannot be told is told again; a share that is known elsewhere alone is ended. */
-static void turns_fail(void **state)
+TEST(turns_fail)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_share *share;
     uint64_t number;
 
-    (void)state;
     open_failure = -EIO;
     assert_int_equal(mpiio_ordered_open(ordered, 0, 0, &share), -EIO);
     open_failure = 0;
@@ -330,12 +315,11 @@ static bool never(void *data)
 }
 
 /* Where others' shares are not waited for any more, what is left comes out of turn, in order. */
-static void out_of_turn(void **state)
+TEST(out_of_turn)
 {
     struct mpiio_ordered *ordered = make(4, 1, 100);
     uint64_t number;
 
-    (void)state;
     turns.nodes = 2;
     assert_int_equal(mpiio_turns_open(&turns, 0, 0, 1, &number), 0);
     write_all(ordered, 0, 3, "three");
@@ -378,7 +362,7 @@ static long end(struct blocked *blocked)
     return blocked->result;
 }
 
-static void waiters(void **state)
+TEST(waiters)
 {
     struct mpiio_ordered *ordered = make(3, 1, 4);
     struct blocked write = {.share = open_share(ordered, 0, 1), .text = "12345"};
@@ -386,7 +370,6 @@ static void waiters(void **state)
     struct blocked other = {.share = open_share(ordered, 0, 2), .text = "67890"};
     struct mpiio_share *zero = open_share(ordered, 0, 0);
 
-    (void)state;
     put(other.share, "2222");
     start(ordered, &write, 1);
     mpiio_ordered_interrupt(ordered, &write.waiter);
@@ -497,24 +480,10 @@ static void run_rounds(int ranks, int rounds, int64_t etype, int64_t memory)
 }
 
 /* Threads come as they like. With little memory most of them wait. */
-static void random_rounds(void **state)
+TEST(random_rounds)
 {
-    (void)state;
     run_rounds(RANKS_MAX, 200, 1, 1 << 20);
     run_rounds(RANKS_MAX, 200, 1, 1000);
     run_rounds(4, 200, 8, 1);
     run_rounds(1, 50, 24, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rank_by_rank),  cmocka_unit_test(later_rounds),
-        cmocka_unit_test(missing_ranks), cmocka_unit_test(parts_of_etypes),
-        cmocka_unit_test(failures),      cmocka_unit_test(waiters),
-        cmocka_unit_test(random_rounds), cmocka_unit_test(passed_over),
-        cmocka_unit_test(turns_fail),    cmocka_unit_test(out_of_turn),
-    };
-
-    return cmocka_run_group_tests_name("ordered", tests, NULL, NULL);
 }

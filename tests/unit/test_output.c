@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that appear when they are complete, with and without the kernel's files without a name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "view/output.h"
 #include "view/view.h"
 
@@ -143,34 +132,30 @@ static void appears(void)
     unlink("c");
 }
 
-static void with_all(void **state)
+TEST(with_all)
 {
-    (void)state;
     appears();
 }
 
-static void without_tmpfile(void **state)
+TEST(without_tmpfile)
 {
-    (void)state;
     no_tmpfile = true;
     appears();
     no_tmpfile = false;
 }
 
-static void without_links(void **state)
+TEST(without_links)
 {
-    (void)state;
     no_tmpfile = no_links = true;
     appears();
     no_tmpfile = no_links = false;
 }
 
 /* A signal takes both hidden files away, and ends the process as it would have. */
-static void signals(void **state)
+TEST(signals)
 {
     static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         int status;
         pid_t pid = fork();
@@ -193,11 +178,10 @@ static void signals(void **state)
 }
 
 /* What the shell lets a command ignore is ignored. */
-static void ignored(void **state)
+TEST(ignored)
 {
     struct view_output output;
 
-    (void)state;
     no_tmpfile = true;
     signal(SIGHUP, SIG_IGN);
     assert_int_equal(view_output_open(&output, "data", false), VIEW_DONE);
@@ -209,13 +193,4 @@ static void ignored(void **state)
     no_tmpfile = false;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_all),      cmocka_unit_test(without_tmpfile),
-        cmocka_unit_test(without_links), cmocka_unit_test(signals),
-        cmocka_unit_test(ignored),
-    };
-
-    return cmocka_run_group_tests_name("output", tests, enter, leave);
-}
+TEST_GROUP(enter, leave)

@@ -3,7 +3,6 @@
  * Elements that are converted one by one: values without room in the file, elements written in
  * parts, by several threads and stores, sizes and holes.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -52,12 +51,11 @@ static void expect_slice(const struct fixture *fixture, const void *bytes, size_
     assert_memory_equal(found, bytes, length);
 }
 
-static void a_value_that_does_not_fit_leaves_the_file(void **state)
+TEST(a_value_that_does_not_fit_leaves_the_file)
 {
     const int64_t values[] = {1, 2, INT64_C(1) << 31, 4}, good[] = {5, -6, INT32_MIN, INT32_MAX};
     struct fixture fixture;
 
-    (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     put(&fixture, good, sizeof(good), 0);
     assert_int_equal(mpiio_slice_write(fixture.slice, values, sizeof(values), 0), -ERANGE);
@@ -70,14 +68,13 @@ static void a_value_that_does_not_fit_leaves_the_file(void **state)
     close_fixture(&fixture);
 }
 
-static void narrow_truncate_keeps_the_lower_bytes(void **state)
+TEST(narrow_truncate_keeps_the_lower_bytes)
 {
     const int64_t values[] = {INT64_C(0x123456789a), INT64_C(0x10000000007)};
     const int64_t back[] = {INT64_C(0x3456789a), 7};
     struct fixture fixture;
     int64_t offset, length;
 
-    (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"",
                  MPIIO_NARROW_TRUNCATE);
     put(&fixture, values, 8, 0);
@@ -90,14 +87,13 @@ static void narrow_truncate_keeps_the_lower_bytes(void **state)
 }
 
 /* -1 in parts has values between that do not fit; they are seen, but not stored. */
-static void a_torn_element_waits_for_its_rest(void **state)
+TEST(a_torn_element_waits_for_its_rest)
 {
     const int64_t before = 5, after = -7, half = INT64_C(0x00000000fffffff9);
     const int low = NATIVE_IS_BIG ? 4 : 0, high = 4 - low;
     struct fixture fixture;
     int64_t offset = -1, length = -1;
 
-    (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     put(&fixture, &before, 8, 0);
     put(&fixture, (const char *)&after + low, 4, low);
@@ -113,13 +109,12 @@ static void a_torn_element_waits_for_its_rest(void **state)
     close_fixture(&fixture);
 }
 
-static void a_torn_element_may_be_given_up(void **state)
+TEST(a_torn_element_may_be_given_up)
 {
     const int64_t before[] = {5, 6};
     struct fixture fixture;
     int64_t offset = -1, length = -1;
 
-    (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     put(&fixture, before, 16, 0);
     put(&fixture, "\1", 1, BYTE(5));
@@ -139,13 +134,12 @@ static void a_torn_element_may_be_given_up(void **state)
 }
 
 /* More than are kept: the rest is refused. */
-static void so_many_elements_may_be_torn(void **state)
+TEST(so_many_elements_may_be_torn)
 {
     struct fixture fixture;
     int64_t offset = -1, length = -1;
     int kept = 0;
 
-    (void)state;
     open_fixture(&fixture, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     for (int i = 0; i < 5000; i++) {
         ssize_t done = mpiio_slice_write(fixture.slice, "\1", 1, (i * 7919 % 5000) * 8 + BYTE(5));
@@ -161,14 +155,13 @@ static void so_many_elements_may_be_torn(void **state)
 }
 
 /* Half an x87 number would be changed by its way to the file and back. */
-static void extended_numbers_come_byte_by_byte(void **state)
+TEST(extended_numbers_come_byte_by_byte)
 {
     const long double values[] = {1.5L, -3.25e300L, 0x1.fffffffffffffffep+16383L, 0.0L};
     unsigned char bytes[64] = {0}, zeros[64] = {0};
     struct fixture fixture;
     int64_t offset, length;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         memcpy(bytes + 16 * i, &values[i], 10);
     open_fixture(&fixture, "\"etype\": \"long_double\", \"datarep\": \"external32\"",
@@ -215,13 +208,12 @@ static void expect_settled(struct mpiio_slice *slice, bool last)
 #if LDBL_MANT_DIG == 64
 static const unsigned char unnormal[10] = {1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0x3f};
 
-static void what_was_stored_is_not_stored_again(void **state)
+TEST(what_was_stored_is_not_stored_again)
 {
     const long double newer = 6;
     unsigned char got[16];
     struct ranks ranks;
 
-    (void)state;
     for (int last = 0; last < 2; last++) {
         open_ranks(&ranks, "\"etype\": \"long_double\", \"datarep\": \"external32\"");
         put(&ranks.first, unnormal, 10, 0);
@@ -240,13 +232,12 @@ static void what_was_stored_is_not_stored_again(void **state)
 }
 
 /* What was stored as another value is still seen as it was written, and completed. */
-static void what_was_stored_can_be_completed(void **state)
+TEST(what_was_stored_can_be_completed)
 {
     const long double value = 1.5L;
     struct fixture fixture;
     unsigned char seen[16] = {0}, got[8];
 
-    (void)state;
     open_fixture(&fixture, "\"etype\": \"long_double\", \"datarep\": \"external32\"",
                  MPIIO_NARROW_REFUSE);
     memcpy(seen + 8, (const char *)&value + 8, 2);
@@ -267,13 +258,12 @@ static void what_was_stored_can_be_completed(void **state)
 #define NUMBERS 3
 
 /* Of two that write parts and settle in any order, who has written nothing changes nothing. */
-static void settling_twice_changes_nothing(void **state)
+TEST(settling_twice_changes_nothing)
 {
     unsigned char before[NUMBERS * 32], after[NUMBERS * 32], bytes[NUMBERS * 32];
     const char *const etypes[] = {"long_double", "c_long_double_complex"};
     struct ranks ranks;
 
-    (void)state;
     srand(1);
     for (int round = 0; round < 2000; round++) {
         bool wrote[2] = {false, false};
@@ -309,12 +299,11 @@ static void settling_twice_changes_nothing(void **state)
 }
 
 /* The last byte of a number may come first in the file. */
-static void the_file_grows_to_what_is_shown(void **state)
+TEST(the_file_grows_to_what_is_shown)
 {
     const char *const datareps[] = {"external32", "big-endian"};
     const char *const etypes[] = {"int", "long", "c_double_complex", "long_double"};
 
-    (void)state;
     for (int i = 0; i < 8; i++) {
         struct fixture fixture;
         char keys[256];
@@ -333,14 +322,13 @@ static void the_file_grows_to_what_is_shown(void **state)
     }
 }
 
-static void sizes_are_those_of_the_slice(void **state)
+TEST(sizes_are_those_of_the_slice)
 {
     struct fixture fixture;
     struct stat st;
     int64_t offset;
     const int64_t value = 9;
 
-    (void)state;
     open_fixture(&fixture,
                  "\"etype\": {\"type\": \"struct\", \"blocklengths\": [1, 1], \"displacements\": "
                  "[0, 4], \"types\": [\"long\", \"short\"]}, \"datarep\": \"external32\"",
@@ -359,13 +347,12 @@ static void sizes_are_those_of_the_slice(void **state)
     close_fixture(&fixture);
 }
 
-static void holes_are_found_by_whole_elements(void **state)
+TEST(holes_are_found_by_whole_elements)
 {
     const int64_t value = 9;
     struct fixture fixture;
     struct stat st;
 
-    (void)state;
     /* 3 bytes in front: an element lies across each border of blocks. */
     open_fixture(&fixture, "\"disp\": 3, \"etype\": \"long\", \"datarep\": \"external32\"",
                  MPIIO_NARROW_REFUSE);
@@ -436,13 +423,12 @@ static void *write_elements(void *argument)
     return NULL;
 }
 
-static void parts_of_elements_are_not_lost(void **state)
+TEST(parts_of_elements_are_not_lost)
 {
     struct writer writers[PARTS + 1];
     struct fixture one, other;
     int64_t values[2 * LONGS] = {0};
 
-    (void)state;
     open_fixture(&one, "\"etype\": \"long\", \"datarep\": \"external32\"", MPIIO_NARROW_REFUSE);
     put(&one, values, sizeof(values), 0);
     other.fd = dup(one.fd);
@@ -471,7 +457,7 @@ static void parts_of_elements_are_not_lost(void **state)
 }
 
 /* NaN payloads, infinities, denormals and negative zero pass both ways. */
-static void special_numbers_survive(void **state)
+TEST(special_numbers_survive)
 {
     const uint64_t values[] = {UINT64_C(0x7ff8000000abcdef),
                                UINT64_C(0xfff4000000000001),
@@ -481,34 +467,9 @@ static void special_numbers_survive(void **state)
                                UINT64_C(0x8000000000000000)};
     struct fixture fixture;
 
-    (void)state;
     open_fixture(&fixture, "\"etype\": \"double\", \"datarep\": \"external32\"",
                  MPIIO_NARROW_REFUSE);
     put(&fixture, values, sizeof(values), 0);
     expect_slice(&fixture, values, sizeof(values));
     close_fixture(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_that_does_not_fit_leaves_the_file),
-        cmocka_unit_test(narrow_truncate_keeps_the_lower_bytes),
-        cmocka_unit_test(a_torn_element_waits_for_its_rest),
-        cmocka_unit_test(a_torn_element_may_be_given_up),
-        cmocka_unit_test(so_many_elements_may_be_torn),
-        cmocka_unit_test(extended_numbers_come_byte_by_byte),
-#if LDBL_MANT_DIG == 64
-        cmocka_unit_test(what_was_stored_is_not_stored_again),
-        cmocka_unit_test(what_was_stored_can_be_completed),
-#endif
-        cmocka_unit_test(settling_twice_changes_nothing),
-        cmocka_unit_test(the_file_grows_to_what_is_shown),
-        cmocka_unit_test(sizes_are_those_of_the_slice),
-        cmocka_unit_test(holes_are_found_by_whole_elements),
-        cmocka_unit_test(parts_of_elements_are_not_lost),
-        cmocka_unit_test(special_numbers_survive),
-    };
-
-    return cmocka_run_group_tests_name("torn", tests, NULL, NULL);
 }

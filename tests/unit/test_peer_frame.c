@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "cluster/address.h"
 #include "cluster/connection.h"
 
@@ -20,7 +12,7 @@ static const struct mpiio_local_address any; /* of this machine */
 static uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
 /* Of Aumasson and Bernstein's table: key 00 01 .. 0f, text 00 01 .. of 0, 1, 7, 8, 15 and 63. */
-static void test_siphash_is_siphash(void **state)
+TEST(test_siphash_is_siphash)
 {
     static const struct {
         size_t size;
@@ -31,7 +23,6 @@ static void test_siphash_is_siphash(void **state)
     };
     uint8_t key[16], text[64];
 
-    (void)state;
     for (uint8_t i = 0; i < 64; i++) {
         text[i] = i;
         key[i % 16] = i % 16;
@@ -40,13 +31,12 @@ static void test_siphash_is_siphash(void **state)
         assert_true(mpiio_siphash(key, text, known[i].size) == known[i].hash);
 }
 
-static void test_proofs_depend_on_all_of_the_claim(void **state)
+TEST(test_proofs_depend_on_all_of_the_claim)
 {
     uint8_t token[MPIIO_TOKEN_BYTES] = {1};
     struct mpiio_claim claim = {.by = 1, .node = 1, .nodes = 2}, other;
     uint64_t proof = mpiio_handshake_proof(token, &claim);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(claim); i++) {
         other = claim;
         ((uint8_t *)&other)[i] ^= 0x10;
@@ -75,13 +65,12 @@ static struct mpiio_peer_frame make_frame(enum mpiio_peer_frame_type type)
     return frame;
 }
 
-static void test_frames_come_back(void **state)
+TEST(test_frames_come_back)
 {
     uint8_t again[MPIIO_PEER_FRAME_MAX];
     struct mpiio_peer_frame frame, got;
     size_t size;
 
-    (void)state;
     for (int type = MPIIO_HELLO; type < MPIIO_PEER_FRAME_TYPES; type++) {
         frame = make_frame((enum mpiio_peer_frame_type)type);
         size = mpiio_peer_frame_encode(&frame, bytes);
@@ -94,18 +83,17 @@ static void test_frames_come_back(void **state)
     }
 }
 
-static void test_fields_have_one_order_of_bytes(void **state)
+TEST(test_fields_have_one_order_of_bytes)
 {
     static const uint8_t expected[] = {0, 0, 0, 18, MPIIO_FINISHED, 1, 2, 3, 4, 5, 6, 7, 8, 1,
                                        0, 0, 0, 28};
     struct mpiio_peer_frame frame = make_frame(MPIIO_FINISHED);
 
-    (void)state;
     assert_int_equal(mpiio_peer_frame_encode(&frame, bytes), sizeof(expected));
     assert_memory_equal(bytes, expected, sizeof(expected));
 }
 
-static void test_what_is_no_frame_is_refused(void **state)
+TEST(test_what_is_no_frame_is_refused)
 {
     static const struct {
         size_t size;
@@ -126,7 +114,6 @@ static void test_what_is_no_frame_is_refused(void **state)
     };
     struct mpiio_peer_frame frame;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         assert_int_equal(mpiio_peer_frame_decode(wrong[i].bytes, wrong[i].size, &frame), -EPROTO);
 }
@@ -152,14 +139,13 @@ static void connect_pair(struct mpiio_connection *left, struct mpiio_connection 
 }
 
 /* A stopped peer: nothing blocks, and what waits for it is bounded. */
-static void test_links_do_not_block(void **state)
+TEST(test_links_do_not_block)
 {
     struct mpiio_connection left, right;
     struct mpiio_peer_frame frame = make_frame(MPIIO_LOST), got;
     uint64_t sent = 0, received = 0;
     int rc;
 
-    (void)state;
     frame.text = (const char *)bytes;
     frame.text_size = MPIIO_PEER_TEXT_MAX;
     connect_pair(&left, &right);
@@ -183,14 +169,13 @@ static void test_links_do_not_block(void **state)
     mpiio_connection_close(&right);
 }
 
-static void test_wrong_addresses_are_refused(void **state)
+TEST(test_wrong_addresses_are_refused)
 {
     static const char *const wrong[] = {"x",      "1.2.3.4",   "1.2.3.4:",      "1.2.3.4:0",
                                         ":1",     "[::1]",     "[::1:5",        "1.2.3.4:70000",
                                         "::1:80", "[1.2.3]:5", "1.2.3.4:5x y:1"};
     const char *at = "  ";
 
-    (void)state;
     assert_int_equal(mpiio_address_dial(&any, &at, 10), -ENOENT);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         at = wrong[i];
@@ -205,14 +190,13 @@ static int find(const char *where)
     return mpiio_local_address_find(where, &local);
 }
 
-static void test_local_addresses(void **state)
+TEST(test_local_addresses)
 {
     static const char *const wrong[] = {
         "",           "/8",          "127.0.0.1/33",
         "127.0.0.1/", "127.0.0.1/x", "::1/129",
         "lo/8",       "1.2.3.4/-1",  "an-interface-with-a-long-name"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         assert_int_equal(find(wrong[i]), -EINVAL);
     assert_int_equal(find("no-such-one"), -EADDRNOTAVAIL);
@@ -222,12 +206,11 @@ static void test_local_addresses(void **state)
 }
 
 /* Whoever listens at one address, and connects from it, is at no other. */
-static void test_one_local_address(void **state)
+TEST(test_one_local_address)
 {
     static const char *const names[] = {"lo", "127.0.0.1", "127.0.0.0/8", "126.0.0.0/7",
                                         "127.0.0.1/32"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct mpiio_local_address local;
         struct sockaddr_in address = {.sin_family = AF_UNSPEC};
@@ -253,21 +236,4 @@ static void test_one_local_address(void **state)
         close(listening);
         free(addresses);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_siphash_is_siphash),
-        cmocka_unit_test(test_proofs_depend_on_all_of_the_claim),
-        cmocka_unit_test(test_frames_come_back),
-        cmocka_unit_test(test_fields_have_one_order_of_bytes),
-        cmocka_unit_test(test_what_is_no_frame_is_refused),
-        cmocka_unit_test(test_links_do_not_block),
-        cmocka_unit_test(test_wrong_addresses_are_refused),
-        cmocka_unit_test(test_local_addresses),
-        cmocka_unit_test(test_one_local_address),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

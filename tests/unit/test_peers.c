@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "cluster/address.h"
 

@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cluster/address.h"
 #include "cluster/stall.h"
@@ -129,12 +128,11 @@ static void lie_as_member(unsigned int number)
 }
 
 /* Node 0 waits two seconds for each to be gone: so all at once, in processes of their own. */
-static void test_a_member_that_lies(void **state)
+TEST(test_a_member_that_lies)
 {
     pid_t liars[40];
     int status;
 
-    (void)state;
     for (unsigned int i = 0; i < 40; i++) {
         liars[i] = fork();
         assert_true(liars[i] >= 0);
@@ -150,12 +148,11 @@ static void test_a_member_that_lies(void **state)
 }
 
 /* Its daemon may have died just now: its engine hears of it before the others store alone. */
-static void test_a_member_that_leaves_without_a_word(void **state)
+TEST(test_a_member_that_leaves_without_a_word)
 {
     struct mpiio_connection link;
     int64_t left;
 
-    (void)state;
     cluster_init(&cluster, 2);
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     join_as_liar(&link);
@@ -196,13 +193,12 @@ static void *welcome_as_liar(void *argument)
     return NULL;
 }
 
-static void test_a_coordinator_that_lies(void **state)
+TEST(test_a_coordinator_that_lies)
 {
     struct liar liar;
     pthread_t thread;
     int rc;
 
-    (void)state;
     for (unsigned int i = 0; i < 40; i++) {
         unsigned int seed = i;
 
@@ -237,12 +233,11 @@ static void set_clock_forward(struct mpiio_connection *link, int64_t ms)
 }
 
 /* It lives, but never says that its engine is gone: node 0 lets all go in the end all the same. */
-static void test_a_member_that_is_never_fenced(void **state)
+TEST(test_a_member_that_is_never_fenced)
 {
     struct mpiio_connection link;
     struct mpiio_peer_frame frame;
 
-    (void)state;
     cluster_init(&cluster, 2);
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     join_as_liar(&link);
@@ -307,12 +302,11 @@ static void end_stall(struct mpiio_connection *link)
 }
 
 /* All wait, and nobody has come further for peer_timeout: both are told who does not hear whom. */
-static void test_an_epoch_that_does_not_end(void **state)
+TEST(test_an_epoch_that_does_not_end)
 {
     struct mpiio_connection link;
     struct mpiio_peer_frame frame;
 
-    (void)state;
     begin_stall(&link);
     for (int i = 0; i < 3; i++) {
         say_progress(&link, 1, true);
@@ -333,13 +327,12 @@ static void test_an_epoch_that_does_not_end(void **state)
 }
 
 /* Who is through with the epoch does not wait any more: the other does, and that is what counts. */
-static void test_an_epoch_that_ends_for_some(void **state)
+TEST(test_an_epoch_that_ends_for_some)
 {
     struct mpiio_connection link;
     struct mpiio_peer_frame frame;
     int64_t begun;
 
-    (void)state;
     begin_stall(&link);
     begun = mpiio_clock();
     mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
@@ -359,12 +352,11 @@ static void test_an_epoch_that_ends_for_some(void **state)
 }
 
 /* For six times as long, a node stores, or comes further, or says nothing: nothing happens. */
-static void test_an_epoch_that_takes_long(void **state)
+TEST(test_an_epoch_that_takes_long)
 {
     struct mpiio_connection link;
     struct mpiio_peer_frame frame;
 
-    (void)state;
     begin_stall(&link);
     for (uint64_t i = 0; i < 24; i++) {
         if (i < 8)
@@ -406,13 +398,12 @@ static bool lease_is(int64_t until)
  * What counts is when the beat was sent that the other side has heard, not when its answer comes:
  * a node that was stopped for long may find many of them.
  */
-static void test_a_lease_counts_from_what_is_echoed(void **state)
+TEST(test_a_lease_counts_from_what_is_echoed)
 {
     struct mpiio_peer_frame frame;
     struct mpiio_connection link;
     int64_t until;
 
-    (void)state;
     cluster_init(&cluster, 2);
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     join_as_liar(&link);
@@ -439,20 +430,4 @@ static void test_a_lease_counts_from_what_is_echoed(void **state)
     mpiio_connection_close(&link);
     cluster.nodes = 1;
     free_cluster(&cluster);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_member_that_lies), /* it forks: while there is no other thread */
-        cmocka_unit_test(test_a_member_that_leaves_without_a_word),
-        cmocka_unit_test(test_a_coordinator_that_lies),
-        cmocka_unit_test(test_a_member_that_is_never_fenced),
-        cmocka_unit_test(test_an_epoch_that_does_not_end),
-        cmocka_unit_test(test_an_epoch_that_ends_for_some),
-        cmocka_unit_test(test_an_epoch_that_takes_long),
-        cmocka_unit_test(test_a_lease_counts_from_what_is_echoed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

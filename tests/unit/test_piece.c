@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "engine/piece.h"
 
 #define SIZE  ((size_t)MPIIO_BLOCK_SIZE)
@@ -88,9 +80,8 @@ static void expect(const struct mpiio_slot *slot)
         }
 }
 
-static void pieces_are_laid_over_what_is_there(void **state)
+TEST(pieces_are_laid_over_what_is_there)
 {
-    (void)state;
     memset(mask, 0, sizeof(mask));
     memset(expected_mask, 0, sizeof(expected_mask));
     for (int round = 0; round < 60; round++) {
@@ -121,13 +112,12 @@ static blkcnt_t memory_of_slots(void)
     return st.st_blocks;
 }
 
-static void what_was_not_touched_stays_so(void **state)
+TEST(what_was_not_touched_stays_so)
 {
     struct mpiio_slot slot = mpiio_slots_get(&slots, 0);
     struct mpiio_mask_runs ends[] = {{10, 5, 1, 0}, {SIZE - 3, 3, 1, 0}};
     struct mpiio_mask_runs many = {100, 1, 20000, 2};
 
-    (void)state;
     mpiio_slots_clear(&slots, 0, false);
     for (size_t i = 0; i < 2; i++) {
         mpiio_slot_touch(&slot, ends[i]);
@@ -150,9 +140,8 @@ static void what_was_not_touched_stays_so(void **state)
 }
 
 /* What is cut, longer, or changed anywhere is laid or refused, and nothing else happens. */
-static void broken_pieces_are_refused(void **state)
+TEST(broken_pieces_are_refused)
 {
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct mpiio_slot slot = random_slot();
         struct engine_shape shape = engine_shape_of(&slot);
@@ -167,13 +156,4 @@ static void broken_pieces_are_refused(void **state)
     assert_int_equal(engine_piece_lay(buffer, 8, mask, data), -EPROTO);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_laid_over_what_is_there),
-        cmocka_unit_test(what_was_not_touched_stays_so),
-        cmocka_unit_test(broken_pieces_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

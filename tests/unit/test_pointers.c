@@ -3,20 +3,12 @@
  * Shared file pointers of several nodes, which are threads here: what each takes, and who dies; and
  * shares in the order of ranks, which come to any node.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "unit.h"
 #include "lines/talk.h"
 #include "pointers/frame.h"
 #include "pointers/ordered.h"
@@ -184,11 +176,10 @@ static void await_takers(pthread_t *thread)
             fail_msg("etype %d was given %d times", i, atomic_load(&owner[i]));
 }
 
-static void each_is_given_once(void **state)
+TEST(each_is_given_once)
 {
     pthread_t thread[TAKERS];
 
-    (void)state;
     start(NODES);
     begin_takers(thread, 0);
     await_takers(thread);
@@ -196,13 +187,12 @@ static void each_is_given_once(void **state)
 }
 
 /* What the others have is known, and so is what node 0 itself had taken before. */
-static void the_keeper_dies(void **state)
+TEST(the_keeper_dies)
 {
     struct mpiio_pointers_stats stats;
     pthread_t thread[TAKERS];
     int64_t position;
 
-    (void)state;
     start(NODES);
     assert_int_equal(
         mpiio_pointers_take(node[0], 1, MPIIO_POINTERS_ANYBODY, 7, INT64_MAX, &position), 7);
@@ -222,11 +212,10 @@ static void the_keeper_dies(void **state)
 }
 
 /* One after the other, down to a single node. */
-static void all_but_one_die(void **state)
+TEST(all_but_one_die)
 {
     int64_t position;
 
-    (void)state;
     start(3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(
@@ -258,24 +247,21 @@ static void go_on_without(int first)
     end();
 }
 
-static void some_are_silent(void **state)
+TEST(some_are_silent)
 {
-    (void)state;
     go_on_without(1);
 }
 
-static void the_first_are_silent(void **state)
+TEST(the_first_are_silent)
 {
-    (void)state;
     go_on_without(0);
 }
 
 /* What is set is set for all, backwards too, and stays when who keeps it dies. */
-static void set_and_get(void **state)
+TEST(set_and_get)
 {
     int64_t position;
 
-    (void)state;
     start(NODES);
     assert_int_equal(mpiio_pointers_get(node[2], 1, &position), 0);
     assert_int_equal(position, 40);
@@ -354,18 +340,16 @@ static void put_all(int first, bool dies)
     }
 }
 
-static void shares_are_in_order(void **state)
+TEST(shares_are_in_order)
 {
-    (void)state;
     start(NODES);
     put_all(0, false);
     end();
 }
 
 /* It keeps the turns, and has no share. */
-static void the_keeper_of_turns_dies(void **state)
+TEST(the_keeper_of_turns_dies)
 {
-    (void)state;
     start(NODES);
     put_all(1, true);
     end();
@@ -416,12 +400,11 @@ static void close_two(struct mpiio_share *share[2])
 }
 
 /* One share is refused at its turn, by an answer that says that the other one is over, too. */
-static void who_takes_tells_who_waits(void **state)
+TEST(who_takes_tells_who_waits)
 {
     struct mpiio_ordered_waiter waiter = {0};
     struct mpiio_share *share[2];
 
-    (void)state;
     start(3);
     pass_over_two(share);
     assert_int_equal(mpiio_share_write(share[0], "at turn", RECORD, &waiter), -ESTALE);
@@ -431,13 +414,12 @@ static void who_takes_tells_who_waits(void **state)
 }
 
 /* Another node has lost the one that keeps the turns, and asks this one, which looks after it. */
-static void who_looks_after_the_keeper_tells_who_waits(void **state)
+TEST(who_looks_after_the_keeper_tells_who_waits)
 {
     struct mpiio_ordered_waiter waiter = {0};
     struct mpiio_pointers_answer answer;
     struct mpiio_share *share[2];
 
-    (void)state;
     start(3);
     pass_over_two(share);
     ask_as_node_2(1, MPIIO_POINTERS_NO_NODE, &answer);
@@ -445,22 +427,4 @@ static void who_looks_after_the_keeper_tells_who_waits(void **state)
     assert_int_equal(mpiio_share_await(share[1], &waiter), -ESTALE);
     close_two(share);
     end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_given_once),
-        cmocka_unit_test(the_keeper_dies),
-        cmocka_unit_test(all_but_one_die),
-        cmocka_unit_test(set_and_get),
-        cmocka_unit_test(some_are_silent),
-        cmocka_unit_test(the_first_are_silent),
-        cmocka_unit_test(shares_are_in_order),
-        cmocka_unit_test(the_keeper_of_turns_dies),
-        cmocka_unit_test(who_takes_tells_who_waits),
-        cmocka_unit_test(who_looks_after_the_keeper_tells_who_waits),
-    };
-
-    return cmocka_run_group_tests_name("pointers", tests, NULL, NULL);
 }

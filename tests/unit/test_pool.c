@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool_fixture.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "random_views.h"
@@ -92,11 +91,10 @@ static uint64_t foreign(const struct nodes *nodes)
     return 8 * words;
 }
 
-static void what_nodes_read_together_is_read_once(void **state)
+TEST(what_nodes_read_together_is_read_once)
 {
     struct fake *fake = make_fake(13 * MIB + 8 * 4321);
 
-    (void)state;
     for (int count = 1; count <= NODES_MAX; count++) {
         struct nodes *nodes = make_nodes(fake, count, 64 * MIB, 5000);
         struct vs_view *views[NODES_MAX];
@@ -123,14 +121,13 @@ static void what_nodes_read_together_is_read_once(void **state)
 }
 
 /* Any view, anywhere, in requests of any size: what the pool gives is right. */
-static void random_requests_are_right(void **state)
+TEST(random_requests_are_right)
 {
     struct fake *fake = make_fake(21 * MIB + 8 * 999);
     struct nodes *nodes = make_nodes(fake, 3, 24 * MIB, 5000);
     char *got = malloc((size_t)(2 * MIB)), *want = malloc((size_t)(2 * MIB));
     int served = 0;
 
-    (void)state;
     for (int i = 0; i < 40; i++) {
         struct vs_view *view = random_view(i);
         int64_t size = vs_view_slice_size(view, fake->size);
@@ -157,14 +154,13 @@ static void random_requests_are_right(void **state)
     free_fake(fake);
 }
 
-static void short_reads_here_and_there_pass_by(void **state)
+TEST(short_reads_here_and_there_pass_by)
 {
     struct fake *fake = make_fake(64 * MIB);
     struct nodes *nodes = make_nodes(fake, 2, 64 * MIB, 5000);
     struct vs_view *view = make_vector(0, 8, 16);
     char buffer[4096];
 
-    (void)state;
     for (int64_t i = 1; i <= 10; i++)
         assert_false(
             pool_read(nodes->pool[0], view, (11 - i) * 5 * MIB / 2, sizeof(buffer), buffer));
@@ -175,13 +171,12 @@ static void short_reads_here_and_there_pass_by(void **state)
 }
 
 /* Files larger than the pool stream through it; what it holds stays within its size. */
-static void a_small_pool_streams(void **state)
+TEST(a_small_pool_streams)
 {
     struct fake *fake = make_fake(48 * MIB);
     struct nodes *nodes = make_nodes(fake, 2, 16 * MIB, 5000);
     struct vs_view *views[2] = {make_vector(0, 8, 16), make_vector(8, 8, 16)};
 
-    (void)state;
     read_together(nodes, views);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(stats_of(nodes->pool[i]).size, 16 * MIB);
@@ -279,7 +274,7 @@ static void *follow(void *data)
     return NULL;
 }
 
-static void what_was_written_is_read_by_all_from_then_on(void **state)
+TEST(what_was_written_is_read_by_all_from_then_on)
 {
     struct fake *fake = make_fake(5 * MIB);
     struct nodes *nodes = make_nodes(fake, 3, 32 * MIB, 5000);
@@ -287,7 +282,6 @@ static void what_was_written_is_read_by_all_from_then_on(void **state)
     struct follower followers[3];
     pthread_t threads[4];
 
-    (void)state;
     assert_int_equal(pthread_create(&threads[3], NULL, keep_changing, &changer), 0);
     for (int i = 0; i < 3; i++) {
         followers[i] = (struct follower){.nodes = nodes, .node = i, .changer = &changer};
@@ -301,13 +295,12 @@ static void what_was_written_is_read_by_all_from_then_on(void **state)
     free_fake(fake);
 }
 
-static void what_storage_does_not_give_is_not_there(void **state)
+TEST(what_storage_does_not_give_is_not_there)
 {
     struct fake *fake = make_fake(9 * MIB);
     struct nodes *nodes = make_nodes(fake, 2, 32 * MIB, 5000);
     struct vs_view *view = make_vector(0, 8, 16);
 
-    (void)state;
     set_reads(fake, -EIO, INT64_MAX);
     assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) == 9 * MIB / 2);
     /* It is shorter than it seems: the second block has no home that has it. */
@@ -324,13 +317,12 @@ static void what_storage_does_not_give_is_not_there(void **state)
 
 /* Homes that go. */
 
-static void who_is_alone_reads_by_itself(void **state)
+TEST(who_is_alone_reads_by_itself)
 {
     struct fake *fake = make_fake(24 * MIB);
     struct nodes *nodes = make_nodes(fake, 3, 32 * MIB, 5000);
     struct vs_view *view = make_vector(0, 8, 16);
 
-    (void)state;
     assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
     mpiio_pool_alone(nodes->pool[2]);
     mpiio_pool_alone(nodes->pool[2]);
@@ -346,12 +338,11 @@ static void who_is_alone_reads_by_itself(void **state)
 }
 
 /* Reads while a home ends, by death or by its own will, any number of times. */
-static void a_home_that_dies_meanwhile(void **state)
+TEST(a_home_that_dies_meanwhile)
 {
     struct fake *fake = make_fake(20 * MIB);
     struct vs_view *view = make_vector(0, 8, 16);
 
-    (void)state;
     for (int i = 0; i < 12; i++) {
         struct nodes *nodes = make_nodes(fake, 2, 32 * MIB, 5000);
         struct reader reader = {.nodes = nodes, .node = 0, .view = view};
@@ -373,19 +364,7 @@ static void a_home_that_dies_meanwhile(void **state)
     free_fake(fake);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_nodes_read_together_is_read_once),
-        cmocka_unit_test(random_requests_are_right),
-        cmocka_unit_test(short_reads_here_and_there_pass_by),
-        cmocka_unit_test(a_small_pool_streams),
-        cmocka_unit_test(what_was_written_is_read_by_all_from_then_on),
-        cmocka_unit_test(what_storage_does_not_give_is_not_there),
-        cmocka_unit_test(who_is_alone_reads_by_itself),
-        cmocka_unit_test(a_home_that_dies_meanwhile),
-    };
-
     srand(20);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

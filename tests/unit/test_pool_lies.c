@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool_fixture.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -101,14 +100,13 @@ static void expect_answer(int fd, const struct fake *fake, struct mpiio_pool_par
 }
 
 /* Many that say nothing, or a part of what they should; one of the pool's is heard all the same. */
-static void strangers_are_not_waited_for(void **state)
+TEST(strangers_are_not_waited_for)
 {
     struct fake *fake = make_fake(SIZE);
     struct nodes *nodes = make_home(fake);
     int mute[STRANGERS];
     int fd;
 
-    (void)state;
     for (int i = 0; i < STRANGERS; i++) {
         mute[i] = dial(nodes->places[0]);
         if (i % 3 == 1)
@@ -124,7 +122,7 @@ static void strangers_are_not_waited_for(void **state)
     free_fake(fake);
 }
 
-static void what_is_no_request_ends_the_connection(void **state)
+TEST(what_is_no_request_ends_the_connection)
 {
     static const struct mpiio_pool_part wrong[] = {
         {4194300, 8, 1, 0}, {0, 8, 2, 4194304}, {64, 8, 2, -65},       {0, 0, 1, 0},
@@ -135,7 +133,6 @@ static void what_is_no_request_ends_the_connection(void **state)
     size_t size;
     int fd;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         fd = join(nodes->places[0], true);
         size = make_request(fake, wrong[i], bytes);
@@ -160,14 +157,13 @@ static void what_is_no_request_ends_the_connection(void **state)
     free_fake(fake);
 }
 
-static void who_sees_another_version_gets_nothing(void **state)
+TEST(who_sees_another_version_gets_nothing)
 {
     struct fake *fake = make_fake(SIZE);
     struct nodes *nodes = make_home(fake);
     struct fake other = *fake;
     int fd = join(nodes->places[0], true);
 
-    (void)state;
     expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     other.version++;
     expect_answer(fd, &other, (struct mpiio_pool_part){0, 8, 1, 0}, false);
@@ -245,13 +241,12 @@ static void *lie(void *data)
 }
 
 /* What node 0 is home of comes, nothing else does, and no call takes long. */
-static void a_home_that_lies_is_not_believed(void **state)
+TEST(a_home_that_lies_is_not_believed)
 {
     struct fake *fake = make_fake(SIZE);
     struct vs_view *view = make_vector(0, 65536, 131072);
     char *buffer = malloc((size_t)MIB);
 
-    (void)state;
     for (int i = 0; i < LIES; i++) {
         struct nodes nodes = {.fake = fake, .count = 2};
         struct liar liar = {.lie = i};
@@ -283,7 +278,7 @@ static void a_home_that_lies_is_not_believed(void **state)
     free_fake(fake);
 }
 
-static void what_is_said_is_understood(void **state)
+TEST(what_is_said_is_understood)
 {
     struct mpiio_pool_part parts[] = {{1, 2, 3, -4}, {5, 6, 7, 8}};
     const struct mpiio_pool_request request = {
@@ -293,7 +288,6 @@ static void what_is_said_is_understood(void **state)
     struct mpiio_pool_request got;
     size_t size;
 
-    (void)state;
     parts[0].offset = 100;
     size = mpiio_pool_request_encode(&request, bytes);
     assert_int_equal(size, MPIIO_POOL_REQUEST_HEAD + 32);
@@ -319,16 +313,7 @@ static void what_is_said_is_understood(void **state)
         assert_false(mpiio_pool_request_decode(bytes + 4, cut, &got, &list));
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_is_understood),
-        cmocka_unit_test(strangers_are_not_waited_for),
-        cmocka_unit_test(what_is_no_request_ends_the_connection),
-        cmocka_unit_test(who_sees_another_version_gets_nothing),
-        cmocka_unit_test(a_home_that_lies_is_not_believed),
-    };
-
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which pages of a slice are dropped before a write is answered: those that were read too early. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/names/refills.h"
 
 #define NOW  1000000 /* ms */
@@ -67,17 +60,15 @@ static void write_page(int64_t number)
     fs_refills_answered(&refills, LATE);
 }
 
-static void nothing_is_noted_without_a_drop(void **state)
+TEST(nothing_is_noted_without_a_drop, setup, teardown)
 {
-    (void)state;
     read_page(3);
     assert_int_equal(refills.count, 0);
     assert_int_equal(stored(3), 0);
 }
 
-static void nothing_is_noted_without_a_writer(void **state)
+TEST(nothing_is_noted_without_a_writer, setup, teardown)
 {
-    (void)state;
     fs_refills_leave(&refills);
     drop_all();
     read_page(3);
@@ -86,9 +77,8 @@ static void nothing_is_noted_without_a_writer(void **state)
     assert_int_equal(stored(3), 0);
 }
 
-static void a_page_is_read_behind_a_drop(void **state)
+TEST(a_page_is_read_behind_a_drop, setup, teardown)
 {
-    (void)state;
     drop_all();
     read_page(3);
     read_page(5);
@@ -100,9 +90,8 @@ static void a_page_is_read_behind_a_drop(void **state)
 }
 
 /* What the kernel copies next, it copies into pages as they are by then. */
-static void an_answer_ends_it(void **state)
+TEST(an_answer_ends_it, setup, teardown)
 {
-    (void)state;
     drop_all();
     read_page(3);
     write_page(4);
@@ -111,11 +100,10 @@ static void an_answer_ends_it(void **state)
     assert_int_equal(refills.count, 0);
 }
 
-static void a_later_drop_ends_it(void **state)
+TEST(a_later_drop_ends_it, setup, teardown)
 {
     struct fs_refilled drop = {.start = 4 * page, .end = 5 * page};
 
-    (void)state;
     drop_all();
     read_page(3);
     read_page(4);
@@ -128,11 +116,10 @@ static void a_later_drop_ends_it(void **state)
 }
 
 /* That drop may have come before the page was read, or wait for it and take it. */
-static void a_read_in_the_middle_of_a_drop_has_it_repeated(void **state)
+TEST(a_read_in_the_middle_of_a_drop_has_it_repeated, setup, teardown)
 {
     struct fs_refilled drop = {.end = ALL};
 
-    (void)state;
     fs_refills_drop_begin(&refills, &drop);
     read_page(3);
     assert_true(fs_refills_drop_end(&refills, &drop, false));
@@ -144,11 +131,10 @@ static void a_read_in_the_middle_of_a_drop_has_it_repeated(void **state)
     assert_int_equal(stored(3), 0);
 }
 
-static void a_drop_that_is_not_repeated_leaves_it_unsure(void **state)
+TEST(a_drop_that_is_not_repeated_leaves_it_unsure, setup, teardown)
 {
     struct fs_refilled drop = {.end = ALL};
 
-    (void)state;
     fs_refills_drop_begin(&refills, &drop);
     read_page(3);
     assert_false(fs_refills_drop_end(&refills, &drop, true));
@@ -163,12 +149,11 @@ static void *end_drop(void *data)
 }
 
 /* A page which that drop has taken, and the kernel copied to since, is locked until the answer. */
-static void a_drop_under_way_is_waited_for(void **state)
+TEST(a_drop_under_way_is_waited_for, setup, teardown)
 {
     struct fs_refilled drop = {.end = ALL};
     pthread_t thread;
 
-    (void)state;
     drop_all();
     read_page(3);
     fs_refills_drop_begin(&refills, &drop);
@@ -179,11 +164,10 @@ static void a_drop_under_way_is_waited_for(void **state)
     assert_int_equal(refills.running, 0);
 }
 
-static void a_read_that_is_under_way_counts(void **state)
+TEST(a_read_that_is_under_way_counts, setup, teardown)
 {
     struct fs_refill early, read;
 
-    (void)state;
     fs_refills_read_begin(&refills, &early, 2 * page, (size_t)page); /* before the drop */
     drop_all();
     fs_refills_read_begin(&refills, &read, 3 * page, (size_t)page);
@@ -195,9 +179,8 @@ static void a_read_that_is_under_way_counts(void **state)
     assert_int_equal(refills.count, 0);
 }
 
-static void what_is_read_once_it_is_stored_is_right(void **state)
+TEST(what_is_read_once_it_is_stored_is_right, setup, teardown)
 {
-    (void)state;
     drop_all();
     assert_true(fs_refills_stored(&refills));
     read_page(3);
@@ -208,11 +191,10 @@ static void what_is_read_once_it_is_stored_is_right(void **state)
     assert_int_equal(stored(3), 1);
 }
 
-static void a_drop_that_is_not_over_counts_for_the_next_write(void **state)
+TEST(a_drop_that_is_not_over_counts_for_the_next_write, setup, teardown)
 {
     struct fs_refilled drop = {.end = page};
 
-    (void)state;
     fs_refills_drop_begin(&refills, &drop);
     write_page(3);
     read_page(3);
@@ -223,9 +205,8 @@ static void a_drop_that_is_not_over_counts_for_the_next_write(void **state)
     assert_int_equal(stored(3), 0);
 }
 
-static void the_kernel_may_drop_by_itself(void **state)
+TEST(the_kernel_may_drop_by_itself, setup, teardown)
 {
-    (void)state;
     fs_refills_drop_expected(&refills, NOW);
     read_page(3);
     assert_int_equal(fs_refills_find(&refills, 3 * page, 1, NOW, 0, list, &sure), 1);
@@ -238,11 +219,10 @@ static void the_kernel_may_drop_by_itself(void **state)
     assert_int_equal(stored(3), 0);
 }
 
-static void one_who_joins_finds_drops_under_way(void **state)
+TEST(one_who_joins_finds_drops_under_way, setup, teardown)
 {
     struct fs_refilled drop = {.end = page};
 
-    (void)state;
     fs_refills_leave(&refills);
     fs_refills_drop_begin(&refills, &drop);
     fs_refills_join(&refills, NOW);
@@ -251,9 +231,8 @@ static void one_who_joins_finds_drops_under_way(void **state)
     assert_false(fs_refills_drop_end(&refills, &drop, false));
 }
 
-static void one_who_joins_behind_an_open_finds_its_drop(void **state)
+TEST(one_who_joins_behind_an_open_finds_its_drop, setup, teardown)
 {
-    (void)state;
     fs_refills_leave(&refills);
     assert_false(fs_refills_opened(&refills, 0, NOW));
     fs_refills_join(&refills, NOW + 1);
@@ -266,9 +245,8 @@ static void one_who_joins_behind_an_open_finds_its_drop(void **state)
 }
 
 /* What one opens for writing is dropped before that one writes, but a second one may. */
-static void two_who_join_find_the_drop_of_the_first(void **state)
+TEST(two_who_join_find_the_drop_of_the_first, setup, teardown)
 {
-    (void)state;
     assert_false(fs_refills_opened(&refills, 1, NOW));
     read_page(3);
     assert_int_equal(stored(3), 0);
@@ -279,11 +257,10 @@ static void two_who_join_find_the_drop_of_the_first(void **state)
     fs_refills_leave(&refills);
 }
 
-static void ranges_are_cut_to_the_pages_of_the_write(void **state)
+TEST(ranges_are_cut_to_the_pages_of_the_write, setup, teardown)
 {
     struct fs_refill read;
 
-    (void)state;
     drop_all();
     fs_refills_read_begin(&refills, &read, 0, (size_t)(10 * page));
     fs_refills_read_end(&refills, &read);
@@ -293,40 +270,12 @@ static void ranges_are_cut_to_the_pages_of_the_write(void **state)
     assert_int_equal(list[0].end, 5 * page);
 }
 
-static void none_of_many_is_forgotten(void **state)
+TEST(none_of_many_is_forgotten, setup, teardown)
 {
-    (void)state;
     drop_all();
     for (int64_t i = 0; i < 10 * FS_REFILLS_MAX; i++)
         read_page(2 * i);
     for (int64_t i = 0; i < 10 * FS_REFILLS_MAX; i++)
         assert_int_equal(stored(2 * i), 1);
     assert_false(sure);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_is_noted_without_a_drop),
-        TEST(nothing_is_noted_without_a_writer),
-        TEST(a_page_is_read_behind_a_drop),
-        TEST(an_answer_ends_it),
-        TEST(a_later_drop_ends_it),
-        TEST(a_read_in_the_middle_of_a_drop_has_it_repeated),
-        TEST(a_drop_that_is_not_repeated_leaves_it_unsure),
-        TEST(a_drop_under_way_is_waited_for),
-        TEST(a_read_that_is_under_way_counts),
-        TEST(what_is_read_once_it_is_stored_is_right),
-        TEST(a_drop_that_is_not_over_counts_for_the_next_write),
-        TEST(the_kernel_may_drop_by_itself),
-        TEST(one_who_joins_finds_drops_under_way),
-        TEST(one_who_joins_behind_an_open_finds_its_drop),
-        TEST(two_who_join_find_the_drop_of_the_first),
-        TEST(ranges_are_cut_to_the_pages_of_the_write),
-        TEST(none_of_many_is_forgotten),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

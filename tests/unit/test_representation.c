@@ -4,16 +4,8 @@
  * the user's are loaded, shared, refused and given back.
  */
 #include <jansson.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "made_up.h"
 
 /* What an etype holds and how far it reaches, in the file. */
@@ -36,7 +28,7 @@ static void expect_extent(const char *datarep, const char *etype, int64_t size, 
  * A long has 8 bytes in memory and 4 in external32. What counts in oldtypes scales with them; what
  * counts in bytes stays, and so does what is built on it.
  */
-static void scaling(void **state)
+TEST(scaling)
 {
     static const struct {
         const char *etype;
@@ -81,7 +73,6 @@ static void scaling(void **state)
          40, 48, 36, 48},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         expect_extent("native", cases[i].etype, cases[i].native_size, cases[i].native_extent);
         expect_extent("big-endian", cases[i].etype, cases[i].native_size, cases[i].native_extent);
@@ -91,11 +82,10 @@ static void scaling(void **state)
 }
 
 /* Types are laid out by the sizes that the loader tells. */
-static void user_sizes(void **state)
+TEST(user_sizes)
 {
     int64_t size = made_up_size(vs_basic_number(vs_basic_find("long")));
 
-    (void)state;
     assert_true(size != 8 && size != 4);
     expect_extent("made-up", "\"long\"", size, size);
     expect_extent("made-up", "{\"type\": \"contiguous\", \"count\": 3" LONG, 3 * size, 3 * size);
@@ -132,14 +122,13 @@ static struct vs_view *view_of(const struct vs_spec *spec, size_t index, int64_t
     return view;
 }
 
-static void facts(void **state)
+TEST(facts)
 {
     struct vs_spec *spec =
         parse(HEAD "\"view\": {\"etype\": \"long\", \"datarep\": " USER("made-up", "d/x.so") "}}");
     struct vs_view *view = view_of(spec, 0, 0);
     const struct vs_view_facts *facts = vs_view_facts(view);
 
-    (void)state;
     assert_int_equal(facts->datarep, VS_USER);
     assert_string_equal(facts->datarep_name, "made-up");
     assert_ptr_equal(facts->user->library, &made_up);
@@ -162,7 +151,7 @@ static void facts(void **state)
 }
 
 /* Each pair of name and library is loaded once, and given back with the last view. */
-static void sharing(void **state)
+TEST(sharing)
 {
     struct vs_spec *spec = parse(HEAD "\"views\": {\"a\": {\"datarep\": " USER(
         "made-up",
@@ -178,7 +167,6 @@ static void sharing(void **state)
     struct vs_view *first = view_of(spec, 0, 2), *own = view_of(spec, 1, 1);
     struct vs_view *same = view_of(spec, 1, 0), *third = view_of(spec, 2, 0);
 
-    (void)state;
     assert_int_equal(made_up.loads, 3);
     assert_ptr_equal(vs_view_facts(first)->user, vs_view_facts(same)->user);
     assert_ptr_not_equal(vs_view_facts(first)->user, vs_view_facts(own)->user);
@@ -196,13 +184,12 @@ static void sharing(void **state)
 }
 
 /* The resolved text keeps the object, with the library's path as it was found. */
-static void resolved(void **state)
+TEST(resolved)
 {
     struct vs_spec *spec = parse(HEAD "\"view\": {\"etype\": \"int\", \"per_rank\": "
                                       "[{\"datarep\": " USER("made-up", "d/x.so") "}]}}");
     char *text = vs_spec_resolved(spec, true);
 
-    (void)state;
     assert_non_null(text);
     vs_spec_free(spec);
     json_t *root = json_loads(text, 0, NULL), *entries = NULL;
@@ -219,7 +206,7 @@ static void resolved(void **state)
 }
 
 /* An override takes the place of every view's representation, whoever loads it. */
-static void overridden(void **state)
+TEST(overridden)
 {
     static const char text[] = HEAD
         "\"views\": {"
@@ -231,7 +218,6 @@ static void overridden(void **state)
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
 
-    (void)state;
     for (int user = 0; user < 2; user++) {
         overrides.datarep = user ? "made-up" : "external32";
         overrides.datarep_library = user ? "/y.so" : NULL;
@@ -282,7 +268,7 @@ static void expect_error(const struct vs_overrides *overrides, const char *view,
     assert_true(made_up.unloads <= made_up.loads);
 }
 
-static void errors(void **state)
+TEST(errors)
 {
     static const struct {
         const char *view, *place, *reason;
@@ -310,7 +296,6 @@ static void errors(void **state)
          "/view/etype/types/1", "representation \"partial\" has no MPI_LONG"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         expect_error(&with_made_up, cases[i].view, -EINVAL, cases[i].place, cases[i].reason);
     expect_error(&with_made_up, "{\"datarep\": " USER("starved", "x.so") "}", -ENOMEM, "",
@@ -320,9 +305,8 @@ static void errors(void **state)
 }
 
 /* What was loaded is given back when something else in the spec is wrong. */
-static void given_back(void **state)
+TEST(given_back)
 {
-    (void)state;
     expect_error(
         &with_made_up,
         "{\"datarep\": " USER("made-up", "x.so") ", \"per_rank\": [{}, "
@@ -333,15 +317,4 @@ static void given_back(void **state)
     expect_error(&with_made_up, "{\"etype\": \"no\", \"datarep\": " USER("made-up", "x.so") "}",
                  -EINVAL, "/view/etype", "unknown type \"no\"");
     assert_int_equal(made_up.unloads, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scaling),    cmocka_unit_test(user_sizes), cmocka_unit_test(facts),
-        cmocka_unit_test(sharing),    cmocka_unit_test(resolved),   cmocka_unit_test(errors),
-        cmocka_unit_test(given_back), cmocka_unit_test(overridden),
-    };
-
-    return cmocka_run_group_tests_name("representation", tests, NULL, NULL);
 }

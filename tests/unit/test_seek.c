@@ -2,7 +2,6 @@
 #include "cannot_run.h"
 #include "slice_fixture.h"
 
-#include <errno.h>
 #include <time.h>
 
 #define PAGE  4096
@@ -63,9 +62,8 @@ static void check_seeks(struct mpiio_slice *slice)
     assert_int_equal(mpiio_slice_seek_hole(slice, size), -ENXIO);
 }
 
-static void test_against_walking(void **state)
+TEST(test_against_walking)
 {
-    (void)state;
     for (int i = 0; i < 60; i++) {
         int fd = make_sparse_file(PAGES * PAGE - below(20000));
         struct mpiio_store *store = open_store(fd);
@@ -80,9 +78,8 @@ static void test_against_walking(void **state)
     }
 }
 
-static void test_rows_of_an_array(void **state)
+TEST(test_rows_of_an_array)
 {
-    (void)state;
     for (int i = 0; i < 20; i++) {
         int fd = make_sparse_file(PAGES * PAGE);
         struct mpiio_store *store = open_store(fd);
@@ -100,7 +97,7 @@ static void test_rows_of_an_array(void **state)
 }
 
 /* A view whose order is not the file's counts as data up to its end. */
-static void test_unordered_view_is_data(void **state)
+TEST(test_unordered_view_is_data)
 {
     int fd = make_sparse_file(PAGES * PAGE);
     struct mpiio_store *store = open_store(fd);
@@ -108,7 +105,6 @@ static void test_unordered_view_is_data(void **state)
         store, make_view("\"filetype\": {\"type\": \"hindexed\", \"blocklengths\": [1, 1, 10], "
                          "\"displacements\": [5, 5, 9]}"));
 
-    (void)state;
     assert_false(vs_map_facts(vs_view_map(mpiio_slice_view(slice)))->disjoint);
     assert_int_equal(mpiio_slice_seek_data(slice, 7), 7);
     assert_int_equal(mpiio_slice_seek_hole(slice, 7), mpiio_slice_size(slice));
@@ -118,7 +114,7 @@ static void test_unordered_view_is_data(void **state)
 }
 
 /* 8 TB with two pages of data: found without a walk over runs. */
-static void test_large_sparse_file(void **state)
+TEST(test_large_sparse_file)
 {
     const int64_t size = (int64_t)8 << 40;
     const int64_t first = (int64_t)3 << 40;
@@ -128,7 +124,6 @@ static void test_large_sparse_file(void **state)
     struct mpiio_slice *slice = make_slice(store, make_vector(8, 8, 32));
     clock_t start = clock();
 
-    (void)state;
     if (ftruncate(fd, size) != 0)
         CANNOT_RUN("no files of 8 TB here");
     write_file(fd, "x", 1, first);
@@ -144,15 +139,7 @@ static void test_large_sparse_file(void **state)
     close(fd);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_walking),
-        cmocka_unit_test(test_rows_of_an_array),
-        cmocka_unit_test(test_unordered_view_is_data),
-        cmocka_unit_test(test_large_sparse_file),
-    };
-
     srand(3);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

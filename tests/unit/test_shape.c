@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Accesses that become filetypes, read again by the library that reads all specs, beside a map of
  * bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "capture/shape.h"
 #include "capture/subarrays.h"
 #include "viewspec/spec.h"
@@ -17,12 +10,12 @@
 #define BYTES 8192
 #define RANKS 12
 
-static uint64_t state = 1;
+static uint64_t seed = 1;
 
 static int64_t draw(int64_t below)
 {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    return (int64_t)(state >> 33) % below;
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    return (int64_t)(seed >> 33) % below;
 }
 
 static struct vs_view *compile(const json_t *json)
@@ -99,11 +92,10 @@ static void add_blocks(struct capture_extents *extents, bool *bytes, int64_t uni
         add(extents, bytes, draw(BYTES / unit) * unit, (1 + draw(9)) * unit);
 }
 
-static void filetypes_select_what_was_accessed(void **unused)
+TEST(filetypes_select_what_was_accessed)
 {
     static const char *const etypes[] = {"byte", "short", "int", "double"};
 
-    (void)unused;
     for (int round = 0; round < 3000; round++) {
         struct capture_extents extents = {0};
         bool bytes[BYTES] = {false};
@@ -147,13 +139,12 @@ static json_t *box(const int64_t *sizes, const int64_t *starts, const int64_t *c
 }
 
 /* Boxes of a grid of ranks, now and then one that lies askew: subarrays of the same bytes. */
-static void subarrays_select_the_same(void **unused)
+TEST(subarrays_select_the_same)
 {
     static bool bytes[RANKS][BYTES];
     json_t *views[RANKS];
     int subarrays = 0;
 
-    (void)unused;
     for (int round = 0; round < 500; round++) {
         int64_t grid[3] = {1 + draw(3), 1 + draw(2), 1 + draw(2)}, part[3], sizes[3], starts[3];
         int64_t ranks = grid[0] * grid[1] * grid[2];
@@ -180,12 +171,11 @@ static void subarrays_select_the_same(void **unused)
 }
 
 /* However often a program writes the same, it is kept once; what is too irregular is given up. */
-static void memory_is_bounded(void **unused)
+TEST(memory_is_bounded)
 {
     struct capture_extents extents = {0};
     int64_t offset = 0;
 
-    (void)unused;
     for (int64_t i = 0; i < 3000000; i++)
         capture_extents_add(&extents, i * i % 1009 * 10, 7);
     capture_extents_finish(&extents, INT64_MAX);
@@ -199,15 +189,4 @@ static void memory_is_bounded(void **unused)
     capture_extents_free(&extents);
     capture_extents_add(&extents, INT64_MAX - 3, 2);
     assert_true(extents.given_up);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filetypes_select_what_was_accessed),
-        cmocka_unit_test(subarrays_select_the_same),
-        cmocka_unit_test(memory_is_bounded),
-    };
-
-    return cmocka_run_group_tests_name("shape", tests, NULL, NULL);
 }

@@ -3,16 +3,8 @@
  * Shorthand: each form is the same view as JSON written by hand, for every rank; errors tell their
  * place in the shorthand; what is printed is read again as the same text.
  */
-#include <errno.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "viewspec/shorthand.h"
 #include "viewspec/spec.h"
 
@@ -118,9 +110,8 @@ static void assert_same(const char *name, const struct vs_spec *one, const struc
     vs_view_unref(b);
 }
 
-static void forms_are_json(void **state)
+TEST(forms_are_json)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         struct vs_error error = {0};
         struct vs_spec *spec = parse(forms[i].shorthand, &error), *other = NULL;
@@ -147,9 +138,8 @@ static void forms_are_json(void **state)
 }
 
 /* The JSON that a form is printed as, which is a spec: the same one, and the same text again. */
-static void printed_forms_are_read_again(void **state)
+TEST(printed_forms_are_read_again)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         const struct vs_overrides overrides = {.file = "/f", .defines = defines, .define_count = 2};
         struct vs_error error = {0};
@@ -176,13 +166,12 @@ static void printed_forms_are_read_again(void **state)
     }
 }
 
-static void json_text(void **state)
+TEST(json_text)
 {
     struct vs_error error = {0};
     char *json = vs_shorthand_json("darray 1000x1000 block,cyclic(8) on 2x2 of double at 4096", "x",
                                    NULL, 0, &error);
 
-    (void)state;
     assert_string_equal(json, "{\n"
                               "  \"viewspec\": 1,\n"
                               "  \"ranks\": 4,\n"
@@ -202,7 +191,7 @@ static void json_text(void **state)
     free(json);
 }
 
-static void overrides(void **state)
+TEST(overrides)
 {
     const char *const rows[] = {"rows=6"};
     const struct vs_overrides none = {.file_optional = true},
@@ -214,7 +203,6 @@ static void overrides(void **state)
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
 
-    (void)state;
     assert_int_equal(vs_spec_parse_shorthand("scatter on 4", "v", "/", &none, &spec, &error), 0);
     assert_null(vs_spec_file(spec));
     assert_int_equal(vs_spec_ranks(spec), 4);
@@ -281,11 +269,10 @@ static const char *const errors[][2] = {
     {"scatter 1-rank on 2", "1:9: blocklength: 0 is less than 1 (rank 1)"},
 };
 
-static void errors_have_places(void **state)
+TEST(errors_have_places)
 {
     int wrong = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         struct vs_error error = {0};
         struct vs_view *view = NULL;
@@ -309,12 +296,11 @@ static void errors_have_places(void **state)
 }
 
 /* An expression of many parentheses, and one that is too long, end in an error and nothing else. */
-static void limits(void **state)
+TEST(limits)
 {
     char text[3000] = "scatter at ";
     struct vs_error error = {0};
 
-    (void)state;
     memset(text + strlen(text), '(', 2000);
     assert_null(parse(text, &error));
     assert_string_equal(error.reason, "nested too deep");
@@ -328,15 +314,4 @@ static void limits(void **state)
     assert_null(parse(long_text, &error));
     assert_string_equal(error.reason, "a shorthand is at most 65536 bytes");
     free(long_text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_are_json),     cmocka_unit_test(printed_forms_are_read_again),
-        cmocka_unit_test(json_text),          cmocka_unit_test(overrides),
-        cmocka_unit_test(errors_have_places), cmocka_unit_test(limits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 /* A read of what is there asks for the size once, or twice where it is mapped; a write once, but
    not at all where it is by a call. */
-static void test_sizes_that_are_asked_for(void **state)
+TEST(test_sizes_that_are_asked_for)
 {
     static const struct {
         int64_t run, offset;
@@ -12,7 +12,6 @@ static void test_sizes_that_are_asked_for(void **state)
     } cases[] = {{8, 0, 2, 1}, {4096, 0, 1, 0}, {4096, 1000, 1, 0}, {40000, 100000, 1, 0}};
     static unsigned char bytes[1000];
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct model *model =
             model_start(make_vector(0, cases[i].run, 2 * cases[i].run), MODEL_BYTES);
@@ -36,13 +35,4 @@ static void test_sizes_that_are_asked_for(void **state)
         assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 0);
         model_end(model);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_that_are_asked_for),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 #include "random_views.h"
 #include "faults.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -63,20 +62,18 @@ static void check_random_views(bool refuse_mapping)
     close(fd);
 }
 
-static void test_random_views(void **state)
+TEST(test_random_views)
 {
-    (void)state;
     check_random_views(false);
 }
 
-static void test_random_views_without_mapping(void **state)
+TEST(test_random_views_without_mapping)
 {
-    (void)state;
     check_random_views(true);
 }
 
 /* sysfs has regular files with a size and without mmap. */
-static void test_filesystem_without_mapping(void **state)
+TEST(test_filesystem_without_mapping)
 {
     struct mpiio_store *store = NULL;
     struct mpiio_counters counters;
@@ -84,7 +81,6 @@ static void test_filesystem_without_mapping(void **state)
     unsigned char whole[4096], packed[4096];
     ssize_t size, got;
 
-    (void)state;
     if (mpiio_store_open("/sys/kernel/notes", O_RDONLY, &store) != 0 ||
         mpiio_store_size(store) < 16) {
         mpiio_store_close(store);
@@ -103,7 +99,7 @@ static void test_filesystem_without_mapping(void **state)
     mpiio_store_close(store);
 }
 
-static void test_end_of_slice(void **state)
+TEST(test_end_of_slice)
 {
     int fd = make_content_file();
     struct mpiio_store *store = open_store(fd);
@@ -111,7 +107,6 @@ static void test_end_of_slice(void **state)
     int64_t size = mpiio_slice_size(slice);
     unsigned char *buffer = malloc((size_t)size);
 
-    (void)state;
     assert_int_equal(size, (FILE_BYTES - 3) / 32 * 8 + 8);
     assert_int_equal(mpiio_slice_read(slice, buffer, SIZE_MAX, size - 5), 5);
     assert_int_equal(mpiio_slice_read(slice, buffer, SIZE_MAX, 0), size);
@@ -125,13 +120,12 @@ static void test_end_of_slice(void **state)
     close(fd);
 }
 
-static void test_file_grows_and_shrinks(void **state)
+TEST(test_file_grows_and_shrinks)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store(fd);
     struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
 
-    (void)state;
     restore_guard();
     check_read(slice, 0, 100, 0);
     for (size_t size = 1000; size < FILE_BYTES; size += 17777) {
@@ -149,7 +143,7 @@ static void test_file_grows_and_shrinks(void **state)
 }
 
 /* A run over the edge of a window, more windows than are kept, and the end of the file in one. */
-static void test_windows(void **state)
+TEST(test_windows)
 {
     const int windows = MPIIO_WINDOW_COUNT + 5;
     int fd = make_file();
@@ -158,7 +152,6 @@ static void test_windows(void **state)
     const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
     unsigned char buffer[5000];
 
-    (void)state;
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 1; i <= windows; i++) {
             int64_t edge = i * MPIIO_WINDOW_SIZE - 300;
@@ -184,7 +177,7 @@ static void test_windows(void **state)
 }
 
 /* One run that spans windows, to a place that makes it go through them. */
-static void test_run_longer_than_a_window(void **state)
+TEST(test_run_longer_than_a_window)
 {
     const size_t length = (size_t)MPIIO_WINDOW_SIZE + 100000;
     int fd = make_file();
@@ -193,7 +186,6 @@ static void test_run_longer_than_a_window(void **state)
     struct mpiio_counters counters;
     unsigned char *buffer = calloc(1, length + 1);
 
-    (void)state;
     write_file(fd, content, FILE_BYTES, MPIIO_WINDOW_SIZE - FILE_BYTES / 2);
     assert_int_equal(mpiio_slice_read(slice, buffer + 1, length, 0), length);
     assert_memory_equal(buffer + 1 + MPIIO_WINDOW_SIZE - FILE_BYTES / 2, content,
@@ -227,11 +219,10 @@ static struct mpiio_counters count_read(int fd, struct vs_view *view, int64_t sk
     return counters;
 }
 
-static void test_counters_show_the_plan(void **state)
+TEST(test_counters_show_the_plan)
 {
     int fd = make_content_file();
 
-    (void)state;
     /* Dense: all from a mapping, no read. */
     assert_int_equal(count_read(fd, make_vector(0, 8, 32), 0, false).store_reads, 0);
     /* Sparse: a read per run. */
@@ -297,14 +288,13 @@ static void race_round(struct mpiio_slice *slice, int fd, unsigned char *buffer,
     assert_int_equal(mpiio_slice_read(slice, buffer, RACE_BYTES, 0), 0);
 }
 
-static void test_truncated_while_read(void **state)
+TEST(test_truncated_while_read)
 {
     unsigned char *buffer = aligned_alloc(4096, RACE_BYTES + 4096);
     struct vs_view *views[] = {make_vector(0, 8, 32),     make_vector(0, 700, 900),
                                make_vector(5, 40, 20000), make_vector(0, 20000, 24000),
                                make_vector(0, 64, 64),    make_vector(3, 3, 4)};
 
-    (void)state;
     FAULTS_OR_RETURN();
     restore_guard();
     for (unsigned int i = 0; i < 30; i++) {
@@ -346,7 +336,7 @@ static void *read_much(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store(fd);
@@ -355,7 +345,6 @@ static void test_threads(void **state)
     struct reader readers[4];
     pthread_t threads[4];
 
-    (void)state;
     for (int i = 1; i <= 2 * MPIIO_WINDOW_COUNT; i++) {
         unsigned char mark[32] = {(unsigned char)i};
 
@@ -377,12 +366,11 @@ static void test_threads(void **state)
     close(fd);
 }
 
-static void test_open(void **state)
+TEST(test_open)
 {
     struct mpiio_store *store = NULL;
     char fifo[] = "/tmp/mpiio-fifo-XXXXXX";
 
-    (void)state;
     assert_int_equal(mpiio_store_open("/", O_RDONLY, &store), -EISDIR);
     assert_int_equal(mpiio_store_open("/dev/null", O_RDONLY, &store), -EINVAL);
     assert_int_equal(mpiio_store_open("/no/such", O_RDONLY, &store), -ENOENT);
@@ -398,14 +386,13 @@ static void test_open(void **state)
 
 /* Rows of a matrix on both sides of a window's edge, and one over it; the file ends with the last.
  */
-static void test_columns_over_windows(void **state)
+TEST(test_columns_over_windows)
 {
     enum { ROWS = 640, WIDTH = 65600, COLUMNS = 30 };
     const int64_t disp = MPIIO_WINDOW_SIZE - 511 * (int64_t)WIDTH - 100;
     static unsigned char all[ROWS * COLUMNS * 8], got[sizeof(all)], want[sizeof(all)];
     int fd = make_file();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(all); i++)
         all[i] = (unsigned char)rand();
     for (int row = 0; row < ROWS; row++)
@@ -435,26 +422,10 @@ static void test_columns_over_windows(void **state)
     close(fd);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_views),
-        cmocka_unit_test(test_random_views_without_mapping),
-        cmocka_unit_test(test_filesystem_without_mapping),
-        cmocka_unit_test(test_end_of_slice),
-        cmocka_unit_test(test_file_grows_and_shrinks),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_run_longer_than_a_window),
-        cmocka_unit_test(test_counters_show_the_plan),
-        cmocka_unit_test(test_truncated_while_read),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_columns_over_windows),
-        cmocka_unit_test(test_open),
-    };
-
     srand(2);
     for (size_t i = 0; i < sizeof(content); i++)
         content[i] = (unsigned char)rand();
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

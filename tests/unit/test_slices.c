@@ -2,7 +2,6 @@
 /* The daemon's table of slices: one a node, kept for a while, and its inode numbers. */
 #include "slice_fixture.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 #include "fusefs/names/handle.h"
@@ -55,11 +54,10 @@ static struct fs_slice *get(int64_t rank, bool npy)
     return slice;
 }
 
-static void one_of_each(void **state)
+TEST(one_of_each, setup, teardown)
 {
     struct fs_slice *slice = get(3, false), *npy = get(3, true);
 
-    (void)state;
     assert_ptr_equal(get(3, false), slice);
     assert_ptr_equal(fs_slices_ref(&model.slices, slice), slice);
     assert_ptr_not_equal(npy, slice);
@@ -76,12 +74,11 @@ static void one_of_each(void **state)
 }
 
 /* What was unused longest goes first; what is used stays however many come. */
-static void some_are_kept(void **state)
+TEST(some_are_kept, setup, teardown)
 {
     struct fs_slice *used = get(0, false), *slices[RANKS];
     size_t limit = model.slices.idle_limit;
 
-    (void)state;
     assert_int_equal(limit, 16);
     for (int64_t rank = 1; rank <= (int64_t)limit; rank++)
         fs_slices_put(&model.slices, slices[rank] = get(rank, false));
@@ -98,27 +95,25 @@ static void some_are_kept(void **state)
     assert_int_equal(model.slices.table.idle, limit);
 }
 
-static void wrong_views(void **state)
+TEST(wrong_views, setup, teardown)
 {
     struct vs_error error = {0};
     struct fs_node node = {.kind = FS_SLICE, .rank = RANKS - 1}; /* divides by zero */
     struct fs_slice *slice = NULL;
 
-    (void)state;
     assert_int_equal(fs_slices_get(&model.slices, node, &slice, &error), -EINVAL);
     assert_non_null(strstr(error.reason, "zero"));
     assert_null(slice);
     assert_int_equal(model.slices.table.idle, 0);
 }
 
-static void new_numbers(void **state)
+TEST(new_numbers, setup, teardown)
 {
     struct fs_slice *slice = get(1, false), *other = get(2, false);
     struct fs_version version = {.size = 1, .settled = true};
     struct fs_handle handle = {.slice = slice, .writes = true};
     uint64_t first, again;
 
-    (void)state;
     first = fs_slices_number(&model.slices, slice, &version);
     assert_int_equal(fs_slices_number(&model.slices, slice, &version), first);
     /* Open, it keeps its number, whatever becomes of the file; the others get new ones. */
@@ -137,7 +132,7 @@ static void new_numbers(void **state)
     fs_slices_put(&model.slices, other);
 }
 
-static void those_that_are_written(void **state)
+TEST(those_that_are_written, setup, teardown)
 {
     struct fs_slice *slices[3] = {get(0, false), get(1, false), get(2, true)}, **list;
     struct fs_handle handles[4] = {{.slice = slices[0], .reads = true},
@@ -145,7 +140,6 @@ static void those_that_are_written(void **state)
                                    {.slice = slices[2], .reads = true},
                                    {.slice = slices[0], .writes = true}};
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_int_equal(fs_handle_join(&model.slices, &handles[i], handles[i].slice->inode, i + 1),
                          0);
@@ -180,13 +174,12 @@ static void on_wait(void *data, bool begins)
 }
 
 /* A wait is reported, because another thread may have to answer the release. */
-static void waits_for_a_release(void **state)
+TEST(waits_for_a_release, setup, teardown)
 {
     struct fs_slice *slice = get(1, false);
     struct fs_handle handle = {.slice = slice, .writes = true};
     struct waits waits = {0};
 
-    (void)state;
     assert_int_equal(fs_handle_join(&model.slices, &handle, slice->inode, 1), 0);
     fs_handle_await_release(&model.slices, slice, on_wait, &waits);
     assert_int_equal(waits.begun, 0);
@@ -210,12 +203,11 @@ static void *use_all(void *data)
 }
 
 /* Threads that make and drop the same slices leave no more than are kept, and none twice. */
-static void threads(void **state)
+TEST(threads, setup, teardown)
 {
     pthread_t workers[4];
     size_t count = 0;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&workers[i], NULL, use_all, NULL), 0);
     for (int i = 0; i < 4; i++)
@@ -229,19 +221,4 @@ static void threads(void **state)
         }
     assert_int_equal(count, model.slices.table.idle);
     assert_int_equal(count, model.slices.idle_limit);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_of_each, setup, teardown),
-        cmocka_unit_test_setup_teardown(some_are_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_views, setup, teardown),
-        cmocka_unit_test_setup_teardown(new_numbers, setup, teardown),
-        cmocka_unit_test_setup_teardown(those_that_are_written, setup, teardown),
-        cmocka_unit_test_setup_teardown(waits_for_a_release, setup, teardown),
-        cmocka_unit_test_setup_teardown(threads, setup, teardown),
-    };
-
-    return cmocka_run_group_tests_name("slices", tests, NULL, NULL);
 }

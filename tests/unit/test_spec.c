@@ -4,18 +4,9 @@
  * one under valid/ compiles for all ranks; and what the functions of spec.h say of a spec.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/load.h"
 
 #define FIXTURES "../specs"
@@ -67,13 +58,12 @@ static void check_invalid(const char *name, int *wrong)
     assert_int_equal(chdir(".."), 0);
 }
 
-static void invalid_specs(void **state)
+TEST(invalid_specs)
 {
     char home[PATH_MAX];
     struct dirent *entry;
     int seen = 0, wrong = 0;
 
-    (void)state;
     assert_non_null(getcwd(home, sizeof(home)));
     assert_int_equal(chdir(FIXTURES "/invalid"), 0);
     DIR *folder = opendir(".");
@@ -119,13 +109,12 @@ static void check_resolved(const char *path, const struct vs_spec *spec)
     vs_spec_free(again);
 }
 
-static void valid_specs(void **state)
+TEST(valid_specs)
 {
     DIR *folder = opendir(FIXTURES "/valid");
     struct dirent *entry;
     char path[PATH_MAX], text[1400];
 
-    (void)state;
     assert_non_null(folder);
     while ((entry = readdir(folder))) {
         struct vs_error error = {0};
@@ -161,9 +150,8 @@ static int64_t place(const char *name, const char *view_name, int64_t rank, int6
 }
 
 /* The worked examples of the literature, item by item. */
-static void examples(void **state)
+TEST(examples)
 {
-    (void)state;
     for (int64_t rank = 0; rank < 4; rank++) {
         for (int64_t item = 0; item < 12; item++) {
             /* The tutorial: item i of the file belongs to process i % 4. */
@@ -203,13 +191,12 @@ static void assert_file(const struct vs_spec *spec, const char *end)
     assert_string_equal(path + strlen(path) - strlen(end), end);
 }
 
-static void accessors(void **state)
+TEST(accessors)
 {
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
     const char *key, *value;
 
-    (void)state;
     assert_int_equal(mpiio_spec_load(FIXTURES "/valid/several-views.json", NULL, &spec, &error), 0);
     assert_int_equal(vs_spec_ranks(spec), 4);
     assert_true(vs_spec_atomic(spec));
@@ -253,7 +240,7 @@ static int64_t disp_of(const struct vs_spec *spec, int64_t rank)
     return displacement;
 }
 
-static void overrides(void **state)
+TEST(overrides)
 {
     static const char text[] = "{\"viewspec\": 1, \"file\": \"data.bin\", \"ranks\": \"n / 10\", "
                                "\"let\": {\"n\": 40, \"rows\": \"n / ranks\"}, "
@@ -262,7 +249,6 @@ static void overrides(void **state)
     struct vs_overrides over = {.file = "other.bin", .ranks = 5, .defines = defines};
     struct vs_error error = {0};
 
-    (void)state;
     struct vs_spec *spec = parse(text, NULL);
     assert_int_equal(vs_spec_ranks(spec), 4);
     assert_int_equal(disp_of(spec, 3), 30);
@@ -289,12 +275,11 @@ static void overrides(void **state)
     assert_string_equal(error.source, "-D n=8 8");
 }
 
-static void missing_file(void **state)
+TEST(missing_file)
 {
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
 
-    (void)state;
     assert_int_equal(mpiio_spec_load(FIXTURES "/no-such.json", NULL, &spec, &error), -ENOENT);
     assert_int_equal(error.code, -ENOENT);
     assert_null(spec);
@@ -303,7 +288,7 @@ static void missing_file(void **state)
 }
 
 /* Views outlive their spec, and any number of ranks costs nothing before it is asked for. */
-static void many_ranks(void **state)
+TEST(many_ranks)
 {
     struct vs_spec *spec =
         parse("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 2147483647, \"view\": {\"etype\": "
@@ -312,7 +297,6 @@ static void many_ranks(void **state)
     struct vs_error error = {0};
     struct vs_view *view = NULL;
 
-    (void)state;
     assert_int_equal(vs_spec_view(spec, 0, 2147483647, &view, &error), -EINVAL);
     assert_string_equal(error.reason, "the spec has no such view or rank");
     assert_int_equal(vs_spec_view(spec, 0, -1, &view, &error), -EINVAL);
@@ -327,7 +311,7 @@ static void many_ranks(void **state)
 }
 
 /* An array's other order takes a few loops, however it is dealt and however large it is. */
-static void large_orders(void **state)
+TEST(large_orders)
 {
     static const char *const views[] = {
         "darray 1000003,1000033 cyclic(7),cyclic(5) on 3,4 of double memory Fortran",
@@ -336,7 +320,6 @@ static void large_orders(void **state)
          "tiles 3"),
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
         struct vs_spec *spec = NULL;
         struct vs_view *view = NULL;
@@ -354,16 +337,4 @@ static void large_orders(void **state)
         vs_view_unref(view);
         vs_spec_free(spec);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(invalid_specs), cmocka_unit_test(valid_specs),
-        cmocka_unit_test(examples),      cmocka_unit_test(accessors),
-        cmocka_unit_test(overrides),     cmocka_unit_test(missing_file),
-        cmocka_unit_test(many_ranks),    cmocka_unit_test(large_orders),
-    };
-
-    return cmocka_run_group_tests_name("spec", tests, NULL, NULL);
 }

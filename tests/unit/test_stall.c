@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "cluster/stall.h"
 
 #define NODES 4
@@ -64,9 +56,8 @@ static void expect_text(int first, const char *wanted)
 }
 
 /* 0 reaches both, and is a step further: it waits for those who wait for each other. */
-static void test_a_pair(void **state)
+TEST(test_a_pair)
 {
-    (void)state;
     reset();
     waiting(0)->step = 6;
     wait_from(0, 1);
@@ -76,9 +67,8 @@ static void test_a_pair(void **state)
     expect_text(1, "node 1 (b) and node 2 (c) do not reach each other");
 }
 
-static void test_one_way(void **state)
+TEST(test_one_way)
 {
-    (void)state;
     reset();
     wait_from(1, 3);
     waiting(3)->step = 9;
@@ -93,9 +83,8 @@ static void test_one_way(void **state)
 }
 
 /* What was sent by a node that is through with the epoch is to have arrived. */
-static void test_one_that_is_over(void **state)
+TEST(test_one_that_is_over)
 {
-    (void)state;
     reset();
     wait_from(2, 3);
     expect_text(2, "node 2 (c) does not hear node 3 (d)");
@@ -105,9 +94,8 @@ static void test_one_that_is_over(void **state)
 }
 
 /* One that has not come that far yet waits for another; as far as that is known. */
-static void test_one_behind(void **state)
+TEST(test_one_behind)
 {
-    (void)state;
     reset();
     wait_from(2, 3);
     waiting(3)->step = 4;
@@ -116,21 +104,19 @@ static void test_one_behind(void **state)
     expect_text(3, "node 3 (d) does not hear node 1 (b)");
 }
 
-static void test_nobody_waits(void **state)
+TEST(test_nobody_waits)
 {
-    (void)state;
     reset();
     expect_text(-1, "");
 }
 
 /* Those that have come least far are kept, and come through as bytes. */
-static void test_many(void **state)
+TEST(test_many)
 {
     struct mpiio_stall half = {0}, again;
     uint8_t bytes[MPIIO_STALL_BYTES];
     size_t size;
 
-    (void)state;
     reset();
     for (uint32_t i = 0; i < 100; i++) {
         struct mpiio_stall_node node = {
@@ -151,9 +137,8 @@ static void test_many(void **state)
     assert_int_equal(mpiio_stall_decode(bytes, size, &again), -EPROTO);
 }
 
-static void test_several(void **state)
+TEST(test_several)
 {
-    (void)state;
     reset();
     wait_from(1, 2);
     wait_from(2, 1);
@@ -165,27 +150,14 @@ static void test_several(void **state)
 }
 
 /* What does not fit is left out as a whole. */
-static void test_more_than_a_line(void **state)
+TEST(test_more_than_a_line)
 {
     char text[80];
 
-    (void)state;
     reset();
     wait_from(1, 2);
     wait_from(2, 3);
     wait_from(3, 0);
     assert_int_equal(mpiio_stall_describe(&stall, host_of, NULL, text, sizeof(text)), 1);
     assert_string_equal(text, "node 1 (b) does not hear node 2 (c), and others");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_pair),           cmocka_unit_test(test_one_way),
-        cmocka_unit_test(test_one_that_is_over), cmocka_unit_test(test_one_behind),
-        cmocka_unit_test(test_nobody_waits),     cmocka_unit_test(test_many),
-        cmocka_unit_test(test_several),          cmocka_unit_test(test_more_than_a_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/base/lease.h"
 #include "core/cache/slots.h"
 #include "core/store_fence.h"
@@ -38,11 +30,10 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
-static void test_a_lease_runs_out_and_is_seen_by_who_maps_it(void **state)
+TEST(test_a_lease_runs_out_and_is_seen_by_who_maps_it)
 {
     struct mpiio_slots daemon, engine;
 
-    (void)state;
     assert_int_equal(mpiio_slots_create(&daemon, 1), 0);
     assert_int_equal(mpiio_slots_map(&engine, daemon.fd), 0);
     assert_false(mpiio_lease_holds(mpiio_slots_lease(&engine)));
@@ -74,12 +65,11 @@ static void count_wait(void *count)
     ++*(int *)count;
 }
 
-static void test_the_fence_waits_for_all_stores_to_end(void **state)
+TEST(test_the_fence_waits_for_all_stores_to_end)
 {
     int first = mpiio_store_fence_open(path), second = mpiio_store_fence_open(path);
     int ended = first, waits = 0;
 
-    (void)state;
     assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
     assert_true(mpiio_store_fence_enter(first));
     assert_true(mpiio_store_fence_enter(second));
@@ -96,12 +86,11 @@ static void test_the_fence_waits_for_all_stores_to_end(void **state)
     close(second);
 }
 
-static void test_an_engine_does_not_wait(void **state)
+TEST(test_an_engine_does_not_wait)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int engine = mpiio_store_fence_open(path), other = open(path, O_RDWR);
 
-    (void)state;
     assert_int_equal(fcntl(other, F_OFD_SETLK, &all), 0);
     assert_false(mpiio_store_fence_enter(engine));
     close(other);
@@ -109,13 +98,4 @@ static void test_an_engine_does_not_wait(void **state)
     assert_false(mpiio_store_fence_enter(-1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_lease_runs_out_and_is_seen_by_who_maps_it),
-        cmocka_unit_test(test_the_fence_waits_for_all_stores_to_end),
-        cmocka_unit_test(test_an_engine_does_not_wait),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A FIFO behind a shared file pointer: etypes are whole, and each is one reader's. */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "pointers/stream.h"
 
 #define ETYPE   12
@@ -55,11 +45,10 @@ static void fill(char record[ETYPE], unsigned number)
     memcpy(record, text, ETYPE);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     struct mpiio_stream *stream;
 
-    (void)state;
     assert_int_equal(mpiio_stream_open(folder, false, 1, &stream), -EINVAL);
     assert_int_equal(mpiio_stream_open("/proc/self/exe", false, 1, &stream), -EINVAL);
     assert_int_equal(mpiio_stream_open("/nowhere", false, 1, &stream), -ENOENT);
@@ -115,14 +104,13 @@ static void *read_records(void *data)
     }
 }
 
-static void records_are_whole(void **state)
+TEST(records_are_whole)
 {
     pthread_t readers[READERS], writer;
     struct mpiio_stream_waiter waiter = {0};
     char small[ETYPE];
     void *result;
 
-    (void)state;
     source = open_stream(false);
     assert_int_equal(mpiio_stream_read(source, small, ETYPE - 1, &waiter), -EINVAL);
     for (int i = 0; i < READERS; i++)
@@ -171,13 +159,12 @@ static ssize_t end(struct call *call)
 }
 
 /* Whether they wait already or will does not matter. */
-static void waiters_end(void **state)
+TEST(waiters_end)
 {
     struct mpiio_stream *in = open_stream(false), *out = open_stream(true);
     struct call first, second, third;
     ssize_t put;
 
-    (void)state;
     start(&first, in, false);
     start(&second, in, false);
     start(&third, in, false);
@@ -199,13 +186,4 @@ static void waiters_end(void **state)
     mpiio_stream_free(out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(records_are_whole),
-        cmocka_unit_test(waiters_end),
-    };
-
-    return cmocka_run_group_tests_name("stream", tests, make_fifo, remove_fifo);
-}
+TEST_GROUP(make_fifo, remove_fifo)

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/cache/slots.h"
 #include "engine/stripes.h"
 
@@ -28,9 +20,8 @@ static void assert_in_turn(const struct engine_stripes *stripes)
         assert_int_equal(engine_stripes_home(stripes, block), block / 4 % stripes->nodes);
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-    (void)state;
     for (int nodes = 1; nodes <= 9; nodes++) {
         struct engine_stripes unknown = engine_stripes_of(0, 0, nodes);
         struct engine_stripes negative = engine_stripes_of(-1, -1, nodes);
@@ -111,9 +102,8 @@ static void check_servers(int64_t unit, int64_t factor, int nodes)
     assert_int_equal(homes, factor < nodes ? factor : nodes);
 }
 
-static void test_followed(void **state)
+TEST(test_followed)
 {
-    (void)state;
     srandom(5);
     for (int i = 0; i < 3000; i++) {
         int nodes = (int)(1 + random() % NODES_MOST);
@@ -130,11 +120,10 @@ static void test_followed(void **state)
 
 /* Servers in sets: of stripes of 512 KiB on 8 servers each two that follow each other have a home.
  */
-static void test_sets(void **state)
+TEST(test_sets)
 {
     struct engine_stripes stripes = engine_stripes_of(512 << 10, 8, 4);
 
-    (void)state;
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (512 << 10)), stripe % 8 / 2);
     /* 1.5 MiB: two stripes are three blocks, and two servers of six are a set. */
@@ -145,15 +134,4 @@ static void test_sets(void **state)
     stripes = engine_stripes_of(8 << 20, 2, 6);
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (8 << 20)), stripe % 2 * 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_followed),
-        cmocka_unit_test(test_sets),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

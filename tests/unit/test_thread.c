@@ -2,16 +2,9 @@
 /* Threads that are started by their door. */
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "core/base/thread.h"
 
 /* Fewer than the C library makes arenas for, so each gets one of its own. */
@@ -41,13 +34,12 @@ static void *allocate(void *data)
 
 /* A thread has what it needs for little things when it has been started, not with its first call.
  */
-static void test_first_allocation(void **state)
+TEST(test_first_allocation)
 {
     struct rlimit before, none;
     pthread_t thread[THREADS];
     bool got[THREADS];
 
-    (void)state;
     sem_init(&go, 0, 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(mpiio_thread_start(&thread[i], allocate, &got[i]), 0);
@@ -63,13 +55,4 @@ static void test_first_allocation(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_true(got[i]);
     sem_destroy(&go);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_allocation),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Takers of one node who ask another one together: who asks for whom, and who gets what. */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "pointers/together.h"
 
 #define APART  MPIIO_TOGETHER_APART
@@ -129,12 +122,11 @@ static void end(struct taker *takers, int count)
         pthread_join(takers[i].thread, NULL);
 }
 
-static void those_who_wait_ask_once(void **state)
+TEST(those_who_wait_ask_once, setup, teardown)
 {
     struct taker takers[TAKERS] = {{.count = 0}};
     int64_t next;
 
-    (void)state;
     for (int i = 0; i < TAKERS; i++)
         takers[i] = (struct taker){.count = 1 + i, .limit = INT64_MAX};
     start(takers, TAKERS);
@@ -150,12 +142,11 @@ static void those_who_wait_ask_once(void **state)
     }
 }
 
-static void what_is_left_goes_to_those_who_came_first(void **state)
+TEST(what_is_left_goes_to_those_who_came_first, setup, teardown)
 {
     struct taker takers[APART + 4] = {{.count = 0}};
     const int64_t limit = 25, expected[] = {10, 10, 5, 0};
 
-    (void)state;
     for (int i = 0; i < APART + 4; i++)
         takers[i] = (struct taker){.count = 10, .limit = limit, .pointer = i < APART};
     start(takers, APART + 4);
@@ -165,11 +156,10 @@ static void what_is_left_goes_to_those_who_came_first(void **state)
     assert_int_equal(takers[APART + 2].position, 20);
 }
 
-static void other_pointers_and_limits_are_asked_for_apart(void **state)
+TEST(other_pointers_and_limits_are_asked_for_apart, setup, teardown)
 {
     struct taker takers[APART + 6] = {{.count = 0}};
 
-    (void)state;
     for (int i = 0; i < APART + 6; i++)
         takers[i] = (struct taker){.count = 3, .limit = 1000 + (i % 3 == 1), .pointer = i % 3 == 2};
     start(takers, APART + 6);
@@ -181,11 +171,10 @@ static void other_pointers_and_limits_are_asked_for_apart(void **state)
     assert_int_equal(keeper.position[0] + keeper.position[1], 3 * (APART + 6));
 }
 
-static void an_error_is_told_to_all(void **state)
+TEST(an_error_is_told_to_all, setup, teardown)
 {
     struct taker takers[APART + 3] = {{.count = 0}};
 
-    (void)state;
     for (int i = 0; i < APART + 3; i++)
         takers[i] = (struct taker){.count = 1, .limit = 100};
     keeper.error = -EIO;
@@ -196,11 +185,10 @@ static void an_error_is_told_to_all(void **state)
 }
 
 /* More than can be counted is asked for in two requests. */
-static void counts_do_not_overflow(void **state)
+TEST(counts_do_not_overflow, setup, teardown)
 {
     struct taker takers[APART + 2] = {{.count = 0}};
 
-    (void)state;
     for (int i = 0; i < APART + 2; i++)
         takers[i] = (struct taker){.count = INT64_MAX - 1, .limit = 100, .pointer = i < APART};
     start(takers, APART + 2);
@@ -224,12 +212,11 @@ static void *take_many(void *data)
     return NULL;
 }
 
-static void nobody_gets_the_same(void **state)
+TEST(nobody_gets_the_same, setup, teardown)
 {
     pthread_t threads[TAKERS];
     void *wrong;
 
-    (void)state;
     for (int i = 0; i < TAKERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_many, owned), 0);
     for (int i = 0; i < TAKERS; i++) {
@@ -239,20 +226,4 @@ static void nobody_gets_the_same(void **state)
     for (int i = 0; i < TAKERS * ROUNDS; i++)
         assert_int_equal(owned[i], 1);
     assert_int_equal(together.asking, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(those_who_wait_ask_once),
-        TEST(what_is_left_goes_to_those_who_came_first),
-        TEST(other_pointers_and_limits_are_asked_for_apart),
-        TEST(an_error_is_told_to_all),
-        TEST(counts_do_not_overflow),
-        TEST(nobody_gets_the_same),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

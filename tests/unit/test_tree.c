@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of a mount: each that is listed is found, and its inode number says which it is. */
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/names/tree.h"
 
 #define ONE_VIEW  "\"view\": {\"etype\": \"double\"}"
@@ -54,7 +46,7 @@ static int64_t check_folder(const struct fs_tree *tree, struct fs_node folder)
     return names;
 }
 
-static void whole_trees(void **state)
+TEST(whole_trees)
 {
     static const struct {
         const char *views;
@@ -70,7 +62,6 @@ static void whole_trees(void **state)
     };
     struct fs_tree tree;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct vs_spec *spec = make_spec(cases[i].ranks, cases[i].views);
 
@@ -81,13 +72,12 @@ static void whole_trees(void **state)
 }
 
 /* Nodes show disjoint blocks that are all ranks together. */
-static void blocks_of_nodes(void **state)
+TEST(blocks_of_nodes)
 {
     struct vs_spec *spec = make_spec(10, ONE_VIEW);
     struct fs_tree tree;
     int64_t next = 0;
 
-    (void)state;
     for (int node = 0; node < 4; node++) {
         fs_tree_init(&tree, spec, false);
         fs_tree_localize(&tree, node, 4);
@@ -106,7 +96,7 @@ static void blocks_of_nodes(void **state)
     vs_spec_free(spec);
 }
 
-static void names_of_ranks(void **state)
+TEST(names_of_ranks)
 {
     static const struct {
         const char *name;
@@ -129,7 +119,6 @@ static void names_of_ranks(void **state)
     char longest[FS_NAME_SIZE + 8];
     struct fs_tree tree;
 
-    (void)state;
     fs_tree_init(&tree, spec, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fs_node node = fs_tree_find(&tree, root, cases[i].name);
@@ -145,14 +134,13 @@ static void names_of_ranks(void **state)
 }
 
 /* The most ranks that MPI has: the last one is found without the others being looked at. */
-static void many_ranks(void **state)
+TEST(many_ranks)
 {
     struct vs_spec *spec = make_spec(INT32_MAX, TWO_VIEWS);
     struct fs_node folder = {.kind = FS_FOLDER, .view = 1}, node;
     char name[FS_NAME_SIZE];
     struct fs_tree tree;
 
-    (void)state;
     fs_tree_init(&tree, spec, true);
     assert_true(fs_tree_entry(&tree, folder, 2 + 2 * (int64_t)(INT32_MAX - 1) + 1, name, &node));
     assert_string_equal(name, "rank2147483646.npy");
@@ -162,13 +150,12 @@ static void many_ranks(void **state)
 }
 
 /* A number begun anew is of the same slice, and like no other. */
-static void new_numbers(void **state)
+TEST(new_numbers)
 {
     struct vs_spec *spec = make_spec(3, ONE_VIEW);
     struct fs_node slice = {.kind = FS_SLICE, .rank = 2};
     struct fs_tree tree;
 
-    (void)state;
     fs_tree_init(&tree, spec, false);
     for (uint64_t round = 1; round <= INT32_MAX; round = round * 2 + 1) {
         uint64_t inode = fs_tree_renumber(fs_tree_inode(slice), round);
@@ -179,7 +166,7 @@ static void new_numbers(void **state)
     vs_spec_free(spec);
 }
 
-static void numbers_of_nothing(void **state)
+TEST(numbers_of_nothing)
 {
     struct vs_spec *spec = make_spec(3, TWO_VIEWS);
     struct fs_tree tree;
@@ -195,7 +182,6 @@ static void numbers_of_nothing(void **state)
         UINT64_MAX,
     };
 
-    (void)state;
     fs_tree_init(&tree, spec, false);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (fs_tree_node(&tree, numbers[i]).kind != FS_NONE)
@@ -204,7 +190,7 @@ static void numbers_of_nothing(void **state)
 }
 
 /* "shared" is found where its view has one, by name and by number, and listed nowhere. */
-static void shared_names(void **state)
+TEST(shared_names)
 {
     static const bool odd[] = {false, true};
     struct vs_spec *spec = make_spec(3, TWO_VIEWS);
@@ -212,7 +198,6 @@ static void shared_names(void **state)
     struct fs_tree tree;
     char name[FS_NAME_SIZE];
 
-    (void)state;
     fs_tree_init(&tree, spec, true);
     tree.shared = odd;
     assert_int_equal(fs_tree_find(&tree, folder, "shared").kind, FS_NONE);
@@ -232,14 +217,13 @@ static void shared_names(void **state)
 
 /* What is in "ordered" is found by name and by number, and each use of a rank has a number of its
    own. */
-static void ordered_folders(void **state)
+TEST(ordered_folders)
 {
     static const bool shared[] = {false, true};
     struct vs_spec *spec = make_spec(12, TWO_VIEWS);
     struct fs_tree tree;
     struct fs_node folder, node, found;
 
-    (void)state;
     fs_tree_init(&tree, spec, true);
     folder = fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "odd");
     assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
@@ -266,16 +250,4 @@ static void ordered_folders(void **state)
     node.view = 0;
     assert_int_equal(fs_tree_node(&tree, fs_tree_inode(node)).kind, FS_NONE);
     vs_spec_free(spec);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_trees),    cmocka_unit_test(blocks_of_nodes),
-        cmocka_unit_test(names_of_ranks), cmocka_unit_test(many_ranks),
-        cmocka_unit_test(new_numbers),    cmocka_unit_test(numbers_of_nothing),
-        cmocka_unit_test(shared_names),   cmocka_unit_test(ordered_folders),
-    };
-
-    return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
 }

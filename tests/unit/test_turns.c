@@ -5,15 +5,8 @@
  * are lost there, nodes end or are silent, and others keep the turns then: nothing is given twice,
  * no turn comes twice or too early, and it goes on.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "pointers/keeping.h"
 
 #define PATIENCE 1000
@@ -141,11 +134,10 @@ static void one_step(struct model *model, struct mpiio_turns *turns)
     }
 }
 
-static void turns_are_the_models(void **state)
+TEST(turns_are_the_models)
 {
     static struct model model;
 
-    (void)state;
     for (unsigned seed = 0; seed < 60; seed++) {
         const struct mpiio_pointers_value values[2] = {{0, 1}, {0, seed}};
         struct mpiio_turns turns = {.nodes = NODES,
@@ -166,13 +158,12 @@ static void turns_are_the_models(void **state)
 }
 
 /* Memory is taken for the shares that there are, whatever the ranks are. */
-static void many_ranks(void **state)
+TEST(many_ranks)
 {
     const int64_t ranks = 1000000, opened = 100000;
     struct mpiio_turns turns = {.nodes = 2, .views = 1, .ranks = ranks, .patience = PATIENCE};
     uint64_t number;
 
-    (void)state;
     assert_int_equal(mpiio_turns_init(&turns), 0);
     for (int64_t i = opened; i > 0; i--) {
         assert_int_equal(mpiio_turns_open(&turns, 0, 10 * i - 1, 1, &number), 0);
@@ -187,7 +178,7 @@ static void many_ranks(void **state)
     mpiio_turns_free(&turns);
 }
 
-static void who_is_silent_is_passed_over(void **state)
+TEST(who_is_silent_is_passed_over)
 {
     const struct mpiio_pointers_value value = {0, 7};
     struct mpiio_turns turns = {
@@ -196,7 +187,6 @@ static void who_is_silent_is_passed_over(void **state)
     uint64_t number;
     int64_t now = 5;
 
-    (void)state;
     assert_int_equal(mpiio_turns_init(&turns), 0);
     mpiio_turns_begin(&turns, now);
     for (int rank = 0; rank < 3; rank++)
@@ -572,11 +562,10 @@ static uint64_t play(int nodes)
     return shares;
 }
 
-static void nodes_take_turns(void **state)
+TEST(nodes_take_turns)
 {
     uint64_t shares = 0;
 
-    (void)state;
     for (unsigned seed = 0; seed < ROUNDS; seed++) {
         srand(seed);
         shares += play(2 + (int)seed % (NODES - 1));
@@ -584,16 +573,4 @@ static void nodes_take_turns(void **state)
     /* It goes on, nearly always. */
     print_message("# %llu shares had their turn\n", (unsigned long long)shares);
     assert_true(shares > (uint64_t)ROUNDS * 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turns_are_the_models),
-        cmocka_unit_test(many_ranks),
-        cmocka_unit_test(who_is_silent_is_passed_over),
-        cmocka_unit_test(nodes_take_turns),
-    };
-
-    return cmocka_run_group_tests_name("turns", tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What mpiio-umount reads: the kernel's table of mounts, and what a mount tells of itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <string.h>
-
+#include "unit.h"
 #include "mounts/mountinfo.h"
 #include "umount/text.h"
 
@@ -20,11 +14,10 @@ static bool parse(const char *line, struct mounts_entry *entry)
     return mounts_entry_parse(copy, entry);
 }
 
-static void test_entry(void **state)
+TEST(test_entry)
 {
     struct mounts_entry entry;
 
-    (void)state;
     assert_true(parse("42 27 0:39 / /a\\040b\\134c\\012 rw,nosuid shared:5 master:1 - fuse.mpiio "
                       "user_id=7 rw,user_id=65534,group_id=100,max_read=1\n",
                       &entry));
@@ -43,7 +36,7 @@ static void test_entry(void **state)
     assert_string_equal(entry.source, "");
 }
 
-static void test_no_entry(void **state)
+TEST(test_no_entry)
 {
     const char *lines[] = {
         "",
@@ -56,7 +49,6 @@ static void test_no_entry(void **state)
     struct mounts_entry entry;
     char line[PATH_MAX + 100];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
         assert_false(parse(lines[i], &entry));
     /* Names that there is no room for. */
@@ -70,12 +62,11 @@ static void test_no_entry(void **state)
     assert_false(parse(line, &entry));
 }
 
-static void test_stat(void **state)
+TEST(test_stat)
 {
     const char *text = "{\n  \"pid\": 17,\n \"nodes\":2, \"peers\" : 9223372036854775807, "
                        "\"much\": 9223372036854775808, \"less\": -1, \"word\": \"x\", \"end\":";
 
-    (void)state;
     assert_int_equal(umount_stat(text, "pid", 0), 17);
     assert_int_equal(umount_stat(text, "nodes", 1), 2);
     assert_int_equal(umount_stat(text, "peers", 0), INT64_MAX);
@@ -87,26 +78,13 @@ static void test_stat(void **state)
     assert_int_equal(umount_stat("", "pid", 3), 3);
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
     char list[24] = "";
 
-    (void)state;
     umount_list_process(list, sizeof(list), "bash", 12);
     umount_list_process(list, sizeof(list), "od", 3);
     assert_string_equal(list, "bash (12), od (3)");
     umount_list_process(list, sizeof(list), "something", 4);
     assert_int_equal(strlen(list), sizeof(list) - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entry),
-        cmocka_unit_test(test_no_entry),
-        cmocka_unit_test(test_stat),
-        cmocka_unit_test(test_list),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

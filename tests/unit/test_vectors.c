@@ -91,14 +91,13 @@ static void check_case(const json_t *test)
     vs_spec_free(spec);
 }
 
-static void all_cases(void **state)
+TEST(all_cases)
 {
     FILE *file = fopen("../vectors/cases.jsonl", "r");
     char *line = NULL;
     size_t room = 0;
     int cases = 0;
 
-    (void)state;
     assert_non_null(file);
     while (getline(&line, &room, file) > 0) {
         json_t *test = json_loads(line, 0, NULL);
@@ -110,11 +109,4 @@ static void all_cases(void **state)
     free(line);
     fclose(file);
     assert_int_equal(cases, CASES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases)};
-
-    return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* When the shared file counts as the one that it was: never where its times may hide a change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/names/version.h"
 
 #define MS 1000000L
@@ -24,9 +19,8 @@ static struct fs_version sample(time_t second, long ns, int64_t ms)
     return fs_version_of(&st, before, 0);
 }
 
-static void settles(void **state)
+TEST(settles)
 {
-    (void)state;
     /* Within some ticks of the clock another change would leave the same times. */
     assert_false(sample(1000, 5 * MS, 0).settled);
     assert_false(sample(1000, 5 * MS, 19).settled);
@@ -41,11 +35,10 @@ static void settles(void **state)
     assert_false(sample(4000000000, 1, (int64_t)-4000000000 * 1000).settled);
 }
 
-static void differs(void **state)
+TEST(differs)
 {
     struct fs_version version = sample(1000, 5 * MS, 1000), other;
 
-    (void)state;
     assert_true(fs_version_same(&version, &version));
     other = version;
     other.size++;
@@ -67,23 +60,11 @@ static void differs(void **state)
 }
 
 /* A change of the attributes alone (ctime) unsettles a file whose contents are old. */
-static void both_times_count(void **state)
+TEST(both_times_count)
 {
     struct stat st = {.st_mtim = {.tv_sec = 1000, .tv_nsec = 1},
                       .st_ctim = {.tv_sec = 2000, .tv_nsec = 1}};
 
-    (void)state;
     assert_false(fs_version_of(&st, (struct timespec){.tv_sec = 2000, .tv_nsec = 2}, 0).settled);
     assert_true(fs_version_of(&st, (struct timespec){.tv_sec = 2001}, 0).settled);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settles),
-        cmocka_unit_test(differs),
-        cmocka_unit_test(both_times_count),
-    };
-
-    return cmocka_run_group_tests_name("version", tests, NULL, NULL);
 }

@@ -51,9 +51,8 @@ static struct mpiio_counters read_at(const struct fixture *fixture, int64_t offs
     return counters;
 }
 
-static void test_file_that_stays_mapped(void **state)
+TEST(test_file_that_stays_mapped)
 {
-    (void)state;
     for (int longer = 0; longer < 2; longer++) {
         struct fixture fixture = open_file(MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE + longer, 64, 256);
         struct mpiio_counters counters = read_at(&fixture, 0);
@@ -67,9 +66,8 @@ static void test_file_that_stays_mapped(void **state)
  * Short reads, at random, are gathered from windows where these stay and the page cache has what
  * lies around; else from blocks.
  */
-static void test_short_reads(void **state)
+TEST(test_short_reads)
 {
-    (void)state;
     for (int way = 0; way < 3; way++) {
         bool longer = way == 1, cached = way != 2;
         struct fixture fixture = open_file(KEPT + longer, 64, 256);
@@ -91,24 +89,22 @@ static void test_short_reads(void **state)
     }
 }
 
-static void test_dear_window(void **state)
+TEST(test_dear_window)
 {
     struct fixture fixture = open_file(KEPT + 1, 64, 256);
     struct mpiio_counters counters = read_at(&fixture, 0);
 
-    (void)state;
     assert_int_equal(counters.store_map_bytes, 0);
     assert_int_equal(counters.store_reads, 4);
     assert_int_equal(counters.store_read_bytes, MIB - 192);
     close_file(&fixture);
 }
 
-static void test_window_that_is_cheap(void **state)
+TEST(test_window_that_is_cheap)
 {
     struct fixture fixture = open_file(KEPT + 1, 64, 256);
     struct mpiio_counters counters;
 
-    (void)state;
     atomic_store(&fixture.store->file->windows.dear, false);
     counters = read_at(&fixture, 0);
     assert_int_equal(counters.store_map_bytes, READ_LENGTH);
@@ -116,12 +112,11 @@ static void test_window_that_is_cheap(void **state)
 }
 
 /* Two readers, or one that comes again, find what the first one has mapped. */
-static void test_window_that_is_read_again(void **state)
+TEST(test_window_that_is_read_again)
 {
     struct fixture fixture = open_file(KEPT + 1, 64, 256);
     struct mpiio_counters counters = {0};
 
-    (void)state;
     for (int64_t at = 0; at < MPIIO_WINDOW_SIZE / 4; at += READ_LENGTH)
         counters = read_at(&fixture, at);
     assert_int_equal(counters.store_map_bytes, 0);
@@ -135,12 +130,11 @@ static void test_window_that_is_read_again(void **state)
 }
 
 /* What windows were good for is forgotten with windows that were read once. */
-static void test_windows_that_are_read_once(void **state)
+TEST(test_windows_that_are_read_once)
 {
     struct fixture fixture = open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
     atomic_bool *again = &fixture.store->file->windows.again;
 
-    (void)state;
     atomic_store(again, true);
     for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
         read_at(&fixture, i * MPIIO_WINDOW_SIZE / 4);
@@ -159,12 +153,11 @@ static bool is_cached(int fd, int64_t displacement)
 }
 
 /* Runs of whole pages with much between them: blocks would read all of it. */
-static void test_sparse_runs(void **state)
+TEST(test_sparse_runs)
 {
     struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters;
 
-    (void)state;
     for (int64_t at = 0; at < MIB; at += READ_LENGTH)
         assert_int_equal(pread(mpiio_store_fd(fixture.store), buffer, READ_LENGTH, UNPROBED + at),
                          READ_LENGTH);
@@ -225,13 +218,12 @@ static bool store_bytes(int fd, int64_t displacement)
  * preempted while it asks whether a run is cached, what the kernel reads ahead may be there when it
  * goes on, and that is read run by run. So another try is made.
  */
-static void test_sparse_runs_on_storage(void **state)
+TEST(test_sparse_runs_on_storage)
 {
     struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters = {0};
     uint64_t reads = 0;
 
-    (void)state;
     if (!store_bytes(fixture.fd, UNPROBED)) {
         close_file(&fixture);
         CANNOT_RUN("this filesystem keeps all in memory");
@@ -249,12 +241,11 @@ static void test_sparse_runs_on_storage(void **state)
 }
 
 /* Faults that wait for storage do not make a window dear. */
-static void test_faults_on_storage(void **state)
+TEST(test_faults_on_storage)
 {
     const int64_t probed = 8 * MPIIO_WINDOW_SIZE;
     struct fixture fixture = open_file(KEPT + 1, 64, 256);
 
-    (void)state;
     if (!store_bytes(fixture.fd, probed)) {
         close_file(&fixture);
         CANNOT_RUN("this filesystem keeps all in memory");
@@ -290,11 +281,10 @@ static void probe(struct mpiio_windows *windows, int64_t length, int64_t step)
     munmap(memory, (size_t)length);
 }
 
-static void test_faults_are_counted(void **state)
+TEST(test_faults_are_counted)
 {
     struct mpiio_windows windows;
 
-    (void)state;
     mpiio_windows_init(&windows, -1, false);
     probe(&windows, MIB, 4096);
     assert_false(atomic_load(&windows.dear));
@@ -306,12 +296,11 @@ static void test_faults_are_counted(void **state)
 }
 
 /* Where address space is limited, as by ulimit -v, most of it is the program's. */
-static void test_limited_space(void **state)
+TEST(test_limited_space)
 {
     struct rlimit before, limit;
     struct mpiio_windows windows;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     limit = (struct rlimit){.rlim_cur = (rlim_t)1 << 46, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
@@ -322,23 +311,4 @@ static void test_limited_space(void **state)
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(windows.count, MPIIO_WINDOW_FEW);
     mpiio_windows_destroy(&windows);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_file_that_stays_mapped),
-        cmocka_unit_test(test_short_reads),
-        cmocka_unit_test(test_dear_window),
-        cmocka_unit_test(test_window_that_is_cheap),
-        cmocka_unit_test(test_window_that_is_read_again),
-        cmocka_unit_test(test_windows_that_are_read_once),
-        cmocka_unit_test(test_sparse_runs),
-        cmocka_unit_test(test_sparse_runs_on_storage),
-        cmocka_unit_test(test_faults_on_storage),
-        cmocka_unit_test(test_faults_are_counted),
-        cmocka_unit_test(test_limited_space),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The codec against bytes written by hand, both ways, and where a message is too short or long. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "cluster/wire.h"
 
 /* One of each field. */
@@ -60,25 +52,23 @@ static void code(struct mpiio_wire *wire, struct fields *fields)
     mpiio_wire_text(wire, &fields->text, 5);
 }
 
-static void fields_are_written_as_bytes(void **state)
+TEST(fields_are_written_as_bytes)
 {
     uint8_t bytes[sizeof(expected) + 1];
     struct fields fields = example;
     struct mpiio_wire wire = {.to = bytes, .size = sizeof(bytes)};
 
-    (void)state;
     code(&wire, &fields);
     assert_false(wire.failed);
     assert_int_equal(wire.at, sizeof(expected));
     assert_memory_equal(bytes, expected, sizeof(expected));
 }
 
-static void fields_are_read_from_bytes(void **state)
+TEST(fields_are_read_from_bytes)
 {
     struct fields got;
     struct mpiio_wire wire = {.from = expected, .size = sizeof(expected)};
 
-    (void)state;
     memset(&got, 0xa5, sizeof(got));
     code(&wire, &got);
     assert_true(mpiio_wire_complete(&wire));
@@ -97,9 +87,8 @@ static void fields_are_read_from_bytes(void **state)
 }
 
 /* Room of exactly that size, so that a sanitizer sees what lies behind it. */
-static void no_room_is_passed(void **state)
+TEST(no_room_is_passed)
 {
-    (void)state;
     for (size_t size = 0; size < sizeof(expected); size++) {
         uint8_t *bytes = malloc(size + (size == 0));
         struct fields fields = example;
@@ -114,9 +103,8 @@ static void no_room_is_passed(void **state)
     }
 }
 
-static void what_is_cut_is_zero(void **state)
+TEST(what_is_cut_is_zero)
 {
-    (void)state;
     for (size_t size = 0; size < sizeof(expected); size++) {
         uint8_t *bytes = malloc(size + (size == 0));
         struct mpiio_wire wire = {.from = bytes, .size = size};
@@ -137,13 +125,12 @@ static void what_is_cut_is_zero(void **state)
     }
 }
 
-static void what_is_longer_is_not_complete(void **state)
+TEST(what_is_longer_is_not_complete)
 {
     uint8_t bytes[sizeof(expected) + 1] = {0};
     struct mpiio_wire wire = {.from = bytes, .size = sizeof(bytes)};
     struct fields got;
 
-    (void)state;
     memcpy(bytes, expected, sizeof(expected));
     code(&wire, &got);
     assert_false(wire.failed);
@@ -155,7 +142,7 @@ static struct mpiio_wire reader(const void *bytes, size_t size)
     return (struct mpiio_wire){.from = bytes, .size = size};
 }
 
-static void wrong_values_are_refused(void **state)
+TEST(wrong_values_are_refused)
 {
     static const struct {
         size_t size;
@@ -172,7 +159,6 @@ static void wrong_values_are_refused(void **state)
     int32_t error;
     bool flag;
 
-    (void)state;
     mpiio_wire_flag(&wire, &flag);
     assert_true(wire.failed);
     assert_false(flag);
@@ -192,24 +178,22 @@ static void wrong_values_are_refused(void **state)
     }
 }
 
-static void what_is_too_long_is_not_written(void **state)
+TEST(what_is_too_long_is_not_written)
 {
     uint8_t bytes[64];
     struct mpiio_wire wire = {.to = bytes, .size = sizeof(bytes)};
     const char *text = "fives";
 
-    (void)state;
     mpiio_wire_text(&wire, &text, 5);
     assert_true(wire.failed);
 }
 
-static void a_failure_stays(void **state)
+TEST(a_failure_stays)
 {
     struct mpiio_wire wire = reader("\1\2\3\4\5", 5);
     uint64_t u64 = 7;
     uint8_t u8 = 7;
 
-    (void)state;
     mpiio_wire_u64(&wire, &u64);
     mpiio_wire_u8(&wire, &u8);
     assert_true(wire.failed);
@@ -218,12 +202,11 @@ static void a_failure_stays(void **state)
     assert_int_equal(wire.at, 0);
 }
 
-static void only_what_is_read_is_expected_to_be_right(void **state)
+TEST(only_what_is_read_is_expected_to_be_right)
 {
     uint8_t bytes[1];
     struct mpiio_wire reading = reader("", 0), writing = {.to = bytes, .size = sizeof(bytes)};
 
-    (void)state;
     mpiio_wire_expect(&reading, true);
     assert_true(mpiio_wire_complete(&reading));
     mpiio_wire_expect(&reading, false);
@@ -232,21 +215,4 @@ static void only_what_is_read_is_expected_to_be_right(void **state)
     assert_true(reading.failed);
     mpiio_wire_expect(&writing, false);
     assert_false(writing.failed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_are_written_as_bytes),
-        cmocka_unit_test(fields_are_read_from_bytes),
-        cmocka_unit_test(no_room_is_passed),
-        cmocka_unit_test(what_is_cut_is_zero),
-        cmocka_unit_test(what_is_longer_is_not_complete),
-        cmocka_unit_test(wrong_values_are_refused),
-        cmocka_unit_test(what_is_too_long_is_not_written),
-        cmocka_unit_test(a_failure_stays),
-        cmocka_unit_test(only_what_is_read_is_expected_to_be_right),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

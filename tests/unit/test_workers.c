@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that take requests end when they are told to, whoever started them. */
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fusefs/base/workers.h"
 
 #include <linux/fuse.h>
@@ -138,12 +129,12 @@ static void must_end(struct fixture *fixture)
     assert_ptr_equal(error, NULL);
 }
 
-static void those_that_wait_end(void **state)
+TEST(those_that_wait_end, setup, teardown)
 {
     must_end(*state);
 }
 
-static void those_that_work_end_behind_their_request(void **state)
+TEST(those_that_work_end_behind_their_request, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -165,7 +156,7 @@ static unsigned count_workers(struct fs_workers *workers)
 }
 
 /* A wait of a worker's has another one started, with the signals that it takes itself. */
-static void those_end_that_a_thread_without_signals_has_started(void **state)
+TEST(those_end_that_a_thread_without_signals_has_started, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -177,7 +168,7 @@ static void those_end_that_a_thread_without_signals_has_started(void **state)
 }
 
 /* Threads of the pool, and of the session when all is unmounted: that is nobody who is missing. */
-static void a_wait_of_others_does_not_count(void **state)
+TEST(a_wait_of_others_does_not_count, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -191,17 +182,4 @@ static void a_wait_of_others_does_not_count(void **state)
     assert_int_equal(count_workers(&fixture->workers), 0);
     assert_int_equal(fixture->workers.paused, 0);
     fs_workers_resume(&fixture->workers);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(those_that_wait_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(those_that_work_end_behind_their_request, setup, teardown),
-        cmocka_unit_test_setup_teardown(those_end_that_a_thread_without_signals_has_started, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_wait_of_others_does_not_count, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

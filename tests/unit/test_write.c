@@ -2,7 +2,6 @@
 #include "random_views.h"
 #include "write_model.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
@@ -32,23 +31,20 @@ static void check_random_views(int views, bool refuse)
         check_one_view(random_view(i), refuse, below(3) == 0 ? 0 : below(600 << 10));
 }
 
-static void test_random_writes(void **state)
+TEST(test_random_writes)
 {
-    (void)state;
     check_random_views(100, false);
 }
 
-static void test_random_writes_without_mapping(void **state)
+TEST(test_random_writes_without_mapping)
 {
-    (void)state;
     check_random_views(30, true);
 }
 
-static void test_random_writes_without_fallocate(void **state)
+TEST(test_random_writes_without_fallocate)
 {
     static const int errors[] = {EOPNOTSUPP, ENOSYS};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         fallocate_error = errors[i];
         check_random_views(30, false);
@@ -74,9 +70,8 @@ static struct vs_view *etype_view(int number)
     return make_view("%s", views[number]);
 }
 
-static void test_etypes_and_interleaved_tiles(void **state)
+TEST(test_etypes_and_interleaved_tiles)
 {
-    (void)state;
     for (int i = 0; i < 20; i++) {
         check_one_view(etype_view(i % 5), i % 3 == 0, below(2) ? 0 : below(100000));
         fallocate_error = EOPNOTSUPP;
@@ -85,12 +80,11 @@ static void test_etypes_and_interleaved_tiles(void **state)
     }
 }
 
-static void test_partial_etype_at_the_end(void **state)
+TEST(test_partial_etype_at_the_end)
 {
     struct model *model = model_start(make_vector(3, 8, 32), 1 << 20);
     struct model *wide = model_start(etype_view(2), 1 << 20);
 
-    (void)state;
     /* Of bytes: exactly what is written. */
     model_write(model, 0, 3, 0);
     assert_int_equal(model->size, 6);
@@ -107,7 +101,7 @@ static void test_partial_etype_at_the_end(void **state)
     model_end(wide);
 }
 
-static void test_windows_edges_and_far_ends(void **state)
+TEST(test_windows_edges_and_far_ends)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
@@ -115,7 +109,6 @@ static void test_windows_edges_and_far_ends(void **state)
     const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
     static unsigned char bytes[300000], back[300000];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)rand();
     for (int i = MPIIO_WINDOW_COUNT + 3; i > 0; i--) {
@@ -135,14 +128,13 @@ static void test_windows_edges_and_far_ends(void **state)
     close(fd);
 }
 
-static void test_what_may_not_be_written(void **state)
+TEST(test_what_may_not_be_written)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store(fd);
     struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
     int64_t offset = -1;
 
-    (void)state;
     assert_int_equal(mpiio_slice_write(slice, "x", 1, 0), -EBADF);
     assert_int_equal(mpiio_slice_append(slice, "x", 1, &offset), -EBADF);
     assert_int_equal(mpiio_slice_resize(slice, 100), -EBADF);
@@ -167,7 +159,7 @@ static void test_what_may_not_be_written(void **state)
     close(fd);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
@@ -175,7 +167,6 @@ static void test_limits(void **state)
     int64_t limit = vs_map_facts(vs_view_map(mpiio_slice_view(slice)))->limit;
     struct mpiio_slice *empty;
 
-    (void)state;
     assert_int_equal(mpiio_slice_write(slice, "xy", 2, limit), -EFBIG);
     assert_int_equal(mpiio_slice_write(slice, "xy", 2, INT64_MAX), -EFBIG);
     /* Legal in the view, too much for a filesystem. */
@@ -193,12 +184,11 @@ static void test_limits(void **state)
     close(fd);
 }
 
-static void test_file_size_limit(void **state)
+TEST(test_file_size_limit)
 {
     struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
     unsigned char bytes[4096] = {1};
 
-    (void)state;
     limit_file(16 * 32 + 4);
     assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), 16 * 8 + 4);
     assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 16 * 8 + 4), -EFBIG);
@@ -210,13 +200,12 @@ static void test_file_size_limit(void **state)
     model_end(model);
 }
 
-static void test_error_in_the_middle(void **state)
+TEST(test_error_in_the_middle)
 {
     struct model *model = model_start(make_vector(0, 100, 20000), 1 << 20);
     unsigned char bytes[2000];
     static unsigned char long_bytes[20080];
 
-    (void)state;
     memset(bytes, 7, sizeof(bytes));
     pwrite_error = EIO;
     pwrites_left = 0;
@@ -258,13 +247,12 @@ static size_t random_ranges(struct mpiio_range *ranges, size_t most, int64_t end
     return count;
 }
 
-static void test_ranges_of_an_image(void **state)
+TEST(test_ranges_of_an_image)
 {
     static char image[1 << 20];
     static struct mpiio_range ranges[5000];
     struct mpiio_counters done = {0};
 
-    (void)state;
     for (int round = 0; round < 40; round++) {
         struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
         int64_t displacement = below(2 << 20), end = 0;
@@ -296,7 +284,7 @@ static void test_ranges_of_an_image(void **state)
     assert_int_equal(done.store_reads + done.store_map_bytes, 0);
 }
 
-static void test_a_range_that_fails(void **state)
+TEST(test_a_range_that_fails)
 {
     static const struct mpiio_range ranges[] = {{5, 10}, {100, 20000}, {30000, 7}, {50000, 3}};
     static char image[1 << 16];
@@ -304,7 +292,6 @@ static void test_a_range_that_fails(void **state)
     struct mpiio_counters done = {0};
     struct mpiio_transfer transfer = {.buffer = image, .ranges = ranges, .done = &done};
 
-    (void)state;
     model->store->file->ops->write_ranges(model->store->file, &transfer);
     assert_int_equal(transfer.bytes, 0);
     transfer.count = 4;
@@ -321,11 +308,10 @@ static void test_a_range_that_fails(void **state)
     model_end(model);
 }
 
-static void test_resize(void **state)
+TEST(test_resize)
 {
     struct model *model = model_start(etype_view(2), 1 << 20);
 
-    (void)state;
     assert_int_equal(mpiio_slice_resize(model->slice, 0), 0);
     assert_int_equal(mpiio_slice_resize(model->slice, 100), 0);
     assert_int_equal(mpiio_slice_size(model->slice), 104);
@@ -354,12 +340,11 @@ static int64_t allocated(int fd)
     return st.st_blocks * 512;
 }
 
-static void test_reserve(void **state)
+TEST(test_reserve)
 {
     struct model *dense = model_start(make_vector(0, 8, 32), 1 << 20);
     struct model *sparse = model_start(make_vector(0, 8, 100000), 1 << 20);
 
-    (void)state;
     assert_int_equal(mpiio_slice_reserve(dense->slice, 64, 64 << 10), 0);
     dense->size = (64 + (64 << 10)) / 8 * 32 - 24;
     model_check(dense);
@@ -380,11 +365,10 @@ static void test_reserve(void **state)
 }
 
 /* What nobody writes to stays a hole. */
-static void test_holes_stay(void **state)
+TEST(test_holes_stay)
 {
     struct model *model = model_start(make_vector(0, 8, 32), MODEL_BYTES);
 
-    (void)state;
     model_write(model, (MODEL_BYTES - 40000) / 4, 8000, 0);
     model_check(model);
     assert_in_range(allocated(model->fd), 1, 128 << 10);
@@ -392,11 +376,10 @@ static void test_holes_stay(void **state)
 }
 
 /* Whatever is done with a size that is no longer true, the file is not cut. */
-static void test_growing_never_cuts(void **state)
+TEST(test_growing_never_cuts)
 {
     static unsigned char bytes[4096];
 
-    (void)state;
     for (int step = 0; step < 8; step++) {
         struct vs_view *views[] = {make_vector(0, 8, 32), etype_view(2), make_vector(0, 8, 30000)};
         struct model *model = model_start(views[step % 3], 512 << 10);
@@ -424,13 +407,12 @@ static void test_growing_never_cuts(void **state)
     }
 }
 
-static void test_append(void **state)
+TEST(test_append)
 {
     struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
     unsigned char bytes[100], back[100];
     int64_t offset = -1;
 
-    (void)state;
     for (int i = 0; i < 50; i++) {
         memset(bytes, i, sizeof(bytes));
         assert_int_equal(mpiio_slice_append(model->slice, bytes, 77, &offset), 77);
@@ -446,7 +428,7 @@ static void test_append(void **state)
  * scattered the last one is written by a call, and where nothing is appended the first one, unless
  * its page is not there yet and the end of the file near.
  */
-static void test_full_tiles_need_no_read(void **state)
+TEST(test_full_tiles_need_no_read)
 {
     static const struct {
         int run;
@@ -457,7 +439,6 @@ static void test_full_tiles_need_no_read(void **state)
     size_t length = 1 << 20;
     char *bytes = aligned_alloc(4096, length);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int fd = make_file();
         int run = cases[i].run;
@@ -494,12 +475,11 @@ static bool is_later(struct timespec a, struct timespec b)
 }
 
 /* Also where every page is dirty already, and for every way of writing. */
-static void test_every_write_moves_the_times(void **state)
+TEST(test_every_write_moves_the_times)
 {
     static const int runs[] = {8, 700, 20000};
     static unsigned char bytes[100000];
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct model *model = model_start(make_vector(0, runs[i], 2 * runs[i]), 1 << 20);
         struct stat before, after;
@@ -518,7 +498,7 @@ static void test_every_write_moves_the_times(void **state)
     }
 }
 
-static void test_open_to_create(void **state)
+TEST(test_open_to_create)
 {
     char name[] = "/tmp/mpiio-create-XXXXXX";
     char path[64];
@@ -526,7 +506,6 @@ static void test_open_to_create(void **state)
     struct stat st;
     mode_t mask = umask(022);
 
-    (void)state;
     assert_non_null(mkdtemp(name));
     snprintf(path, sizeof(path), "%s/file", name);
     assert_int_equal(mpiio_store_open(path, O_RDWR, &store), -ENOENT);
@@ -540,32 +519,8 @@ static void test_open_to_create(void **state)
     assert_int_equal(rmdir(name), 0);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_writes),
-        cmocka_unit_test(test_random_writes_without_mapping),
-        cmocka_unit_test(test_random_writes_without_fallocate),
-        cmocka_unit_test(test_etypes_and_interleaved_tiles),
-        cmocka_unit_test(test_partial_etype_at_the_end),
-        cmocka_unit_test(test_windows_edges_and_far_ends),
-        cmocka_unit_test(test_what_may_not_be_written),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_file_size_limit),
-        cmocka_unit_test(test_error_in_the_middle),
-        cmocka_unit_test(test_ranges_of_an_image),
-        cmocka_unit_test(test_a_range_that_fails),
-        cmocka_unit_test(test_resize),
-        cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_holes_stay),
-        cmocka_unit_test(test_growing_never_cuts),
-        cmocka_unit_test(test_append),
-        cmocka_unit_test(test_full_tiles_need_no_read),
-        cmocka_unit_test(test_every_write_moves_the_times),
-        cmocka_unit_test(test_open_to_create),
-    };
-
     srand(3);
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

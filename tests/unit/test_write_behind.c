@@ -38,7 +38,7 @@ static void await(int block)
 }
 
 /* Each of two slices has every other run: a block is full when both have written it. */
-static void test_blocks_that_all_have_filled(void **state)
+TEST(test_blocks_that_all_have_filled)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
@@ -48,7 +48,6 @@ static void test_blocks_that_all_have_filled(void **state)
     size_t part = 1 << 20;
     char *bytes = calloc(1, part);
 
-    (void)state;
     assert_non_null(bytes);
     for (int64_t at = 0; at < 2 * BLOCK; at += (int64_t)part)
         assert_int_equal(mpiio_slice_write(slices[0], bytes, part, at), part);
@@ -81,13 +80,12 @@ static void test_blocks_that_all_have_filled(void **state)
 }
 
 /* Few bytes far apart fill nothing, and what takes long to be filled gives way to newer blocks. */
-static void test_blocks_that_are_not_full(void **state)
+TEST(test_blocks_that_are_not_full)
 {
     struct mpiio_windows windows;
     struct mpiio_write_behind behind;
     int fd = make_file();
 
-    (void)state;
     memset(calls, 0, sizeof(calls));
     mpiio_windows_init(&windows, fd, true);
     mpiio_write_behind_init(&behind, fd, &windows);
@@ -103,14 +101,4 @@ static void test_blocks_that_are_not_full(void **state)
     for (int i = 0; i < 8; i++)
         assert_int_equal(calls[i], i == 4);
     close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks_that_all_have_filled),
-        cmocka_unit_test(test_blocks_that_are_not_full),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

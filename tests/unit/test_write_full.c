@@ -2,7 +2,6 @@
 #include "slice_fixture.h"
 #include "faults.h"
 
-#include <errno.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -191,31 +190,28 @@ static void check_disk(void)
     }
 }
 
-static void test_full_tmpfs(void **state)
+TEST(test_full_tmpfs, NULL, remove_disk)
 {
 
-    (void)state;
     if (!make_tmpfs())
         CANNOT_RUN("mounting a tmpfs needs root");
     check_disk();
 }
 
-static void test_full_ext4(void **state)
+TEST(test_full_ext4, NULL, remove_disk)
 {
 
-    (void)state;
     if (!make_ext4())
         CANNOT_RUN("mounting an ext4 image needs root, mkfs.ext4 and a loop device");
     check_disk();
 }
 
 /* What was reserved can be written when the disk is full. */
-static void test_reserved_space(void **state)
+TEST(test_reserved_space, NULL, remove_disk)
 {
     struct mpiio_slice *slice;
     int filler;
 
-    (void)state;
     if (!make_tmpfs())
         CANNOT_RUN("mounting a tmpfs needs root");
     FAULTS_OR_RETURN();
@@ -230,16 +226,9 @@ static void test_reserved_space(void **state)
     mpiio_slice_free(slice);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_full_tmpfs, remove_disk),
-        cmocka_unit_test_teardown(test_full_ext4, remove_disk),
-        cmocka_unit_test_teardown(test_reserved_space, remove_disk),
-    };
-
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(1 + rand() % 255);
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

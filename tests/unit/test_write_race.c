@@ -2,7 +2,6 @@
 #include "slice_fixture.h"
 #include "faults.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -116,7 +115,7 @@ static void *update(void *argument)
 }
 
 /* A million updates in all; the file is made by them, so growing races too. */
-static void test_no_update_is_lost(void **state)
+TEST(test_no_update_is_lost)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
@@ -124,7 +123,6 @@ static void test_no_update_is_lost(void **state)
     pthread_t threads[4];
     static uint64_t file[4 * UPDATE_RUNS];
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         writers[i] = (struct writer){.number = i, .fd = fd, .seed = (unsigned int)i};
         if (i % 2 == 1)
@@ -176,11 +174,10 @@ static void check_grown(int fd, int64_t run)
 }
 
 /* Two stores, as two mounts have; and one. */
-static void test_growing_at_once(void **state)
+TEST(test_growing_at_once)
 {
     static const int runs[] = {4, 64, 512, 1 << 13, 1 << 15};
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         int fd = make_file();
         struct mpiio_store *stores[2] = {open_store_for(fd, O_RDWR), open_store_for(fd, O_RDWR)};
@@ -225,7 +222,7 @@ static void *append(void *argument)
     return NULL;
 }
 
-static void test_appends_do_not_overlap(void **state)
+TEST(test_appends_do_not_overlap)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
@@ -236,7 +233,6 @@ static void test_appends_do_not_overlap(void **state)
     ssize_t got, place = 0;
     int records = 0;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         writers[i] = (struct writer){.number = i, .slice = slice, .seed = (unsigned int)i};
     start_all(writers, threads, 4, append);
@@ -297,11 +293,10 @@ static void write_while_cut(struct mpiio_slice *slice, int fd)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void test_truncated_while_written(void **state)
+TEST(test_truncated_while_written)
 {
     static const int runs[] = {4, 300, 20000};
 
-    (void)state;
     FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 3; i++) {
@@ -341,7 +336,7 @@ static void *grow_with_gaps(void *argument)
     return NULL;
 }
 
-static void test_gaps_filled_while_growing(void **state)
+TEST(test_gaps_filled_while_growing)
 {
     static uint64_t ours[GAP_RUNS];
     int fd = make_file();
@@ -353,7 +348,6 @@ static void test_gaps_filled_while_growing(void **state)
     int64_t done = 0, lost = 0;
     pthread_t thread;
 
-    (void)state;
     for (int i = 0; i < GAP_RUNS; i++)
         ours[i] = (uint64_t)i + 2;
     start_all(&writer, &thread, 1, grow_with_gaps);
@@ -380,16 +374,7 @@ static void test_gaps_filled_while_growing(void **state)
     close(fd);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_update_is_lost),
-        cmocka_unit_test(test_growing_at_once),
-        cmocka_unit_test(test_appends_do_not_overlap),
-        cmocka_unit_test(test_truncated_while_written),
-        cmocka_unit_test(test_gaps_filled_while_growing),
-    };
-
     keep_guard();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

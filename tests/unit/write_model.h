@@ -7,7 +7,6 @@
  * program is linked with --wrap for fallocate64, fstat64, lseek64 and pwrite64.
  */
 
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "slice_fixture.h"

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNIT_H
+#define UNIT_H
+
+/*
+ * What all unit tests share: cmocka, and tests that register themselves. unit.c has main(), which
+ * runs them in the order of their source. A test is
+ *
+ *     TEST(name[, setup[, teardown]])
+ *     {
+ *         ...
+ *     }
+ *
+ * where setup and teardown are cmocka's, or NULL. The test finds what its setup left in state.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TEST(...) TEST_OF(__VA_ARGS__, NULL, NULL, )
+#define TEST_OF(name, setup, teardown, ...)                                                        \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        unit_add((struct CMUnitTest){#name, name, setup, teardown, NULL}, __LINE__);               \
+    }                                                                                              \
+    static void name(void **state __attribute__((unused)))
+
+/* Runs the tests of the program between these fixtures of cmocka's. */
+#define TEST_GROUP(setup, teardown)                                                                \
+    __attribute__((constructor)) static void add_group(void)                                       \
+    {                                                                                              \
+        unit_setup = setup;                                                                        \
+        unit_teardown = teardown;                                                                  \
+    }
+
+/* BEFORE_TESTS { ... }: runs before cmocka installs its signal handlers and runs the first test. */
+#define BEFORE_TESTS void unit_before(void)
+
+void unit_add(struct CMUnitTest test, int line);
+
+extern CMFixtureFunction unit_setup, unit_teardown;
+void unit_before(void);
+
+#endif
