@@ -135,7 +135,6 @@ static int forger_ioctl(const char *path, unsigned command, void *argument,
 
 static int forger_getattr(const char *path, struct stat *st, struct fuse_file_info *info)
 {
-    (void)info;
     st->st_nlink = 1;
     if (strcmp(path, "/") == 0) {
         st->st_mode = S_IFDIR | 0777;
@@ -171,7 +170,6 @@ static int forger_read(const char *path, char *data, size_t size, off_t offset,
     size_t length = is_memory ? sizeof(*forger.page) + forger.length : sizeof(CONTENTS) - 1;
     size_t left = (size_t)offset < length ? length - (size_t)offset : 0;
 
-    (void)info;
     size = size < left ? size : left;
     memcpy(data, (is_memory ? (const char *)forger.page : CONTENTS) + offset, size);
     return (int)size;

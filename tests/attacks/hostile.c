@@ -77,7 +77,6 @@ static bool is_folder(const char *path)
 
 static int hostile_getattr(const char *path, struct stat *st, struct fuse_file_info *info)
 {
-    (void)info;
     if (!is_folder(path) && !is_stats(path))
         return -ENOENT;
     st->st_mode = is_folder(path) ? S_IFDIR | 0555 : S_IFREG | 0444;
@@ -91,7 +90,6 @@ static int hostile_getattr(const char *path, struct stat *st, struct fuse_file_i
 
 static int hostile_readlink(const char *path, char *target, size_t size)
 {
-    (void)path;
     snprintf(target, size, "%s", hostile.link);
     return 0;
 }
@@ -122,8 +120,6 @@ static int hostile_read(const char *path, char *data, size_t size, off_t offset,
 {
     size_t left;
 
-    (void)path;
-    (void)info;
     enter("read");
     if (hostile.leave != NULL && offset == 0)
         leave();
@@ -139,9 +135,6 @@ static int hostile_read(const char *path, char *data, size_t size, off_t offset,
 
 static int hostile_fsyncdir(const char *path, int datasync, struct fuse_file_info *info)
 {
-    (void)path;
-    (void)datasync;
-    (void)info;
     enter("fsync");
     return 0;
 }
@@ -150,7 +143,6 @@ static int hostile_getxattr(const char *path, const char *name, char *value, siz
 {
     size_t length = hostile.value != NULL ? strlen(hostile.value) : 0;
 
-    (void)path;
     if (strncmp(name, "user.mpiio.", strlen("user.mpiio.")) != 0 || hostile.value == NULL)
         return -ENODATA;
     enter("getxattr");
@@ -167,9 +159,6 @@ static int hostile_getxattr(const char *path, const char *name, char *value, siz
 static int hostile_readdir(const char *path, void *buffer, fuse_fill_dir_t fill, off_t offset,
                            struct fuse_file_info *info, enum fuse_readdir_flags flags)
 {
-    (void)offset;
-    (void)info;
-    (void)flags;
     fill(buffer, strcmp(path, "/") == 0 ? ".mpiio" : "stats.json", NULL, 0, 0);
     return 0;
 }

@@ -22,26 +22,18 @@ static int invert(unsigned char *to, const unsigned char *from, MPI_Datatype dat
 int read_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                        MPI_Offset position, void *extra_state)
 {
-    (void)extra_state;
     return position == 0 ? invert(userbuf, filebuf, datatype, count) : MPI_ERR_ARG;
 }
 
 int write_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                         MPI_Offset position, void *extra_state)
 {
-    (void)extra_state;
     return position == 0 ? invert(filebuf, userbuf, datatype, count) : MPI_ERR_ARG;
 }
 
 int failing_read_conversion_fn(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                                MPI_Offset position, void *extra_state)
 {
-    (void)userbuf;
-    (void)datatype;
-    (void)count;
-    (void)filebuf;
-    (void)position;
-    (void)extra_state;
     return MPI_ERR_CONVERSION;
 }
 
@@ -56,7 +48,6 @@ int dtype_file_extent_fn(MPI_Datatype datatype, MPI_Aint *file_extent, void *ext
     int size;
     int error = MPI_Type_size(datatype, &size);
 
-    (void)extra_state;
     *file_extent = size;
     return error;
 }

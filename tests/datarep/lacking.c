@@ -6,11 +6,5 @@ int read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf, lo
 int read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf, long position,
                        void *extra_state)
 {
-    (void)userbuf;
-    (void)datatype;
-    (void)count;
-    (void)filebuf;
-    (void)position;
-    (void)extra_state;
     return 0;
 }

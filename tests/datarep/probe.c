@@ -92,7 +92,6 @@ int write_conversion_fn(void *userbuf, int datatype, int count, void *filebuf, l
 
 int dtype_file_extent_fn(int datatype, long *extent, void *extra_state)
 {
-    (void)extra_state;
     *extent = datatype == INT ? 6 : 0;
     return datatype == INT || datatype == SHORT ? 0 : 1;
 }
@@ -100,7 +99,6 @@ int dtype_file_extent_fn(int datatype, long *extent, void *extra_state)
 /* Representation "huge". */
 int huge_dtype_file_extent_fn(int datatype, long *extent, void *extra_state)
 {
-    (void)extra_state;
     *extent = datatype == DOUBLE ? 1 << 20 : 4;
     return 0;
 }
@@ -109,12 +107,6 @@ int huge_dtype_file_extent_fn(int datatype, long *extent, void *extra_state)
 int parallel_read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf,
                                 long position, void *extra_state)
 {
-    (void)userbuf;
-    (void)datatype;
-    (void)count;
-    (void)filebuf;
-    (void)position;
-    (void)extra_state;
     atomic_fetch_add(&parallel_inside, 1);
     for (int i = 0; i < 30000; i++) {
         if (atomic_load(&parallel_inside) >= 2)

@@ -123,7 +123,6 @@ int dtype_file_extent_fn(MPI_Datatype datatype, MPI_Aint *file_extent, void *ext
 {
     int size;
 
-    (void)extra_state;
     if (kind_of(datatype, &size) == UNKNOWN)
         return MPI_ERR_TYPE;
     *file_extent = size;

@@ -3,23 +3,12 @@
  * libFuzzer harness: any bytes from the network are frames, not complete, or refused; a frame is
  * in its bounds, and the same bytes when it is encoded again; what is not complete stays so, or
  * is refused, however it is cut.
- *
- * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "cluster/peer_frame.h"
 #include "cluster/stall.h"
 #include "viewspec/base/line.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What a node says of engines that wait is in its bounds, and the same bytes again, or refused. */
 static void check_stall(const struct mpiio_peer_frame *frame)

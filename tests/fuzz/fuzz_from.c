@@ -4,28 +4,15 @@
  * each variable that can be a view makes a valid spec. The first byte of the input chooses a
  * decomposition, whether zeros follow the rest of the input in the file, and whether there is a
  * data file beside it.
- *
- * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "from/formats.h"
 #include "from/view.h"
 #include "viewspec/spec.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
-
 /* So many variables of a file are looked at. */
 #define LOOKED_AT 8
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const decompositions[] = {
     NULL,

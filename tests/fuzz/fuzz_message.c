@@ -3,27 +3,15 @@
  * libFuzzer harness: whatever comes from the other end of a channel is a message of this version
  * or refused, and what a message says is in its bounds. The input is a list of messages: two bytes
  * with a length, the lower one first, then as many bytes.
- *
- * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "cluster/engine_channel.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 /* Entries of a list that are received: more do not come in an input. */
 #define MOST 65536
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Sends what the socket has room for. */
 static void send_all(int fd, const uint8_t *data, size_t size)

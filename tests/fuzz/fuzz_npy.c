@@ -3,25 +3,13 @@
  * libFuzzer harness: a header that someone writes before a slice either is that which NumPy would
  * write for some length of it, or is refused. The input's first byte chooses a view, the next four
  * a length whose own header the rest is laid over, from the byte on that the two behind them tell.
- *
- * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "viewspec/npy.h"
 #include "viewspec/spec.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
-
 #define CHOICE 7 /* bytes of the input before those of a header */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const views[] = {
     "{}",

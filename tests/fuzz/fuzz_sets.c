@@ -3,27 +3,16 @@
  * libFuzzer harness for the headers of two tiles of a set. Either they are refused, or they make
  * members that a spec accepts and whole variables that can be views. The first two bytes of the
  * input, big-endian, are the length of the first header.
- *
- * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "from/netcdf_merge.h"
 #include "from/view.h"
 #include "viewspec/members/member_views.h"
 #include "viewspec/spec.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
-
 /* The number of variables of a set that are checked. */
 #define LOOKED_AT 4
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Reads a tile's header. Returns false if it is damaged or not a tile. */
 static bool read_tile(struct from_nc_member *tile, const char *path, const uint8_t *data,

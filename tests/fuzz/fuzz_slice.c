@@ -4,15 +4,11 @@
  * is legal, where each byte lies, and slices in all representations, read and written at random
  * places. The numbers that make the spec come from the input, so that the fuzzer chooses it; all
  * others, and where the input ends, come from a generator.
- *
- * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "fuzz.h"
 #include "tests/mpi/prop_oracle.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t *input;
 static size_t left;
@@ -31,10 +27,6 @@ uint64_t tt_random(uint64_t *state)
 void prop_check_mpi(struct prop_state *state, struct tt_model *model, const struct vs_map *map,
                     uint64_t *random)
 {
-    (void)state;
-    (void)model;
-    (void)map;
-    (void)random;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

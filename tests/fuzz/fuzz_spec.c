@@ -5,26 +5,13 @@
  * says, sizes grow with the file, owners own, and what a cover counts adds up.
  *
  * With FUZZ_SHORTHAND the text is a view in shorthand, and what it resolves to is a spec.
- *
- * Built with -fsanitize=fuzzer for a campaign, with replay.c as a plain test.
  */
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
 #include "viewspec/npy.h"
 #include "viewspec/types/owner.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ordered: by a buftype, so that of equal bytes any may be found. */
 static void check_position(const struct vs_map *map, int64_t position, bool ordered)

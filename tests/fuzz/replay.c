@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a fuzz harness once over each file below the folders that are named: a corpus as a test. */
 #include <ftw.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
-#define MAX_BYTES (1 << 20)
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define MAX_BYTES (1 << 20)
 
 static int replay(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
     FILE *file;
     uint8_t *data;
 
-    (void)st;
-    (void)ftw;
     if (kind != FTW_F)
         return 0;
     file = fopen(path, "rb");

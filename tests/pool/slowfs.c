@@ -65,7 +65,6 @@ static void take_time(int64_t bytes)
 
 static void *slow_init(struct fuse_conn_info *connection, struct fuse_config *config)
 {
-    (void)connection;
     config->use_ino = 1;
     config->attr_timeout = config->entry_timeout = 0;
     return NULL;
@@ -112,7 +111,6 @@ static int slow_create(const char *path, mode_t mode, struct fuse_file_info *inf
 
 static int slow_release(const char *path, struct fuse_file_info *info)
 {
-    (void)path;
     close((int)info->fh);
     return 0;
 }
@@ -122,7 +120,6 @@ static int slow_read(const char *path, char *buffer, size_t size, off_t offset,
 {
     ssize_t got = pread((int)info->fh, buffer, size, offset);
 
-    (void)path;
     if (got < 0)
         return -errno;
     take_time(got);
@@ -134,7 +131,6 @@ static int slow_write(const char *path, const char *buffer, size_t size, off_t o
 {
     ssize_t put = pwrite((int)info->fh, buffer, size, offset);
 
-    (void)path;
     return put < 0 ? -errno : (int)put;
 }
 
@@ -147,7 +143,6 @@ static int slow_fsync(const char *path, int data_only, struct fuse_file_info *in
 static int slow_fallocate(const char *path, int mode, off_t offset, off_t length,
                           struct fuse_file_info *info)
 {
-    (void)path;
     return outcome(fallocate((int)info->fh, mode, offset, length));
 }
 
@@ -156,7 +151,6 @@ static int slow_truncate(const char *path, off_t size, struct fuse_file_info *in
     int fd = info != NULL ? (int)info->fh : openat(source, below(path), O_WRONLY | O_CLOEXEC);
     int error = fd < 0 ? -errno : outcome(ftruncate(fd, size));
 
-    (void)path;
     if (info == NULL && fd >= 0)
         close(fd);
     return error;
@@ -165,7 +159,6 @@ static int slow_truncate(const char *path, off_t size, struct fuse_file_info *in
 static int slow_utimens(const char *path, const struct timespec times[2],
                         struct fuse_file_info *info)
 {
-    (void)info;
     return outcome(utimensat(source, below(path), times, AT_SYMLINK_NOFOLLOW));
 }
 

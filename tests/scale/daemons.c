@@ -152,7 +152,6 @@ static void on_prepare(void *data, uint64_t change, bool value)
     struct daemon *daemon = daemon_of(data);
     int node = number_of(daemon);
 
-    (void)value;
     if (daemon->change != 0)
         daemons_wrong(node, "a change begins while another is under way");
     daemon->change = (int)change;
@@ -163,7 +162,6 @@ static void on_settled(void *data, uint64_t change, bool value, bool committed)
 {
     struct daemon *daemon = daemon_of(data);
 
-    (void)value;
     if (daemon->change != (int)change)
         daemons_wrong(number_of(daemon), "a change is settled that was not prepared");
     if (committed && change % 3 == 2 && run.nodes > 5)
@@ -175,7 +173,6 @@ static void on_settled(void *data, uint64_t change, bool value, bool committed)
 
 static void on_unmount(void *data, bool force)
 {
-    (void)force;
     mpiio_peers_unmounted(world.node[number_of(data)].peers, 0, NULL);
 }
 
@@ -197,7 +194,6 @@ static void expect_no_lease(void)
 
 static void kill_engine(int node, const uint8_t *unused)
 {
-    (void)unused;
     engines_kill(node);
 }
 
@@ -259,7 +255,6 @@ static struct mpiio_peers_options options(int node)
 
 static void on_left(int node)
 {
-    (void)node;
     run.left++;
 }
 
@@ -356,7 +351,6 @@ void daemons_change(int node, uint64_t number)
 
 void daemons_goodbye(int node, uint64_t ignored)
 {
-    (void)ignored;
     mpiio_peers_goodbye(world.node[node].peers);
 }
 

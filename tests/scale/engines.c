@@ -168,7 +168,6 @@ static void go_on(int node, const uint8_t *bytes)
 {
     struct engine *engine = &engines.engine[node];
 
-    (void)bytes;
     if (!engine->dead)
         resume(engine);
 }
@@ -215,7 +214,6 @@ static void begin(int node, const uint8_t *bytes)
 {
     struct engine *engine = &engines.engine[node];
 
-    (void)bytes;
     if (engine->dead)
         return;
     getcontext(&engine->context);

@@ -292,7 +292,6 @@ static int64_t failing_from(int64_t start, int64_t end)
 
 bool engine_file_is_collective(const struct engine_file *unused)
 {
-    (void)unused;
     return run.collective;
 }
 
@@ -358,6 +357,5 @@ void engine_file_write(struct engine_file *unused, struct mpiio_transfer *transf
 
 int engine_file_sync(struct engine_file *unused)
 {
-    (void)unused;
     return 0;
 }

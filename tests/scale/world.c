@@ -166,12 +166,10 @@ int mpiio_connection_open(struct mpiio_connection *link, int fd)
 
 void mpiio_connection_flush(struct mpiio_connection *link)
 {
-    (void)link;
 }
 
 bool mpiio_connection_fill(struct mpiio_connection *link)
 {
-    (void)link;
     return false;
 }
 
@@ -261,7 +259,6 @@ static void take_turn(int number)
 
 static void begin(int number, uint64_t argument)
 {
-    (void)argument;
     mpiio_turn_begin(world.node[number].peers);
 }
 

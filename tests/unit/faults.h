@@ -15,8 +15,6 @@ static volatile uintptr_t faults_address;
 
 static inline void faults_note(int number, siginfo_t *info, void *context)
 {
-    (void)number;
-    (void)context;
     faults_address = (uintptr_t)info->si_addr;
     siglongjmp(faults_back, 1);
 }

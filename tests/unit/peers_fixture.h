@@ -76,8 +76,6 @@ static inline void note_change(struct node *node)
 
 static inline void ignore_log(void *data, enum mpiio_log_level level, const char *line)
 {
-    (void)level;
-    (void)data;
     if (getenv("PEERS_LOG") != NULL)
         fprintf(stderr, "# node %d: %s\n", ((struct node *)data)->number, line);
 }
@@ -95,7 +93,6 @@ static inline void on_epoch(void *data, uint64_t epoch, bool sync)
     struct node *node = data;
     bool hold;
 
-    (void)sync;
     pthread_mutex_lock(&node->cluster->lock);
     node->cluster->wrong |= epoch != node->begun + 1 || node->finished != node->begun ||
                             node->degraded || node->alone || node->ended;
@@ -148,7 +145,6 @@ static inline void on_prepare(void *data, uint64_t change, bool value)
 {
     struct node *node = data;
 
-    (void)value;
     pthread_mutex_lock(&node->cluster->lock);
     node->cluster->wrong |= node->change != 0;
     node->change = change;

@@ -53,7 +53,6 @@ static inline bool fake_look(void *data, const struct mpiio_pool_version *seen,
     struct fake *fake = data;
     bool stays;
 
-    (void)seen;
     pthread_rwlock_rdlock(&fake->lock);
     *version = (struct mpiio_pool_version){
         .size = fake->size, .times = {(int64_t)fake->version}, .epoch = fake->epoch};

@@ -107,7 +107,6 @@ static struct sigaction of_guard;
 
 static inline void no_work(void *argument)
 {
-    (void)argument;
 }
 
 static inline void keep_guard(void)

@@ -52,7 +52,6 @@ int __wrap_fsync(int fd)
 {
     int error;
 
-    (void)fd;
     pthread_mutex_lock(&calls.lock);
     calls.syncs++;
     if (++calls.inside > calls.most)
@@ -117,7 +116,6 @@ static int setup(void **state)
     const char *place = getenv("TMPDIR");
     struct vs_error error = {0};
 
-    (void)state;
     snprintf(folder, sizeof(folder), "%s/mpiio-sync-XXXXXX", place != NULL ? place : "/tmp");
     assert_non_null(mkdtemp(folder));
     make_members();
@@ -135,7 +133,6 @@ static int teardown(void **state)
 {
     char path[512];
 
-    (void)state;
     mpiio_slice_free(slice);
     mpiio_store_close(store);
     vs_spec_free(spec);
@@ -171,7 +168,6 @@ static void *sync_all(void *data)
 
 static void *write_first(void *data)
 {
-    (void)data;
     write_member(0);
     return NULL;
 }

@@ -14,14 +14,12 @@ static sem_t paused;
 
 void fs_workers_pause(struct fs_workers *workers)
 {
-    (void)workers;
     atomic_fetch_add(&under_way, 1);
     sem_post(&paused);
 }
 
 void fs_workers_resume(struct fs_workers *workers)
 {
-    (void)workers;
     atomic_fetch_sub(&under_way, 1);
 }
 

@@ -229,7 +229,6 @@ TEST(test_memory)
 
 static int end_failed(void **state)
 {
-    (void)state;
     refuse(0);
     limit_file(RLIM_INFINITY);
     return 0;

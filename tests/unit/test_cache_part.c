@@ -202,7 +202,6 @@ static sem_t waiting;
 
 static void on_wait(void *argument, bool waits)
 {
-    (void)argument;
     if (waits)
         sem_post(&waiting);
 }
@@ -379,7 +378,6 @@ TEST(test_part_written_through)
 
 static int end_failed(void **state)
 {
-    (void)state;
     limit_file(RLIM_INFINITY);
     return 0;
 }

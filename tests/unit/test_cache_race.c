@@ -32,7 +32,6 @@ static atomic_bool all_done;
 
 static void on_full(void *argument)
 {
-    (void)argument;
     sem_post(&asked);
 }
 

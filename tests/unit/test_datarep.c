@@ -23,7 +23,6 @@ static void copy(const char *from, const char *to)
 
 static int make_folder(void **state)
 {
-    (void)state;
     snprintf(folder, sizeof(folder), "/tmp/mpiio-test-datarep.XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
@@ -38,7 +37,6 @@ static int remove_folder(void **state)
 {
     char command[100];
 
-    (void)state;
     snprintf(command, sizeof(command), "rm -r '%s'", folder);
     return system(command);
 }

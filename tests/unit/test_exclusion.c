@@ -17,14 +17,12 @@ static int file;
 
 static int start(void **state)
 {
-    (void)state;
     file = make_file();
     return mpiio_exclusion_init(&accesses, file, 0, true);
 }
 
 static int end(void **state)
 {
-    (void)state;
     mpiio_exclusion_destroy(&accesses);
     close(file);
     return 0;

@@ -114,7 +114,6 @@ static void start_waiter(struct waiter *waiter)
 
 static void nothing(int number)
 {
-    (void)number;
 }
 
 TEST(a_foreign_lock_is_waited_for, start, end)
@@ -178,7 +177,6 @@ TEST(shared_locks_share, start, end)
 
 static void *add_ones(void *argument)
 {
-    (void)argument;
     for (int i = 0; i < ROUNDS; i++) {
         struct mpiio_lock lock;
         int64_t number = 0;

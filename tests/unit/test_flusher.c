@@ -56,36 +56,29 @@ static int count(int *value)
 
 int fs_sync_file(struct fs_durable *durable, bool data_only)
 {
-    (void)durable;
     assert_false(data_only);
     return count(&calls.file_syncs);
 }
 
 void fs_sync_failed(struct fs_durable *durable, int error)
 {
-    (void)durable;
     assert_int_equal(error, -EIO);
     count(&calls.sync_errors);
 }
 
 int fs_cluster_engine(struct fs_cluster *cluster)
 {
-    (void)cluster;
     return -1;
 }
 
 void fs_cluster_engine_lost(struct fs_session *session, const char *why)
 {
-    (void)session;
     fail_msg("%s", why);
 }
 
 int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool may_wait,
                      struct fs_stored *stored)
 {
-    (void)session;
-    (void)sync;
-    (void)may_wait;
     pthread_mutex_lock(&lock);
     calls.stored = epoch;
     *stored = calls.left;
@@ -98,8 +91,6 @@ int __wrap_mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int
 
 int __wrap_mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *after)
 {
-    (void)peers;
-    (void)sync;
     pthread_mutex_lock(&lock);
     *after = calls.begun;
     pthread_mutex_unlock(&lock);
@@ -109,7 +100,6 @@ int __wrap_mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint6
 
 int __wrap_mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status)
 {
-    (void)peers;
     assert_int_equal(status, 0);
     pthread_mutex_lock(&lock);
     calls.done = epoch;

@@ -22,7 +22,6 @@ static void put(const char *path, const char *text)
 
 static int make_root(void **state)
 {
-    (void)state;
     return mkdtemp(root) == NULL;
 }
 
@@ -30,7 +29,6 @@ static int remove_root(void **state)
 {
     char command[64];
 
-    (void)state;
     snprintf(command, sizeof(command), "rm -r %s", root);
     return system(command);
 }

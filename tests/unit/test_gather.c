@@ -12,7 +12,6 @@ static unsigned char spread[SPACE], wanted[SPACE];
 
 static int fill(void **state)
 {
-    (void)state;
     srand(1);
     for (size_t i = 0; i < sizeof(source); i++)
         source[i] = (unsigned char)rand();

@@ -95,9 +95,6 @@ static volatile sig_atomic_t handed_on;
 
 static void own_handler(int number, siginfo_t *info, void *context)
 {
-    (void)number;
-    (void)info;
-    (void)context;
     handed_on++;
     siglongjmp(escape, 1);
 }

@@ -24,7 +24,6 @@ static int set_up(void **state)
     struct stat st;
     int fd;
 
-    (void)state;
     strcpy(folder, "/var/tmp/identity.XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/member", folder);
@@ -40,7 +39,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     unlink(path);
     unlink(other);
     return rmdir(folder);

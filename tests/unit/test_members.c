@@ -554,7 +554,6 @@ static int make_folder(void **state)
 {
     const char *folder = getenv("TMPDIR");
 
-    (void)state;
     snprintf(model.folder, sizeof(model.folder), "%s/mpiio-members-XXXXXX",
              folder != NULL ? folder : "/tmp");
     return mkdtemp(model.folder) == NULL;
@@ -562,7 +561,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     return rmdir(model.folder);
 }
 

@@ -26,13 +26,11 @@ int64_t mpiio_clock(void)
 
 uint64_t mpiio_store_members_writes(const struct mpiio_store *store)
 {
-    (void)store;
     return 0;
 }
 
 uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2])
 {
-    (void)store;
     memset(times, 0, 2 * sizeof(*times));
     return world.state;
 }
@@ -64,7 +62,6 @@ static bool look(uint64_t state)
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&world, 0, sizeof(world));
     world.state = world.now = 1;
     world.passed = true;
@@ -74,7 +71,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     fs_members_version_destroy(members);
     return 0;
 }

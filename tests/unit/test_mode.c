@@ -22,7 +22,6 @@ static struct {
 
 int fs_version_now(struct fs_session *session, struct fs_version *version)
 {
-    (void)session;
     *version = told.now;
     return told.version_error;
 }
@@ -54,7 +53,6 @@ int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse
 
 int fuse_reply_write(fuse_req_t request, size_t count)
 {
-    (void)request;
     told.answered = count;
     return 0;
 }
@@ -74,7 +72,6 @@ static struct fs_slice slice;
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&told, 0, sizeof(told));
     told.now = (struct fs_version){.size = 1, .settled = true};
     memset(&session, 0, sizeof(session));
@@ -85,7 +82,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     pthread_mutex_destroy(&session.slices.lock);
     return 0;
 }

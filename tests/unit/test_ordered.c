@@ -30,7 +30,6 @@ static int open_number(void *data, size_t view, int64_t rank, uint64_t *number)
 {
     int error = open_failure;
 
-    (void)data;
     pthread_mutex_lock(&turns_lock);
     if (error == 0)
         error = mpiio_turns_open(&turns, view, rank, 0, number);
@@ -42,7 +41,6 @@ static int end_number(void *data, size_t view, uint64_t number, uint64_t *turn)
 {
     int error = over_failure;
 
-    (void)data;
     pthread_mutex_lock(&turns_lock);
     if (error == 0)
         mpiio_turns_over(&turns, view, number, 0);
@@ -55,7 +53,6 @@ static void leave(void *data)
 {
     uint64_t turn[2];
 
-    (void)data;
     pthread_mutex_lock(&turns_lock);
     mpiio_turns_leave(&turns, 0);
     turn[0] = turns.view[0].turn;
@@ -73,8 +70,6 @@ static int64_t turn_of(size_t view)
 static int place(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter)
 {
-    (void)waiter;
-    (void)share;
     assert_ptr_equal(data, placed);
     assert_int_equal(length % etype_sizes[view], 0);
     assert_true(lengths[view] + length <= ROOM);
@@ -310,7 +305,6 @@ TEST(turns_fail)
 
 static bool never(void *data)
 {
-    (void)data;
     return false;
 }
 

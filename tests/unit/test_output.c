@@ -56,13 +56,11 @@ static char folder[] = "/var/tmp/mpiio-output.XXXXXX";
 
 static int enter(void **state)
 {
-    (void)state;
     return mkdtemp(folder) && !chdir(folder) ? 0 : -1;
 }
 
 static int leave(void **state)
 {
-    (void)state;
     return chdir("/") || rmdir(folder);
 }
 

@@ -63,7 +63,6 @@ static void test_one_to_eight_nodes_come_together(void **state)
 {
     struct mpiio_peer_status peer;
 
-    (void)state;
     for (int nodes = 1; nodes <= NODES_MAX; nodes++) {
         start_cluster(&cluster, nodes, LONG_TIMEOUT);
         for (int i = 0; i < nodes; i++)
@@ -100,7 +99,6 @@ static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
     int64_t begun;
     uint64_t after;
 
-    (void)state;
     cluster_init(&cluster, 3);
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
@@ -181,7 +179,6 @@ static void test_strangers_have_no_effect(void **state)
     uint8_t wrong[MPIIO_TOKEN_BYTES];
     int silent[100];
 
-    (void)state;
     cluster_init(&cluster, 3);
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     send_garbage();
@@ -257,7 +254,6 @@ static void test_every_request_is_covered(void **state)
     struct writer writers[4 * THREADS];
     struct mpiio_peers_status status;
 
-    (void)state;
     start_cluster(&cluster, 4, LONG_TIMEOUT);
     for (int i = 0; i < 4 * THREADS; i++) {
         writers[i] = (struct writer){.node = &cluster.node[i % 4], .seed = (unsigned int)i};
@@ -291,7 +287,6 @@ static void test_requests_share_epochs(void **state)
 {
     uint64_t after, last = 0;
 
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     SET(&cluster.node[2], hold_epochs, true);
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, false, &after), 0);
@@ -319,7 +314,6 @@ static void test_who_wants_sync_gets_it(void **state)
 {
     uint64_t after;
 
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     for (int i = 0; i < 12; i++) {
         struct node *node = &cluster.node[i % 3];
@@ -334,7 +328,6 @@ static void test_a_nodes_failure_reaches_all(void **state)
 {
     uint64_t after;
 
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     cluster.node[1].epoch_status = -ENOSPC;
     cluster.node[2].epoch_status = -EIO;
@@ -371,7 +364,6 @@ static void check_settled(int settled, int committed, bool atomic)
 
 static void test_atomicity_changes_everywhere_or_nowhere(void **state)
 {
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[2].peers, true, PATIENCE), 0);
     check_settled(1, 1, true);
@@ -408,7 +400,6 @@ static void test_changes_take_turns(void **state)
     pthread_t threads[6];
     bool last;
 
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     atomic_store(&changes_made, 0);
     for (int i = 0; i < 6; i++)
@@ -427,7 +418,6 @@ static void test_what_is_unsaved_is_told(void **state)
 {
     char *unsaved;
 
-    (void)state;
     start_cluster(&cluster, 4, LONG_TIMEOUT);
     cluster.node[1].unmount = -ENOSPC;
     cluster.node[3].unmount = -EIO;
@@ -453,7 +443,6 @@ static void test_who_comes_last_has_not_failed(void **state)
 {
     char *unsaved;
 
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     cluster.node[0].unmount = -EINPROGRESS;
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
@@ -481,7 +470,6 @@ static void test_force_helps_who_is_stuck(void **state)
     char *unsaved;
     void *rc;
 
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     stuck->unmount = 1;
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[2].peers, false, 100, &unsaved),
@@ -504,7 +492,6 @@ static void test_who_has_said_goodbye_stays(void **state)
     uint64_t after;
     char *unsaved;
 
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_goodbye(cluster.node[1].peers), 0);
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), 0);
@@ -522,7 +509,6 @@ static void test_who_has_said_goodbye_stays(void **state)
 
 static void test_the_last_goodbye_is_the_end(void **state)
 {
-    (void)state;
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     for (int i = 0; i < 3; i++)
         assert_int_equal(mpiio_peers_goodbye(cluster.node[i].peers), 0);

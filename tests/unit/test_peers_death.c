@@ -41,41 +41,30 @@ static void child_epoch(void *data, uint64_t epoch, bool sync)
 {
     struct daemon *daemon = data;
 
-    (void)sync;
     dprintf(daemon->out, "epoch %d\n", (int)epoch);
     mpiio_peers_epoch_done(daemon->peers, epoch, 0);
 }
 
 static void child_finished(void *data, uint64_t epoch, bool sync, int status)
 {
-    (void)sync;
-    (void)status;
     dprintf(((struct daemon *)data)->out, "finished %d\n", (int)epoch);
 }
 
 static void child_lease(void *data, int64_t until)
 {
-    (void)data;
-    (void)until;
 }
 
 static void child_prepare(void *data, uint64_t change, bool value)
 {
-    (void)value;
     mpiio_peers_vote(((struct daemon *)data)->peers, change, 0);
 }
 
 static void child_settled(void *data, uint64_t change, bool value, bool committed)
 {
-    (void)data;
-    (void)change;
-    (void)value;
-    (void)committed;
 }
 
 static void child_unmount(void *data, bool force)
 {
-    (void)force;
     mpiio_peers_unmounted(((struct daemon *)data)->peers, 0, NULL);
 }
 
@@ -134,7 +123,6 @@ static int child_start(struct daemon *daemon, int in, struct mpiio_peers_options
 
 static void child_progress(void *data, struct mpiio_progress *progress)
 {
-    (void)data;
     *progress = (struct mpiio_progress){0};
 }
 
@@ -283,7 +271,6 @@ static void send_signal(const struct child *child, int number)
 
 static int reap(void **state)
 {
-    (void)state;
     for (int i = 0; i < CHILDREN_MAX; i++) {
         if (children[i].pid <= 0)
             continue;
@@ -306,7 +293,6 @@ static void end_alone(struct child *child)
 
 static void test_a_killed_peer(void **state)
 {
-    (void)state;
     spawn_all(children, 4, LONG_TIMEOUT);
     introduce(children, 4);
     send_signal(&children[2], SIGKILL);
@@ -321,7 +307,6 @@ static void test_a_killed_peer(void **state)
 /* A node with another below it, which node 0 cannot tell of it any more. */
 static void test_a_killed_node_between(void **state)
 {
-    (void)state;
     fanout = 2;
     spawn_all(children, 4, LONG_TIMEOUT);
     introduce(children, 4);
@@ -342,7 +327,6 @@ static int reset_fanout(void **state)
 
 static void test_a_killed_coordinator(void **state)
 {
-    (void)state;
     spawn_all(children, 3, LONG_TIMEOUT);
     introduce(children, 3);
     send_signal(&children[0], SIGKILL);
@@ -376,7 +360,6 @@ static void pause_ms(int ms)
 
 static void test_a_pause_is_no_death(void **state)
 {
-    (void)state;
     spawn_all(children, 3, STOP_TIMEOUT);
     introduce(children, 3);
     send_signal(&children[0], SIGSTOP);
@@ -399,7 +382,6 @@ static void test_a_stopped_node_finds_itself_dead(void **state)
 {
     struct child *other = children + 3;
 
-    (void)state;
     spawn_all(children, 3, STOP_TIMEOUT);
     introduce(children, 3);
     spawn_all(other, 3, STOP_TIMEOUT);
@@ -457,7 +439,6 @@ static void test_nobody_is_alone_before_all_engines_are_gone(void **state)
     pthread_t thread;
     void *rc;
 
-    (void)state;
     start_cluster(&cluster, 4, LONG_TIMEOUT);
     cluster.node[2].hold_epochs = true;
     cluster.node[2].vote = 1;
@@ -493,7 +474,6 @@ static void test_nobody_is_alone_before_all_engines_are_gone(void **state)
 
 static void test_an_engine_that_stays_holds_nobody_up_for_ever(void **state)
 {
-    (void)state;
     start_cluster(&cluster, 3, 1000);
     cluster.node[2].hold_fence = true;
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[0].peers, "killed"), 0);
@@ -508,7 +488,6 @@ static void test_an_engine_that_stays_holds_nobody_up_for_ever(void **state)
 
 static void test_one_node_alone_loses_its_engine(void **state)
 {
-    (void)state;
     start_cluster(&cluster, 1, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[0].peers, "a\nb"), 0);
     await_alone(0, 0);
@@ -518,7 +497,6 @@ static void test_one_node_alone_loses_its_engine(void **state)
 
 static void test_several_die_at_once(void **state)
 {
-    (void)state;
     start_cluster(&cluster, 6, LONG_TIMEOUT);
     for (int i = 5; i > 2; i--)
         mpiio_peers_stop(cluster.node[i].peers);

@@ -16,14 +16,12 @@ static uint64_t mask[WORDS], expected_mask[WORDS];
 
 static int set_up(void **state)
 {
-    (void)state;
     buffer = aligned_alloc(64, SIZE * 2 + 64);
     return buffer == NULL || mpiio_slots_create(&slots, 1) != 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(buffer);
     mpiio_slots_destroy(&slots);
     return 0;

@@ -55,7 +55,6 @@ static int place(void *number, size_t view, uint64_t share, const void *buffer, 
 {
     int64_t position, got;
 
-    (void)waiter;
     got = mpiio_pointers_take(node[(intptr_t)number], view, share, (int64_t)length, sizeof(file),
                               &position);
     if (got < 0)

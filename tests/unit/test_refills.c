@@ -15,7 +15,6 @@ static bool sure;
 
 static int setup(void **state)
 {
-    (void)state;
     page = sysconf(_SC_PAGESIZE);
     sure = false;
     fs_refills_init(&refills);
@@ -25,7 +24,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     fs_refills_leave(&refills);
     fs_refills_free(&refills);
     return 0;

@@ -25,7 +25,6 @@ static int setup(void **state)
     struct vs_error error = {0};
     int fd = make_file();
 
-    (void)state;
     if (vs_spec_parse(text, strlen(text), "test", "/", NULL, &model.spec, &error) != 0)
         fail_msg("%s", error.reason);
     model.store = open_store_for(fd, O_RDWR);
@@ -37,7 +36,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     fs_slices_free(&model.slices);
     mpiio_store_close(model.store);
     vs_spec_free(model.spec);
@@ -195,7 +193,6 @@ TEST(waits_for_a_release, setup, teardown)
 
 static void *use_all(void *data)
 {
-    (void)data;
     for (int round = 0; round < 200; round++)
         for (int64_t rank = 0; rank < RANKS - 1; rank++)
             fs_slices_put(&model.slices, get((rank * 7 + round) % (RANKS - 1), rank % 2 != 0));

@@ -10,7 +10,6 @@ static const char *const hosts[NODES] = {"a", "b", "c", "d"};
 
 static const char *host_of(void *data, uint32_t node)
 {
-    (void)data;
     return node < NODES ? hosts[node] : NULL;
 }
 

@@ -18,14 +18,12 @@ static int set_up(void **state)
 {
     int fd = mkstemp(path);
 
-    (void)state;
     close(fd);
     return fd < 0 || mpiio_store_open(path, O_RDWR, &store) != 0 ? -1 : 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     mpiio_store_close(store);
     return unlink(path);
 }
@@ -56,7 +54,6 @@ static void end_store(void *engine)
 
 static void never(void *unused)
 {
-    (void)unused;
     fail_msg("nobody stores");
 }
 

@@ -16,7 +16,6 @@ static char path[64];
 
 static int make_fifo(void **state)
 {
-    (void)state;
     if (mkdtemp(folder) == NULL)
         return -1;
     snprintf(path, sizeof(path), "%s/fifo", folder);
@@ -25,7 +24,6 @@ static int make_fifo(void **state)
 
 static int remove_fifo(void **state)
 {
-    (void)state;
     return unlink(path) != 0 || rmdir(folder) != 0 ? -1 : 0;
 }
 
@@ -60,7 +58,6 @@ static void *write_pieces(void *data)
     static char all[RECORDS * ETYPE];
     int fd = open(path, O_WRONLY);
 
-    (void)data;
     for (unsigned i = 0; i < RECORDS; i++)
         fill(all + i * ETYPE, i);
     srandom(1);
@@ -85,7 +82,6 @@ static void *read_records(void *data)
     char buffer[ETYPE * 50 + 5], wanted[ETYPE];
     ssize_t got;
 
-    (void)data;
     for (;;) {
         struct mpiio_stream_waiter waiter = {0};
         unsigned number;

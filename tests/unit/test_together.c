@@ -31,7 +31,6 @@ struct taker {
 
 static int setup(void **state)
 {
-    (void)state;
     mpiio_together_init(&together);
     keeper.closed = false;
     keeper.requests = 0;
@@ -42,7 +41,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     assert_int_equal(together.asking, 0);
     mpiio_together_free(&together);
     return 0;
@@ -201,7 +199,6 @@ static unsigned char owned[TAKERS * ROUNDS];
 
 static void *take_many(void *data)
 {
-    (void)data;
     for (int i = 0; i < ROUNDS; i++) {
         int64_t position;
 

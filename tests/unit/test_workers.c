@@ -39,7 +39,6 @@ static void on_init(void *userdata, struct fuse_conn_info *connection)
 {
     struct fixture *fixture = userdata;
 
-    (void)connection;
     if (fixture->waits)
         wait_without_signals(&fixture->workers);
     sem_post(&fixture->taken);
@@ -48,13 +47,11 @@ static void on_init(void *userdata, struct fuse_conn_info *connection)
 
 static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
 {
-    (void)userdata;
     return read(fd, buffer, length);
 }
 
 static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userdata)
 {
-    (void)userdata;
     return writev(fd, parts, count);
 }
 

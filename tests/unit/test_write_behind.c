@@ -19,7 +19,6 @@ int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned in
 
 int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags)
 {
-    (void)fd;
     pthread_mutex_lock(&lock);
     pthread_sigmask(SIG_SETMASK, NULL, &masked);
     if (displacement % BLOCK == 0 && length == BLOCK && flags == SYNC_FILE_RANGE_WRITE)

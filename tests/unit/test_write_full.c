@@ -80,7 +80,6 @@ static int remove_disk(void **state)
 {
     if (disk.folder[0] == '\0')
         return 0;
-    (void)state;
     mpiio_store_close(disk.store);
     close(disk.fd);
     if (umount2(disk.folder, MNT_DETACH) != 0 || rmdir(disk.folder) != 0)
@@ -192,7 +191,6 @@ static void check_disk(void)
 
 TEST(test_full_tmpfs, NULL, remove_disk)
 {
-
     if (!make_tmpfs())
         CANNOT_RUN("mounting a tmpfs needs root");
     check_disk();
@@ -200,7 +198,6 @@ TEST(test_full_tmpfs, NULL, remove_disk)
 
 TEST(test_full_ext4, NULL, remove_disk)
 {
-
     if (!make_ext4())
         CANNOT_RUN("mounting an ext4 image needs root, mkfs.ext4 and a loop device");
     check_disk();

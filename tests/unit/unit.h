@@ -35,7 +35,7 @@
     {                                                                                              \
         unit_add((struct CMUnitTest){#name, name, setup, teardown, NULL}, __LINE__);               \
     }                                                                                              \
-    static void name(void **state __attribute__((unused)))
+    static void name(void **state)
 
 /* Runs the tests of the program between these fixtures of cmocka's. */
 #define TEST_GROUP(setup, teardown)                                                                \

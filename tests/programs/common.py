@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""What programs of the tests share. Modules that are slow to load are loaded where they are used."""
+import errno
+import os
+import signal
+import sys
+import time
+
+
+def run(functions):
+    """Runs the function that the command line names; the rest of it is in sys.argv[1:]."""
+    functions[sys.argv.pop(1)]()
+
+
+def fails(call, *arguments):
+    """The name of the error that the call ends with, or None."""
+    try:
+        call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return None
+
+
+def await_true(condition):
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
+
+
+def stop_process(pid):
+    """Returns when each of its threads has stopped: kill(2) does not wait for them."""
+    os.kill(pid, signal.SIGSTOP)
+
+    def state(task):
+        try:
+            with open(f"/proc/{pid}/task/{task}/stat") as stat:
+                return stat.read().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            return "T"
+    await_true(lambda: all(state(task) == "T" for task in os.listdir(f"/proc/{pid}/task")))
+
+
+def at_once(work, arguments):
+    """A thread for each of the arguments. Raises what one of them raises."""
+    import concurrent.futures
+    with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
+        return list(pool.map(work, arguments))
+
+
+def in_processes(work, arguments):
+    """The same with a process for each."""
+    import multiprocessing
+    fork = multiprocessing.get_context("fork")
+    jobs = [fork.Process(target=work, args=(argument,)) for argument in arguments]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert not any(job.exitcode for job in jobs), [job.exitcode for job in jobs]
+
+
+def slice_of(rank, length, seed):
+    """What a rank writes: no two ranks or seeds alike."""
+    pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
+    return (pattern * (length // 4096 + 1))[:length]
+
+
+def merged(parts, block):
+    """The file that slices dealt by blocks make up."""
+    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)
