@@ -4,7 +4,7 @@
 
 /* A loader of representations that are made up: no library is opened. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/spec.h"
 
 /* What the loader did. */
@@ -63,25 +63,16 @@ static const struct vs_overrides with_made_up = {
 /* Rank 0 of a view in that representation: NAME of the standard, or "made-up". */
 static inline struct vs_view *view_in(const char *datarep, const char *etype)
 {
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
-    char value[128], *text = NULL;
+    char value[128];
 
     snprintf(value, sizeof(value),
              strcmp(datarep, "made-up") == 0 ? "{\"name\": \"%s\", \"library\": \"./x.so\"}"
                                              : "\"%s\"",
              datarep);
-    assert_true(asprintf(&text,
-                         "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": %s, "
-                         "\"datarep\": %s}}",
-                         etype, value) > 0);
-    if (vs_spec_parse(text, strlen(text), "text", "/folder", &with_made_up, &spec, &error) ||
-        vs_spec_view(spec, 0, 0, &view, &error))
-        fail_msg("%s: %s: %s", text, error.pointer, error.reason);
-    vs_spec_free(spec);
-    free(text);
-    return view;
+    return view_from(0, &with_made_up,
+                     "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": %s, "
+                     "\"datarep\": %s}}",
+                     etype, value);
 }
 
 #endif

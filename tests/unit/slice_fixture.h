@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "core/base/guard.h"
 #include "core/slice_access.h"
 #include "core/store_cache.h"
@@ -65,21 +65,12 @@ __attribute__((format(printf, 1, 2))) static inline struct vs_view *make_view(co
                                                                               ...)
 {
     char keys[8192];
-    char text[8400];
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(keys, sizeof(keys), format, arguments);
     va_end(arguments);
-    snprintf(text, sizeof(text), "{\"viewspec\": 1, \"file\": \"f\", \"view\": {%s}}", keys);
-    if (vs_spec_parse(text, strlen(text), "test", ".", NULL, &spec, &error) != 0 ||
-        vs_spec_view(spec, 0, 0, &view, &error) != 0)
-        fail_msg("%s: %s: %s", text, error.pointer, error.reason);
-    vs_spec_free(spec);
-    return view;
+    return view_from(0, NULL, "{\"viewspec\": 1, \"file\": \"f\", \"view\": {%s}}", keys);
 }
 
 static inline struct mpiio_slice *make_slice(struct mpiio_store *store, struct vs_view *view)
@@ -88,6 +79,13 @@ static inline struct mpiio_slice *make_slice(struct mpiio_store *store, struct v
 
     assert_int_equal(mpiio_slice_new(store, view, MPIIO_NARROW_REFUSE, &slice), 0);
     return slice;
+}
+
+static inline void close_all(struct mpiio_slice *slice, struct mpiio_store *store, int fd)
+{
+    mpiio_slice_free(slice);
+    mpiio_store_close(store);
+    close(fd);
 }
 
 /* Runs of length bytes, stride apart, for ever. */

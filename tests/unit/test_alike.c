@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether all ranks see the same, against views of which it is known. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/map/alike.h"
 
 #define VECTOR(count, length, stride)                                                              \
@@ -10,16 +10,10 @@
 
 static bool alike(int ranks, const char *view, int64_t steps)
 {
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    char text[1024];
-    bool result;
+    struct vs_spec *spec =
+        spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": %s}", ranks, view);
+    bool result = vs_spec_view_alike(spec, 0, steps);
 
-    snprintf(text, sizeof(text), "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": %s}",
-             ranks, view);
-    if (vs_spec_parse(text, strlen(text), "test", "/", NULL, &spec, &error) != 0)
-        fail_msg("%s: %s", text, error.reason);
-    result = vs_spec_view_alike(spec, 0, steps);
     vs_spec_free(spec);
     return result;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which array a filetype is a part of, and what its part of a large one is. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/spec.h"
 
 #define SUBARRAY                                                                                   \
@@ -11,24 +11,14 @@
 /* The view of rank 3 of 4, with those types. */
 static struct vs_view *view_of(const char *etype, const char *filetype)
 {
-    static const char form[] =
+    return view_from(
+        3, NULL,
         "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 4, "
         "\"types\": {\"pair\": {\"type\": \"contiguous\", \"count\": 2, \"oldtype\": \"int\"}, "
         "\"part\": {\"type\": \"darray\", \"gsizes\": [4, 6, 5], \"psizes\": [2, 2, 1], "
         "\"distribs\": [\"block\", \"cyclic\", \"none\"], \"order\": \"C\", "
-        "\"oldtype\": \"pair\"}}, \"view\": {\"etype\": %s, \"filetype\": %s}}";
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
-    char *text = NULL;
-
-    assert_true(asprintf(&text, form, etype, filetype) > 0);
-    if (vs_spec_parse(text, strlen(text), "text", "/", NULL, &spec, &error) ||
-        vs_spec_view(spec, 0, 3, &view, &error))
-        fail_msg("%s: %s: %s", filetype, error.pointer, error.reason);
-    vs_spec_free(spec);
-    free(text);
-    return view;
+        "\"oldtype\": \"pair\"}}, \"view\": {\"etype\": %s, \"filetype\": %s}}",
+        etype, filetype);
 }
 
 static struct vs_view *subarray_of(const char *etype, const char *oldtype)

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <wchar.h>
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/spec.h"
 #include "native.h"
 
@@ -90,20 +90,13 @@ static const struct basic basics[] = {
 /* Facts of a view with that etype. */
 static struct vs_view_facts facts_of(const char *etype, const char *datarep)
 {
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
-    char text[512];
-
-    snprintf(text, sizeof(text),
-             "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": %s, \"datarep\": \"%s\"}}",
-             etype, datarep);
-    if (vs_spec_parse(text, strlen(text), "text", "/", NULL, &spec, &error) ||
-        vs_spec_view(spec, 0, 0, &view, &error))
-        fail_msg("%s: %s", text, error.reason);
+    struct vs_view *view = view_from(
+        0, NULL,
+        "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": %s, \"datarep\": \"%s\"}}", etype,
+        datarep);
     struct vs_view_facts facts = *vs_view_facts(view);
+
     vs_view_unref(view);
-    vs_spec_free(spec);
     return facts;
 }
 

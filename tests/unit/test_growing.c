@@ -66,9 +66,7 @@ static void check_growing(int64_t size, bool has_page)
     assert_int_equal(pread(fd, file, sizeof(file), START), sizeof(file));
     for (int i = 0; i < RUNS; i++)
         assert_memory_equal(file + 2 * RUN * i, bytes + RUN * i, RUN);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 TEST(test_a_page_that_is_there)

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps at their edges: what random small types do not reach. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/spec.h"
 
 static struct vs_view *view_of(int64_t rank, const char *body)
 {
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
-    char *text = NULL;
-
-    assert_true(asprintf(&text, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 4, \"view\": %s}",
-                         body) > 0);
-    if (vs_spec_parse(text, strlen(text), "text", "/", NULL, &spec, &error) ||
-        vs_spec_view(spec, 0, rank, &view, &error))
-        fail_msg("%s: %s: %s", body, error.pointer, error.reason);
-    vs_spec_free(spec);
-    free(text);
-    return view;
+    return view_from(rank, NULL, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 4, \"view\": %s}",
+                     body);
 }
 
 #define PAIRS                                                                                      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Views of single ranks as one, read again by the library that reads all specs. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "capture/merge.h"
 #include "viewspec/spec.h"
 
@@ -17,14 +17,12 @@ static int64_t draw(int64_t below)
 
 static struct vs_spec *parse(json_t *view, size_t ranks)
 {
-    struct vs_error error = {0};
     struct vs_spec *spec;
     json_t *json = json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "f", "ranks",
                              (int)ranks, "view", view);
     char *text = json_dumps(json, 0);
 
-    if (vs_spec_parse(text, strlen(text), "merged", "/", NULL, &spec, &error))
-        fail_msg("%s: %s", text, error.reason);
+    spec = spec_from("%s", text);
     free(text);
     json_decref(json);
     return spec;

@@ -4,22 +4,9 @@
  * nested etypes, lengths that do not change, and headers read back.
  */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "native.h"
 #include "viewspec/npy.h"
-
-static struct vs_view *view_of(const char *text, int64_t rank)
-{
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
-
-    if (vs_spec_parse(text, strlen(text), "text", "/folder", NULL, &spec, &error) ||
-        vs_spec_view(spec, 0, rank, &view, &error))
-        fail_msg("%s: %s: %.500s", error.pointer, error.reason, text);
-    vs_spec_free(spec);
-    return view;
-}
 
 /* A header of rank's slice in ranks ranks; members are the view's. */
 static struct vs_npy *npy_of(int ranks, int64_t rank, const char *members)
@@ -30,7 +17,7 @@ static struct vs_npy *npy_of(int ranks, int64_t rank, const char *members)
 
     assert_true(asprintf(&text, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": {%s}}",
                          ranks, members) > 0);
-    view = view_of(text, rank);
+    view = view_from(rank, NULL, "%s", text);
     assert_int_equal(vs_npy_new(view, &npy), 0);
     vs_view_unref(view);
     free(text);
@@ -315,7 +302,7 @@ TEST(test_endless)
                  i - 1, i - 1, 16L << 2 * i, 32L << 2 * i);
     }
     strcat(text, "}, \"view\": {\"etype\": \"t22\"}}");
-    view = view_of(text, 0);
+    view = view_from(0, NULL, "%s", text);
     assert_int_equal(vs_npy_new(view, &npy), 0);
     check(npy, 2 * vs_view_facts(view)->etype_size,
           "{'descr': '|V25165823', 'fortran_order': False, 'shape': (2,), }");

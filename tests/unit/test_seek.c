@@ -72,9 +72,7 @@ TEST(test_against_walking)
             make_slice(store, make_vector(below(5000), length, length + below(3 * length)));
 
         check_seeks(slice);
-        mpiio_slice_free(slice);
-        mpiio_store_close(store);
-        close(fd);
+        close_all(slice, store, fd);
     }
 }
 
@@ -90,9 +88,7 @@ TEST(test_rows_of_an_array)
                       below(44), below(924)));
 
         check_seeks(slice);
-        mpiio_slice_free(slice);
-        mpiio_store_close(store);
-        close(fd);
+        close_all(slice, store, fd);
     }
 }
 
@@ -108,9 +104,7 @@ TEST(test_unordered_view_is_data)
     assert_false(vs_map_facts(vs_view_map(mpiio_slice_view(slice)))->disjoint);
     assert_int_equal(mpiio_slice_seek_data(slice, 7), 7);
     assert_int_equal(mpiio_slice_seek_hole(slice, 7), mpiio_slice_size(slice));
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 /* 8 TB with two pages of data: found without a walk over runs. */
@@ -134,9 +128,7 @@ TEST(test_large_sparse_file)
     assert_int_equal(mpiio_slice_seek_data(slice, first / 4 + PAGE / 4), second / 4);
     assert_int_equal(mpiio_slice_seek_data(slice, second / 4 + PAGE / 4), -ENXIO);
     assert_true((clock() - start) / CLOCKS_PER_SEC < 5);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 BEFORE_TESTS

@@ -2,7 +2,7 @@
 /* Accesses that become filetypes, read again by the library that reads all specs, beside a map of
  * bytes. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "capture/shape.h"
 #include "capture/subarrays.h"
 #include "viewspec/spec.h"
@@ -23,14 +23,8 @@ static struct vs_view *compile(const json_t *json)
     json_t *spec_json =
         json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "f", "ranks", 1, "view", json);
     char *text = json_dumps(spec_json, 0);
-    struct vs_error error = {0};
-    struct vs_spec *spec;
-    struct vs_view *view = NULL;
+    struct vs_view *view = view_from(0, NULL, "%s", text);
 
-    if (vs_spec_parse(text, strlen(text), "shape", "/", NULL, &spec, &error) ||
-        vs_spec_view(spec, 0, 0, &view, &error))
-        fail_msg("%s: %s", text, error.reason);
-    vs_spec_free(spec);
     free(text);
     json_decref(spec_json);
     return view;

@@ -115,9 +115,7 @@ TEST(test_end_of_slice)
     assert_int_equal(mpiio_slice_read(slice, buffer, 0, 0), 0);
     assert_int_equal(mpiio_slice_read(slice, buffer, 10, -1), -EINVAL);
     free(buffer);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 TEST(test_file_grows_and_shrinks)
@@ -137,9 +135,7 @@ TEST(test_file_grows_and_shrinks)
         assert_int_equal(ftruncate(fd, size), 0);
         check_read(slice, 0, FILE_BYTES, 1);
     }
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 /* A run over the edge of a window, more windows than are kept, and the end of the file in one. */
@@ -171,9 +167,7 @@ TEST(test_windows)
             }
         }
     }
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 /* One run that spans windows, to a place that makes it go through them. */
@@ -193,9 +187,7 @@ TEST(test_run_longer_than_a_window)
     mpiio_store_counters(store, &counters);
     assert_int_equal(counters.store_map_bytes, length);
     free(buffer);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 static struct mpiio_counters count_read(int fd, struct vs_view *view, int64_t skew, bool refuse)
@@ -303,9 +295,7 @@ TEST(test_truncated_while_read)
         struct mpiio_slice *slice = make_slice(store, vs_view_ref(views[i % 6]));
 
         race_round(slice, fd, buffer, i);
-        mpiio_slice_free(slice);
-        mpiio_store_close(store);
-        close(fd);
+        close_all(slice, store, fd);
     }
     for (int i = 0; i < 6; i++)
         vs_view_unref(views[i]);
@@ -361,9 +351,7 @@ TEST(test_threads)
     mpiio_store_counters(store, &counters);
     assert_int_equal(counters.slice_reads, 1200);
     assert_int_equal(counters.slice_read_bytes, 1200);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 TEST(test_open)
@@ -417,9 +405,7 @@ TEST(test_columns_over_windows)
         assert_int_equal(mpiio_slice_read(slice, got, (size_t)count, from), count);
         assert_memory_equal(got, want + from, (size_t)count);
     }
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 BEFORE_TESTS

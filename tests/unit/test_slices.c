@@ -19,14 +19,11 @@ static struct model {
 /* Each rank has a view of its own, and a text so long that few are kept. */
 static int setup(void **state)
 {
-    static const char text[] =
-        "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 40, \"view\": {\"etype\": \"double\", "
-        "\"disp\": \"100 / (39 - rank) + rank * 0\", \"filetype\": {\"type\": \"scatter\"}}}";
-    struct vs_error error = {0};
     int fd = make_file();
 
-    if (vs_spec_parse(text, strlen(text), "test", "/", NULL, &model.spec, &error) != 0)
-        fail_msg("%s", error.reason);
+    model.spec = spec_from(
+        "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 40, \"view\": {\"etype\": \"double\", "
+        "\"disp\": \"100 / (39 - rank) + rank * 0\", \"filetype\": {\"type\": \"scatter\"}}}");
     model.store = open_store_for(fd, O_RDWR);
     close(fd);
     fs_tree_init(&model.tree, model.spec, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of a mount: each that is listed is found, and its inode number says which it is. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "fusefs/names/tree.h"
 
 #define ONE_VIEW  "\"view\": {\"etype\": \"double\"}"
@@ -9,15 +9,8 @@
 
 static struct vs_spec *make_spec(int64_t ranks, const char *views)
 {
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-    char text[512];
-
-    snprintf(text, sizeof(text), "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}",
-             ranks, views);
-    if (vs_spec_parse(text, strlen(text), "test", "/", NULL, &spec, &error) != 0)
-        fail_msg("%s: %s", text, error.reason);
-    return spec;
+    return spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}", ranks,
+                     views);
 }
 
 static bool same(struct fs_node a, struct fs_node b)

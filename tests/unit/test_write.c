@@ -123,9 +123,7 @@ TEST(test_windows_edges_and_far_ends)
         for (int k = 0; k < 24; k++)
             assert_int_equal(back[k], 0);
     }
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 TEST(test_what_may_not_be_written)
@@ -154,9 +152,7 @@ TEST(test_what_may_not_be_written)
     assert_int_equal(mpiio_slice_reserve(slice, 0, 0), -EINVAL);
     assert_int_equal(mpiio_slice_reserve(slice, 10, INT64_MAX), -EFBIG);
     assert_int_equal(mpiio_slice_resize(slice, -1), -EINVAL);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 TEST(test_limits)

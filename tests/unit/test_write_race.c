@@ -250,9 +250,7 @@ TEST(test_appends_do_not_overlap)
     }
     assert_int_equal(place, got);
     assert_int_equal(records, 4 * APPENDS);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 /* Truncation by another program. */
@@ -310,9 +308,7 @@ TEST(test_truncated_while_written)
         assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
         assert_int_equal(mpiio_slice_read(slice, back, sizeof(back), 0), sizeof(back));
         assert_memory_equal(back, bytes, sizeof(bytes));
-        mpiio_slice_free(slice);
-        mpiio_store_close(store);
-        close(fd);
+        close_all(slice, store, fd);
     }
 }
 
@@ -369,9 +365,7 @@ TEST(test_gaps_filled_while_growing)
         lost += value != ours[i];
     }
     assert_int_equal(lost, 0);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(slice, store, fd);
 }
 
 BEFORE_TESTS

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SPEC_FIXTURE_H
+#define SPEC_FIXTURE_H
+
+/* Specs and views from text. A test fails if its text is refused. */
+
+#include "unit.h"
+#include "viewspec/spec.h"
+
+static inline struct vs_spec *spec_from_va(const struct vs_overrides *overrides, const char *format,
+                                           va_list arguments)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    char *text = NULL;
+
+    assert_true(vasprintf(&text, format, arguments) > 0);
+    if (vs_spec_parse(text, strlen(text), "text", "/folder", overrides, &spec, &error) != 0)
+        fail_msg("%.4000s: %s: %s", text, error.pointer, error.reason);
+    free(text);
+    return spec;
+}
+
+/* The spec of that text. */
+__attribute__((format(printf, 1, 2))) static inline struct vs_spec *spec_from(const char *format,
+                                                                              ...)
+{
+    struct vs_spec *spec;
+    va_list arguments;
+
+    va_start(arguments, format);
+    spec = spec_from_va(NULL, format, arguments);
+    va_end(arguments);
+    return spec;
+}
+
+/* The first view, as a rank has it, of the spec of that text. overrides may be NULL. */
+__attribute__((format(printf, 3, 4))) static inline struct vs_view *
+view_from(int64_t rank, const struct vs_overrides *overrides, const char *format, ...)
+{
+    struct vs_error error = {0};
+    struct vs_view *view = NULL;
+    struct vs_spec *spec;
+    va_list arguments;
+
+    va_start(arguments, format);
+    spec = spec_from_va(overrides, format, arguments);
+    va_end(arguments);
+    if (vs_spec_view(spec, 0, rank, &view, &error) != 0)
+        fail_msg("%s: %s", error.pointer, error.reason);
+    vs_spec_free(spec);
+    return view;
+}
+
+#endif
